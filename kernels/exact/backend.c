@@ -1,0 +1,62 @@
+/* The format-exact backend: portable C, one thread, stated order. */
+#include "backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/exact/exact.h"
+
+struct hc_queue {
+    char unused;
+};
+
+static enum hc_status open_queue(struct hc_queue **queue, int threads)
+{
+    (void)threads;
+    *queue = malloc(sizeof **queue);
+    return *queue ? HC_OK : hc_fail(HC_NO_MEMORY, "exact: no memory for a queue");
+}
+
+static void close_queue(struct hc_queue *queue)
+{
+    free(queue);
+}
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    (void)queue;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    (void)queue;
+    free(memory);
+}
+
+static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    (void)queue;
+    memcpy(to, from, bytes);
+    return HC_OK;
+}
+
+const struct hc_backend hc_backend_exact = {
+    .abi = HC_BACKEND_ABI,
+    .name = "exact",
+    .title = "portable C, format-exact, one thread, stated order",
+    .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .open = open_queue,
+    .close = close_queue,
+    .allocate = allocate,
+    .release = release,
+    .upload = copy,
+    .download = copy,
+    .kernel =
+        {
+            [HC_OP_add] = hc_exact_add,
+            [HC_OP_sub] = hc_exact_sub,
+            [HC_OP_mul] = hc_exact_mul,
+            [HC_OP_div] = hc_exact_div,
+        },
+};

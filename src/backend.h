@@ -1,0 +1,61 @@
+/* Backends: implementations of the ops, behind one table each. */
+#ifndef HC_BACKEND_H
+#define HC_BACKEND_H
+
+#include <stddef.h>
+
+#include "op/call.h"
+#include "op/status.h"
+
+/* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
+   refused. */
+#define HC_BACKEND_ABI 1u
+
+struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
+
+typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
+
+/* How a backend's sums of products come about, for their bounds (specs: numerics). */
+struct hc_accumulator {
+    int precision;  /* bits of the accumulator's significand */
+    int block;      /* terms that are aligned and added at once; 1: one after the other */
+    int extra_bits; /* kept below the accumulator's last bit while a block is aligned */
+    bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
+};
+
+struct hc_backend {
+    unsigned abi;
+    const char *name;
+    const char *title;
+    struct hc_accumulator accumulator;
+
+    /* NULL when the backend can run here, otherwise why not, in one line. */
+    const char *(*unavailable)(void);
+
+    /* A queue with `threads` threads where that means something (0: as many as there are cores).
+       HC_OK, HC_NO_MEMORY or HC_DEVICE. */
+    enum hc_status (*open)(struct hc_queue **queue, int threads);
+    void (*close)(struct hc_queue *queue);
+
+    /* Memory that the kernels can use, aligned to 64; NULL when there is no more. Copies between it
+       and host memory; they wait for what was queued before. */
+    void *(*allocate)(struct hc_queue *queue, size_t bytes);
+    void (*release)(struct hc_queue *queue, void *memory);
+    enum hc_status (*upload)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+    enum hc_status (*download)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+
+    /* Bytes of scratch that the call needs; tensors' data pointers are not looked at. A NULL slot
+       means none for any call. */
+    size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
+
+    /* By op. NULL: unimplemented. */
+    hc_kernel *kernel[HC_OP_COUNT];
+};
+
+/* All that were built in, in a fixed order; count in *n. */
+const struct hc_backend *const *hc_backends(int *n);
+
+/* By name, or NULL. */
+const struct hc_backend *hc_backend_by_name(const char *name);
+
+#endif

@@ -1,0 +1,229 @@
+#include "check/check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/tally.h"
+#include "num/bits.h"
+#include "num/ulp.h"
+
+const char *const hc_verdict_names[HC_VERDICT_COUNT] = {
+    [HC_PASS] = "PASS",
+    [HC_FAIL] = "FAIL",
+    [HC_SKIPPED] = "SKIPPED",
+    [HC_UNIMPLEMENTED] = "UNIMPLEMENTED",
+    [HC_MISTRUSTED] = "MISTRUSTED",
+    [HC_ERROR] = "ERROR",
+};
+
+struct hc_check_block {
+    struct hc_check_block *next;
+    void *memory;
+};
+
+const struct hc_case *hc_check_case(const struct hc_check *check)
+{
+    return check->what;
+}
+
+const struct hc_backend *hc_check_backend(const struct hc_check *check)
+{
+    return check->backend;
+}
+
+struct hc_queue *hc_check_queue(const struct hc_check *check)
+{
+    return check->queue;
+}
+
+uint64_t hc_check_seed(const struct hc_check *check)
+{
+    return check->seed;
+}
+
+enum hc_level hc_check_level(const struct hc_check *check)
+{
+    return check->level;
+}
+
+void *hc_check_memory(struct hc_check *check, size_t bytes)
+{
+    struct hc_check_block *block = malloc(sizeof *block);
+    size_t rounded = (bytes + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, rounded ? rounded : 64);
+    assert(block && memory);
+    memset(memory, 0, rounded ? rounded : 64);
+    *block = (struct hc_check_block){check->memory, memory};
+    check->memory = block;
+    return memory;
+}
+
+void hc_tally_end(struct hc_check *check)
+{
+    while (check->memory) {
+        struct hc_check_block *block = check->memory;
+        check->memory = block->next;
+        free(block->memory);
+        free(block);
+    }
+}
+
+struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n)
+{
+    struct hc_tensor t = hc_tensor1(format, n, NULL);
+    t.data = hc_check_memory(check, hc_tensor_bytes(&t));
+    return t;
+}
+
+void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict)
+{
+    static const int weight[HC_VERDICT_COUNT] = {
+        [HC_PASS] = 0,          [HC_MISTRUSTED] = 1, [HC_SKIPPED] = 2,
+        [HC_UNIMPLEMENTED] = 3, [HC_ERROR] = 4,      [HC_FAIL] = 5,
+    };
+    if (weight[verdict] > weight[check->result.verdict])
+        check->result.verdict = verdict;
+}
+
+static void note(struct hc_check *check, const char *format, va_list arguments)
+{
+    (void)vsnprintf(check->result.note, sizeof check->result.note, format, arguments);
+}
+
+void hc_tally_note(struct hc_check *check, const char *format, ...)
+{
+    va_list arguments;
+    if (check->result.note[0])
+        return;
+    va_start(arguments, format);
+    note(check, format, arguments);
+    va_end(arguments);
+}
+
+bool hc_tally(struct hc_check *check, double error, double bound, const char *unit)
+{
+    bool held = error <= bound;
+    double ratio = bound > 0 ? error / bound : error > 0 ? (double)INFINITY : 0;
+    if (isnan(error))
+        ratio = (double)INFINITY;
+    check->result.checked++;
+    if (check->result.unit == NULL || ratio > check->worst) {
+        check->worst = ratio;
+        check->result.error = error;
+        check->result.bound = bound;
+        check->result.unit = unit;
+    }
+    if (!held) {
+        check->wrong++;
+        hc_tally_verdict(check, HC_FAIL);
+    }
+    return held;
+}
+
+bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format format, uint64_t want,
+                   uint64_t got)
+{
+    double error = (double)hc_ulp_distance(format, want, got);
+    bool both_nan = isnan(hc_decode(format, want)) && isnan(hc_decode(format, got));
+    if (error == 0 && want != got && !both_nan)
+        error = 1; /* the sign of zero */
+    int digits = hc_formats[format].bytes * 2;
+    hc_say(check, "%-32s want %.10g (0x%0*llx), got %.10g (0x%0*llx)", what,
+           hc_decode(format, want), digits, (unsigned long long)want, hc_decode(format, got),
+           digits, (unsigned long long)got);
+    bool held = hc_tally(check, error, 0, "ulp");
+    if (!held)
+        hc_tally_note(check, "%s: want %.9g (0x%0*llx), got %.9g (0x%0*llx)", what,
+                      hc_decode(format, want), digits, (unsigned long long)want,
+                      hc_decode(format, got), digits, (unsigned long long)got);
+    return held;
+}
+
+bool hc_claim_value(struct hc_check *check, const char *what, double want, double got)
+{
+    bool equal = (isnan(want) && isnan(got)) || hc_fp64_bits(want) == hc_fp64_bits(got);
+    double error = fabs(want - got);
+    if (equal)
+        error = 0;
+    else if (!(error > 0))
+        error = (double)INFINITY;
+    hc_say(check, "%-32s want %.10g, got %.10g", what, want, got);
+    bool held = hc_tally(check, error, 0, "abs");
+    if (!held)
+        hc_tally_note(check, "%s: want %.9g, got %.9g", what, want, got);
+    return held;
+}
+
+bool hc_claim_within(struct hc_check *check, const char *what, double want, double got,
+                     double bound)
+{
+    double error = want == got ? 0 : fabs(want - got);
+    hc_say(check, "%-32s want %.10g, got %.10g, bound %.3g", what, want, got, bound);
+    bool held = hc_tally(check, error, bound, "abs");
+    if (!held)
+        hc_tally_note(check, "%s: want %.9g, got %.9g, error %.3g, bound %.3g", what, want, got,
+                      error, bound);
+    return held;
+}
+
+bool hc_claim_true(struct hc_check *check, const char *what, bool held)
+{
+    hc_say(check, "%-32s %s", what, held ? "yes" : "NO");
+    if (!hc_tally(check, held ? 0 : 1, 0, "claims"))
+        hc_tally_note(check, "not so: %s", what);
+    return held;
+}
+
+void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first)
+{
+    hc_say(check, "%lld comparisons, %lld differ%s%s", (long long)checked, (long long)wrong,
+           first ? "; first " : "", first ? first : "");
+    if (!hc_tally(check, (double)wrong, 0, "bits"))
+        hc_tally_note(check, "%lld of %lld differ; first %s", (long long)wrong, (long long)checked,
+                      first ? first : "not given");
+    check->result.checked += checked - 1;
+}
+
+void hc_skip(struct hc_check *check, const char *format, ...)
+{
+    va_list arguments;
+    hc_tally_verdict(check, HC_SKIPPED);
+    if (check->result.verdict != HC_SKIPPED)
+        return;
+    va_start(arguments, format);
+    note(check, format, arguments);
+    va_end(arguments);
+}
+
+void hc_mistrust(struct hc_check *check, const char *format, ...)
+{
+    va_list arguments;
+    hc_tally_verdict(check, HC_MISTRUSTED);
+    if (check->result.verdict != HC_MISTRUSTED)
+        return;
+    va_start(arguments, format);
+    note(check, format, arguments);
+    va_end(arguments);
+}
+
+void hc_check_failed(struct hc_check *check)
+{
+    hc_tally_note(check, "%s", hc_message());
+    hc_tally_verdict(check, HC_ERROR);
+}
+
+void hc_say(struct hc_check *check, const char *format, ...)
+{
+    if (!check->trace)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)fputs("  ", check->trace);
+    (void)vfprintf(check->trace, format, arguments);
+    (void)fputc('\n', check->trace);
+    va_end(arguments);
+}

@@ -1,0 +1,113 @@
+/* A check: one case running on one backend, and the tally of its claims. */
+#ifndef HC_CHECK_CHECK_H
+#define HC_CHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "op/call.h"
+
+enum hc_verdict {
+    HC_PASS,
+    HC_FAIL,
+    HC_SKIPPED,       /* cannot run here; the note says why */
+    HC_UNIMPLEMENTED, /* the backend has no kernel for an op that the case needs */
+    HC_MISTRUSTED,    /* ran, but nothing was really exercised */
+    HC_ERROR,         /* the environment failed */
+    HC_VERDICT_COUNT
+};
+
+extern const char *const hc_verdict_names[HC_VERDICT_COUNT];
+
+enum hc_level { HC_QUICK, HC_STANDARD, HC_EXHAUSTIVE };
+
+struct hc_check;
+
+/* A claim that can be wrong. */
+struct hc_case {
+    const char *name;   /* component/claim, in lower case and dashes */
+    const char *title;  /* the claim, one sentence */
+    const char *source; /* where it comes from: a thread, a paper, a seed file, a specification */
+    enum hc_level level; /* the lowest level at which it runs */
+    bool once;           /* says nothing about a backend: runs once, backend "-" */
+    void (*run)(struct hc_check *check);
+    const void *data; /* for rows that share a function */
+};
+
+/* What a case file exports, as hc_cases_<folder>_<file>. */
+struct hc_case_table {
+    const struct hc_case *cases;
+    int count;
+};
+
+struct hc_result {
+    const struct hc_case *what;
+    const char *backend;
+    enum hc_verdict verdict;
+    int64_t checked;       /* comparisons made */
+    double error;          /* of the comparison with the largest error / bound */
+    double bound;          /* of the same comparison; 0 where only equal bits will do */
+    const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ) */
+    double implementation; /* largest |got - format-exact| / bound, NaN where not measured */
+    double format;         /* largest |format-exact - real| / bound, NaN where not measured */
+    uint64_t seed;
+    double seconds;
+    char note[320];
+};
+
+/* What this check runs on. hc_check_backend is NULL in a case that runs once. */
+const struct hc_case *hc_check_case(const struct hc_check *check);
+const struct hc_backend *hc_check_backend(const struct hc_check *check);
+struct hc_queue *hc_check_queue(const struct hc_check *check);
+uint64_t hc_check_seed(const struct hc_check *check);
+enum hc_level hc_check_level(const struct hc_check *check);
+
+/* Zeroed memory, aligned to 64, that lives until the case ends. Asserts that there is some. */
+void *hc_check_memory(struct hc_check *check, size_t bytes);
+struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n);
+
+/* Runs a call whose tensors lie in host memory on the backend under test: copies inputs in and
+   outputs out where the backend has memory of its own, and provides scratch. What is not HC_OK has
+   already set the verdict (UNIMPLEMENTED, ERROR): the case just returns. */
+enum hc_status hc_do(struct hc_check *check, const struct hc_call *call);
+
+/* Claims. Each counts one comparison and returns whether it held; `what` names the compared thing
+   ("w after step 5"). Values: NaN equals NaN, +0 and -0 differ. A difference in hc_claim_bits is
+   counted in ulp. */
+bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format format, uint64_t want,
+                   uint64_t got);
+bool hc_claim_value(struct hc_check *check, const char *what, double want, double got);
+bool hc_claim_within(struct hc_check *check, const char *what, double want, double got,
+                     double bound);
+bool hc_claim_true(struct hc_check *check, const char *what, bool held);
+
+/* The fast form for sweeps: `checked` comparisons were made, `wrong` of them failed, `first` says
+   the first of those ("0x477fefff: want 0x7bff, got 0x7c00"), NULL if none. */
+void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first);
+
+/* The call on the backend under test, on `exact` and against the reference, with the bound of
+   check/bound.h: every element of a small output, a seeded sample of a large one. */
+void hc_claim_call(struct hc_check *check, const struct hc_call *call);
+
+/* Ends as SKIPPED or MISTRUSTED with that reason (unless a claim has failed already). */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_skip(struct hc_check *check, const char *format, ...);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_mistrust(struct hc_check *check, const char *format, ...);
+
+/* Ends as ERROR with hc_message(). */
+void hc_check_failed(struct hc_check *check);
+
+/* A line of `halfcheck explain`; costs nothing otherwise. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_say(struct hc_check *check, const char *format, ...);
+
+#endif

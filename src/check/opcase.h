@@ -1,0 +1,10 @@
+/* The generated cases op/<name>/<format>/<shape>/<fill>. */
+#ifndef HC_CHECK_OPCASE_H
+#define HC_CHECK_OPCASE_H
+
+#include "check/check.h"
+
+/* Made on the first call, kept until the program ends. */
+const struct hc_case_table *hc_op_cases(void);
+
+#endif

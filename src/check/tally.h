@@ -1,0 +1,41 @@
+/* The inside of a check, for the runner and the comparisons. */
+#ifndef HC_CHECK_TALLY_H
+#define HC_CHECK_TALLY_H
+
+#include <stdio.h>
+
+#include "check/check.h"
+
+struct hc_check_block;
+
+struct hc_check {
+    const struct hc_case *what;
+    const struct hc_backend *backend;
+    struct hc_queue *queue;
+    const struct hc_backend *exact; /* the format-exact backend, for the three answers */
+    struct hc_queue *exact_queue;
+    uint64_t seed;
+    enum hc_level level;
+    FILE *trace; /* where hc_say goes, or NULL */
+    int64_t wrong;
+    double worst; /* largest error / bound so far */
+    struct hc_result result;
+    struct hc_check_block *memory;
+};
+
+/* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). */
+bool hc_tally(struct hc_check *check, double error, double bound, const char *unit);
+
+/* Keeps the first failure's words as the note. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_tally_note(struct hc_check *check, const char *format, ...);
+
+/* Sets the verdict unless a worse one stands: FAIL > ERROR > UNIMPLEMENTED > SKIPPED > MISTRUSTED. */
+void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict);
+
+/* Frees the case's memory. */
+void hc_tally_end(struct hc_check *check);
+
+#endif

@@ -1,0 +1,44 @@
+#include "num/ulp.h"
+
+#include <math.h>
+
+double hc_ulp(enum hc_format format, double value)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    if (isnan(value))
+        return (double)NAN;
+    if (format == HC_I32)
+        return 1;
+    int exponent = f->emin;
+    if (isinf(value))
+        exponent = f->emax;
+    else if (value != 0)
+        exponent = ilogb(value);
+    if (exponent < f->emin)
+        exponent = f->emin;
+    if (exponent > f->emax)
+        exponent = f->emax;
+    return ldexp(1, exponent - f->precision + 1);
+}
+
+/* Sign and magnitude to a line of integers on which neighbours differ by one. */
+static int64_t place(enum hc_format format, uint64_t bits)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    if (format == HC_I32)
+        return (int32_t)(uint32_t)bits;
+    bits >>= f->bytes * 8 - f->bits;
+    int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - 1)) - 1));
+    return bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;
+}
+
+uint64_t hc_ulp_distance(enum hc_format format, uint64_t want, uint64_t got)
+{
+    int want_nan = isnan(hc_decode(format, want));
+    int got_nan = isnan(hc_decode(format, got));
+    if (want_nan || got_nan)
+        return want_nan && got_nan ? 0 : UINT64_MAX;
+    int64_t a = place(format, want);
+    int64_t b = place(format, got);
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}

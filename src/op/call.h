@@ -1,0 +1,169 @@
+/* One call of an operation, and every operation's contract.
+
+   Throughout: round_F is round-to-nearest-even into format F; "fp32:" says that the arithmetic after
+   it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where the class
+   is ELEMENTWISE or OPTIMIZER the stated order is binding and every backend gives the same bits.
+   An output may be the same tensor as an input of the same shape and format in these classes; in no
+   other class may tensors overlap. NaN payloads and signs are free. Empty tensors are legal and touch
+   nothing; the sum over nothing is +0. A kernel that lacks a combination of formats returns
+   HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16. */
+#ifndef HC_OP_CALL_H
+#define HC_OP_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "op/op.h"
+#include "op/status.h"
+#include "op/tensor.h"
+
+/* cast: out0 = in0 rounded in `direction` (any two formats). NaN goes to NaN, infinities as
+   hc_encode says. */
+struct hc_cast {
+    enum hc_direction direction;
+};
+
+/* add, sub, mul, div, sqrt, fma: out0 = the real result on the inputs' values rounded once to
+   nearest; all operands of one format, H or fp64. No parameters. */
+
+/* axpy: out0 = round(fp32: fma(alpha, x, y)); x, y, out0 each H; alpha is taken as fp32. */
+struct hc_axpy {
+    double alpha;
+};
+
+/* scale: out0 = round(fp32: x * s); in0 = x (H), in1 = s (fp32 [1]); out0 H. No parameters. */
+
+/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]), out0 H, out1 = found (fp32 [1]).
+   out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64 and
+   rounded to fp32 (torch's GradScaler). out1 = 1 if in2 is not 0 or any x is infinite or NaN, else
+   0; out1 may be in2 itself. The detector looks at x, before the division. */
+struct hc_unscale {
+    bool reciprocal;
+};
+
+/* sum: out0 [1] = sum of in0. dot: out0 [1] = sum of in0[i] * in1[i]. Inputs and output H, both
+   inputs of one format. Products and partial sums are rounded into `accumulator` (fp32, or the
+   inputs' own 16-bit format); with fp32 the order is free, otherwise it is 0, 1, 2, ... . */
+struct hc_reduce {
+    enum hc_format accumulator;
+};
+
+/* gemm: out0[m, n] = round(alpha * sum_k opA[m, k] opB[k, n] + beta * C[m, n]); in0 = A, in1 = B (H,
+   one format), in2 = C (H; rank 1 of length n is broadcast over rows; absent when beta is 0),
+   opA = A or its transpose. Row-major. fp32 accumulation, any order, fused or not. */
+struct hc_gemm {
+    bool transpose_a;
+    bool transpose_b;
+    double alpha;
+    double beta;
+};
+
+/* conv2d: in0 = x [N, H, W, C], in1 = w [K, R, S, C], out0 = y [N, P, Q, K];
+   P = (H + 2 pad - R) / stride + 1.
+   conv2d_bwd_data: in0 = dy, in1 = w, out0 = dx.   conv2d_bwd_filter: in0 = x, in1 = dy, out0 = dw.
+   Inputs H of one format, output H. fp32 accumulation, any order; one rounding into the output. */
+struct hc_conv {
+    int stride;
+    int pad;
+};
+
+/* Batch norm over N, H, W for each channel, M = N H W elements. x, y, dy, dx are H; gamma, beta and
+   the statistics are H of their own (fp32 as a rule). fp32 arithmetic.
+   bn_train: in0..4 = x, gamma, beta, running mean, running variance;
+             out0..4 = y, saved mean (fp32), saved 1/sqrt(var + eps) (fp32), running mean, running
+             variance (may be in3, in4 themselves).
+     mean = sum x / M; var = sum (x - mean)^2 / M (two passes, biased);
+     y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
+     running = (1 - momentum) * running + momentum * batch, the variance of the batch unbiased by
+     M / (M - 1) (M = 1: biased). fp32: r + momentum * (batch - r).
+   bn_infer: in0..4 = x, gamma, beta, mean, variance; out0 = y.
+   bn_bwd: in0..4 = x, dy, gamma, saved mean, saved invstd; out0..2 = dx, dgamma, dbeta (H).
+     dbeta = sum dy; dgamma = sum dy * xhat; xhat = (x - mean) * invstd;
+     dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M). */
+struct hc_bn {
+    double eps;
+    double momentum;
+};
+
+/* leaky_relu: in0 = x, out0 = x > 0 ? x : round(fp32: slope * x); H. A NaN stays.
+   leaky_relu_bwd: in0 = y (the output; its sign is x's), in1 = dy, out0 = y > 0 ? dy : round(fp32:
+   slope * dy); H, one format. */
+struct hc_leaky {
+    double slope;
+};
+
+/* avg_pool: in0 = x [N, H, W, C], out0 = y [N, H / window, W / window, C]: fp32 sum in row order,
+   divided by window^2, rounded. avg_pool_bwd: in0 = dy, out0 = dx = round(fp32: dy / window^2). H.
+   Extents are multiples of the window. */
+struct hc_pool {
+    int window;
+};
+
+/* xent: in0 = logits [N, C] (H), in1 = labels [N] (i32, 0..C-1), out0 = loss [1] (fp32):
+     mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32.
+   xent_bwd: in0 = logits, in1 = labels, in2 = upstream gradient (fp32 [1]; the loss scale),
+     out0 = dlogits (H) = round(fp32: (softmax - onehot) * upstream / N), N -> 1 with `sum`. */
+struct hc_xent {
+    bool sum;
+};
+
+/* Optimizers. `hyper` is fp32 [3]: learning rate, beta1 (momentum), step count t (>= 1; the count
+   that this step has). `found` is fp32 [1] or absent: when not 0 nothing changes. All state tensors
+   may be updated in place. `arithmetic` is fp32, or a 16-bit format into which every intermediate
+   result is rounded; in1 (the gradient) is H.
+   sgd: in0..4 = w, g, momentum, hyper, found; out0..1 = w, momentum.
+     g' = g + weight_decay * w (not if decoupled: then w first becomes w * (1 - lr * weight_decay));
+     v = beta1 * v + g'; w = w - lr * (nesterov ? g' + beta1 * v : v).
+   adam, adamw: in0..5 = w, g, m, v, hyper, found; out0..2 = w, m, v.
+     adam: g' = g + weight_decay * w; adamw: g' = g and w becomes w * (1 - lr * weight_decay) first;
+     m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
+     w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
+     (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). kernels/adam.h states the order of roundings.
+   Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
+   into the arithmetic's format. */
+struct hc_sgd {
+    double weight_decay;
+    bool decoupled;
+    bool nesterov;
+    enum hc_format arithmetic;
+};
+
+struct hc_adam {
+    double beta2;
+    double eps;
+    double weight_decay;
+    bool eps_inside;
+    enum hc_format arithmetic;
+};
+
+/* master_to_model: in0 = masters (fp32), out0 = model copy (H), rounded to nearest. */
+
+union hc_params {
+    struct hc_cast cast;
+    struct hc_axpy axpy;
+    struct hc_unscale unscale;
+    struct hc_reduce reduce;
+    struct hc_gemm gemm;
+    struct hc_conv conv;
+    struct hc_bn bn;
+    struct hc_leaky leaky;
+    struct hc_pool pool;
+    struct hc_xent xent;
+    struct hc_sgd sgd;
+    struct hc_adam adam;
+};
+
+/* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none. */
+struct hc_call {
+    enum hc_op op;
+    struct hc_tensor in[HC_MAX_IN];
+    struct hc_tensor out[HC_MAX_OUT];
+    union hc_params params;
+    void *scratch;
+};
+
+/* Whether the call keeps its op's contract: slots, formats, shapes and parameters. HC_INVALID with a
+   line otherwise. The runner asks before every call; kernels rely on it. */
+enum hc_status hc_call_check(const struct hc_call *call);
+
+#endif

@@ -1,0 +1,18 @@
+#include "op/op.h"
+
+#include <string.h>
+
+const struct hc_op_info hc_ops[HC_OP_COUNT] = {
+#define HC_OP(name, class, inputs, outputs, title)                                                 \
+    [HC_OP_##name] = {#name, title, HC_CLASS_##class, inputs, outputs},
+#include "op/ops.def"
+#undef HC_OP
+};
+
+enum hc_op hc_op_by_name(const char *name)
+{
+    int op = 0;
+    while (op < HC_OP_COUNT && strcmp(hc_ops[op].name, name) != 0)
+        op++;
+    return (enum hc_op)op;
+}

@@ -1,0 +1,39 @@
+/* What an operation is: the enumeration and the facts of ops.def. */
+#ifndef HC_OP_OP_H
+#define HC_OP_OP_H
+
+#define HC_MAX_IN 6
+#define HC_MAX_OUT 5
+
+enum hc_op {
+#define HC_OP(name, class, inputs, outputs, title) HC_OP_##name,
+#include "op/ops.def"
+#undef HC_OP
+    HC_OP_COUNT
+};
+
+enum hc_op_class {
+    HC_CLASS_ELEMENTWISE, /* vectors; the same bits on every backend */
+    HC_CLASS_REDUCTION,   /* vectors to one element */
+    HC_CLASS_GEMM,
+    HC_CLASS_CONV,
+    HC_CLASS_NORM,
+    HC_CLASS_POOL,
+    HC_CLASS_LOSS,
+    HC_CLASS_OPTIMIZER /* vectors and scalars; the same bits on every backend */
+};
+
+struct hc_op_info {
+    const char *name;
+    const char *title;
+    enum hc_op_class class_;
+    int inputs;
+    int outputs;
+};
+
+extern const struct hc_op_info hc_ops[HC_OP_COUNT];
+
+/* The op of that name, or HC_OP_COUNT. */
+enum hc_op hc_op_by_name(const char *name);
+
+#endif

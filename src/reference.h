@@ -1,0 +1,54 @@
+/* The references: the real value of one output element, computed in MPFR from the definition. No
+   MPFR type crosses this header. */
+#ifndef HC_REFERENCE_H
+#define HC_REFERENCE_H
+
+#include "op/call.h"
+
+/* The real value is value + rest to a relative 2^-100 (rest is 0 only when value is exact), so that
+   hc_encode(format, value, rest, direction) is its correct rounding. A result that is NaN or
+   infinite by the definition has rest 0.
+   magnitude: what a relative error of one rounding is multiplied with: for a sum the sum of the
+   magnitudes of its terms, for one operation |value|.
+   amplification: how far an absolute error of one smallest subnormal in an intermediate result can
+   move the element: 0 where there are none, 1 for sums, |d value / d intermediate| otherwise. */
+struct hc_want {
+    double value;
+    double rest;
+    double magnitude;
+    double amplification;
+};
+
+/* Element `index` of output slot `out` of the call, whose input tensors lie in host memory. The
+   call's outputs are not read. `precision` is MPFR's, in bits; hc_reference_precision says what
+   suffices, twice of it proves that. */
+typedef void hc_reference(const struct hc_call *call, int out, int64_t index, long precision,
+                          struct hc_want *want);
+
+/* By op; none is NULL. */
+extern hc_reference *const hc_references[HC_OP_COUNT];
+
+#define HC_REFERENCE_PRECISION 256L
+
+/* Frees what MPFR caches for this thread. */
+void hc_reference_end(void);
+
+/* A real number for expectations that are no single op: closed forms and trajectories. Every
+   operation works at 256 bits; hc_real_want splits the value as above (magnitude |value|). */
+struct hc_real;
+struct hc_real *hc_real_new(double value);
+void hc_real_free(struct hc_real *x);
+void hc_real_set(struct hc_real *x, double value);
+void hc_real_set_text(struct hc_real *x, const char *decimal); /* "1e-4" means the decimal itself */
+void hc_real_copy(struct hc_real *x, const struct hc_real *a);
+void hc_real_add(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
+void hc_real_sub(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
+void hc_real_mul(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
+void hc_real_div(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
+void hc_real_sqrt(struct hc_real *x, const struct hc_real *a);
+void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
+double hc_real_double(const struct hc_real *x); /* nearest */
+uint64_t hc_real_bits(const struct hc_real *x, enum hc_format format, enum hc_direction direction);
+struct hc_want hc_real_want(const struct hc_real *x);
+
+#endif
