@@ -2,6 +2,7 @@
 #ifndef HC_BACKEND_H
 #define HC_BACKEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "op/call.h"
@@ -28,6 +29,10 @@ struct hc_backend {
     const char *name;
     const char *title;
     struct hc_accumulator accumulator;
+
+    /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
+       which it lacks are left out for it instead of being UNIMPLEMENTED. */
+    bool partial;
 
     /* NULL when the backend can run here, otherwise why not, in one line. */
     const char *(*unavailable)(void);
