@@ -29,9 +29,8 @@ const struct hc_case *const *hc_all_cases(int *n)
 {
     if (!all) {
         const struct hc_case_table *generated = hc_op_cases();
-        size_t tables_count = sizeof tables / sizeof tables[0];
         count = generated->count;
-        for (size_t t = 0; t < tables_count; t++)
+        for (size_t t = 0; tables[t]; t++)
             count += tables[t]->count;
         all = malloc((size_t)count * sizeof(struct hc_case *));
         assert(all);
@@ -39,7 +38,7 @@ const struct hc_case *const *hc_all_cases(int *n)
         int i = 0;
         for (int c = 0; c < generated->count; c++)
             all[i++] = &generated->cases[c];
-        for (size_t t = 0; t < tables_count; t++)
+        for (size_t t = 0; tables[t]; t++)
             for (int c = 0; c < tables[t]->count; c++)
                 all[i++] = &tables[t]->cases[c];
         qsort(all, (size_t)count, sizeof *all, by_name);

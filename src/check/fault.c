@@ -1,7 +1,5 @@
 #include "check/fault.h"
 
-#include <string.h>
-
 static struct hc_backend faulty;
 static hc_kernel *right;
 static const struct hc_fault *planted;
@@ -19,14 +17,4 @@ const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
     right = sound->kernel[fault->op];
     faulty.kernel[fault->op] = wrong;
     return &faulty;
-}
-
-const struct hc_fault *hc_fault_by_name(const char *name)
-{
-    int n;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(faults[i]->name, name) == 0)
-            return faults[i];
-    return NULL;
 }

@@ -1,26 +1,52 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cases/registry.h"
-#include "check/runner.h"
+#include "cli/command.h"
 
-static bool print(const struct hc_result *result, void *context)
+static void overview(FILE *out)
 {
-    (void)context;
-    printf("%-13s %-40s %-8s %8lld %.3g %.3g %s\n", hc_verdict_names[result->verdict],
-           result->what->name, result->backend, (long long)result->checked, result->error,
-           result->bound, result->note);
-    return true;
+    int n;
+    const struct hc_command *const *commands = hc_commands(&n);
+    (void)fputs("halfcheck - is mixed-precision training numerically right on this machine?\n\n"
+                "usage: halfcheck COMMAND [ARGUMENTS]\n\n",
+                out);
+    for (int i = 0; i < n; i++)
+        (void)fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+    (void)fputs("\nhalfcheck COMMAND --help tells more.\n", out);
+}
+
+static const struct hc_command *find(const char *name)
+{
+    int n;
+    const struct hc_command *const *commands = hc_commands(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        overview(stderr);
+        return HC_WRONG;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        overview(stdout);
+        return HC_AS_CLAIMED;
+    }
+    const struct hc_command *command = find(argv[1]);
+    if (!command)
+        return hc_complain("no command '%s'; see: halfcheck --help", argv[1]);
+    return command->run(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
 {
-    struct hc_run_options options = {.patterns = (const char *const *)argv + 2,
-                                     .pattern_count = argc > 2 ? argc - 2 : 0};
-    options.cases = hc_all_cases(&options.case_count);
-    options.backends = hc_backends(&options.backend_count);
-    enum hc_status status = hc_run_cases(&options, print, NULL);
-    if (status != HC_OK)
-        (void)fprintf(stderr, "halfcheck: %s\n", hc_message());
-    return status == HC_OK ? 0 : 2;
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = hc_complain("cannot write to standard output: %s", strerror(errno));
+    return status;
 }

@@ -1,0 +1,168 @@
+/* Reading a subcommand's options, and its help. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+static void print_indented(const char *text, int column)
+{
+    for (const char *c = text; *c; c++) {
+        (void)putchar(*c);
+        if (*c == '\n')
+            printf("%*s", column, "");
+    }
+    (void)putchar('\n');
+}
+
+static void help(const struct hc_command *command, const struct hc_option *options)
+{
+    enum { COLUMN = 24 };
+    printf("halfcheck %s - %s\n\nusage: halfcheck %s %s\n", command->name, command->summary,
+           command->name, command->usage);
+    if (command->text)
+        printf("\n%s\n", command->text);
+    puts("\noptions:");
+    for (const struct hc_option *o = options; o->name; o++) {
+        char left[64];
+        (void)snprintf(left, sizeof left, "  --%s%s%s", o->name, o->value ? " " : "",
+                       o->value ? o->value : "");
+        printf("%-*s", COLUMN, left);
+        if (strlen(left) >= COLUMN)
+            printf("\n%*s", COLUMN, "");
+        print_indented(o->help, COLUMN);
+    }
+    printf("%-*s%s\n", COLUMN, "  --help", "this text");
+    puts("\nexit status: 0 all as claimed, 1 some claim failed, 2 the command or the environment is"
+         " wrong");
+}
+
+static int refuse_value(const struct hc_command *command, const struct hc_option *option,
+                        const char *value, const char *wanted)
+{
+    return hc_complain("%s: --%s takes %s, not '%s'", command->name, option->name, wanted, value);
+}
+
+static int set_choice(const struct hc_command *command, const struct hc_option *option,
+                      const char *value)
+{
+    char wanted[160] = "";
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0) {
+            *option->choice = i;
+            return HC_AS_CLAIMED;
+        }
+        size_t used = strlen(wanted);
+        (void)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "one of ",
+                       option->choices[i]);
+    }
+    return refuse_value(command, option, value, wanted);
+}
+
+static int set_seed(const struct hc_command *command, const struct hc_option *option,
+                    const char *value)
+{
+    char *end;
+    bool hexadecimal = strncmp(value, "0x", 2) == 0;
+    bool digit = value[0] >= '0' && value[0] <= '9';
+    errno = 0;
+    unsigned long long seed = strtoull(value, &end, hexadecimal ? 16 : 10);
+    if (!digit || *end || errno)
+        return refuse_value(command, option, value, "a number from 0 to 2^64 - 1");
+    *option->seed = seed;
+    return HC_AS_CLAIMED;
+}
+
+static int set_number(const struct hc_command *command, const struct hc_option *option,
+                      const char *value)
+{
+    char *end;
+    char wanted[80];
+    double number = strtod(value, &end);
+    bool whole = option->count && floor(number) == number;
+    bool inside = number >= option->least && number <= option->most;
+    (void)snprintf(wanted, sizeof wanted, "a %snumber from %.10g to %.10g",
+                   option->count ? "whole " : "", option->least, option->most);
+    if (end == value || *end || !inside || (option->count && !whole))
+        return refuse_value(command, option, value, wanted);
+    if (option->count)
+        *option->count = (int)number;
+    else
+        *option->real = number;
+    return HC_AS_CLAIMED;
+}
+
+static int set(const struct hc_command *command, const struct hc_option *option, const char *value)
+{
+    if (option->choice)
+        return set_choice(command, option, value);
+    if (option->seed)
+        return set_seed(command, option, value);
+    if (option->text) {
+        *option->text = value;
+        return value[0] ? HC_AS_CLAIMED : refuse_value(command, option, value, option->value);
+    }
+    return set_number(command, option, value);
+}
+
+/* The option that a word "--name" or "--name=value" names, or NULL. */
+static const struct hc_option *find(const struct hc_option *options, const char *word)
+{
+    size_t length = strcspn(word + 2, "=");
+    for (const struct hc_option *o = options; o->name; o++)
+        if (strlen(o->name) == length && strncmp(o->name, word + 2, length) == 0)
+            return o;
+    return NULL;
+}
+
+/* Takes the option at argv[*i], and its value, which may be the next word. */
+static int take(const struct hc_command *command, const struct hc_option *options, int argc,
+                char **argv, int *i)
+{
+    const char *word = argv[*i];
+    const char *value = strchr(word, '=');
+    const struct hc_option *option = word[1] == '-' ? find(options, word) : NULL;
+    if (!option)
+        return hc_complain("%s: unknown option %.*s; see: halfcheck %s --help", command->name,
+                           (int)strcspn(word, "="), word, command->name);
+    if (option->flag) {
+        if (value)
+            return hc_complain("%s: --%s takes no value", command->name, option->name);
+        *option->flag = true;
+        return HC_AS_CLAIMED;
+    }
+    if (value)
+        return set(command, option, value + 1);
+    if (*i + 1 >= argc)
+        return hc_complain("%s: --%s needs %s", command->name, option->name, option->value);
+    *i += 1;
+    return set(command, option, argv[*i]);
+}
+
+bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
+                     char **argv, int *words, int *status)
+{
+    int kept = 0;
+    int i = 1;
+    *status = HC_AS_CLAIMED;
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            help(command, options);
+            return false;
+        }
+        if (argv[i][0] != '-' || argv[i][1] == '\0') {
+            argv[++kept] = argv[i];
+            continue;
+        }
+        *status = take(command, options, argc, argv, &i);
+        if (*status != HC_AS_CLAIMED)
+            return false;
+    }
+    for (i++; i < argc; i++)
+        argv[++kept] = argv[i];
+    argv[kept + 1] = NULL;
+    *words = kept;
+    return true;
+}
