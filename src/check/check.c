@@ -210,6 +210,17 @@ void hc_mistrust(struct hc_check *check, const char *format, ...)
     va_end(arguments);
 }
 
+bool hc_check_ok(struct hc_check *check, enum hc_status status)
+{
+    if (status == HC_UNSUPPORTED) {
+        hc_tally_note(check, "%s", hc_message());
+        hc_tally_verdict(check, HC_UNIMPLEMENTED);
+    } else if (status != HC_OK) {
+        hc_check_failed(check);
+    }
+    return status == HC_OK;
+}
+
 void hc_check_failed(struct hc_check *check)
 {
     hc_tally_note(check, "%s", hc_message());

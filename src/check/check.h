@@ -101,6 +101,10 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void hc_mistrust(struct hc_check *check, const char *format, ...);
 
+/* Whether status is HC_OK; otherwise the case ends as UNIMPLEMENTED (HC_UNSUPPORTED) or ERROR, with
+   hc_message(). */
+bool hc_check_ok(struct hc_check *check, enum hc_status status);
+
 /* Ends as ERROR with hc_message(). */
 void hc_check_failed(struct hc_check *check);
 

@@ -77,11 +77,6 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_status status = hc_run_call(check->backend, check->queue, call);
-    if (status == HC_UNSUPPORTED) {
-        hc_tally_note(check, "%s", hc_message());
-        hc_tally_verdict(check, HC_UNIMPLEMENTED);
-    } else if (status != HC_OK) {
-        hc_check_failed(check);
-    }
+    (void)hc_check_ok(check, status);
     return status;
 }

@@ -1,5 +1,27 @@
-/* What a case may use of the training engine. */
+/* What a case may use of the training engine. A case opens a device on the backend under test, a
+   few parameters and an update over them, writes gradients, steps, and looks at every piece of
+   state:
+
+     struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+     struct hc_tensor one = hc_tensor1(HC_FP32, 1, NULL);
+     struct hc_parameter w;
+     struct hc_parameter *list[] = {&w};
+     hc_parameter_open(&w, &device, "w", HC_ROLE_WEIGHT, &one);
+     hc_update_open(&update, &device, hc_recipe_by_name("fp16-static"), list, 1);
+     hc_update_put(update, HC_PIECE_MASTER, 0, 0, 1.0);
+     hc_update_put(update, HC_PIECE_GRADIENT, 0, 0, 1e-4 * 512);
+     hc_update_step(update, 1e-3, 0.9);
+     hc_update_get(update, HC_PIECE_MODEL, 0, 0, &value);
+
+   and closes them in the reverse order. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
+   UNIMPLEMENTED, the others as ERROR (hc_check_ok). */
 #ifndef HC_TRAIN_CASE_H
 #define HC_TRAIN_CASE_H
+
+#include "train/device.h"
+#include "train/parameter.h"
+#include "train/recipe.h"
+#include "train/scaler.h"
+#include "train/update.h"
 
 #endif

@@ -1,0 +1,31 @@
+/* A backend, its queue, and the scratch memory that its kernels ask for. */
+#ifndef HC_TRAIN_DEVICE_H
+#define HC_TRAIN_DEVICE_H
+
+#include "backend.h"
+
+/* The caller owns backend and queue and may fill this in by hand ({.backend = b, .queue = q});
+   hc_device_end gives the scratch back. */
+struct hc_device {
+    const struct hc_backend *backend;
+    struct hc_queue *queue;
+    void *scratch;
+    size_t scratch_bytes;
+};
+
+void hc_device_end(struct hc_device *device);
+
+/* Runs one call whose tensors lie in the backend's memory; its scratch is filled in. Scratch grows
+   to the largest need seen and stays: a step that is like the one before allocates nothing.
+   HC_UNSUPPORTED when the backend lacks the op, else what hc_call_check or the kernel returned. */
+enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call);
+
+/* Zeroed memory of the backend; NULL with a line when there is none. Given back by
+   device->backend->release. */
+void *hc_device_memory(const struct hc_device *device, size_t bytes);
+
+/* Sets an fp32 scalar of the backend's memory, or reads it. */
+enum hc_status hc_device_put(const struct hc_device *device, void *to, float value);
+enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value);
+
+#endif

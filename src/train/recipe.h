@@ -1,0 +1,72 @@
+/* Precision recipes as plain data. */
+#ifndef HC_TRAIN_RECIPE_H
+#define HC_TRAIN_RECIPE_H
+
+#include <stdbool.h>
+
+#include "op/status.h"
+#include "train/parameter.h"
+#include "train/scaler.h"
+
+enum hc_masters {
+    HC_MASTERS_NONE,       /* the optimizer works on the model's own parameters */
+    HC_MASTERS_FROM_MODEL, /* fp32 copies of the model after its rounding (nb_004b, Apex O2) */
+    HC_MASTERS_FROM_FP32   /* the weights before the rounding (torch: parameters are fp32) */
+};
+
+enum hc_optimizer { HC_OPTIMIZER_SGD, HC_OPTIMIZER_ADAM, HC_OPTIMIZER_ADAMW };
+
+enum hc_decay {
+    HC_DECAY_DECOUPLED, /* what the optimizer works on becomes w * (1 - lr * decay) */
+    HC_DECAY_L2,        /* decay * w is added to the unscaled gradient, inside the optimizer */
+    HC_DECAY_SCALED,    /* a defect: decay * w is added to the gradient before unscaling */
+    HC_DECAY_MODEL /* a defect: the model's copy, not the masters, becomes w * (1 - lr * decay) */
+};
+
+struct hc_recipe {
+    const char *name;
+    const char *title;
+    const char *source;
+    const char *defects; /* what is known to be wrong with it, or NULL */
+
+    enum hc_format model; /* weights as the network uses them, biases, activations, gradients */
+    enum hc_format norm;  /* gamma and beta and their gradients */
+    enum hc_format statistics; /* running mean and variance */
+    enum hc_format loss;       /* in which the loss is held (softmax and sum are fp32 inside) */
+    enum hc_format gradient;   /* that the optimizer gets, after unscaling */
+    enum hc_format state;      /* optimizer's momenta */
+    enum hc_format arithmetic; /* optimizer's */
+
+    enum hc_masters masters;
+    bool flat;         /* masters, momenta and their gradients in one arena each per decay group */
+    bool norm_rounded; /* norm parameters and statistics pass through the model's format at the
+                          start: half() of everything, then float() of the norms */
+
+    struct hc_scaler scaler;
+    bool reciprocal; /* gradients are multiplied with fp32(1 / scale), not divided by it */
+    bool sum_loss;   /* over the batch, instead of the mean */
+
+    enum hc_optimizer optimizer;
+    double beta2;
+    double eps;
+    bool eps_inside;
+    double weight_decay;
+    enum hc_decay decay;
+    bool decay_norm; /* decay for norm parameters and biases too (fastai's bn_wd) */
+};
+
+/* The table, fp32 first; by name, or NULL. */
+const struct hc_recipe *hc_recipes(int *n);
+const struct hc_recipe *hc_recipe_by_name(const char *name);
+
+/* HC_INVALID with a line that names the recipe and the contradiction. */
+enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
+
+/* The format that a parameter of that role has in the model; whether it is decayed. */
+enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role);
+bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role);
+
+/* Converts a parameter as the recipe says, through the model's format where norm_rounded. */
+enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter);
+
+#endif

@@ -1,0 +1,81 @@
+/* The training loop: one recipe, one network, one data set, one backend. */
+#ifndef HC_TRAIN_TRAINER_H
+#define HC_TRAIN_TRAINER_H
+
+#include "backend.h"
+#include "train/data.h"
+#include "train/net.h"
+#include "train/recipe.h"
+
+/* As it goes. Sent after every step and after every evaluation. */
+struct hc_progress {
+    int epoch; /* 0.. */
+    int epochs;
+    int64_t step;  /* done in all */
+    int64_t steps; /* to do in all */
+    double loss;   /* of this step's batch, unscaled */
+    double smooth; /* exponential mean of loss, weight 0.02, bias corrected */
+    double scale;
+    int64_t skipped;          /* so far */
+    double images_per_second; /* of this epoch so far, training alone */
+    bool evaluated;           /* the epoch ended with this step, and the next two are news */
+    double test_loss;
+    double accuracy; /* 0..1 on the test images; NaN before the first evaluation */
+};
+
+struct hc_train_options {
+    const struct hc_recipe *recipe;
+    const struct hc_network *network; /* hc_darknet16 of net.h, or a smaller one */
+    const struct hc_dataset *data;
+    const struct hc_backend *backend;
+    int threads; /* 0: one per core */
+    int epochs;
+    int batch;     /* 0: 64 */
+    double max_lr; /* 0: 3e-3 */
+    uint64_t seed; /* of initial weights, order and augmentation */
+
+    /* A folder that exists: steps.csv, epochs.csv, gradients.csv and checkpoint are written there.
+       NULL: nothing is written. */
+    const char *out;
+    bool resume;              /* goes on from out/checkpoint; HC_IO when there is none */
+    int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
+    int64_t stop_after; /* leaves after that many steps of this call, as if killed; 0: never */
+
+    /* Called on the training thread; false stops as if killed, with the result so far. NULL: none.
+     */
+    bool (*progress)(const struct hc_progress *progress, void *context);
+    void *context;
+};
+
+/* What compare prints. Of the whole run, also where a part of it was resumed, save the three that
+   say "of this call". */
+struct hc_train_result {
+    bool finished;    /* all epochs are done */
+    bool learned;     /* finished, and the network is better than guessing: see reason */
+    char reason[200]; /* one line: why it did not learn ("test loss 2.31 is not below 0.9 ln 10"),
+                         or "" */
+
+    double accuracy;   /* last epoch's, 0..1 on the test images */
+    double test_loss;  /* last epoch's mean cross-entropy on the test images */
+    double train_loss; /* last epoch's mean */
+    int64_t steps;
+    int64_t skipped;
+    double final_scale;
+
+    double underflow;   /* share of gradient entries that are zero in the format of the gradients */
+    double unscaled;    /* share that would be zero in it without the loss scale (metrics.h) */
+    double update_lost; /* share of updates below half an ulp of the model's format */
+
+    double images_per_second; /* training alone, without evaluation; of this call */
+    double seconds;           /* of this call */
+    int64_t memory;           /* peak resident bytes of the process; of this call */
+
+    int64_t parameters; /* trainable */
+    int64_t macs;       /* multiplications of one image's forward pass */
+};
+
+/* HC_INVALID for options that contradict each other, HC_IO, HC_NO_MEMORY, HC_UNSUPPORTED or
+   HC_DEVICE. A run that does not learn is no error: result->learned says so. */
+enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result);
+
+#endif
