@@ -108,8 +108,9 @@ struct hc_xent {
 };
 
 /* Optimizers. `hyper` is fp32 [3]: learning rate, beta1 (momentum), step count t (>= 1; the count
-   that this step has). `found` is fp32 [1] or absent: when not 0 nothing changes. All state tensors
-   may be updated in place. `arithmetic` is fp32, or a 16-bit format into which every intermediate
+   that this step has). `found` is fp32 [1] or absent: when not 0 nothing changes, every output
+   gets its input's bytes. A state tensor's input and output have one format; it may be updated in
+   place. `arithmetic` is fp32, or a 16-bit format into which every intermediate
    result is rounded; in1 (the gradient) is H.
    sgd: in0..4 = w, g, momentum, hyper, found; out0..1 = w, momentum.
      g' = g + weight_decay * w (not if decoupled: then w first becomes w * (1 - lr * weight_decay));

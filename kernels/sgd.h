@@ -1,0 +1,52 @@
+/* SGD with momentum. Below R(x) is the fp32 result of one operation rounded into `arithmetic`
+   (fp32: as it is). Operands are taken as they are stored; w uses this step's v before v is rounded
+   into its storage.
+
+     w  = R(w * keep)                                      decoupled
+     g' = R(g + R(wd * w))                                 not decoupled
+     v  = R(R(beta1 * v) + g')
+     w  = R(w - R(lr * (nesterov ? R(g' + R(beta1 * v)) : v)))
+
+   keep = 1 - lr * weight_decay in fp64; keep, wd, beta1 and lr are rounded once into `arithmetic`.
+ */
+#ifndef HC_KERNELS_SGD_H
+#define HC_KERNELS_SGD_H
+
+#include "kernels/round.h"
+#include "op/call.h"
+
+/* The coefficients of one step. */
+struct hc_sgd_step {
+    float lr;
+    float beta1;
+    float wd;
+    float keep;
+    int decoupled;
+    int nesterov;
+};
+
+HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, const float hyper[3])
+{
+    struct hc_sgd_step step;
+    step.lr = hc_coefficient(params->arithmetic, (double)hyper[0]);
+    step.beta1 = hc_coefficient(params->arithmetic, (double)hyper[1]);
+    step.wd = hc_coefficient(params->arithmetic, params->weight_decay);
+    step.keep = hc_coefficient(params->arithmetic, 1 - (double)hyper[0] * params->weight_decay);
+    step.decoupled = params->decoupled;
+    step.nesterov = params->nesterov;
+    return step;
+}
+
+/* `f` is the step's arithmetic: pass a constant, and the loop around this has no branch. */
+HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, float *w, float g,
+                              float *v)
+{
+    float weight = step->decoupled ? hc_into(f, *w * step->keep) : *w;
+    float grad = step->decoupled ? g : hc_into(f, g + hc_into(f, step->wd * weight));
+    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + grad);
+    float along = step->nesterov ? hc_into(f, grad + hc_into(f, step->beta1 * velocity)) : velocity;
+    *w = hc_into(f, weight - hc_into(f, step->lr * along));
+    *v = velocity;
+}
+
+#endif
