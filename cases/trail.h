@@ -1,0 +1,24 @@
+/* Many comparisons along a trajectory, claimed as one. */
+#ifndef HC_CASES_TRAIL_H
+#define HC_CASES_TRAIL_H
+
+#include "case.h"
+
+/* Starts as zero. */
+struct hc_trail {
+    int64_t checked;
+    int64_t wrong;
+    char first[96];
+};
+
+/* Notes whether `got` has want's bits in the format, at a step. */
+void hc_trail_note(struct hc_trail *trail, int64_t step, enum hc_format format, double want,
+                   double got);
+
+/* Claims that all did. */
+void hc_trail_claim(struct hc_check *check, const struct hc_trail *trail);
+
+/* Whether a table of steps has a row for this one: 0 to 5, then 10, 20, 50, 100, 200, ... . */
+bool hc_trail_row(int64_t step);
+
+#endif

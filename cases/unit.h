@@ -1,0 +1,32 @@
+/* A unit of scalar arithmetic in one format, so that a recurrence is written once and run twice: on
+   the backend under test (got) and by its definition (want). */
+#ifndef HC_CASES_UNIT_H
+#define HC_CASES_UNIT_H
+
+#include "case.h"
+
+struct hc_unit {
+    struct hc_check *check; /* the backend under test; NULL: the definition */
+    enum hc_format format;
+    bool failed; /* the backend could not; the verdict is set, and every result from here on is NaN
+                  */
+};
+
+/* One operation of add, sub, mul, div, sqrt, fma on values of the unit's format (operands that the
+   operation lacks are not looked at). By the definition: the real result from MPFR, rounded once to
+   nearest. On a backend: the op on one element. */
+double hc_unit_op(struct hc_unit *unit, enum hc_op op, double x, double y, double z);
+
+double hc_unit_add(struct hc_unit *unit, double x, double y);
+double hc_unit_sub(struct hc_unit *unit, double x, double y);
+double hc_unit_mul(struct hc_unit *unit, double x, double y);
+double hc_unit_div(struct hc_unit *unit, double x, double y);
+double hc_unit_sqrt(struct hc_unit *unit, double x);
+
+/* A value of the format `from` in the unit's format: the op cast. */
+double hc_unit_cast(struct hc_unit *unit, enum hc_format from, double x);
+
+/* The decimal number itself, rounded once to nearest. */
+double hc_decimal(enum hc_format format, const char *decimal);
+
+#endif
