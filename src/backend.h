@@ -34,6 +34,10 @@ struct hc_backend {
        which it lacks are left out for it instead of being UNIMPLEMENTED. */
     bool partial;
 
+    /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
+       need go through them. */
+    bool host_memory;
+
     /* NULL when the backend can run here, otherwise why not, in one line. */
     const char *(*unavailable)(void);
 

@@ -46,6 +46,7 @@ const struct hc_backend hc_backend_exact = {
     .name = "exact",
     .title = "portable C, format-exact, one thread, stated order",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .host_memory = true,
     .open = open_queue,
     .close = close_queue,
     .allocate = allocate,

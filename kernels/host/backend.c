@@ -46,6 +46,7 @@ const struct hc_backend hc_backend_host = {
     .name = "host",
     .title = "fast CPU kernels",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .host_memory = true,
     .open = open_queue,
     .close = close_queue,
     .allocate = allocate,
