@@ -7,3 +7,8 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 # Optional: fast convolutions on the host; without it the host backend uses exact's.
 find_library(DNNL_LIBRARY dnnl)
 find_path(DNNL_INCLUDE dnnl.h)
+if(DNNL_INCLUDE)
+  file(STRINGS ${DNNL_INCLUDE}/oneapi/dnnl/dnnl_version.h lines REGEX "_(MAJOR|MINOR|PATCH) [0-9]+$")
+  list(TRANSFORM lines REPLACE "^.* " "")
+  list(JOIN lines "." DNNL_VERSION)
+endif()

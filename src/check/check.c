@@ -104,12 +104,17 @@ void hc_tally_note(struct hc_check *check, const char *format, ...)
     va_end(arguments);
 }
 
+double hc_ratio(double error, double bound)
+{
+    if (error <= bound)
+        return bound > 0 && bound < (double)INFINITY ? error / bound : 0;
+    return bound > 0 && !isnan(error) ? error / bound : (double)INFINITY;
+}
+
 bool hc_tally(struct hc_check *check, double error, double bound, const char *unit)
 {
     bool held = error <= bound;
-    double ratio = bound > 0 ? error / bound : error > 0 ? (double)INFINITY : 0;
-    if (isnan(error))
-        ratio = (double)INFINITY;
+    double ratio = hc_ratio(error, bound);
     check->result.checked++;
     if (check->result.unit == NULL || ratio > check->worst) {
         check->worst = ratio;

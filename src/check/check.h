@@ -57,6 +57,9 @@ struct hc_result {
     char note[320];
 };
 
+/* error / bound: 0 where there is no error, infinite where a bound of 0 is missed or a NaN came out. */
+double hc_ratio(double error, double bound);
+
 /* What this check runs on. hc_check_backend is NULL in a case that runs once. */
 const struct hc_case *hc_check_case(const struct hc_check *check);
 const struct hc_backend *hc_check_backend(const struct hc_check *check);

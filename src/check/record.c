@@ -1,0 +1,87 @@
+/* Writing records. */
+#include "check/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/environment.h"
+#include "check/output.h"
+
+struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
+{
+    return (struct hc_row){.name = result->what->name,
+                           .backend = result->backend,
+                           .verdict = result->verdict,
+                           .checked = result->checked,
+                           .error = result->error,
+                           .bound = result->bound,
+                           .unit = result->unit,
+                           .implementation = result->implementation,
+                           .format = result->format,
+                           .seed = result->seed,
+                           .seconds = result->seconds,
+                           .note = result->note,
+                           .repro = repro};
+}
+
+json_t *hc_record_new(void)
+{
+    return json_pack("{s:i, s:o, s:[]}", "schema", HC_RECORD_SCHEMA, "environment",
+                     hc_environment(), "results");
+}
+
+static json_t *hex(double value)
+{
+    return json_sprintf("%a", value);
+}
+
+/* Notes quote what others wrote: what is no UTF-8 is shown byte by byte. */
+static json_t *text(const char *s)
+{
+    json_t *string = json_string(s);
+    if (string)
+        return string;
+    char clean[1024];
+    size_t used = 0;
+    for (; *s && used + 5 < sizeof clean; s++) {
+        bool plain = (unsigned char)*s < 0x80;
+        used += (size_t)snprintf(clean + used, sizeof clean - used, plain ? "%c" : "\\x%02x",
+                                 (unsigned char)*s);
+    }
+    return json_stringn(clean, used);
+}
+
+void hc_record_add(json_t *record, const struct hc_row *row)
+{
+    json_t *o = json_object();
+    (void)json_object_set_new(o, "case", text(row->name));
+    (void)json_object_set_new(o, "backend", text(row->backend));
+    (void)json_object_set_new(o, "verdict", json_string(hc_verdict_names[row->verdict]));
+    (void)json_object_set_new(o, "checked", json_integer(row->checked));
+    (void)json_object_set_new(o, "error", hex(row->error));
+    (void)json_object_set_new(o, "bound", hex(row->bound));
+    (void)json_object_set_new(o, "unit", text(row->unit));
+    if (!isnan(row->implementation))
+        (void)json_object_set_new(o, "implementation", hex(row->implementation));
+    if (!isnan(row->format))
+        (void)json_object_set_new(o, "format", hex(row->format));
+    (void)json_object_set_new(o, "seed", json_sprintf("%llu", (unsigned long long)row->seed));
+    (void)json_object_set_new(o, "seconds", json_real(row->seconds));
+    (void)json_object_set_new(o, "note", text(row->note));
+    (void)json_object_set_new(o, "repro", text(row->repro));
+    (void)json_array_append_new(json_object_get(record, "results"), o);
+}
+
+enum hc_status hc_record_write(const json_t *record, const char *path)
+{
+    char *document = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    if (!document)
+        return hc_fail(HC_NO_MEMORY, "no memory for the record");
+    size_t length = strlen(document);
+    document[length] = '\n';
+    enum hc_status status = hc_output_write(path, document, length + 1);
+    free(document);
+    return status;
+}

@@ -1,0 +1,59 @@
+/* Records: what was measured, as one JSON document
+     {"schema": 1, "environment": {...}, "results": [{...}, ...]}
+   Real numbers are strings in hex ("0x1.8p-12", "inf", "nan"), seeds are strings in decimal, so
+   that nothing is lost on the way; `seconds` and `checked` are plain numbers. */
+#ifndef HC_CHECK_RECORD_H
+#define HC_CHECK_RECORD_H
+
+#include <jansson.h>
+
+#include "check/check.h"
+
+#define HC_RECORD_SCHEMA 1
+
+/* One result. The strings belong to the record that it was read from, or to the caller. */
+struct hc_row {
+    const char *name; /* "case" in the file */
+    const char *backend;
+    enum hc_verdict verdict;
+    int64_t checked;
+    double error;
+    double bound;
+    const char *unit;
+    double implementation; /* NaN: not measured; absent from the file then */
+    double format;
+    uint64_t seed;
+    double seconds;
+    const char *note;
+    const char *repro; /* the command that reproduces the result */
+};
+
+/* The row of a result, with nothing copied. */
+struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
+
+/* A new document with no results, the environment stamped; json_decref ends it. More members may be
+   set beside "results" (how it was run); readers ignore those that they do not know. */
+json_t *hc_record_new(void);
+void hc_record_add(json_t *record, const struct hc_row *row);
+
+/* Replaces the file in one step (check/output.h). HC_IO or HC_NO_MEMORY. */
+enum hc_status hc_record_write(const json_t *record, const char *path);
+
+/* A record that was read and found whole. */
+struct hc_record {
+    json_t *document;
+    const json_t *environment;
+    struct hc_row *rows;
+    int count;
+};
+
+/* HC_IO; HC_INVALID with a line that names the file and what is wrong with it: no JSON (cut short,
+   say), another schema, a member that is missing or of another kind, one result twice. */
+enum hc_status hc_record_read(const char *path, struct hc_record *record);
+void hc_record_free(struct hc_record *record);
+
+/* The row of a case on a backend, or NULL. */
+const struct hc_row *hc_record_find(const struct hc_record *record, const char *name,
+                                    const char *backend);
+
+#endif
