@@ -1,3 +1,4 @@
+/* The IEEE operations, and the casts: exact values, which the caller rounds. */
 #include "reference/split.h"
 
 static void binary(const struct hc_call *call, int64_t index, long precision, struct hc_want *want,
@@ -43,4 +44,53 @@ void hc_reference_div(const struct hc_call *call, int out, int64_t index, long p
 {
     (void)out;
     binary(call, index, precision, want, mpfr_div);
+}
+
+hc_reference hc_reference_sqrt;
+void hc_reference_sqrt(const struct hc_call *call, int out, int64_t index, long precision,
+                       struct hc_want *want)
+{
+    (void)out;
+    mpfr_t x;
+    mpfr_init2(x, precision);
+    hc_load_real(x, &call->in[0], index);
+    mpfr_sqrt(x, x, MPFR_RNDN);
+    hc_split(x, want);
+    mpfr_clear(x);
+}
+
+hc_reference hc_reference_fma;
+void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long precision,
+                      struct hc_want *want)
+{
+    (void)out;
+    mpfr_t x;
+    mpfr_t y;
+    mpfr_t z;
+    mpfr_inits2(precision, x, y, z, (mpfr_ptr)0);
+    hc_load_real(x, &call->in[0], index);
+    hc_load_real(y, &call->in[1], index);
+    hc_load_real(z, &call->in[2], index);
+    mpfr_fma(x, x, y, z, MPFR_RNDN);
+    hc_split(x, want);
+    mpfr_clears(x, y, z, (mpfr_ptr)0);
+}
+
+hc_reference hc_reference_cast;
+void hc_reference_cast(const struct hc_call *call, int out, int64_t index, long precision,
+                       struct hc_want *want)
+{
+    (void)out;
+    mpfr_t x;
+    mpfr_init2(x, precision);
+    hc_load_real(x, &call->in[0], index);
+    hc_split(x, want);
+    mpfr_clear(x);
+}
+
+hc_reference hc_reference_master_to_model;
+void hc_reference_master_to_model(const struct hc_call *call, int out, int64_t index,
+                                  long precision, struct hc_want *want)
+{
+    hc_reference_cast(call, out, index, precision, want);
 }

@@ -2,14 +2,14 @@
 
 #include <mpfr.h>
 
-hc_reference hc_reference_add, hc_reference_sub, hc_reference_mul, hc_reference_div;
+#define HC_OP(name, class, inputs, outputs, title) hc_reference hc_reference_##name;
+#include "op/ops.def"
+#undef HC_OP
 
-/* Grows to the whole of ops.def. */
 hc_reference *const hc_references[HC_OP_COUNT] = {
-    [HC_OP_add] = hc_reference_add,
-    [HC_OP_sub] = hc_reference_sub,
-    [HC_OP_mul] = hc_reference_mul,
-    [HC_OP_div] = hc_reference_div,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_reference_##name,
+#include "op/ops.def"
+#undef HC_OP
 };
 
 void hc_reference_end(void)

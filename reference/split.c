@@ -19,3 +19,35 @@ void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i)
 {
     mpfr_set_d(x, hc_tensor_get(t, i), MPFR_RNDN);
 }
+
+void hc_terms_begin(struct hc_terms *s, long precision)
+{
+    mpfr_inits2(precision, s->sum, s->magnitude, s->term, s->factor, (mpfr_ptr)0);
+    mpfr_set_zero(s->sum, 1);
+    mpfr_set_zero(s->magnitude, 1);
+}
+
+void hc_terms_add(struct hc_terms *s)
+{
+    mpfr_add(s->sum, s->sum, s->term, MPFR_RNDN);
+    if (!mpfr_number_p(s->term))
+        return;
+    mpfr_abs(s->term, s->term, MPFR_RNDN);
+    mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDN);
+}
+
+void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
+                      const struct hc_tensor *y, int64_t j)
+{
+    hc_load_real(s->term, x, i);
+    hc_load_real(s->factor, y, j);
+    mpfr_mul(s->term, s->term, s->factor, MPFR_RNDN);
+    hc_terms_add(s);
+}
+
+void hc_terms_end(struct hc_terms *s, struct hc_want *want)
+{
+    hc_split(s->sum, want);
+    want->magnitude = mpfr_get_d(s->magnitude, MPFR_RNDU);
+    mpfr_clears(s->sum, s->magnitude, s->term, s->factor, (mpfr_ptr)0);
+}

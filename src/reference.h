@@ -5,18 +5,15 @@
 
 #include "op/call.h"
 
-/* The real value is value + rest to a relative 2^-100 (rest is 0 only when value is exact), so that
-   hc_encode(format, value, rest, direction) is its correct rounding. A result that is NaN or
+/* The real value is value + rest to 2^-100 of magnitude (rest is 0 only when value is exact), so
+   that hc_encode(format, value, rest, direction) is its correct rounding. A result that is NaN or
    infinite by the definition has rest 0.
-   magnitude: what a relative error of one rounding is multiplied with: for a sum the sum of the
-   magnitudes of its terms, for one operation |value|.
-   amplification: how far an absolute error of one smallest subnormal in an intermediate result can
-   move the element: 0 where there are none, 1 for sums, |d value / d intermediate| otherwise. */
+   magnitude: for a sum of terms (sum, dot, gemm, conv2d*, avg_pool) the sum of the magnitudes of
+   those that are finite, otherwise |value|. */
 struct hc_want {
     double value;
     double rest;
     double magnitude;
-    double amplification;
 };
 
 /* Element `index` of output slot `out` of the call, whose input tensors lie in host memory. The

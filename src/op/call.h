@@ -1,12 +1,13 @@
 /* One call of an operation, and every operation's contract.
 
-   Throughout: round_F is round-to-nearest-even into format F; "fp32:" says that the arithmetic after
-   it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where the class
-   is ELEMENTWISE or OPTIMIZER the stated order is binding and every backend gives the same bits.
-   An output may be the same tensor as an input of the same shape and format in these classes; in no
-   other class may tensors overlap. NaN payloads and signs are free. Empty tensors are legal and touch
-   nothing; the sum over nothing is +0. A kernel that lacks a combination of formats returns
-   HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16. */
+   Throughout: round_F is round-to-nearest-even into format F; "fp32:" says that the arithmetic
+   after it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where
+   the class is ELEMENTWISE or OPTIMIZER the stated order is binding and every backend gives the
+   same bits. An output may be the same tensor as an input of the same shape and format in these
+   classes; in no other class may tensors overlap. NaN payloads and signs are free. Empty tensors
+   are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
+   formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
+   Parameters that are given as double are taken as fp32, those of the optimizers as fp64. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 
@@ -26,17 +27,17 @@ struct hc_cast {
 /* add, sub, mul, div, sqrt, fma: out0 = the real result on the inputs' values rounded once to
    nearest; all operands of one format, H or fp64. No parameters. */
 
-/* axpy: out0 = round(fp32: fma(alpha, x, y)); x, y, out0 each H; alpha is taken as fp32. */
+/* axpy: out0 = round(fp32: fma(alpha, x, y)); x, y, out0 each H; alpha as fp32. */
 struct hc_axpy {
     double alpha;
 };
 
 /* scale: out0 = round(fp32: x * s); in0 = x (H), in1 = s (fp32 [1]); out0 H. No parameters. */
 
-/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]), out0 H, out1 = found (fp32 [1]).
-   out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64 and
-   rounded to fp32 (torch's GradScaler). out1 = 1 if in2 is not 0 or any x is infinite or NaN, else
-   0; out1 may be in2 itself. The detector looks at x, before the division. */
+/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]), out0 H, out1 = found (fp32
+   [1]). out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
+   and rounded to fp32 (torch's GradScaler). out1 = 1 if in2 is not 0 or any x is infinite or NaN,
+   else 0; out1 may be in2 itself. The detector looks at x, before the division. */
 struct hc_unscale {
     bool reciprocal;
 };
@@ -48,8 +49,8 @@ struct hc_reduce {
     enum hc_format accumulator;
 };
 
-/* gemm: out0[m, n] = round(alpha * sum_k opA[m, k] opB[k, n] + beta * C[m, n]); in0 = A, in1 = B (H,
-   one format), in2 = C (H; rank 1 of length n is broadcast over rows; absent when beta is 0),
+/* gemm: out0[m, n] = round(alpha * sum_k opA[m, k] opB[k, n] + beta * C[m, n]); in0 = A, in1 = B
+   (H, one format), in2 = C (H; rank 1 of length n is broadcast over rows; absent when beta is 0),
    opA = A or its transpose. Row-major. fp32 accumulation, any order, fused or not. */
 struct hc_gemm {
     bool transpose_a;
@@ -154,7 +155,8 @@ union hc_params {
     struct hc_adam adam;
 };
 
-/* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none. */
+/* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none.
+ */
 struct hc_call {
     enum hc_op op;
     struct hc_tensor in[HC_MAX_IN];
@@ -163,8 +165,8 @@ struct hc_call {
     void *scratch;
 };
 
-/* Whether the call keeps its op's contract: slots, formats, shapes and parameters. HC_INVALID with a
-   line otherwise. The runner asks before every call; kernels rely on it. */
+/* Whether the call keeps its op's contract: slots, formats, shapes and parameters. HC_INVALID with
+   a line otherwise. The runner asks before every call; kernels rely on it. */
 enum hc_status hc_call_check(const struct hc_call *call);
 
 #endif

@@ -1,0 +1,34 @@
+/* alpha * op(A) op(B) + beta * C; alpha and beta as fp32. */
+#include <math.h>
+
+#include "reference/split.h"
+
+hc_reference hc_reference_gemm;
+void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long precision,
+                       struct hc_want *want)
+{
+    (void)out;
+    const struct hc_gemm *p = &call->params.gemm;
+    const struct hc_tensor *a = &call->in[0];
+    const struct hc_tensor *b = &call->in[1];
+    const struct hc_tensor *c = &call->in[2];
+    int64_t columns = call->out[0].shape[1];
+    int64_t m = index / columns;
+    int64_t n = index % columns;
+    int64_t length = a->shape[p->transpose_a ? 0 : 1];
+    struct hc_terms s;
+    hc_terms_begin(&s, precision);
+    for (int64_t k = 0; k < length; k++)
+        hc_terms_product(&s, a, p->transpose_a ? k * a->shape[1] + m : m * length + k, b,
+                         p->transpose_b ? n * length + k : k * columns + n);
+    mpfr_set_flt(s.factor, (float)p->alpha, MPFR_RNDN);
+    mpfr_mul(s.sum, s.sum, s.factor, MPFR_RNDN);
+    mpfr_mul_d(s.magnitude, s.magnitude, fabs((double)(float)p->alpha), MPFR_RNDU);
+    if (p->beta != 0) {
+        hc_load_real(s.term, c, c->rank == 1 ? n : index);
+        mpfr_set_flt(s.factor, (float)p->beta, MPFR_RNDN);
+        mpfr_mul(s.term, s.term, s.factor, MPFR_RNDN);
+        hc_terms_add(&s);
+    }
+    hc_terms_end(&s, want);
+}

@@ -1,0 +1,115 @@
+/* Batch norm, forward; eps and momentum as fp32. */
+#include "reference/norm.h"
+
+int64_t hc_channel_length(const struct hc_tensor *x)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    return channels ? hc_tensor_count(x) / channels : 0;
+}
+
+void hc_moments(mpfr_t mean, mpfr_t variance, const struct hc_tensor *x, int64_t c)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    int64_t m = hc_channel_length(x);
+    mpfr_t d;
+    mpfr_init2(d, mpfr_get_prec(mean));
+    mpfr_set_zero(mean, 1);
+    mpfr_set_zero(variance, 1);
+    for (int64_t i = 0; i < m; i++) {
+        hc_load_real(d, x, i * channels + c);
+        mpfr_add(mean, mean, d, MPFR_RNDN);
+    }
+    mpfr_div_si(mean, mean, (long)m, MPFR_RNDN);
+    for (int64_t i = 0; i < m; i++) {
+        hc_load_real(d, x, i * channels + c);
+        mpfr_sub(d, d, mean, MPFR_RNDN);
+        mpfr_sqr(d, d, MPFR_RNDN);
+        mpfr_add(variance, variance, d, MPFR_RNDN);
+    }
+    mpfr_div_si(variance, variance, (long)m, MPFR_RNDN);
+    mpfr_clear(d);
+}
+
+/* variance becomes 1 / sqrt(variance + eps). */
+static void invert(mpfr_t variance, double eps)
+{
+    mpfr_add_d(variance, variance, (double)(float)eps, MPFR_RNDN);
+    mpfr_rec_sqrt(variance, variance, MPFR_RNDN);
+}
+
+/* mean becomes (x - mean) * invstd * gamma + beta. */
+static void normalize(mpfr_t mean, mpfr_t invstd, const struct hc_call *call, int64_t index,
+                      int64_t c)
+{
+    mpfr_t t;
+    mpfr_init2(t, mpfr_get_prec(mean));
+    hc_load_real(t, &call->in[0], index);
+    mpfr_sub(mean, t, mean, MPFR_RNDN);
+    mpfr_mul(mean, mean, invstd, MPFR_RNDN);
+    hc_load_real(t, &call->in[1], c);
+    mpfr_mul(mean, mean, t, MPFR_RNDN);
+    hc_load_real(t, &call->in[2], c);
+    mpfr_add(mean, mean, t, MPFR_RNDN);
+    mpfr_clear(t);
+}
+
+/* batch becomes running + momentum * (batch - running). */
+static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, double momentum)
+{
+    mpfr_t r;
+    mpfr_init2(r, mpfr_get_prec(batch));
+    hc_load_real(r, running, c);
+    mpfr_sub(batch, batch, r, MPFR_RNDN);
+    mpfr_mul_d(batch, batch, (double)(float)momentum, MPFR_RNDN);
+    mpfr_add(batch, r, batch, MPFR_RNDN);
+    mpfr_clear(r);
+}
+
+enum { Y, SAVED_MEAN, SAVED_INVSTD, RUNNING_MEAN, RUNNING_VARIANCE };
+
+hc_reference hc_reference_bn_train;
+void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    const struct hc_tensor *x = &call->in[0];
+    int64_t m = hc_channel_length(x);
+    int64_t c = index % x->shape[x->rank - 1];
+    mpfr_t mean;
+    mpfr_t variance;
+    mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
+    hc_moments(mean, variance, x, c);
+    if (out == Y || out == SAVED_INVSTD)
+        invert(variance, call->params.bn.eps);
+    if (out == Y)
+        normalize(mean, variance, call, index, c);
+    if (out == RUNNING_MEAN)
+        blend(mean, &call->in[3], c, call->params.bn.momentum);
+    if (out == RUNNING_VARIANCE) {
+        if (m > 1) {
+            mpfr_mul_si(variance, variance, (long)m, MPFR_RNDN);
+            mpfr_div_si(variance, variance, (long)m - 1, MPFR_RNDN);
+        }
+        blend(variance, &call->in[4], c, call->params.bn.momentum);
+    }
+    int in_variance = out == SAVED_INVSTD || out == RUNNING_VARIANCE;
+    hc_split(in_variance ? variance : mean, want);
+    mpfr_clears(mean, variance, (mpfr_ptr)0);
+}
+
+hc_reference hc_reference_bn_infer;
+void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    (void)out;
+    const struct hc_tensor *x = &call->in[0];
+    int64_t c = index % x->shape[x->rank - 1];
+    mpfr_t mean;
+    mpfr_t variance;
+    mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
+    hc_load_real(mean, &call->in[3], c);
+    hc_load_real(variance, &call->in[4], c);
+    invert(variance, call->params.bn.eps);
+    normalize(mean, variance, call, index, c);
+    hc_split(mean, want);
+    mpfr_clears(mean, variance, (mpfr_ptr)0);
+}

@@ -1,0 +1,43 @@
+/* Means over disjoint windows. */
+#include "reference/split.h"
+
+hc_reference hc_reference_avg_pool;
+void hc_reference_avg_pool(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *y = &call->out[out];
+    int64_t window = call->params.pool.window;
+    int64_t c = index % y->shape[3];
+    int64_t q = index / y->shape[3] % y->shape[2];
+    int64_t np = index / y->shape[3] / y->shape[2]; /* n * P + p: its rows begin at np * window */
+    struct hc_terms s;
+    hc_terms_begin(&s, precision);
+    for (int64_t i = 0; i < window; i++)
+        for (int64_t j = 0; j < window; j++) {
+            hc_load_real(s.term, x,
+                         ((np * window + i) * x->shape[2] + q * window + j) * x->shape[3] + c);
+            hc_terms_add(&s);
+        }
+    mpfr_div_si(s.sum, s.sum, (long)(window * window), MPFR_RNDN);
+    mpfr_div_si(s.magnitude, s.magnitude, (long)(window * window), MPFR_RNDU);
+    hc_terms_end(&s, want);
+}
+
+hc_reference hc_reference_avg_pool_bwd;
+void hc_reference_avg_pool_bwd(const struct hc_call *call, int out, int64_t index, long precision,
+                               struct hc_want *want)
+{
+    const struct hc_tensor *dy = &call->in[0];
+    const struct hc_tensor *dx = &call->out[out];
+    int64_t window = call->params.pool.window;
+    int64_t c = index % dx->shape[3];
+    int64_t q = index / dx->shape[3] % dx->shape[2] / window;
+    int64_t np = index / dx->shape[3] / dx->shape[2] / window;
+    mpfr_t x;
+    mpfr_init2(x, precision);
+    hc_load_real(x, dy, (np * dy->shape[2] + q) * dy->shape[3] + c);
+    mpfr_div_si(x, x, (long)(window * window), MPFR_RNDN);
+    hc_split(x, want);
+    mpfr_clear(x);
+}

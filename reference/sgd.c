@@ -1,0 +1,33 @@
+/* SGD with momentum. */
+#include "reference/decay.h"
+
+hc_reference hc_reference_sgd;
+void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long precision,
+                      struct hc_want *want)
+{
+    const struct hc_sgd *p = &call->params.sgd;
+    double lr = hc_tensor_get(&call->in[3], 0);
+    double beta = hc_tensor_get(&call->in[3], 1);
+    mpfr_t w;
+    mpfr_t g;
+    mpfr_t v;
+    mpfr_t t;
+    mpfr_inits2(precision, w, g, v, t, (mpfr_ptr)0);
+    hc_load_real(w, &call->in[0], index);
+    hc_load_real(g, &call->in[1], index);
+    hc_load_real(v, &call->in[2], index);
+    if (!call->in[4].data || hc_tensor_get(&call->in[4], 0) == 0) {
+        if (p->decoupled)
+            hc_decay(w, lr, p->weight_decay);
+        else if (p->weight_decay != 0)
+            hc_add_decay(g, w, p->weight_decay);
+        mpfr_mul_d(v, v, beta, MPFR_RNDN);
+        mpfr_add(v, v, g, MPFR_RNDN);
+        mpfr_mul_d(t, v, beta, MPFR_RNDN);
+        mpfr_add(t, t, g, MPFR_RNDN);
+        mpfr_mul_d(t, p->nesterov ? t : v, lr, MPFR_RNDN);
+        mpfr_sub(w, w, t, MPFR_RNDN);
+    }
+    hc_split(out == 0 ? w : v, want);
+    mpfr_clears(w, g, v, t, (mpfr_ptr)0);
+}

@@ -1,0 +1,72 @@
+/* Softmax cross-entropy. The maximum is subtracted as the contract says, so that infinite logits
+   come out as they do there; for finite ones it changes no value. */
+#include "reference/split.h"
+
+/* sum = sum_j exp(z_j - max z) over a row, shifted = z_j - max z of column j. */
+static void softmax_sum(mpfr_t sum, mpfr_t shifted, const struct hc_tensor *z, int64_t row,
+                        int64_t j)
+{
+    int64_t columns = z->shape[1];
+    double most = hc_tensor_get(z, row * columns);
+    for (int64_t k = 1; k < columns; k++) {
+        double v = hc_tensor_get(z, row * columns + k);
+        if (v > most)
+            most = v;
+    }
+    mpfr_set_zero(sum, 1);
+    for (int64_t k = 0; k < columns; k++) {
+        hc_load_real(shifted, z, row * columns + k);
+        mpfr_sub_d(shifted, shifted, most, MPFR_RNDN);
+        mpfr_exp(shifted, shifted, MPFR_RNDN);
+        mpfr_add(sum, sum, shifted, MPFR_RNDN);
+    }
+    hc_load_real(shifted, z, row * columns + j);
+    mpfr_sub_d(shifted, shifted, most, MPFR_RNDN);
+}
+
+hc_reference hc_reference_xent;
+void hc_reference_xent(const struct hc_call *call, int out, int64_t index, long precision,
+                       struct hc_want *want)
+{
+    (void)out;
+    (void)index;
+    const struct hc_tensor *z = &call->in[0];
+    mpfr_t loss;
+    mpfr_t sum;
+    mpfr_t shifted;
+    mpfr_inits2(precision, loss, sum, shifted, (mpfr_ptr)0);
+    mpfr_set_zero(loss, 1);
+    for (int64_t row = 0; row < z->shape[0]; row++) {
+        softmax_sum(sum, shifted, z, row, (int64_t)hc_tensor_get(&call->in[1], row));
+        mpfr_log(sum, sum, MPFR_RNDN);
+        mpfr_sub(sum, sum, shifted, MPFR_RNDN);
+        mpfr_add(loss, loss, sum, MPFR_RNDN);
+    }
+    if (!call->params.xent.sum)
+        mpfr_div_si(loss, loss, (long)z->shape[0], MPFR_RNDN);
+    hc_split(loss, want);
+    mpfr_clears(loss, sum, shifted, (mpfr_ptr)0);
+}
+
+hc_reference hc_reference_xent_bwd;
+void hc_reference_xent_bwd(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    (void)out;
+    const struct hc_tensor *z = &call->in[0];
+    int64_t row = index / z->shape[1];
+    int64_t j = index % z->shape[1];
+    mpfr_t sum;
+    mpfr_t p;
+    mpfr_inits2(precision, sum, p, (mpfr_ptr)0);
+    softmax_sum(sum, p, z, row, j);
+    mpfr_exp(p, p, MPFR_RNDN);
+    mpfr_div(p, p, sum, MPFR_RNDN);
+    if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
+        mpfr_sub_si(p, p, 1, MPFR_RNDN);
+    mpfr_mul_d(p, p, hc_tensor_get(&call->in[2], 0), MPFR_RNDN);
+    if (!call->params.xent.sum)
+        mpfr_div_si(p, p, (long)z->shape[0], MPFR_RNDN);
+    hc_split(p, want);
+    mpfr_clears(sum, p, (mpfr_ptr)0);
+}
