@@ -37,7 +37,7 @@ struct hc_batch {
 struct hc_loader;
 
 /* The set must outlive the loader. HC_INVALID when there are fewer training images than a batch
-   has, or no images. */
+   has, or no images, or no such start. */
 enum hc_status hc_loader_open(const struct hc_loader_options *options, struct hc_loader **loader);
 void hc_loader_close(struct hc_loader *loader); /* takes NULL */
 
