@@ -1,5 +1,5 @@
 /* Bits and values of fp32, fp16 and bf16: the conversions that kernels use, the same code on host
-   and device. hc_encode is their definition; num/half_test.c and the rounding cases hold them
+   and device. hc_encode is their definition; num/directed_test.c and the rounding cases hold them
    against it and against MPFR. */
 #ifndef HC_NUM_BITS_H
 #define HC_NUM_BITS_H

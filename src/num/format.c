@@ -43,9 +43,8 @@ struct layout {
 static struct layout layout_of(enum hc_format format)
 {
     const struct hc_format_info *f = &hc_formats[format];
-    struct layout l = {.fraction = f->precision - 1,
-                       .shift = f->bytes * 8 - f->bits,
-                       .bias = 1 - f->emin};
+    struct layout l = {
+        .fraction = f->precision - 1, .shift = f->bytes * 8 - f->bits, .bias = 1 - f->emin};
     uint64_t ones = ((uint64_t)1 << (f->bits - 1 - l.fraction)) - 1;
     l.infinity = ones << l.fraction;
     l.nan = l.infinity | (uint64_t)1 << (l.fraction - 1);
@@ -114,10 +113,8 @@ static uint64_t encode_magnitude(const struct layout *l, const struct hc_format_
     uint64_t kept = 0;
     int half = 0;
     int sticky = m != 0;
-    if (cut <= 0) {
-        kept = m << -cut;
-        sticky = 0;
-    } else if (cut <= 64) {
+    /* m has at least 60 bits and no format more than 53: cut is 7 or more. */
+    if (cut <= 64) {
         kept = cut < 64 ? m >> cut : 0;
         half = (int)(m >> (cut - 1) & 1);
         sticky = (m & (((uint64_t)1 << (cut - 1)) - 1)) != 0;
@@ -171,7 +168,7 @@ double hc_decode(enum hc_format format, uint64_t bits)
     double value;
     if (magnitude > l.largest)
         value = magnitude == l.infinity && f->overflow == HC_OVERFLOW_INF ? (double)INFINITY
-                                                                           : (double)NAN;
+                                                                          : (double)NAN;
     else if (biased == 0)
         value = ldexp((double)fraction, f->emin - l.fraction);
     else

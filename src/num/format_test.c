@@ -1,21 +1,189 @@
 #include "num/format.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
 
 #include "num/bits.h"
+#include "num/mpfr_test.h"
+#include "num/rng.h"
+#include "num/ulp.h"
 
-Test(format, fp16_overflows_to_infinity_from_65520_on)
+static uint64_t correct(enum hc_format format, double value, double rest,
+                        enum hc_direction direction)
+{
+    mpfr_t x;
+    mpfr_init2(x, 2400);
+    mpfr_set_d(x, value, MPFR_RNDN);
+    mpfr_add_d(x, x, rest, MPFR_RNDN);
+    if (mpfr_zero_p(x))
+        mpfr_setsign(x, x, signbit(value), MPFR_RNDN);
+    mpfr_round_into(x, format, direction);
+    uint64_t nan = hc_encode(format, copysign((double)NAN, value), 0, HC_NEAREST);
+    uint64_t bits = mpfr_bits(x, format, nan);
+    mpfr_clear(x);
+    return bits;
+}
+
+/* In every direction, and with a rest on either side. */
+static void holds_at(enum hc_format format, double value)
+{
+    double tiny = isfinite(value) ? ldexp(hc_ulp(HC_FP64, value), -9) : 0;
+    for (int side = -1; side <= 1; side++)
+        for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
+            uint64_t want = correct(format, value, side * tiny, (enum hc_direction)d);
+            uint64_t got = hc_encode(format, value, side * tiny, (enum hc_direction)d);
+            cr_assert_eq(want, got, "%s %s: %a with %d: want %#llx, got %#llx",
+                         hc_formats[format].name, hc_direction_names[d], value, side,
+                         (unsigned long long)want, (unsigned long long)got);
+        }
+}
+
+static void holds_around(enum hc_format format, double value)
+{
+    holds_at(format, value);
+    holds_at(format, -value);
+    if (isfinite(value)) {
+        holds_at(format, nextafter(value, INFINITY));
+        holds_at(format, -nextafter(value, INFINITY));
+        holds_at(format, nextafter(value, 0));
+        holds_at(format, -nextafter(value, 0));
+    }
+}
+
+/* Codes 0, 1, ... of the positive half: every value, and half and a quarter of the way to the next.
+ */
+static void every_code(enum hc_format format, uint64_t step)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    int shift = f->bytes * 8 - f->bits;
+    uint64_t end = hc_encode(format, (double)INFINITY, 0, HC_NEAREST) >> shift;
+    for (uint64_t code = 0; code <= end; code += step) {
+        double value = hc_decode(format, code << shift);
+        double ulp = hc_ulp(format, value);
+        holds_around(format, value);
+        if (!isfinite(value))
+            continue;
+        holds_around(format, value + ulp / 2);
+        holds_around(format, value + ulp / 4);
+    }
+}
+
+Test(format, encoding_is_mpfrs_rounding_at_every_boundary_of_the_8_bit_formats)
+{
+    every_code(HC_E4M3, 1);
+    every_code(HC_E5M2, 1);
+}
+
+Test(format, encoding_is_mpfrs_rounding_at_every_other_boundary_of_the_16_bit_formats)
+{
+    every_code(HC_FP16, 61);
+    every_code(HC_BF16, 61);
+}
+
+Test(format, encoding_is_mpfrs_rounding_at_boundaries_of_the_wider_formats)
+{
+    every_code(HC_TF32, 1031);
+    every_code(HC_FP32, 8388593);
+    every_code(HC_FP64, 4503599627370449);
+}
+
+Test(format, encoding_is_mpfrs_rounding_on_random_values)
+{
+    for (uint64_t i = 0; i < 40000; i++) {
+        enum hc_format format = (enum hc_format)(i % HC_I32);
+        holds_at(format, hc_fp64_value(hc_random(1, 0, i)));
+        const struct hc_format_info *f = &hc_formats[format];
+        int exponent = f->emin - f->precision - 2 +
+                       (int)(hc_random_uniform(1, 1, i) * (f->emax - f->emin + f->precision + 4));
+        holds_at(format, ldexp(1 + hc_random_uniform(1, 2, i), exponent));
+    }
+}
+
+Test(format, every_code_of_every_narrow_format_survives_decoding_and_encoding)
+{
+    static const enum hc_format narrow[] = {HC_TF32, HC_BF16, HC_FP16, HC_E4M3, HC_E5M2};
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
+        const struct hc_format_info *f = &hc_formats[narrow[i]];
+        int shift = f->bytes * 8 - f->bits;
+        for (uint64_t code = 0; code < (uint64_t)1 << f->bits; code++) {
+            double value = hc_decode(narrow[i], code << shift);
+            for (int d = 0; d < HC_DIRECTION_COUNT && !isnan(value); d++)
+                cr_assert_eq(hc_encode(narrow[i], value, 0, (enum hc_direction)d), code << shift);
+        }
+    }
+}
+
+Test(format, decoding_is_the_definition_of_the_encoding)
+{
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        int biased = (int)(bits >> 10 & 31);
+        int fraction = (int)(bits & 1023);
+        double magnitude = biased == 31  ? (fraction ? (double)NAN : (double)INFINITY)
+                           : biased == 0 ? fraction * 0x1p-24
+                                         : (1024 + fraction) * ldexp(1, biased - 25);
+        double want = bits >> 15 ? -magnitude : magnitude;
+        double got = hc_decode(HC_FP16, bits);
+        cr_assert(isnan(want) ? isnan(got) : hc_fp64_bits(want) == hc_fp64_bits(got));
+        float wide = hc_fp32_value(bits << 16);
+        got = hc_decode(HC_BF16, bits);
+        cr_assert(isnan(wide) ? isnan(got) : hc_fp64_bits((double)wide) == hc_fp64_bits(got));
+    }
+    cr_assert_eq(hc_decode(HC_E4M3, 0x7e), 448);
+    cr_assert(isnan(hc_decode(HC_E4M3, 0x7f)));
+    cr_assert_eq(hc_decode(HC_E5M2, 0x7b), 57344);
+    cr_assert_eq(hc_decode(HC_E5M2, 0xfc), -INFINITY);
+    cr_assert_eq(hc_decode(HC_FP64, hc_fp64_bits(0x1.23456789abcdep-1060)),
+                 0x1.23456789abcdep-1060);
+}
+
+Test(format, integers_round_like_mpfrs_and_saturate)
+{
+    for (uint64_t i = 0; i < 100000; i++) {
+        int32_t half = (int32_t)hc_random(2, 0, i) >> (i % 32);
+        double value = half * 0.5;
+        double rest = (double)((int)(i % 3) - 1) * 0x1p-40;
+        for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
+            mpfr_t x;
+            mpfr_init2(x, 120);
+            mpfr_set_d(x, value, MPFR_RNDN);
+            mpfr_add_d(x, x, rest, MPFR_RNDN);
+            int64_t want = mpfr_get_si(x, mpfr_direction[d]);
+            mpfr_clear(x);
+            int64_t got = (int32_t)(uint32_t)hc_encode(HC_I32, value, rest, (enum hc_direction)d);
+            cr_assert_eq(want, got, "%s: %a%+g", hc_direction_names[d], value, rest);
+        }
+    }
+    cr_assert_eq(hc_encode(HC_I32, 1e10, 0, HC_NEAREST), 0x7fffffff);
+    cr_assert_eq(hc_encode(HC_I32, -INFINITY, 0, HC_NEAREST), 0x80000000u);
+    cr_assert_eq(hc_encode(HC_I32, (double)NAN, 0, HC_NEAREST), 0);
+}
+
+Test(format, the_facts_of_each_format_agree_with_each_other)
+{
+    static const double most[] = {DBL_MAX, (double)FLT_MAX, 0x1.ffcp127, 0x1.fep127, 65504, 448,
+                                  57344};
+    static const double least[] = {0x1p-1074, 0x1p-149, 0x1p-136, 0x1p-133,
+                                   0x1p-24,   0x1p-9,   0x1p-16};
+    for (int f = 0; f < HC_I32; f++) {
+        enum hc_format format = (enum hc_format)f;
+        cr_assert_eq(hc_format_max(format), most[f]);
+        cr_assert_eq(hc_format_tiny(format), least[f]);
+        cr_assert_eq(hc_format_unit(format), hc_ulp(format, 1) / 2);
+        cr_assert_eq(hc_format_by_name(hc_formats[f].name), format);
+        cr_assert_eq(hc_decode(format, hc_encode(format, least[f], 0, HC_NEAREST)), least[f]);
+    }
+    cr_assert_eq(hc_format_by_name("fp17"), HC_FORMAT_COUNT);
+}
+
+Test(format, the_named_claims_of_half_precision)
 {
     cr_assert_eq(hc_encode(HC_FP16, 65519, 0, HC_NEAREST), 0x7bff);
     cr_assert_eq(hc_encode(HC_FP16, 65520, 0, HC_NEAREST), 0x7c00);
     cr_assert_eq(hc_encode(HC_FP16, 65520, -1e-12, HC_NEAREST), 0x7bff);
-}
-
-Test(format, every_fp16_code_survives_decoding_and_encoding)
-{
-    for (uint32_t bits = 0; bits < 65536; bits++) {
-        double value = hc_decode(HC_FP16, bits);
-        if (value == value)
-            cr_assert_eq(hc_encode(HC_FP16, value, 0, HC_NEAREST), bits);
-    }
+    cr_assert_eq(hc_encode(HC_FP16, 0x1p-25, 0, HC_NEAREST), 0);
+    cr_assert_eq(hc_encode(HC_FP16, 0x1p-25, 1e-30, HC_NEAREST), 1);
+    cr_assert_eq(hc_encode(HC_FP16, 0, -1e-300, HC_DOWNWARD), 0x8001);
+    cr_assert_eq(hc_encode(HC_E4M3, 464, 0, HC_NEAREST), 0x7e);
+    cr_assert_eq(hc_encode(HC_E4M3, 465, 0, HC_NEAREST), 0x7f);
 }

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* The distance between neighbours at |value| in the format: 2^(max(exponent, emin) - precision + 1);
-   at and beyond the largest finite value its last one; NaN for NaN. */
+/* The distance between neighbours at |value| in the format: 2^(max(exponent, emin) - precision +
+   1); at and beyond the largest finite value its last one; NaN for NaN. */
 double hc_ulp(enum hc_format format, double value);
 
 /* How many steps of the format lie between two encodings. NaN equals NaN (0); a NaN against

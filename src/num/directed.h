@@ -1,0 +1,81 @@
+/* Conversions to fp16 and bf16 in all four directions, and from fp64 without a detour through a
+   rounded fp32; the same code on host and device. */
+#ifndef HC_NUM_DIRECTED_H
+#define HC_NUM_DIRECTED_H
+
+#include "num/bits.h"
+#include "num/format.h"
+
+/* x in fp32, rounded to odd: cut toward zero, the last bit set if anything was cut off. A second
+   rounding, into a format of at most 22 bits whose subnormals end at 2^-147 or above, then gives in
+   every direction what one rounding of x gives: the odd last bit is no tie and no value of that
+   format, and lies on x's side of both (Boldo and Melquiond 2008). What is too large becomes the
+   largest finite fp32, which is odd. */
+HC_INLINE float hc_fp32_odd(double x)
+{
+    uint64_t bits = hc_fp64_bits(x);
+    uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000u;
+    uint64_t magnitude = bits & 0x7fffffffffffffffu;
+    if (magnitude >= 0x7ff0000000000000u)
+        return hc_fp32_value(sign | 0x7f800000u | (uint32_t)(magnitude >> 29 & 0x7fffffu) |
+                             (magnitude > 0x7ff0000000000000u ? 0x400000u : 0));
+    if (magnitude >= 0x47f0000000000000u)
+        return hc_fp32_value(sign | 0x7f7fffffu);
+    if (magnitude >= 0x3810000000000000u) {
+        uint32_t cut = (uint32_t)((magnitude - 0x3800000000000000u) >> 29);
+        return hc_fp32_value(sign | cut | ((magnitude & 0x1fffffffu) != 0));
+    }
+    /* Below 2^-126 fp32 counts in steps of 2^-149; the product with 2^149 is exact. */
+    double steps = hc_fp64_value(magnitude) * 7.1362384635297994e44;
+    uint32_t cut = (uint32_t)steps;
+    return hc_fp32_value(sign | cut | ((double)cut != steps));
+}
+
+/* Whether `direction` leads away from zero on the side of that sign bit. */
+HC_INLINE uint32_t hc_leads_away(enum hc_direction direction, uint32_t sign)
+{
+    return direction == (sign ? HC_DOWNWARD : HC_UPWARD);
+}
+
+/* Zeros, infinities and NaN as hc_fp16_bits; a finite value never turns infinite toward zero. */
+HC_INLINE uint16_t hc_fp16_directed(float x, enum hc_direction direction)
+{
+    uint32_t bits = hc_fp32_bits(x);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    if (direction == HC_NEAREST || magnitude >= 0x7f800000u)
+        return hc_fp16_bits(x);
+    uint32_t sign = bits >> 16 & 0x8000u;
+    uint32_t away = hc_leads_away(direction, sign);
+    uint32_t code;
+    if (magnitude < 0x38800000u) {
+        /* Steps of 2^-24; the product with 2^24 is exact. */
+        float steps = hc_fp32_value(magnitude) * 16777216.0f;
+        code = (uint32_t)steps;
+        code += away & ((float)code != steps);
+    } else {
+        code = (magnitude - 0x38000000u + away * 0x1fffu) >> 13;
+    }
+    uint32_t most = 0x7bffu + away;
+    return (uint16_t)(sign | (code < most ? code : most));
+}
+
+/* Zeros, infinities and NaN as hc_bf16_bits. */
+HC_INLINE uint16_t hc_bf16_directed(float x, enum hc_direction direction)
+{
+    uint32_t bits = hc_fp32_bits(x);
+    if (direction == HC_NEAREST || (bits & 0x7fffffffu) >= 0x7f800000u)
+        return hc_bf16_bits(x);
+    return (uint16_t)((bits + hc_leads_away(direction, bits >> 31) * 0xffffu) >> 16);
+}
+
+HC_INLINE uint16_t hc_fp16_from_fp64(double x, enum hc_direction direction)
+{
+    return hc_fp16_directed(hc_fp32_odd(x), direction);
+}
+
+HC_INLINE uint16_t hc_bf16_from_fp64(double x, enum hc_direction direction)
+{
+    return hc_bf16_directed(hc_fp32_odd(x), direction);
+}
+
+#endif

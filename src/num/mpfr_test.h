@@ -1,0 +1,72 @@
+/* For tests alone: the correctly rounded encoding according to MPFR, which shares nothing with
+   num/format.c but the table of formats. */
+#ifndef HC_NUM_MPFR_TEST_H
+#define HC_NUM_MPFR_TEST_H
+
+#include <mpfr.h>
+#include <stdbool.h>
+
+#include "num/format.h"
+
+static const mpfr_rnd_t mpfr_direction[HC_DIRECTION_COUNT] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDU,
+                                                              MPFR_RNDD};
+
+/* Rounds x in place as MPFR does it with the format's precision and exponents. e4m3 has no
+   infinity, and its largest binade lacks one value: what rounds beyond 448 without a limit on the
+   exponent is NaN, or 448 in a direction that leads back. */
+static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_direction direction)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    mpfr_exp_t emin = mpfr_get_emin();
+    mpfr_exp_t emax = mpfr_get_emax();
+    mpfr_rnd_t rnd = mpfr_direction[direction];
+    bool finite = mpfr_number_p(x) != 0;
+    mpfr_t most;
+    mpfr_init2(most, 53);
+    mpfr_set_d(most, 448, MPFR_RNDN);
+    mpfr_set_emin(f->emin - f->precision + 2);
+    mpfr_set_emax(f->emax + 1);
+    int ternary = mpfr_prec_round(x, f->precision, rnd);
+    ternary = mpfr_check_range(x, ternary, rnd);
+    mpfr_subnormalize(x, ternary, rnd);
+    mpfr_set_emin(emin);
+    mpfr_set_emax(emax);
+    if (f->overflow == HC_OVERFLOW_NAN && mpfr_cmpabs(x, most) > 0) {
+        bool back =
+            finite && (rnd == MPFR_RNDZ || rnd == (mpfr_signbit(x) ? MPFR_RNDU : MPFR_RNDD));
+        mpfr_setsign(most, most, mpfr_signbit(x), MPFR_RNDN);
+        back ? (void)mpfr_set(x, most, MPFR_RNDN) : mpfr_set_nan(x);
+    }
+    mpfr_clear(most);
+}
+
+/* The bits of x, which is a value of the format (`nan` is returned for NaN). */
+static inline uint64_t mpfr_bits(mpfr_srcptr x, enum hc_format format, uint64_t nan)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    int shift = f->bytes * 8 - f->bits;
+    int fraction = f->precision - 1;
+    uint64_t sign = (uint64_t)(mpfr_signbit(x) != 0) << (f->bits - 1 + shift);
+    if (mpfr_nan_p(x))
+        return nan;
+    uint64_t ones = ((uint64_t)1 << (f->bits - 1 - fraction)) - 1;
+    if (mpfr_inf_p(x))
+        return sign | ones << fraction << shift;
+    if (mpfr_zero_p(x))
+        return sign;
+    mpz_t z;
+    mpz_init(z);
+    mpfr_exp_t e = mpfr_get_z_2exp(z, x);
+    long exponent = e + (long)mpz_sizeinbase(z, 2) - 1;
+    long lsb = (exponent < f->emin ? f->emin : exponent) - fraction;
+    if (e >= lsb)
+        mpz_mul_2exp(z, z, (mp_bitcnt_t)(e - lsb));
+    else
+        mpz_tdiv_q_2exp(z, z, (mp_bitcnt_t)(lsb - e));
+    uint64_t integer = mpz_get_ui(z); /* of |z| */
+    mpz_clear(z);
+    uint64_t biased = exponent < f->emin ? 0 : (uint64_t)(exponent - f->emin);
+    return sign | ((biased << fraction) + integer) << shift;
+}
+
+#endif
