@@ -1,0 +1,74 @@
+#include <string.h>
+
+#include "kernels/adam.h"
+#include "kernels/exact/exact.h"
+#include "kernels/load.h"
+#include "kernels/sgd.h"
+
+/* Whether the step is to be left out; the outputs then hold what the inputs held. */
+static bool left_out(const struct hc_call *call, const struct hc_tensor *found, int outputs)
+{
+    static const int input_of[] = {0, 2, 3};
+    if (!found->data || *(const float *)found->data == 0)
+        return false;
+    for (int i = 0; i < outputs; i++) {
+        const struct hc_tensor *from = &call->in[input_of[i]];
+        if (from->data != call->out[i].data && hc_tensor_count(from))
+            memcpy(call->out[i].data, from->data, hc_tensor_bytes(from));
+    }
+    return true;
+}
+
+enum hc_status hc_exact_sgd(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_tensor *in = call->in;
+    const struct hc_tensor *out = call->out;
+    enum hc_format f = call->params.sgd.arithmetic;
+    if (left_out(call, &in[4], 2))
+        return HC_OK;
+    struct hc_sgd_step step = hc_sgd_coefficients(&call->params.sgd, in[3].data);
+    int64_t n = hc_tensor_count(&out[0]);
+    for (int64_t i = 0; i < n; i++) {
+        float w = hc_load(in[0].format, in[0].data, i);
+        float v = hc_load(in[2].format, in[2].data, i);
+        hc_element_sgd(f, &step, &w, hc_load(in[1].format, in[1].data, i), &v);
+        hc_store(out[0].format, out[0].data, i, w);
+        hc_store(out[1].format, out[1].data, i, v);
+    }
+    return HC_OK;
+}
+
+static void adam(const struct hc_call *call, bool decoupled)
+{
+    const struct hc_tensor *in = call->in;
+    const struct hc_tensor *out = call->out;
+    enum hc_format f = call->params.adam.arithmetic;
+    if (left_out(call, &in[5], 3))
+        return;
+    struct hc_adam_step step = hc_adam_coefficients(&call->params.adam, decoupled, in[4].data);
+    int64_t n = hc_tensor_count(&out[0]);
+    for (int64_t i = 0; i < n; i++) {
+        float w = hc_load(in[0].format, in[0].data, i);
+        float m = hc_load(in[2].format, in[2].data, i);
+        float v = hc_load(in[3].format, in[3].data, i);
+        hc_element_adam(f, &step, &w, hc_load(in[1].format, in[1].data, i), &m, &v);
+        hc_store(out[0].format, out[0].data, i, w);
+        hc_store(out[1].format, out[1].data, i, m);
+        hc_store(out[2].format, out[2].data, i, v);
+    }
+}
+
+enum hc_status hc_exact_adam(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    adam(call, false);
+    return HC_OK;
+}
+
+enum hc_status hc_exact_adamw(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    adam(call, true);
+    return HC_OK;
+}

@@ -1,0 +1,33 @@
+/* sum and dot, in the order 0, 1, 2, ... for every accumulator. */
+#include "kernels/exact/exact.h"
+#include "kernels/load.h"
+#include "kernels/round.h"
+
+enum hc_status hc_exact_sum(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_tensor *x = &call->in[0];
+    enum hc_format f = call->params.reduce.accumulator;
+    int64_t n = hc_tensor_count(x);
+    float sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum = hc_into(f, sum + hc_load(x->format, x->data, i));
+    hc_store(call->out[0].format, call->out[0].data, 0, sum);
+    return HC_OK;
+}
+
+enum hc_status hc_exact_dot(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *y = &call->in[1];
+    enum hc_format f = call->params.reduce.accumulator;
+    int64_t n = hc_tensor_count(x);
+    float sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float product = hc_load(x->format, x->data, i) * hc_load(y->format, y->data, i);
+        sum = hc_into(f, sum + hc_into(f, product));
+    }
+    hc_store(call->out[0].format, call->out[0].data, 0, sum);
+    return HC_OK;
+}
