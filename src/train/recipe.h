@@ -14,7 +14,7 @@ enum hc_masters {
     HC_MASTERS_FROM_FP32   /* the weights before the rounding (torch: parameters are fp32) */
 };
 
-enum hc_optimizer { HC_OPTIMIZER_SGD, HC_OPTIMIZER_ADAM, HC_OPTIMIZER_ADAMW };
+enum hc_optimizer { HC_OPTIMIZER_SGD, HC_OPTIMIZER_ADAM }; /* Adam with DECOUPLED decay: AdamW */
 
 enum hc_decay {
     HC_DECAY_DECOUPLED, /* what the optimizer works on becomes w * (1 - lr * decay) */
@@ -62,8 +62,12 @@ const struct hc_recipe *hc_recipe_by_name(const char *name);
 /* HC_INVALID with a line that names the recipe and the contradiction. */
 enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
 
-/* The format that a parameter of that role has in the model; whether it is decayed. */
+/* The format that a parameter of that role has in the model; the format of its `gradient`, `state`
+   or `arithmetic`, given as `format`: fp32 for an fp32 parameter without a master, as torch's
+   optimizers compute in each parameter's own; whether it is decayed. */
 enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role);
+enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role role,
+                                   enum hc_format format);
 bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role);
 
 /* Converts a parameter as the recipe says, through the model's format where norm_rounded. */

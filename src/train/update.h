@@ -67,7 +67,7 @@ struct hc_counters {
 };
 
 struct hc_counters hc_update_counters(const struct hc_update *update);
-void hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters);
+enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters);
 
 /* The loss scale of the next step: fp32 [1] in the backend's memory. */
 struct hc_tensor hc_update_scale(const struct hc_update *update);

@@ -1,0 +1,65 @@
+#include "train/device.h"
+
+void hc_device_end(struct hc_device *device)
+{
+    if (device->scratch)
+        device->backend->release(device->queue, device->scratch);
+    device->scratch = NULL;
+    device->scratch_bytes = 0;
+}
+
+static enum hc_status reserve(struct hc_device *device, size_t bytes)
+{
+    if (bytes <= device->scratch_bytes)
+        return HC_OK;
+    hc_device_end(device);
+    device->scratch = device->backend->allocate(device->queue, bytes);
+    if (!device->scratch)
+        return hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes of scratch",
+                       device->backend->name, bytes);
+    device->scratch_bytes = bytes;
+    return HC_OK;
+}
+
+enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
+{
+    const struct hc_backend *backend = device->backend;
+    hc_kernel *kernel = backend->kernel[call->op];
+    if (!kernel)
+        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, hc_ops[call->op].name);
+    enum hc_status status = hc_call_check(call);
+    if (status == HC_OK && backend->scratch)
+        status = reserve(device, backend->scratch(device->queue, call));
+    if (status != HC_OK)
+        return status;
+    call->scratch = device->scratch;
+    return kernel(device->queue, call);
+}
+
+void *hc_device_memory(const struct hc_device *device, size_t bytes)
+{
+    static const unsigned char zeros[4096];
+    unsigned char *memory = device->backend->allocate(device->queue, bytes ? bytes : 1);
+    if (!memory) {
+        (void)hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", device->backend->name, bytes);
+        return NULL;
+    }
+    for (size_t done = 0; done < bytes; done += sizeof zeros) {
+        size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
+        if (device->backend->upload(device->queue, memory + done, zeros, part) != HC_OK) {
+            device->backend->release(device->queue, memory);
+            return NULL;
+        }
+    }
+    return memory;
+}
+
+enum hc_status hc_device_put(const struct hc_device *device, void *to, float value)
+{
+    return device->backend->upload(device->queue, to, &value, sizeof value);
+}
+
+enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value)
+{
+    return device->backend->download(device->queue, value, from, sizeof *value);
+}

@@ -1,0 +1,91 @@
+#include <assert.h>
+#include <string.h>
+
+#include "train/update_inner.h"
+
+static const struct hc_storage *storage(const struct hc_update *update, enum hc_piece p, int i)
+{
+    assert(i >= 0 && i < update->n);
+    const struct hc_update_slot *slot = &update->slots[i];
+    if (p == HC_PIECE_MODEL || (p == HC_PIECE_MASTER && !slot->piece[p]))
+        return slot->parameter->storage;
+    if (p == HC_PIECE_MASTER_GRADIENT && !slot->piece[p])
+        return slot->piece[HC_PIECE_GRADIENT];
+    return slot->piece[p];
+}
+
+struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece piece, int i)
+{
+    const struct hc_storage *s = storage(update, piece, i);
+    if (!s)
+        return hc_tensor1(HC_FP32, 0, NULL);
+    const struct hc_parameter *parameter = update->slots[i].parameter;
+    struct hc_tensor t = {.format = s->format, .rank = parameter->rank, .data = s->data};
+    memcpy(t.shape, parameter->shape, sizeof t.shape);
+    return t;
+}
+
+enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece, int i,
+                             int64_t index, double *value)
+{
+    const struct hc_storage *s = storage(update, piece, i);
+    assert(s && index >= 0 && index < s->count);
+    uint64_t bits = 0;
+    size_t bytes = (size_t)hc_formats[s->format].bytes;
+    const unsigned char *at = (const unsigned char *)s->data + (size_t)index * bytes;
+    const struct hc_device *device = update->device;
+    enum hc_status status = device->backend->download(device->queue, &bits, at, bytes);
+    *value = hc_decode(s->format, bits);
+    return status;
+}
+
+enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece, int i,
+                             int64_t index, double value)
+{
+    const struct hc_storage *s = storage(update, piece, i);
+    assert(s && index >= 0 && index < s->count);
+    uint64_t bits = hc_encode(s->format, value, 0, HC_NEAREST);
+    size_t bytes = (size_t)hc_formats[s->format].bytes;
+    unsigned char *at = (unsigned char *)s->data + (size_t)index * bytes;
+    const struct hc_device *device = update->device;
+    return device->backend->upload(device->queue, at, &bits, bytes);
+}
+
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_piece piece, int i, void *to)
+{
+    const struct hc_storage *s = storage(update, piece, i);
+    return s ? hc_storage_read(s, to) : HC_OK;
+}
+
+enum hc_status hc_update_write(const struct hc_update *update, enum hc_piece piece, int i,
+                               const void *from)
+{
+    const struct hc_storage *s = storage(update, piece, i);
+    return s ? hc_storage_write(s, from) : HC_OK;
+}
+
+struct hc_counters hc_update_counters(const struct hc_update *update)
+{
+    return update->counters;
+}
+
+enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters)
+{
+    update->counters = *counters;
+    return hc_storage_write(update->scale, &counters->scaler.scale);
+}
+
+struct hc_tensor hc_update_scale(const struct hc_update *update)
+{
+    return hc_storage_tensor(update->scale);
+}
+
+int hc_update_parameters(const struct hc_update *update)
+{
+    return update->n;
+}
+
+const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
+{
+    return &update->recipe;
+}
