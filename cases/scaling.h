@@ -1,0 +1,20 @@
+/* Gradients on their way through a loss scale: scaled into half by the backward pass, unscaled for
+   the optimizer; on the backend under test. */
+#ifndef HC_CASES_SCALING_H
+#define HC_CASES_SCALING_H
+
+#include "case.h"
+
+/* out = gradients * scale (op scale), rounded into out's format. */
+enum hc_status hc_scale_into(struct hc_check *check, const struct hc_tensor *gradients,
+                             double scale, const struct hc_tensor *out);
+
+/* out = scaled / scale (op unscale), rounded into out's format; *found is what the detector says.
+ */
+enum hc_status hc_unscale_into(struct hc_check *check, const struct hc_tensor *scaled, double scale,
+                               bool reciprocal, const struct hc_tensor *out, bool *found);
+
+/* n fp32 numbers of either sign whose log2 |g| is normal: mean and deviation in powers of two. */
+struct hc_tensor hc_log_normal(struct hc_check *check, int64_t n, double mean, double deviation);
+
+#endif
