@@ -23,7 +23,7 @@ struct hc_fault_table {
 const struct hc_fault *const *hc_all_faults(int *n);
 const struct hc_fault *hc_fault_by_name(const char *name);
 
-/* A copy of a host-memory backend with the fault in it. One at a time: the copy is static, and the
+/* A copy of a host-memory backend with the fault in it, named "exact+<fault>". One at a time: the copy is static, and the
    next call replaces it. */
 const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
                                            const struct hc_fault *fault);

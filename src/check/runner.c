@@ -1,20 +1,17 @@
 #include "check/runner.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "check/tally.h"
+#include "check/timing.h"
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+const char *const hc_level_names[] = {"quick", "standard", "exhaustive", NULL};
 
-bool hc_case_chosen(const struct hc_run_options *options, const struct hc_case *what)
+/* '*' matches '/' too. */
+static bool is_chosen(const struct hc_run_options *options, const struct hc_case *what)
 {
     for (int i = 0; i < options->pattern_count; i++)
         if (fnmatch(options->patterns[i], what->name, 0) == 0)
@@ -22,8 +19,14 @@ bool hc_case_chosen(const struct hc_run_options *options, const struct hc_case *
     return options->pattern_count == 0;
 }
 
-static enum hc_status every_pattern_matches(const struct hc_run_options *options)
+static bool runs(const struct hc_run_options *options, const struct hc_case *what)
 {
+    return what->level <= options->level && is_chosen(options, what);
+}
+
+static enum hc_status something_runs(const struct hc_run_options *options)
+{
+    int chosen = 0;
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
@@ -33,20 +36,60 @@ static enum hc_status every_pattern_matches(const struct hc_run_options *options
             return hc_fail(HC_INVALID, "no case matches '%s'; see: halfcheck list cases",
                            options->patterns[i]);
     }
+    for (int c = 0; c < options->case_count; c++)
+        chosen += is_chosen(options, options->cases[c]);
+    if (hc_run_length(options) == 0)
+        return hc_fail(HC_INVALID, "none of the %d cases chosen runs at level %s; try --level %s",
+                       chosen, hc_level_names[options->level],
+                       hc_level_names[options->level + (options->level < HC_EXHAUSTIVE)]);
     return HC_OK;
 }
 
-/* Runs one case; the backend may be NULL (a case that runs once) or unavailable (queue NULL). */
-static bool run_one(const struct hc_run_options *options, const struct hc_case *what,
-                    const struct hc_backend *backend, struct hc_queue *queue,
-                    struct hc_queue *exact_queue,
-                    bool (*report)(const struct hc_result *, void *), void *context)
+int hc_run_length(const struct hc_run_options *options)
 {
+    int length = 0;
+    for (int c = 0; c < options->case_count; c++)
+        if (runs(options, options->cases[c]))
+            length += options->cases[c]->once ? 1 : options->backend_count;
+    return length;
+}
+
+struct queues {
+    struct hc_queue *exact;
+    struct hc_queue *by_backend[HC_MAX_BACKENDS]; /* NULL: unavailable */
+};
+
+static void close_queues(const struct hc_run_options *options, struct queues *queues)
+{
+    for (int b = 0; b < options->backend_count; b++)
+        if (queues->by_backend[b])
+            options->backends[b]->close(queues->by_backend[b]);
+    if (queues->exact)
+        hc_backend_by_name("exact")->close(queues->exact);
+}
+
+static enum hc_status open_queues(const struct hc_run_options *options, struct queues *queues)
+{
+    assert(options->backend_count <= HC_MAX_BACKENDS);
+    enum hc_status status = hc_backend_by_name("exact")->open(&queues->exact, options->threads);
+    for (int b = 0; b < options->backend_count && status == HC_OK; b++) {
+        const struct hc_backend *backend = options->backends[b];
+        if (!backend->unavailable || !backend->unavailable())
+            status = backend->open(&queues->by_backend[b], options->threads);
+    }
+    return status;
+}
+
+/* Runs one case on backend `b`, or once (b < 0). Whether to go on. */
+static bool run_one(const struct hc_run_options *options, const struct hc_case *what,
+                    const struct queues *queues, int b)
+{
+    const struct hc_backend *backend = b < 0 ? NULL : options->backends[b];
     struct hc_check check = {.what = what,
                              .backend = backend,
-                             .queue = queue,
+                             .queue = b < 0 ? NULL : queues->by_backend[b],
                              .exact = hc_backend_by_name("exact"),
-                             .exact_queue = exact_queue,
+                             .exact_queue = queues->exact,
                              .seed = options->seed,
                              .level = options->level,
                              .trace = options->trace};
@@ -55,54 +98,41 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
                                       .seed = options->seed,
                                       .implementation = (double)NAN,
                                       .format = (double)NAN};
-    double start = now();
-    const char *why = backend && backend->unavailable ? backend->unavailable() : NULL;
-    if (why)
-        hc_skip(&check, "%s", why);
+    if (options->starting)
+        options->starting(what, check.result.backend, options->context);
+    double start = hc_clock();
+    if (backend && !check.queue)
+        hc_skip(&check, "%s", backend->unavailable());
     else
         what->run(&check);
     if (check.result.verdict == HC_PASS && check.result.checked == 0)
         hc_mistrust(&check, "no comparison was made");
     if (!check.result.unit)
         check.result.unit = "claims";
-    check.result.seconds = now() - start;
+    check.result.seconds = hc_clock() - start;
     hc_tally_end(&check);
     if (backend && backend->partial && check.result.verdict == HC_UNIMPLEMENTED)
         return true;
-    return report(&check.result, context);
+    return options->report(&check.result, options->context);
 }
 
-enum hc_status hc_run_cases(const struct hc_run_options *options,
-                            bool (*report)(const struct hc_result *, void *), void *context)
+enum hc_status hc_run_cases(const struct hc_run_options *options)
 {
-    enum { MOST = 16 };
-    struct hc_queue *queues[MOST] = {0};
-    const struct hc_backend *exact = hc_backend_by_name("exact");
-    struct hc_queue *exact_queue = NULL;
-    const struct hc_case *const *cases = options->cases;
-    enum hc_status status = every_pattern_matches(options);
+    struct queues queues = {0};
+    enum hc_status status = something_runs(options);
     if (status != HC_OK)
         return status;
-    status = exact->open(&exact_queue, options->threads);
-    for (int b = 0; b < options->backend_count && b < MOST && status == HC_OK; b++) {
-        const struct hc_backend *backend = options->backends[b];
-        if (!backend->unavailable || !backend->unavailable())
-            status = backend->open(&queues[b], options->threads);
-    }
+    status = open_queues(options, &queues);
     bool more = status == HC_OK;
     for (int c = 0; c < options->case_count && more; c++) {
-        if (!hc_case_chosen(options, cases[c]) || cases[c]->level > options->level)
+        const struct hc_case *what = options->cases[c];
+        if (!runs(options, what))
             continue;
-        if (cases[c]->once)
-            more = run_one(options, cases[c], NULL, NULL, exact_queue, report, context);
-        for (int b = 0; b < options->backend_count && more && !cases[c]->once; b++)
-            more = run_one(options, cases[c], options->backends[b], queues[b], exact_queue, report,
-                           context);
+        if (what->once)
+            more = run_one(options, what, &queues, -1);
+        for (int b = 0; b < options->backend_count && more && !what->once; b++)
+            more = run_one(options, what, &queues, b);
     }
-    for (int b = 0; b < options->backend_count && b < MOST; b++)
-        if (queues[b])
-            options->backends[b]->close(queues[b]);
-    if (exact_queue)
-        exact->close(exact_queue);
+    close_queues(options, &queues);
     return status;
 }

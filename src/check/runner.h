@@ -6,6 +6,10 @@
 
 #include "check/check.h"
 
+#define HC_MAX_BACKENDS 16
+
+extern const char *const hc_level_names[]; /* ends with NULL */
+
 struct hc_run_options {
     const struct hc_case *const *cases; /* all there are, by name */
     int case_count;
@@ -17,16 +21,20 @@ struct hc_run_options {
     uint64_t seed;
     int threads; /* 0: one per core */
     FILE *trace; /* for hc_say, or NULL */
+
+    /* Called before each case on each backend ("-" where it runs once); may be NULL. */
+    void (*starting)(const struct hc_case *what, const char *backend, void *context);
+    /* Called with each result as it comes, in the order of the cases and then of the backends; the
+       run stops when it returns false. The result lives only as long as the call. */
+    bool (*report)(const struct hc_result *result, void *context);
+    void *context;
 };
 
-/* Whether a name is chosen by the options' patterns ('*' matches '/' too). */
-bool hc_case_chosen(const struct hc_run_options *options, const struct hc_case *what);
+/* HC_INVALID when a pattern matches no case, or when no case that was chosen runs at that level; what
+   a backend's open returned. A backend that is unavailable yields SKIPPED results. */
+enum hc_status hc_run_cases(const struct hc_run_options *options);
 
-/* Calls `report` with each result as it comes, in the order of the cases and then of the backends; stops
-   early when it returns false. The result lives only as long as the call. Returns HC_INVALID when a
-   pattern matches no case. A backend that is unavailable yields SKIPPED results. */
-enum hc_status hc_run_cases(const struct hc_run_options *options,
-                            bool (*report)(const struct hc_result *result, void *context),
-                            void *context);
+/* How many times `starting` will be called. */
+int hc_run_length(const struct hc_run_options *options);
 
 #endif

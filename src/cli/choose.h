@@ -2,9 +2,7 @@
 #ifndef HC_CLI_CHOOSE_H
 #define HC_CLI_CHOOSE_H
 
-#include "backend.h"
-
-#define HC_MAX_BACKENDS 16
+#include "check/runner.h"
 
 /* The backends of a comma-separated list, in its order; all when the list is NULL. HC_INVALID, with
    a line that names those there are, when one is unknown or named twice. */

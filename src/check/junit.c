@@ -1,0 +1,114 @@
+/* JUnit's XML, as CI systems read it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/output.h"
+#include "check/rows.h"
+
+/* XML 1.0 has no way to write control characters: they become spaces. */
+static void escape(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<':
+            (void)fputs("&lt;", out);
+            break;
+        case '>':
+            (void)fputs("&gt;", out);
+            break;
+        case '&':
+            (void)fputs("&amp;", out);
+            break;
+        case '"':
+            (void)fputs("&quot;", out);
+            break;
+        default:
+            (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        }
+    }
+}
+
+static const char *element_of(enum hc_verdict verdict, bool strict)
+{
+    if (!hc_verdict_is_bad(verdict, strict))
+        return "skipped";
+    return verdict == HC_ERROR ? "error" : "failure";
+}
+
+static void write_case(FILE *out, const struct hc_row *row, bool strict)
+{
+    (void)fputs("  <testcase classname=\"", out);
+    escape(out, row->backend);
+    (void)fprintf(out, ".%.*s\" name=\"", (int)strcspn(row->name, "/"), row->name);
+    escape(out, row->name);
+    (void)fprintf(out, "\" time=\"%.6f\"", row->seconds);
+    if (row->verdict == HC_PASS) {
+        (void)fputs("/>\n", out);
+        return;
+    }
+    const char *element = element_of(row->verdict, strict);
+    (void)fprintf(out, ">\n    <%s type=\"%s\" message=\"%s: ", element,
+                  hc_verdict_names[row->verdict], hc_verdict_names[row->verdict]);
+    escape(out, row->note);
+    (void)fprintf(out, "\">error %.4g, bound %.4g %s, error/bound %.4g\n", row->error, row->bound,
+                  row->unit, hc_ratio(row->error, row->bound));
+    escape(out, row->repro);
+    (void)fprintf(out, "</%s>\n  </testcase>\n", element);
+}
+
+/* The suite of the backend that row `first` is the first of. */
+static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool strict)
+{
+    const char *backend = rows->row[first].backend;
+    int tests = 0;
+    int failures = 0;
+    int errors = 0;
+    int skipped = 0;
+    double seconds = 0;
+    for (int i = first; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        if (strcmp(row->backend, backend) != 0)
+            continue;
+        bool bad = hc_verdict_is_bad(row->verdict, strict);
+        tests++;
+        errors += row->verdict == HC_ERROR;
+        failures += bad && row->verdict != HC_ERROR;
+        skipped += !bad && row->verdict != HC_PASS;
+        seconds += row->seconds;
+    }
+    (void)fprintf(out,
+                  " <testsuite name=\"halfcheck %s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
+                  "skipped=\"%d\" time=\"%.6f\">\n",
+                  backend, tests, failures, errors, skipped, seconds);
+    for (int i = first; i < rows->count; i++)
+        if (strcmp(rows->row[i].backend, backend) == 0)
+            write_case(out, &rows->row[i], strict);
+    (void)fputs(" </testsuite>\n", out);
+}
+
+static bool first_of_its_backend(const struct hc_rows *rows, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (strcmp(rows->row[j].backend, rows->row[i].backend) == 0)
+            return false;
+    return true;
+}
+
+enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return hc_fail(HC_NO_MEMORY, "no memory for the JUnit document");
+    (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfcheck\">\n",
+                out);
+    for (int i = 0; i < rows->count; i++)
+        if (first_of_its_backend(rows, i))
+            write_suite(out, rows, i, strict);
+    (void)fputs("</testsuites>\n", out);
+    enum hc_status status =
+        fclose(out) == 0 ? hc_output_write(path, text, length) : hc_fail(HC_NO_MEMORY, "no memory");
+    free(text);
+    return status;
+}
