@@ -1,0 +1,222 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "num/rng.h"
+#include "train/update.h"
+
+enum { SIZES = 3, MOST = 40 };
+
+static const int64_t sizes[SIZES] = {37, 1, 16};
+static const enum hc_role roles[SIZES] = {HC_ROLE_WEIGHT, HC_ROLE_NORM, HC_ROLE_WEIGHT};
+
+static struct hc_device device;
+static struct hc_parameter parameters[SIZES];
+static struct hc_parameter *list[SIZES];
+static struct hc_update *update;
+
+static void open_exact(void)
+{
+    device.backend = hc_backend_by_name("exact");
+    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+}
+
+static void close_exact(void)
+{
+    hc_device_end(&device);
+    device.backend->close(device.queue);
+}
+
+TestSuite(update, .init = open_exact, .fini = close_exact);
+
+/* An update over three parameters that all start as 1 + i / 1000. */
+static void begin(const struct hc_recipe *recipe)
+{
+    for (int p = 0; p < SIZES; p++) {
+        float start[MOST];
+        struct hc_tensor as = hc_tensor1(HC_FP32, sizes[p], NULL);
+        list[p] = &parameters[p];
+        cr_assert_eq(hc_parameter_open(list[p], &device, "p", roles[p], &as), HC_OK);
+        for (int i = 0; i < sizes[p]; i++)
+            start[i] = 1 + (float)i / 1000;
+        cr_assert_eq(hc_storage_write(list[p]->storage, start), HC_OK);
+    }
+    cr_assert_eq(hc_update_open(&update, &device, recipe, list, SIZES), HC_OK);
+}
+
+static void end(void)
+{
+    hc_update_close(update);
+    for (int p = 0; p < SIZES; p++)
+        hc_parameter_close(&parameters[p]);
+}
+
+static double get(enum hc_piece piece, int p, int64_t i)
+{
+    double value;
+    cr_assert_eq(hc_update_get(update, piece, p, i, &value), HC_OK);
+    return value;
+}
+
+static void put(enum hc_piece piece, int p, int64_t i, double value)
+{
+    cr_assert_eq(hc_update_put(update, piece, p, i, value), HC_OK);
+}
+
+static void gradients(int step)
+{
+    for (int p = 0; p < SIZES; p++)
+        for (int64_t i = 0; i < sizes[p]; i++)
+            put(HC_PIECE_GRADIENT, p, i,
+                hc_random_normal(1, (uint64_t)p, (uint64_t)(step * MOST + i)));
+}
+
+static void step(double lr)
+{
+    cr_assert_eq(hc_update_step(update, lr, 0.9), HC_OK);
+}
+
+/* The pieces of all parameters as bytes; not the unscaled gradients, which a skipped step may move.
+ */
+static size_t all_bytes(unsigned char *to)
+{
+    size_t at = 0;
+    for (int piece = 0; piece < HC_PIECE_COUNT; piece++) {
+        for (int p = 0; p < SIZES && piece != HC_PIECE_MASTER_GRADIENT; p++) {
+            struct hc_tensor t = hc_update_tensor(update, (enum hc_piece)piece, p);
+            cr_assert_eq(hc_update_read(update, (enum hc_piece)piece, p, to + at), HC_OK);
+            at += hc_tensor_bytes(&t);
+        }
+    }
+    return at;
+}
+
+/* w = 1, updates of 1e-4: five of them pass the middle between 1 and the next half, 1 + 2^-10. */
+Test(update, a_half_weight_with_a_master_moves_at_the_fifth_step)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 0;
+    begin(&recipe);
+    for (int s = 1; s <= 6; s++) {
+        put(HC_PIECE_GRADIENT, 0, 0, -512);
+        put(HC_PIECE_GRADIENT, 1, 0, -512);
+        cr_assert_eq(hc_update_step(update, 1e-4, 0), HC_OK);
+        cr_assert_eq(get(HC_PIECE_MASTER_GRADIENT, 0, 0), -1.0);
+        cr_assert_float_eq(get(HC_PIECE_MASTER, 0, 0), 1 + s * 1e-4, s * 0x1p-24 + 1e-11);
+        cr_assert_eq(get(HC_PIECE_MODEL, 0, 0), s < 5 ? 1.0 : 1.0009765625);
+        cr_assert_eq(get(HC_PIECE_MODEL, 1, 0), get(HC_PIECE_MASTER, 1, 0));
+    }
+    end();
+}
+
+Test(update, a_skipped_step_changes_no_byte_and_halves_the_scale)
+{
+    static unsigned char before[16384];
+    static unsigned char after[16384];
+    begin(hc_recipe_by_name("fp16-dynamic"));
+    for (int s = 0; s < 3; s++) {
+        gradients(s);
+        step(1e-3);
+    }
+    for (int bad = 0; bad < SIZES; bad++) {
+        static const double poison[] = {INFINITY, -INFINITY, NAN};
+        struct hc_counters c = hc_update_counters(update);
+        gradients(3);
+        put(HC_PIECE_GRADIENT, bad, sizes[bad] - 1, poison[bad]);
+        size_t bytes = all_bytes(before);
+        step(1e-3);
+        cr_assert_eq(all_bytes(after), bytes);
+        cr_assert_arr_eq(before, after, bytes);
+        struct hc_counters d = hc_update_counters(update);
+        cr_assert_eq(d.taken, c.taken);
+        cr_assert_eq(d.skipped, c.skipped + 1);
+        cr_assert_eq(d.scaler.scale, c.scaler.scale / 2);
+    }
+    gradients(4);
+    step(1e-3);
+    cr_assert_eq(hc_update_counters(update).taken, 4);
+    end();
+}
+
+Test(update, flat_and_per_tensor_masters_have_the_same_bits)
+{
+    static unsigned char flat[16384];
+    static unsigned char apart[16384];
+    size_t bytes[2];
+    for (int way = 0; way < 2; way++) {
+        struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+        recipe.flat = way == 0;
+        recipe.decay_norm = false;
+        begin(&recipe);
+        for (int s = 0; s < 20; s++) {
+            gradients(s);
+            step(1e-3);
+        }
+        bytes[way] = all_bytes(way == 0 ? flat : apart);
+        end();
+    }
+    cr_assert_eq(bytes[0], bytes[1]);
+    cr_assert_arr_eq(flat, apart, bytes[0]);
+}
+
+Test(update, static_scaling_lets_one_infinity_poison_a_master_for_ever)
+{
+    begin(hc_recipe_by_name("fp16-static"));
+    gradients(0);
+    put(HC_PIECE_GRADIENT, 0, 5, INFINITY);
+    step(1e-3);
+    for (int s = 1; s < 5; s++) {
+        gradients(s);
+        step(1e-3);
+    }
+    cr_assert(isnan(get(HC_PIECE_MASTER, 0, 5)));
+    cr_assert(isfinite(get(HC_PIECE_MASTER, 0, 4)));
+    cr_assert_eq(hc_update_counters(update).found, 1);
+    cr_assert_eq(hc_update_counters(update).skipped, 0);
+    end();
+}
+
+Test(update, every_recipe_gives_its_pieces_the_formats_it_names)
+{
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    for (int r = 0; r < n; r++) {
+        begin(&recipes[r]);
+        gradients(0);
+        step(1e-3);
+        for (int p = 0; p < SIZES; p++) {
+            enum hc_format own = p == 1 ? recipes[r].norm : recipes[r].model;
+            bool masters = recipes[r].masters != HC_MASTERS_NONE;
+            enum hc_format state = !masters && own == HC_FP32 ? HC_FP32 : recipes[r].state;
+            cr_assert_eq(hc_update_tensor(update, HC_PIECE_MODEL, p).format, own);
+            cr_assert_eq(hc_update_tensor(update, HC_PIECE_GRADIENT, p).format, own);
+            cr_assert_eq(hc_update_tensor(update, HC_PIECE_M, p).format, state);
+            cr_assert_eq(hc_update_tensor(update, HC_PIECE_V, p).format, state);
+            cr_assert_eq(hc_update_tensor(update, HC_PIECE_MASTER, p).format,
+                         masters ? HC_FP32 : own);
+        }
+        end();
+    }
+}
+
+Test(update, masters_from_the_model_lose_what_rounding_took_and_from_fp32_do_not)
+{
+    begin(hc_recipe_by_name("fp16-static"));
+    cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), hc_round(HC_FP16, (double)1.001f));
+    end();
+    begin(hc_recipe_by_name("fp16-dynamic"));
+    cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), (double)1.001f);
+    cr_assert_eq(get(HC_PIECE_MODEL, 0, 1), hc_round(HC_FP16, (double)1.001f));
+    end();
+}
+
+Test(update, a_contradictory_recipe_is_refused_in_one_line_that_names_it)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    recipe.gradient = HC_FP16;
+    cr_assert_eq(hc_update_open(&update, &device, &recipe, list, 0), HC_INVALID);
+    cr_assert_str_eq(hc_message(),
+                     "recipe fp16-dynamic: GradScaler refuses to unscale 16-bit gradients");
+    cr_assert_null(update);
+}
