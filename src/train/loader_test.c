@@ -127,13 +127,15 @@ Test(loader, an_epoch_is_every_image_once_in_a_new_order_cropped_and_flipped)
     for (int i = 0; i < 9; i++)
         cr_assert(abs(down[i] - 144) < 57 && abs(right[i] - 144) < 57);
     cr_assert_lt(abs(flipped - 650), 90);
-    /* A fixed point is rare: 1 expected in each pair of orders. */
-    for (int e = 1; e < EPOCHS; e++) {
-        int fixed = 0;
-        for (int i = 0; i < IMAGES; i++)
-            fixed += order[e][i] == order[e - 1][i];
-        cr_assert_lt(fixed, 10);
-    }
+    /* An image stays where it was, or lies at its own number, once an epoch on average. */
+    int kept = 0;
+    int own = 0;
+    for (int e = 0; e < EPOCHS; e++)
+        for (int i = 0; i < IMAGES; i++) {
+            kept += e > 0 && order[e][i] == order[e - 1][i];
+            own += order[e][i] == i;
+        }
+    cr_assert(kept > 0 && kept < 30 && own > 0 && own < 30, "%d kept, %d own", kept, own);
 }
 
 Test(loader, what_is_left_over_of_a_batch_waits)
