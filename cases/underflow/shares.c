@@ -3,11 +3,10 @@
 #include "cases/trail.h"
 
 #include <math.h>
-#include <string.h>
 
 /* log2 |g| is normal with this mean and deviation: 23 % lie below 2^-25, as much spread over the
    exponents as the histograms of Micikevicius et al. show. */
-enum { COUNT = 65536, MEAN = -22, DEVIATION = 4 };
+enum { COUNT = 16384, MEAN = -22, DEVIATION = 4 };
 
 struct shares {
     int64_t zero;
@@ -83,7 +82,62 @@ static void by_scale(struct hc_check *check)
     hc_trail_claim(check, &trail);
 }
 
+/* The largest power of two at which no gradient overflows: S max |g| < 65520, exact in fp64. */
+static double largest_scale(const struct hc_tensor *g)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < hc_tensor_count(g); i++)
+        largest = fmax(largest, fabs(hc_tensor_get(g, i)));
+    return exp2(ceil(log2(65520 / largest)) - 1);
+}
+
+/* GradScaler's rule, from 1 on and growing after 3 clean steps instead of 2000, on gradients that
+   stay as they are: it climbs to the largest scale at which none overflows, and from then on tries
+   the next one every 4 steps and comes back. */
+static void dynamic(struct hc_check *check)
+{
+    const struct hc_scaler rule = {HC_SCALER_TORCH, 1, 2, 0.5F, 3};
+    struct hc_scaler_state state = hc_scaler_start(&rule);
+    struct hc_tensor g = hc_log_normal(check, COUNT, MEAN, DEVIATION);
+    struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
+    struct hc_tensor single = hc_check_vector(check, HC_FP32, COUNT);
+    struct hc_trail trail = {0};
+    struct shares last = {0};
+    double settled = largest_scale(&g);
+    double highest = 0;
+    int steps = 3 * (int)log2(settled) + 3 + 4 * 3;
+    int skipped = 0;
+    for (int step = 1; step <= steps; step++) {
+        double scale = (double)state.scale;
+        bool found;
+        if (hc_scale_into(check, &g, scale, &half) != HC_OK ||
+            hc_unscale_into(check, &half, scale, true, &single, &found) != HC_OK)
+            return;
+        struct shares s = count(&g, scale, &half, &trail);
+        hc_claim_true(check, "found just when the scale is too large", found == (scale > settled));
+        hc_scalers[HC_SCALER_TORCH].update(&rule, &state, found);
+        if ((double)state.scale != scale)
+            hc_say(check, "step %2d: scale 2^%-2.0f zeros %7.4f %%, infinite %lld%s", step,
+                   log2(scale), 100.0 * (double)s.zero / COUNT, (long long)s.infinite,
+                   found ? ", skipped" : "");
+        highest = fmax(highest, scale);
+        skipped += found;
+        last = found ? last : s;
+    }
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "the highest scale tried", 2 * settled, highest);
+    hc_claim_value(check, "steps skipped", 3, skipped);
+    claim_share(check, "zeros in the end", below(-25 - log2(settled)), last.zero);
+    hc_claim_true(check, "512 would lose more", (double)last.zero < COUNT * below(-34) / 2);
+}
+
 static const struct hc_case cases[] = {
+    {.name = "underflow/dynamic-scale-settles",
+     .title = "a dynamic scale climbs to the largest power of two without an overflow and "
+              "stays there",
+     .source = "pytorch torch/amp/grad_scaler.py; seeds/004: 'the scaling factor is continuously "
+               "adapted to squeeze the most out of the available precision'",
+     .run = dynamic},
     {.name = "underflow/share-lost-by-scale",
      .title =
          "log-normal gradients: the share that half loses at scales 1, 8, 128, 512 and 2^16 is "
