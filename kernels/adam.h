@@ -3,7 +3,7 @@
    before these are rounded into their storage.
 
      adamw: w  = R(w * keep), g' = g
-     adam:  g' = R(g + R(wd * w))
+     adam:  g' = R(g + R(wd * w)), or g when weight_decay is 0
      m = R(R(beta1 * m) + R(rest1 * g'))
      v = R(R(beta2 * v) + R(R(rest2 * g') * g'))
      d = R(R(R(sqrt(v)) / correction) + eps)             eps_inside: R(sqrt(R(R(v / correction) +
@@ -32,7 +32,8 @@ struct hc_adam_step {
     float eps;
     float wd;
     float keep;
-    int decoupled;
+    int decoupled; /* w is decayed: adamw */
+    int coupled;   /* wd * w goes into the gradient: adam with a weight_decay other than 0 */
     int eps_inside;
 };
 
@@ -55,6 +56,7 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
     s.wd = hc_coefficient(f, params->weight_decay);
     s.keep = hc_coefficient(f, 1 - lr * params->weight_decay);
     s.decoupled = decoupled;
+    s.coupled = !decoupled && params->weight_decay != 0;
     s.eps_inside = params->eps_inside;
     return s;
 }
@@ -64,7 +66,7 @@ HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, f
                                float *m, float *v)
 {
     float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
-    float grad = s->decoupled ? g : hc_into(f, g + hc_into(f, s->wd * weight));
+    float grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
     float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->rest1 * grad));
     float square = hc_into(f, hc_into(f, s->rest2 * grad) * grad);
     float variance = hc_into(f, hc_into(f, s->beta2 * *v) + square);

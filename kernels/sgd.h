@@ -3,7 +3,7 @@
    into its storage.
 
      w  = R(w * keep)                                      decoupled
-     g' = R(g + R(wd * w))                                 not decoupled
+     g' = R(g + R(wd * w)), or g                           not decoupled and weight_decay not 0
      v  = R(R(beta1 * v) + g')
      w  = R(w - R(lr * (nesterov ? R(g' + R(beta1 * v)) : v)))
 
@@ -21,7 +21,8 @@ struct hc_sgd_step {
     float beta1;
     float wd;
     float keep;
-    int decoupled;
+    int decoupled; /* w is decayed */
+    int coupled;   /* wd * w goes into the gradient */
     int nesterov;
 };
 
@@ -33,6 +34,7 @@ HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, co
     step.wd = hc_coefficient(params->arithmetic, params->weight_decay);
     step.keep = hc_coefficient(params->arithmetic, 1 - (double)hyper[0] * params->weight_decay);
     step.decoupled = params->decoupled;
+    step.coupled = !params->decoupled && params->weight_decay != 0;
     step.nesterov = params->nesterov;
     return step;
 }
@@ -42,7 +44,7 @@ HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, 
                               float *v)
 {
     float weight = step->decoupled ? hc_into(f, *w * step->keep) : *w;
-    float grad = step->decoupled ? g : hc_into(f, g + hc_into(f, step->wd * weight));
+    float grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
     float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + grad);
     float along = step->nesterov ? hc_into(f, grad + hc_into(f, step->beta1 * velocity)) : velocity;
     *w = hc_into(f, weight - hc_into(f, step->lr * along));

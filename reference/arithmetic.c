@@ -71,7 +71,15 @@ void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long p
     hc_load_real(x, &call->in[0], index);
     hc_load_real(y, &call->in[1], index);
     hc_load_real(z, &call->in[2], index);
-    mpfr_fma(x, x, y, z, MPFR_RNDN);
+    /* The sum may span thousands of bits. What is cut off leaves a bit below the last one, or a tie
+       would be seen where there is none. */
+    if (mpfr_fma(x, x, y, z, MPFR_RNDZ) != 0) {
+        mpfr_prec_round(x, precision + 2, MPFR_RNDN);
+        if (mpfr_sgn(x) > 0)
+            mpfr_nextabove(x);
+        else
+            mpfr_nextbelow(x);
+    }
     hc_split(x, want);
     mpfr_clears(x, y, z, (mpfr_ptr)0);
 }

@@ -122,7 +122,8 @@ struct hc_xent {
      w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
      (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). kernels/adam.h states the order of roundings.
    Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
-   into the arithmetic's format. */
+   into the arithmetic's format. Decay that is added to the gradient is left out where weight_decay
+   is 0, so that an infinite weight keeps a finite gradient. */
 struct hc_sgd {
     double weight_decay;
     bool decoupled;
