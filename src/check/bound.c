@@ -1,11 +1,96 @@
 #include "check/bound.h"
 
-double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                const struct hc_want *want)
+#include <math.h>
+
+#include "check/bound_rules.h"
+#include "num/ulp.h"
+
+/* NULL: one rounding into the output's format, or two, through fp32. */
+static hc_bound_rule *const rules[HC_OP_COUNT] = {
+    [HC_OP_sum] = hc_bound_sum,
+    [HC_OP_dot] = hc_bound_dot,
+    [HC_OP_gemm] = hc_bound_gemm,
+    [HC_OP_conv2d] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_data] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_filter] = hc_bound_conv,
+    [HC_OP_bn_train] = hc_bound_bn_train,
+    [HC_OP_bn_infer] = hc_bound_bn_infer,
+    [HC_OP_bn_bwd] = hc_bound_bn_bwd,
+    [HC_OP_avg_pool] = hc_bound_pool,
+    [HC_OP_xent] = hc_bound_xent,
+    [HC_OP_xent_bwd] = hc_bound_xent_bwd,
+    [HC_OP_sgd] = hc_bound_sgd,
+    [HC_OP_adam] = hc_bound_adam,
+    [HC_OP_adamw] = hc_bound_adam,
+};
+
+/* Ops whose contract begins with "round(fp32: ...)". */
+static const bool through_fp32[HC_OP_COUNT] = {
+    [HC_OP_axpy] = true,       [HC_OP_scale] = true,          [HC_OP_unscale] = true,
+    [HC_OP_leaky_relu] = true, [HC_OP_leaky_relu_bwd] = true, [HC_OP_avg_pool_bwd] = true,
+};
+
+bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)
 {
-    (void)call;
-    (void)accumulator;
-    (void)out;
-    (void)want;
-    return 0;
+    enum hc_format format = call->out[out].format;
+    enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
+    if (rules[call->op])
+        return false;
+    if (through_fp32[call->op])
+        *bits = hc_encode(
+            format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->value, want->rest, HC_NEAREST)), 0,
+            HC_NEAREST);
+    else
+        *bits = hc_encode(format, want->value, want->rest, direction);
+    return true;
+}
+
+bool hc_bound_ordered(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    if (op->class_ == HC_CLASS_REDUCTION)
+        return call->params.reduce.accumulator != HC_FP32;
+    return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER;
+}
+
+/* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
+   number that it can be, a whole one in a directed rounding. fp32's rounding is in the rules. */
+static double last_rounding(const struct hc_call *call, enum hc_format format, bool ruled,
+                            double most)
+{
+    if (ruled && format == HC_FP32)
+        return 0;
+    bool directed = call->op == HC_OP_cast && call->params.cast.direction != HC_NEAREST;
+    return hc_ulp(format, most) / (directed ? 1 : 2);
+}
+
+double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                int64_t index, const struct hc_want *want)
+{
+    enum hc_format format = call->out[out].format;
+    hc_bound_rule *rule = rules[call->op];
+    double error = 0;
+    if (rule)
+        error = rule(call, accumulator, out, index, want);
+    else if (through_fp32[call->op])
+        error = hc_ulp(HC_FP32, want->value) / 2;
+    if (!isfinite(want->value))
+        return rule && isinf(error) ? error : 0;
+    if (!isfinite(error))
+        return (double)INFINITY;
+    return error + last_rounding(call, format, rule != NULL, fabs(want->value) + error);
+}
+
+double hc_bound_error(enum hc_format format, const struct hc_want *want, double got)
+{
+    double value = want->value;
+    if (isnan(value) || isnan(got))
+        return isnan(value) && isnan(got) ? 0 : (double)INFINITY;
+    if (isinf(value))
+        return got == value ? 0 : (double)INFINITY;
+    if (isinf(got)) {
+        double next = hc_format_max(format) + hc_ulp(format, got);
+        got = copysign(fmax(next, fabs(value)), got);
+    }
+    return fabs(got - value - want->rest);
 }

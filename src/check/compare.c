@@ -10,7 +10,7 @@ static void compare_element(struct hc_check *check, const struct hc_call *call, 
     struct hc_want want;
     const struct hc_tensor *t = &call->out[out];
     hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
-    double bound = hc_bound(call, &check->backend->accumulator, out, &want);
+    double bound = hc_bound(call, &check->backend->accumulator, out, i, &want);
     double got = hc_tensor_get(t, i);
     if (bound == 0) {
         uint64_t bits = hc_encode(t->format, want.value, want.rest, HC_NEAREST);

@@ -1,0 +1,69 @@
+/* Softmax cross-entropy: the definition again, in running error analysis (near.h), in fp32. */
+#include <math.h>
+
+#include "check/bound_rules.h"
+
+static const enum hc_format F = HC_FP32;
+
+static double largest(const struct hc_tensor *z, int64_t row)
+{
+    double most = hc_tensor_get(z, row * z->shape[1]);
+    for (int64_t j = 1; j < z->shape[1]; j++)
+        most = fmax(most, hc_tensor_get(z, row * z->shape[1] + j));
+    return most;
+}
+
+static struct hc_near shifted(const struct hc_tensor *z, int64_t row, int64_t j, double most)
+{
+    return hc_near_sub(F, hc_near_element(z, row * z->shape[1] + j), hc_near_exact(most));
+}
+
+static struct hc_near exponentials(const struct hc_tensor *z, int64_t row, double most)
+{
+    struct hc_near_sum sum = {0};
+    for (int64_t j = 0; j < z->shape[1]; j++)
+        hc_near_term(&sum, hc_near_exp(shifted(z, row, j, most)));
+    return hc_near_total(&sum);
+}
+
+double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)index;
+    (void)want;
+    const struct hc_tensor *z = &call->in[0];
+    struct hc_near_sum loss = {0};
+    for (int64_t row = 0; row < z->shape[0]; row++) {
+        double most = largest(z, row);
+        struct hc_near log_sum = hc_near_log(exponentials(z, row, most));
+        int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
+        hc_near_term(&loss, hc_near_sub(F, log_sum, shifted(z, row, label, most)));
+    }
+    struct hc_near total = hc_near_total(&loss);
+    if (!call->params.xent.sum)
+        total = hc_near_div(F, total, hc_near_exact((double)z->shape[0]));
+    return total.error;
+}
+
+/* The scale upstream / N may be formed first: the worse of both. */
+double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    const struct hc_tensor *z = &call->in[0];
+    int64_t row = index / z->shape[1];
+    int64_t j = index % z->shape[1];
+    double most = largest(z, row);
+    struct hc_near p =
+        hc_near_div(F, hc_near_exp(shifted(z, row, j, most)), exponentials(z, row, most));
+    if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
+        p = hc_near_sub(F, p, hc_near_exact(1));
+    struct hc_near upstream = hc_near_element(&call->in[2], 0);
+    struct hc_near n = hc_near_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
+    return fmax(hc_near_div(F, hc_near_mul(F, p, upstream), n).error,
+                hc_near_mul(F, p, hc_near_div(F, upstream, n)).error);
+}

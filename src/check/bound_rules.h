@@ -1,0 +1,20 @@
+/* One rule per op that sums or has more than two roundings: its error in the working format. */
+#ifndef HC_CHECK_BOUND_RULES_H
+#define HC_CHECK_BOUND_RULES_H
+
+#include "check/bound.h"
+#include "check/near.h"
+
+/* The error before the result is rounded into the output's format. */
+typedef double hc_bound_rule(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                             int out, int64_t index, const struct hc_want *want);
+
+hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_gemm, hc_bound_conv, hc_bound_pool;
+hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
+hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
+hc_bound_rule hc_bound_sgd, hc_bound_adam;
+
+/* Element i of a tensor, which carries no error. */
+struct hc_near hc_near_element(const struct hc_tensor *t, int64_t i);
+
+#endif

@@ -1,0 +1,120 @@
+#include "check/near.h"
+
+#include <math.h>
+
+/* One rounding into f (through fp32) of a result that has strayed by x.error already. */
+static struct hc_near rounded(enum hc_format f, struct hc_near x, double underflow)
+{
+    double u = hc_format_unit(HC_FP32) + 0x1p-52;
+    if (f != HC_FP32)
+        u += hc_format_unit(f) * (1 + u);
+    double most = fabs(x.value) + x.error;
+    if (most == 0)
+        return x;
+    x.error += u * most + underflow;
+    /* Half an ulp beyond the largest number still rounds to it. */
+    if (!(most < hc_format_max(f) * (1 + hc_format_unit(f) / 2)))
+        x.error = (double)INFINITY;
+    return x;
+}
+
+/* Half the smallest subnormal, of fp32 and of f. */
+static double underflow(enum hc_format f)
+{
+    return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
+}
+
+struct hc_near hc_near_exact(double value)
+{
+    return (struct hc_near){value, 0};
+}
+
+struct hc_near hc_near_coefficient(enum hc_format f, double value)
+{
+    return rounded(f, (struct hc_near){value, 0x1p-40 * fabs(value)}, underflow(f));
+}
+
+/* Both addends may come from storage of more bits than f: below f's normal range only fp32's sums
+   are exact. */
+struct hc_near hc_near_add(enum hc_format f, struct hc_near x, struct hc_near y)
+{
+    struct hc_near sum = {x.value + y.value, x.error + y.error};
+    return rounded(f, sum, f == HC_FP32 ? 0 : underflow(f));
+}
+
+struct hc_near hc_near_sub(enum hc_format f, struct hc_near x, struct hc_near y)
+{
+    y.value = -y.value;
+    return hc_near_add(f, x, y);
+}
+
+/* (x + dx)(y + dy) - x y = x dy + y dx + dx dy */
+struct hc_near hc_near_mul(enum hc_format f, struct hc_near x, struct hc_near y)
+{
+    struct hc_near product = {x.value * y.value, 0};
+    product.error = fabs(x.value) * y.error + fabs(y.value) * x.error + x.error * y.error;
+    return rounded(f, product, underflow(f));
+}
+
+/* (x + dx) / (y + dy) - x / y = (dx - (x / y) dy) / (y + dy) */
+struct hc_near hc_near_div(enum hc_format f, struct hc_near x, struct hc_near y)
+{
+    struct hc_near quotient = {x.value / y.value, (double)INFINITY};
+    double least = fabs(y.value) - y.error;
+    if (least > 0)
+        quotient.error = (x.error + fabs(quotient.value) * y.error) / least;
+    return rounded(f, quotient, underflow(f));
+}
+
+/* The root is monotone: sqrt(x) - sqrt(x - dx) = dx / (sqrt(x) + sqrt(x - dx)) is the larger side.
+   A root is never subnormal. */
+struct hc_near hc_near_sqrt(enum hc_format f, struct hc_near x)
+{
+    struct hc_near root = {sqrt(x.value), 0};
+    if (x.error > 0)
+        root.error = x.error < x.value ? x.error / (root.value + sqrt(x.value - x.error))
+                                       : sqrt(x.value + x.error);
+    return rounded(f, root, f == HC_FP32 ? 0 : underflow(f));
+}
+
+/* Two ulp are at most 4 u |result|, one of the four being counted by rounded(). */
+static struct hc_near elementary(struct hc_near x)
+{
+    double least = x.error;
+    x = rounded(HC_FP32, x, 2 * hc_format_tiny(HC_FP32));
+    x.error += 3 * hc_format_unit(HC_FP32) * (fabs(x.value) + least);
+    return x;
+}
+
+struct hc_near hc_near_exp(struct hc_near x)
+{
+    double value = exp(x.value);
+    return elementary((struct hc_near){value, value * expm1(x.error)});
+}
+
+struct hc_near hc_near_log(struct hc_near x)
+{
+    double error = x.error < x.value ? -log1p(-x.error / x.value) : (double)INFINITY;
+    return elementary((struct hc_near){log(x.value), error});
+}
+
+void hc_near_term(struct hc_near_sum *sum, struct hc_near term)
+{
+    sum->value += term.value;
+    sum->error += term.error;
+    sum->magnitude += fabs(term.value) + term.error;
+    sum->count++;
+}
+
+/* n terms rounded to nearest, in any order: (n - 1) u times the sum of their magnitudes (Jeannerod
+   and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). fp64 adds
+   n 2^-53 of it. */
+struct hc_near hc_near_total(const struct hc_near_sum *sum)
+{
+    struct hc_near total = {sum->value, sum->error};
+    double n = sum->count;
+    total.error += (n > 1 ? (n - 1) * hc_format_unit(HC_FP32) + n * 0x1p-52 : 0) * sum->magnitude;
+    if (!(sum->magnitude + total.error <= hc_format_max(HC_FP32)))
+        total.error = (double)INFINITY;
+    return total;
+}
