@@ -10,13 +10,17 @@
 
 const char *const hc_level_names[] = {"quick", "standard", "exhaustive", NULL};
 
-/* '*' matches '/' too. */
+bool hc_matches(const char *const *patterns, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (fnmatch(patterns[i], name, 0) == 0)
+            return true;
+    return count == 0;
+}
+
 static bool is_chosen(const struct hc_run_options *options, const struct hc_case *what)
 {
-    for (int i = 0; i < options->pattern_count; i++)
-        if (fnmatch(options->patterns[i], what->name, 0) == 0)
-            return true;
-    return options->pattern_count == 0;
+    return hc_matches(options->patterns, options->pattern_count, what->name);
 }
 
 static bool runs(const struct hc_run_options *options, const struct hc_case *what)
@@ -30,7 +34,7 @@ static enum hc_status something_runs(const struct hc_run_options *options)
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
-               fnmatch(options->patterns[i], options->cases[c]->name, 0) != 0)
+               !hc_matches(&options->patterns[i], 1, options->cases[c]->name))
             c++;
         if (c == options->case_count)
             return hc_fail(HC_INVALID, "no case matches '%s'; see: halfcheck list cases",

@@ -10,6 +10,9 @@
 
 extern const char *const hc_level_names[]; /* ends with NULL */
 
+/* Whether one of the globs matches the name; '*' matches '/' too. No patterns match every name. */
+bool hc_matches(const char *const *patterns, int count, const char *name);
+
 struct hc_run_options {
     const struct hc_case *const *cases; /* all there are, by name */
     int case_count;

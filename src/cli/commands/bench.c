@@ -1,7 +1,7 @@
-#include <fnmatch.h>
 #include <stdio.h>
 
 #include "bench.h"
+#include "check/runner.h"
 #include "check/timing_run.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"
@@ -34,14 +34,6 @@ static void print_skipped(struct hc_bench_run *run, const char *why)
     printf("%-28s SKIPPED: %s\n", run->bench->name, why);
 }
 
-static bool chosen(const char *name, char **patterns, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (fnmatch(patterns[i], name, 0) == 0)
-            return true;
-    return count == 0;
-}
-
 static int run(int argc, char **argv)
 {
     const struct hc_option options[] = {{0}};
@@ -53,7 +45,7 @@ static int run(int argc, char **argv)
     for (size_t t = 0; tables[t]; t++)
         for (int b = 0; b < tables[t]->count; b++) {
             struct hc_bench_run one = {&tables[t]->benches[b], print_row, print_skipped, &sheet};
-            if (chosen(one.bench->name, argv + 1, words))
+            if (hc_matches((const char *const *)argv + 1, words, one.bench->name))
                 one.bench->run(&one);
         }
     return sheet.missed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;

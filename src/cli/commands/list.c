@@ -1,0 +1,192 @@
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/registry.h"
+#include "check/fault.h"
+#include "check/runner.h"
+#include "cli/command.h"
+
+const struct hc_command hc_command_list;
+
+/* A row is an object whose members stand in the order of the columns, its name first. */
+static json_t *row(json_t *rows, const char *name)
+{
+    json_t *o = json_object();
+    (void)json_object_set_new(o, "name", json_string(name));
+    (void)json_array_append_new(rows, o);
+    return o;
+}
+
+static void put(json_t *o, const char *key, const char *text)
+{
+    (void)json_object_set_new(o, key, text ? json_string(text) : json_null());
+}
+
+static void put_number(json_t *o, const char *key, int number)
+{
+    (void)json_object_set_new(o, key, json_integer(number));
+}
+
+static void put_real(json_t *o, const char *key, double number)
+{
+    (void)json_object_set_new(o, key, json_sprintf("%a", number));
+}
+
+static void list_cases(json_t *rows)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        json_t *o = row(rows, cases[i]->name);
+        put(o, "level", hc_level_names[cases[i]->level]);
+        put(o, "runs", cases[i]->once ? "once" : "on each backend");
+        put(o, "title", cases[i]->title);
+        put(o, "source", cases[i]->source);
+    }
+}
+
+static void list_ops(json_t *rows)
+{
+    int n;
+    const struct hc_backend *const *backends = hc_backends(&n);
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        char known[256] = "";
+        for (int b = 0; b < n; b++) {
+            size_t used = strlen(known);
+            if (backends[b]->kernel[op])
+                (void)snprintf(known + used, sizeof known - used, "%s%s", used ? "," : "",
+                               backends[b]->name);
+        }
+        json_t *o = row(rows, hc_ops[op].name);
+        put_number(o, "inputs", hc_ops[op].inputs);
+        put_number(o, "outputs", hc_ops[op].outputs);
+        put(o, "title", hc_ops[op].title);
+        put(o, "backends", known);
+    }
+}
+
+static void list_backends(json_t *rows)
+{
+    int n;
+    const struct hc_backend *const *backends = hc_backends(&n);
+    for (int b = 0; b < n; b++) {
+        const struct hc_backend *backend = backends[b];
+        const char *why = backend->unavailable ? backend->unavailable() : NULL;
+        int ops = 0;
+        for (int op = 0; op < HC_OP_COUNT; op++)
+            ops += backend->kernel[op] != NULL;
+        json_t *o = row(rows, backend->name);
+        put(o, "available", why ? "no" : "yes");
+        put_number(o, "ops", ops);
+        put(o, "title", backend->title);
+        put(o, "reason", why);
+    }
+}
+
+static void list_faults(json_t *rows)
+{
+    int n;
+    const struct hc_fault *const *faults = hc_all_faults(&n);
+    for (int i = 0; i < n; i++) {
+        json_t *o = row(rows, faults[i]->name);
+        put(o, "op", hc_ops[faults[i]->op].name);
+        put(o, "title", faults[i]->title);
+        put(o, "caught by", faults[i]->pattern);
+    }
+}
+
+static void list_formats(json_t *rows)
+{
+    for (int f = 0; f < HC_FORMAT_COUNT; f++) {
+        const struct hc_format_info *format = &hc_formats[f];
+        json_t *o = row(rows, format->name);
+        put_number(o, "precision", format->precision);
+        put_number(o, "emin", format->emin);
+        put_number(o, "emax", format->emax);
+        put_number(o, "bytes", format->bytes);
+        put_real(o, "largest", hc_format_max((enum hc_format)f));
+        put_real(o, "smallest", hc_format_tiny((enum hc_format)f));
+        put_real(o, "unit roundoff", hc_format_unit((enum hc_format)f));
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*list)(json_t *rows);
+} subjects[] = {{"cases", list_cases},
+                {"ops", list_ops},
+                {"backends", list_backends},
+                {"faults", list_faults},
+                {"formats", list_formats}};
+
+static void print_value(const json_t *value)
+{
+    if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else
+        (void)fputs(json_is_string(value) ? json_string_value(value) : "-", stdout);
+}
+
+static void print_text(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *o = json_array_get(rows, i);
+        for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
+            if (at != json_object_iter(o))
+                (void)putchar('\t');
+            print_value(json_object_iter_value(at));
+        }
+        (void)putchar('\n');
+    }
+}
+
+static int print(void (*list)(json_t *rows), bool json)
+{
+    json_t *rows = json_array();
+    list(rows);
+    if (json) {
+        (void)json_dumpf(rows, stdout, JSON_INDENT(1));
+        (void)putchar('\n');
+    } else {
+        print_text(rows);
+    }
+    json_decref(rows);
+    return HC_AS_CLAIMED;
+}
+
+static int run(int argc, char **argv)
+{
+    bool json = false;
+    const struct hc_option options[] = {
+        {.name = "json", .flag = &json, .help = "an array of objects instead"},
+        {0},
+    };
+    int words;
+    int status;
+    if (!hc_read_options(&hc_command_list, options, argc, argv, &words, &status))
+        return status;
+    const char *subject = words ? argv[1] : "cases";
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
+        if (strcmp(subjects[i].name, subject) == 0)
+            return print(subjects[i].list, json);
+    return hc_complain("list: one of cases, ops, backends, recipes, faults or formats, not '%s'",
+                       words > 1 ? argv[2] : subject);
+}
+
+const struct hc_command hc_command_list = {
+    .name = "list",
+    .usage = "[cases|ops|backends|recipes|faults|formats] [--json]",
+    .summary = "name what there is",
+    .text = "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
+            "nothing to say. Columns:\n\n"
+            "  cases     name, level, once or on each backend, claim, source\n"
+            "  ops       name, inputs, outputs, title, backends that have it\n"
+            "  backends  name, available, ops, title, why not available\n"
+            "  recipes   name, title, source, known defects\n"
+            "  faults    name, op, defect, the cases that catch it\n"
+            "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
+            "            smallest subnormal, unit roundoff",
+    .run = run,
+};
