@@ -86,11 +86,18 @@ static int run(int argc, char **argv)
     int level = HC_STANDARD;
     struct story story = {0};
     const struct hc_option options[] = {
-        {.name = "backend", .value = "B[,B]", .text = &backends,
+        {.name = "backend",
+         .value = "B[,B]",
+         .text = &backends,
          .help = "tell it on these backends (default exact)"},
-        {.name = "level", .value = "LEVEL", .choice = &level, .choices = hc_level_names,
+        {.name = "level",
+         .value = "LEVEL",
+         .choice = &level,
+         .choices = hc_level_names,
          .help = "quick, standard (default) or exhaustive"},
-        {.name = "seed", .value = "N", .seed = &story.run.seed,
+        {.name = "seed",
+         .value = "N",
+         .seed = &story.run.seed,
          .help = "seed of all random inputs (default 0)"},
         {0},
     };

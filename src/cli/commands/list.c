@@ -7,6 +7,7 @@
 #include "check/fault.h"
 #include "check/runner.h"
 #include "cli/command.h"
+#include "train/recipe.h"
 
 const struct hc_command hc_command_list;
 
@@ -85,6 +86,18 @@ static void list_backends(json_t *rows)
     }
 }
 
+static void list_recipes(json_t *rows)
+{
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    for (int i = 0; i < n; i++) {
+        json_t *o = row(rows, recipes[i].name);
+        put(o, "title", recipes[i].title);
+        put(o, "source", recipes[i].source);
+        put(o, "defects", recipes[i].defects);
+    }
+}
+
 static void list_faults(json_t *rows)
 {
     int n;
@@ -115,11 +128,8 @@ static void list_formats(json_t *rows)
 static const struct {
     const char *name;
     void (*list)(json_t *rows);
-} subjects[] = {{"cases", list_cases},
-                {"ops", list_ops},
-                {"backends", list_backends},
-                {"faults", list_faults},
-                {"formats", list_formats}};
+} subjects[] = {{"cases", list_cases},     {"ops", list_ops},       {"backends", list_backends},
+                {"recipes", list_recipes}, {"faults", list_faults}, {"formats", list_formats}};
 
 static void print_value(const json_t *value)
 {

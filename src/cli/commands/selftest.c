@@ -115,7 +115,8 @@ const struct hc_command hc_command_selftest = {
     .name = "selftest",
     .usage = "[PATTERN...]",
     .summary = "plant every fault; each must be caught",
-    .text = "Each fault of halfcheck list faults is planted in the backend exact. It is caught when\n"
-            "one of the cases named for it fails with the fault and passes without.",
+    .text =
+        "Each fault of halfcheck list faults is planted in the backend exact. It is caught when\n"
+        "one of the cases named for it fails with the fault and passes without.",
     .run = run,
 };
