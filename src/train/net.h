@@ -47,7 +47,10 @@ struct hc_layer {
     int statistic; /* first of its statistics (CONV: mean, variance), -1 */
 };
 
-#define HC_MAX_LAYERS 64
+#define HC_MAX_LAYERS    64
+#define HC_NORM_EPS      1e-5
+#define HC_NORM_MOMENTUM 0.1
+#define HC_LEAKY_SLOPE   0.1
 
 /* A network's layers for so many classes, and its sizes. */
 struct hc_plan {
