@@ -76,18 +76,18 @@ Test(exactdot, is_mpfrs_sum_bit_for_bit_on_random_codes)
 Test(exactdot, is_mpfrs_sum_where_everything_cancels_but_the_last_bit)
 {
     for (uint64_t round = 0; round < 50; round++) {
-        int half = 100;
-        for (int i = 0; i < half; i++) {
-            x[2 * i] = code(2 + round, (uint64_t)i);
-            y[2 * i] = code(60 + round, (uint64_t)i);
-            x[2 * i + 1] = x[2 * i] ^ 0x8000;
-            y[2 * i + 1] = y[2 * i];
+        int count = 200;
+        for (int i = 0; i < count; i += 2) {
+            x[i] = code(2 + round, (uint64_t)i);
+            y[i] = code(60 + round, (uint64_t)i);
+            x[i + 1] = x[i] ^ 0x8000;
+            y[i + 1] = y[i];
         }
-        same(2 * half, "cancelled to nothing");
-        x[2 * half] = y[2 * half] = 1;
-        same(2 * half + 1, "cancelled to 2^-48");
-        x[2 * half] = 0x8001;
-        same(2 * half + 1, "cancelled to -2^-48");
+        same(count, "cancelled to nothing");
+        x[count] = y[count] = 1;
+        same(count + 1, "cancelled to 2^-48");
+        x[count] = 0x8001;
+        same(count + 1, "cancelled to -2^-48");
     }
 }
 
