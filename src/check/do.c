@@ -33,6 +33,8 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
     enum hc_status status = hc_call_check(call);
     if (status != HC_OK)
         return status;
+    if (backend->host_memory && !(backend->scratch && backend->scratch(queue, call)))
+        return kernel(queue, call);
 
     struct hc_call device = *call;
     void *in[HC_MAX_IN] = {0};

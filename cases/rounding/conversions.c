@@ -1,0 +1,64 @@
+/* Conversions from fp32, over all inputs at level exhaustive. */
+#include "case.h"
+
+struct conversion {
+    enum hc_format to;
+    enum hc_direction direction;
+};
+
+static void from_fp32(struct hc_check *check)
+{
+    const struct conversion *c = hc_check_case(check)->data;
+    hc_sweep_from_fp32(check, c->to, c->direction);
+}
+
+static const struct conversion conversions[] = {
+    {HC_FP16, HC_NEAREST}, {HC_FP16, HC_TOWARD_ZERO}, {HC_FP16, HC_UPWARD}, {HC_FP16, HC_DOWNWARD},
+    {HC_BF16, HC_NEAREST}, {HC_BF16, HC_TOWARD_ZERO}, {HC_BF16, HC_UPWARD}, {HC_BF16, HC_DOWNWARD},
+};
+
+static const struct hc_case cases[] = {
+    {.name = "rounding/fp32-to-fp16/nearest",
+     .title = "fp32 to fp16 is correctly rounded to nearest, ties to even",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2",
+     .run = from_fp32,
+     .data = &conversions[0]},
+    {.name = "rounding/fp32-to-fp16/toward-zero",
+     .title = "fp32 to fp16 is correctly rounded toward zero",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2",
+     .run = from_fp32,
+     .data = &conversions[1]},
+    {.name = "rounding/fp32-to-fp16/upward",
+     .title = "fp32 to fp16 is correctly rounded upward",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2",
+     .run = from_fp32,
+     .data = &conversions[2]},
+    {.name = "rounding/fp32-to-fp16/downward",
+     .title = "fp32 to fp16 is correctly rounded downward",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2",
+     .run = from_fp32,
+     .data = &conversions[3]},
+    {.name = "rounding/fp32-to-bf16/nearest",
+     .title = "fp32 to bf16 is correctly rounded to nearest, ties to even",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2, for bf16's parameters",
+     .run = from_fp32,
+     .data = &conversions[4]},
+    {.name = "rounding/fp32-to-bf16/toward-zero",
+     .title = "fp32 to bf16 is correctly rounded toward zero",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2, for bf16's parameters",
+     .run = from_fp32,
+     .data = &conversions[5]},
+    {.name = "rounding/fp32-to-bf16/upward",
+     .title = "fp32 to bf16 is correctly rounded upward",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2, for bf16's parameters",
+     .run = from_fp32,
+     .data = &conversions[6]},
+    {.name = "rounding/fp32-to-bf16/downward",
+     .title = "fp32 to bf16 is correctly rounded downward",
+     .source = "IEEE 754-2019, 4.3 and 5.4.2, for bf16's parameters",
+     .run = from_fp32,
+     .data = &conversions[7]},
+};
+
+const struct hc_case_table hc_cases_rounding_conversions;
+const struct hc_case_table hc_cases_rounding_conversions = {cases, sizeof cases / sizeof cases[0]};

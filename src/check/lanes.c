@@ -1,0 +1,104 @@
+#include "check/lanes.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+#include "check/tally.h"
+
+enum { MOST_LANES = 64 };
+
+void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got)
+{
+    if (miss->wrong == 0 || where < miss->where) {
+        miss->where = where;
+        miss->want = want;
+        miss->got = got;
+    }
+    miss->wrong++;
+}
+
+static void merge(struct hc_miss *total, const struct hc_miss *part)
+{
+    total->checked += part->checked;
+    if (part->wrong == 0)
+        return;
+    hc_miss_note(total, part->where, part->want, part->got);
+    total->wrong += part->wrong - 1;
+}
+
+struct lanes {
+    struct hc_queue *queue[MOST_LANES];
+    void *memory[MOST_LANES];
+    int count;
+};
+
+/* Messages are kept per thread: the line is carried over to the one that reports. */
+struct failure {
+    enum hc_status status;
+    char why[256];
+};
+
+static enum hc_status open_lanes(struct hc_check *check, size_t bytes, struct lanes *lanes)
+{
+    const struct hc_backend *backend = check->backend;
+    int wanted = backend->host_memory ? omp_get_max_threads() : 1;
+    enum hc_status status = HC_OK;
+    while (status == HC_OK && lanes->count < wanted && lanes->count < MOST_LANES) {
+        lanes->memory[lanes->count] = hc_check_memory(check, bytes);
+        lanes->queue[lanes->count] = check->queue;
+        if (wanted > 1)
+            status = backend->open(&lanes->queue[lanes->count], 1);
+        if (status == HC_OK)
+            lanes->count++;
+    }
+    return status;
+}
+
+static void close_lanes(const struct hc_check *check, const struct lanes *lanes)
+{
+    for (int i = 0; i < lanes->count; i++)
+        if (lanes->queue[i] != check->queue)
+            check->backend->close(lanes->queue[i]);
+}
+
+/* One thread's share of the units; after a failure nobody does more. */
+static void run_lane(struct hc_check *check, const struct lanes *lanes, int64_t units,
+                     hc_lane_work *work, const void *context, struct hc_miss *total,
+                     struct failure *failure)
+{
+    int lane = omp_get_thread_num();
+    struct hc_miss mine = {0};
+#pragma omp for schedule(dynamic)
+    for (int64_t unit = 0; unit < units; unit++) {
+        enum hc_status status;
+#pragma omp atomic read
+        status = failure->status;
+        if (status != HC_OK)
+            continue;
+        status = work(check, lanes->queue[lane], unit, lanes->memory[lane], &mine, context);
+        if (status == HC_OK)
+            continue;
+#pragma omp critical
+        (void)snprintf(failure->why, sizeof failure->why, "%s", hc_message());
+#pragma omp atomic write
+        failure->status = status;
+    }
+#pragma omp critical
+    merge(total, &mine);
+}
+
+bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_lane_work *work,
+                  const void *context, struct hc_miss *total)
+{
+    struct lanes lanes = {.count = 0};
+    struct failure failure = {HC_OK, ""};
+    enum hc_status status = open_lanes(check, lane_bytes, &lanes);
+    if (status == HC_OK) {
+#pragma omp parallel num_threads(lanes.count)
+        run_lane(check, &lanes, units, work, context, total, &failure);
+        if (failure.status != HC_OK)
+            status = hc_fail(failure.status, "%s", failure.why);
+    }
+    close_lanes(check, &lanes);
+    return hc_check_ok(check, status);
+}

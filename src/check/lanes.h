@@ -1,0 +1,31 @@
+/* Lanes: the threads of a sweep, each with a queue of its own to the backend under test. */
+#ifndef HC_CHECK_LANES_H
+#define HC_CHECK_LANES_H
+
+#include "check/check.h"
+
+/* What went wrong in one lane, or in all: the failure at the smallest `where`, so that the report
+   does not depend on the number of threads. */
+struct hc_miss {
+    int64_t checked;
+    int64_t wrong;
+    uint64_t where; /* of the first; the sweep says what it counts */
+    uint64_t want;
+    uint64_t got;
+};
+
+/* Notes one difference. */
+void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got);
+
+/* One unit of a sweep, 0 .. units - 1, on a queue of the lane. Adds to *miss. */
+typedef enum hc_status hc_lane_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
+                                    void *lane, struct hc_miss *miss, const void *context);
+
+/* Runs all units in parallel where the backend works in host memory (its queues are opened with one
+   thread each), otherwise one after the other on the check's queue. Every lane gets zeroed memory of
+   lane_bytes, aligned to 64. False when something other than a comparison failed; the verdict is set
+   then. */
+bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_lane_work *work,
+                  const void *context, struct hc_miss *total);
+
+#endif

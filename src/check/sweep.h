@@ -1,0 +1,24 @@
+/* Sweeps: claims over all inputs of a conversion or an operation, or over a stated part of them. */
+#ifndef HC_CHECK_SWEEP_H
+#define HC_CHECK_SWEEP_H
+
+#include "check/check.h"
+
+/* cast from fp32 to fp16 or bf16 in that direction. Always: the first, middle and last input of
+   each run of inputs that have one result, for both signs, and NaN of every kind. Standard: besides,
+   64 seeded blocks of 16384 neighbours. Exhaustive: all 2^32 inputs. The expected side is
+   check/steps.h. */
+void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
+
+/* add, sub, mul or div of two fp16 or two bf16 values, each x against all 65,536 y. Exhaustive: all
+   x. Below that: boundary values of x (hc_boundary_codes) and seeded ones. The expected side is
+   check/pairs.h; a seeded sample of it is held against MPFR in every run. */
+void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format);
+
+/* sqrt of all 65,536 codes. */
+void hc_sweep_sqrt(struct hc_check *check, enum hc_format format);
+
+/* fma over all triples of boundary values and over seeded triples. */
+void hc_sweep_fma(struct hc_check *check, enum hc_format format);
+
+#endif
