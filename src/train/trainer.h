@@ -7,6 +7,18 @@
 #include "train/net.h"
 #include "train/recipe.h"
 
+/* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
+   steps.csv, a row for each step:
+     step, epoch, loss, scale, skipped (0, 1), lr, beta1, gradient_norm, underflow, unscaled,
+     update_lost; then for each layer with weights LAYER.underflow, LAYER.unscaled,
+     LAYER.update_lost, LAYER.gradient_norm (metrics.h defines them)
+   epochs.csv, a row for each epoch:
+     epoch, train_loss, train_accuracy, test_loss, test_accuracy, images_per_second, skipped, scale
+   gradients.csv, for each epoch a row for each exponent (floor of log2 |g|) that occurred among the
+   sampled gradients; zero has the exponent -150, what is infinite or NaN 128:
+     epoch, exponent, scaled, unscaled (how many, before and after division by the scale)
+   checkpoint: all state (checkpoint.h). */
+
 /* As it goes. Sent after every step and after every evaluation. */
 struct hc_progress {
     int epoch; /* 0.. */
