@@ -21,6 +21,7 @@ void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long 
     for (int64_t k = 0; k < length; k++)
         hc_terms_product(&s, a, p->transpose_a ? k * a->shape[1] + m : m * length + k, b,
                          p->transpose_b ? n * length + k : k * columns + n);
+    hc_terms_fold(&s);
     mpfr_set_flt(s.factor, (float)p->alpha, MPFR_RNDN);
     mpfr_mul(s.sum, s.sum, s.factor, MPFR_RNDN);
     mpfr_mul_d(s.magnitude, s.magnitude, fabs((double)(float)p->alpha), MPFR_RNDU);

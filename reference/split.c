@@ -25,6 +25,7 @@ void hc_terms_begin(struct hc_terms *s, long precision)
     mpfr_inits2(precision, s->sum, s->magnitude, s->term, s->factor, (mpfr_ptr)0);
     mpfr_set_zero(s->sum, 1);
     mpfr_set_zero(s->magnitude, 1);
+    s->halves = (struct hc_exact_dot){0};
 }
 
 void hc_terms_add(struct hc_terms *s)
@@ -39,14 +40,35 @@ void hc_terms_add(struct hc_terms *s)
 void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j)
 {
+    if (x->format == HC_FP16 && y->format == HC_FP16 &&
+        mpfr_get_prec(s->sum) <= HC_REFERENCE_PRECISION) {
+        hc_exact_dot_add(&s->halves, ((const uint16_t *)x->data)[i],
+                         ((const uint16_t *)y->data)[j]);
+        return;
+    }
     hc_load_real(s->term, x, i);
     hc_load_real(s->factor, y, j);
     mpfr_mul(s->term, s->term, s->factor, MPFR_RNDN);
     hc_terms_add(s);
 }
 
+void hc_terms_fold(struct hc_terms *s)
+{
+    double value;
+    double rest;
+    double magnitude;
+    if (s->halves.terms == 0)
+        return;
+    hc_exact_dot_end(&s->halves, &value, &rest, &magnitude);
+    s->halves = (struct hc_exact_dot){0};
+    mpfr_add_d(s->sum, s->sum, value, MPFR_RNDN);
+    mpfr_add_d(s->sum, s->sum, rest, MPFR_RNDN);
+    mpfr_add_d(s->magnitude, s->magnitude, magnitude, MPFR_RNDN);
+}
+
 void hc_terms_end(struct hc_terms *s, struct hc_want *want)
 {
+    hc_terms_fold(s);
     hc_split(s->sum, want);
     want->magnitude = mpfr_get_d(s->magnitude, MPFR_RNDU);
     mpfr_clears(s->sum, s->magnitude, s->term, s->factor, (mpfr_ptr)0);

@@ -4,6 +4,7 @@
 
 #include <mpfr.h>
 
+#include "num/exactdot.h"
 #include "reference.h"
 
 /* Sets value and rest from x, and magnitude to |value|. */
@@ -12,19 +13,23 @@ void hc_split(mpfr_srcptr x, struct hc_want *want);
 /* x = the value of element i. */
 void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i);
 
-/* A sum of terms and of their magnitudes; infinities and NaN go into the sum alone. */
+/* A sum of terms and of their magnitudes; infinities and NaN go into the sum alone. Products of fp16
+   are summed in integers, exactly and some twenty times as fast, unless more than
+   HC_REFERENCE_PRECISION is asked for: so the proof by twice the precision proves the integers. */
 struct hc_terms {
     mpfr_t sum;
     mpfr_t magnitude;
     mpfr_t term;
     mpfr_t factor;
+    struct hc_exact_dot halves;
 };
 
 void hc_terms_begin(struct hc_terms *s, long precision);
 void hc_terms_add(struct hc_terms *s); /* adds s->term */
-/* Adds the product of two elements. */
+/* Adds the product of two elements; hc_terms_fold brings what is still in integers into the sum. */
 void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j);
+void hc_terms_fold(struct hc_terms *s);
 /* Splits the sum, with the sum of the magnitudes, and frees. */
 void hc_terms_end(struct hc_terms *s, struct hc_want *want);
 

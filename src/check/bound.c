@@ -5,23 +5,27 @@
 #include "check/bound_rules.h"
 #include "num/ulp.h"
 
-/* NULL: one rounding into the output's format, or two, through fp32. */
-static hc_bound_rule *const rules[HC_OP_COUNT] = {
-    [HC_OP_sum] = hc_bound_sum,
-    [HC_OP_dot] = hc_bound_dot,
-    [HC_OP_gemm] = hc_bound_gemm,
-    [HC_OP_conv2d] = hc_bound_conv,
-    [HC_OP_conv2d_bwd_data] = hc_bound_conv,
-    [HC_OP_conv2d_bwd_filter] = hc_bound_conv,
-    [HC_OP_bn_train] = hc_bound_bn_train,
-    [HC_OP_bn_infer] = hc_bound_bn_infer,
-    [HC_OP_bn_bwd] = hc_bound_bn_bwd,
-    [HC_OP_avg_pool] = hc_bound_pool,
-    [HC_OP_xent] = hc_bound_xent,
-    [HC_OP_xent_bwd] = hc_bound_xent_bwd,
-    [HC_OP_sgd] = hc_bound_sgd,
-    [HC_OP_adam] = hc_bound_adam,
-    [HC_OP_adamw] = hc_bound_adam,
+/* No rule: one rounding into the output's format, or two, through fp32. of_terms: the rule looks at
+   finite terms alone and so can tell an overflow of theirs from an infinity by definition. */
+static const struct {
+    hc_bound_rule *rule;
+    bool of_terms;
+} rules[HC_OP_COUNT] = {
+    [HC_OP_sum] = {hc_bound_sum, true},
+    [HC_OP_dot] = {hc_bound_dot, true},
+    [HC_OP_gemm] = {hc_bound_gemm, true},
+    [HC_OP_conv2d] = {hc_bound_conv, true},
+    [HC_OP_conv2d_bwd_data] = {hc_bound_conv, true},
+    [HC_OP_conv2d_bwd_filter] = {hc_bound_conv, true},
+    [HC_OP_avg_pool] = {hc_bound_pool, true},
+    [HC_OP_bn_train] = {hc_bound_bn_train, false},
+    [HC_OP_bn_infer] = {hc_bound_bn_infer, false},
+    [HC_OP_bn_bwd] = {hc_bound_bn_bwd, false},
+    [HC_OP_xent] = {hc_bound_xent, false},
+    [HC_OP_xent_bwd] = {hc_bound_xent_bwd, false},
+    [HC_OP_sgd] = {hc_bound_sgd, false},
+    [HC_OP_adam] = {hc_bound_adam, false},
+    [HC_OP_adamw] = {hc_bound_adam, false},
 };
 
 /* Ops whose contract begins with "round(fp32: ...)". */
@@ -34,7 +38,7 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
 {
     enum hc_format format = call->out[out].format;
     enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
-    if (rules[call->op])
+    if (rules[call->op].rule)
         return false;
     if (through_fp32[call->op])
         *bits = hc_encode(
@@ -68,14 +72,16 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
                 int64_t index, const struct hc_want *want)
 {
     enum hc_format format = call->out[out].format;
-    hc_bound_rule *rule = rules[call->op];
+    hc_bound_rule *rule = rules[call->op].rule;
     double error = 0;
     if (rule)
         error = rule(call, accumulator, out, index, want);
     else if (through_fp32[call->op])
         error = hc_ulp(HC_FP32, want->value) / 2;
-    if (!isfinite(want->value))
-        return rule && isinf(error) ? error : 0;
+    if (isnan(want->value))
+        return 0;
+    if (isinf(want->value))
+        return rules[call->op].of_terms && isinf(error) ? error : 0;
     if (!isfinite(error))
         return (double)INFINITY;
     return error + last_rounding(call, format, rule != NULL, fabs(want->value) + error);

@@ -18,11 +18,18 @@ static struct hc_near shifted(const struct hc_tensor *z, int64_t row, int64_t j,
     return hc_near_sub(F, hc_near_element(z, row * z->shape[1] + j), hc_near_exact(most));
 }
 
+/* A logit of minus infinity has probability 0, exactly. */
+static struct hc_near exponential(const struct hc_tensor *z, int64_t row, int64_t j, double most)
+{
+    struct hc_near x = shifted(z, row, j, most);
+    return isinf(x.value) ? hc_near_exact(exp(x.value)) : hc_near_exp(x);
+}
+
 static struct hc_near exponentials(const struct hc_tensor *z, int64_t row, double most)
 {
     struct hc_near_sum sum = {0};
     for (int64_t j = 0; j < z->shape[1]; j++)
-        hc_near_term(&sum, hc_near_exp(shifted(z, row, j, most)));
+        hc_near_term(&sum, exponential(z, row, j, most));
     return hc_near_total(&sum);
 }
 
@@ -58,8 +65,7 @@ double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator
     int64_t row = index / z->shape[1];
     int64_t j = index % z->shape[1];
     double most = largest(z, row);
-    struct hc_near p =
-        hc_near_div(F, hc_near_exp(shifted(z, row, j, most)), exponentials(z, row, most));
+    struct hc_near p = hc_near_div(F, exponential(z, row, j, most), exponentials(z, row, most));
     if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
         p = hc_near_sub(F, p, hc_near_exact(1));
     struct hc_near upstream = hc_near_element(&call->in[2], 0);

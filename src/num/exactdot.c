@@ -27,15 +27,15 @@ void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *res
                       double *magnitude)
 {
     assert(sum->terms <= HC_EXACT_DOT_TERMS);
+    unsigned __int128 positive = whole(sum->part[0]);
+    unsigned __int128 negative = whole(sum->part[1]);
+    *magnitude = (double)(positive + negative) * 0x1p-48;
     *rest = 0;
     if (sum->nan || sum->infinite[0] || sum->infinite[1]) {
         int undefined = sum->nan || (sum->infinite[0] && sum->infinite[1]);
         *value = undefined ? (double)NAN : sum->infinite[1] ? -(double)INFINITY : (double)INFINITY;
-        *magnitude = (double)INFINITY;
         return;
     }
-    unsigned __int128 positive = whole(sum->part[0]);
-    unsigned __int128 negative = whole(sum->part[1]);
     int minus = negative > positive;
     unsigned __int128 size = minus ? negative - positive : positive - negative;
     double nearest = (double)size;
@@ -43,5 +43,4 @@ void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *res
     double beside = back > size ? -(double)(back - size) : (double)(size - back);
     *value = (minus ? -nearest : nearest) * 0x1p-48;
     *rest = (minus ? 0 - beside : beside) * 0x1p-48;
-    *magnitude = (double)(positive + negative) * 0x1p-48;
 }

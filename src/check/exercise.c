@@ -1,0 +1,52 @@
+#include "check/exercise.h"
+
+#include <math.h>
+
+/* Below this many elements they were chosen by hand, one by one, and statistics says nothing. */
+enum { MANY = 16 };
+
+/* The sum of n random terms comes to about 1 / (2 n) of its worst case, and the largest of MANY to
+   twice that, so that the longest sums that cases use (2^12 terms) still come to 2^-12 of their
+   bound. A bound that nothing comes near by a factor of 2^14 is wrong, or the inputs are. */
+static const double near = 0x1p-14;
+
+void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_want *want,
+                       bool bits, double error, double bound)
+{
+    e->compared++;
+    if (!isfinite(want->value)) {
+        e->special++;
+        return;
+    }
+    if (!isfinite(bound)) {
+        e->unbounded++;
+        return;
+    }
+    double rounded = hc_round(format, want->value);
+    if (want->value == 0 || (!bits && rounded == 0))
+        e->zero++;
+    if (bits || bound == 0)
+        return;
+    e->loose++;
+    if (rounded != want->value || want->rest != 0)
+        e->inexact++;
+    e->worst = fmax(e->worst, error / bound);
+}
+
+void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what)
+{
+    long long n = e->compared;
+    if (n < MANY)
+        return;
+    if (e->special == n)
+        hc_mistrust(check, "%s: all %lld results are NaN or infinite by definition", what, n);
+    else if (2 * e->unbounded > n)
+        hc_mistrust(check, "%s: the contract bounds only %lld of %lld results", what,
+                    n - (long long)e->unbounded, n);
+    else if (4 * e->zero > 3 * n)
+        hc_mistrust(check, "%s: %lld of %lld results are zero", what, (long long)e->zero, n);
+    else if (e->loose >= MANY && e->inexact == 0)
+        hc_mistrust(check, "%s: none of %lld results needed rounding", what, n);
+    else if (e->inexact >= MANY && e->worst < near)
+        hc_mistrust(check, "%s: the largest error is %.2g of its bound", what, e->worst);
+}
