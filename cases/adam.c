@@ -109,3 +109,17 @@ void hc_adam_run_step(struct hc_adam_run *run, double g)
     else
         by_definition(run, g);
 }
+
+double hc_decayed(double lr, double weight_decay, int64_t n)
+{
+    struct hc_real *x = hc_real_new((double)(float)lr);
+    struct hc_real *y = hc_real_new(weight_decay);
+    hc_real_mul(x, x, y);
+    hc_real_set(y, 1);
+    hc_real_sub(x, y, x);
+    hc_real_pow(x, x, (long)n);
+    double left = hc_real_double(x);
+    hc_real_free(x);
+    hc_real_free(y);
+    return left;
+}

@@ -22,4 +22,8 @@ struct hc_adam_run {
    of op/call.h with the roundings of kernels/adam.h, each operation by MPFR. */
 void hc_adam_run_step(struct hc_adam_run *run, double g);
 
+/* What n steps of decoupled decay leave of 1, as a real number: (1 - lr * weight_decay)^n, lr rounded
+   to fp32. */
+double hc_decayed(double lr, double weight_decay, int64_t n);
+
 #endif

@@ -92,37 +92,6 @@ static void thresholds(struct hc_check *check)
     hc_claim_value(check, "1 - the next half above 2^-12", 1 - ldexp(1, -11), got[3]);
 }
 
-/* Ten fits of four updates. Buggy arm: each fit makes its masters anew from the half weights. Fixed
-   arm: the masters live on. */
-static void rederived(struct hc_check *check)
-{
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit single = {.check = check, .format = HC_FP32};
-    struct hc_unit definition = {.format = HC_FP32};
-    double update = hc_decimal(HC_FP32, "1e-4");
-    double model = 1;
-    double kept = 1;
-    double want = 1;
-    struct hc_trail trail = {0};
-    for (int fit = 1; fit <= 10; fit++) {
-        double made = hc_unit_cast(&single, HC_FP16, model);
-        for (int step = 0; step < 4; step++) {
-            made = hc_unit_add(&single, made, update);
-            kept = hc_unit_add(&single, kept, update);
-            want = hc_unit_add(&definition, want, update);
-        }
-        model = hc_unit_cast(&half, HC_FP32, made);
-        if (half.failed || single.failed)
-            return;
-        hc_trail_note(&trail, fit, HC_FP32, want, kept);
-        hc_say(check, "fit %2d ends with master %.8g made anew, model %.8g; %.8g kept", fit, made,
-               model, kept);
-    }
-    hc_trail_claim(check, &trail);
-    hc_claim_value(check, "made anew at each fit: model", 1, model);
-    hc_claim_within(check, "kept: master, as claimed", 1.0040, kept, 0.5e-4);
-}
-
 static const struct hc_case cases[] = {
     {.name = "master/update-1e-4-lost-in-half",
      .title = "w = 1, update 1e-4: in half w stays 1.0 for ever, upwards and downwards",
@@ -142,10 +111,6 @@ static const struct hc_case cases[] = {
      .title = "from 1 an update is lost up to 2^-11 upwards and 2^-12 downwards",
      .source = notebook,
      .run = thresholds},
-    {.name = "master/made-anew-at-each-fit",
-     .title = "ten fits of four updates of 1e-4: 1.0 with masters made anew, 1.0040 with kept ones",
-     .source = "seeds/001 (fastai nb_004b): on_train_begin calls get_master on the half weights",
-     .run = rederived},
 };
 
 const struct hc_case_table hc_cases_master_updates;

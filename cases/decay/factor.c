@@ -1,0 +1,103 @@
+/* The factor 1 - lr * wd in half, and where it is applied. */
+#include "cases/adam.h"
+#include "cases/rig.h"
+#include "cases/trail.h"
+#include "cases/unit.h"
+
+#include <math.h>
+
+enum { STEPS = 10000 };
+
+/* 1 - 1e-3 * 1e-2 as a real number, rounded once. */
+static double factor(enum hc_format format)
+{
+    return hc_decimal(format, "0.99999");
+}
+
+/* The weight is multiplied 10^4 times. In fp32 the factor is off by at most 2^-25 and each product
+   by 2^-25 of a number below 1. */
+static void is_one_in_half(struct hc_check *check)
+{
+    static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_FP32};
+    struct hc_real *x = hc_real_new(0);
+    hc_real_set_text(x, "0.99999");
+    hc_real_pow(x, x, STEPS);
+    double real = hc_real_double(x);
+    hc_real_free(x);
+    double w[3];
+    struct hc_trail trail = {0};
+    for (int f = 0; f < 3; f++) {
+        struct hc_unit got = {.check = check, .format = formats[f]};
+        struct hc_unit definition = {.format = formats[f]};
+        double want = 1;
+        double keep = factor(formats[f]);
+        w[f] = 1;
+        for (int step = 1; step <= STEPS; step++) {
+            want = hc_unit_mul(&definition, want, keep);
+            w[f] = hc_unit_mul(&got, w[f], keep);
+            hc_trail_note(&trail, step, formats[f], want, w[f]);
+            if (step % 2500 == 0)
+                hc_say(check, "%s step %5d: 1 - lr wd = %.9g, w = %.7g",
+                       hc_formats[formats[f]].name, step, keep, w[f]);
+        }
+        if (got.failed)
+            return;
+    }
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "half: w after 10^4 steps", 1, w[0]);
+    hc_claim_value(check, "bf16: w after 10^4 steps", 1, w[1]);
+    hc_claim_within(check, "the real value, as claimed", 0.9048, real, 0.5e-4);
+    hc_claim_within(check, "fp32: w after 10^4 steps", real, w[2], STEPS * ldexp(1, -24));
+}
+
+/* A hundred steps of zero gradients at lr 0.1, decay 0.1. Buggy arm: the model's copy decays, and
+   is overwritten from the masters. Fixed arm: the masters decay, by 0.99 each step; keep and each
+   product are off by at most 2^-25. */
+static void on_the_copy(struct hc_check *check)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    double real = hc_decayed(0.1, 0.1, 100);
+    recipe.weight_decay = 0.1;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        struct hc_rig rig;
+        recipe.decay = fixed ? HC_DECAY_DECOUPLED : HC_DECAY_MODEL;
+        hc_rig_open(&rig, check);
+        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
+        hc_rig_start(&rig, &recipe);
+        for (int step = 1; step <= 100; step++) {
+            hc_rig_gradients(&rig, 0);
+            hc_rig_step(&rig, 0.1, 0.9);
+            if (hc_trail_row(step))
+                hc_say(check, "decay on the %s, step %3d: master %.8g, model %.8g",
+                       fixed ? "masters" : "copy   ", step, hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0),
+                       hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0));
+        }
+        double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
+        double model = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+        if (fixed)
+            hc_claim_within(check, "decay on the masters", real, master, 100 * ldexp(1, -24));
+        else
+            hc_claim_value(check, "decay on the model's copy: model", 1, model);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "decay/factor-is-one-in-half",
+     .title = "1 - 1e-2 * 1e-3 is 1 in half and bf16: 10^4 steps leave 1.0 instead of 0.9048 (fp32 "
+              "makes it 0.9047)",
+     .source = "seeds/000, p.data.mul_(1 - wd*lr); OneTrainer issue 996, 'No weight decay with "
+               "Adam, bf16 and stochastic rounding'",
+     .run = is_one_in_half},
+    {.name = "decay/on-the-model-copy-vanishes",
+     .title = "decay on the model's copy is overwritten from the masters",
+     .source = "seeds/000, fast.ai forum: 'any updates you make outside of this will be "
+               "overwritten at on_step_end'",
+     .run = on_the_copy},
+};
+
+const struct hc_case_table hc_cases_decay_factor;
+const struct hc_case_table hc_cases_decay_factor = {cases, sizeof cases / sizeof cases[0]};

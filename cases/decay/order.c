@@ -1,0 +1,162 @@
+/* Where decay is added, to what, and to whom. */
+#include "cases/adam.h"
+#include "cases/rig.h"
+
+#include <math.h>
+
+/* What one SGD step of lr 1 at zero gradient takes off w = 1 with decay 5e-4: the decay that the
+   weight really got. */
+static bool effective(struct hc_check *check, float scale, enum hc_decay decay, double *got)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_rig rig;
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 5e-4;
+    recipe.decay = decay;
+    recipe.scaler.initial = scale;
+    hc_rig_open(&rig, check);
+    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
+    hc_rig_start(&rig, &recipe);
+    hc_rig_gradients(&rig, 0);
+    hc_rig_step(&rig, 1, 0);
+    *got = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
+    bool failed = rig.failed;
+    hc_rig_close(&rig);
+    return !failed;
+}
+
+/* The third arm: a hook that multiplies its decay by S, to outlive a division that is already
+   over: g + S wd w. */
+static bool multiplied(struct hc_check *check, double scale, double *got)
+{
+    struct hc_call call = {.op = HC_OP_axpy, .params.axpy.alpha = scale * 5e-4};
+    call.in[0] = hc_check_vector(check, HC_FP32, 1);
+    call.in[1] = hc_check_vector(check, HC_FP32, 1);
+    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    hc_tensor_put(&call.in[0], 0, 1);
+    if (hc_do(check, &call) != HC_OK)
+        return false;
+    *got = hc_tensor_get(&call.out[0], 0);
+    return true;
+}
+
+/* wd, S wd and wd / S as real numbers, one rounding of 2^-24 each for the decay and the product;
+   wd / S passes through half as half(wd), 2^-11. */
+static void before_unscaling(struct hc_check *check)
+{
+    static const float scales[] = {512, 65536};
+    struct hc_real *wd = hc_real_new(0);
+    hc_real_set_text(wd, "5e-4");
+    double real = hc_real_double(wd);
+    hc_real_free(wd);
+    for (int i = 0; i < 2; i++) {
+        double scale = (double)scales[i];
+        double before;
+        double after;
+        double times;
+        if (!effective(check, scales[i], HC_DECAY_SCALED, &before) ||
+            !effective(check, scales[i], HC_DECAY_L2, &after) || !multiplied(check, scale, &times))
+            return;
+        hc_say(check, "S = %g, wd = 5e-4: the weight gets", scale);
+        hc_claim_within(check, "added before unscaling: wd / S", real / scale, before,
+                        real / scale * ldexp(1, -11));
+        hc_claim_within(check, "added after unscaling: wd", real, after, real * ldexp(1, -23));
+        hc_claim_within(check, "S wd added after unscaling", real * scale, times,
+                        real * scale * ldexp(1, -23));
+    }
+}
+
+/* A hundred steps of zero gradients, lr 1e-3, wd 1e-2. Adam divides wd w by its own root mean
+   square: steps of lr, whatever wd is. The averages of a gradient that falls from wd to 0.9 wd lie
+   in between, so each step is lr times something in [0.9, 1 / 0.9]. AdamW: (1 - 1e-5)^100, 2^-24 for
+   keep's rounding and each product's. */
+static void l2_and_decoupled(struct hc_check *check)
+{
+    const struct hc_adam params = {
+        .beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .arithmetic = HC_FP32};
+    struct hc_adam_run l2 = {
+        .check = check, .op = HC_OP_adam, .params = params, .lr = 1e-3, .beta1 = 0.9, .w = 1};
+    struct hc_adam_run decoupled = l2;
+    struct hc_adam_run want_l2 = l2;
+    decoupled.op = HC_OP_adamw;
+    want_l2.check = NULL;
+    struct hc_adam_run want_decoupled = decoupled;
+    want_decoupled.check = NULL;
+    hc_say(check, "step  Adam with wd in the gradient   AdamW");
+    for (int step = 1; step <= 100; step++) {
+        hc_adam_run_step(&l2, 0);
+        hc_adam_run_step(&decoupled, 0);
+        hc_adam_run_step(&want_l2, 0);
+        hc_adam_run_step(&want_decoupled, 0);
+        if (step == 1 || step % 20 == 0)
+            hc_say(check, "%4d  %-28.8g   %.8g", step, l2.w, decoupled.w);
+    }
+    if (l2.failed || decoupled.failed)
+        return;
+    hc_claim_value(check, "Adam, bit for bit", want_l2.w, l2.w);
+    hc_claim_value(check, "AdamW, bit for bit", want_decoupled.w, decoupled.w);
+    hc_claim_true(check, "Adam: every step takes about lr", l2.w < 0.91 && l2.w > 1 - 0.1 / 0.9);
+    hc_claim_within(check, "AdamW: (1 - lr wd)^100", hc_decayed(1e-3, 1e-2, 100), decoupled.w,
+                    100 * ldexp(1, -24));
+}
+
+/* Ten AdamW steps of zero gradients at lr 0.1, decay 0.1: who decays follows 0.99^10, who does not
+   keeps its bytes, flat and apart. */
+static void groups_once(struct hc_check *check, bool norms, bool flat)
+{
+    static const enum hc_role roles[] = {HC_ROLE_WEIGHT, HC_ROLE_BIAS, HC_ROLE_NORM};
+    static const char *const names[] = {"weight", "bias", "gamma"};
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_rig rig;
+    recipe.weight_decay = 0.1;
+    recipe.decay_norm = norms;
+    recipe.flat = flat;
+    hc_rig_open(&rig, check);
+    for (int i = 0; i < 3; i++)
+        hc_rig_add(&rig, names[i], roles[i], 3, 1);
+    hc_rig_start(&rig, &recipe);
+    for (int step = 0; step < 10; step++) {
+        hc_rig_gradients(&rig, 0);
+        hc_rig_step(&rig, 0.1, 0.9);
+    }
+    hc_say(check, "decay for norms and biases: %s; masters %s", norms ? "yes" : "no",
+           flat ? "flat" : "apart");
+    for (int i = 0; i < 3; i++)
+        for (int e = 0; e < 3; e++) {
+            double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, e);
+            bool decays = i == 0 || norms;
+            if (rig.failed)
+                break;
+            hc_claim_within(check, names[i], decays ? hc_decayed(0.1, 0.1, 10) : 1, got,
+                            decays ? 10 * ldexp(1, -24) : 0);
+        }
+    hc_rig_close(&rig);
+}
+
+static void groups(struct hc_check *check)
+{
+    for (int arm = 0; arm < 4; arm++)
+        groups_once(check, arm & 1, arm & 2);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "decay/before-unscaling-is-divided",
+     .title = "decay added to the scaled gradient before unscaling is divided by the scale; decay "
+              "scaled and added after it is multiplied",
+     .source = "Chainer issue 7335, 'Grad is wrong when using WeightDecay of Optimizer Hook and "
+               "loss scaling'",
+     .run = before_unscaling},
+    {.name = "decay/groups",
+     .title = "parameter groups: norms and biases decay or do not, weights always do",
+     .source = "fastai's bn_wd; seeds/000, OptimWrapper.step",
+     .run = groups},
+    {.name = "decay/l2-is-not-decoupled-under-adam",
+     .title = "Adam with decay in the gradient takes lr a step, AdamW lr wd: 0.9 against 0.999 "
+              "after 100 steps",
+     .source = "seeds/004, AdamW16 = partial(torch.optim.Adam, ...); Loshchilov and Hutter, arXiv "
+               "1711.05101",
+     .run = l2_and_decoupled},
+};
+
+const struct hc_case_table hc_cases_decay_order;
+const struct hc_case_table hc_cases_decay_order = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,212 @@
+/* Masters and the model's copy of them, in the trainer's own update path. */
+#include "cases/rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A recipe whose step is w -= lr * g and nothing else. */
+static struct hc_recipe plain(const char *name)
+{
+    struct hc_recipe r = *hc_recipe_by_name(name);
+    r.optimizer = HC_OPTIMIZER_SGD;
+    r.weight_decay = 0;
+    return r;
+}
+
+static void build(struct hc_rig *rig, struct hc_check *check)
+{
+    uint64_t seed = hc_check_seed(check);
+    hc_rig_open(rig, check);
+    hc_rig_add(rig, "conv", HC_ROLE_WEIGHT, 27, 0);
+    hc_rig_add(rig, "gamma", HC_ROLE_NORM, 8, 1);
+    hc_rig_add(rig, "linear", HC_ROLE_WEIGHT, 33, 0);
+    hc_rig_add(rig, "bias", HC_ROLE_BIAS, 3, 0);
+    for (int i = 0; i < rig->n && !rig->failed; i += 2)
+        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
+            hc_rig_set(rig, i, e, 0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
+}
+
+static void random_step(struct hc_rig *rig, uint64_t step)
+{
+    uint64_t seed = hc_check_seed(rig->check);
+    for (int i = 0; i < rig->n && !rig->failed; i++)
+        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
+            hc_rig_gradient(rig, i, e,
+                            1e-3 * hc_random_normal(seed, 8 + step, (uint64_t)(64 * i + e)));
+    hc_rig_step(rig, 1e-3, 0.9);
+}
+
+/* The same steps with masters in one arena for each decay group and with one tensor for each. */
+static void flat_and_apart(struct hc_check *check)
+{
+    static const char *const names[] = {"fp16-static", "fp16-dynamic", "bf16"};
+    static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
+        struct hc_bytes bytes[2][HC_PIECE_COUNT];
+        bool failed = false;
+        recipe.decay_norm = false;
+        for (int flat = 0; flat < 2 && !failed; flat++) {
+            struct hc_rig rig;
+            recipe.flat = flat;
+            build(&rig, check);
+            hc_rig_start(&rig, &recipe);
+            for (uint64_t step = 0; step < 20; step++)
+                random_step(&rig, step);
+            for (int p = 0; p < HC_PIECE_COUNT; p++)
+                bytes[flat][p] = hc_rig_bytes(&rig, (enum hc_piece)p);
+            failed = rig.failed;
+            hc_rig_close(&rig);
+        }
+        if (failed)
+            return;
+        hc_say(check, "%s: 71 weights in 4 tensors, 20 steps", names[k]);
+        for (size_t p = 0; p < sizeof state / sizeof state[0]; p++)
+            hc_claim_true(check, hc_piece_names[state[p]],
+                          hc_bytes_equal(&bytes[0][state[p]], &bytes[1][state[p]]));
+    }
+}
+
+/* Buggy arm: half the model first, then copy it (nb_004b). Fixed arm: copy first. */
+static void from_rounded(struct hc_check *check)
+{
+    static const char *const values[] = {"70000", "65519", "1e-8", "1234.567", "0.1"};
+    enum { COUNT = sizeof values / sizeof values[0] };
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    for (int fixed = 0; fixed < 2; fixed++) {
+        struct hc_rig rig;
+        hc_rig_open(&rig, check);
+        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, COUNT, 0);
+        for (int e = 0; e < COUNT; e++)
+            hc_rig_set(&rig, 0, e, hc_round(HC_FP32, strtod(values[e], NULL)));
+        recipe.masters = fixed ? HC_MASTERS_FROM_FP32 : HC_MASTERS_FROM_MODEL;
+        hc_rig_start(&rig, &recipe);
+        for (int e = 0; e < COUNT; e++) {
+            struct hc_real *x = hc_real_new(0);
+            hc_real_set_text(x, values[e]);
+            uint64_t half = hc_real_bits(x, HC_FP16, HC_NEAREST);
+            uint64_t single = hc_real_bits(x, HC_FP32, HC_NEAREST);
+            double want = fixed ? hc_decode(HC_FP32, single) : hc_decode(HC_FP16, half);
+            double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, e);
+            hc_real_free(x);
+            if (rig.failed)
+                break;
+            hc_say(check, "w = %s", values[e]);
+            hc_claim_value(check, fixed ? "master before half()" : "master after half()", want,
+                           master);
+        }
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+}
+
+/* Ten fits of four updates of 1e-4. Buggy arm: each fit makes its masters from the half weights, as
+   on_train_begin does. Fixed arm: one start. A master's four updates stay below half an ulp of the
+   model's 1, 2^-11; the gradient of the fixed arm is half(512 * 1e-4) / 512, each update rounds. */
+static void made_anew(struct hc_check *check)
+{
+    struct hc_recipe recipe = plain("fp16-static");
+    double update = hc_round(HC_FP16, 512e-4) / 512;
+    double model[2];
+    double master[2];
+    for (int fixed = 0; fixed < 2; fixed++) {
+        struct hc_rig rig;
+        hc_rig_open(&rig, check);
+        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
+        for (int fit = 1; fit <= 10; fit++) {
+            if (fit == 1 || !fixed)
+                hc_rig_start(&rig, &recipe);
+            for (int step = 0; step < 4; step++) {
+                hc_rig_gradients(&rig, -1e-4);
+                hc_rig_step(&rig, 1, 0);
+            }
+            master[fixed] = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
+            model[fixed] = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
+            hc_say(check, "fit %2d, masters %s: master %.9g, model %.9g", fit,
+                   fixed ? "kept     " : "made anew", master[fixed], model[fixed]);
+        }
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+    hc_claim_value(check, "made anew at each fit: model", 1, model[0]);
+    hc_claim_within(check, "made anew: master", 1 + 4 * update, master[0], 4 * ldexp(1, -24));
+    hc_claim_within(check, "kept: master", 1 + 40 * update, master[1], 40 * ldexp(1, -24));
+    hc_claim_within(check, "kept: master, as claimed", 1.0040, master[1], 0.5e-4);
+    hc_claim_value(check, "kept: model", hc_round(HC_FP16, master[1]), model[1]);
+}
+
+/* +1 on the model's copy is gone after the next step; +1 on the master is in both. */
+static void edits(struct hc_check *check)
+{
+    struct hc_recipe recipe = plain("fp16-static");
+    struct hc_rig rig;
+    hc_rig_open(&rig, check);
+    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 2, 1);
+    hc_rig_start(&rig, &recipe);
+    hc_rig_put(&rig, HC_PIECE_MODEL, 0, 0, 2);
+    hc_rig_put(&rig, HC_PIECE_MASTER, 0, 1, 2);
+    hc_say(check, "edit: model[0] += 1, master[1] += 1");
+    hc_rig_gradients(&rig, 0);
+    hc_rig_step(&rig, 1e-3, 0.9);
+    for (int e = 0; e < 2 && !rig.failed; e++) {
+        double want = e ? 2 : 1;
+        hc_say(check, "%s after one step", e ? "the edited master" : "the edited model's copy");
+        hc_claim_value(check, "master", want, hc_rig_get(&rig, HC_PIECE_MASTER, 0, e));
+        hc_claim_value(check, "model", want, hc_rig_get(&rig, HC_PIECE_MODEL, 0, e));
+    }
+    hc_rig_close(&rig);
+}
+
+/* What the forum's asker printed, and how many copies there are: the model's and the master. */
+static void formats(struct hc_check *check)
+{
+    struct hc_rig rig;
+    build(&rig, check);
+    hc_rig_start(&rig, hc_recipe_by_name("fp16-static"));
+    for (int i = 0; i < rig.n && !rig.failed; i++) {
+        enum hc_format model = hc_update_tensor(rig.update, HC_PIECE_MODEL, i).format;
+        enum hc_format master = hc_update_tensor(rig.update, HC_PIECE_MASTER, i).format;
+        bool norm = rig.parameter[i].role == HC_ROLE_NORM;
+        hc_say(check, "%-6s model %s, master %s", rig.parameter[i].name, hc_formats[model].name,
+               hc_formats[master].name);
+        hc_claim_true(check, "the optimizer's parameter is fp32", master == HC_FP32);
+        hc_claim_true(check, "only batch norm is fp32 in the model",
+                      model == (norm ? HC_FP32 : HC_FP16));
+    }
+    hc_rig_close(&rig);
+}
+
+static const char forum[] =
+    "seeds/000, fast.ai forum, 'I think to_fp16 behaves in a weird way internally'";
+
+static const struct hc_case cases[] = {
+    {.name = "master/edit-of-the-copy-is-overwritten",
+     .title =
+         "an edit of the model's copy is gone after the next step; an edit of the master holds",
+     .source = forum,
+     .run = edits},
+    {.name = "master/flat-and-apart-agree",
+     .title = "flat masters and one master per tensor give the same bits",
+     .source = "seeds/001 (fastai nb_004b): flat_master, 'apparently it helps with performance'",
+     .run = flat_and_apart},
+    {.name = "master/made-anew-at-each-fit",
+     .title = "ten fits of four updates of 1e-4: 1.0 with masters made anew, 1.0040 with kept ones",
+     .source = "seeds/001 (fastai nb_004b): on_train_begin calls get_master on the half weights",
+     .run = made_anew},
+    {.name = "master/made-from-rounded-weights",
+     .title = "masters made after half() have lost what half loses: 70000 is inf, 1e-8 is 0",
+     .source = "seeds/001 (fastai nb_004b): model2half first, then get_master",
+     .run = from_rounded},
+    {.name = "master/optimizer-sees-fp32",
+     .title = "after to_fp16 every parameter of the optimizer is fp32; the model is half but for "
+              "batch norm",
+     .source = forum,
+     .run = formats},
+};
+
+const struct hc_case_table hc_cases_master_copies;
+const struct hc_case_table hc_cases_master_copies = {cases, sizeof cases / sizeof cases[0]};

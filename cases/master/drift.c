@@ -1,0 +1,154 @@
+/* A thousand updates of 1e-4 under five ways to keep a weight, against the real sum. */
+#include "cases/trail.h"
+#include "cases/unit.h"
+
+#include <math.h>
+
+enum { STEPS = 1000, WEIGHTS = 256 };
+
+/* Kahan's summation: the lost part c is taken off the next update. */
+static double kahan(struct hc_unit *unit, double w, double *c, double update)
+{
+    double y = hc_unit_sub(unit, update, *c);
+    double t = hc_unit_add(unit, w, y);
+    *c = hc_unit_sub(unit, hc_unit_sub(unit, t, w), y);
+    return t;
+}
+
+/* Stochastic rounding of many half weights: w + update is exact in fp32 (1678 2^-24 is even), and
+   goes up with the probability that keeps its mean. */
+struct crowd {
+    struct hc_check *check;
+    struct hc_tensor half;
+    struct hc_tensor single;
+    struct hc_tensor update;
+    struct hc_tensor down;
+    struct hc_tensor up;
+};
+
+static struct crowd crowd_new(struct hc_check *check, double update)
+{
+    struct crowd c = {.check = check};
+    c.half = hc_check_vector(check, HC_FP16, WEIGHTS);
+    c.single = hc_check_vector(check, HC_FP32, WEIGHTS);
+    c.update = hc_check_vector(check, HC_FP32, WEIGHTS);
+    c.down = hc_check_vector(check, HC_FP16, WEIGHTS);
+    c.up = hc_check_vector(check, HC_FP16, WEIGHTS);
+    for (int i = 0; i < WEIGHTS; i++) {
+        hc_tensor_put(&c.half, i, 1);
+        hc_tensor_put(&c.update, i, update);
+    }
+    return c;
+}
+
+static enum hc_status cast(const struct crowd *c, const struct hc_tensor *from,
+                           const struct hc_tensor *to, enum hc_direction direction)
+{
+    struct hc_call call = {
+        .op = HC_OP_cast, .in = {*from}, .out = {*to}, .params.cast.direction = direction};
+    return hc_do(c->check, &call);
+}
+
+static enum hc_status crowd_step(struct crowd *c, int step)
+{
+    struct hc_call add = {.op = HC_OP_add, .in = {c->single, c->update}, .out = {c->single}};
+    enum hc_status status = cast(c, &c->half, &c->single, HC_NEAREST);
+    if (status == HC_OK)
+        status = hc_do(c->check, &add);
+    if (status == HC_OK)
+        status = cast(c, &c->single, &c->down, HC_DOWNWARD);
+    if (status == HC_OK)
+        status = cast(c, &c->single, &c->up, HC_UPWARD);
+    for (int i = 0; i < WEIGHTS && status == HC_OK; i++) {
+        double sum = hc_tensor_get(&c->single, i);
+        double down = hc_tensor_get(&c->down, i);
+        double up = hc_tensor_get(&c->up, i);
+        double uniform =
+            hc_random_uniform(hc_check_seed(c->check), 6, (uint64_t)(step * WEIGHTS + i));
+        hc_tensor_put(&c->half, i, sum > down && uniform < (sum - down) / (up - down) ? up : down);
+    }
+    return status;
+}
+
+static double crowd_mean(const struct crowd *c)
+{
+    double sum = 0;
+    for (int i = 0; i < WEIGHTS; i++)
+        sum += hc_tensor_get(&c->half, i);
+    return sum / WEIGHTS;
+}
+
+/* 1 + n d, the real value, d the update as the arm has it. */
+static double real_sum(int n, double update)
+{
+    struct hc_real *x = hc_real_new(update);
+    struct hc_real *y = hc_real_new(n);
+    hc_real_mul(x, x, y);
+    hc_real_set(y, 1);
+    hc_real_add(x, x, y);
+    double sum = hc_real_double(x);
+    hc_real_free(x);
+    hc_real_free(y);
+    return sum;
+}
+
+/* Bounds at step n, u = 2^-11, updates d below u:
+   master: n roundings of at most 2^-24 each, w being below 2.
+   Kahan: |w| >= |y|, so c is exactly what t lost (Dekker), and w - c moves by d (1 + u) - c u a
+   step: |w - real| <= |c| + n u (d + |c|), |c| <= u.
+   stochastic: the mean is the real value, a step's variance at most (2 u)^2 / 4, so the mean of N
+   weights lies within 6 u sqrt(n / N) but once in 5e8. */
+static void drift(struct hc_check *check)
+{
+    struct hc_unit half = {.check = check, .format = HC_FP16};
+    struct hc_unit bfloat = {.check = check, .format = HC_BF16};
+    struct hc_unit single = {.check = check, .format = HC_FP32};
+    struct hc_unit definition = {.format = HC_FP16};
+    const double u = ldexp(1, -11);
+    const double d16 = hc_decimal(HC_FP16, "1e-4");
+    const double db = hc_decimal(HC_BF16, "1e-4");
+    const double d32 = hc_decimal(HC_FP32, "1e-4");
+    double w16 = 1, wb = 1, master = 1, compensated = 1, c = 0, want = 1, want_c = 0;
+    struct crowd crowd = crowd_new(check, d16);
+    struct hc_trail trail = {0};
+    hc_say(check, "step   real        fp16        bf16  master       half(master) Kahan        "
+                  "stochastic (mean of 256)");
+    for (int n = 1; n <= STEPS; n++) {
+        w16 = hc_unit_add(&half, w16, d16);
+        wb = hc_unit_add(&bfloat, wb, db);
+        master = hc_unit_add(&single, master, d32);
+        compensated = kahan(&half, compensated, &c, d16);
+        want = kahan(&definition, want, &want_c, d16);
+        if (half.failed || bfloat.failed || single.failed || crowd_step(&crowd, n) != HC_OK)
+            return;
+        hc_trail_note(&trail, n, HC_FP16, want, compensated);
+        hc_trail_note(&trail, n, HC_FP16, want_c, c);
+        if (!hc_trail_row(n))
+            continue;
+        hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,
+               real_sum(n, d32), w16, wb, master, hc_round(HC_FP16, master), compensated,
+               crowd_mean(&crowd));
+    }
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "fp16: 1.0 for ever", 1, w16);
+    hc_claim_value(check, "bf16: 1.0 for ever", 1, wb);
+    hc_claim_within(check, "the real sum, as claimed", 1.1, real_sum(STEPS, d32),
+                    STEPS * ldexp(1, -38));
+    hc_claim_within(check, "fp32 master", real_sum(STEPS, d32), master, STEPS * ldexp(1, -24));
+    hc_claim_within(check, "fp16 with Kahan's sum", real_sum(STEPS, d16), compensated,
+                    u + STEPS * u * (d16 + u));
+    hc_claim_within(check, "fp16, stochastic, mean", real_sum(STEPS, d16), crowd_mean(&crowd),
+                    6 * u * sqrt((double)STEPS / WEIGHTS));
+}
+
+static const struct hc_case cases[] = {
+    {.name = "master/drift-over-a-thousand-updates",
+     .title = "1000 updates of 1e-4: 1.0 in fp16 and bf16; 1.1 on an fp32 master, with Kahan's sum "
+              "and with stochastic rounding",
+     .source = "seeds/003, 'You also need to be sure to maintain a full 32 bit copy of your "
+               "parameters'; torchao PR 1124, 'Add BF16 stochastic rounding option for optimizers'",
+     .run = drift},
+};
+
+const struct hc_case_table hc_cases_master_drift;
+const struct hc_case_table hc_cases_master_drift = {cases, sizeof cases / sizeof cases[0]};
