@@ -4,46 +4,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *repro_of(const struct hc_result *result, const struct hc_run_options *options,
-                      const char *fault)
+/* Writes the repro line of a result, cut to `size` bytes; its length as snprintf counts it. */
+static size_t repro(char *line, size_t size, const struct hc_result *result,
+                    const struct hc_run_options *options, const char *fault)
 {
-    char line[512];
-    size_t used = (size_t)snprintf(line, sizeof line, "halfcheck run %s", result->what->name);
+    char backend[80] = "";
+    char level[40] = "";
+    char seed[40] = "";
     if (!result->what->once)
-        used += (size_t)snprintf(line + used, sizeof line - used, " --backend %s",
-                                 fault ? "exact" : result->backend);
+        (void)snprintf(backend, sizeof backend, " --backend %s", fault ? "exact" : result->backend);
     if (options->level != HC_STANDARD)
-        used += (size_t)snprintf(line + used, sizeof line - used, " --level %s",
-                                 hc_level_names[options->level]);
+        (void)snprintf(level, sizeof level, " --level %s", hc_level_names[options->level]);
     if (options->seed)
-        used += (size_t)snprintf(line + used, sizeof line - used, " --seed %llu",
-                                 (unsigned long long)options->seed);
-    if (fault)
-        used += (size_t)snprintf(line + used, sizeof line - used, " --fault %s", fault);
-    assert(used < sizeof line);
-    return strdup(line);
+        (void)snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
+    return (size_t)snprintf(line, size, "halfcheck run %s%s%s%s%s%s", result->what->name, backend,
+                            level, seed, fault ? " --fault " : "", fault ? fault : "");
+}
+
+static void grow(struct hc_rows *rows)
+{
+    rows->room = rows->room ? 2 * rows->room : 256;
+    struct hc_row *row = realloc(rows->row, (size_t)rows->room * sizeof *row);
+    assert(row);
+    rows->row = row;
+    char **text = realloc(rows->text, (size_t)rows->room * sizeof *text);
+    assert(text);
+    rows->text = text;
 }
 
 void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
                  const struct hc_run_options *options, const char *fault)
 {
-    if (rows->count == rows->room) {
-        rows->room = rows->room ? 2 * rows->room : 256;
-        rows->row = realloc(rows->row, (size_t)rows->room * sizeof *rows->row);
-        assert(rows->row);
-    }
-    struct hc_row row = hc_row_of(result, repro_of(result, options, fault));
-    row.note = strdup(row.note);
-    assert(row.note && row.repro);
-    rows->row[rows->count++] = row;
+    if (rows->count == rows->room)
+        grow(rows);
+    size_t length = repro(NULL, 0, result, options, fault) + 1;
+    char *text = malloc(length + strlen(result->note) + 1);
+    assert(text);
+    (void)repro(text, length, result, options, fault);
+    memcpy(text + length, result->note, strlen(result->note) + 1);
+    rows->row[rows->count] = hc_row_of(result, text);
+    rows->row[rows->count].note = text + length;
+    rows->text[rows->count] = text;
+    rows->count++;
 }
 
 void hc_rows_free(struct hc_rows *rows)
 {
-    for (int i = 0; i < rows->count; i++) {
-        free((void *)(uintptr_t)rows->row[i].note);
-        free((void *)(uintptr_t)rows->row[i].repro);
-    }
+    for (int i = 0; i < rows->count; i++)
+        free(rows->text[i]);
+    free(rows->text);
     free(rows->row);
     *rows = (struct hc_rows){0};
 }

@@ -7,6 +7,7 @@
 
 struct hc_rows {
     struct hc_row *row;
+    char **text; /* by row: its repro line and its note, one after the other */
     int count;
     int room;
 };
