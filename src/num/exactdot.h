@@ -41,8 +41,7 @@ static inline void hc_exact_dot_add(struct hc_exact_dot *sum, uint16_t x, uint16
 
 /* The sum is *value + *rest exactly, *value being the nearest double (+0 for 0), and *magnitude the
    double nearest to the sum of the magnitudes of the finite products. NaN and infinite sums have
-   rest 0. Asserts that
-   there were no more than HC_EXACT_DOT_TERMS terms. */
+   rest 0. Asserts that there were no more than HC_EXACT_DOT_TERMS terms. */
 void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *rest,
                       double *magnitude);
 

@@ -1,13 +1,154 @@
+/* The contracts of op/call.h as far as formats, shapes and parameters go. */
 #include "op/call.h"
+
+#include <stdio.h>
+
+#include "op/shapes.h"
+
+/* One letter a slot, inputs then outputs.
+   Formats: a any, w H or fp64, h H, f fp32, i i32, a digit: that of this input; o fp32 or absent,
+   b H or absent.
+   Counts of elements: n as many as in0, c its last extent, a digit: this many, . left to `shapes`. */
+struct contract {
+    const char *formats;
+    const char *counts;
+    enum hc_status (*shapes)(const struct hc_call *call);
+};
+
+static const char *slot_name(const struct hc_op_info *op, int slot, char text[16])
+{
+    bool output = slot >= op->inputs;
+    (void)snprintf(text, 16, "%s%d", output ? "out" : "in", output ? slot - op->inputs : slot);
+    return text;
+}
+
+static bool is_h(enum hc_format f)
+{
+    return f == HC_FP32 || f == HC_BF16 || f == HC_FP16;
+}
+
+/* What is wrong with the tensor's format, or NULL. */
+static const char *wrong_format(const struct hc_call *call, char letter, enum hc_format f)
+{
+    switch (letter) {
+    case 'a':
+        return NULL;
+    case 'w':
+        return is_h(f) || f == HC_FP64 ? NULL : "fp32, bf16, fp16 or fp64";
+    case 'h':
+    case 'b':
+        return is_h(f) ? NULL : "fp32, bf16 or fp16";
+    case 'f':
+    case 'o':
+        return f == HC_FP32 ? NULL : "fp32";
+    case 'i':
+        return f == HC_I32 ? NULL : "i32";
+    default:
+        return f == call->in[letter - '0'].format ? NULL
+                                                  : hc_formats[call->in[letter - '0'].format].name;
+    }
+}
+
+static enum hc_status check_tensor(const struct hc_call *call, int slot, char format, char count)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    const struct hc_tensor *t = slot < op->inputs ? &call->in[slot] : &call->out[slot - op->inputs];
+    const struct hc_tensor *x = &call->in[0];
+    char name[16];
+    char shape[HC_SHAPE_TEXT];
+    slot_name(op, slot, name);
+    if ((format == 'o' || format == 'b') && !t->data)
+        return HC_OK;
+    if (t->rank < 0 || t->rank > HC_MAX_RANK)
+        return hc_fail(HC_INVALID, "%s: %s has rank %d", op->name, name, t->rank);
+    for (int d = 0; d < t->rank; d++)
+        if (t->shape[d] < 0)
+            return hc_fail(HC_INVALID, "%s: %s has shape %s", op->name, name,
+                           hc_shape_text(t, shape));
+    if ((unsigned)t->format >= HC_FORMAT_COUNT)
+        return hc_fail(HC_INVALID, "%s: %s has no format", op->name, name);
+    const char *want = wrong_format(call, format, t->format);
+    if (want)
+        return hc_fail(HC_INVALID, "%s: %s is %s, not %s", op->name, name,
+                       hc_formats[t->format].name, want);
+    if (count == '.')
+        return HC_OK;
+    int64_t elements = count == 'n'   ? hc_tensor_count(x)
+                       : count == 'c' ? (x->rank ? x->shape[x->rank - 1] : 1)
+                                      : count - '0';
+    if (hc_tensor_count(t) != elements)
+        return hc_fail(HC_INVALID, "%s: %s has shape %s, not %lld elements", op->name, name,
+                       hc_shape_text(t, shape), (long long)elements);
+    return HC_OK;
+}
+
+static enum hc_status direction(const struct hc_call *call)
+{
+    if ((unsigned)call->params.cast.direction < HC_DIRECTION_COUNT)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "cast: no direction %d", (int)call->params.cast.direction);
+}
+
+static enum hc_status accumulator(const struct hc_call *call)
+{
+    enum hc_format f = call->params.reduce.accumulator;
+    if (f == HC_FP32 || f == call->in[0].format)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "%s: the accumulator is neither fp32 nor the inputs' format",
+                   hc_ops[call->op].name);
+}
+
+static enum hc_status arithmetic(const struct hc_call *call)
+{
+    enum hc_format f =
+        call->op == HC_OP_sgd ? call->params.sgd.arithmetic : call->params.adam.arithmetic;
+    if (is_h(f))
+        return HC_OK;
+    return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
+}
+
+static const struct contract contracts[HC_OP_COUNT] = {
+    [HC_OP_cast] = {"aa", "nn", direction},
+    [HC_OP_add] = {"w00", "nnn", NULL},
+    [HC_OP_sub] = {"w00", "nnn", NULL},
+    [HC_OP_mul] = {"w00", "nnn", NULL},
+    [HC_OP_div] = {"w00", "nnn", NULL},
+    [HC_OP_sqrt] = {"w0", "nn", NULL},
+    [HC_OP_fma] = {"w000", "nnnn", NULL},
+    [HC_OP_axpy] = {"hhh", "nnn", NULL},
+    [HC_OP_scale] = {"hfh", "n1n", NULL},
+    [HC_OP_unscale] = {"hffhf", "n11n1", NULL},
+    [HC_OP_sum] = {"hh", "n1", accumulator},
+    [HC_OP_dot] = {"h0h", "nn1", accumulator},
+    [HC_OP_gemm] = {"h0bh", "....", hc_shapes_gemm},
+    [HC_OP_conv2d] = {"h0h", "...", hc_shapes_conv},
+    [HC_OP_conv2d_bwd_data] = {"h0h", "...", hc_shapes_conv},
+    [HC_OP_conv2d_bwd_filter] = {"h0h", "...", hc_shapes_conv},
+    [HC_OP_bn_train] = {"hhhhhhffhh", "nccccncccc", hc_shapes_batch},
+    [HC_OP_bn_infer] = {"hhhhhh", "nccccn", NULL},
+    [HC_OP_bn_bwd] = {"hhhhhhhh", "nncccncc", hc_shapes_batch},
+    [HC_OP_leaky_relu] = {"hh", "nn", NULL},
+    [HC_OP_leaky_relu_bwd] = {"h00", "nnn", NULL},
+    [HC_OP_avg_pool] = {"hh", "..", hc_shapes_pool},
+    [HC_OP_avg_pool_bwd] = {"hh", "..", hc_shapes_pool},
+    [HC_OP_xent] = {"hif", "..1", hc_shapes_loss},
+    [HC_OP_xent_bwd] = {"hifh", "..1n", hc_shapes_loss},
+    [HC_OP_sgd] = {"hhhfo02", "nnn31nn", arithmetic},
+    [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
+    [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
+    [HC_OP_master_to_model] = {"fh", "nn", NULL},
+};
 
 enum hc_status hc_call_check(const struct hc_call *call)
 {
+    if ((unsigned)call->op >= HC_OP_COUNT)
+        return hc_fail(HC_INVALID, "no op %d", (int)call->op);
     const struct hc_op_info *op = &hc_ops[call->op];
+    const struct contract *contract = &contracts[call->op];
     for (int i = 0; i < op->inputs + op->outputs; i++) {
-        const struct hc_tensor *t =
-            i < op->inputs ? &call->in[i] : &call->out[i - op->inputs];
-        if (t->rank < 0 || t->rank > HC_MAX_RANK)
-            return hc_fail(HC_INVALID, "%s: tensor %d has rank %d", op->name, i, t->rank);
+        enum hc_status status = check_tensor(call, i, contract->formats[i], contract->counts[i]);
+        if (status != HC_OK)
+            return status;
     }
-    return HC_OK;
+    return contract->shapes ? contract->shapes(call) : HC_OK;
 }

@@ -1,0 +1,137 @@
+/* The shapes that belong together in a call. */
+#include "op/shapes.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+const char *hc_shape_text(const struct hc_tensor *t, char text[HC_SHAPE_TEXT])
+{
+    int at = snprintf(text, HC_SHAPE_TEXT, "[");
+    for (int d = 0; d < t->rank && at < HC_SHAPE_TEXT - 6; d++)
+        at += snprintf(text + at, HC_SHAPE_TEXT - (size_t)at, "%s%lld", d ? ", " : "",
+                       (long long)t->shape[d]);
+    (void)snprintf(text + at, HC_SHAPE_TEXT - (size_t)at, "]");
+    return text;
+}
+
+/* shape[d] < 0 stands for any extent. */
+static enum hc_status has_shape(const struct hc_call *call, const struct hc_tensor *t,
+                                const char *name, int rank, const int64_t *shape)
+{
+    char got[HC_SHAPE_TEXT];
+    char want[HC_SHAPE_TEXT];
+    struct hc_tensor wanted = {.rank = rank};
+    bool same = t->rank == rank;
+    for (int d = 0; d < rank; d++) {
+        wanted.shape[d] = shape[d] < 0 && same ? t->shape[d] : shape[d];
+        same = same && wanted.shape[d] == t->shape[d];
+    }
+    if (same)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "%s: %s has shape %s, not %s", hc_ops[call->op].name, name,
+                   hc_shape_text(t, got), hc_shape_text(&wanted, want));
+}
+
+static enum hc_status has_rank(const struct hc_call *call, const struct hc_tensor *t,
+                               const char *name, int rank)
+{
+    if (t->rank == rank)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "%s: %s has rank %d, not %d", hc_ops[call->op].name, name, t->rank,
+                   rank);
+}
+
+enum hc_status hc_shapes_gemm(const struct hc_call *call)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    const struct hc_tensor *a = &call->in[0];
+    const struct hc_tensor *c = &call->in[2];
+    enum hc_status status = has_rank(call, a, "in0", 2);
+    if (status == HC_OK)
+        status = has_rank(call, &call->out[0], "out0", 2);
+    if (status != HC_OK)
+        return status;
+    int64_t m = a->shape[p->transpose_a ? 1 : 0];
+    int64_t k = a->shape[p->transpose_a ? 0 : 1];
+    int64_t n = call->out[0].shape[1];
+    status = has_shape(call, &call->out[0], "out0", 2, (int64_t[]){m, n});
+    if (status == HC_OK)
+        status = has_shape(call, &call->in[1], "in1", 2,
+                           p->transpose_b ? (int64_t[]){n, k} : (int64_t[]){k, n});
+    if (status != HC_OK || p->beta == 0)
+        return status;
+    return c->rank == 1 ? has_shape(call, c, "in2", 1, (int64_t[]){n})
+                        : has_shape(call, c, "in2", 2, (int64_t[]){m, n});
+}
+
+enum hc_status hc_shapes_conv(const struct hc_call *call)
+{
+    static const char *const names[3] = {"in0", "in1", "out0"};
+    const struct hc_tensor *slot[3] = {&call->in[0], &call->in[1], &call->out[0]};
+    /* Which slots are x, w and y. */
+    static const int roles[3][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}};
+    const int *role = roles[call->op - HC_OP_conv2d];
+    const struct hc_tensor *x = slot[role[0]];
+    const struct hc_tensor *w = slot[role[1]];
+    int64_t stride = call->params.conv.stride;
+    int64_t pad = call->params.conv.pad;
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < 3 && status == HC_OK; i++)
+        status = has_rank(call, slot[i], names[i], 4);
+    if (status != HC_OK)
+        return status;
+    if (stride < 1 || pad < 0)
+        return hc_fail(HC_INVALID, "%s: stride %lld, pad %lld", hc_ops[call->op].name,
+                       (long long)stride, (long long)pad);
+    if (w->shape[1] < 1 || w->shape[2] < 1 || x->shape[1] + 2 * pad < w->shape[1] ||
+        x->shape[2] + 2 * pad < w->shape[2])
+        return hc_fail(HC_INVALID, "%s: the filter does not fit into the padded image",
+                       hc_ops[call->op].name);
+    status = has_shape(call, w, names[role[1]], 4, (int64_t[]){-1, -1, -1, x->shape[3]});
+    if (status != HC_OK)
+        return status;
+    int64_t p = (x->shape[1] + 2 * pad - w->shape[1]) / stride + 1;
+    int64_t q = (x->shape[2] + 2 * pad - w->shape[2]) / stride + 1;
+    return has_shape(call, slot[role[2]], names[role[2]], 4,
+                     (int64_t[]){x->shape[0], p, q, w->shape[0]});
+}
+
+/* Statistics and gradients of no elements have no value. */
+enum hc_status hc_shapes_batch(const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    if (x->rank < 2)
+        return has_rank(call, x, "in0", 4);
+    if (x->shape[x->rank - 1] > 0 && hc_tensor_count(x) == 0)
+        return hc_fail(HC_INVALID, "%s: an empty batch", hc_ops[call->op].name);
+    return HC_OK;
+}
+
+enum hc_status hc_shapes_pool(const struct hc_call *call)
+{
+    bool backward = call->op == HC_OP_avg_pool_bwd;
+    const struct hc_tensor *x = backward ? &call->out[0] : &call->in[0];
+    const struct hc_tensor *y = backward ? &call->in[0] : &call->out[0];
+    int64_t window = call->params.pool.window;
+    enum hc_status status = has_rank(call, x, backward ? "out0" : "in0", 4);
+    if (status != HC_OK)
+        return status;
+    if (window < 1 || x->shape[1] % window != 0 || x->shape[2] % window != 0)
+        return hc_fail(HC_INVALID, "%s: extents %lld x %lld are no multiples of the window %lld",
+                       hc_ops[call->op].name, (long long)x->shape[1], (long long)x->shape[2],
+                       (long long)window);
+    return has_shape(
+        call, y, backward ? "in0" : "out0", 4,
+        (int64_t[]){x->shape[0], x->shape[1] / window, x->shape[2] / window, x->shape[3]});
+}
+
+enum hc_status hc_shapes_loss(const struct hc_call *call)
+{
+    const struct hc_tensor *z = &call->in[0];
+    enum hc_status status = has_rank(call, z, "in0", 2);
+    if (status != HC_OK)
+        return status;
+    if (z->shape[1] < 1 || (z->shape[0] < 1 && call->op == HC_OP_xent))
+        return hc_fail(HC_INVALID, "%s: no logits", hc_ops[call->op].name);
+    return has_shape(call, &call->in[1], "in1", 1, (int64_t[]){z->shape[0]});
+}
