@@ -1,9 +1,9 @@
 /* What gemm and the convolutions pack: their second input, filled up to whole tiles of columns, and
-   their first one when it is not fp32. */
+   their first one when it is not fp32. Backward-filter also keeps a tile of sums. */
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
 
-/* Columns of the second input's matrix; 0 for ops that pack nothing. */
+/* Columns of the second input's matrix; -1 for ops that pack nothing. */
 static int64_t columns(const struct hc_call *call)
 {
     const int64_t *shape = call->in[1].shape;
@@ -16,7 +16,7 @@ static int64_t columns(const struct hc_call *call)
     case HC_OP_conv2d_bwd_filter:
         return shape[3];
     default:
-        return 0;
+        return -1;
     }
 }
 
@@ -24,11 +24,13 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
     int64_t wide = columns(call);
-    if (wide == 0)
+    if (wide < 0)
         return 0;
-    int64_t floats = hc_tensor_count(&call->in[1]) / wide * hc_tile_padded(wide);
-    floats += hc_tile_floats_room(&call->in[0]);
+    int64_t floats = hc_tile_floats_room(&call->in[0]);
+    if (wide > 0)
+        floats += hc_tensor_count(&call->in[1]) / wide * hc_tile_padded(wide);
+    const int64_t *dw = call->out[0].shape;
     if (call->op == HC_OP_conv2d_bwd_filter)
-        floats += hc_tensor_count(&call->out[0]) / wide * HC_TILE;
+        floats += dw[1] * dw[2] * dw[3] * HC_TILE;
     return (size_t)floats * sizeof(float);
 }

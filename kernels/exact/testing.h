@@ -6,14 +6,24 @@
 #include <stdlib.h>
 
 #include "kernels/exact/exact.h"
+#include "num/bits.h"
 #include "reference.h"
 
-/* A copy of the shape with zeroed memory of its own. Tests are processes: nothing is freed. */
+/* All that was made, so that it stays reachable to the end: a test is a process, nothing is freed. */
+struct made_block {
+    struct made_block *next;
+    double first[]; /* its type aligns what follows */
+};
+static struct made_block *all_made;
+
+/* A copy of the shape with zeroed memory of its own. */
 static inline struct hc_tensor made(struct hc_tensor t)
 {
-    size_t bytes = hc_tensor_bytes(&t);
-    t.data = calloc(1, bytes ? bytes : 1);
-    cr_assert_not_null(t.data);
+    struct made_block *block = calloc(1, sizeof *block + hc_tensor_bytes(&t));
+    cr_assert_not_null(block);
+    block->next = all_made;
+    all_made = block;
+    t.data = block->first;
     return t;
 }
 

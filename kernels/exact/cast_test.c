@@ -1,0 +1,102 @@
+#include <math.h>
+
+#include "kernels/exact/testing.h"
+#include "num/rng.h"
+
+static uint64_t cast_one(enum hc_format from, uint64_t bits, enum hc_format to,
+                         enum hc_direction direction)
+{
+    struct hc_call call = {.op = HC_OP_cast,
+                           .in = {made(hc_tensor1(from, 1, NULL))},
+                           .out = {made(hc_tensor1(to, 1, NULL))},
+                           .params.cast.direction = direction};
+    hc_tensor_put_bits(&call.in[0], 0, bits);
+    call_exact(&call);
+    return hc_tensor_bits(&call.out[0], 0);
+}
+
+/* Values, and the four results, that follow from the formats' definitions by hand. */
+static const struct {
+    double value;
+    enum hc_format to;
+    double want[HC_DIRECTION_COUNT]; /* nearest, toward zero, upward, downward */
+} rows[] = {
+    {63343.99805, HC_FP16, {63328, 63328, 63360, 63328}},
+    {65519.999, HC_FP16, {65504, 65504, INFINITY, 65504}},
+    {65520, HC_FP16, {INFINITY, 65504, INFINITY, 65504}},
+    {-65520, HC_FP16, {-INFINITY, -65504, -65504, -INFINITY}},
+    {0x1p-25, HC_FP16, {0, 0, 0x1p-24, 0}},
+    {0x1.0000000000001p-25, HC_FP16, {0x1p-24, 0, 0x1p-24, 0}},
+    {-0x1p-200, HC_FP16, {-0.0, -0.0, -0.0, -0x1p-24}},
+    {259, HC_BF16, {260, 258, 260, 258}},
+    {257, HC_BF16, {256, 256, 258, 256}},
+    {1 + 0x1p-24, HC_FP32, {1, 1, 1 + 0x1p-23, 1}},
+    {1 + 0x1p-11, HC_TF32, {1, 1, 1 + 0x1p-10, 1}},
+    {17, HC_E4M3, {16, 16, 18, 16}},
+    {464, HC_E4M3, {448, 448, NAN, 448}},
+    {465, HC_E4M3, {NAN, 448, NAN, 448}},
+    {9, HC_E5M2, {8, 8, 10, 8}},
+    {2.5, HC_I32, {2, 2, 3, 2}},
+    {-3.5, HC_I32, {-4, -3, -3, -4}},
+    {3e9, HC_I32, {2147483647, 2147483647, 2147483647, 2147483647}},
+    {2049, HC_FP64, {2049, 2049, 2049, 2049}},
+};
+
+Test(cast, each_direction_takes_its_own_neighbour)
+{
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
+            uint64_t got =
+                cast_one(HC_FP64, hc_fp64_bits(rows[r].value), rows[r].to, (enum hc_direction)d);
+            double value = hc_decode(rows[r].to, got);
+            cr_assert((isnan(rows[r].want[d]) && isnan(value)) ||
+                          hc_fp64_bits(value) == hc_fp64_bits(rows[r].want[d]),
+                      "%a to %s %s: want %a, got %a", rows[r].value, hc_formats[rows[r].to].name,
+                      hc_direction_names[d], rows[r].want[d], value);
+        }
+}
+
+/* The fast way to nearest among H against the definition of the encodings. */
+static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor *x)
+{
+    struct hc_call call = {
+        .op = HC_OP_cast, .in = {*x}, .out = {made(hc_tensor1(to, x->shape[0], NULL))}};
+    call_exact(&call);
+    for (int64_t i = 0; i < x->shape[0]; i++) {
+        uint64_t want = hc_encode(to, hc_decode(from, hc_tensor_bits(x, i)), 0, HC_NEAREST);
+        uint64_t got = hc_tensor_bits(&call.out[0], i);
+        cr_assert(same(to, want, got), "%s to %s: %llx: want %llx, got %llx", hc_formats[from].name,
+                  hc_formats[to].name, (unsigned long long)hc_tensor_bits(x, i),
+                  (unsigned long long)want, (unsigned long long)got);
+    }
+}
+
+Test(cast, to_nearest_among_fp32_fp16_and_bf16_every_16_bit_code_and_many_of_fp32)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};
+    enum { N = 65536 };
+    uint32_t key[2] = {11, 0};
+    for (int f = 0; f < 3; f++) {
+        struct hc_tensor x = made(hc_tensor1(formats[f], N, NULL));
+        for (uint32_t i = 0; i < N; i++) {
+            uint32_t counter[4] = {i, 0, 0, 0};
+            struct hc_philox c = hc_philox(key, counter);
+            uint32_t below = i & 1 ? c.word[0] : c.word[0] & 0x11001000;
+            hc_tensor_put_bits(&x, i, f == 0 ? i << 16 ^ below : i);
+        }
+        for (int t = 0; t < 3; t++)
+            hold(formats[f], formats[t], &x);
+    }
+}
+
+Test(cast, a_model_copy_is_the_rounded_master)
+{
+    double master[] = {1.0001, 70000, 1e-8, 1234.567, -0.0};
+    double half[] = {1, INFINITY, 0, 1235, -0.0};
+    struct hc_call call = {.op = HC_OP_master_to_model,
+                           .in = {vector_of(HC_FP32, 5, master)},
+                           .out = {made(hc_tensor1(HC_FP16, 5, NULL))}};
+    call_exact(&call);
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(hc_fp64_bits(hc_tensor_get(&call.out[0], i)), hc_fp64_bits(half[i]));
+}

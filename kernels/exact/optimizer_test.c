@@ -1,0 +1,269 @@
+/* Adam, AdamW and SGD against their stated orders, each operation done in MPFR, and against the
+   numbers that were reported for Adam in half precision. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/exact/testing.h"
+#include "num/rng.h"
+
+typedef void real_op(struct hc_real *, const struct hc_real *, const struct hc_real *);
+
+/* x op y rounded to fp32 and then into the format. */
+static double in(enum hc_format f, double x, real_op *op, double y)
+{
+    struct hc_real *a = hc_real_new(x);
+    struct hc_real *b = hc_real_new(y);
+    op(a, a, b);
+    double single = hc_decode(HC_FP32, hc_real_bits(a, HC_FP32, HC_NEAREST));
+    hc_real_free(a);
+    hc_real_free(b);
+    return hc_round(f, single);
+}
+
+static double root(enum hc_format f, double x)
+{
+    struct hc_real *a = hc_real_new(x);
+    hc_real_sqrt(a, a);
+    double single = hc_decode(HC_FP32, hc_real_bits(a, HC_FP32, HC_NEAREST));
+    hc_real_free(a);
+    return hc_round(f, single);
+}
+
+static double power(double x, double n)
+{
+    struct hc_real *a = hc_real_new(x);
+    hc_real_pow(a, a, (long)n);
+    double result = hc_real_double(a);
+    hc_real_free(a);
+    return result;
+}
+
+static real_op *const add = hc_real_add;
+static real_op *const sub = hc_real_sub;
+static real_op *const mul = hc_real_mul;
+static real_op *const over = hc_real_div;
+
+struct state {
+    double w, g, m, v;
+};
+
+static void want_sgd(const struct hc_sgd *p, const double hyper[3], struct state *s)
+{
+    enum hc_format f = p->arithmetic;
+    double lr = hc_round(f, hyper[0]);
+    double beta = hc_round(f, hyper[1]);
+    if (p->decoupled)
+        s->w = in(f, s->w, mul, hc_round(f, 1 - hyper[0] * p->weight_decay));
+    else if (p->weight_decay != 0)
+        s->g = in(f, s->g, add, in(f, hc_round(f, p->weight_decay), mul, s->w));
+    s->m = in(f, in(f, beta, mul, s->m), add, s->g);
+    double along = p->nesterov ? in(f, s->g, add, in(f, beta, mul, s->m)) : s->m;
+    s->w = in(f, s->w, sub, in(f, lr, mul, along));
+}
+
+static void want_adam(const struct hc_adam *p, bool decoupled, const double hyper[3],
+                      struct state *s)
+{
+    enum hc_format f = p->arithmetic;
+    double corrected = 1 - power(p->beta2, hyper[2]);
+    double step = hc_round(f, hyper[0] / (1 - power(hyper[1], hyper[2])));
+    double correction = hc_round(f, p->eps_inside ? corrected : sqrt(corrected));
+    double eps = hc_round(f, p->eps);
+    if (decoupled)
+        s->w = in(f, s->w, mul, hc_round(f, 1 - hyper[0] * p->weight_decay));
+    else if (p->weight_decay != 0)
+        s->g = in(f, s->g, add, in(f, hc_round(f, p->weight_decay), mul, s->w));
+    s->m = in(f, in(f, hc_round(f, hyper[1]), mul, s->m), add,
+              in(f, hc_round(f, 1 - hyper[1]), mul, s->g));
+    double square = in(f, in(f, hc_round(f, 1 - p->beta2), mul, s->g), mul, s->g);
+    s->v = in(f, in(f, hc_round(f, p->beta2), mul, s->v), add, square);
+    double d = p->eps_inside ? root(f, in(f, in(f, s->v, over, correction), add, eps))
+                             : in(f, in(f, root(f, s->v), over, correction), add, eps);
+    s->w = in(f, s->w, sub, in(f, step, mul, in(f, s->m, over, d)));
+}
+
+enum { N = 500 };
+
+static double uniform(int64_t i, uint32_t stream)
+{
+    uint32_t key[2] = {17, stream};
+    uint32_t counter[4] = {(uint32_t)i, 0, 0, 0};
+    return ldexp((double)hc_philox(key, counter).word[0], -32);
+}
+
+/* Random state of every size: weights near 1, gradients from 2^-20 to 2^4, some zero or infinite. */
+static struct hc_tensor filled(enum hc_format f, uint32_t what)
+{
+    struct hc_tensor t = made(hc_tensor1(f, N, NULL));
+    for (int64_t i = 0; i < N; i++) {
+        double size = ldexp(1 + uniform(i, what), (int)(24 * uniform(i, what + 8)) - 20);
+        double value = what == 0 ? 2 * uniform(i, 0) - 1 : what == 3 ? size * size : size;
+        if (i % 50 == 7 || (what == 2 && i % 3 == 0))
+            value = 0;
+        if (i == 11 && what < 2)
+            value = (double)INFINITY;
+        hc_tensor_put(&t, i, what < 3 && uniform(i, 32) < 0.5 ? -value : value);
+    }
+    return t;
+}
+
+static struct hc_tensor hyper_of(const double hyper[3])
+{
+    return vector_of(HC_FP32, 3, hyper);
+}
+
+static void hold(struct hc_call *call, const double hyper[3], bool is_sgd)
+{
+    struct state *want = calloc(N, sizeof *want);
+    double seen[3];
+    call->in[is_sgd ? 3 : 4] = hyper_of(hyper);
+    for (int i = 0; i < 3; i++)
+        seen[i] = hc_tensor_get(&call->in[is_sgd ? 3 : 4], i);
+    for (int64_t i = 0; i < N; i++) {
+        want[i] = (struct state){hc_tensor_get(&call->in[0], i), hc_tensor_get(&call->in[1], i),
+                                 hc_tensor_get(&call->in[2], i),
+                                 is_sgd ? 0 : hc_tensor_get(&call->in[3], i)};
+        if (is_sgd)
+            want_sgd(&call->params.sgd, seen, &want[i]);
+        else
+            want_adam(&call->params.adam, call->op == HC_OP_adamw, seen, &want[i]);
+    }
+    call_exact(call);
+    for (int64_t i = 0; i < N; i++) {
+        double each[] = {want[i].w, want[i].m, want[i].v};
+        for (int o = 0; o < (is_sgd ? 2 : 3); o++) {
+            enum hc_format f = call->out[o].format;
+            uint64_t bits = hc_encode(f, each[o], 0, HC_NEAREST);
+            cr_assert(same(f, bits, hc_tensor_bits(&call->out[o], i)),
+                      "%s [%ld] output %d: want %a, got %a", hc_ops[call->op].name, (long)i, o,
+                      hc_decode(f, bits), hc_tensor_get(&call->out[o], i));
+        }
+    }
+    free(want);
+}
+
+/* arithmetic; storage of w, g, state */
+static const enum hc_format formats[][4] = {
+    {HC_FP32, HC_FP32, HC_FP32, HC_FP32}, {HC_FP32, HC_FP32, HC_FP16, HC_FP32},
+    {HC_FP32, HC_BF16, HC_BF16, HC_FP32}, {HC_FP32, HC_FP16, HC_FP16, HC_BF16},
+    {HC_FP16, HC_FP16, HC_FP16, HC_FP16}, {HC_BF16, HC_BF16, HC_BF16, HC_BF16},
+    {HC_FP16, HC_FP32, HC_FP32, HC_FP16},
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const double hypers[][3] = {{1e-3, 0.9, 1}, {0.1, 0.85, 2}, {3e-4, 0.95, 1000}};
+
+Test(optimizer, adam_and_adamw_round_in_the_stated_order)
+{
+    for (int f = 0; f < FORMATS; f++)
+        for (int variant = 0; variant < 8; variant++) {
+            struct hc_tensor w = filled(formats[f][1], 0);
+            struct hc_tensor m = filled(formats[f][3], 2);
+            struct hc_tensor v = filled(formats[f][3], 3);
+            struct hc_call call = {.op = variant & 1 ? HC_OP_adamw : HC_OP_adam,
+                                   .in = {w, filled(formats[f][2], 1), m, v},
+                                   .out = {made(w), made(m), made(v)},
+                                   .params.adam = {.beta2 = variant & 2 ? 0.99 : 0.999,
+                                                   .eps = variant & 2 ? 1e-4 : 1e-8,
+                                                   .weight_decay = variant & 4 ? 0 : 1e-2,
+                                                   .eps_inside = (variant & 4) != 0,
+                                                   .arithmetic = formats[f][0]}};
+            hold(&call, hypers[(f + variant) % 3], false);
+        }
+}
+
+Test(optimizer, sgd_rounds_in_the_stated_order)
+{
+    for (int f = 0; f < FORMATS; f++)
+        for (int variant = 0; variant < 8; variant++) {
+            struct hc_tensor w = filled(formats[f][1], 0);
+            struct hc_tensor v = filled(formats[f][3], 2);
+            struct hc_call call = {.op = HC_OP_sgd,
+                                   .in = {w, filled(formats[f][2], 1), v},
+                                   .out = {made(w), made(v)},
+                                   .params.sgd = {.weight_decay = variant & 4 ? 0 : 5e-4,
+                                                  .decoupled = (variant & 1) != 0,
+                                                  .nesterov = (variant & 2) != 0,
+                                                  .arithmetic = formats[f][0]}};
+            hold(&call, hypers[(f + variant) % 3], true);
+        }
+}
+
+/* w after the first step of Adam wholly in `f`, from w = 1 (or another), beta1 = 0.9. */
+static double first_step(enum hc_format f, double w, double g, double eps, double beta2)
+{
+    double zero = 0;
+    double hyper[] = {1e-3, 0.9, 1};
+    struct hc_tensor state = vector_of(f, 1, &zero);
+    struct hc_call call = {
+        .op = HC_OP_adam,
+        .in = {vector_of(f, 1, &w), vector_of(f, 1, &g), state, state, hyper_of(hyper)},
+        .out = {made(state), made(state), made(state)},
+        .params.adam = {.beta2 = beta2, .eps = eps, .arithmetic = f}};
+    call_exact(&call);
+    return hc_tensor_get(&call.out[0], 0);
+}
+
+Test(optimizer, adam_in_half_with_the_usual_eps_fails_as_reported)
+{
+    cr_assert(isnan(first_step(HC_FP16, 1, 0, 1e-8, 0.999)));
+    cr_assert_eq(first_step(HC_FP16, 1, 1e-5, 1e-8, 0.999), -(double)INFINITY);
+    /* m / d is 5e-4 / 1.19e-7 = 4194 and the step 0.01: 1 - 41.9. */
+    double far = first_step(HC_FP16, 1, 5e-3, 1e-7, 0.999);
+    cr_assert(far < -40 && far > -42, "%g", far);
+}
+
+Test(optimizer, adam_in_half_with_eps_1e_4_steps_by_the_gradient_not_by_lr)
+{
+    /* (1 - beta2) g^2 is 1e-9 and lost, so d = eps: steps of 0.01 g / eps. */
+    cr_assert_float_eq(first_step(HC_FP16, 0, 1e-3, 1e-4, 0.999), -1e-2, 1e-4);
+    cr_assert_float_eq(first_step(HC_FP16, 0, 1e-5, 1e-4, 0.999), -1e-4, 1e-5);
+}
+
+Test(optimizer, adam_in_fp32_with_the_usual_eps_steps_by_lr)
+{
+    cr_assert_eq(first_step(HC_FP32, 1, 0, 1e-8, 0.999), 1);
+    cr_assert_float_eq(first_step(HC_FP32, 0, 5e-3, 1e-8, 0.999), -1e-3, 1e-8);
+    cr_assert_float_eq(first_step(HC_FP32, 0, 1e-5, 1e-8, 0.999), -1e-3, 2e-6);
+}
+
+static void hold_found(enum hc_op op, bool in_place, double found)
+{
+    struct hc_tensor w = filled(HC_FP16, 0);
+    struct hc_tensor m = filled(HC_FP32, 2);
+    struct hc_tensor v = filled(HC_BF16, 3);
+    struct hc_tensor flag = vector_of(HC_FP32, 1, &found);
+    bool is_sgd = op == HC_OP_sgd;
+    struct hc_call call = {.op = op, .in = {w, filled(HC_FP16, 1), m}};
+    call.in[3] = is_sgd ? hyper_of(hypers[0]) : v;
+    call.in[4] = is_sgd ? flag : hyper_of(hypers[0]);
+    if (!is_sgd)
+        call.in[5] = flag;
+    struct hc_tensor before[] = {made(w), made(m), made(v)};
+    struct hc_tensor state[] = {w, m, v};
+    for (int i = 0; i < (is_sgd ? 2 : 3); i++) {
+        memcpy(before[i].data, state[i].data, hc_tensor_bytes(&state[i]));
+        call.out[i] = in_place ? state[i] : made(state[i]);
+    }
+    if (is_sgd)
+        call.params.sgd = (struct hc_sgd){.weight_decay = 0.5, .arithmetic = HC_FP32};
+    else
+        call.params.adam =
+            (struct hc_adam){.beta2 = 0.9, .eps = 1, .weight_decay = 0.5, .arithmetic = HC_FP32};
+    call_exact(&call);
+    for (int i = 0; i < (is_sgd ? 2 : 3); i++) {
+        bool equal = !memcmp(before[i].data, call.out[i].data, hc_tensor_bytes(&state[i]));
+        cr_assert_eq(equal, found != 0, "%s output %d", hc_ops[op].name, i);
+    }
+}
+
+Test(optimizer, a_found_infinity_leaves_every_byte_as_it_was)
+{
+    static const enum hc_op ops[] = {HC_OP_sgd, HC_OP_adam, HC_OP_adamw};
+    for (int o = 0; o < 3; o++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            hold_found(ops[o], in_place, 1);
+            hold_found(ops[o], in_place, (double)NAN);
+            hold_found(ops[o], in_place, 0);
+        }
+}
