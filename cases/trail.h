@@ -11,9 +11,8 @@ struct hc_trail {
     char first[96];
 };
 
-/* Notes whether `got` has want's bits in the format, at a step. */
-void hc_trail_note(struct hc_trail *trail, int64_t step, enum hc_format format, double want,
-                   double got);
+/* Notes at a step whether `got` is `want`: NaN equals NaN, +0 and -0 differ. */
+void hc_trail_note(struct hc_trail *trail, int64_t step, double want, double got);
 
 /* Claims that all did. */
 void hc_trail_claim(struct hc_check *check, const struct hc_trail *trail);

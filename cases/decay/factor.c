@@ -35,7 +35,7 @@ static void is_one_in_half(struct hc_check *check)
         for (int step = 1; step <= STEPS; step++) {
             want = hc_unit_mul(&definition, want, keep);
             w[f] = hc_unit_mul(&got, w[f], keep);
-            hc_trail_note(&trail, step, formats[f], want, w[f]);
+            hc_trail_note(&trail, step, want, w[f]);
             if (step % 2500 == 0)
                 hc_say(check, "%s step %5d: 1 - lr wd = %.9g, w = %.7g",
                        hc_formats[formats[f]].name, step, keep, w[f]);

@@ -15,7 +15,7 @@ static int64_t out_of_sync(struct hc_rig *rig, struct hc_trail *trail, int64_t s
         for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++) {
             double master = hc_rig_get(rig, HC_PIECE_MASTER, i, e);
             double model = hc_rig_get(rig, HC_PIECE_MODEL, i, e);
-            hc_trail_note(trail, step, format, hc_round(format, master), model);
+            hc_trail_note(trail, step, hc_round(format, master), model);
         }
     }
     return trail->wrong - before;

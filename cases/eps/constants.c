@@ -57,7 +57,7 @@ static void zero_up_to(struct hc_check *check)
     for (int i = 0; i < COUNT; i++) {
         double x = hc_tensor_get(&call.in[0], i);
         double want = copysign(fabs(x) <= ldexp(1, -25) ? 0 : ldexp(1, -24), x);
-        hc_trail_note(&trail, i, HC_FP16, want, hc_tensor_get(&call.out[0], i));
+        hc_trail_note(&trail, i, want, hc_tensor_get(&call.out[0], i));
     }
     hc_say(check, "2^-25 = %.10g goes to 0, its successor %.10g to %.10g", ldexp(1, -25),
            (double)hc_fp32_value(last + 1), ldexp(1, -24));

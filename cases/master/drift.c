@@ -121,8 +121,8 @@ static void drift(struct hc_check *check)
         want = kahan(&definition, want, &want_c, d16);
         if (half.failed || bfloat.failed || single.failed || crowd_step(&crowd, n) != HC_OK)
             return;
-        hc_trail_note(&trail, n, HC_FP16, want, compensated);
-        hc_trail_note(&trail, n, HC_FP16, want_c, c);
+        hc_trail_note(&trail, n, want, compensated);
+        hc_trail_note(&trail, n, want_c, c);
         if (!hc_trail_row(n))
             continue;
         hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,

@@ -27,7 +27,7 @@ static void lost_in_half(struct hc_check *check)
             w = hc_unit_op(&half, d ? HC_OP_sub : HC_OP_add, w, update, 0);
             if (half.failed)
                 return;
-            hc_trail_note(&trail, step, HC_FP16, 1, w);
+            hc_trail_note(&trail, step, 1, w);
             if (hc_trail_row(step))
                 hc_say(check, "step %4lld: half(w %c 1e-4) = %.10g", (long long)step, d ? '-' : '+',
                        w);
@@ -62,7 +62,7 @@ static void crosses(struct hc_check *check)
         model = hc_unit_cast(&half, HC_FP32, master);
         if (half.failed || single.failed)
             return;
-        hc_trail_note(&trail, step, HC_FP32, want, master);
+        hc_trail_note(&trail, step, want, master);
         hc_say(check, "%4lld  %-11.10g  %-14.10g  %.11g", (long long)step, w, master, model);
     }
     hc_trail_claim(check, &trail);

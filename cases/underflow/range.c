@@ -92,7 +92,7 @@ static void scale_8(struct hc_check *check)
     for (int i = 0; i < COUNT; i++) {
         double g = hc_tensor_get(&gradient, i);
         zeros += hc_tensor_get(&plain, i) == 0;
-        hc_trail_note(&kept, i, HC_FP16, hc_round(HC_FP16, 8 * g), hc_tensor_get(&scaled, i));
+        hc_trail_note(&kept, i, hc_round(HC_FP16, 8 * g), hc_tensor_get(&scaled, i));
         if (i && hc_tensor_get(&scaled, i) == 0)
             hc_claim_true(check, "scale 8 keeps every gradient from 2^-27 on", false);
     }

@@ -24,7 +24,7 @@ static struct shares count(const struct hc_tensor *g, double scale, const struct
         s.zero += got == 0;
         s.subnormal += got != 0 && fabs(got) < ldexp(1, -14);
         s.infinite += isinf(got);
-        hc_trail_note(trail, i, HC_FP16, hc_round(HC_FP16, scale * hc_tensor_get(g, i)), got);
+        hc_trail_note(trail, i, hc_round(HC_FP16, scale * hc_tensor_get(g, i)), got);
     }
     return s;
 }

@@ -23,7 +23,7 @@ static void exact_by_power_of_two(struct hc_check *check)
                 return;
             hc_claim_true(check, "no infinity or NaN is found in finite gradients", !found);
             for (int i = 0; i < COUNT; i++)
-                hc_trail_note(&trail, i, HC_FP32, ldexp(hc_tensor_get(&half, i), -log2),
+                hc_trail_note(&trail, i, ldexp(hc_tensor_get(&half, i), -log2),
                               hc_tensor_get(&single, i));
         }
     hc_trail_claim(check, &trail);
@@ -73,7 +73,7 @@ static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double s
             hc_real_set(x, hc_decode(HC_FP32, hc_real_bits(x, HC_FP32, HC_NEAREST)));
             hc_real_div(x, x, s);
             double want = hc_decode(HC_FP32, hc_real_bits(x, HC_FP32, HC_NEAREST));
-            hc_trail_note(trail, i, HC_FP32, want, hc_tensor_get(&back, i));
+            hc_trail_note(trail, i, want, hc_tensor_get(&back, i));
             count += hc_tensor_get(&back, i) != hc_tensor_get(g, i);
         }
     hc_real_free(s);

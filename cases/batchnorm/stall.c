@@ -1,0 +1,153 @@
+/* Running statistics that stop on their way, under both meanings of "half". */
+#include "cases/norm.h"
+#include "cases/trail.h"
+#include "cases/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct row {
+    enum hc_format format;
+    const char *momentum;
+    double start;
+    double target;
+    double stalls; /* as claimed */
+};
+
+/* r (1 - m) + m x, every operation rounded; m and 1 - m are rounded decimals. */
+static double every_operation(struct hc_unit *unit, const struct row *row, double r)
+{
+    double m = hc_decimal(unit->format, row->momentum);
+    struct hc_unit definition = {.format = unit->format};
+    double keep = hc_unit_sub(&definition, 1, hc_decimal(HC_FP64, row->momentum));
+    return hc_unit_add(unit, hc_unit_mul(unit, r, keep), hc_unit_mul(unit, m, row->target));
+}
+
+static void say(struct hc_check *check, const struct row *row, int step, double r)
+{
+    if (hc_trail_row(step))
+        hc_say(check, "%s, momentum %s, step %4d: %.8g of %g", hc_formats[row->format].name,
+               row->momentum, step, r, row->target);
+}
+
+static void rounded_operations(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    struct hc_unit got = {.check = check, .format = row->format};
+    struct hc_unit definition = {.format = row->format};
+    struct hc_trail trail = {0};
+    double r = row->start;
+    double want = row->start;
+    double before = want;
+    int step = 0;
+    do {
+        before = want;
+        want = every_operation(&definition, row, want);
+        r = every_operation(&got, row, r);
+        if (got.failed)
+            return;
+        hc_trail_note(&trail, ++step, want, r);
+        say(check, row, step, r);
+    } while (want != before);
+    hc_say(check, "it stands still from step %d on", step - 1);
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "stalls at, as claimed", row->stalls, r);
+    hc_claim_true(check, "which is not where it should go", r != row->target);
+}
+
+/* One step as bn_train's contract has it: fp32 arithmetic, then the storage's format. */
+static double stored(const struct row *row, double r)
+{
+    struct hc_unit single = {.format = HC_FP32};
+    struct hc_unit storage = {.format = row->format};
+    double m = hc_decimal(HC_FP32, row->momentum);
+    double step = hc_unit_mul(&single, m, hc_unit_sub(&single, row->target, r));
+    return hc_unit_cast(&storage, HC_FP32, hc_unit_add(&single, r, step));
+}
+
+/* Buggy arm: 16-bit statistics. Fixed arm: fp32 statistics, which keep approaching: after n steps
+   0.99^n of the way is left; a step's roundings are at most 1.02 u 1000 (difference and product are
+   below 1 % of the sum), and shrink by 0.99 a step, which adds up to a hundred of them. */
+static void storage(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    enum { ROWS = 8, STEPS = 2000 };
+    struct hc_norm norm = hc_norm_new(check, row->format, row->format, ROWS, 1);
+    struct hc_norm fixed = hc_norm_new(check, row->format, HC_FP32, ROWS, 1);
+    struct hc_trail trail = {0};
+    double want = row->start;
+    norm.params.momentum = fixed.params.momentum = strtod(row->momentum, NULL);
+    for (int i = 0; i < ROWS; i++) {
+        hc_tensor_put(&norm.x, i, row->target);
+        hc_tensor_put(&fixed.x, i, row->target);
+    }
+    for (int step = 1; step <= STEPS; step++) {
+        want = stored(row, want);
+        if (hc_norm_train(&norm) != HC_OK || hc_norm_train(&fixed) != HC_OK)
+            return;
+        hc_trail_note(&trail, step, want, hc_tensor_get(&norm.mean, 0));
+        if (hc_trail_row(step))
+            hc_say(check, "step %4d: running mean %.8g in %s, %.8g in fp32", step,
+                   hc_tensor_get(&norm.mean, 0), hc_formats[row->format].name,
+                   hc_tensor_get(&fixed.mean, 0));
+    }
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "16-bit storage stalls at", row->stalls, hc_tensor_get(&norm.mean, 0));
+    hc_claim_within(check, "fp32 storage", row->target, hc_tensor_get(&fixed.mean, 0),
+                    row->target * (pow(0.99, STEPS) + ldexp(102, -24)));
+}
+
+static const struct row rows[] = {
+    {HC_FP16, "0.01", 0, 1000, 998.5}, {HC_BF16, "0.01", 0, 1000, 520},
+    {HC_FP16, "0.1", 0, 1000, 997},    {HC_BF16, "0.1", 0, 1000, 968},
+    {HC_BF16, "0.01", 1, 2, 1.671875}, {HC_FP16, "0.01", 0, 1000, 975},
+    {HC_BF16, "0.01", 0, 1000, 800},
+};
+
+static const char source[] = "seeds/003, PyTorch forum, 'Training with Half Precision': 'make sure "
+                             "that the BatchNormalization layers use float32 for accumulation or "
+                             "you will have convergence issues'";
+
+static const struct hc_case cases[] = {
+    {.name = "batchnorm/running-mean-half-operations",
+     .title = "running mean towards 1000, momentum 0.01, every operation in half: stalls at 998.5",
+     .source = source,
+     .run = rounded_operations,
+     .data = &rows[0]},
+    {.name = "batchnorm/running-mean-bf16-operations",
+     .title = "running mean towards 1000, momentum 0.01, every operation in bf16: stalls at 520",
+     .source = source,
+     .run = rounded_operations,
+     .data = &rows[1]},
+    {.name = "batchnorm/running-mean-half-operations-0.1",
+     .title = "running mean towards 1000, momentum 0.1, every operation in half: stalls at 997",
+     .source = source,
+     .run = rounded_operations,
+     .data = &rows[2]},
+    {.name = "batchnorm/running-mean-bf16-operations-0.1",
+     .title = "running mean towards 1000, momentum 0.1, every operation in bf16: stalls at 968",
+     .source = source,
+     .run = rounded_operations,
+     .data = &rows[3]},
+    {.name = "batchnorm/running-variance-bf16-operations",
+     .title =
+         "running variance from 1 to 2, momentum 0.01, every operation in bf16: stalls at 1.67",
+     .source = source,
+     .run = rounded_operations,
+     .data = &rows[4]},
+    {.name = "batchnorm/running-mean-half-storage",
+     .title = "running mean towards 1000, momentum 0.01, fp32 arithmetic on half storage: stalls "
+              "at 975; fp32 storage arrives",
+     .source = source,
+     .run = storage,
+     .data = &rows[5]},
+    {.name = "batchnorm/running-mean-bf16-storage",
+     .title = "running mean towards 1000, momentum 0.01, fp32 arithmetic on bf16 storage: stalls "
+              "at 800; fp32 storage arrives",
+     .source = source,
+     .run = storage,
+     .data = &rows[6]},
+};
+
+const struct hc_case_table hc_cases_batchnorm_stall;
+const struct hc_case_table hc_cases_batchnorm_stall = {cases, sizeof cases / sizeof cases[0]};
