@@ -53,11 +53,11 @@ const struct hc_backend hc_backend_host = {
     .release = release,
     .upload = copy,
     .download = copy,
+    .scratch = hc_exact_scratch,
     .kernel =
         {
-            [HC_OP_add] = hc_exact_add,
-            [HC_OP_sub] = hc_exact_sub,
-            [HC_OP_mul] = hc_exact_mul,
-            [HC_OP_div] = hc_exact_div,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_exact_##name,
+#include "op/ops.def"
+#undef HC_OP
         },
 };
