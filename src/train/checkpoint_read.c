@@ -1,5 +1,6 @@
 #include "train/checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ static enum hc_status read_all(const char *path, unsigned char **bytes, size_t *
     struct stat facts;
     FILE *stream = fopen(path, "rb");
     *bytes = NULL;
+    *length = 0;
     if (stream == NULL)
         return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
     enum hc_status status = HC_OK;
@@ -133,30 +135,41 @@ static enum hc_status find_blobs(const char *path, struct cursor *cursor, uint64
     return HC_OK;
 }
 
+/* Of a whole file: looks at everything before it copies anything. */
+static enum hc_status unpack(const char *path, const char *identity, const unsigned char *bytes,
+                             size_t length, struct hc_blob *blobs, int count,
+                             const unsigned char **content)
+{
+    size_t size;
+    enum hc_status status = check_sound(path, bytes, length);
+    if (status != HC_OK)
+        return status;
+    struct cursor cursor = {.at = bytes + HC_CHECKPOINT_FIXED,
+                            .left = length - HC_CHECKPOINT_FIXED - HC_CHECKPOINT_CHECKSUM};
+    const char *held = (const char *)take_sized(&cursor, 4, &size);
+    if (held == NULL)
+        return hc_fail(HC_INVALID, "%s: damaged, its parts do not fit", path);
+    status = check_identity(path, held, size, identity);
+    if (status == HC_OK)
+        status = find_blobs(path, &cursor, get(bytes + 12, 4), blobs, count, content);
+    for (int i = 0; i < count && status == HC_OK; i++) {
+        assert(content[i] != NULL);
+        memcpy(blobs[i].data, content[i], blobs[i].bytes);
+    }
+    return status;
+}
+
 enum hc_status hc_checkpoint_read(const char *path, const char *identity, struct hc_blob *blobs,
                                   int count)
 {
-    unsigned char *bytes = NULL;
-    size_t length = 0;
+    unsigned char *bytes;
+    size_t length;
+    enum hc_status status = read_all(path, &bytes, &length);
     const unsigned char **content = calloc((size_t)count + 1, sizeof *content);
-    enum hc_status status =
-        content == NULL ? hc_fail(HC_NO_MEMORY, "no memory for %s", path) : HC_OK;
-    if (status == HC_OK)
-        status = read_all(path, &bytes, &length);
-    if (status == HC_OK)
-        status = check_sound(path, bytes, length);
-    if (status == HC_OK) {
-        struct cursor cursor = {.at = bytes + HC_CHECKPOINT_FIXED,
-                                .left = length - HC_CHECKPOINT_FIXED - HC_CHECKPOINT_CHECKSUM};
-        size_t size;
-        const char *held = (const char *)take_sized(&cursor, 4, &size);
-        status = held == NULL ? hc_fail(HC_INVALID, "%s: damaged, its parts do not fit", path)
-                              : check_identity(path, held, size, identity);
-        if (status == HC_OK)
-            status = find_blobs(path, &cursor, get(bytes + 12, 4), blobs, count, content);
-    }
-    for (int i = 0; i < count && status == HC_OK; i++)
-        memcpy(blobs[i].data, content[i], blobs[i].bytes);
+    if (status == HC_OK && content == NULL)
+        status = hc_fail(HC_NO_MEMORY, "no memory for %s", path);
+    if (status == HC_OK && bytes != NULL && content != NULL)
+        status = unpack(path, identity, bytes, length, blobs, count, content);
     free(bytes);
     free((void *)content);
     return status;

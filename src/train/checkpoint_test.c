@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -117,12 +118,16 @@ Test(checkpoint, every_flipped_bit_is_seen_and_nothing_is_loaded)
     unsigned char bytes[512];
     save();
     long count = slurp(bytes, sizeof bytes);
+    int file = open(path, O_WRONLY);
     for (long bit = 0; bit < 8 * count; bit++) {
-        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        spill(bytes, (size_t)count);
+        unsigned char flipped = bytes[bit / 8] ^ (unsigned char)(1 << bit % 8);
+        cr_assert_eq(pwrite(file, &flipped, 1, bit / 8), 1);
         refused_untouched("bit", bit);
-        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        cr_assert_eq(pwrite(file, &bytes[bit / 8], 1, bit / 8), 1);
     }
+    (void)close(file);
+    struct state state;
+    cr_assert_eq(load(identity, &state), HC_OK);
 }
 
 Test(checkpoint, every_cut_and_every_extension_is_seen)
@@ -130,11 +135,12 @@ Test(checkpoint, every_cut_and_every_extension_is_seen)
     unsigned char bytes[512] = {0};
     save();
     long count = slurp(bytes, sizeof bytes);
-    for (long length = 0; length < (long)sizeof bytes; length++)
-        if (length != count) {
-            spill(bytes, (size_t)length);
+    spill(bytes, sizeof bytes);
+    for (long length = sizeof bytes; length >= 0; length--) {
+        cr_assert_eq(truncate(path, length), 0);
+        if (length != count)
             refused_untouched("length", length);
-        }
+    }
 }
 
 Test(checkpoint, another_runs_checkpoint_is_refused_by_the_word_that_differs)

@@ -9,7 +9,7 @@
 
 #define HC_IMAGE_SIDE     32
 #define HC_IMAGE_CHANNELS 3
-#define HC_IMAGE_BYTES    (HC_IMAGE_SIDE * HC_IMAGE_SIDE * HC_IMAGE_CHANNELS)
+#define HC_IMAGE_BYTES    3072 /* 32 * 32 * 3 */
 #define HC_CLASSES        10
 
 /* pixels: [count, 32, 32, 3], 0..255, channels last; labels: [count], 0..classes-1. */

@@ -22,14 +22,17 @@ static double triangle(double x)
     return t < 0.5 ? 4 * t - 1 : 3 - 4 * t;
 }
 
+static const double waves[HC_CLASSES / 2] = {2, 3, 4, 5, 6};
+
 static struct pattern draw(uint64_t seed, uint64_t stream, int kind)
 {
-    struct pattern p = {
-        .phase = hc_random_uniform(seed, stream, PHASE), .waves = 2 + kind / 2, .down = kind % 2};
+    struct pattern p = {.phase = hc_random_uniform(seed, stream, PHASE),
+                        .waves = waves[kind / 2],
+                        .down = kind % 2};
     double contrast = 0.7 + 0.6 * hc_random_uniform(seed, stream, CONTRAST);
     double brightness = 0.8 * (hc_random_uniform(seed, stream, BRIGHTNESS) - 0.5);
-    for (int c = 0; c < HC_IMAGE_CHANNELS; c++) {
-        double colour = hc_random_uniform(seed, stream, (uint64_t)(COLOUR + c));
+    for (uint64_t c = 0; c < HC_IMAGE_CHANNELS; c++) {
+        double colour = hc_random_uniform(seed, stream, COLOUR + c);
         p.offset[c] = brightness;
         p.amplitude[c] = contrast * (0.4 + 1.2 * colour);
     }
@@ -46,12 +49,12 @@ static void paint(uint64_t seed, uint64_t stream, const struct pattern *p, const
                   const double *deviation, uint8_t *pixels)
 {
     uint64_t noise = 0;
-    for (int i = 0; i < HC_IMAGE_BYTES; i++) {
-        int pixel = i / HC_IMAGE_CHANNELS;
-        int c = i % HC_IMAGE_CHANNELS;
-        int along = p->down ? pixel / HC_IMAGE_SIDE : pixel % HC_IMAGE_SIDE;
+    for (unsigned i = 0; i < HC_IMAGE_BYTES; i++) {
+        unsigned pixel = i / HC_IMAGE_CHANNELS;
+        unsigned c = i % HC_IMAGE_CHANNELS;
+        unsigned along = p->down ? pixel / HC_IMAGE_SIDE : pixel % HC_IMAGE_SIDE;
         if (i % 4 == 0)
-            noise = hc_random(seed, stream, (uint64_t)(NOISE + i / 4));
+            noise = hc_random(seed, stream, NOISE + i / 4);
         /* The sum of two bytes: a triangular distribution with deviation 1.04 after scaling. */
         double n = ((double)((noise & 0xff) + (noise >> 8 & 0xff)) - 255) / 100;
         noise >>= 16;
