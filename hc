@@ -1,15 +1,20 @@
 #!/bin/sh
 # Installs what is missing, builds, and passes its arguments to halfcheck.
 #   ./hc ARGS...   builds the release and runs halfcheck ARGS
-#   ./hc test      builds and runs the tests
+#   ./hc test      builds and runs the tests; further arguments go to ctest
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev gnuplot-nox'
-to_test='libcriterion-dev clang-format clang-tidy libclang-rt-14-dev git python3-minimal'
+to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
+gnuplot-nox'
+to_test='libcriterion-dev g++ clang-format clang-tidy'
+
+say() {
+    printf 'hc: %s\n' "$1" >&2
+}
 
 fail() {
-    printf 'hc: %s\n' "$1" >&2
+    say "$1"
     exit 2
 }
 
@@ -20,59 +25,53 @@ missing() {
     done
 }
 
+# Runs a command; what it printed is shown only when it fails.
+quietly() {
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 && code=0 || code=$?
+    [ "$code" = 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return "$code"
+}
+
 install_missing() {
     command -v dpkg-query >/dev/null || return 0
     wanted=$(missing "$@")
     [ -n "$wanted" ] || return 0
-    if [ "$(id -u)" = 0 ]; then
-        as_root=''
-    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-        as_root='sudo'
-    else
-        fail "packages are missing; run: sudo apt-get install -y --no-install-recommends $wanted"
+    as_root=''
+    if [ "$(id -u)" != 0 ]; then
+        as_root=sudo
+        sudo -n true 2>/dev/null ||
+            fail "packages are missing; run: sudo apt-get install -y --no-install-recommends $wanted"
     fi
-    printf 'hc: installing %s\n' "$wanted" >&2
-    export DEBIAN_FRONTEND=noninteractive
-    log=$(mktemp)
+    say "installing $wanted"
+    quietly $as_root apt-get update || fail 'apt-get update failed'
     # shellcheck disable=SC2086
-    if ! { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $wanted; } \
-        >"$log" 2>&1; then
-        tail -n 5 "$log" >&2
-        rm -f "$log"
-        fail "apt-get could not install: $wanted"
-    fi
-    rm -f "$log"
+    quietly $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends $wanted || fail "could not install $wanted"
 }
 
+# build PRESET PACKAGES...: what was built by this very script needs no look at the packages.
 build() {
     preset=$1
     folder=$top/build/$preset
-    log=$(mktemp)
-    if [ ! -f "$folder/build.ninja" ]; then
-        printf 'hc: configuring %s\n' "$preset" >&2
-        (cd "$top" && cmake --preset "$preset") >"$log" 2>&1 || {
-            cat "$log" >&2
-            rm -f "$log"
-            fail 'cmake could not configure the build'
-        }
+    shift
+    if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ]; then
+        install_missing "$@"
+        say "configuring $preset"
+        (cd "$top" && quietly cmake --preset "$preset") || fail 'cmake could not configure the build'
+        say "building $preset"
     fi
-    cmake --build "$folder" >"$log" 2>&1 || {
-        grep -v '^\[' "$log" >&2 || true
-        rm -f "$log"
-        fail 'the build failed'
-    }
-    rm -f "$log"
+    quietly cmake --build "$folder" || fail 'the build failed'
 }
 
-# shellcheck disable=SC2086
-install_missing $to_build
 if [ "${1:-}" = test ]; then
     shift
     # shellcheck disable=SC2086
-    install_missing $to_test
-    build dev
+    build dev $to_build $to_test
     cd "$top"
     exec ctest --preset dev "$@"
 fi
-build release
+# shellcheck disable=SC2086
+build release $to_build
 exec "$top/build/release/halfcheck" "$@"

@@ -1,4 +1,4 @@
-# Every foo_test.c is a Criterion program of its own, linked with everything below its floor.
+# Every foo_test.c is a Criterion program of its own, linked with everything; and .ci/style.
 include(CTest)
 find_library(CRITERION_LIBRARY criterion)
 if(BUILD_TESTING AND NOT CRITERION_LIBRARY)
@@ -6,7 +6,7 @@ if(BUILD_TESTING AND NOT CRITERION_LIBRARY)
 endif()
 if(BUILD_TESTING AND CRITERION_LIBRARY)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-       src/*_test.c reference/*_test.c kernels/*_test.c cases/*_test.c)
+       src/*_test.c benches/*_test.c reference/*_test.c kernels/*_test.c cases/*_test.c)
   foreach(test ${tests})
     string(REGEX REPLACE "\\.c$" "" name ${test})
     string(REPLACE "/" "." name ${name})
@@ -23,4 +23,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                            -Wno-double-promotion -Wno-shadow)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
+endif()
+find_program(CLANG_FORMAT clang-format)
+if(BUILD_TESTING AND CLANG_FORMAT)
+  add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/.ci/style)
 endif()

@@ -27,9 +27,9 @@ struct hc_check;
 
 /* A claim that can be wrong. */
 struct hc_case {
-    const char *name;   /* component/claim, in lower case and dashes */
-    const char *title;  /* the claim, one sentence */
-    const char *source; /* where it comes from: a thread, a paper, a seed file, a specification */
+    const char *name;    /* component/claim, in lower case and dashes */
+    const char *title;   /* the claim, one sentence */
+    const char *source;  /* where it comes from: a thread, a paper, a seed file, a specification */
     enum hc_level level; /* the lowest level at which it runs */
     bool once;           /* says nothing about a backend: runs once, backend "-" */
     void (*run)(struct hc_check *check);
