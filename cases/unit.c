@@ -29,7 +29,7 @@ static double by_definition(enum hc_format format, enum hc_op op, const double o
         hc_real_add(x, x, z);
         break;
     default:
-        assert(op == HC_OP_cast);
+        assert(op == HC_OP_cast || op == HC_OP_master_to_model);
     }
     double result = hc_decode(format, hc_real_bits(x, format, HC_NEAREST));
     hc_real_free(x);
@@ -95,6 +95,13 @@ double hc_unit_cast(struct hc_unit *unit, enum hc_format from, double x)
     const double operand[3] = {x, 0, 0};
     return unit->check ? on_backend(unit, from, HC_OP_cast, operand)
                        : by_definition(unit->format, HC_OP_cast, operand);
+}
+
+double hc_unit_model(struct hc_unit *unit, double master)
+{
+    const double operand[3] = {master, 0, 0};
+    return unit->check ? on_backend(unit, HC_FP32, HC_OP_master_to_model, operand)
+                       : by_definition(unit->format, HC_OP_master_to_model, operand);
 }
 
 double hc_decimal(enum hc_format format, const char *decimal)

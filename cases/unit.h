@@ -26,6 +26,9 @@ double hc_unit_sqrt(struct hc_unit *unit, double x);
 /* A value of the format `from` in the unit's format: the op cast. */
 double hc_unit_cast(struct hc_unit *unit, enum hc_format from, double x);
 
+/* An fp32 master in the unit's format: the op master_to_model. */
+double hc_unit_model(struct hc_unit *unit, double master);
+
 /* The decimal number itself, rounded once to nearest. */
 double hc_decimal(enum hc_format format, const char *decimal);
 

@@ -59,7 +59,7 @@ static void crosses(struct hc_check *check)
         w = hc_unit_op(&half, claim->op, w, half_update, 0);
         master = hc_unit_op(&single, claim->op, master, update, 0);
         want = hc_unit_op(&definition, claim->op, want, update, 0);
-        model = hc_unit_cast(&half, HC_FP32, master);
+        model = hc_unit_model(&half, master);
         if (half.failed || single.failed)
             return;
         hc_trail_note(&trail, step, want, master);
@@ -68,8 +68,7 @@ static void crosses(struct hc_check *check)
     hc_trail_claim(check, &trail);
     hc_claim_value(check, "the first step that half sees", (double)claim->crossing, (double)step);
     hc_claim_value(check, "half(master) at that step", claim->model, model);
-    hc_claim_value(check, "half(master) by its definition", hc_unit_cast(&rounded, HC_FP32, want),
-                   model);
+    hc_claim_value(check, "half(master) by its definition", hc_unit_model(&rounded, want), model);
     hc_claim_value(check, "half alone at that step", 1, w);
 }
 

@@ -1,0 +1,121 @@
+/* Defects of the components: an epsilon, a loss scale, a master's copy, a decay, statistics. */
+#include "check/fault.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "num/format.h"
+
+static enum hc_status eps_in_half(hc_kernel *right, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.adam.eps = hc_round(HC_FP16, bad.params.adam.eps);
+    return right(queue, &bad);
+}
+
+static enum hc_status eps_inside(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.adam.eps_inside = true;
+    return right(queue, &bad);
+}
+
+static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[0];
+    double smallest = ldexp(1, hc_formats[out->format].emin);
+    enum hc_status status = right(queue, call);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
+        if (fabs(hc_tensor_get(out, i)) < smallest)
+            hc_tensor_put(out, i, 0);
+    return status;
+}
+
+static enum hc_status never_found(hc_kernel *right, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    double before = hc_tensor_get(&call->in[2], 0);
+    enum hc_status status = right(queue, call);
+    hc_tensor_put(&call->out[1], 0, before);
+    return status;
+}
+
+static enum hc_status truncated(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[0];
+    enum hc_status status = right(queue, call);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
+        hc_tensor_put_bits(
+            out, i, hc_encode(out->format, hc_tensor_get(&call->in[0], i), 0, HC_TOWARD_ZERO));
+    return status;
+}
+
+static enum hc_status no_decay(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.adam.weight_decay = 0;
+    return right(queue, &bad);
+}
+
+static enum hc_status decay_in_gradient(hc_kernel *right, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    const struct hc_tensor *w = &call->in[0];
+    size_t bytes = hc_tensor_bytes(&call->in[1]);
+    bad.params.adam.weight_decay = 0;
+    bad.in[1].data = malloc(bytes ? bytes : 1);
+    if (!bad.in[1].data)
+        return hc_fail(HC_NO_MEMORY, "no memory for a fault's gradient");
+    for (int64_t i = 0; i < hc_tensor_count(w); i++)
+        hc_tensor_put(&bad.in[1], i,
+                      hc_tensor_get(&call->in[1], i) +
+                          call->params.adam.weight_decay * hc_tensor_get(w, i));
+    enum hc_status status = right(queue, &bad);
+    free(bad.in[1].data);
+    return status;
+}
+
+static enum hc_status momentum_swapped(hc_kernel *right, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.bn.momentum = 1 - bad.params.bn.momentum;
+    return right(queue, &bad);
+}
+
+static enum hc_status statistics_in_half(hc_kernel *right, struct hc_queue *queue,
+                                         const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    for (int slot = 3; slot < 5 && status == HC_OK; slot++)
+        for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
+            hc_tensor_put(&call->out[slot], c,
+                          hc_round(HC_FP16, hc_tensor_get(&call->out[slot], c)));
+    return status;
+}
+
+static const struct hc_fault faults[] = {
+    {"eps-in-half", "Adam's epsilon goes through half", "eps/*", HC_OP_adam, eps_in_half},
+    {"eps-inside-the-root", "Adam adds epsilon inside the square root", "eps/*", HC_OP_adam,
+     eps_inside},
+    {"scale-flushes-subnormals", "scaled gradients that are subnormal become 0", "underflow/*",
+     HC_OP_scale, flush},
+    {"unscale-finds-nothing", "unscale overlooks infinities and NaNs", "underflow/*", HC_OP_unscale,
+     never_found},
+    {"master-truncated", "masters are cut, not rounded, into the model's copy", "master/*",
+     HC_OP_master_to_model, truncated},
+    {"decay-forgotten", "AdamW does not decay", "decay/*", HC_OP_adamw, no_decay},
+    {"decay-in-the-gradient", "AdamW adds its decay to the gradient", "decay/*", HC_OP_adamw,
+     decay_in_gradient},
+    {"running-momentum-swapped", "running statistics take 1 - momentum for momentum", "batchnorm/*",
+     HC_OP_bn_train, momentum_swapped},
+    {"running-statistics-in-half", "running statistics go through half at every step",
+     "batchnorm/*", HC_OP_bn_train, statistics_in_half},
+};
+
+const struct hc_fault_table hc_faults_components;
+const struct hc_fault_table hc_faults_components = {faults, sizeof faults / sizeof faults[0]};
