@@ -11,6 +11,7 @@
 #define HC_KERNELS_ROUND_H
 
 #include "num/bits.h"
+#include "num/directed.h"
 #include "num/format.h"
 
 /* x rounded to nearest into fp32 (nothing happens), fp16 or bf16. */
@@ -35,20 +36,6 @@ HC_INLINE double hc_add_to_odd(double x, double y)
     int outward = (error > 0) == (sum > 0);
     uint64_t odd = outward ? bits + 1 : bits - 1;
     return hc_fp64_value(inexact && (bits & 1) == 0 ? odd : bits);
-}
-
-/* x rounded to odd into fp32; what overflows becomes the largest finite number, which is odd and
-   goes to infinity in any 16-bit format. The nearest fp32 number is one of the two neighbours; if
-   it is even, the other one, towards x, is odd. */
-HC_INLINE float hc_fp32_to_odd(double x)
-{
-    float near = (float)x;
-    double back = (double)near;
-    uint32_t bits = hc_fp32_bits(near);
-    int inexact = back < x || back > x;
-    int outside = x > 0 ? back > x : back < x;
-    uint32_t odd = outside ? bits - 1 : bits + 1;
-    return hc_fp32_value(inexact && (bits & 1) == 0 ? odd : bits);
 }
 
 /* x rounded once to nearest into fp32, fp16 or bf16. */

@@ -1,6 +1,7 @@
 /* Conversions between any two formats in the four directions. */
 #include "kernels/exact/exact.h"
 #include "kernels/load.h"
+#include "num/directed.h"
 
 /* Among H, to nearest: by way of fp32, which holds every value of the others. */
 static void cast_h(const struct hc_tensor *from, const struct hc_tensor *to)
@@ -8,6 +9,18 @@ static void cast_h(const struct hc_tensor *from, const struct hc_tensor *to)
     int64_t n = hc_tensor_count(to);
     for (int64_t i = 0; i < n; i++)
         hc_store(to->format, to->data, i, hc_load(from->format, from->data, i));
+}
+
+/* From fp32 into 16 bits. */
+static void cast_directed(const float *from, const struct hc_tensor *to,
+                          enum hc_direction direction)
+{
+    int64_t n = hc_tensor_count(to);
+    uint16_t *bits = to->data;
+    for (int64_t i = 0; i < n && to->format == HC_FP16; i++)
+        bits[i] = hc_fp16_directed(from[i], direction);
+    for (int64_t i = 0; i < n && to->format == HC_BF16; i++)
+        bits[i] = hc_bf16_directed(from[i], direction);
 }
 
 enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
@@ -18,6 +31,10 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
     enum hc_direction direction = call->params.cast.direction;
     if (direction == HC_NEAREST && hc_is_h(from->format) && hc_is_h(to->format)) {
         cast_h(from, to);
+        return HC_OK;
+    }
+    if (from->format == HC_FP32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
+        cast_directed(from->data, to, direction);
         return HC_OK;
     }
     int64_t n = hc_tensor_count(to);

@@ -6,29 +6,22 @@
 #include "num/bits.h"
 #include "num/format.h"
 
-/* x in fp32, rounded to odd: cut toward zero, the last bit set if anything was cut off. A second
-   rounding, into a format of at most 22 bits whose subnormals end at 2^-147 or above, then gives in
-   every direction what one rounding of x gives: the odd last bit is no tie and no value of that
-   format, and lies on x's side of both (Boldo and Melquiond 2008). What is too large becomes the
+/* x in fp32, rounded to odd: an exact value stays; of the two neighbours of an inexact one that is
+   taken whose last bit is 1. A second rounding, into a format of at most 22 bits whose subnormals
+   end at 2^-147 or above, then gives in every direction what one rounding of x gives: the odd
+   neighbour is no tie and no value of that format, and lies on x's side of both (Boldo and
+   Melquiond, Emulation of FMA and correctly rounded sums, 2008). The nearest fp32 number is one of
+   the neighbours; if it is even, the other one, towards x, is odd. What is too large becomes the
    largest finite fp32, which is odd. */
-HC_INLINE float hc_fp32_odd(double x)
+HC_INLINE float hc_fp32_to_odd(double x)
 {
-    uint64_t bits = hc_fp64_bits(x);
-    uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000u;
-    uint64_t magnitude = bits & 0x7fffffffffffffffu;
-    if (magnitude >= 0x7ff0000000000000u)
-        return hc_fp32_value(sign | 0x7f800000u | (uint32_t)(magnitude >> 29 & 0x7fffffu) |
-                             (magnitude > 0x7ff0000000000000u ? 0x400000u : 0));
-    if (magnitude >= 0x47f0000000000000u)
-        return hc_fp32_value(sign | 0x7f7fffffu);
-    if (magnitude >= 0x3810000000000000u) {
-        uint32_t cut = (uint32_t)((magnitude - 0x3800000000000000u) >> 29);
-        return hc_fp32_value(sign | cut | ((magnitude & 0x1fffffffu) != 0));
-    }
-    /* Below 2^-126 fp32 counts in steps of 2^-149; the product with 2^149 is exact. */
-    double steps = hc_fp64_value(magnitude) * 7.1362384635297994e44;
-    uint32_t cut = (uint32_t)steps;
-    return hc_fp32_value(sign | cut | ((double)cut != steps));
+    float near = (float)x;
+    double back = (double)near;
+    uint32_t bits = hc_fp32_bits(near);
+    int inexact = back < x || back > x;
+    int outside = x > 0 ? back > x : back < x;
+    uint32_t odd = outside ? bits - 1 : bits + 1;
+    return hc_fp32_value(inexact && (bits & 1) == 0 ? odd : bits);
 }
 
 /* Whether `direction` leads away from zero on the side of that sign bit. */
@@ -70,12 +63,12 @@ HC_INLINE uint16_t hc_bf16_directed(float x, enum hc_direction direction)
 
 HC_INLINE uint16_t hc_fp16_from_fp64(double x, enum hc_direction direction)
 {
-    return hc_fp16_directed(hc_fp32_odd(x), direction);
+    return hc_fp16_directed(hc_fp32_to_odd(x), direction);
 }
 
 HC_INLINE uint16_t hc_bf16_from_fp64(double x, enum hc_direction direction)
 {
-    return hc_bf16_directed(hc_fp32_odd(x), direction);
+    return hc_bf16_directed(hc_fp32_to_odd(x), direction);
 }
 
 #endif

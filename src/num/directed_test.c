@@ -117,12 +117,12 @@ Test(directed, rounding_to_odd_keeps_exact_values_and_marks_the_others)
         double x = hc_fp64_value(hc_random(5, 0, k));
         if (k % 4)
             x = ldexp(1 + hc_random_uniform(5, 1, k), -160 + (int)(k % 300));
-        float odd = hc_fp32_odd(x);
+        float odd = hc_fp32_to_odd(x);
         if (isnan(x)) {
             cr_assert(isnan(odd));
             continue;
         }
-        cr_assert_eq(hc_fp32_odd((double)odd), odd);
+        cr_assert_eq(hc_fp32_to_odd((double)odd), odd);
         cr_assert_eq(signbit(odd) != 0, signbit(x) != 0);
         if ((double)odd != x && !isinf(x)) {
             cr_assert_eq(hc_fp32_bits(odd) & 1, 1);

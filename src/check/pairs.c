@@ -1,0 +1,146 @@
+#include "check/pairs.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "check/nearest16.h"
+
+/* The loops below are compiled for these processors and chosen at run time. */
+#if defined(__x86_64__) && defined(__linux__)
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+
+/* Into each of those versions. */
+#define INLINED static inline __attribute__((always_inline))
+
+/* Each of these is the exact result as a double and the sign of what it lacks; operands are values
+   of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and 2^256.
+   add: 2Sum (Knuth) gives the error of a sum exactly. mul: 22 bits at most, exact. div and sqrt: the
+   remainder is exact with fma (Markstein), and has the sign of the error times the divisor's. */
+INLINED uint16_t add(const struct hc_nearest16 *f, double x, double y)
+{
+    double sum = x + y;
+    double y_part = sum - x;
+    return hc_nearest16(f, sum, (x - (sum - y_part)) + (y - y_part));
+}
+
+INLINED uint16_t mul(const struct hc_nearest16 *f, double x, double y)
+{
+    return hc_nearest16(f, x * y, 0);
+}
+
+INLINED uint16_t div(const struct hc_nearest16 *f, double x, double y)
+{
+    double quotient = x / y;
+    double remainder = fma(-quotient, y, x);
+    return hc_nearest16(f, quotient, y < 0 ? -remainder : remainder);
+}
+
+static const struct hc_nearest16 *target(enum hc_format format)
+{
+    return format == HC_FP16 ? &hc_nearest_fp16 : &hc_nearest_bf16;
+}
+
+static float value_of(enum hc_format format, uint16_t code)
+{
+    return format == HC_FP16 ? hc_fp16_value(code) : hc_bf16_value(code);
+}
+
+void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
+{
+    assert(format == HC_FP16 || format == HC_BF16);
+    pairs->op = op;
+    pairs->format = format;
+    pairs->nan = (uint16_t)target(format)->nan;
+    pairs->binade = format == HC_FP16 ? 1024 : 128;
+    for (uint32_t code = 0; code < 65536; code++)
+        pairs->value[code] = value_of(format, (uint16_t)code);
+}
+
+/* want[from .. from + binade - 1] by definition. */
+CLONES static void define(struct hc_pairs *pairs, uint32_t from)
+{
+    const struct hc_nearest16 f = *target(pairs->format);
+    double x = (double)pairs->value[pairs->x];
+    const float *y = pairs->value + from;
+    uint16_t *want = pairs->want + from;
+    uint32_t n = pairs->binade;
+    if (pairs->op == HC_OP_add || pairs->op == HC_OP_sub) {
+        double sign = pairs->op == HC_OP_sub ? -1 : 1;
+#pragma omp simd
+        for (uint32_t i = 0; i < n; i++)
+            want[i] = add(&f, x, sign * (double)y[i]);
+    } else if (pairs->op == HC_OP_mul) {
+#pragma omp simd
+        for (uint32_t i = 0; i < n; i++)
+            want[i] = mul(&f, x, (double)y[i]);
+    } else {
+#pragma omp simd
+        for (uint32_t i = 0; i < n; i++)
+            want[i] = div(&f, x, (double)y[i]);
+    }
+}
+
+void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
+{
+    pairs->x = x;
+    for (uint32_t from = 0; from < 65536; from += pairs->binade)
+        define(pairs, from);
+}
+
+/* Moves one binade of results up by one exponent. False when one of them was not above the smallest
+   normal value (which may have come from below it, where the format's steps are coarser), or does
+   not stay finite: then the step cannot be taken by moving. */
+CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
+{
+    uint16_t movable = (uint16_t)(infinity - 2 * binade - 1);
+    uint16_t bad = 0;
+#pragma omp simd reduction(| : bad)
+    for (uint32_t i = 0; i < binade; i++) {
+        uint16_t above = (uint16_t)((from[i] & 0x7fffu) - binade - 1);
+        bad |= above >= movable;
+        to[i] = (uint16_t)(from[i] + binade);
+    }
+    return !bad;
+}
+
+/* x and 2 x are normal. Rounding to nearest commutes with a factor of 2 as long as the exact
+   result is normal before and rounds to a finite value after: 2 x + 2 y, (2 x) y and (2 x) / y round to twice what x + y, x y
+   and x / y round to, which is the code one binade further on. What does not meet the condition is
+   computed anew; an infinite or NaN y gives the same result for x and for 2 x. */
+void hc_pairs_double(struct hc_pairs *pairs)
+{
+    uint32_t binade = pairs->binade;
+    uint16_t infinity = (uint16_t)target(pairs->format)->infinity;
+    assert((pairs->x & 0x7fffu) >= binade && (pairs->x & 0x7fffu) + binade < infinity);
+    bool sums = pairs->op == HC_OP_add || pairs->op == HC_OP_sub;
+    pairs->x = (uint16_t)(pairs->x + binade);
+    for (uint32_t sign = 0; sign < 2; sign++) {
+        uint16_t *half = &pairs->want[(size_t)sign * 32768];
+        for (uint32_t at = infinity; at >= binade;) {
+            at -= binade;
+            uint32_t source = sums ? at - binade : at;
+            bool possible = !sums || at >= 2 * binade;
+            if (!possible || !moved(half + source, half + at, binade, infinity))
+                define(pairs, sign * 32768 + at);
+        }
+    }
+}
+
+uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x)
+{
+    double value = (double)value_of(format, x);
+    double root = sqrt(value);
+    return hc_nearest16(target(format), root, fma(-root, root, value));
+}
+
+/* The product is exact, the sum is 2Sum's. */
+uint16_t hc_exact_fma_code(enum hc_format format, uint16_t x, uint16_t y, uint16_t z)
+{
+    double product = (double)value_of(format, x) * (double)value_of(format, y);
+    return add(target(format), product, (double)value_of(format, z));
+}

@@ -1,0 +1,154 @@
+/* The sweeps over pairs of 16-bit values. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/boundary.h"
+#include "check/do.h"
+#include "check/lanes.h"
+#include "check/pairs.h"
+#include "check/sweep.h"
+#include "num/rng.h"
+#include "reference.h"
+
+enum {
+    BLOCK = 8192, /* pairs in one call of the kernel */
+    SEEDED_ROWS = 32,
+    SAMPLES = 16, /* of a row's expected results against MPFR; 1 of them at level exhaustive */
+};
+
+/* One x after the other (rows), or all x of one sign and fraction (families): 2 x follows x. */
+struct pairs_sweep {
+    enum hc_op op;
+    enum hc_format format;
+    bool families;
+    int64_t units;
+    uint64_t seed;
+    uint16_t rows[HC_BOUNDARY_CODES + SEEDED_ROWS];
+};
+
+struct lane {
+    uint16_t x[BLOCK];
+    uint16_t got[BLOCK];
+    uint16_t y[65536];
+    struct hc_pairs pairs;
+    bool ready;
+};
+
+static void prepare(const struct pairs_sweep *sweep, struct lane *lane)
+{
+    if (lane->ready)
+        return;
+    hc_pairs_init(&lane->pairs, sweep->op, sweep->format);
+    for (uint32_t code = 0; code < 65536; code++)
+        lane->y[code] = (uint16_t)code;
+    lane->ready = true;
+}
+
+static bool same_code(const struct hc_pairs *pairs, uint16_t want, uint16_t got)
+{
+    uint32_t infinity = 31u * 1024;
+    if (pairs->format == HC_BF16)
+        infinity = 255u * 128;
+    return want == got || ((want & 0x7fffu) > infinity && (got & 0x7fffu) > infinity);
+}
+
+/* The expected side is itself held against MPFR at seeded places of the row. */
+static enum hc_status sample(const struct pairs_sweep *sweep, const struct lane *lane)
+{
+    const struct hc_pairs *pairs = &lane->pairs;
+    struct hc_call call = {.op = sweep->op};
+    call.in[0] = hc_tensor1(sweep->format, 1, (void *)lane->x);
+    call.out[0] = hc_tensor1(sweep->format, 1, NULL);
+    for (uint64_t i = 0; i < (sweep->families ? 1 : SAMPLES); i++) {
+        uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + pairs->x, i);
+        struct hc_want real;
+        call.in[1] = hc_tensor1(sweep->format, 1, (void *)&lane->y[y]);
+        hc_references[sweep->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
+        uint16_t want = (uint16_t)hc_encode(sweep->format, real.value, real.rest, HC_NEAREST);
+        if (!same_code(pairs, want, pairs->want[y]))
+            return hc_fail(HC_INVALID,
+                           "the expected side is wrong: %s 0x%04x 0x%04x: MPFR 0x%04x, "
+                           "expected 0x%04x",
+                           hc_ops[sweep->op].name, pairs->x, y, want, pairs->want[y]);
+    }
+    return HC_OK;
+}
+
+/* All y for the x that the expected row stands at. */
+static enum hc_status row(const struct hc_check *check, struct hc_queue *queue,
+                          const struct pairs_sweep *sweep, struct lane *lane, struct hc_miss *miss)
+{
+    const struct hc_pairs *pairs = &lane->pairs;
+    for (int i = 0; i < BLOCK; i++)
+        lane->x[i] = pairs->x;
+    struct hc_call call = {.op = sweep->op};
+    call.in[0] = hc_tensor1(sweep->format, BLOCK, lane->x);
+    call.out[0] = hc_tensor1(sweep->format, BLOCK, lane->got);
+    for (uint32_t from = 0; from < 65536; from += BLOCK) {
+        call.in[1] = hc_tensor1(sweep->format, BLOCK, lane->y + from);
+        enum hc_status status = hc_run_call(hc_check_backend(check), queue, &call);
+        if (status != HC_OK)
+            return status;
+        if (memcmp(pairs->want + from, lane->got, sizeof lane->got) == 0)
+            continue;
+        for (uint32_t i = 0; i < BLOCK; i++)
+            if (!same_code(pairs, pairs->want[from + i], lane->got[i]))
+                hc_miss_note(miss, (uint64_t)pairs->x << 16 | (from + i), pairs->want[from + i],
+                             lane->got[i]);
+    }
+    miss->checked += 65536;
+    return sample(sweep, lane);
+}
+
+static enum hc_status one_row(struct hc_check *check, struct hc_queue *queue, int64_t unit,
+                              void *memory, struct hc_miss *miss, const void *context)
+{
+    const struct pairs_sweep *sweep = context;
+    struct lane *lane = memory;
+    prepare(sweep, lane);
+    hc_pairs_at(&lane->pairs, sweep->rows[unit]);
+    return row(check, queue, sweep, lane, miss);
+}
+
+static enum hc_status family(struct hc_check *check, struct hc_queue *queue, int64_t unit,
+                             void *memory, struct hc_miss *miss, const void *context)
+{
+    const struct pairs_sweep *sweep = context;
+    struct lane *lane = memory;
+    prepare(sweep, lane);
+    uint32_t binade = lane->pairs.binade;
+    uint32_t first = (uint32_t)unit % binade + (uint32_t)unit / binade * 32768;
+    uint32_t last = first + 32768 - binade;
+    enum hc_status status = HC_OK;
+    for (uint32_t x = first; x <= last && status == HC_OK; x += binade) {
+        if (x > first + binade && x < last)
+            hc_pairs_double(&lane->pairs);
+        else
+            hc_pairs_at(&lane->pairs, (uint16_t)x);
+        status = row(check, queue, sweep, lane, miss);
+    }
+    return status;
+}
+
+void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format)
+{
+    struct pairs_sweep sweep = {.op = op, .format = format, .seed = hc_check_seed(check)};
+    sweep.families = hc_check_level(check) == HC_EXHAUSTIVE;
+    hc_boundary_codes(format, sweep.rows);
+    for (uint64_t i = 0; i < SEEDED_ROWS; i++)
+        sweep.rows[HC_BOUNDARY_CODES + i] = (uint16_t)hc_random(sweep.seed, 1, i);
+    sweep.units = HC_BOUNDARY_CODES + (hc_check_level(check) == HC_QUICK ? 0 : SEEDED_ROWS);
+    if (sweep.families)
+        sweep.units = format == HC_FP16 ? 2048 : 256;
+    struct hc_miss miss = {0};
+    if (!hc_lanes_run(check, sweep.units, sizeof(struct lane), sweep.families ? family : one_row,
+                      &sweep, &miss))
+        return;
+    char first[128];
+    (void)snprintf(first, sizeof first, "%.9g %s %.9g (0x%04x, 0x%04x): want 0x%04x, got 0x%04x",
+                   hc_decode(format, miss.where >> 16), hc_ops[op].name,
+                   hc_decode(format, miss.where & 65535), (unsigned)(miss.where >> 16),
+                   (unsigned)(miss.where & 65535), (unsigned)miss.want, (unsigned)miss.got);
+    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+}
