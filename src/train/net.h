@@ -91,13 +91,13 @@ enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe
 
 /* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory.
    One pass forward with batch statistics (running statistics move) and backward: the gradients of
-   loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled. */
+   loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
+   over the images, in the format that the recipe holds it in; *right how many images have their
+   largest logit at the label (the first of equals; a NaN is never the largest). */
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
-                            const struct hc_tensor *scale, float *loss);
+                            const struct hc_tensor *scale, float *loss, int *right);
 
-/* One pass forward with running statistics over the first `count` images of a batch. *loss is their
-   mean cross-entropy, *right how many have their largest logit (the first of equals; NaN never) at
-   the label. */
+/* One pass forward with running statistics; loss and right of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right);
 

@@ -48,8 +48,35 @@ static enum hc_status measure(struct hc_net *net, int count, float *loss)
     return status;
 }
 
+static int best(const struct hc_tensor *logits, int64_t row)
+{
+    int64_t classes = logits->shape[1];
+    int best = -1;
+    double most = -(double)INFINITY;
+    for (int64_t c = 0; c < classes; c++) {
+        double value = hc_tensor_get(logits, row * classes + c);
+        if (value > most) {
+            most = value;
+            best = (int)c;
+        }
+    }
+    return best;
+}
+
+/* How many of the first `count` images have their largest logit at the label. */
+static enum hc_status judge(struct hc_net *net, const int32_t *labels, int count, int *right)
+{
+    struct hc_tensor logits = hc_net_value(net, net->plan.layers);
+    enum hc_status status = hc_storage_read(net->kept[net->plan.layers - 1].value, net->logits);
+    *right = 0;
+    logits.data = net->logits;
+    for (int i = 0; i < count && status == HC_OK; i++)
+        *right += best(&logits, i) == labels[i];
+    return status;
+}
+
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
-                            const struct hc_tensor *scale, float *loss)
+                            const struct hc_tensor *scale, float *loss, int *right)
 {
     int last = net->plan.layers;
     struct hc_tensor logits =
@@ -66,42 +93,19 @@ enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32
     if (status == HC_OK)
         status = measure(net, net->batch, loss);
     if (status == HC_OK)
+        status = judge(net, labels, net->batch, right);
+    if (status == HC_OK)
         status = hc_device_run(net->device, &back);
     return status == HC_OK ? hc_net_backward(net) : status;
-}
-
-static int best(const struct hc_tensor *logits, int64_t row)
-{
-    int64_t classes = logits->shape[1];
-    int best = -1;
-    double most = -(double)INFINITY;
-    for (int64_t c = 0; c < classes; c++) {
-        double value = hc_tensor_get(logits, row * classes + c);
-        if (value > most) {
-            most = value;
-            best = (int)c;
-        }
-    }
-    return best;
 }
 
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right)
 {
-    struct hc_tensor logits;
-    *right = 0;
     enum hc_status status = give(net, images, labels);
     if (status == HC_OK)
         status = hc_net_forward(net, false);
     if (status == HC_OK)
         status = measure(net, count, loss);
-    if (status == HC_OK)
-        status = hc_storage_read(net->kept[net->plan.layers - 1].value, net->logits);
-    if (status != HC_OK)
-        return status;
-    logits = hc_net_value(net, net->plan.layers);
-    logits.data = net->logits;
-    for (int i = 0; i < count; i++)
-        *right += best(&logits, i) == labels[i];
-    return HC_OK;
+    return status == HC_OK ? judge(net, labels, count, right) : status;
 }

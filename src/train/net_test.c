@@ -183,12 +183,13 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
     static const char *const backends[] = {"exact", "host"};
     for (int b = 0; b < 2; b++) {
         float loss;
+        int right;
         if (!hc_backend_by_name(backends[b])->kernel[HC_OP_conv2d_bwd_data])
             continue;
         begin(backends[b], hc_recipe_by_name("fp32"));
         copy_to_fp64();
         struct hc_tensor scale = hc_update_scale(update);
-        enum hc_status status = hc_net_train(net, images, labels, &scale, &loss);
+        enum hc_status status = hc_net_train(net, images, labels, &scale, &loss, &right);
         cr_assert_eq(status, HC_OK, "%s", hc_message());
         const struct hc_plan *plan = hc_net_plan(net);
         cr_assert_float_eq((double)loss, loss_in_fp64(plan, labels), 1e-5);
@@ -224,6 +225,7 @@ Test(net, a_scaled_loss_scales_every_gradient)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fp32");
     float loss;
+    int right;
     double got;
     static double plain[3 * HC_MAX_LAYERS];
     for (int scaled = 0; scaled < 2; scaled++) {
@@ -231,7 +233,7 @@ Test(net, a_scaled_loss_scales_every_gradient)
             recipe.scaler = (struct hc_scaler){.rule = HC_SCALER_STATIC, .initial = 1024};
         begin("exact", &recipe);
         struct hc_tensor scale = hc_update_scale(update);
-        cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss), HC_OK);
+        cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss, &right), HC_OK);
         for (int p = 0; p < hc_net_plan(net)->parameters; p++) {
             cr_assert_eq(hc_update_get(update, HC_PIECE_GRADIENT, p, 0, &got), HC_OK);
             if (scaled)
@@ -252,7 +254,7 @@ Test(net, every_recipe_runs_forward_backward_and_infers)
         int right;
         begin("exact", &recipes[r]);
         struct hc_tensor scale = hc_update_scale(update);
-        cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss), HC_OK, "%s: %s",
+        cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss, &right), HC_OK, "%s: %s",
                      recipes[r].name, hc_message());
         cr_assert(loss > 0.5f && loss < 3.0f, "%s: loss %g", recipes[r].name, (double)loss);
         cr_assert_eq(hc_net_infer(net, images, labels, 2, &loss, &right), HC_OK);

@@ -1,0 +1,69 @@
+/* The inside of a training run, for the files that loop, log and keep its state. */
+#ifndef HC_TRAIN_TRAINER_INNER_H
+#define HC_TRAIN_TRAINER_INNER_H
+
+#include <stdio.h>
+
+#include "train/loader.h"
+#include "train/metrics.h"
+#include "train/trainer.h"
+
+enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
+
+/* Plain data, kept in the checkpoint as it lies in memory: zeroed before it is filled. */
+struct hc_tally_state {
+    int64_t step;
+    double smooth;
+    double epoch_loss;
+    int64_t epoch_right;
+    int64_t epoch_skipped; /* skipped in all when the epoch began */
+    double underflow;      /* sums over steps */
+    double unscaled;
+    double update_lost;
+    int64_t updates;   /* steps that were not skipped */
+    int64_t bad;       /* steps in a row whose loss was not finite, up to the last one */
+    double train_loss; /* of the last epoch that ended */
+    double test_loss;
+    double accuracy;
+    int64_t log_bytes[HC_LOGS];
+    struct hc_histogram histogram; /* of this epoch */
+};
+
+struct hc_run {
+    struct hc_train_options options; /* with its defaults filled in */
+    int64_t batches;                 /* in an epoch */
+    int64_t steps;                   /* in all */
+    struct hc_device device;
+    struct hc_net *net;
+    struct hc_update *update;
+    struct hc_metrics *metrics;
+    struct hc_loader *train;
+    struct hc_loader *test;
+    FILE *log[HC_LOGS]; /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
+    struct hc_tally_state tally;
+    double seconds;       /* of training in this call */
+    double epoch_seconds; /* of training in this epoch and this call */
+    int64_t images;       /* trained in this call */
+    int64_t epoch_images;
+};
+
+/* Opens the files: anew, or cut to tally.log_bytes when the run goes on. */
+enum hc_status hc_log_open(struct hc_run *run);
+void hc_log_close(struct hc_run *run);
+
+struct hc_step_facts {
+    float loss;
+    float scale; /* that the step had */
+    bool skipped;
+    double lr;
+    double beta1;
+};
+
+enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts);
+enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch);
+
+/* All state, to out/checkpoint and back; hc_state_read comes before the loader is opened. */
+enum hc_status hc_state_write(struct hc_run *run);
+enum hc_status hc_state_read(struct hc_run *run);
+
+#endif

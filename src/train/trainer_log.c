@@ -1,0 +1,133 @@
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "train/trainer_inner.h"
+
+static const char *const names[HC_LOGS] = {"steps.csv", "epochs.csv", "gradients.csv"};
+
+static const char *const columns[HC_LOGS] = {
+    "step,epoch,loss,scale,skipped,lr,beta1,gradient_norm,underflow,unscaled,update_lost",
+    "epoch,train_loss,train_accuracy,test_loss,test_accuracy,images_per_second,skipped,scale",
+    "epoch,exponent,scaled,unscaled",
+};
+
+static enum hc_status failed(const struct hc_run *run, int log)
+{
+    return hc_fail(HC_IO, "%s/%s: %s", run->options.out, names[log], strerror(errno));
+}
+
+/* What was written is on its way to the disk, and its length is known. */
+static enum hc_status flush(struct hc_run *run, int log)
+{
+    FILE *file = run->log[log];
+    if (fflush(file) != 0 || ferror(file))
+        return failed(run, log);
+    run->tally.log_bytes[log] = (int64_t)ftello(file);
+    return HC_OK;
+}
+
+static enum hc_status begin(struct hc_run *run, int log)
+{
+    FILE *file = run->log[log];
+    (void)fputs(columns[log], file);
+    for (int l = 0; l < hc_net_plan(run->net)->layers && log == 0; l++) {
+        const struct hc_layer *layer = &hc_net_plan(run->net)->layer[l];
+        if (layer->parameter >= 0)
+            (void)fprintf(file, ",%s.underflow,%s.unscaled,%s.update_lost,%s.gradient_norm",
+                          layer->name, layer->name, layer->name, layer->name);
+    }
+    (void)fputc('\n', file);
+    return flush(run, log);
+}
+
+/* Rows after the checkpoint are dropped: they will be made again. */
+static enum hc_status go_on(struct hc_run *run, int log)
+{
+    FILE *file = run->log[log];
+    off_t length = (off_t)run->tally.log_bytes[log];
+    if (fseeko(file, 0, SEEK_END) != 0)
+        return failed(run, log);
+    if (ftello(file) < length)
+        return hc_fail(HC_INVALID, "%s/%s: shorter than when the checkpoint was written",
+                       run->options.out, names[log]);
+    if (ftruncate(fileno(file), length) != 0 || fseeko(file, length, SEEK_SET) != 0)
+        return failed(run, log);
+    return HC_OK;
+}
+
+enum hc_status hc_log_open(struct hc_run *run)
+{
+    enum hc_status status = HC_OK;
+    for (int log = 0; log < HC_LOGS && run->options.out && status == HC_OK; log++) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s/%s", run->options.out, names[log]);
+        run->log[log] = fopen(path, run->options.resume ? "r+" : "w");
+        if (!run->log[log])
+            status = failed(run, log);
+        else
+            status = run->options.resume ? go_on(run, log) : begin(run, log);
+    }
+    return status;
+}
+
+void hc_log_close(struct hc_run *run)
+{
+    for (int log = 0; log < HC_LOGS; log++)
+        if (run->log[log])
+            (void)fclose(run->log[log]);
+}
+
+static void put_shares(FILE *file, const struct hc_shares *s)
+{
+    (void)fprintf(file, ",%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
+                  s->gradient_norm);
+}
+
+enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
+{
+    FILE *file = run->log[0];
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    struct hc_shares all = hc_metrics_all(run->metrics);
+    if (!file)
+        return HC_OK;
+    (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g",
+                  (long long)run->tally.step, (long long)(run->tally.step / run->batches),
+                  (double)facts->loss, (double)facts->scale, facts->skipped, facts->lr,
+                  facts->beta1, all.gradient_norm, all.underflow, all.unscaled, all.update_lost);
+    for (int l = 0; l < plan->layers; l++) {
+        struct hc_shares shares = hc_metrics_layer(run->metrics, l);
+        if (plan->layer[l].parameter >= 0)
+            put_shares(file, &shares);
+    }
+    (void)fputc('\n', file);
+    return flush(run, 0);
+}
+
+static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
+{
+    const struct hc_histogram *h = &run->tally.histogram;
+    for (int i = 0; i < HC_EXPONENTS; i++)
+        if (h->scaled[i] || h->unscaled[i])
+            (void)fprintf(run->log[2], "%lld,%d,%lld,%lld\n", (long long)epoch,
+                          i + HC_EXPONENT_ZERO, (long long)h->scaled[i], (long long)h->unscaled[i]);
+    return flush(run, 2);
+}
+
+enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
+{
+    const struct hc_tally_state *tally = &run->tally;
+    struct hc_counters counters = hc_update_counters(run->update);
+    int64_t images = (tally->step - epoch * run->batches) * run->options.batch;
+    if (!run->options.out)
+        return HC_OK;
+    (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.9g\n", (long long)epoch,
+                  tally->train_loss, (double)tally->epoch_right / (double)images, tally->test_loss,
+                  tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
+                  (long long)(counters.skipped - tally->epoch_skipped),
+                  (double)counters.scaler.scale);
+    enum hc_status status = flush(run, 1);
+    return status == HC_OK ? log_gradients(run, epoch) : status;
+}

@@ -1,0 +1,140 @@
+/* What a checkpoint holds: the model's parameters and statistics, masters and momenta, the counters
+   with the loss scale, the tally with the position in the data. The schedule, the order of the images,
+   augmentation and initial weights are functions of the step and the seed: they have no state. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "train/checkpoint.h"
+#include "train/trainer_inner.h"
+
+enum { NAME = 64, MOST = 3 * HC_MAX_LAYERS * 4 + 2 * HC_MAX_LAYERS + 2 };
+
+struct blobs {
+    int count;
+    struct hc_blob blob[MOST];
+    char name[MOST][NAME];
+};
+
+static const enum hc_piece pieces[] = {HC_PIECE_MODEL, HC_PIECE_MASTER, HC_PIECE_M, HC_PIECE_V};
+
+/* Without masters the optimizer works on the model: that piece is kept once. */
+static bool keeps(const struct hc_run *run, enum hc_piece piece)
+{
+    return piece != HC_PIECE_MASTER || run->options.recipe->masters != HC_MASTERS_NONE;
+}
+
+/* Adds a blob; with `size` bytes of its own memory where data is NULL. */
+static bool add(struct blobs *blobs, const char *what, const char *of, void *data, size_t size)
+{
+    char *name = blobs->name[blobs->count];
+    (void)snprintf(name, NAME, "%s %s", what, of);
+    if (!data)
+        data = malloc(size ? size : 1);
+    blobs->blob[blobs->count++] = (struct hc_blob){name, data, size};
+    return data != NULL;
+}
+
+static void release(struct blobs *blobs)
+{
+    for (int i = 2; blobs && i < blobs->count; i++) /* the first two are the run's own */
+        free(blobs->blob[i].data);
+    free(blobs);
+}
+
+/* The list, with memory for everything; the counters and the tally are where they are. */
+static struct blobs *list(struct hc_run *run, struct hc_counters *counters)
+{
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    struct blobs *blobs = calloc(1, sizeof *blobs);
+    if (!blobs)
+        return NULL;
+    bool all = add(blobs, "counters", "-", counters, sizeof *counters) &&
+               add(blobs, "tally", "-", &run->tally, sizeof run->tally);
+    for (int p = 0; p < plan->parameters; p++)
+        for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++) {
+            if (!keeps(run, pieces[k]))
+                continue;
+            struct hc_tensor t = hc_update_tensor(run->update, pieces[k], p);
+            all = add(blobs, hc_piece_names[pieces[k]], hc_net_parameters(run->net)[p]->name, NULL,
+                      hc_tensor_bytes(&t)) &&
+                  all;
+        }
+    for (int s = 0; s < plan->statistics; s++) {
+        const struct hc_parameter *statistic = hc_net_statistics(run->net)[s];
+        struct hc_tensor t = hc_parameter_tensor(statistic);
+        all = add(blobs, "statistic", statistic->name, NULL, hc_tensor_bytes(&t)) && all;
+    }
+    if (all)
+        return blobs;
+    release(blobs);
+    return NULL;
+}
+
+/* Between the backend's memory and the blobs', in the list's order. */
+static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
+{
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    enum hc_status status = HC_OK;
+    int at = 2;
+    for (int p = 0; p < plan->parameters; p++)
+        for (size_t k = 0; k < sizeof pieces / sizeof pieces[0] && status == HC_OK; k++) {
+            if (!keeps(run, pieces[k]))
+                continue;
+            void *data = blobs->blob[at++].data;
+            status = back ? hc_update_write(run->update, pieces[k], p, data)
+                          : hc_update_read(run->update, pieces[k], p, data);
+        }
+    for (int s = 0; s < plan->statistics && status == HC_OK; s++) {
+        struct hc_storage *storage = hc_net_statistics(run->net)[s]->storage;
+        void *data = blobs->blob[at++].data;
+        status = back ? hc_storage_write(storage, data) : hc_storage_read(storage, data);
+    }
+    return status;
+}
+
+static void identify(const struct hc_run *run, char *identity, size_t size)
+{
+    const struct hc_train_options *o = &run->options;
+    (void)snprintf(identity, size,
+                   "recipe=%s network=%s classes=%d images=%lld synthetic=%d batch=%d epochs=%d "
+                   "lr=%a seed=%llu backend=%s",
+                   o->recipe->name, o->network->name, o->data->classes,
+                   (long long)o->data->train.count, o->data->synthetic, o->batch, o->epochs,
+                   o->max_lr, (unsigned long long)o->seed, o->backend->name);
+}
+
+enum hc_status hc_state_write(struct hc_run *run)
+{
+    char path[4096];
+    char identity[512];
+    struct hc_counters counters = hc_update_counters(run->update);
+    struct blobs *blobs = list(run, &counters);
+    if (!blobs)
+        return hc_fail(HC_NO_MEMORY, "no memory for a checkpoint");
+    (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
+    identify(run, identity, sizeof identity);
+    enum hc_status status = carry(run, blobs, false);
+    if (status == HC_OK)
+        status = hc_checkpoint_write(path, identity, blobs->blob, blobs->count);
+    release(blobs);
+    return status;
+}
+
+enum hc_status hc_state_read(struct hc_run *run)
+{
+    char path[4096];
+    char identity[512];
+    struct hc_counters counters;
+    struct blobs *blobs = list(run, &counters);
+    if (!blobs)
+        return hc_fail(HC_NO_MEMORY, "no memory for a checkpoint");
+    (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
+    identify(run, identity, sizeof identity);
+    enum hc_status status = hc_checkpoint_read(path, identity, blobs->blob, blobs->count);
+    if (status == HC_OK)
+        status = carry(run, blobs, true);
+    if (status == HC_OK)
+        status = hc_update_set_counters(run->update, &counters);
+    release(blobs);
+    return status;
+}
