@@ -25,7 +25,6 @@ struct hc_tally_state {
     double train_loss; /* of the last epoch that ended */
     double test_loss;
     double accuracy;
-    int64_t log_bytes[HC_LOGS];
     struct hc_histogram histogram; /* of this epoch */
 };
 
@@ -47,7 +46,16 @@ struct hc_run {
     int64_t epoch_images;
 };
 
-/* Opens the files: anew, or cut to tally.log_bytes when the run goes on. */
+double hc_run_now(void); /* seconds */
+
+/* Steps, evaluations and checkpoints until the run is over or told to stop. */
+enum hc_status hc_run_loop(struct hc_run *run);
+bool hc_run_over(const struct hc_run *run);
+
+/* The result, with the verdict where the run is over. */
+void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result);
+
+/* Opens the files: anew, or without the rows that will be made again when the run goes on. */
 enum hc_status hc_log_open(struct hc_run *run);
 void hc_log_close(struct hc_run *run);
 

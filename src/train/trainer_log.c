@@ -1,5 +1,5 @@
 #include <errno.h>
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -19,17 +19,13 @@ static enum hc_status failed(const struct hc_run *run, int log)
     return hc_fail(HC_IO, "%s/%s: %s", run->options.out, names[log], strerror(errno));
 }
 
-/* What was written is on its way to the disk, and its length is known. */
-static enum hc_status flush(struct hc_run *run, int log)
+static enum hc_status flush(const struct hc_run *run, int log)
 {
     FILE *file = run->log[log];
-    if (fflush(file) != 0 || ferror(file))
-        return failed(run, log);
-    run->tally.log_bytes[log] = (int64_t)ftello(file);
-    return HC_OK;
+    return fflush(file) != 0 || ferror(file) ? failed(run, log) : HC_OK;
 }
 
-static enum hc_status begin(struct hc_run *run, int log)
+static enum hc_status begin(const struct hc_run *run, int log)
 {
     FILE *file = run->log[log];
     (void)fputs(columns[log], file);
@@ -43,19 +39,29 @@ static enum hc_status begin(struct hc_run *run, int log)
     return flush(run, log);
 }
 
-/* Rows after the checkpoint are dropped: they will be made again. */
-static enum hc_status go_on(struct hc_run *run, int log)
+/* Rows begin with their step or epoch, and grow in it. Those that the checkpoint does not know, or
+   that were cut in the middle, are dropped. */
+static enum hc_status go_on(const struct hc_run *run, int log)
 {
+    const struct hc_tally_state *t = &run->tally;
     FILE *file = run->log[log];
-    off_t length = (off_t)run->tally.log_bytes[log];
-    if (fseeko(file, 0, SEEK_END) != 0)
+    bool given_up = t->bad >= HC_GIVE_UP;
+    int64_t epochs = (t->step + (given_up ? run->batches - 1 : 0)) / run->batches;
+    int64_t rows = log == 0 ? t->step : epochs;
+    char *line = NULL;
+    size_t room = 0;
+    off_t end = 0;
+    bool header = true;
+    ssize_t length = getline(&line, &room, file);
+    while (length > 0 && line[length - 1] == '\n' && (header || strtoll(line, NULL, 10) < rows)) {
+        header = false;
+        end += (off_t)length;
+        length = getline(&line, &room, file);
+    }
+    free(line);
+    if (ferror(file) || ftruncate(fileno(file), end) != 0 || fseeko(file, end, SEEK_SET) != 0)
         return failed(run, log);
-    if (ftello(file) < length)
-        return hc_fail(HC_INVALID, "%s/%s: shorter than when the checkpoint was written",
-                       run->options.out, names[log]);
-    if (ftruncate(fileno(file), length) != 0 || fseeko(file, length, SEEK_SET) != 0)
-        return failed(run, log);
-    return HC_OK;
+    return header ? begin(run, log) : HC_OK;
 }
 
 enum hc_status hc_log_open(struct hc_run *run)

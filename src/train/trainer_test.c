@@ -1,0 +1,145 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "train/trainer.h"
+
+static struct hc_dataset data;
+static char folder[] = "/tmp/halfcheck-trainer-XXXXXX";
+
+static void open_data(void)
+{
+    struct hc_data_options options = {
+        .classes = NULL, .seed = 5, .train_per_class = 8, .test_per_class = 4};
+    cr_assert_eq(hc_dataset_open(&options, &data), HC_OK, "%s", hc_message());
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
+    char path[200];
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)remove(path);
+    }
+    (void)rmdir(folder);
+    hc_dataset_close(&data);
+}
+
+TestSuite(trainer, .init = open_data, .fini = remove_folder);
+
+static struct hc_train_options options(const char *recipe)
+{
+    return (struct hc_train_options){.recipe = hc_recipe_by_name(recipe),
+                                     .network = &hc_darknet_tiny,
+                                     .data = &data,
+                                     .backend = hc_backend_by_name("exact"),
+                                     .epochs = 2,
+                                     .batch = 16,
+                                     .seed = 11,
+                                     .out = folder};
+}
+
+static size_t read_file(const char *name, unsigned char *to, size_t most)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    size_t n = fread(to, 1, most, file);
+    cr_assert(n < most);
+    (void)fclose(file);
+    return n;
+}
+
+/* 5 steps an epoch; checkpoints after steps 3, 5, 6, 9, 10. Killed after step 7, with a row of
+   steps.csv that the last checkpoint does not know, and gone on with in another call. */
+Test(trainer, a_killed_run_resumes_to_the_same_bits)
+{
+    static const char *const recipes[] = {"fp16-dynamic", "fp16-pure-eps", "fp32"};
+    static unsigned char want[1 << 20];
+    static unsigned char got[1 << 20];
+    static unsigned char want_steps[1 << 17];
+    static unsigned char got_steps[1 << 17];
+    for (int r = 0; r < 3; r++) {
+        struct hc_train_result result;
+        struct hc_train_options o = options(recipes[r]);
+        o.checkpoint_every = 3;
+        cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+        cr_assert_eq(result.steps, 10);
+        size_t size = read_file("checkpoint", want, sizeof want);
+        size_t steps = read_file("steps.csv", want_steps, sizeof want_steps);
+        o.stop_after = 7;
+        cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+        cr_assert_not(result.finished);
+        o.resume = true;
+        o.stop_after = 0;
+        cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+        cr_assert(result.finished);
+        cr_assert_eq(read_file("checkpoint", got, sizeof got), size);
+        cr_assert_eq(read_file("steps.csv", got_steps, sizeof got_steps), steps);
+        cr_assert_arr_eq(got_steps, want_steps, steps, "%s", recipes[r]);
+        cr_assert_arr_eq(got, want, size, "%s", recipes[r]);
+    }
+}
+
+Test(trainer, a_checkpoint_of_another_recipe_is_refused)
+{
+    struct hc_train_result result;
+    struct hc_train_options o = options("fp32");
+    o.epochs = 1;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    o.recipe = hc_recipe_by_name("bf16");
+    o.resume = true;
+    cr_assert_eq(hc_train(&o, &result), HC_INVALID);
+    cr_assert(strstr(hc_message(), "recipe"), "%s", hc_message());
+}
+
+Test(trainer, a_run_that_learns_says_so_and_one_that_does_not_says_why)
+{
+    struct hc_train_result result;
+    struct hc_train_options o = options("fp32");
+    o.out = NULL;
+    o.epochs = 10;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert(result.learned, "%s", result.reason);
+    cr_assert_str_empty(result.reason);
+
+    o.max_lr = 1e-12;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert(result.finished);
+    cr_assert_not(result.learned);
+    cr_assert(strstr(result.reason, "is not below 0.9 ln(classes) = 2.072"), "%s", result.reason);
+
+    o.recipe = hc_recipe_by_name("fp16-pure");
+    o.max_lr = 3e-3;
+    o.epochs = 21;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert(result.finished);
+    cr_assert_not(result.learned);
+    cr_assert(result.reason[0]);
+}
+
+static bool stop_at_three(const struct hc_progress *progress, void *context)
+{
+    ++*(int *)context;
+    return progress->step < 3;
+}
+
+Test(trainer, progress_can_stop_it)
+{
+    struct hc_train_result result;
+    struct hc_train_options o = options("fp32");
+    int calls = 0;
+    o.progress = stop_at_three;
+    o.context = &calls;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert_eq(calls, 3);
+    cr_assert_eq(result.steps, 3);
+    cr_assert_not(result.finished);
+    cr_assert(isnan(result.accuracy));
+}

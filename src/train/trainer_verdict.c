@@ -1,0 +1,54 @@
+#include <math.h>
+#include <sys/resource.h>
+
+#include "train/trainer_inner.h"
+
+/* Whether it learned, and if not, why. */
+static void judge(const struct hc_run *run, struct hc_train_result *result)
+{
+    const struct hc_tally_state *t = &run->tally;
+    double guess = 1.0 / run->options.data->classes;
+    double images = (double)run->options.data->test.count;
+    double chance = guess + 4 * sqrt(guess * (1 - guess) / images);
+    double most = 0.9 * log(run->options.data->classes);
+    if (t->bad >= HC_GIVE_UP)
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "the loss was not finite for %d steps in a row, from step %lld on",
+                       HC_GIVE_UP, (long long)(t->step - t->bad));
+    else if (!(t->train_loss < most))
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "training loss %.4g is not below 0.9 ln(classes) = %.4g", t->train_loss,
+                       most);
+    else if (!(t->accuracy >= chance))
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "test accuracy %.2f %% is not above guessing (%.2f %% and four deviations)",
+                       100 * t->accuracy, 100 * guess);
+    result->learned = result->reason[0] == '\0';
+}
+
+void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
+{
+    const struct hc_tally_state *t = &run->tally;
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    struct hc_counters counters = hc_update_counters(run->update);
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    *result = (struct hc_train_result){
+        .finished = hc_run_over(run),
+        .accuracy = t->accuracy,
+        .test_loss = t->test_loss,
+        .train_loss = t->train_loss,
+        .steps = t->step,
+        .skipped = counters.skipped,
+        .final_scale = (double)counters.scaler.scale,
+        .underflow = t->underflow / (double)t->step,
+        .unscaled = t->unscaled / (double)t->step,
+        .update_lost = t->update_lost / (double)t->updates,
+        .images_per_second = (double)run->images / run->seconds,
+        .memory = (int64_t)usage.ru_maxrss * 1024,
+        .parameters = plan->weights + plan->norm_weights,
+        .macs = plan->macs,
+    };
+    if (result->finished)
+        judge(run, result);
+}
