@@ -52,7 +52,7 @@ enum hc_status hc_exact_xent_bwd(struct hc_queue *queue, const struct hc_call *c
         for (int64_t j = 0; j < classes; j++) {
             int64_t at = i * classes + j;
             float p = expf(hc_load(z->format, z->data, at) - max) / sum;
-            float off = p - (j == label[i] ? 1 : 0);
+            float off = p - (j == label[i] ? 1.0f : 0.0f);
             hc_store(dz->format, dz->data, at, off * upstream / count);
         }
     }
