@@ -1,0 +1,112 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "train/metrics.h"
+
+static struct hc_device device;
+static struct hc_net *net;
+static struct hc_update *update;
+static struct hc_metrics *metrics;
+static struct hc_histogram histogram;
+
+static void begin(const struct hc_recipe *recipe)
+{
+    device = (struct hc_device){.backend = hc_backend_by_name("exact")};
+    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+    cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, 10, 2, 7), HC_OK);
+    cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net),
+                                hc_net_plan(net)->parameters),
+                 HC_OK);
+    cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
+    histogram = (struct hc_histogram){0};
+}
+
+static void end(void)
+{
+    hc_metrics_close(metrics);
+    hc_update_close(update);
+    hc_net_close(net);
+    hc_device_end(&device);
+    device.backend->close(device.queue);
+}
+
+static void put(enum hc_piece piece, int p, int64_t i, double value)
+{
+    cr_assert_eq(hc_update_put(update, piece, p, i, value), HC_OK);
+}
+
+static void step(double lr, double beta1)
+{
+    cr_assert_eq(hc_metrics_before(metrics, &histogram), HC_OK);
+    cr_assert_eq(hc_update_step(update, lr, beta1), HC_OK, "%s", hc_message());
+    cr_assert_eq(hc_metrics_after(metrics, lr, beta1), HC_OK);
+}
+
+/* The stem's filter has 4 x 27 = 108 elements, all of which are sampled. With S = 512: 10 zeros, 20 of
+   2^-24, which are nothing after division by 512, 78 of 2^-9, which are 2^-18 after it. */
+Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
+{
+    begin(hc_recipe_by_name("fp16-static"));
+    for (int i = 0; i < 108; i++)
+        put(HC_PIECE_GRADIENT, 0, i, i < 10 ? 0 : i < 30 ? 0x1p-24 : 0x1p-9);
+    step(1e-3, 0.9);
+    struct hc_shares stem = hc_metrics_layer(metrics, 0);
+    cr_assert_float_eq(stem.underflow, 10 / 108.0, 1e-12);
+    cr_assert_float_eq(stem.unscaled, 30 / 108.0, 1e-12);
+    cr_assert_float_eq(stem.gradient_norm, sqrt(78) * 0x1p-18, 1e-10);
+    cr_assert_eq(histogram.scaled[-24 - HC_EXPONENT_ZERO], 20);
+    cr_assert_eq(histogram.scaled[-9 - HC_EXPONENT_ZERO], 78);
+    cr_assert_eq(histogram.unscaled[-33 - HC_EXPONENT_ZERO], 20);
+    cr_assert_eq(histogram.unscaled[-18 - HC_EXPONENT_ZERO], 78);
+    end();
+}
+
+/* SGD with momentum 0 and lr 1: the update is the gradient. Upwards from 1 half an ulp is
+   2^-11, downwards 2^-12; both ties go to the even 1, and a little more than each does not. */
+Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 0;
+    begin(&recipe);
+    for (int i = 0; i < 108; i++) {
+        static const double updates[4] = {-0x1p-11, -0x1.1p-11, 0x1p-12, 0x1.1p-12};
+        put(HC_PIECE_MODEL, 0, i, 1);
+        put(HC_PIECE_MASTER, 0, i, 1);
+        put(HC_PIECE_GRADIENT, 0, i, 512 * updates[i % 4]);
+    }
+    step(1, 0);
+    cr_assert_float_eq(hc_metrics_layer(metrics, 0).update_lost, 0.5, 1e-12);
+    end();
+}
+
+/* Adam's first step is lr in size, whatever the gradient: 1e-4 moves no half at 1, and 1e-3 does. */
+Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
+{
+    begin(hc_recipe_by_name("fp16-pure-eps"));
+    for (int i = 0; i < 108; i++) {
+        put(HC_PIECE_MODEL, 0, i, 1);
+        put(HC_PIECE_GRADIENT, 0, i, 1);
+    }
+    step(1e-4, 0.9);
+    cr_assert_eq(hc_metrics_layer(metrics, 0).update_lost, 1.0);
+    end();
+    begin(hc_recipe_by_name("fp16-pure-eps"));
+    for (int i = 0; i < 108; i++) {
+        put(HC_PIECE_MODEL, 0, i, 1);
+        put(HC_PIECE_GRADIENT, 0, i, 1);
+    }
+    step(1e-3, 0.9);
+    cr_assert_eq(hc_metrics_layer(metrics, 0).update_lost, 0.0);
+    end();
+}
+
+Test(metrics, a_skipped_step_has_no_share_of_updates)
+{
+    begin(hc_recipe_by_name("fp16-dynamic"));
+    put(HC_PIECE_GRADIENT, 0, 0, INFINITY);
+    step(1e-3, 0.9);
+    cr_assert(isnan(hc_metrics_all(metrics).update_lost));
+    cr_assert_eq(histogram.scaled[HC_EXPONENT_LAST - HC_EXPONENT_ZERO], 1);
+    end();
+}
