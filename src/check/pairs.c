@@ -61,28 +61,46 @@ void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
         pairs->value[code] = value_of(format, (uint16_t)code);
 }
 
-/* want[from .. from + binade - 1] by definition. */
-CLONES static void define(struct hc_pairs *pairs, uint32_t from)
+CLONES static void add_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                           uint16_t *want)
 {
-    const struct hc_nearest16 f = *target(pairs->format);
-    double x = (double)pairs->value[pairs->x];
-    const float *y = pairs->value + from;
-    uint16_t *want = pairs->want + from;
-    uint32_t n = pairs->binade;
-    if (pairs->op == HC_OP_add || pairs->op == HC_OP_sub) {
-        double sign = pairs->op == HC_OP_sub ? -1 : 1;
 #pragma omp simd
-        for (uint32_t i = 0; i < n; i++)
-            want[i] = add(&f, x, sign * (double)y[i]);
-    } else if (pairs->op == HC_OP_mul) {
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = add(f, x, (double)y[i]);
+}
+
+CLONES static void sub_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                           uint16_t *want)
+{
 #pragma omp simd
-        for (uint32_t i = 0; i < n; i++)
-            want[i] = mul(&f, x, (double)y[i]);
-    } else {
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = add(f, x, -(double)y[i]);
+}
+
+CLONES static void mul_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                           uint16_t *want)
+{
 #pragma omp simd
-        for (uint32_t i = 0; i < n; i++)
-            want[i] = div(&f, x, (double)y[i]);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = mul(f, x, (double)y[i]);
+}
+
+CLONES static void div_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                           uint16_t *want)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = div(f, x, (double)y[i]);
+}
+
+/* want[from .. from + binade - 1] by definition. */
+static void define(struct hc_pairs *pairs, uint32_t from)
+{
+    static void (*const row[HC_OP_COUNT])(const struct hc_nearest16 *, double, const float *,
+                                          uint32_t, uint16_t *) = {
+        [HC_OP_add] = add_row, [HC_OP_sub] = sub_row, [HC_OP_mul] = mul_row, [HC_OP_div] = div_row};
+    row[pairs->op](target(pairs->format), (double)pairs->value[pairs->x], pairs->value + from,
+                   pairs->binade, pairs->want + from);
 }
 
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
