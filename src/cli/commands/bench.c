@@ -1,6 +1,8 @@
 #include <stdio.h>
 
 #include "bench.h"
+#include "check/output.h"
+#include "check/record.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
 #include "cli/command.h"
@@ -11,49 +13,109 @@ const struct hc_command hc_command_bench;
 static const struct hc_bench_table *const tables[] = {HC_LIST};
 
 struct sheet {
+    json_t *rates;
+    int rows;
     int missed;
 };
 
-static void print_row(struct hc_bench_run *run, const struct hc_rate *rate)
+static void keep(struct sheet *sheet, const struct hc_bench *bench, const struct hc_rate *rate)
+{
+    json_t *o = json_pack("{s:s, s:s, s:f, s:s}", "bench", bench->name, "what", rate->what, "rate",
+                          rate->rate, "unit", rate->unit);
+    if (rate->against) {
+        (void)json_object_set_new(o, "against", json_string(rate->against));
+        (void)json_object_set_new(o, "other", json_real(rate->other));
+        (void)json_object_set_new(o, "ratio", json_real(rate->rate / rate->other));
+    }
+    if (rate->least > 0)
+        (void)json_object_set_new(o, "least", json_real(rate->least));
+    (void)json_array_append_new(sheet->rates, o);
+}
+
+static void start_line(struct sheet *sheet, const char *name, const char *what)
+{
+    if (sheet->rows++ == 0)
+        printf("%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit", "ratio");
+    printf("%-28s %-24s", name, what);
+}
+
+static void show_rate(struct hc_bench_run *run, const struct hc_rate *rate)
 {
     struct sheet *sheet = run->context;
-    printf("%-28s %-16s %10.4g %-14s", run->bench->name, rate->what, rate->rate, rate->unit);
+    start_line(sheet, run->bench->name, rate->what);
+    printf(" %12.4g %-14s", rate->rate, rate->unit);
     if (rate->against)
-        printf(" %8.3g x %s", rate->rate / rate->other, rate->against);
+        printf(" %8.3g of %s", rate->rate / rate->other, rate->against);
     if (rate->least > 0) {
         bool held = rate->rate / rate->other >= rate->least;
-        printf(" (at least %.3g claimed%s)", rate->least, held ? "" : ": MISSED");
+        printf("; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
         sheet->missed += !held;
     }
     (void)putchar('\n');
     (void)fflush(stdout);
+    keep(sheet, run->bench, rate);
 }
 
-static void print_skipped(struct hc_bench_run *run, const char *why)
+static void show_skipped(struct hc_bench_run *run, const char *why)
 {
-    printf("%-28s SKIPPED: %s\n", run->bench->name, why);
+    start_line(run->context, run->bench->name, "");
+    printf(" SKIPPED: %s\n", why);
+}
+
+static void run_all(struct sheet *sheet, const char *const *patterns, int count)
+{
+    for (size_t t = 0; tables[t]; t++)
+        for (int b = 0; b < tables[t]->count; b++) {
+            struct hc_bench_run one = {&tables[t]->benches[b], show_rate, show_skipped, sheet};
+            if (hc_matches(patterns, count, one.bench->name))
+                one.bench->run(&one);
+        }
+}
+
+static enum hc_status write_rates(json_t *rates, const char *path)
+{
+    json_t *record = hc_record_new();
+    (void)json_object_set(record, "rates", rates);
+    enum hc_status status = hc_record_write(record, path);
+    json_decref(record);
+    return status;
 }
 
 static int run(int argc, char **argv)
 {
-    const struct hc_option options[] = {{0}};
+    const char *json = NULL;
+    const struct hc_option options[] = {
+        {.name = "json",
+         .value = "FILE",
+         .text = &json,
+         .help = "also write a record of the rates"},
+        {0},
+    };
     int words;
     int status;
     if (!hc_read_options(&hc_command_bench, options, argc, argv, &words, &status))
         return status;
-    struct sheet sheet = {0};
-    for (size_t t = 0; tables[t]; t++)
-        for (int b = 0; b < tables[t]->count; b++) {
-            struct hc_bench_run one = {&tables[t]->benches[b], print_row, print_skipped, &sheet};
-            if (hc_matches((const char *const *)argv + 1, words, one.bench->name))
-                one.bench->run(&one);
-        }
-    return sheet.missed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    if (json && hc_output_probe(json) != HC_OK)
+        return hc_complain_message();
+    struct sheet sheet = {.rates = json_array()};
+    run_all(&sheet, (const char *const *)argv + 1, words);
+    if (sheet.rows == 0)
+        status = hc_complain("no bench matches '%s'", words ? argv[1] : "*");
+    else if (json && write_rates(sheet.rates, json) != HC_OK)
+        status = hc_complain_message();
+    else
+        status = sheet.missed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    json_decref(sheet.rates);
+    return status;
 }
 
 const struct hc_command hc_command_bench = {
     .name = "bench",
-    .usage = "[PATTERN...] [options]",
-    .summary = "measure rates and ratios",
+    .usage = "[PATTERN...] [--json FILE]",
+    .summary = "measure rates, and ratios between two things in the same run",
+    .text =
+        "PATTERN is a glob over the benches' names. A rate alone says little on a machine that\n"
+        "others use too; a ratio is taken between minima of runs that took turns. A ratio that\n"
+        "is claimed and MISSED makes the exit status 1.",
     .run = run,
 };

@@ -1,0 +1,71 @@
+/* list, explain, selftest and bench. */
+#include "cli/testing.h"
+
+#include "check/fault.h"
+#include "op/op.h"
+
+Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
+{
+    const char *names[] = {"cases", "ops", "backends", "recipes", "faults", "formats"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "$hc list %s | cut -f1 | grep -c '^[a-z0-9/-]*'",
+                       names[i]);
+        cr_expect_eq(run_shell(line)->status, 0, "%s", names[i]);
+    }
+    cr_expect_eq(lines_of(run_shell("$hc list ops")->out), HC_OP_COUNT);
+    const struct ran *ran = run_shell("$hc list formats | grep ^fp16");
+    cr_expect_str_eq(ran->out, "fp16\t11\t-14\t15\t2\t0x1.ffcp+15\t0x1p-24\t0x1p-11\n");
+}
+
+Test(list, json_has_as_many_rows_as_the_text, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("test $($hc list cases | wc -l) ="
+                           " $($hc list cases --json | grep -c '\"name\":')")
+                     ->status,
+                 0);
+}
+
+Test(list, refuses_other_subjects, .init = enter_folder)
+{
+    expect_refusal("$hc list planets", "planets");
+    expect_refusal("$hc list ops cases", "cases");
+}
+
+Test(explain, tells_claim_source_numbers_and_verdict, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain rounding/after-one");
+    cr_assert_eq(ran->status, 0);
+    const char *words[] = {"claim", "source", "0x3c01", "PASS"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        cr_expect_not_null(strstr(ran->out, words[i]), "%s", words[i]);
+}
+
+Test(explain, refuses_what_is_no_case, .init = enter_folder)
+{
+    expect_refusal("$hc explain", "one case");
+    expect_refusal("$hc explain 'rounding/*'", "rounding/*");
+    expect_refusal("$hc explain rounding/after-one --backend abacus", "abacus");
+}
+
+Test(selftest, every_planted_fault_is_caught, .init = enter_folder)
+{
+    int n;
+    (void)hc_all_faults(&n);
+    const struct ran *ran = run_shell("$hc selftest");
+    cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    char last[64];
+    (void)snprintf(last, sizeof last, "\n%d of %d planted faults caught", n, n);
+    cr_assert_not_null(strstr(ran->out, last));
+    expect_refusal("$hc selftest no-such-fault", "no fault");
+}
+
+Test(bench, writes_rates_and_ratios, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc bench reference/add-fp16 --json rates.json");
+    cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_assert_not_null(strstr(ran->out, "elements/s"));
+    cr_assert_eq(run_shell("grep -q '\"ratio\"' rates.json")->status, 0);
+    expect_refusal("$hc bench none-such", "none-such");
+    expect_refusal("$hc bench reference/add-fp16 --json /nonexistent/r", "cannot write");
+}
