@@ -41,7 +41,8 @@ function(hc_floor name)
   endif()
 endfunction()
 
-# Compiles each header of a floor by itself, with what its floor may see and nothing else.
+# Compiles each header of a floor by itself, with what its floor may see and nothing else. (Not
+# testing.h, which is the tests'.)
 function(hc_headers_alone name directory)
   list(FILTER ARGN INCLUDE REGEX "\\.h$")
   set(headers ${ARGN})
@@ -49,6 +50,7 @@ function(hc_headers_alone name directory)
   if(directory)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
          ${CMAKE_SOURCE_DIR}/${directory}/*.h)
+    list(FILTER found EXCLUDE REGEX "/testing\\.h$")
     list(APPEND headers ${found})
   endif()
   set(sources "")

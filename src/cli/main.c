@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,8 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    /* A file that grows over the limit is an error like a full disk. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
         status = hc_complain("cannot write to standard output: %s", strerror(errno));

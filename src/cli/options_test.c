@@ -1,0 +1,51 @@
+#include "cli/testing.h"
+
+Test(options, help_is_there_for_every_command, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc --help");
+    cr_assert_eq(ran->status, 0);
+    ran = run_shell("for c in $($hc --help | sed -n 's/^  \\([a-z]*\\) .*/\\1/p'); do"
+                    " $hc $c --help | head -1; done");
+    cr_assert_eq(ran->status, 0);
+    cr_assert_geq(lines_of(ran->out), 6);
+    cr_assert_eq(lines_of(ran->err), 0, "%s", ran->err);
+    cr_assert_not_null(strstr(ran->out, "halfcheck gate - "));
+}
+
+Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folder)
+{
+    cr_expect_eq(run_shell("$hc")->status, 2);
+    expect_refusal("$hc trian", "trian");
+}
+
+Test(options, what_is_wrong_is_said_in_one_line, .init = enter_folder)
+{
+    expect_refusal("$hc run --bogus", "--bogus");
+    expect_refusal("$hc run --bogus=3", "--bogus");
+    expect_refusal("$hc run -x", "-x");
+    expect_refusal("$hc run --seed", "--seed needs N");
+    expect_refusal("$hc run --seed=", "--seed");
+    expect_refusal("$hc run --seed 12x", "12x");
+    expect_refusal("$hc run --seed -1", "-1");
+    expect_refusal("$hc run --seed 1.5", "1.5");
+    expect_refusal("$hc run --seed 18446744073709551616", "18446744073709551616");
+    expect_refusal("$hc run --level hard", "quick, standard, exhaustive");
+    expect_refusal("$hc run --tap=yes", "--tap takes no value");
+    expect_refusal("$hc run --json=", "--json");
+    expect_refusal("$hc gate --growth 0.5", "0.5");
+    expect_refusal("$hc gate --growth nan", "nan");
+}
+
+Test(options, a_seed_is_decimal_or_hexadecimal_and_options_stand_anywhere, .init = enter_folder)
+{
+    const char *line = "$hc run rounding/after-one --seed=0xffffffffffffffff --json r.json";
+    cr_assert_eq(run_shell(line)->status, 0);
+    cr_assert_not_null(strstr(run_shell("cat r.json")->out, "\"seed\": \"18446744073709551615\""));
+    cr_assert_eq(run_shell("$hc run --json r.json --seed 7 -- rounding/after-one")->status, 0);
+    cr_assert_not_null(strstr(run_shell("cat r.json")->out, "\"seed\": \"7\""));
+}
+
+Test(options, a_full_disk_on_standard_output_is_said, .init = enter_folder)
+{
+    expect_refusal("$hc list formats >/dev/full", "standard output");
+}
