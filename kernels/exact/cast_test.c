@@ -42,18 +42,25 @@ static const struct {
     {2049, HC_FP64, {2049, 2049, 2049, 2049}},
 };
 
+static void hold_row(size_t r, enum hc_format from, uint64_t bits)
+{
+    for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
+        double want = rows[r].want[d];
+        double got = hc_decode(rows[r].to, cast_one(from, bits, rows[r].to, (enum hc_direction)d));
+        cr_assert((isnan(want) && isnan(got)) || hc_fp64_bits(want) == hc_fp64_bits(got),
+                  "%a (%s) to %s %s: want %a, got %a", rows[r].value, hc_formats[from].name,
+                  hc_formats[rows[r].to].name, hc_direction_names[d], want, got);
+    }
+}
+
 Test(cast, each_direction_takes_its_own_neighbour)
 {
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
-        for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
-            uint64_t got =
-                cast_one(HC_FP64, hc_fp64_bits(rows[r].value), rows[r].to, (enum hc_direction)d);
-            double value = hc_decode(rows[r].to, got);
-            cr_assert((isnan(rows[r].want[d]) && isnan(value)) ||
-                          hc_fp64_bits(value) == hc_fp64_bits(rows[r].want[d]),
-                      "%a to %s %s: want %a, got %a", rows[r].value, hc_formats[rows[r].to].name,
-                      hc_direction_names[d], rows[r].want[d], value);
-        }
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        float single = (float)rows[r].value;
+        hold_row(r, HC_FP64, hc_fp64_bits(rows[r].value));
+        if ((double)single == rows[r].value)
+            hold_row(r, HC_FP32, hc_fp32_bits(single));
+    }
 }
 
 /* The fast way to nearest among H against the definition of the encodings. */

@@ -18,6 +18,17 @@ Test(leaky, below_zero_the_slope_in_fp32_is_multiplied_and_rounded)
     cr_assert_eq(hc_tensor_get(&call.out[0], 1), hc_round(HC_FP16, (double)(-4 * 0.1f)));
 }
 
+Test(leaky, zero_is_not_above_zero)
+{
+    double x = 0;
+    struct hc_call call = {.op = HC_OP_leaky_relu,
+                           .in = {vector_of(HC_FP32, 1, &x)},
+                           .out = {made(hc_tensor1(HC_FP32, 1, NULL))},
+                           .params.leaky.slope = -1};
+    call_exact(&call);
+    cr_assert(signbit(hc_tensor_get(&call.out[0], 0)));
+}
+
 Test(leaky, a_nan_stays_in_both_passes)
 {
     double nan = (double)NAN;
