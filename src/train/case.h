@@ -19,6 +19,7 @@
 #define HC_TRAIN_CASE_H
 
 #include "train/device.h"
+#include "train/net.h"
 #include "train/parameter.h"
 #include "train/recipe.h"
 #include "train/scaler.h"

@@ -1,0 +1,117 @@
+/* The report that started it all: training loss falls, validation loss explodes. */
+#include "cases/toy.h"
+#include "cases/trail.h"
+
+#include <math.h>
+
+/* What batch norms have, as somebody sees it who took references before the conversion. */
+struct references {
+    int n;
+    struct hc_parameter *parameter[2 * HC_MAX_LAYERS];
+    struct hc_storage *held[2 * HC_MAX_LAYERS];
+};
+
+static struct references take(struct hc_parameter *const *list, int n)
+{
+    struct references r = {0};
+    for (int i = 0; i < n; i++)
+        if (list[i]->role == HC_ROLE_NORM || list[i]->role == HC_ROLE_STATISTIC) {
+            r.parameter[r.n] = list[i];
+            r.held[r.n++] = hc_storage_hold(list[i]->storage);
+        }
+    return r;
+}
+
+/* Puts the held storage into the parameters, or back. */
+static void swap(struct references *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        struct hc_storage *other = r->parameter[i]->storage;
+        r->parameter[i]->storage = r->held[i];
+        r->held[i] = other;
+    }
+}
+
+static double validate_with(struct hc_toy *toy, struct references *r)
+{
+    swap(r);
+    double loss = hc_toy_validate(toy);
+    swap(r);
+    return loss;
+}
+
+static void drop(struct references *r)
+{
+    for (int i = 0; i < r->n; i++)
+        hc_storage_drop(r->held[i]);
+}
+
+struct losses {
+    double training;
+    double fixed;      /* validation with what the batch norms have now */
+    double statistics; /* with the running statistics of before to_fp16 */
+    double parameters; /* with gamma and beta of before to_fp16 */
+};
+
+/* One training under fp16-static, whose conversion gives batch norms new storage. */
+static struct losses train(struct hc_check *check, uint64_t seed)
+{
+    enum { STEPS = 60 };
+    struct losses l = {0};
+    struct hc_toy toy;
+    struct references statistics = {0};
+    struct references parameters = {0};
+    hc_toy_open(&toy, check, seed);
+    if (!toy.failed) {
+        const struct hc_plan *plan = hc_net_plan(toy.net);
+        statistics = take(hc_net_statistics(toy.net), plan->statistics);
+        parameters = take(hc_net_parameters(toy.net), plan->parameters);
+    }
+    hc_toy_start(&toy, hc_recipe_by_name("fp16-static"));
+    hc_say(check, "step   training   validation   with stale statistics   with stale parameters");
+    for (int step = 1; step <= STEPS && !toy.failed; step++) {
+        l.training = hc_toy_step(&toy, step, 3e-2);
+        if (!hc_trail_row(step) && step != STEPS)
+            continue;
+        l.fixed = hc_toy_validate(&toy);
+        l.statistics = validate_with(&toy, &statistics);
+        l.parameters = validate_with(&toy, &parameters);
+        hc_say(check, "%4d   %-8.4f   %-10.4f   %-21.4f   %.4f", step, l.training, l.fixed,
+               l.statistics, l.parameters);
+    }
+    drop(&statistics);
+    drop(&parameters);
+    if (toy.failed)
+        l.training = (double)NAN;
+    hc_toy_close(&toy);
+    return l;
+}
+
+/* The training is always the same one, of seed 1, so that the verdict does not hang on the seed of the
+   run: of the seeds 0 to 7 all but 4 show the symptom. Stale gamma and beta alone do not explode. */
+static void explodes(struct hc_check *check)
+{
+    const double guessing = log(2);
+    struct losses l = train(check, 1);
+    if (isnan(l.training))
+        return;
+    hc_claim_true(check, "training loss falls below a tenth of guessing",
+                  l.training < guessing / 10);
+    hc_claim_true(check, "validation loss too, with present statistics", l.fixed < guessing / 10);
+    hc_claim_true(check, "with stale statistics it is 4 times guessing's, or more",
+                  l.statistics > 4 * guessing);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "batchnorm/validation-explodes",
+     .title = "training loss falls and validation loss explodes when evaluation reads running "
+              "statistics through references from before to_fp16",
+     .source = "seeds/000, fast.ai forum: 'The training loss keeps improving normally, but the "
+               "validation loss just explodes (even after one epoch)'; the thread leaves the cause "
+               "open",
+     .level = HC_STANDARD,
+     .run = explodes},
+};
+
+const struct hc_case_table hc_cases_batchnorm_validation;
+const struct hc_case_table hc_cases_batchnorm_validation = {cases, sizeof cases / sizeof cases[0]};
