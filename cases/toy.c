@@ -72,11 +72,12 @@ void hc_toy_close(struct hc_toy *toy)
 double hc_toy_step(struct hc_toy *toy, int step, double lr)
 {
     float loss = NAN;
+    int right;
     if (toy->failed)
         return (double)NAN;
     struct hc_tensor scale = hc_update_scale(toy->update);
     fill(toy, 100 + (uint64_t)step);
-    if (ok(toy, hc_net_train(toy->net, toy->images, toy->labels, &scale, &loss)))
+    if (ok(toy, hc_net_train(toy->net, toy->images, toy->labels, &scale, &loss, &right)))
         (void)ok(toy, hc_update_step(toy->update, lr, 0.9));
     return toy->failed ? (double)NAN : (double)loss;
 }
