@@ -6,7 +6,7 @@
 
 /* cast from fp32 to fp16 or bf16 in that direction. Always: the first, middle and last input of
    each run of inputs that have one result, for both signs, and NaN of every kind. Standard: besides,
-   64 seeded blocks of 16384 neighbours. Exhaustive: all 2^32 inputs. The expected side is
+   64 seeded blocks of 16,384 neighbours. Exhaustive: all 2^32 inputs. The expected side is
    check/steps.h. */
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
@@ -18,7 +18,11 @@ void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format
 /* sqrt of all 65,536 codes. */
 void hc_sweep_sqrt(struct hc_check *check, enum hc_format format);
 
-/* fma over all triples of boundary values and over seeded triples. */
+/* fma over all triples of boundary values. Standard: besides, 2^18 seeded triples; exhaustive: 2^28. */
 void hc_sweep_fma(struct hc_check *check, enum hc_format format);
+
+/* The call, which must give exactly want[i] in element i of its one output (at most 32 bits wide;
+   NaN for NaN): one claim for all of them. */
+void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const uint32_t *want);
 
 #endif
