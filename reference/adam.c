@@ -27,7 +27,7 @@ static void step(struct state *s, const struct hc_adam *p, const double hyper[3]
 {
     if (decoupled)
         hc_decay(s->w, hyper[0], p->weight_decay);
-    else
+    else if (p->weight_decay != 0)
         hc_add_decay(s->g, s->w, p->weight_decay);
     mpfr_sqr(s->u, s->g, MPFR_RNDN);
     average(s->m, s->g, hyper[1], s->t);

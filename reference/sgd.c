@@ -19,7 +19,7 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
     if (!call->in[4].data || hc_tensor_get(&call->in[4], 0) == 0) {
         if (p->decoupled)
             hc_decay(w, lr, p->weight_decay);
-        else
+        else if (p->weight_decay != 0)
             hc_add_decay(g, w, p->weight_decay);
         mpfr_mul_d(v, v, beta, MPFR_RNDN);
         mpfr_add(v, v, g, MPFR_RNDN);

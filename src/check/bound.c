@@ -5,27 +5,23 @@
 #include "check/bound_rules.h"
 #include "num/ulp.h"
 
-/* No rule: one rounding into the output's format, or two, through fp32. of_terms: the rule looks at
-   finite terms alone and so can tell an overflow of theirs from an infinity by definition. */
-static const struct {
-    hc_bound_rule *rule;
-    bool of_terms;
-} rules[HC_OP_COUNT] = {
-    [HC_OP_sum] = {hc_bound_sum, true},
-    [HC_OP_dot] = {hc_bound_dot, true},
-    [HC_OP_gemm] = {hc_bound_gemm, true},
-    [HC_OP_conv2d] = {hc_bound_conv, true},
-    [HC_OP_conv2d_bwd_data] = {hc_bound_conv, true},
-    [HC_OP_conv2d_bwd_filter] = {hc_bound_conv, true},
-    [HC_OP_avg_pool] = {hc_bound_pool, true},
-    [HC_OP_bn_train] = {hc_bound_bn_train, false},
-    [HC_OP_bn_infer] = {hc_bound_bn_infer, false},
-    [HC_OP_bn_bwd] = {hc_bound_bn_bwd, false},
-    [HC_OP_xent] = {hc_bound_xent, false},
-    [HC_OP_xent_bwd] = {hc_bound_xent_bwd, false},
-    [HC_OP_sgd] = {hc_bound_sgd, false},
-    [HC_OP_adam] = {hc_bound_adam, false},
-    [HC_OP_adamw] = {hc_bound_adam, false},
+/* NULL: one rounding into the output's format, or two, through fp32. */
+static hc_bound_rule *const rules[HC_OP_COUNT] = {
+    [HC_OP_sum] = hc_bound_sum,
+    [HC_OP_dot] = hc_bound_dot,
+    [HC_OP_gemm] = hc_bound_gemm,
+    [HC_OP_conv2d] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_data] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_filter] = hc_bound_conv,
+    [HC_OP_avg_pool] = hc_bound_pool,
+    [HC_OP_bn_train] = hc_bound_bn_train,
+    [HC_OP_bn_infer] = hc_bound_bn_infer,
+    [HC_OP_bn_bwd] = hc_bound_bn_bwd,
+    [HC_OP_xent] = hc_bound_xent,
+    [HC_OP_xent_bwd] = hc_bound_xent_bwd,
+    [HC_OP_sgd] = hc_bound_sgd,
+    [HC_OP_adam] = hc_bound_adam,
+    [HC_OP_adamw] = hc_bound_adam,
 };
 
 /* Ops whose contract begins with "round(fp32: ...)". */
@@ -38,7 +34,11 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
 {
     enum hc_format format = call->out[out].format;
     enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
-    if (rules[call->op].rule)
+    if (rules[call->op] && hc_bound_length(call) == 0 && want->value == 0) {
+        *bits = 0; /* the sum over nothing is +0 */
+        return true;
+    }
+    if (rules[call->op])
         return false;
     if (through_fp32[call->op])
         *bits = hc_encode(
@@ -72,7 +72,7 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
                 int64_t index, const struct hc_want *want)
 {
     enum hc_format format = call->out[out].format;
-    hc_bound_rule *rule = rules[call->op].rule;
+    hc_bound_rule *rule = rules[call->op];
     double error = 0;
     if (rule)
         error = rule(call, accumulator, out, index, want);
@@ -81,9 +81,11 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
     if (isnan(want->value))
         return 0;
     if (isinf(want->value))
-        return rules[call->op].of_terms && isinf(error) ? error : 0;
+        return isfinite(error) ? 0 : (double)INFINITY;
     if (!isfinite(error))
         return (double)INFINITY;
+    if (rule && error == 0 && want->rest == 0 && hc_round(format, want->value) == want->value)
+        return 0; /* nothing was computed */
     return error + last_rounding(call, format, rule != NULL, fabs(want->value) + error);
 }
 

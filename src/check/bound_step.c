@@ -26,7 +26,7 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
     struct hc_near v = hc_near_element(&call->in[2], index);
     if (p->decoupled)
         w = hc_near_mul(f, w, hc_near_coefficient(f, 1 - rate * p->weight_decay));
-    else
+    else if (p->weight_decay != 0)
         g = hc_near_add(f, g, hc_near_mul(f, hc_near_coefficient(f, p->weight_decay), w));
     v = hc_near_add(f, hc_near_mul(f, beta, v), g);
     if (out == 1)
@@ -64,7 +64,7 @@ double hc_bound_adam(const struct hc_call *call, const struct hc_accumulator *ac
     struct hc_near v = hc_near_element(&call->in[3], index);
     if (call->op == HC_OP_adamw)
         w = hc_near_mul(f, w, hc_near_coefficient(f, 1 - lr * p->weight_decay));
-    else
+    else if (p->weight_decay != 0)
         g = hc_near_add(f, g, hc_near_mul(f, hc_near_coefficient(f, p->weight_decay), w));
     m = hc_near_add(f, hc_near_mul(f, hc_near_coefficient(f, beta1), m),
                     hc_near_mul(f, hc_near_coefficient(f, 1 - beta1), g));

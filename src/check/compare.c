@@ -67,14 +67,17 @@ static bool prepare(struct claim *claim, struct hc_check *check, const struct hc
     return ok;
 }
 
-/* Elements to compare: all, or as many as `budget` terms of their sums allow. */
+/* Elements to compare: all, or as many as `budget` terms of their sums allow; a term is one
+   multiplication, some eight of them in batch norm, and an exponential in a loss. */
 static int64_t sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count)
 {
     static const double budget[] = {
         [HC_QUICK] = 0x1p12, [HC_STANDARD] = 0x1p13, [HC_EXHAUSTIVE] = 0x1p18};
     static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 192, [HC_EXHAUSTIVE] = 8192};
     enum { LEAST = 32 };
-    double affordable = budget[check->level] / fmax(hc_bound_length(call), 1);
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
+    double affordable = budget[check->level] / fmax(each * hc_bound_length(call), 1);
     int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
     n = n < most[check->level] ? n : most[check->level];
     return n < count ? n : count;
@@ -160,7 +163,8 @@ static void compare_output(struct claim *claim, int out, const char *what)
         tally(check, t, what, e);
         hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound);
     }
-    hc_exercise_judge(&exercise, check, what);
+    if (hc_bound_length(&claim->call) > 0)
+        hc_exercise_judge(&exercise, check, what);
     free(elements);
 }
 

@@ -9,7 +9,7 @@ static struct hc_near rounded(enum hc_format f, struct hc_near x, double underfl
     if (f != HC_FP32)
         u += hc_format_unit(f) * (1 + u);
     double most = fabs(x.value) + x.error;
-    if (most == 0)
+    if (most == 0 || (isinf(x.value) && x.error == 0))
         return x;
     x.error += u * most + underflow;
     /* Half an ulp beyond the largest number still rounds to it. */
@@ -53,6 +53,9 @@ struct hc_near hc_near_mul(enum hc_format f, struct hc_near x, struct hc_near y)
 {
     struct hc_near product = {x.value * y.value, 0};
     product.error = fabs(x.value) * y.error + fabs(y.value) * x.error + x.error * y.error;
+    if ((isinf(x.value) && x.error == 0 && fabs(y.value) > y.error) ||
+        (isinf(y.value) && y.error == 0 && fabs(x.value) > x.error))
+        product.error = 0;
     return rounded(f, product, underflow(f));
 }
 
@@ -61,7 +64,9 @@ struct hc_near hc_near_div(enum hc_format f, struct hc_near x, struct hc_near y)
 {
     struct hc_near quotient = {x.value / y.value, (double)INFINITY};
     double least = fabs(y.value) - y.error;
-    if (least > 0)
+    if (isinf(x.value) && x.error == 0 && least > 0)
+        quotient.error = 0;
+    else if (least > 0)
         quotient.error = (x.error + fabs(quotient.value) * y.error) / least;
     return rounded(f, quotient, underflow(f));
 }
@@ -101,9 +106,11 @@ struct hc_near hc_near_log(struct hc_near x)
 void hc_near_term(struct hc_near_sum *sum, struct hc_near term)
 {
     sum->value += term.value;
+    sum->count++;
+    if (isinf(term.value) && term.error == 0)
+        return;
     sum->error += term.error;
     sum->magnitude += fabs(term.value) + term.error;
-    sum->count++;
 }
 
 /* n terms rounded to nearest, in any order: (n - 1) u times the sum of their magnitudes (Jeannerod

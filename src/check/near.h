@@ -5,8 +5,9 @@
    inherits, by the worst case over both operands, and its own rounding: at most u |result| where
    the result is normal, half the smallest subnormal below (sums of fp32 numbers are exact there).
    A 16-bit format F means one rounding into fp32 and one more into F. `value` itself is computed in
-   fp64; its relative 2^-53 is counted with every rounding. Where the result can leave the format's
-   range, or a divisor's sign is not certain, the error is infinite. */
+   fp64; its relative 2^-53 is counted with every rounding. Where a finite result can leave the
+   format's range, or a divisor's sign is not certain, the error is infinite. An infinity that comes
+   from an infinite operand is exact: value infinite, error 0. */
 #ifndef HC_CHECK_NEAR_H
 #define HC_CHECK_NEAR_H
 

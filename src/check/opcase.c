@@ -1,25 +1,155 @@
+/* The generated cases: every op, over the formats, shapes and parameters of opspace.c and the fills
+   of opfill.c. */
 #include "check/opcase.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/opfill.h"
+#include "check/opspace.h"
+
+/* A case and the row of each table that it was made from. */
+struct row {
+    enum hc_op op;
+    const struct hc_mix *mix;
+    const struct hc_op_shape *shape;
+    const struct hc_variant *variant;
+    enum hc_fill fill;
+    char name[96];
+};
+
+enum { GUARD = 0xa5, GUARD_BYTES = 64 };
+
+/* Outputs begin as GUARD, so that what a kernel leaves out shows; empty ones must stay so. */
+static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
+{
+    static const int from[HC_MAX_OUT] = {0, 2, 3};
+    bool optimizer = hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
+    for (int i = 0; i < hc_ops[call->op].outputs; i++) {
+        struct hc_tensor *t = &call->out[i];
+        size_t bytes = hc_tensor_bytes(t) + GUARD_BYTES;
+        const struct hc_tensor *same = &call->in[optimizer ? from[i] : 2 * i];
+        if (in_place) {
+            t->data = same->data;
+            continue;
+        }
+        t->data = hc_check_memory(check, bytes);
+        memset(t->data, GUARD, bytes);
+    }
+}
+
+static bool guarded(const struct hc_call *call)
+{
+    for (int o = 0; o < hc_ops[call->op].outputs; o++) {
+        const unsigned char *end = call->out[o].data;
+        end += hc_tensor_bytes(&call->out[o]);
+        for (int i = 0; i < GUARD_BYTES; i++)
+            if (end[i] != GUARD)
+                return false;
+    }
+    return true;
+}
 
 static void run(struct hc_check *check)
 {
-    struct hc_call call = {.op = HC_OP_add};
-    for (int i = 0; i < 2; i++)
-        call.in[i] = hc_check_vector(check, HC_FP16, 64);
-    call.out[0] = hc_check_vector(check, HC_FP16, 64);
-    for (int64_t i = 0; i < 64; i++) {
-        hc_tensor_put(&call.in[0], i, (double)i);
-        hc_tensor_put(&call.in[1], i, 1.0 / (double)(i + 1));
-    }
+    const struct row *row = hc_check_case(check)->data;
+    struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
+    give_memory(check, &call, row->shape->in_place);
+    hc_fill_call(&call, row->fill, hc_check_seed(check));
+    if (!hc_fill_reached(&call, row->fill))
+        hc_mistrust(check, "no input is what '%s' says", hc_fill_names[row->fill]);
     hc_claim_call(check, &call);
+    if (!row->shape->in_place)
+        hc_claim_true(check, "nothing is written behind the outputs", guarded(&call));
 }
 
-static const struct hc_case cases[] = {
-    {.name = "op/add/fp16/64/ramp", .title = "add in fp16", .source = "op/call.h", .run = run},
+/* In place: an output that is an input must have its format. */
+static bool wanted(const struct row *row)
+{
+    struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
+    if (!hc_mix_allowed(row->op, row->mix) || !hc_fill_applies(&call, row->fill))
+        return false;
+    if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL)
+        return false;
+    return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
+           call.in[0].format == call.out[0].format;
+}
+
+struct list {
+    struct row *rows;
+    int count;
+    int room;
 };
 
-static const struct hc_case_table table = {cases, 1};
+static void append(struct list *list, const struct row *row)
+{
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 1024;
+        list->rows = realloc(list->rows, (size_t)list->room * sizeof *list->rows);
+        assert(list->rows);
+    }
+    struct row *to = &list->rows[list->count++];
+    *to = *row;
+    (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
+                   row->mix->name, row->shape->name, row->variant->name, hc_fill_names[row->fill]);
+}
+
+static void append_op(struct list *list, enum hc_op op)
+{
+    struct hc_opspace space = hc_opspace(op);
+    for (const struct hc_mix *mix = space.mixes; mix->name; mix++)
+        for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
+            for (const struct hc_variant *variant = space.variants; variant->name; variant++)
+                for (int fill = 0; fill < HC_FILL_COUNT; fill++) {
+                    struct row row = {op, mix, shape, variant, (enum hc_fill)fill, ""};
+                    if (wanted(&row))
+                        append(list, &row);
+                }
+}
+
+static struct hc_case *cases;
+static struct row *rows;
+
+static void release(void)
+{
+    free(cases);
+    free(rows);
+}
+
+/* Quick: fp16 and fp32 with normal numbers in the first parameters. */
+static enum hc_level level_of(const struct row *row)
+{
+    bool first = row->variant->name[0] == '\0' && row->fill == HC_FILL_NORMAL;
+    bool plain = strcmp(row->mix->name, "fp32") == 0 || strcmp(row->mix->name, "fp16") == 0 ||
+                 strcmp(row->mix->name, "fp32-fp16") == 0;
+    if (row->shape->level == HC_QUICK && !(first && plain))
+        return HC_STANDARD;
+    return row->shape->level;
+}
 
 const struct hc_case_table *hc_op_cases(void)
 {
+    static struct hc_case_table table;
+    struct list list = {0};
+    if (cases)
+        return &table;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        append_op(&list, (enum hc_op)op);
+    rows = list.rows;
+    cases = calloc((size_t)list.count, sizeof *cases);
+    assert(cases);
+    (void)atexit(release);
+    for (int i = 0; i < list.count; i++)
+        cases[i] = (struct hc_case){.name = rows[i].name,
+                                    .title = hc_ops[rows[i].op].title,
+                                    .source = "op/call.h",
+                                    .level = level_of(&rows[i]),
+                                    .run = run,
+                                    .data = &rows[i]};
+    table = (struct hc_case_table){cases, list.count};
     return &table;
 }

@@ -3,17 +3,7 @@
 
 #include <stdio.h>
 
-#include "op/shapes.h"
-
-/* One letter a slot, inputs then outputs.
-   Formats: a any, w H or fp64, h H, f fp32, i i32, a digit: that of this input; o fp32 or absent,
-   b H or absent.
-   Counts of elements: n as many as in0, c its last extent, a digit: this many, . left to `shapes`. */
-struct contract {
-    const char *formats;
-    const char *counts;
-    enum hc_status (*shapes)(const struct hc_call *call);
-};
+#include "op/contract.h"
 
 static const char *slot_name(const struct hc_op_info *op, int slot, char text[16])
 {
@@ -107,7 +97,7 @@ static enum hc_status arithmetic(const struct hc_call *call)
     return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
 }
 
-static const struct contract contracts[HC_OP_COUNT] = {
+const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_cast] = {"aa", "nn", direction},
     [HC_OP_add] = {"w00", "nnn", NULL},
     [HC_OP_sub] = {"w00", "nnn", NULL},
@@ -144,7 +134,7 @@ enum hc_status hc_call_check(const struct hc_call *call)
     if ((unsigned)call->op >= HC_OP_COUNT)
         return hc_fail(HC_INVALID, "no op %d", (int)call->op);
     const struct hc_op_info *op = &hc_ops[call->op];
-    const struct contract *contract = &contracts[call->op];
+    const struct hc_contract *contract = &hc_contracts[call->op];
     for (int i = 0; i < op->inputs + op->outputs; i++) {
         enum hc_status status = check_tensor(call, i, contract->formats[i], contract->counts[i]);
         if (status != HC_OK)

@@ -77,6 +77,7 @@ struct hc_conv {
      y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
      running = (1 - momentum) * running + momentum * batch, the variance of the batch unbiased by
      M / (M - 1) (M = 1: biased). fp32: r + momentum * (batch - r).
+     M = 0 is refused here and in bn_bwd: no elements have no mean.
    bn_infer: in0..4 = x, gamma, beta, mean, variance; out0 = y.
    bn_bwd: in0..4 = x, dy, gamma, saved mean, saved invstd; out0..2 = dx, dgamma, dbeta (H).
      dbeta = sum dy; dgamma = sum dy * xhat; xhat = (x - mean) * invstd;
@@ -101,7 +102,8 @@ struct hc_pool {
 };
 
 /* xent: in0 = logits [N, C] (H), in1 = labels [N] (i32, 0..C-1), out0 = loss [1] (fp32):
-     mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32.
+     mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32, exp
+     and log to 2 ulp. N = 0 is refused.
    xent_bwd: in0 = logits, in1 = labels, in2 = upstream gradient (fp32 [1]; the loss scale),
      out0 = dlogits (H) = round(fp32: (softmax - onehot) * upstream / N), N -> 1 with `sum`. */
 struct hc_xent {

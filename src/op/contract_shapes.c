@@ -1,5 +1,5 @@
 /* The shapes that belong together in a call. */
-#include "op/shapes.h"
+#include "op/contract.h"
 
 #include <stdbool.h>
 #include <stdio.h>

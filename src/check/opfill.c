@@ -1,0 +1,160 @@
+/* Which fill goes into which slot. */
+#include "check/opfill.h"
+
+#include <math.h>
+
+#include "check/opvalue.h"
+#include "num/rng.h"
+#include "op/contract.h"
+#include "reference.h"
+
+const char *const hc_fill_names[HC_FILL_COUNT] = {
+    [HC_FILL_NORMAL] = "normal",
+    [HC_FILL_LOGNORMAL] = "log-normal",
+    [HC_FILL_SUBNORMALS] = "subnormals",
+    [HC_FILL_BOUNDARIES] = "boundaries",
+    [HC_FILL_CANCELLATION] = "cancellation",
+    [HC_FILL_SPECIALS] = "specials",
+    [HC_FILL_FOUND] = "found-inf",
+};
+
+/* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
+   addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
+   q a second moment; h an optimizer's hyperparameters; o its found flag; l labels. NULL: x for
+   vectors, p for scalars. */
+static const char *const roles[HC_OP_COUNT] = {
+    [HC_OP_mul] = "xy",
+    [HC_OP_div] = "xy",
+    [HC_OP_fma] = "xyz",
+    [HC_OP_unscale] = "xpo",
+    [HC_OP_dot] = "xy",
+    [HC_OP_gemm] = "xyb",
+    [HC_OP_conv2d] = "xy",
+    [HC_OP_conv2d_bwd_data] = "xy",
+    [HC_OP_conv2d_bwd_filter] = "xy",
+    [HC_OP_bn_train] = "xgbbv",
+    [HC_OP_bn_infer] = "xgbbv",
+    [HC_OP_bn_bwd] = "xygbg",
+    [HC_OP_leaky_relu_bwd] = "yx",
+    [HC_OP_xent] = "xl",
+    [HC_OP_xent_bwd] = "xlp",
+    [HC_OP_sgd] = "xxxho",
+    [HC_OP_adam] = "xxxqho",
+    [HC_OP_adamw] = "xxxqho",
+};
+
+static const bool cancels[HC_OP_COUNT] = {
+    [HC_OP_add] = true,      [HC_OP_sub] = true,
+    [HC_OP_fma] = true,      [HC_OP_axpy] = true,
+    [HC_OP_sum] = true,      [HC_OP_dot] = true,
+    [HC_OP_gemm] = true,     [HC_OP_conv2d] = true,
+    [HC_OP_bn_train] = true, [HC_OP_conv2d_bwd_data] = true,
+    [HC_OP_bn_bwd] = true,   [HC_OP_conv2d_bwd_filter] = true,
+    [HC_OP_xent] = true,     [HC_OP_avg_pool] = true,
+    [HC_OP_xent_bwd] = true,
+};
+
+static char role_of(enum hc_op op, int slot)
+{
+    if (roles[op])
+        return roles[op][slot];
+    return hc_contracts[op].counts[slot] == '1' ? 'p' : 'x';
+}
+
+bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
+{
+    bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
+    switch (fill) {
+    case HC_FILL_CANCELLATION:
+        return cancels[call->op];
+    case HC_FILL_FOUND:
+        return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+    case HC_FILL_SUBNORMALS:
+        return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
+    case HC_FILL_SPECIALS:
+        return !integers;
+    default:
+        return true;
+    }
+}
+
+/* Scalars, flags and labels. */
+static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_fill fill,
+                          uint64_t seed)
+{
+    static const double hyper[] = {1e-3, 0.9, 3};
+    double u = hc_random_uniform(seed, 100, (uint64_t)i);
+    switch (role) {
+    case 'h':
+        return hyper[i];
+    case 'o':
+        return fill == HC_FILL_FOUND ? 1 : 0;
+    case 'l':
+        return floor(u * (double)call->in[0].shape[1]);
+    default:
+        return fill == HC_FILL_NORMAL ? 1024 * (1 + u) : 1 + u;
+    }
+}
+
+void hc_fill_call(const struct hc_call *call, enum hc_fill fill, uint64_t seed)
+{
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
+        const struct hc_tensor *t = &call->in[slot];
+        char role = role_of(call->op, slot);
+        bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p';
+        for (int64_t i = 0; i < hc_tensor_count(t); i++)
+            hc_tensor_put(t, i,
+                          small ? small_input(call, role, i, fill, seed)
+                                : hc_op_value(call, slot, role, i, fill, seed));
+    }
+}
+
+static bool any_input(const struct hc_call *call, bool (*is)(const struct hc_call *, double))
+{
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++)
+        for (int64_t i = 0; i < hc_tensor_count(&call->in[slot]); i++)
+            if (is(call, hc_tensor_get(&call->in[slot], i)))
+                return true;
+    return false;
+}
+
+static bool special(const struct hc_call *call, double x)
+{
+    (void)call;
+    return !isfinite(x);
+}
+
+static bool subnormal(const struct hc_call *call, double x)
+{
+    enum hc_format narrow = hc_op_narrow(call, call->in[0].format);
+    return x != 0 && fabs(x) < ldexp(1, hc_formats[narrow].emin);
+}
+
+/* A sixteenth or less is left of the terms of some sum; of the larger operand, where there is no
+   sum. */
+static bool little_left(const struct hc_call *call)
+{
+    int64_t n = hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; i < n && i < 64; i++) {
+        struct hc_want want;
+        hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
+        double whole = want.magnitude;
+        if (hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE)
+            whole = fabs(hc_tensor_get(&call->in[call->op == HC_OP_fma ? 2 : 1], i));
+        if (fabs(want.value) * 16 <= whole)
+            return true;
+    }
+    return false;
+}
+
+bool hc_fill_reached(const struct hc_call *call, enum hc_fill fill)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    if (fill == HC_FILL_SPECIALS)
+        return any_input(call, special);
+    if (fill == HC_FILL_SUBNORMALS)
+        return any_input(call, subnormal);
+    if (fill == HC_FILL_CANCELLATION && class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS)
+        return little_left(call);
+    return true;
+}

@@ -1,0 +1,50 @@
+/* What the generated cases cross: formats, shapes and parameters of each op. */
+#ifndef HC_CHECK_OPSPACE_H
+#define HC_CHECK_OPSPACE_H
+
+#include "check/check.h"
+
+/* in: the tensors of data; out: the result; state: weights, gains and statistics; work: an
+   accumulator or an optimizer's arithmetic. */
+struct hc_mix {
+    const char *name;
+    enum hc_format in;
+    enum hc_format out;
+    enum hc_format state;
+    enum hc_format work;
+};
+
+/* Extents: vectors n; gemm m, n, k; conv n, h, w, c, k, r, stride, pad; norm n, h, w, c; pool n, h, w,
+   c, window; loss n, c. */
+struct hc_op_shape {
+    const char *name;
+    enum hc_level level;
+    bool every_fill; /* else normal alone */
+    bool in_place;
+    int64_t d[8];
+};
+
+/* Parameters other than shapes and formats; an empty name adds nothing to the case's name. */
+struct hc_variant {
+    const char *name;
+    union hc_params params;
+    bool row; /* gemm: C is one row */
+};
+
+/* Each list ends with a NULL name. */
+struct hc_opspace {
+    const struct hc_mix *mixes;
+    const struct hc_op_shape *shapes;
+    const struct hc_variant *variants;
+};
+
+/* Whether the op's contract allows that mix. */
+bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix);
+
+struct hc_opspace hc_opspace(enum hc_op op);
+
+/* A call of the op with the shapes, formats and parameters, its tensors without memory. */
+struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct hc_op_shape *shape,
+                          const struct hc_variant *variant);
+
+#endif
