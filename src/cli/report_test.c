@@ -1,0 +1,44 @@
+#include "cli/testing.h"
+
+#include <stdbool.h>
+
+static void make_records(void)
+{
+    enter_folder();
+    cr_assert_eq(
+        run_shell("$hc run rounding/after-one 'eps/*' --level quick --json a.json &&"
+                  " sed 's/\"note\": \"\"/\"note\": \"a <b> \\& c\"/;s/PASS/FAIL/' a.json >b.json")
+            ->status,
+        0);
+}
+
+Test(report, is_one_page_that_needs_nothing_else, .init = make_records)
+{
+    const struct ran *ran = run_shell("$hc report a.json b.json --out page");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_str_eq(run_shell("ls -A page")->out, "report.html\n");
+    cr_expect_eq(run_shell("grep -E 'src=|href=|@import|url\\(' page/report.html")->status, 1);
+    cr_expect_eq(run_shell("grep -q 'a &lt;b>' page/report.html")->status, 0);
+    cr_expect_eq(run_shell("grep -q 'a <b>' page/report.html")->status, 1);
+    bool can_draw = run_shell("command -v gnuplot")->status == 0;
+    cr_expect_eq(run_shell("grep -q '<svg' page/report.html")->status, can_draw ? 0 : 1);
+}
+
+Test(report, without_gnuplot_says_so_and_is_written_all_the_same, .init = make_records)
+{
+    const struct ran *ran = run_shell("PATH=/nonexistent $hc report a.json --out page");
+    cr_expect_eq(ran->status, 0);
+    cr_expect_eq(lines_of(ran->err), 1, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->err, "gnuplot"), "%s", ran->err);
+    cr_expect_eq(run_shell("grep -q 'No pictures' page/report.html")->status, 0);
+}
+
+Test(report, refuses_what_it_cannot_read_or_write, .init = make_records)
+{
+    expect_refusal("$hc report a.json", "--out");
+    expect_refusal("$hc report --out page", "--out");
+    expect_refusal("$hc report a.json none.json --out page", "none.json");
+    expect_refusal("head -c 300 a.json >cut.json; $hc report cut.json --out page", "cut.json");
+    expect_refusal("$hc report a.json --out a.json", "a.json");
+    expect_refusal("$hc report a.json --out /nonexistent/page", "/nonexistent/page");
+}
