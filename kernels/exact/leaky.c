@@ -1,32 +1,44 @@
 #include "kernels/leaky.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/exact/span.h"
+
+/* Elements at a time: the loops between reading and writing have no branch and a fixed length. */
+enum { SPAN = 64 };
+
+static int64_t length(int64_t n, int64_t first)
+{
+    return n - first < SPAN ? n - first : SPAN;
+}
 
 enum hc_status hc_exact_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *out = &call->out[0];
     float slope = (float)call->params.leaky.slope;
-    int64_t n = hc_tensor_count(out);
-    for (int64_t i = 0; i < n; i++)
-        hc_store(out->format, out->data, i,
-                 hc_element_leaky_relu(slope, hc_load(x->format, x->data, i)));
+    int64_t n = hc_tensor_count(&call->out[0]);
+    float x[SPAN] = {0};
+    for (int64_t i = 0; i < n; i += SPAN) {
+        hc_span_read(&call->in[0], i, length(n, i), x);
+        for (int j = 0; j < SPAN; j++)
+            x[j] = hc_element_leaky_relu(slope, x[j]);
+        hc_span_write(&call->out[0], i, length(n, i), x);
+    }
     return HC_OK;
 }
 
 enum hc_status hc_exact_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    const struct hc_tensor *y = &call->in[0];
-    const struct hc_tensor *dy = &call->in[1];
-    const struct hc_tensor *out = &call->out[0];
     float slope = (float)call->params.leaky.slope;
-    int64_t n = hc_tensor_count(out);
-    for (int64_t i = 0; i < n; i++)
-        hc_store(out->format, out->data, i,
-                 hc_element_leaky_relu_bwd(slope, hc_load(y->format, y->data, i),
-                                           hc_load(dy->format, dy->data, i)));
+    int64_t n = hc_tensor_count(&call->out[0]);
+    float y[SPAN] = {0};
+    float dy[SPAN] = {0};
+    for (int64_t i = 0; i < n; i += SPAN) {
+        hc_span_read(&call->in[0], i, length(n, i), y);
+        hc_span_read(&call->in[1], i, length(n, i), dy);
+        for (int j = 0; j < SPAN; j++)
+            dy[j] = hc_element_leaky_relu_bwd(slope, y[j], dy[j]);
+        hc_span_write(&call->out[0], i, length(n, i), dy);
+    }
     return HC_OK;
 }

@@ -1,12 +1,14 @@
 /* Batch norm, 16 channels at a time; sums run over the rows (n, h, w) in order, in fp32. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/exact/span.h"
 
 enum { WIDE = 16 };
 
-/* Channels from `first`, at most WIDE, of a tensor whose last extent is `channels`. */
+/* Channels from `first`, at most WIDE, of tensors whose last extent is `channels`. All arithmetic runs
+   over WIDE lanes; those past the last channel hold zeros and are not stored. */
 struct block {
     int64_t rows;
     int64_t channels;
@@ -22,52 +24,66 @@ static struct block block_at(const struct hc_tensor *x, int64_t first)
                           left < WIDE ? (int)left : WIDE};
 }
 
-static float at(const struct hc_tensor *t, const struct block *b, int64_t row, int j)
+static void load(const struct hc_tensor *t, const struct block *b, int64_t row, float *to)
 {
-    return hc_load(t->format, t->data, row * b->channels + b->first + j);
+    for (int j = 0; j < WIDE; j++)
+        to[j] = 0;
+    hc_span_read(t, row * b->channels + b->first, b->wide, to);
 }
 
-static void put(const struct hc_tensor *t, const struct block *b, int64_t row, int j, float value)
+static void store(const struct hc_tensor *t, const struct block *b, int64_t row, const float *from)
 {
-    hc_store(t->format, t->data, row * b->channels + b->first + j, value);
+    hc_span_write(t, row * b->channels + b->first, b->wide, from);
 }
 
 static void mean_and_squares(const struct hc_tensor *x, const struct block *b, float *mean,
                              float *squares)
 {
-    for (int j = 0; j < b->wide; j++)
-        mean[j] = squares[j] = 0;
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int j = 0; j < b->wide; j++)
-            mean[j] += at(x, b, i, j);
-    for (int j = 0; j < b->wide; j++)
-        mean[j] /= (float)b->rows;
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int j = 0; j < b->wide; j++) {
-            float d = at(x, b, i, j) - mean[j];
-            squares[j] += d * d;
+    float row[WIDE];
+    float sum[WIDE] = {0};
+    float sum2[WIDE] = {0};
+    for (int64_t i = 0; i < b->rows; i++) {
+        load(x, b, i, row);
+        for (int j = 0; j < WIDE; j++)
+            sum[j] += row[j];
+    }
+    for (int j = 0; j < WIDE; j++)
+        mean[j] = sum[j] / (float)b->rows;
+    for (int64_t i = 0; i < b->rows; i++) {
+        load(x, b, i, row);
+        for (int j = 0; j < WIDE; j++) {
+            float d = row[j] - mean[j];
+            sum2[j] += d * d;
         }
+    }
+    memcpy(squares, sum2, sizeof sum2);
 }
 
 /* y = (x - mean) * invstd * gamma + beta, from left to right. */
 static void normalize(const struct hc_call *call, const struct block *b, const float *mean,
                       const float *invstd)
 {
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int j = 0; j < b->wide; j++) {
-            float xhat = (at(&call->in[0], b, i, j) - mean[j]) * invstd[j];
-            float scaled = xhat * at(&call->in[1], b, 0, j);
-            put(&call->out[0], b, i, j, scaled + at(&call->in[2], b, 0, j));
-        }
+    float gamma[WIDE];
+    float beta[WIDE];
+    load(&call->in[1], b, 0, gamma);
+    load(&call->in[2], b, 0, beta);
+    for (int64_t i = 0; i < b->rows; i++) {
+        float row[WIDE];
+        load(&call->in[0], b, i, row);
+        for (int j = 0; j < WIDE; j++)
+            row[j] = (row[j] - mean[j]) * invstd[j] * gamma[j] + beta[j];
+        store(&call->out[0], b, i, row);
+    }
 }
 
 static void run_on(const struct hc_tensor *from, const struct hc_tensor *to, const struct block *b,
                    float momentum, const float *batch)
 {
-    for (int j = 0; j < b->wide; j++) {
-        float r = at(from, b, 0, j);
-        put(to, b, 0, j, r + momentum * (batch[j] - r));
-    }
+    float r[WIDE];
+    load(from, b, 0, r);
+    for (int j = 0; j < WIDE; j++)
+        r[j] += momentum * (batch[j] - r[j]);
+    store(to, b, 0, r);
 }
 
 enum hc_status hc_exact_bn_train(struct hc_queue *queue, const struct hc_call *call)
@@ -83,12 +99,12 @@ enum hc_status hc_exact_bn_train(struct hc_queue *queue, const struct hc_call *c
         float invstd[WIDE];
         float unbiased[WIDE];
         mean_and_squares(x, &b, mean, squares);
-        for (int j = 0; j < b.wide; j++) {
+        for (int j = 0; j < WIDE; j++) {
             invstd[j] = 1 / sqrtf(squares[j] / (float)b.rows + eps);
             unbiased[j] = squares[j] / (float)(b.rows > 1 ? b.rows - 1 : b.rows);
-            put(&call->out[1], &b, 0, j, mean[j]);
-            put(&call->out[2], &b, 0, j, invstd[j]);
         }
+        store(&call->out[1], &b, 0, mean);
+        store(&call->out[2], &b, 0, invstd);
         run_on(&call->in[3], &call->out[3], &b, momentum, mean);
         run_on(&call->in[4], &call->out[4], &b, momentum, unbiased);
         normalize(call, &b, mean, invstd);
@@ -105,51 +121,60 @@ enum hc_status hc_exact_bn_infer(struct hc_queue *queue, const struct hc_call *c
         struct block b = block_at(x, first);
         float mean[WIDE];
         float invstd[WIDE];
-        for (int j = 0; j < b.wide; j++) {
-            mean[j] = at(&call->in[3], &b, 0, j);
-            invstd[j] = 1 / sqrtf(at(&call->in[4], &b, 0, j) + eps);
-        }
+        load(&call->in[3], &b, 0, mean);
+        load(&call->in[4], &b, 0, invstd);
+        for (int j = 0; j < WIDE; j++)
+            invstd[j] = 1 / sqrtf(invstd[j] + eps);
         normalize(call, &b, mean, invstd);
     }
     return HC_OK;
 }
 
-struct gradient {
-    float mean[WIDE];
-    float invstd[WIDE];
-    float dbeta[WIDE];
-    float dgamma[WIDE];
-};
-
-static void sum_gradients(const struct hc_call *call, const struct block *b, struct gradient *g)
+/* Row i of dy and of xhat. */
+static void gradient_row(const struct hc_call *call, const struct block *b, int64_t i,
+                         const float *mean, const float *invstd, float *dy, float *xhat)
 {
-    for (int j = 0; j < b->wide; j++) {
-        g->mean[j] = at(&call->in[3], b, 0, j);
-        g->invstd[j] = at(&call->in[4], b, 0, j);
-        g->dbeta[j] = g->dgamma[j] = 0;
-    }
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int j = 0; j < b->wide; j++) {
-            float dy = at(&call->in[1], b, i, j);
-            float xhat = (at(&call->in[0], b, i, j) - g->mean[j]) * g->invstd[j];
-            g->dbeta[j] += dy;
-            g->dgamma[j] += dy * xhat;
-        }
+    load(&call->in[1], b, i, dy);
+    load(&call->in[0], b, i, xhat);
+    for (int j = 0; j < WIDE; j++)
+        xhat[j] = (xhat[j] - mean[j]) * invstd[j];
 }
 
 /* dx = (gamma * invstd) * ((dy - dbeta / M) - xhat * (dgamma / M)), on the sums before these are
    rounded into their outputs. */
-static void gradient_of_x(const struct hc_call *call, const struct block *b,
-                          const struct gradient *g)
+static void gradients(const struct hc_call *call, const struct block *b)
 {
+    float mean[WIDE];
+    float invstd[WIDE];
+    float gain[WIDE];
+    float dy[WIDE];
+    float xhat[WIDE];
+    float dbeta[WIDE] = {0};
+    float dgamma[WIDE] = {0};
     float m = (float)b->rows;
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int j = 0; j < b->wide; j++) {
-            float xhat = (at(&call->in[0], b, i, j) - g->mean[j]) * g->invstd[j];
-            float centred = at(&call->in[1], b, i, j) - g->dbeta[j] / m;
-            float gain = at(&call->in[2], b, 0, j) * g->invstd[j];
-            put(&call->out[0], b, i, j, gain * (centred - xhat * (g->dgamma[j] / m)));
+    load(&call->in[2], b, 0, gain);
+    load(&call->in[3], b, 0, mean);
+    load(&call->in[4], b, 0, invstd);
+    for (int64_t i = 0; i < b->rows; i++) {
+        gradient_row(call, b, i, mean, invstd, dy, xhat);
+        for (int j = 0; j < WIDE; j++) {
+            dbeta[j] += dy[j];
+            dgamma[j] += dy[j] * xhat[j];
         }
+    }
+    store(&call->out[1], b, 0, dgamma);
+    store(&call->out[2], b, 0, dbeta);
+    for (int j = 0; j < WIDE; j++) {
+        gain[j] *= invstd[j];
+        dbeta[j] /= m;
+        dgamma[j] /= m;
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        gradient_row(call, b, i, mean, invstd, dy, xhat);
+        for (int j = 0; j < WIDE; j++)
+            dy[j] = gain[j] * ((dy[j] - dbeta[j]) - xhat[j] * dgamma[j]);
+        store(&call->out[0], b, i, dy);
+    }
 }
 
 enum hc_status hc_exact_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
@@ -158,13 +183,7 @@ enum hc_status hc_exact_bn_bwd(struct hc_queue *queue, const struct hc_call *cal
     const struct hc_tensor *x = &call->in[0];
     for (int64_t first = 0; first < x->shape[x->rank - 1]; first += WIDE) {
         struct block b = block_at(x, first);
-        struct gradient g;
-        sum_gradients(call, &b, &g);
-        gradient_of_x(call, &b, &g);
-        for (int j = 0; j < b.wide; j++) {
-            put(&call->out[1], &b, 0, j, g.dgamma[j]);
-            put(&call->out[2], &b, 0, j, g.dbeta[j]);
-        }
+        gradients(call, &b);
     }
     return HC_OK;
 }

@@ -46,15 +46,15 @@ Test(pool, a_mean_is_the_sum_over_its_window_divided_once)
 Test(pool, the_gradient_spreads_evenly)
 {
     for (int f = 0; f < 9; f++) {
-        double dy[] = {4, -9, 1, 0.5};
+        double dy[] = {4, -9, 1, 0.5, 7, 3, -2, 18};
         struct hc_call call = {.op = HC_OP_avg_pool_bwd,
-                               .in = {vector_of(formats[f % 3], 4, dy)},
-                               .out = {made(hc_tensor4(formats[f / 3], 1, 6, 3, 2, NULL))},
+                               .in = {vector_of(formats[f % 3], 8, dy)},
+                               .out = {made(hc_tensor4(formats[f / 3], 1, 6, 6, 2, NULL))},
                                .params.pool.window = 3};
-        call.in[0] = hc_tensor4(formats[f % 3], 1, 2, 1, 2, call.in[0].data);
+        call.in[0] = hc_tensor4(formats[f % 3], 1, 2, 2, 2, call.in[0].data);
         call_exact(&call);
-        for (int64_t i = 0; i < 36; i++) {
-            double from = dy[i / 18 * 2 + i % 2];
+        for (int64_t i = 0; i < 72; i++) {
+            double from = dy[i / 36 * 4 + i / 2 % 6 / 3 * 2 + i % 2];
             cr_assert_eq(hc_tensor_get(&call.out[0], i),
                          hc_round(formats[f / 3], (double)(float)(from / 9)));
         }

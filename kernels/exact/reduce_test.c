@@ -45,9 +45,9 @@ Test(reduce, terms_are_added_in_the_order_in_which_they_stand)
 
 Test(reduce, a_product_is_rounded_into_the_accumulator_before_it_is_added)
 {
-    /* 3 * 683 = 2049 rounds to 2048 in half; -2048 then leaves nothing. */
-    double x[] = {3, -2048};
-    double y[] = {683, 1};
+    /* 3 * 683 = 2049 rounds to 2048 in half, and with -2048 leaves nothing. */
+    double x[] = {-2048, 3};
+    double y[] = {1, 683};
     struct hc_tensor a = vector_of(HC_FP16, 2, x);
     struct hc_tensor b = vector_of(HC_FP16, 2, y);
     cr_assert_eq(reduce(HC_OP_dot, a, b, HC_FP16, HC_FP32), 0);

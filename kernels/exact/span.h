@@ -1,0 +1,13 @@
+/* Runs of elements as fp32, and back: the format is looked at once for all of them. */
+#ifndef HC_KERNELS_EXACT_SPAN_H
+#define HC_KERNELS_EXACT_SPAN_H
+
+#include "op/tensor.h"
+
+/* Elements first .. first + n - 1 of a tensor in H. */
+void hc_span_read(const struct hc_tensor *t, int64_t first, int64_t n, float *to);
+
+/* Rounds to nearest. */
+void hc_span_write(const struct hc_tensor *t, int64_t first, int64_t n, const float *from);
+
+#endif
