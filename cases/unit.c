@@ -46,7 +46,7 @@ static double on_backend(struct hc_unit *unit, enum hc_format from, enum hc_op o
     struct hc_call call = {.op = op};
     if (unit->failed)
         return (double)NAN;
-    for (int i = 0; i < hc_ops[op].inputs; i++) {
+    for (int i = 0; i < 3 && i < hc_ops[op].inputs; i++) {
         call.in[i] = hc_tensor1(from, 1, &in[i]);
         hc_tensor_put(&call.in[i], 0, operand[i]);
     }

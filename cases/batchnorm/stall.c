@@ -38,7 +38,7 @@ static void rounded_operations(struct hc_check *check)
     struct hc_trail trail = {0};
     double r = row->start;
     double want = row->start;
-    double before = want;
+    double before;
     int step = 0;
     do {
         before = want;
