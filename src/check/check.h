@@ -94,6 +94,10 @@ void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, cons
    check/bound.h: every element of a small output, a seeded sample of a large one. */
 void hc_claim_call(struct hc_check *check, const struct hc_call *call);
 
+/* The same for a call met on the way, whose inputs were made by calls before it and not to exercise
+   the op: small outputs that need no rounding are not MISTRUSTED. */
+void hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
+
 /* Ends as SKIPPED or MISTRUSTED with that reason (unless a claim has failed already). */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

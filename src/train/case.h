@@ -13,16 +13,20 @@
      hc_update_step(update, 1e-3, 0.9);
      hc_update_get(update, HC_PIECE_MODEL, 0, 0, &value);
 
-   and closes them in the reverse order. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
+   and closes them in the reverse order. Whole networks come from train/net.h, whole trainings from
+   train/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
    UNIMPLEMENTED, the others as ERROR (hc_check_ok). */
 #ifndef HC_TRAIN_CASE_H
 #define HC_TRAIN_CASE_H
 
+#include "train/data.h"
 #include "train/device.h"
+#include "train/metrics.h"
 #include "train/net.h"
 #include "train/parameter.h"
 #include "train/recipe.h"
 #include "train/scaler.h"
+#include "train/trainer.h"
 #include "train/update.h"
 
 #endif

@@ -33,6 +33,8 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     if (status != HC_OK)
         return status;
     call->scratch = device->scratch;
+    if (device->observe)
+        device->observe(call, device->context);
     return kernel(device->queue, call);
 }
 

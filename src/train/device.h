@@ -11,6 +11,11 @@ struct hc_device {
     struct hc_queue *queue;
     void *scratch;
     size_t scratch_bytes;
+
+    /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a training
+       step on the tensors that it met. */
+    void (*observe)(const struct hc_call *call, void *context);
+    void *context;
 };
 
 void hc_device_end(struct hc_device *device);

@@ -184,8 +184,6 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
     for (int b = 0; b < 2; b++) {
         float loss;
         int right;
-        if (!hc_backend_by_name(backends[b])->kernel[HC_OP_conv2d_bwd_data])
-            continue;
         begin(backends[b], hc_recipe_by_name("fp32"));
         copy_to_fp64();
         struct hc_tensor scale = hc_update_scale(update);

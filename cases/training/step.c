@@ -1,0 +1,148 @@
+/* A training step, call by call: each op is held to its bound on the very tensors that the step gives
+   it. What flows into a call is what the calls before made of it, so that errors do not add up and no
+   bound is needed but the op's own: gradients at the same weights, layer by layer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "case.h"
+
+enum { BATCH = 4, CLASSES = 4, SIDE = 8, PIXELS = BATCH * SIDE * SIDE * 3 };
+
+/* Every kind of layer, a residual with and without a stride before it, and sums that MPFR can follow. */
+static const struct hc_network network = {.name = "darknet-8",
+                                          .side = SIDE,
+                                          .channels = 3,
+                                          .width = 8,
+                                          .groups = 2,
+                                          .blocks = {1, 1},
+                                          .strides = {1, 2}};
+
+struct watch {
+    struct hc_check *check;
+    int calls;
+    bool seen[HC_OP_COUNT];
+};
+
+/* The tensors in host memory; frees them, too. */
+static bool bring(struct hc_check *check, struct hc_tensor *tensors, int n)
+{
+    const struct hc_backend *backend = hc_check_backend(check);
+    bool ok = true;
+    for (int i = 0; i < n; i++) {
+        const void *there = tensors[i].data;
+        size_t bytes = hc_tensor_bytes(&tensors[i]);
+        if (!there)
+            continue;
+        tensors[i].data = malloc(bytes ? bytes : 1);
+        ok = tensors[i].data && ok;
+        ok = ok && hc_check_ok(check, backend->download(hc_check_queue(check), tensors[i].data,
+                                                        there, bytes));
+    }
+    return ok;
+}
+
+static void drop(struct hc_tensor *tensors, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(tensors[i].data);
+}
+
+static void claim(const struct hc_call *call, void *context)
+{
+    struct watch *watch = context;
+    const struct hc_op_info *op = &hc_ops[call->op];
+    struct hc_call copy = *call;
+    copy.scratch = NULL;
+    bool ok = bring(watch->check, copy.in, op->inputs);
+    ok = bring(watch->check, copy.out, op->outputs) && ok;
+    hc_say(watch->check, "call %d: %s", watch->calls, op->name);
+    if (ok)
+        hc_claim_call_met(watch->check, &copy);
+    drop(copy.in, op->inputs);
+    drop(copy.out, op->outputs);
+    watch->calls++;
+    watch->seen[call->op] = true;
+}
+
+static void fill(struct hc_check *check, float *images, int32_t *labels)
+{
+    for (int i = 0; i < PIXELS; i++)
+        images[i] = (float)hc_random_normal(hc_check_seed(check), 0, (uint64_t)i);
+    for (int i = 0; i < BATCH; i++)
+        labels[i] = (int32_t)(hc_random(hc_check_seed(check), 1, (uint64_t)i) % CLASSES);
+}
+
+static enum hc_status run_step(struct hc_device *device, struct hc_net *net,
+                               struct hc_update *update, const float *images, const int32_t *labels,
+                               struct watch *watch)
+{
+    struct hc_tensor scale = hc_update_scale(update);
+    float loss;
+    int right;
+    device->observe = claim;
+    device->context = watch;
+    enum hc_status status = hc_net_train(net, images, labels, &scale, &loss, &right);
+    if (status == HC_OK)
+        status = hc_update_step(update, 1e-3, 0.9);
+    if (status == HC_OK)
+        status = hc_net_infer(net, images, labels, BATCH, &loss, &right);
+    return status;
+}
+
+static void every_call(struct hc_check *check)
+{
+    const struct hc_recipe *recipe = hc_recipe_by_name(hc_check_case(check)->data);
+    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+    struct watch watch = {.check = check};
+    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
+    struct hc_net *net = NULL;
+    struct hc_update *update = NULL;
+    float *images = hc_check_memory(check, sizeof(float) * PIXELS);
+    int32_t *labels = hc_check_memory(check, sizeof(int32_t) * BATCH);
+    fill(check, images, labels);
+    enum hc_status status = hc_net_open(&net, &device, &network, CLASSES, BATCH, 1);
+    if (status == HC_OK)
+        status = hc_update_open(&update, &device, recipe, hc_net_parameters(net),
+                                hc_net_plan(net)->parameters);
+    for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
+        gradients[i] = hc_update_tensor(update, HC_PIECE_GRADIENT, i);
+    if (status == HC_OK)
+        status = hc_net_prepare(net, recipe, gradients);
+    if (status == HC_OK)
+        status = run_step(&device, net, update, images, labels, &watch);
+    if (hc_check_ok(check, status))
+        hc_claim_true(check, "a step went forward, back, and through the optimizer",
+                      watch.seen[HC_OP_conv2d_bwd_filter] && watch.seen[HC_OP_bn_bwd] &&
+                          watch.seen[HC_OP_adamw] && watch.seen[HC_OP_bn_infer]);
+    hc_update_close(update);
+    hc_net_close(net);
+    hc_device_end(&device);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "training/step-fp32",
+     .title = "every call of a training step in fp32 is within its op's bound",
+     .source = "specs: cifar10 (teacher-forced gradients, per layer)",
+     .run = every_call,
+     .data = "fp32"},
+    {.name = "training/step-fp16-static",
+     .title = "every call of a training step with masters and a static scale of 512 is within its "
+              "op's bound",
+     .source = "fastai nb_004b; specs: cifar10 (teacher-forced gradients, per layer)",
+     .run = every_call,
+     .data = "fp16-static"},
+    {.name = "training/step-fp16-dynamic",
+     .title = "every call of a training step under GradScaler's rule is within its op's bound",
+     .source =
+         "pytorch torch/amp/grad_scaler.py; specs: cifar10 (teacher-forced gradients, per layer)",
+     .run = every_call,
+     .data = "fp16-dynamic"},
+    {.name = "training/step-bf16",
+     .title = "every call of a training step in bf16 with fp32 weights is within its op's bound",
+     .source = "specs: cifar10 (teacher-forced gradients, per layer)",
+     .run = every_call,
+     .data = "bf16"},
+};
+
+const struct hc_case_table hc_cases_training_step;
+const struct hc_case_table hc_cases_training_step = {cases, sizeof cases / sizeof cases[0]};
