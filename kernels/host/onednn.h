@@ -1,3 +1,0 @@
-#ifndef HC_KERNELS_HOST_ONEDNN_H
-#define HC_KERNELS_HOST_ONEDNN_H
-#endif

@@ -1,0 +1,171 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/comparison.h"
+#include "train/plot.h"
+
+const struct hc_command hc_command_compare;
+
+static const char default_folder[] = "out/compare";
+
+static enum hc_status choose_recipes(const char *list, struct hc_comparison *c)
+{
+    if (list == NULL)
+        return hc_fail(HC_INVALID, "compare needs --recipes; see: halfcheck list recipes");
+    for (const char *at = list; at != NULL;) {
+        size_t length = strcspn(at, ",");
+        const struct hc_recipe *recipe = hc_training_recipe(at, length);
+        if (recipe == NULL)
+            return HC_INVALID;
+        for (int i = 0; i < c->recipes; i++)
+            if (c->recipe[i] == recipe)
+                return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
+        if (c->recipes == HC_MAX_COMPARED)
+            return hc_fail(HC_INVALID, "more than %d recipes", HC_MAX_COMPARED);
+        if (strcmp(recipe->name, "fp32") == 0)
+            c->base = c->recipes;
+        c->recipe[c->recipes++] = recipe;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    if (c->recipes < 2)
+        return hc_fail(HC_INVALID, "compare needs two recipes or more");
+    return HC_OK;
+}
+
+/* The name of a run's folder below that of the comparison. */
+static void folder_name(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes)
+{
+    (void)snprintf(name, bytes, "%s-seed%llu", recipe->name, (unsigned long long)seed);
+}
+
+static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
+{
+    if (strlen(folder) > 900)
+        return hc_fail(HC_INVALID, "the name of the output folder is too long");
+    c->run = calloc((size_t)c->recipes * (size_t)c->seeds, sizeof *c->run);
+    if (c->run == NULL)
+        return hc_fail(HC_NO_MEMORY, "no memory for the results");
+    for (int i = 0; i < c->recipes * c->seeds; i++) {
+        char name[80];
+        char checkpoint[1100];
+        struct hc_training_run *run = &c->run[i];
+        run->recipe = c->recipe[i % c->recipes];
+        run->seed = c->training->seed + (uint64_t)(i / c->recipes);
+        folder_name(run->recipe, run->seed, name, sizeof name);
+        (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
+        (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", run->folder);
+        run->resume = c->training->resume && access(checkpoint, F_OK) == 0;
+    }
+    return HC_OK;
+}
+
+static enum hc_status train_all(struct hc_comparison *c, const char *folder)
+{
+    enum hc_status status = hc_make_folder(folder);
+    if (status == HC_OK)
+        status = make_runs(c, folder);
+    for (int i = 0; i < c->recipes * c->seeds && status == HC_OK; i++)
+        status = hc_training_run(c->training, &c->run[i]);
+    return status;
+}
+
+/* Pictures are worth a line when they cannot be drawn, and no more. */
+static void draw(const struct hc_comparison *c, const char *folder)
+{
+    char definitions[1024];
+    size_t used = (size_t)snprintf(definitions, sizeof definitions,
+                                   "seeds = %d; seed = \"%llu\"; recipes = \"", c->seeds,
+                                   (unsigned long long)c->training->seed);
+    for (int r = 0; r < c->recipes; r++)
+        used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%s",
+                                 r > 0 ? " " : "", c->recipe[r]->name);
+    (void)snprintf(definitions + used, sizeof definitions - used, "\"; synthetic = %d",
+                   c->training->set.synthetic);
+    if (hc_plot(HC_REPORTS "/compare.gp", definitions, folder) == HC_OK)
+        printf("pictures: %s/{curves,scale,gradients}.{svg,png}\n", folder);
+    else
+        printf("no pictures: %s\n", hc_message());
+}
+
+static int conclude(const struct hc_comparison *c, const char *folder)
+{
+    hc_comparison_print(c, stdout);
+    if (c->training->set.synthetic)
+        printf("\n%s\n", c->training->set.origin);
+    if (hc_comparison_write(c, folder) != HC_OK)
+        return hc_complain_message();
+    printf("\nrecord: %s/record.json; a folder per run beside it\n", folder);
+    draw(c, folder);
+    return hc_comparison_failures(c) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
+}
+
+static bool read_settings(struct hc_training *training, struct hc_comparison *c,
+                          const char **recipes, int argc, char **argv, int *status)
+{
+    int words;
+    struct hc_option options[HC_TRAINING_OPTIONS + 5] = {
+        {.name = "recipes",
+         .value = "R,R,...",
+         .text = recipes,
+         .help = "two or more (see halfcheck list recipes); fp32, or else the first, is what\n"
+                 "the others are compared with"},
+        {.name = "seeds",
+         .value = "N",
+         .count = &c->seeds,
+         .least = 1,
+         .most = HC_MAX_SEEDS,
+         .help = "runs of each recipe, with --seed and the numbers after it (default 1)"},
+        {.name = "margin",
+         .value = "POINTS",
+         .real = &c->margin,
+         .least = 1e-6,
+         .most = 100,
+         .help = "of accuracy, within which two recipes count as equivalent (default 1)"}};
+    hc_training_options(training, options + 3);
+    options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
+        .name = "out",
+        .value = "DIR",
+        .text = &training->out,
+        .help = "folder of the results, replaced if there (default out/compare)"};
+    if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
+        return false;
+    if (words > 0)
+        *status = hc_complain("compare: takes no '%s'; see: halfcheck compare --help", argv[1]);
+    return words == 0;
+}
+
+static int run(int argc, char **argv)
+{
+    int status;
+    const char *recipes = NULL;
+    struct hc_training training;
+    struct hc_comparison c = {.training = &training, .seeds = 1, .margin = 1};
+    if (!read_settings(&training, &c, &recipes, argc, argv, &status))
+        return status;
+    const char *folder = training.out == NULL ? default_folder : training.out;
+    if (choose_recipes(recipes, &c) != HC_OK)
+        return hc_complain_message();
+    if (hc_training_open(&training) == HC_OK && train_all(&c, folder) == HC_OK)
+        status = conclude(&c, folder);
+    else
+        status = hc_complain_message();
+    hc_training_close(&training);
+    free(c.run);
+    return status;
+}
+
+const struct hc_command hc_command_compare = {
+    .name = "compare",
+    .usage = "--recipes R,R,... [--seeds N] [options]",
+    .summary = "train CIFAR-10 under several recipes, side by side",
+    .text = "Runs with the same seed share initial weights, order and augmentation, and are\n"
+            "compared as pairs. One run says little: two that differ in one bit drift apart\n"
+            "within some hundred steps. From two seeds on, two one-sided t tests on the paired\n"
+            "accuracies say whether a recipe is equivalent to fp32, different, or undecided.\n"
+            "A run that does not learn, or a recipe that is shown to differ: status 1.\n\n"
+            "columns: underflow: gradient entries that are zero in their format; unscaled: that\n"
+            "would be without the loss scale; lost: updates below half an ulp of the weight.",
+    .run = run,
+};

@@ -1,0 +1,88 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/training.h"
+
+const struct hc_command hc_command_train;
+
+static int conclude(const struct hc_training *t, const struct hc_training_run *run)
+{
+    const struct hc_train_result *r = &run->result;
+    printf(
+        "\naccuracy %.2f %% on %lld test images, test loss %.4f; %lld steps, %lld skipped, final "
+        "scale %g\n",
+        100 * r->accuracy, (long long)t->set.test.count, r->test_loss, (long long)r->steps,
+        (long long)r->skipped, r->final_scale);
+    printf("gradients that underflow %.3g %% (without the scale %.3g %%), updates lost %.3g %%\n",
+           100 * r->underflow, 100 * r->unscaled, 100 * r->update_lost);
+    printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
+           (double)r->memory / 1048576);
+    printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint\n", run->folder);
+    if (t->set.synthetic)
+        printf("%s\n", t->set.origin);
+    if (r->learned)
+        return HC_AS_CLAIMED;
+    printf("FAIL  %s did not learn: %s\n", run->recipe->name, r->reason);
+    return HC_CLAIM_FAILED;
+}
+
+static enum hc_status prepare(const struct hc_training *t, const char *recipe,
+                              struct hc_training_run *run)
+{
+    if (recipe == NULL)
+        return hc_fail(HC_INVALID, "train needs --recipe; see: halfcheck list recipes");
+    run->recipe = hc_training_recipe(recipe, strlen(recipe));
+    if (run->recipe == NULL)
+        return HC_INVALID;
+    run->seed = t->seed;
+    run->resume = t->resume;
+    int length = t->out != NULL ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
+                                : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu",
+                                           recipe, (unsigned long long)t->seed);
+    return length >= 0 && (size_t)length < sizeof run->folder
+               ? HC_OK
+               : hc_fail(HC_INVALID, "the name of the output folder is too long");
+}
+
+static int run(int argc, char **argv)
+{
+    int status;
+    int words;
+    const char *recipe = NULL;
+    struct hc_training training;
+    struct hc_training_run one = {0};
+    struct hc_option options[HC_TRAINING_OPTIONS + 3] = {
+        {.name = "recipe",
+         .value = "R",
+         .text = &recipe,
+         .help = "the precision recipe (see halfcheck list recipes)"}};
+    hc_training_options(&training, options + 1);
+    options[HC_TRAINING_OPTIONS + 1] = (struct hc_option){
+        .name = "out",
+        .value = "DIR",
+        .text = &training.out,
+        .help = "folder of the results, replaced if there (default out/RECIPE-seedN)"};
+    if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
+        return status;
+    if (words > 0)
+        return hc_complain("train: takes no '%s'; see: halfcheck train --help", argv[1]);
+    if (prepare(&training, recipe, &one) != HC_OK)
+        return hc_complain_message();
+    if (hc_training_open(&training) == HC_OK && hc_training_run(&training, &one) == HC_OK)
+        status = conclude(&training, &one);
+    else
+        status = hc_complain_message();
+    hc_training_close(&training);
+    return status;
+}
+
+const struct hc_command hc_command_train = {
+    .name = "train",
+    .usage = "--recipe R [options]",
+    .summary = "train CIFAR-10 under one precision recipe",
+    .text = "Trains the network on the same ops that `run` checks. The folder of the results gets\n"
+            "steps.csv (loss, scale, skipped steps, learning rate, and per layer what underflows\n"
+            "and which updates are lost), epochs.csv, gradients.csv (histogram of exponents),\n"
+            "run.json (a record) and checkpoint. A run that does not learn fails: status 1.",
+    .run = run,
+};

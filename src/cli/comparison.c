@@ -1,0 +1,103 @@
+#include "cli/comparison.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check/record.h"
+#include "cli/training_record.h"
+
+const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, int recipe, int seed)
+{
+    return &c->run[recipe + seed * c->recipes];
+}
+
+struct hc_paired hc_comparison_pairs(const struct hc_comparison *c, int recipe)
+{
+    double subject[HC_MAX_SEEDS];
+    double base[HC_MAX_SEEDS];
+    int n = 0;
+    for (int s = 0; s < c->seeds; s++) {
+        const struct hc_train_result *a = &hc_comparison_run(c, recipe, s)->result;
+        const struct hc_train_result *b = &hc_comparison_run(c, c->base, s)->result;
+        if (!a->finished || !b->finished)
+            continue;
+        subject[n] = 100 * a->accuracy;
+        base[n++] = 100 * b->accuracy;
+    }
+    return hc_paired(subject, base, n, c->margin);
+}
+
+int hc_comparison_failures(const struct hc_comparison *c)
+{
+    int failures = 0;
+    for (int i = 0; i < c->recipes * c->seeds; i++)
+        failures += !c->run[i].result.learned;
+    for (int r = 0; r < c->recipes; r++)
+        failures += r != c->base && hc_comparison_pairs(c, r).verdict == HC_DIFFERENT;
+    return failures;
+}
+
+static void note_of(const struct hc_comparison *c, const struct hc_paired *d, char *text,
+                    size_t bytes)
+{
+    if (d->n < 2)
+        (void)snprintf(text, bytes, "%d pair of runs decides nothing; --seeds 3 or more", d->n);
+    else
+        (void)snprintf(
+            text, bytes,
+            "mean difference %+.2f points, 90 %% interval %+.2f .. %+.2f, %d pairs, TOST "
+            "p = %.2g%s",
+            d->mean, d->low, d->high, d->n, d->p, d->verdict == HC_UNDECIDED ? ": undecided" : "");
+    size_t used = strlen(text);
+    if (d->n >= 2 && d->verdict == HC_UNDECIDED)
+        (void)snprintf(text + used, bytes - used, ", about %d pairs could decide",
+                       hc_pairs_needed(d->deviation, c->margin));
+}
+
+static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
+{
+    static const enum hc_verdict verdicts[] = {
+        [HC_EQUIVALENT] = HC_PASS, [HC_DIFFERENT] = HC_FAIL, [HC_UNDECIDED] = HC_SKIPPED};
+    char name[128];
+    char note[256];
+    char repro[2304];
+    char options[2048];
+    struct hc_paired d = hc_comparison_pairs(c, recipe);
+    (void)snprintf(name, sizeof name, "compare/%s-as-%s", c->recipe[recipe]->name,
+                   c->recipe[c->base]->name);
+    note_of(c, &d, note, sizeof note);
+    hc_training_repro(c->training, options, sizeof options);
+    (void)snprintf(repro, sizeof repro,
+                   "halfcheck compare --recipes %s,%s --seeds %d --seed %llu --margin %g%s",
+                   c->recipe[c->base]->name, c->recipe[recipe]->name, c->seeds,
+                   (unsigned long long)c->training->seed, c->margin, options);
+    struct hc_row row = {.name = name,
+                         .backend = c->training->backend->name,
+                         .verdict = verdicts[d.verdict],
+                         .checked = d.n,
+                         .error = fabs(d.mean),
+                         .bound = c->margin,
+                         .unit = "points",
+                         .implementation = NAN,
+                         .format = NAN,
+                         .seed = c->training->seed,
+                         .note = note,
+                         .repro = repro};
+    hc_record_add(record, &row);
+}
+
+enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *folder)
+{
+    char path[1100];
+    json_t *record = hc_record_new();
+    for (int i = 0; i < c->recipes * c->seeds; i++)
+        hc_training_add(record, c->training, &c->run[i]);
+    for (int r = 0; r < c->recipes; r++)
+        if (r != c->base)
+            add_pair(record, c, r);
+    (void)json_object_set_new(record, "training", hc_training_settings(c->training));
+    (void)snprintf(path, sizeof path, "%s/record.json", folder);
+    enum hc_status status = hc_record_write(record, path);
+    json_decref(record);
+    return status;
+}

@@ -1,0 +1,140 @@
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cli/comparison.h"
+
+/* A column of the table: a member of hc_train_result, times `factor`. */
+struct column {
+    const char *title;
+    size_t offset;
+    bool integer;
+    double factor;
+    const char *format;
+    int width;
+    bool spread; /* show the deviation over the seeds in parentheses */
+};
+
+static const struct column columns[] = {
+    {"accuracy %", offsetof(struct hc_train_result, accuracy), false, 100, "%.2f", 14, true},
+    {"test loss", offsetof(struct hc_train_result, test_loss), false, 1, "%.4f", 17, true},
+    {"train loss", offsetof(struct hc_train_result, train_loss), false, 1, "%.4f", 11, false},
+    {"skipped", offsetof(struct hc_train_result, skipped), true, 1, "%.4g", 8, false},
+    {"scale", offsetof(struct hc_train_result, final_scale), false, 1, "%.6g", 8, false},
+    {"underflow %", offsetof(struct hc_train_result, underflow), false, 100, "%.3f", 12, false},
+    {"unscaled %", offsetof(struct hc_train_result, unscaled), false, 100, "%.3f", 11, false},
+    {"lost %", offsetof(struct hc_train_result, update_lost), false, 100, "%.2f", 7, false},
+    {"images/s", offsetof(struct hc_train_result, images_per_second), false, 1, "%.0f", 9, false},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns, SPEED = COLUMNS - 1 };
+
+static double member(const struct hc_train_result *result, const struct column *column)
+{
+    const char *at = (const char *)result + column->offset;
+    double real;
+    int64_t whole;
+    memcpy(&real, at, sizeof real);
+    memcpy(&whole, at, sizeof whole);
+    return column->factor * (column->integer ? (double)whole : real);
+}
+
+static double mean_of(const struct hc_comparison *c, int recipe, const struct column *column)
+{
+    double sum = 0;
+    for (int s = 0; s < c->seeds; s++)
+        sum += member(&hc_comparison_run(c, recipe, s)->result, column);
+    return sum / c->seeds;
+}
+
+static double deviation_of(const struct hc_comparison *c, int recipe, const struct column *column,
+                           double mean)
+{
+    double squares = 0;
+    for (int s = 0; s < c->seeds; s++) {
+        double x = member(&hc_comparison_run(c, recipe, s)->result, column) - mean;
+        squares += x * x;
+    }
+    return sqrt(squares / (c->seeds - 1));
+}
+
+static bool all_learnt(const struct hc_comparison *c, int recipe)
+{
+    bool learnt = true;
+    for (int s = 0; s < c->seeds; s++)
+        learnt = learnt && hc_comparison_run(c, recipe, s)->result.learned;
+    return learnt;
+}
+
+static void print_cell(const struct hc_comparison *c, int recipe, const struct column *column,
+                       FILE *out)
+{
+    char text[64];
+    double mean = mean_of(c, recipe, column);
+    (void)snprintf(text, sizeof text, column->format, mean);
+    size_t used = strlen(text);
+    if (column->spread && c->seeds > 1) {
+        text[used++] = ' ';
+        text[used++] = '(';
+        (void)snprintf(text + used, sizeof text - used, column->format,
+                       deviation_of(c, recipe, column, mean));
+        used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, ")");
+    }
+    (void)fprintf(out, " %*s", column->width, text);
+}
+
+static void print_recipes(const struct hc_comparison *c, FILE *out)
+{
+    (void)fprintf(out, "\n%-14s", "recipe");
+    for (int i = 0; i < COLUMNS; i++)
+        (void)fprintf(out, " %*s", columns[i].width, columns[i].title);
+    (void)fprintf(out, "  of %-6s verdict\n", c->recipe[c->base]->name);
+    double base = mean_of(c, c->base, &columns[SPEED]);
+    for (int r = 0; r < c->recipes; r++) {
+        (void)fprintf(out, "%-14s", c->recipe[r]->name);
+        for (int i = 0; i < COLUMNS; i++)
+            print_cell(c, r, &columns[i], out);
+        (void)fprintf(out, "  %9.2f %s\n", mean_of(c, r, &columns[SPEED]) / base,
+                      all_learnt(c, r) ? "PASS" : "FAIL");
+    }
+    if (c->seeds > 1)
+        (void)fprintf(out, "means over %d seeds, in parentheses the deviation of one run\n",
+                      c->seeds);
+}
+
+static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
+{
+    static const char *const words[] = {[HC_EQUIVALENT] = "equivalent",
+                                        [HC_DIFFERENT] = "FAIL: different",
+                                        [HC_UNDECIDED] = "undecided"};
+    struct hc_paired d = hc_comparison_pairs(c, recipe);
+    (void)fprintf(out, "%-14s %+8.2f points", c->recipe[recipe]->name, d.mean);
+    if (d.n < 2)
+        (void)fprintf(out, "   one pair decides nothing; --seeds 3 or more\n");
+    else
+        (void)fprintf(out, "   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.low, d.high, d.p,
+                      words[d.verdict]);
+    if (d.n >= 2 && d.verdict == HC_UNDECIDED)
+        (void)fprintf(out, "; about %d pairs could decide",
+                      hc_pairs_needed(d.deviation, c->margin));
+    if (d.n >= 2)
+        (void)fputc('\n', out);
+}
+
+void hc_comparison_print(const struct hc_comparison *c, FILE *out)
+{
+    print_recipes(c, out);
+    if (c->recipes > 1)
+        (void)fprintf(out,
+                      "\naccuracy against %s, pair by pair (%d); equivalent: within %g points by "
+                      "two one-sided t tests at 5 %%\n",
+                      c->recipe[c->base]->name, c->seeds, c->margin);
+    for (int r = 0; r < c->recipes; r++)
+        if (r != c->base)
+            print_pair(c, r, out);
+    for (int i = 0; i < c->recipes * c->seeds; i++)
+        if (!c->run[i].result.learned)
+            (void)fprintf(out, "FAIL  %s, seed %llu, did not learn: %s\n", c->run[i].recipe->name,
+                          (unsigned long long)c->run[i].seed, c->run[i].result.reason);
+}

@@ -1,0 +1,233 @@
+#include "cli/training.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/progress.h"
+#include "cli/training_record.h"
+
+static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
+static const struct hc_network *const networks[] = {&hc_darknet16, &hc_darknet_tiny};
+
+void hc_training_options(struct hc_training *t, struct hc_option *options)
+{
+    *t = (struct hc_training){.backend_name = "host",
+                              .seed = 1,
+                              .data_seed = 1,
+                              .max_lr = 3e-3,
+                              .epochs = 5,
+                              .batch = 64};
+    const struct hc_option all[HC_TRAINING_OPTIONS] = {
+        {.name = "data",
+         .value = "DIR",
+         .text = &t->data,
+         .help = "CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
+                 "batches.meta.txt (default: a synthetic set, made from --data-seed)"},
+        {.name = "classes",
+         .value = "LIST",
+         .text = &t->classes,
+         .help = "only these, such as airplane,dog (default: all ten)"},
+        {.name = "epochs",
+         .value = "N",
+         .count = &t->epochs,
+         .least = 1,
+         .most = 10000,
+         .help = "times through the training images (default 5)"},
+        {.name = "batch",
+         .value = "N",
+         .count = &t->batch,
+         .least = 1,
+         .most = 4096,
+         .help = "images in a step (default 64)"},
+        {.name = "lr",
+         .value = "X",
+         .real = &t->max_lr,
+         .least = 1e-12,
+         .most = 1e6,
+         .help = "peak of the one-cycle learning rate (default 0.003)"},
+        {.name = "seed",
+         .value = "N",
+         .seed = &t->seed,
+         .help = "of initial weights, order and augmentation (default 1)"},
+        {.name = "data-seed",
+         .value = "N",
+         .seed = &t->data_seed,
+         .help = "of the synthetic set (default 1)"},
+        {.name = "images",
+         .value = "N",
+         .count = &t->images,
+         .least = 1,
+         .most = 5000,
+         .help = "of each class in the synthetic set (default 500), and a fifth to test on"},
+        {.name = "backend",
+         .value = "B",
+         .text = &t->backend_name,
+         .help = "that trains (default host; see halfcheck list backends)"},
+        {.name = "threads",
+         .value = "N",
+         .count = &t->threads,
+         .most = 1024,
+         .help = "of the backend (default 0: one per core)"},
+        {.name = "network",
+         .value = "NET",
+         .choice = &t->network_choice,
+         .choices = network_names,
+         .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
+                 "darknet-tiny: [1, 1], nf=4, for a quick look"},
+        {.name = "checkpoint-every",
+         .value = "N",
+         .count = &t->checkpoint_every,
+         .most = 1e9,
+         .help = "steps (default 0: at the end of every epoch)"},
+        {.name = "resume",
+         .flag = &t->resume,
+         .help = "go on from the checkpoint, to the same bits"},
+    };
+    memcpy(options, all, sizeof all);
+}
+
+const struct hc_recipe *hc_training_recipe(const char *name, size_t length)
+{
+    char known[256] = "";
+    int count;
+    const struct hc_recipe *recipes = hc_recipes(&count);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(known);
+        if (strlen(recipes[i].name) == length && memcmp(recipes[i].name, name, length) == 0)
+            return &recipes[i];
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                       recipes[i].name);
+    }
+    (void)hc_fail(HC_INVALID, "no recipe '%.*s'; there are: %s", (int)length, name, known);
+    return NULL;
+}
+
+static enum hc_status choose_backend(struct hc_training *t)
+{
+    char known[256] = "";
+    int count;
+    const struct hc_backend *const *all = hc_backends(&count);
+    t->backend = hc_backend_by_name(t->backend_name);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", all[i]->name);
+    }
+    if (t->backend == NULL)
+        return hc_fail(HC_INVALID, "no backend '%s'; there are: %s", t->backend_name, known);
+    const char *why = t->backend->unavailable == NULL ? NULL : t->backend->unavailable();
+    return why == NULL
+               ? HC_OK
+               : hc_fail(HC_DEVICE, "backend %s cannot run here: %s", t->backend->name, why);
+}
+
+/* 5067378 as 5,067,378. */
+static const char *grouped(int64_t number, char text[32])
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)number);
+    int at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+static void print_heading(const struct hc_training *t)
+{
+    char number[4][32];
+    struct hc_plan plan;
+    hc_plan_make(t->network, t->set.classes, &plan);
+    printf("data      %s\n", t->set.origin);
+    printf("          %s training and %s test images, %d classes:",
+           grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
+           t->set.classes);
+    for (int i = 0; i < t->set.classes; i++)
+        printf(" %s", t->set.names[i]);
+    printf("\nnetwork   %s: %s parameters (%s of batch norm), %s MACs an image forward\n",
+           t->network->name, grouped(plan.weights + plan.norm_weights, number[0]),
+           grouped(plan.norm_weights, number[1]), grouped(plan.macs, number[2]));
+    printf("training  %d epoch%s, batch %d, one-cycle to %g, AdamW, backend %s\n", t->epochs,
+           t->epochs == 1 ? "" : "s", t->batch, t->max_lr, t->backend->name);
+    (void)fflush(stdout);
+}
+
+enum hc_status hc_training_open(struct hc_training *t)
+{
+    struct hc_data_options data = {.directory = t->data,
+                                   .classes = t->classes,
+                                   .seed = t->data_seed,
+                                   .train_per_class = t->images,
+                                   .test_per_class = (t->images + 4) / 5};
+    /* A file that may not grow is a full disk: an error to report, not a signal to die of. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    t->network = networks[t->network_choice];
+    enum hc_status status = choose_backend(t);
+    if (status == HC_OK)
+        status = hc_dataset_open(&data, &t->set);
+    if (status == HC_OK && t->set.train.count < t->batch)
+        status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
+                         t->batch, (long long)t->set.train.count);
+    if (status == HC_OK)
+        print_heading(t);
+    return status;
+}
+
+void hc_training_close(struct hc_training *t)
+{
+    hc_dataset_close(&t->set);
+}
+
+double hc_training_bar(const struct hc_training *t)
+{
+    return 0.9 * log(t->set.classes);
+}
+
+enum hc_status hc_make_folder(const char *path)
+{
+    char part[1024];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return hc_fail(HC_INVALID, "the name of the output folder is too long");
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return hc_fail(HC_IO, "cannot make the folder %s: %s", part, strerror(errno));
+    }
+    return HC_OK;
+}
+
+enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
+{
+    struct hc_progress_bar bar = hc_progress_bar(run->recipe->name, run->seed);
+    struct hc_train_options options = {.recipe = run->recipe,
+                                       .network = t->network,
+                                       .data = &t->set,
+                                       .backend = t->backend,
+                                       .threads = t->threads,
+                                       .epochs = t->epochs,
+                                       .batch = t->batch,
+                                       .max_lr = t->max_lr,
+                                       .seed = run->seed,
+                                       .out = run->folder,
+                                       .resume = run->resume,
+                                       .checkpoint_every = t->checkpoint_every,
+                                       .progress = hc_progress_show,
+                                       .context = &bar};
+    enum hc_status status = hc_make_folder(run->folder);
+    if (status == HC_OK)
+        status = hc_train(&options, &run->result);
+    hc_progress_end(&bar);
+    if (status == HC_OK)
+        status = hc_training_write(t, run);
+    return status;
+}

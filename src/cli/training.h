@@ -1,0 +1,65 @@
+/* What `train` and `compare` share: their options, the data and the backend that these name, and one
+   run of one recipe. */
+#ifndef HC_CLI_TRAINING_H
+#define HC_CLI_TRAINING_H
+
+#include "backend.h"
+#include "cli/command.h"
+#include "train/data.h"
+#include "train/recipe.h"
+#include "train/trainer.h"
+
+struct hc_training {
+    const char *data;
+    const char *classes;
+    const char *backend_name;
+    const char *out;
+    uint64_t seed;
+    uint64_t data_seed;
+    double max_lr;
+    int epochs;
+    int batch;
+    int threads;
+    int images; /* of each class to train on, in the synthetic set */
+    int network_choice;
+    int checkpoint_every;
+    bool resume;
+
+    struct hc_dataset set;
+    const struct hc_backend *backend;
+    const struct hc_network *network;
+};
+
+/* One run of it. */
+struct hc_training_run {
+    const struct hc_recipe *recipe;
+    uint64_t seed;
+    char folder[1024];
+    bool resume;
+    struct hc_train_result result;
+};
+
+enum { HC_TRAINING_OPTIONS = 13 };
+
+/* Sets the defaults, and the options that change them. */
+void hc_training_options(struct hc_training *training, struct hc_option *options);
+
+/* The recipe of that name (`length` bytes of it), or NULL with a line that names those there are. */
+const struct hc_recipe *hc_training_recipe(const char *name, size_t length);
+
+/* Finds the backend, reads the data and prints what will be trained on what. Close it also after a
+   failure. */
+enum hc_status hc_training_open(struct hc_training *training);
+void hc_training_close(struct hc_training *training);
+
+/* Trains into run->folder, which it makes, with a bar on the terminal and a line per epoch, and
+   leaves run.json there. */
+enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
+
+/* The loss on the test images that a run must fall below to have learnt anything: 0.9 ln classes. */
+double hc_training_bar(const struct hc_training *training);
+
+/* Makes a folder and those above it. */
+enum hc_status hc_make_folder(const char *path);
+
+#endif

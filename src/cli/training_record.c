@@ -1,0 +1,93 @@
+#include "cli/training_record.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "check/record.h"
+
+json_t *hc_training_settings(const struct hc_training *t)
+{
+    json_t *classes = json_array();
+    for (int i = 0; i < t->set.classes; i++)
+        (void)json_array_append_new(classes, json_string(t->set.names[i]));
+    return json_pack("{s:s, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data", t->set.origin,
+                     "synthetic", t->set.synthetic, "classes", classes, "train_images",
+                     (json_int_t)t->set.train.count, "test_images", (json_int_t)t->set.test.count,
+                     "network", t->network->name, "backend", t->backend->name, "epochs", t->epochs,
+                     "batch", t->batch, "max_lr", t->max_lr);
+}
+
+void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
+{
+    (void)snprintf(
+        text, bytes,
+        "%s%s%s%s --epochs %d --batch %d --lr %.17g --data-seed %llu --images %d --backend %s "
+        "--network %s",
+        t->data == NULL ? "" : " --data ", t->data == NULL ? "" : t->data,
+        t->classes == NULL ? "" : " --classes ", t->classes == NULL ? "" : t->classes, t->epochs,
+        t->batch, t->max_lr, (unsigned long long)t->data_seed, t->images, t->backend->name,
+        t->network->name);
+}
+
+void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
+{
+    char name[128];
+    char options[2048];
+    char repro[2304];
+    char note[512];
+    const struct hc_train_result *r = &run->result;
+    (void)snprintf(name, sizeof name, "train/%s-seed%llu", run->recipe->name,
+                   (unsigned long long)run->seed);
+    hc_training_repro(t, options, sizeof options);
+    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s",
+                   run->recipe->name, (unsigned long long)run->seed, options);
+    (void)snprintf(note, sizeof note, "accuracy %.2f %%%s%s%s", 100 * r->accuracy,
+                   r->reason[0] == '\0' ? "" : "; ", r->reason,
+                   t->set.synthetic ? "; synthetic images" : "");
+    struct hc_row row = {.name = name,
+                         .backend = t->backend->name,
+                         .verdict = r->learned ? HC_PASS : HC_FAIL,
+                         .checked = 1,
+                         .error = r->test_loss,
+                         .bound = hc_training_bar(t),
+                         .unit = "nat",
+                         .implementation = NAN,
+                         .format = NAN,
+                         .seed = run->seed,
+                         .seconds = r->seconds,
+                         .note = note,
+                         .repro = repro};
+    hc_record_add(record, &row);
+}
+
+/* JSON has no NaN. */
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+enum hc_status hc_training_write(const struct hc_training *t, const struct hc_training_run *run)
+{
+    char path[1100];
+    const struct hc_train_result *r = &run->result;
+    json_t *record = hc_record_new();
+    json_t *training = hc_training_settings(t);
+    hc_training_add(record, t, run);
+    (void)json_object_update_new(
+        training,
+        json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
+                  "s:I, s:I}",
+                  "recipe", run->recipe->name, "recipe_title", run->recipe->title, "finished",
+                  r->finished, "learned", r->learned, "accuracy", real(r->accuracy), "test_loss",
+                  real(r->test_loss), "train_loss", real(r->train_loss), "steps",
+                  (json_int_t)r->steps, "skipped", (json_int_t)r->skipped, "final_scale",
+                  real(r->final_scale), "underflow", real(r->underflow), "underflow_without_scale",
+                  real(r->unscaled), "updates_lost", real(r->update_lost), "images_per_second",
+                  real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
+                  (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
+    (void)json_object_set_new(record, "training", training);
+    (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
+    enum hc_status status = hc_record_write(record, path);
+    json_decref(record);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* A training as a record. */
+#ifndef HC_CLI_TRAINING_RECORD_H
+#define HC_CLI_TRAINING_RECORD_H
+
+#include <jansson.h>
+
+#include "cli/training.h"
+
+/* Writes run.json into the run's folder: the one result of hc_training_add, and a member
+   "training" with the settings and what was measured. */
+enum hc_status hc_training_write(const struct hc_training *training,
+                                 const struct hc_training_run *run);
+
+/* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: the loss on the test
+   images, bound: hc_training_bar. */
+void hc_training_add(json_t *record, const struct hc_training *training,
+                     const struct hc_training_run *run);
+
+/* The settings, as an object. */
+json_t *hc_training_settings(const struct hc_training *training);
+
+/* The options that make another command train on the same data in the same way. */
+void hc_training_repro(const struct hc_training *training, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,239 @@
+/* The built program, given what users get wrong. */
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/halfcheck-training-XXXXXX";
+
+static void make(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static int shell(const char *command)
+{
+    int status = system(command); /* NOLINT(cert-env33-c): the tests' own commands */
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void unmake(void)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    (void)chdir("/");
+    (void)shell(command);
+}
+
+TestSuite(training, .init = make, .fini = unmake);
+
+/* Runs halfcheck in the test's folder; stdout and stderr go to the files stdout and stderr. */
+static int run(const char *before, const char *arguments)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command, "%s '%s' %s >stdout 2>stderr </dev/null", before,
+                   HC_PROGRAM, arguments);
+    return shell(command);
+}
+
+static const char *content(const char *name)
+{
+    static char text[16384];
+    FILE *f = fopen(name, "r");
+    size_t length = f == NULL ? 0 : fread(text, 1, sizeof text - 1, f);
+    if (f != NULL)
+        (void)fclose(f);
+    text[length] = '\0';
+    return text;
+}
+
+/* One line on stderr, with this in it, and status 2. */
+static void refuse_with(const char *before, const char *arguments, const char *fact)
+{
+    int status = run(before, arguments);
+    const char *said = content("stderr");
+    const char *newline = strchr(said, '\n');
+    cr_assert_eq(status, 2, "%s: status %d, %s", arguments, status, said);
+    cr_assert_eq(strncmp(said, "halfcheck: ", 11), 0, "%s", said);
+    cr_assert_not_null(strstr(said, fact), "%s: %s", arguments, said);
+    cr_assert(newline != NULL && newline[1] == '\0', "%s: %s", arguments, said);
+}
+
+static void refuse(const char *arguments, const char *fact)
+{
+    refuse_with("", arguments, fact);
+}
+
+Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
+{
+    refuse("train", "train needs --recipe");
+    refuse("train --recipe fp31", "no recipe 'fp31'; there are: fp32, fp16-static");
+    refuse("train --recipe", "--recipe needs R");
+    refuse("train --recipe fp32 --backend hots", "no backend 'hots'; there are: ");
+    refuse("train --recipe fp32 --frobnicate", "unknown option --frobnicate");
+    refuse("train --recipe fp32 --seed one", "--seed takes a number");
+    refuse("train --recipe fp32 --seed -1", "--seed takes a number");
+    refuse("train --recipe fp32 --epochs 0", "--epochs takes a whole number");
+    refuse("train --recipe fp32 --epochs 1.5", "--epochs takes a whole number");
+    refuse("train --recipe fp32 --batch 0", "--batch takes a whole number");
+    refuse("train --recipe fp32 --lr nan", "--lr takes a number");
+    refuse("train --recipe fp32 --lr 0", "--lr takes a number");
+    refuse("train --recipe fp32 --network lenet", "--network takes one of darknet16, darknet-tiny");
+    refuse("train --recipe fp32 more", "takes no 'more'");
+    refuse("train --recipe fp32 --classes airplane,dgo", "unknown class \"dgo\"");
+    refuse("train --recipe fp32 --classes dog", "two or more");
+    refuse("train --recipe fp32 --classes cat,dog --batch 2048", "a batch of 2048 is more");
+    refuse("compare", "compare needs --recipes");
+    refuse("compare --recipes fp32", "two recipes or more");
+    refuse("compare --recipes fp32,fp32", "named twice");
+    refuse("compare --recipes fp32,", "no recipe ''");
+    refuse("compare --recipes fp32,bf16 --seeds 0", "--seeds takes a whole number");
+    refuse("compare --recipes fp32,bf16 --margin x", "--margin takes a number");
+    cr_assert_neq(access("out", F_OK), 0, "the folder of the results was made");
+}
+
+Test(training, data_that_is_not_cifar_10_is_named)
+{
+    refuse("train --recipe fp32 --data nowhere", "nowhere/batches.meta.txt: No such file");
+    cr_assert_eq(shell("mkdir d; printf 'airplane\\nautomobile\\nbird\\ncat\\ndeer\\ndog\\nfrog\\n"
+                       "horse\\nship\\ntruck\\n' >d/batches.meta.txt"),
+                 0);
+    refuse("train --recipe fp32 --data d", "d/data_batch_1.bin: No such file");
+    cr_assert_eq(shell("truncate -s 30729999 d/data_batch_1.bin"), 0);
+    refuse("train --recipe fp32 --data d", "d/data_batch_1.bin: truncated, 30729999 bytes");
+    cr_assert_eq(shell("truncate -s 30730001 d/data_batch_1.bin"), 0);
+    refuse("train --recipe fp32 --data d", "d/data_batch_1.bin: too large, 30730001 bytes");
+    cr_assert_eq(shell("truncate -s 0 d/data_batch_1.bin; printf '\\012' >d/data_batch_1.bin;"
+                       "truncate -s 30730000 d/data_batch_1.bin"),
+                 0);
+    refuse("train --recipe fp32 --data d", "d/data_batch_1.bin: record 0 has label 10");
+    cr_assert_eq(shell("truncate -s 0 d/data_batch_1.bin; truncate -s 30730000 d/data_batch_1.bin"),
+                 0);
+    refuse("train --recipe fp32 --data d",
+           "d/data_batch_1.bin: record 5000 is one \"airplane\" too many");
+    refuse("train --recipe fp32 --data d/batches.meta.txt", "Not a directory");
+}
+
+/* Too small to learn from: whether it does is no part of these tests. */
+#define SMALL "--network darknet-tiny --classes dog,ship --images 16 --batch 16 --epochs 2 "
+#define QUICK "train --recipe fp16-dynamic " SMALL
+
+static void ends(const char *before, const char *arguments)
+{
+    int status = run(before, arguments);
+    cr_assert(status == 0 || status == 1, "%s: status %d, %s", arguments, status,
+              content("stderr"));
+}
+
+Test(training, a_folder_that_cannot_be_written_to_is_named)
+{
+    cr_assert_eq(shell("touch plain; mkdir made; touch made/file"), 0);
+    refuse(QUICK "--out plain", "plain");
+    refuse(QUICK "--out plain/below", "cannot make the folder plain/below: Not a directory");
+    refuse(QUICK "--out /proc/nothing", "cannot make the folder /proc/nothing");
+}
+
+Test(training, a_run_leaves_its_files_and_says_what_it_trained_on)
+{
+    ends("", QUICK);
+    cr_assert_str_empty(content("stderr"));
+    const char *said = content("stdout");
+    cr_assert_not_null(strstr(said, "SYNTHETIC images (seed 1), not CIFAR-10"), "%s", said);
+    cr_assert_not_null(strstr(said, "epoch 2/2"), "%s", said);
+    cr_assert_not_null(strstr(said, "out/fp16-dynamic-seed1/: run.json"), "%s", said);
+    cr_assert_eq(shell("cd out/fp16-dynamic-seed1 && test -s steps.csv && test -s epochs.csv &&"
+                       " test -s gradients.csv && test -s run.json && test -s checkpoint"),
+                 0);
+    cr_assert_not_null(strstr(content("out/fp16-dynamic-seed1/run.json"), "\"synthetic\": true"));
+}
+
+Test(training, parameters_and_multiplications_are_printed)
+{
+    cr_assert_eq(run("", "train --recipe fp32 --classes airplane,dog --out /proc/nothing"), 2);
+    cr_assert_not_null(strstr(content("stdout"), "5,067,378 parameters (7,872 of batch norm), "
+                                                 "63,751,168 MACs"));
+}
+
+Test(training, a_checkpoint_that_is_missing_damaged_or_another_runs_is_refused)
+{
+    refuse(QUICK "--resume --out r", "r/checkpoint");
+    ends("", QUICK "--out r");
+    cr_assert_eq(shell("cp r/checkpoint whole"), 0);
+    refuse(
+        "train --recipe fp32 --network darknet-tiny --classes dog,ship --epochs 2 --resume --out r",
+        "recipe");
+    refuse(QUICK "--seed 2 --resume --out r", "seed=");
+    cr_assert_eq(shell("head -c 1000 whole >r/checkpoint"), 0);
+    refuse(QUICK "--resume --out r", "cut");
+    cr_assert_eq(shell("cp whole r/checkpoint; printf X | dd of=r/checkpoint bs=1 seek=3000 "
+                       "conv=notrunc 2>/dev/null"),
+                 0);
+    refuse(QUICK "--resume --out r", "checksum");
+    cr_assert_eq(shell("cp whole r/checkpoint"), 0);
+    ends("", QUICK "--resume --out r");
+}
+
+/* Files may grow to 64 blocks of 512 bytes: enough for nothing but the smallest. */
+Test(training, a_full_disk_is_one_line_and_leaves_the_old_checkpoint)
+{
+    ends("", QUICK "--out r");
+    cr_assert_eq(shell("cp r/checkpoint whole"), 0);
+    refuse_with("ulimit -f 4;", QUICK "--out r", "File too large");
+    cr_assert_eq(shell("cmp -s whole r/checkpoint"), 0);
+}
+
+Test(training, compare_prints_a_table_and_writes_a_record_with_every_run)
+{
+    ends("", "compare --recipes fp32,fp16-dynamic --seeds 2 " SMALL);
+    const char *said = content("stdout");
+    cr_assert_not_null(strstr(said, "accuracy against fp32, pair by pair (2)"), "%s", said);
+    cr_assert_not_null(strstr(said, "SYNTHETIC"), "%s", said);
+    const char *record = content("out/compare/record.json");
+    cr_assert_not_null(strstr(record, "\"train/fp16-dynamic-seed2\""));
+    cr_assert_not_null(strstr(record, "\"compare/fp16-dynamic-as-fp32\""));
+}
+
+Test(training, pictures_change_no_status)
+{
+    int with = run("", "compare --recipes fp32,bf16 " SMALL);
+    cr_assert(strstr(content("stdout"), "pictures: out/compare/{curves,scale,gradients}") != NULL ||
+                  strstr(content("stdout"), "no pictures: gnuplot is not installed\n") != NULL,
+              "%s", content("stdout"));
+    int without = run("PATH=/nonexistent", "compare --recipes fp32,bf16 " SMALL);
+    cr_assert_not_null(strstr(content("stdout"), "no pictures: gnuplot is not installed\n"));
+    cr_assert_eq(with, without);
+}
+
+Test(training, a_run_that_does_not_learn_fails_by_itself)
+{
+    int status = run("", "train --recipe fp32 --lr 1e-12 " SMALL);
+    cr_assert_eq(status, 1, "%s", content("stderr"));
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  fp32 did not learn: "));
+    status = run("", "compare --recipes fp32,bf16 --lr 1e-12 " SMALL);
+    cr_assert_eq(status, 1, "%s", content("stderr"));
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  bf16, seed 1, did not learn: "));
+}
+
+/* Killed a moment after its first checkpoint. */
+Test(training, a_killed_run_goes_on_to_the_same_bits)
+{
+    const char *script =
+        "set -- train --recipe fp16-dynamic --network darknet-tiny --classes dog,ship --images 16 "
+        "--batch 16 --epochs 20 --checkpoint-every 1 --out\n"
+        "'" HC_PROGRAM "' \"$@\" whole >/dev/null\n"
+        "'" HC_PROGRAM "' \"$@\" cut >/dev/null &\n"
+        "while [ ! -e cut/checkpoint ]; do sleep 0.01; done\n"
+        "kill -KILL $!\n"
+        "wait $! 2>/dev/null\n"
+        "[ $? = 137 ] || exit 3\n"
+        "cp cut/checkpoint early\n"
+        "'" HC_PROGRAM "' \"$@\" cut --resume >/dev/null\n"
+        "cmp -s whole/checkpoint early && exit 4\n"
+        "cmp whole/checkpoint cut/checkpoint && test $(wc -l <cut/steps.csv) = 41";
+    cr_assert_eq(shell(script), 0);
+}
