@@ -26,6 +26,7 @@
 #include "train/parameter.h"
 #include "train/recipe.h"
 #include "train/scaler.h"
+#include "train/schedule.h"
 #include "train/trainer.h"
 #include "train/update.h"
 
