@@ -40,8 +40,10 @@ static void fill(const struct fma_sweep *sweep, int64_t unit, struct lane *lane)
         else if (place >= TRIPLES)
             place -= BLOCK;
         for (int k = 0; k < 3; k++) {
-            lane->in[k][i] = unit < BOUNDARY_BLOCKS ? sweep->codes[place % HC_BOUNDARY_CODES]
-                                                    : (uint16_t)(random >> 16 * k);
+            uint64_t bits = random >> 16 * k;
+            if (unit < BOUNDARY_BLOCKS)
+                bits = sweep->codes[place % HC_BOUNDARY_CODES];
+            lane->in[k][i] = (uint16_t)bits;
             place /= HC_BOUNDARY_CODES;
         }
     }
