@@ -1,24 +1,36 @@
-/* The fast CPU backend. */
+/* The fast CPU backend: vectors and threads; gemm and convolutions by oneDNN where there is one. */
 #include "backend.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
-
-struct hc_queue {
-    char unused;
-};
+#include "kernels/host/host.h"
+#include "kernels/host/onednn.h"
 
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
 {
-    (void)threads;
     *queue = malloc(sizeof **queue);
-    return *queue ? HC_OK : hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
+    if (!*queue)
+        return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
+    **queue = (struct hc_queue){.threads = threads > 0 ? threads : omp_get_num_procs(),
+                                .loops = hc_host_loops_best()};
+#ifdef HC_ONEDNN
+    enum hc_status status = hc_onednn_open(&(*queue)->onednn);
+    if (status != HC_OK)
+        free(*queue);
+    return status;
+#else
+    return HC_OK;
+#endif
 }
 
 static void close_queue(struct hc_queue *queue)
 {
+#ifdef HC_ONEDNN
+    hc_onednn_close(queue->onednn);
+#endif
     free(queue);
 }
 
@@ -41,6 +53,27 @@ static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, s
     return HC_OK;
 }
 
+static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    switch (call->op) {
+    case HC_OP_bn_train:
+    case HC_OP_bn_infer:
+    case HC_OP_bn_bwd:
+        return hc_host_norm_scratch(call);
+#ifdef HC_ONEDNN
+    case HC_OP_gemm:
+        return hc_onednn_gemm_scratch(queue, call);
+    case HC_OP_conv2d:
+    case HC_OP_conv2d_bwd_data:
+        return hc_onednn_conv_scratch(queue, call);
+    case HC_OP_conv2d_bwd_filter:
+        return hc_onednn_filter_scratch(queue, call);
+#endif
+    default:
+        return hc_exact_scratch(queue, call);
+    }
+}
+
 const struct hc_backend hc_backend_host = {
     .abi = HC_BACKEND_ABI,
     .name = "host",
@@ -53,11 +86,44 @@ const struct hc_backend hc_backend_host = {
     .release = release,
     .upload = copy,
     .download = copy,
-    .scratch = hc_exact_scratch,
+    .scratch = scratch,
     .kernel =
         {
-#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_exact_##name,
-#include "op/ops.def"
-#undef HC_OP
+            [HC_OP_cast] = hc_host_cast,
+            [HC_OP_add] = hc_host_add,
+            [HC_OP_sub] = hc_host_sub,
+            [HC_OP_mul] = hc_host_mul,
+            [HC_OP_div] = hc_host_div,
+            [HC_OP_sqrt] = hc_host_sqrt,
+            [HC_OP_fma] = hc_host_fma,
+            [HC_OP_axpy] = hc_host_axpy,
+            [HC_OP_scale] = hc_host_scale,
+            [HC_OP_unscale] = hc_host_unscale,
+            [HC_OP_sum] = hc_host_sum,
+            [HC_OP_dot] = hc_host_dot,
+#ifdef HC_ONEDNN
+            [HC_OP_gemm] = hc_onednn_gemm,
+            [HC_OP_conv2d] = hc_onednn_conv2d,
+            [HC_OP_conv2d_bwd_data] = hc_onednn_conv2d_bwd_data,
+            [HC_OP_conv2d_bwd_filter] = hc_onednn_conv2d_bwd_filter,
+#else
+            [HC_OP_gemm] = hc_exact_gemm,
+            [HC_OP_conv2d] = hc_exact_conv2d,
+            [HC_OP_conv2d_bwd_data] = hc_exact_conv2d_bwd_data,
+            [HC_OP_conv2d_bwd_filter] = hc_exact_conv2d_bwd_filter,
+#endif
+            [HC_OP_bn_train] = hc_host_bn_train,
+            [HC_OP_bn_infer] = hc_host_bn_infer,
+            [HC_OP_bn_bwd] = hc_host_bn_bwd,
+            [HC_OP_leaky_relu] = hc_host_leaky_relu,
+            [HC_OP_leaky_relu_bwd] = hc_host_leaky_relu_bwd,
+            [HC_OP_avg_pool] = hc_host_avg_pool,
+            [HC_OP_avg_pool_bwd] = hc_host_avg_pool_bwd,
+            [HC_OP_xent] = hc_exact_xent,
+            [HC_OP_xent_bwd] = hc_exact_xent_bwd,
+            [HC_OP_sgd] = hc_host_sgd,
+            [HC_OP_adam] = hc_host_adam,
+            [HC_OP_adamw] = hc_host_adamw,
+            [HC_OP_master_to_model] = hc_host_master_to_model,
         },
 };

@@ -134,6 +134,9 @@ static void tally(struct hc_check *check, const struct hc_tensor *t, const char 
     r->format = larger(r->format, e->format);
 }
 
+/* Terms that take some milliseconds: less is done before a second thread has woken up. */
+enum { WORTH_THREADS = 1 << 15 };
+
 static void compare_output(struct claim *claim, int out, const char *what)
 {
     struct hc_check *check = claim->check;
@@ -151,7 +154,7 @@ static void compare_output(struct claim *claim, int out, const char *what)
             (int64_t)(hc_random(check->seed, (uint64_t)out, (uint64_t)k) % (uint64_t)count);
         elements[k].index = n == count || k == 0 ? k : k == 1 ? count - 1 : random;
     }
-#pragma omp parallel if (n * (int64_t)hc_bound_length(&claim->call) > 1024)
+#pragma omp parallel if (n * (int64_t)hc_bound_length(&claim->call) > WORTH_THREADS)
     {
 #pragma omp for schedule(static)
         for (int64_t k = 0; k < n; k++)

@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+struct hc_near hc_near_exact(double value)
+{
+    return (struct hc_near){value, 0};
+}
+
 /* One rounding into f (through fp32) of a result that has strayed by x.error already. */
 static struct hc_near rounded(enum hc_format f, struct hc_near x, double underflow)
 {
@@ -9,8 +14,10 @@ static struct hc_near rounded(enum hc_format f, struct hc_near x, double underfl
     if (f != HC_FP32)
         u += hc_format_unit(f) * (1 + u);
     double most = fabs(x.value) + x.error;
-    if (most == 0 || (isinf(x.value) && x.error == 0))
+    if (most == 0)
         return x;
+    if (isinf(x.value) && isfinite(x.error))
+        return hc_near_exact(x.value);
     x.error += u * most + underflow;
     /* Half an ulp beyond the largest number still rounds to it. */
     if (!(most < hc_format_max(f) * (1 + hc_format_unit(f) / 2)))
@@ -22,11 +29,6 @@ static struct hc_near rounded(enum hc_format f, struct hc_near x, double underfl
 static double underflow(enum hc_format f)
 {
     return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
-}
-
-struct hc_near hc_near_exact(double value)
-{
-    return (struct hc_near){value, 0};
 }
 
 struct hc_near hc_near_coefficient(enum hc_format f, double value)
@@ -123,5 +125,7 @@ struct hc_near hc_near_total(const struct hc_near_sum *sum)
     total.error += (n > 1 ? (n - 1) * hc_format_unit(HC_FP32) + n * 0x1p-52 : 0) * sum->magnitude;
     if (!(sum->magnitude + total.error <= hc_format_max(HC_FP32)))
         total.error = (double)INFINITY;
+    else if (isinf(total.value))
+        total.error = 0;
     return total;
 }

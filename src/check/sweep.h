@@ -10,6 +10,10 @@
    check/steps.h. */
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
+/* cast from fp64 to fp16 or bf16 in that direction, at every value of the target, every middle
+   between two, and the fp64 values beside these. */
+void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction);
+
 /* add, sub, mul or div of two fp16 or two bf16 values, each x against all 65,536 y. Exhaustive: all
    x. Below that: boundary values of x (hc_boundary_codes) and seeded ones. The expected side is
    check/pairs.h; a seeded sample of it is held against MPFR in every run. */
@@ -24,5 +28,9 @@ void hc_sweep_fma(struct hc_check *check, enum hc_format format);
 /* The call, which must give exactly want[i] in element i of its one output (at most 32 bits wide;
    NaN for NaN): one claim for all of them. */
 void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const uint32_t *want);
+
+/* Whether these sweeps have power: each planted defect of `cast` (check/faults/conversion.c), put
+   into exact, must be caught by the fp32 or the fp64 sweep into fp16 at level quick. */
+void hc_claim_power(struct hc_check *check);
 
 #endif

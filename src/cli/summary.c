@@ -39,6 +39,7 @@ struct sums {
     long long checked;
     double worst; /* error / bound */
     const char *worst_name;
+    bool bounded; /* some comparison allowed an error */
     double seconds;
 };
 
@@ -48,6 +49,7 @@ static void add(struct sums *sums, const struct hc_row *row)
     sums->count[row->verdict]++;
     sums->checked += row->checked;
     sums->seconds += row->seconds;
+    sums->bounded |= row->bound > 0;
     if (row->checked > 0 && ratio > sums->worst) {
         sums->worst = ratio;
         sums->worst_name = row->name;
@@ -68,8 +70,11 @@ static void print_counts(FILE *out, const struct sums *all, const struct sums *s
         if (v <= HC_FAIL || all->count[v])
             (void)fprintf(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
                           sums->count[v]);
-    (void)fprintf(out, " %12lld %9.2f  %.3g %s\n", sums->checked, sums->seconds, sums->worst,
-                  sums->worst_name ? sums->worst_name : "");
+    (void)fprintf(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
+    if (sums->worst_name)
+        (void)fprintf(out, "%.3g %s\n", sums->worst, sums->worst_name);
+    else
+        (void)fputs(sums->checked && !sums->bounded ? "equal bits\n" : "-\n", out);
 }
 
 static void print_columns(FILE *out, const struct sums *all)

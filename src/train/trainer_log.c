@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -89,7 +90,7 @@ void hc_log_close(struct hc_run *run)
 static void put_shares(FILE *file, const struct hc_shares *s)
 {
     (void)fprintf(file, ",%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
-                  s->gradient_norm);
+                  fabs(s->gradient_norm));
 }
 
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
@@ -101,8 +102,9 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
         return HC_OK;
     (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g",
                   (long long)run->tally.step, (long long)(run->tally.step / run->batches),
-                  (double)facts->loss, (double)facts->scale, facts->skipped, facts->lr,
-                  facts->beta1, all.gradient_norm, all.underflow, all.unscaled, all.update_lost);
+                  fabs((double)facts->loss), (double)facts->scale, facts->skipped, facts->lr,
+                  facts->beta1, fabs(all.gradient_norm), all.underflow, all.unscaled,
+                  all.update_lost);
     for (int l = 0; l < plan->layers; l++) {
         struct hc_shares shares = hc_metrics_layer(run->metrics, l);
         if (plan->layer[l].parameter >= 0)
@@ -130,8 +132,8 @@ enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
     if (!run->options.out)
         return HC_OK;
     (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.9g\n", (long long)epoch,
-                  tally->train_loss, (double)tally->epoch_right / (double)images, tally->test_loss,
-                  tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
+                  fabs(tally->train_loss), (double)tally->epoch_right / (double)images,
+                  tally->test_loss, tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
                   (long long)(counters.skipped - tally->epoch_skipped),
                   (double)counters.scaler.scale);
     enum hc_status status = flush(run, 1);

@@ -17,8 +17,8 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
                        HC_GIVE_UP, (long long)(t->step - t->bad));
     else if (!(t->train_loss < most))
         (void)snprintf(result->reason, sizeof result->reason,
-                       "training loss %.4g is not below 0.9 ln(classes) = %.4g", t->train_loss,
-                       most);
+                       "training loss %.4g is not below 0.9 ln(classes) = %.4g",
+                       fabs(t->train_loss), most);
     else if (!(t->accuracy >= chance))
         (void)snprintf(result->reason, sizeof result->reason,
                        "test accuracy %.2f %% is not above guessing (%.2f %% and four deviations)",
@@ -26,6 +26,7 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     result->learned = result->reason[0] == '\0';
 }
 
+/* Losses are not negative: fabs takes the sign from a NaN, which would be printed. */
 void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_tally_state *t = &run->tally;
@@ -36,8 +37,8 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
     *result = (struct hc_train_result){
         .finished = hc_run_over(run),
         .accuracy = t->accuracy,
-        .test_loss = t->test_loss,
-        .train_loss = t->train_loss,
+        .test_loss = fabs(t->test_loss),
+        .train_loss = fabs(t->train_loss),
         .steps = t->step,
         .skipped = counters.skipped,
         .final_scale = (double)counters.scaler.scale,

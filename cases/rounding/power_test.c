@@ -1,0 +1,81 @@
+/* The rounding cases have power: each planted defect of the conversions is caught by the cases that
+   its row names, at level quick and at level standard, and by nothing when it is not planted. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cases/registry.h"
+#include "check/fault.h"
+#include "check/runner.h"
+
+static bool count_failures(const struct hc_result *result, void *context)
+{
+    int *failures = context;
+    *failures += result->verdict == HC_FAIL;
+    cr_assert(result->verdict == HC_FAIL || result->verdict == HC_PASS);
+    return true;
+}
+
+static int failures(const struct hc_backend *backend, const char *pattern, enum hc_level level)
+{
+    int count = 0;
+    struct hc_run_options options = {.patterns = &pattern,
+                                     .pattern_count = 1,
+                                     .backends = &backend,
+                                     .backend_count = 1,
+                                     .level = level,
+                                     .seed = 1,
+                                     .report = count_failures,
+                                     .context = &count};
+    options.cases = hc_all_cases(&options.case_count);
+    cr_assert_eq(hc_run_cases(&options), HC_OK);
+    return count;
+}
+
+Test(power, every_planted_conversion_defect_is_caught)
+{
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    int n;
+    int planted = 0;
+    const struct hc_fault *const *faults = hc_all_faults(&n);
+    for (int i = 0; i < n; i++) {
+        if (strncmp(faults[i]->name, "cast-", 5) != 0)
+            continue;
+        for (int level = HC_QUICK; level <= HC_STANDARD; level++) {
+            const char *pattern = faults[i]->pattern;
+            cr_assert_eq(failures(exact, pattern, (enum hc_level)level), 0);
+            const struct hc_backend *faulty = hc_faulty_backend(exact, faults[i]);
+            cr_assert(failures(faulty, pattern, (enum hc_level)level) > 0, "%s", faults[i]->name);
+        }
+        planted++;
+    }
+    cr_assert_eq(planted, 11);
+}
+
+/* One row of results of one operation is changed in one place. */
+static enum hc_status off_by_one(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    const uint16_t *x = call->in[0].data;
+    uint16_t *out = call->out[0].data;
+    int64_t n = hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; status == HC_OK && i < n; i++)
+        if (x[i] == 0x3bff && out[i] == 0x3c00)
+            out[i]++;
+    return status;
+}
+
+Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
+{
+    static const enum hc_op ops[] = {HC_OP_add, HC_OP_sub, HC_OP_mul,
+                                     HC_OP_div, HC_OP_fma, HC_OP_sqrt};
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        char pattern[64];
+        struct hc_fault fault = {.name = "off-by-one", .op = ops[i], .wrong = off_by_one};
+        (void)snprintf(pattern, sizeof pattern, "rounding/fp16/%s", hc_ops[ops[i]].name);
+        int want = ops[i] != HC_OP_sqrt; /* the root of 0x3bff is 0x3bff */
+        cr_assert_eq(failures(hc_faulty_backend(exact, &fault), pattern, HC_QUICK), want, "%s",
+                     pattern);
+    }
+}

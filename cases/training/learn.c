@@ -1,0 +1,171 @@
+/* Small trainings on the synthetic set: what learns, what must not, and what an overflow does. */
+#include <math.h>
+#include <string.h>
+
+#include "case.h"
+
+enum { BATCH = 16, EPOCHS = 4, MOST_STEPS = 64 };
+
+static bool open_data(struct hc_check *check, struct hc_dataset *data)
+{
+    struct hc_data_options options = {
+        .classes = "airplane,dog", .seed = 1, .train_per_class = 64, .test_per_class = 50};
+    return hc_check_ok(check, hc_dataset_open(&options, data));
+}
+
+struct losses {
+    int steps;
+    float loss[MOST_STEPS];
+    float scale[MOST_STEPS]; /* after the step */
+};
+
+static bool keep(const struct hc_progress *progress, void *context)
+{
+    struct losses *losses = context;
+    if (progress->step <= MOST_STEPS && !progress->evaluated) {
+        losses->steps = (int)progress->step;
+        losses->loss[progress->step - 1] = (float)progress->loss;
+        losses->scale[progress->step - 1] = (float)progress->scale;
+    }
+    return true;
+}
+
+static bool train(struct hc_check *check, const struct hc_recipe *recipe, int threads, int epochs,
+                  struct losses *losses, struct hc_train_result *result)
+{
+    struct hc_dataset data = {0};
+    struct hc_train_options options = {.recipe = recipe,
+                                       .network = &hc_darknet_tiny,
+                                       .data = &data,
+                                       .backend = hc_check_backend(check),
+                                       .threads = threads,
+                                       .epochs = epochs,
+                                       .batch = BATCH,
+                                       .seed = hc_check_seed(check),
+                                       .progress = keep,
+                                       .context = losses};
+    memset(losses, 0, sizeof *losses);
+    bool ok = open_data(check, &data) && hc_check_ok(check, hc_train(&options, result));
+    hc_dataset_close(&data);
+    if (ok)
+        hc_say(check,
+               "%-14s training loss %.4f, test accuracy %.1f %%, %lld of %lld steps skipped, final "
+               "scale %g%s%s",
+               recipe->name, result->train_loss, 100 * result->accuracy, (long long)result->skipped,
+               (long long)result->steps, result->final_scale,
+               result->learned ? "" : "; did not learn: ", result->reason);
+    return ok;
+}
+
+static void learns(struct hc_check *check)
+{
+    struct losses losses;
+    struct hc_train_result result;
+    if (!train(check, hc_recipe_by_name(hc_check_case(check)->data), 0, EPOCHS, &losses, &result))
+        return;
+    hc_claim_true(check, "the run finished and learned", result.finished && result.learned);
+    hc_claim_true(check, "the last epoch's loss is below the first step's",
+                  result.train_loss < (double)losses.loss[0]);
+}
+
+/* Buggy arm: Adam wholly in half with eps 1e-8, which is 0. Fixed arm: eps 1e-4, no NaN. */
+static void pure(struct hc_check *check)
+{
+    struct losses losses;
+    struct hc_train_result result;
+    if (!train(check, hc_recipe_by_name("fp16-pure"), 0, 1, &losses, &result))
+        return;
+    hc_claim_true(check, "buggy arm, eps 1e-8: the loss is no number at the end",
+                  !isfinite(losses.loss[losses.steps - 1]));
+    hc_claim_true(check, "buggy arm: it did not learn, and says so",
+                  result.finished && !result.learned && result.reason[0]);
+    if (!train(check, hc_recipe_by_name("fp16-pure-eps"), 0, 1, &losses, &result))
+        return;
+    hc_claim_true(check, "fixed arm, eps 1e-4: the loss is a number to the end",
+                  isfinite(losses.loss[losses.steps - 1]));
+}
+
+/* With a scale of 2^30 the first scaled gradients overflow in half for sure: dlogits are of the order
+   of 1 / batch, so that 2^30 / 16 is far above 65504. Static: the infinity goes into the masters.
+   Dynamic: steps are skipped and the scale is halved until it fits. */
+static void overflow(struct hc_check *check)
+{
+    struct losses losses;
+    struct hc_train_result result;
+    struct hc_recipe buggy = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe fixed = *hc_recipe_by_name("fp16-dynamic");
+    buggy.scaler.initial = fixed.scaler.initial = 0x1p30f;
+    if (!train(check, &buggy, 0, 1, &losses, &result))
+        return;
+    hc_claim_true(check, "buggy arm, static: the second loss is no number",
+                  !isfinite(losses.loss[1]));
+    hc_claim_true(check, "buggy arm, static: nothing is skipped", result.skipped == 0);
+    hc_claim_true(check, "buggy arm, static: it did not learn, and says so", !result.learned);
+    if (!train(check, &fixed, 0, EPOCHS, &losses, &result))
+        return;
+    hc_claim_true(check, "fixed arm, dynamic: steps are skipped", result.skipped > 0);
+    hc_claim_value(check, "fixed arm: each skip has halved the scale",
+                   ldexp(1, 30 - (int)result.skipped), result.final_scale);
+    hc_claim_true(check, "fixed arm: every loss is a number",
+                  isfinite(result.train_loss) && isfinite(losses.loss[losses.steps - 1]));
+    hc_claim_true(check, "fixed arm: it learned", result.learned);
+}
+
+/* The same seed gives the same bits, on one thread and on two. */
+static void repeats(struct hc_check *check)
+{
+    static const int threads[] = {2, 2, 1};
+    struct losses first;
+    struct losses again;
+    struct hc_train_result result;
+    const struct hc_recipe *recipe = hc_recipe_by_name("fp16-dynamic");
+    if (!train(check, recipe, threads[0], 1, &first, &result))
+        return;
+    for (int way = 1; way < 3; way++) {
+        if (!train(check, recipe, threads[way], 1, &again, &result))
+            return;
+        hc_claim_true(check, "as many steps", again.steps == first.steps);
+        for (int s = 0; s < first.steps; s++)
+            hc_claim_bits(check, way == 1 ? "loss, trained again" : "loss, on one thread", HC_FP32,
+                          hc_fp32_bits(first.loss[s]), hc_fp32_bits(again.loss[s]));
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "training/learns-fp32",
+     .title = "a small Darknet learns the synthetic set in fp32",
+     .source = "fastai nb_004b",
+     .run = learns,
+     .data = "fp32"},
+    {.name = "training/learns-fp16-static",
+     .title = "it learns with masters and a static scale of 512",
+     .source = "fastai nb_004b",
+     .run = learns,
+     .data = "fp16-static"},
+    {.name = "training/learns-fp16-dynamic",
+     .title = "it learns with fp32 weights kept and GradScaler's rule",
+     .source = "pytorch torch/amp/grad_scaler.py",
+     .run = learns,
+     .data = "fp16-dynamic"},
+    {.name = "training/learns-bf16",
+     .title = "it learns in bf16 with fp32 weights kept and no scaler",
+     .source = "pytorch autocast(dtype=torch.bfloat16)",
+     .run = learns,
+     .data = "bf16"},
+    {.name = "training/pure-half-is-nan",
+     .title = "everything in half with Adam's eps of 1e-8 ends in NaN, with 1e-4 it does not",
+     .source = "PyTorch forum, Adam + half precision = NaNs?; seeds/004",
+     .run = pure},
+    {.name = "training/overflow",
+     .title =
+         "an overflow poisons a static scale's run for ever; the dynamic rule skips and learns",
+     .source = "fastai nb_004b has no check; pytorch torch/amp/grad_scaler.py",
+     .run = overflow},
+    {.name = "training/repeats",
+     .title = "the same seed gives the same losses bit for bit, whatever the number of threads",
+     .source = "halfcheck: results do not depend on the number of threads",
+     .run = repeats},
+};
+
+const struct hc_case_table hc_cases_training_learn;
+const struct hc_case_table hc_cases_training_learn = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,147 @@
+/* Elementwise ops: block by block to fp32, the op's loop, and back. */
+#include "kernels/exact/exact.h"
+#include "kernels/host/host.h"
+#include "kernels/load.h"
+#include "kernels/scaling.h"
+
+/* Elements of the block that starts at `at`. */
+static int64_t block_of(int64_t at, int64_t n)
+{
+    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
+}
+
+static void map_block(const struct hc_queue *queue, const struct hc_call *call, int inputs,
+                      const struct hc_host_scalars *scalars, int64_t at, int64_t n)
+{
+    float room[4][HC_HOST_BLOCK];
+    const float *in[3] = {0};
+    for (int i = 0; i < inputs; i++)
+        in[i] = hc_host_view(queue, &call->in[i], at, n, room[i]);
+    float *out = hc_host_target(&call->out[0], at, room[3]);
+    queue->loops->map[call->op](in, out, n, scalars);
+    hc_host_flush(queue, &call->out[0], at, n, out);
+}
+
+static enum hc_status map(struct hc_queue *queue, const struct hc_call *call, int inputs,
+                          struct hc_host_scalars scalars)
+{
+    int64_t n = hc_tensor_count(&call->out[0]);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
+        map_block(queue, call, inputs, &scalars, at, block_of(at, n));
+    return HC_OK;
+}
+
+/* The six IEEE operations; fp64 is nobody's bottleneck and stays with exact. */
+static enum hc_status ieee(struct hc_queue *queue, const struct hc_call *call, int inputs,
+                           hc_kernel *exact)
+{
+    enum hc_format format = call->out[0].format;
+    if (!hc_is_h(format))
+        return exact(queue, call);
+    return map(queue, call, inputs, (struct hc_host_scalars){.format = format});
+}
+
+enum hc_status hc_host_add(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 2, hc_exact_add);
+}
+
+enum hc_status hc_host_sub(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 2, hc_exact_sub);
+}
+
+enum hc_status hc_host_mul(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 2, hc_exact_mul);
+}
+
+enum hc_status hc_host_div(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 2, hc_exact_div);
+}
+
+enum hc_status hc_host_sqrt(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 1, hc_exact_sqrt);
+}
+
+enum hc_status hc_host_fma(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ieee(queue, call, 3, hc_exact_fma);
+}
+
+enum hc_status hc_host_axpy(struct hc_queue *queue, const struct hc_call *call)
+{
+    return map(queue, call, 2, (struct hc_host_scalars){.by = (float)call->params.axpy.alpha});
+}
+
+enum hc_status hc_host_scale(struct hc_queue *queue, const struct hc_call *call)
+{
+    return map(queue, call, 1, (struct hc_host_scalars){.by = *(const float *)call->in[1].data});
+}
+
+enum hc_status hc_host_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
+{
+    return map(queue, call, 1, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
+}
+
+enum hc_status hc_host_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    return map(queue, call, 2, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
+}
+
+enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    bool reciprocal = call->params.unscale.reciprocal;
+    float s = *(const float *)call->in[1].data;
+    struct hc_host_scalars scalars = {.by = reciprocal ? hc_unscale_reciprocal(s) : s,
+                                      .reciprocal = reciprocal};
+    int found = *(const float *)call->in[2].data != 0;
+    int64_t n = hc_tensor_count(x);
+#pragma omp parallel for num_threads(queue->threads) schedule(static)                              \
+    reduction(|                                                                                    \
+              : found) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        float room[2][HC_HOST_BLOCK];
+        int64_t count = block_of(at, n);
+        const float *in[3] = {hc_host_view(queue, x, at, count, room[0])};
+        float *out = hc_host_target(&call->out[0], at, room[1]);
+        found |= queue->loops->found(in[0], count);
+        queue->loops->map[HC_OP_unscale](in, out, count, &scalars);
+        hc_host_flush(queue, &call->out[0], at, count, out);
+    }
+    *(float *)call->out[1].data = found ? 1 : 0;
+    return HC_OK;
+}
+
+static void cast_block(const struct hc_queue *queue, const struct hc_tensor *from,
+                       const struct hc_tensor *to, int64_t at, int64_t n)
+{
+    float room[HC_HOST_BLOCK];
+    const float *in = hc_host_view(queue, from, at, n, room);
+    queue->loops->store(to->format, in, n,
+                        (unsigned char *)to->data + at * hc_formats[to->format].bytes);
+}
+
+enum hc_status hc_host_master_to_model(struct hc_queue *queue, const struct hc_call *call)
+{
+    int64_t n = hc_tensor_count(&call->out[0]);
+    if (call->in[0].data == call->out[0].data)
+        return HC_OK;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
+        cast_block(queue, &call->in[0], &call->out[0], at, block_of(at, n));
+    return HC_OK;
+}
+
+/* Among H, to nearest; the rest is exact's. */
+enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (call->params.cast.direction == HC_NEAREST && hc_is_h(call->in[0].format) &&
+        hc_is_h(call->out[0].format))
+        return hc_host_master_to_model(queue, call);
+    return hc_exact_cast(queue, call);
+}

@@ -1,0 +1,30 @@
+/* The inner loops for AVX2 with F16C and FMA. Conversions of halves neither flush nor read the
+   rounding mode. */
+#ifdef __AVX2__
+#include <immintrin.h>
+
+#include "num/bits.h"
+
+static void load_half(const uint16_t *from, int64_t n, float *to)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
+    for (; i < n; i++)
+        to[i] = hc_fp16_value(from[i]);
+}
+
+static void store_half(const float *from, int64_t n, uint16_t *to)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+    for (; i < n; i++)
+        to[i] = hc_fp16_bits(from[i]);
+}
+
+#define LOOPS      hc_host_loops_avx2
+#define LOOPS_NAME "avx2"
+#include "kernels/host/loops.inc"
+#endif

@@ -1,0 +1,29 @@
+/* The inner loops for AVX-512. Conversions of halves neither flush nor read the rounding mode. */
+#ifdef __AVX512F__
+#include <immintrin.h>
+
+#include "num/bits.h"
+
+static void load_half(const uint16_t *from, int64_t n, float *to)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + i))));
+    for (; i < n; i++)
+        to[i] = hc_fp16_value(from[i]);
+}
+
+static void store_half(const float *from, int64_t n, uint16_t *to)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(to + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+    for (; i < n; i++)
+        to[i] = hc_fp16_bits(from[i]);
+}
+
+#define LOOPS      hc_host_loops_avx512
+#define LOOPS_NAME "avx512"
+#include "kernels/host/loops.inc"
+#endif

@@ -1,0 +1,18 @@
+/* The inner loops for any CPU. */
+#include "num/bits.h"
+
+static void load_half(const uint16_t *from, int64_t n, float *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = hc_fp16_value(from[i]);
+}
+
+static void store_half(const float *from, int64_t n, uint16_t *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = hc_fp16_bits(from[i]);
+}
+
+#define LOOPS      hc_host_loops_portable
+#define LOOPS_NAME "portable"
+#include "kernels/host/loops.inc"

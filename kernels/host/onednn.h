@@ -1,0 +1,3 @@
+#ifndef HC_KERNELS_HOST_ONEDNN_H
+#define HC_KERNELS_HOST_ONEDNN_H
+#endif

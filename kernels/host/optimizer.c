@@ -1,0 +1,84 @@
+#include "kernels/exact/exact.h"
+#include "kernels/host/host.h"
+
+/* n elements of a state tensor as fp32: in place where that is fp32 and stays where it is, else in
+   `room`, since the output may be any other input's memory. */
+static float *state(const struct hc_queue *queue, const struct hc_tensor *from,
+                    const struct hc_tensor *to, int64_t at, int64_t n, float *room)
+{
+    if (from->data == to->data && to->format == HC_FP32)
+        return (float *)to->data + at;
+    queue->loops->load(from->format,
+                       (const unsigned char *)from->data + at * hc_formats[from->format].bytes, n,
+                       room);
+    return room;
+}
+
+static int64_t block_of(int64_t at, int64_t n)
+{
+    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
+}
+
+static bool left_out(const struct hc_tensor *found)
+{
+    return found->data && *(const float *)found->data != 0;
+}
+
+enum hc_status hc_host_sgd(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *in = call->in;
+    const struct hc_tensor *out = call->out;
+    if (left_out(&in[4]))
+        return hc_exact_sgd(queue, call);
+    struct hc_sgd_step step = hc_sgd_coefficients(&call->params.sgd, in[3].data);
+    int64_t n = hc_tensor_count(&out[0]);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        float room[3][HC_HOST_BLOCK];
+        int64_t count = block_of(at, n);
+        float *w = state(queue, &in[0], &out[0], at, count, room[0]);
+        float *v = state(queue, &in[2], &out[1], at, count, room[1]);
+        const float *g = hc_host_view(queue, &in[1], at, count, room[2]);
+        queue->loops->sgd(call->params.sgd.arithmetic, &step, w, g, v, count);
+        hc_host_flush(queue, &out[0], at, count, w);
+        hc_host_flush(queue, &out[1], at, count, v);
+    }
+    return HC_OK;
+}
+
+static void adam(struct hc_queue *queue, const struct hc_call *call, bool decoupled)
+{
+    const struct hc_tensor *in = call->in;
+    const struct hc_tensor *out = call->out;
+    struct hc_adam_step step = hc_adam_coefficients(&call->params.adam, decoupled, in[4].data);
+    int64_t n = hc_tensor_count(&out[0]);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        float room[4][HC_HOST_BLOCK];
+        int64_t count = block_of(at, n);
+        float *w = state(queue, &in[0], &out[0], at, count, room[0]);
+        float *m = state(queue, &in[2], &out[1], at, count, room[1]);
+        float *v = state(queue, &in[3], &out[2], at, count, room[2]);
+        const float *g = hc_host_view(queue, &in[1], at, count, room[3]);
+        queue->loops->adam(call->params.adam.arithmetic, &step, w, g, m, v, count);
+        hc_host_flush(queue, &out[0], at, count, w);
+        hc_host_flush(queue, &out[1], at, count, m);
+        hc_host_flush(queue, &out[2], at, count, v);
+    }
+}
+
+enum hc_status hc_host_adam(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (left_out(&call->in[5]))
+        return hc_exact_adam(queue, call);
+    adam(queue, call, false);
+    return HC_OK;
+}
+
+enum hc_status hc_host_adamw(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (left_out(&call->in[5]))
+        return hc_exact_adamw(queue, call);
+    adam(queue, call, true);
+    return HC_OK;
+}

@@ -1,0 +1,74 @@
+/* Average pooling, a run of channels at a time; the window's sum in row order. */
+#include "kernels/host/host.h"
+
+static int64_t block_of(int64_t at, int64_t n)
+{
+    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
+}
+
+/* n channels from `channel` on of output pixel `pixel`. */
+static void pool_run(const struct hc_queue *queue, const struct hc_call *call, int64_t pixel,
+                     int64_t channel, int64_t n)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *y = &call->out[0];
+    int64_t window = call->params.pool.window;
+    int64_t row = pixel / y->shape[2];
+    int64_t q = pixel % y->shape[2];
+    float room[2][HC_HOST_BLOCK];
+    float sum[HC_HOST_BLOCK] = {0};
+    for (int64_t r = 0; r < window; r++)
+        for (int64_t s = 0; s < window; s++) {
+            int64_t from = (row * window + r) * x->shape[2] + q * window + s;
+            const float *in = hc_host_view(queue, x, from * x->shape[3] + channel, n, room[0]);
+            for (int64_t i = 0; i < n; i++)
+                sum[i] += in[i];
+        }
+    float *out = hc_host_target(y, pixel * y->shape[3] + channel, room[1]);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = sum[i] / (float)(window * window);
+    hc_host_flush(queue, y, pixel * y->shape[3] + channel, n, out);
+}
+
+enum hc_status hc_host_avg_pool(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *y = &call->out[0];
+    int64_t channels = y->shape[3];
+    int64_t pixels = y->shape[0] * y->shape[1] * y->shape[2];
+#pragma omp parallel for num_threads(queue->threads)                                               \
+    schedule(static) if (pixels * channels > HC_HOST_SMALL)
+    for (int64_t p = 0; p < pixels; p++)
+        for (int64_t c = 0; c < channels; c += HC_HOST_BLOCK)
+            pool_run(queue, call, p, c, block_of(c, channels));
+    return HC_OK;
+}
+
+/* n channels from `channel` on of input pixel `pixel`. */
+static void unpool_run(const struct hc_queue *queue, const struct hc_call *call, int64_t pixel,
+                       int64_t channel, int64_t n)
+{
+    const struct hc_tensor *dy = &call->in[0];
+    const struct hc_tensor *dx = &call->out[0];
+    int64_t window = call->params.pool.window;
+    int64_t row = pixel / dx->shape[2];
+    int64_t from = row / window * dy->shape[2] + pixel % dx->shape[2] / window;
+    float room[2][HC_HOST_BLOCK];
+    const float *in = hc_host_view(queue, dy, from * dy->shape[3] + channel, n, room[0]);
+    float *out = hc_host_target(dx, pixel * dx->shape[3] + channel, room[1]);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = in[i] / (float)(window * window);
+    hc_host_flush(queue, dx, pixel * dx->shape[3] + channel, n, out);
+}
+
+enum hc_status hc_host_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *dx = &call->out[0];
+    int64_t channels = dx->shape[3];
+    int64_t pixels = dx->shape[0] * dx->shape[1] * dx->shape[2];
+#pragma omp parallel for num_threads(queue->threads)                                               \
+    schedule(static) if (pixels * channels > HC_HOST_SMALL)
+    for (int64_t p = 0; p < pixels; p++)
+        for (int64_t c = 0; c < channels; c += HC_HOST_BLOCK)
+            unpool_run(queue, call, p, c, block_of(c, channels));
+    return HC_OK;
+}

@@ -1,0 +1,67 @@
+/* sum and dot with an fp32 accumulator: HC_LANES partial sums over at most PIECES pieces,
+   each piece's lanes added from the first to the last, then the pieces in order. */
+#include "kernels/exact/exact.h"
+#include "kernels/host/host.h"
+#include "kernels/load.h"
+
+enum { PIECES = 64 };
+
+static float total(const float lane[HC_LANES])
+{
+    float sum = 0;
+    for (int j = 0; j < HC_LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
+static float piece(const struct hc_queue *queue, const struct hc_tensor *x,
+                   const struct hc_tensor *y, int64_t from, int64_t to)
+{
+    float lane[HC_LANES] = {0};
+    for (int64_t at = from; at < to; at += HC_HOST_BLOCK) {
+        float room[2][HC_HOST_BLOCK];
+        int64_t n = to - at < HC_HOST_BLOCK ? to - at : HC_HOST_BLOCK;
+        const float *a = hc_host_view(queue, x, at, n, room[0]);
+        if (y)
+            queue->loops->dot(a, hc_host_view(queue, y, at, n, room[1]), n, lane);
+        else
+            queue->loops->sum(a, n, lane);
+    }
+    return total(lane);
+}
+
+static void reduce(struct hc_queue *queue, const struct hc_call *call, const struct hc_tensor *y)
+{
+    const struct hc_tensor *x = &call->in[0];
+    int64_t n = hc_tensor_count(x);
+    int64_t blocks = (n + HC_HOST_BLOCK - 1) / HC_HOST_BLOCK;
+    int64_t length = (blocks + PIECES - 1) / PIECES * HC_HOST_BLOCK;
+    float sums[PIECES] = {0};
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int i = 0; i < PIECES; i++) {
+        int64_t from = i * length;
+        int64_t to = from + length < n ? from + length : n;
+        if (from < to)
+            sums[i] = piece(queue, x, y, from, to);
+    }
+    float sum = 0;
+    for (int i = 0; i < PIECES; i++)
+        sum += sums[i];
+    hc_store(call->out[0].format, call->out[0].data, 0, sum);
+}
+
+enum hc_status hc_host_sum(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (call->params.reduce.accumulator != HC_FP32)
+        return hc_exact_sum(queue, call);
+    reduce(queue, call, NULL);
+    return HC_OK;
+}
+
+enum hc_status hc_host_dot(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (call->params.reduce.accumulator != HC_FP32)
+        return hc_exact_dot(queue, call);
+    reduce(queue, call, &call->in[1]);
+    return HC_OK;
+}

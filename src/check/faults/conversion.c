@@ -1,0 +1,189 @@
+/* Defects of the conversion into fp16: those that a checker of conversions must have the power to
+   catch. All but one are of fp32 to fp16 to nearest. */
+#include "check/fault.h"
+
+#include <math.h>
+
+#include "num/bits.h"
+#include "num/directed.h"
+
+/* What a conversion has to decide: the code below |x|, without sign, and whether |x| is the middle
+   between that code's value and the next one's. */
+struct place {
+    uint16_t below;
+    bool tie;
+};
+
+static struct place place_of(float x)
+{
+    float size = fabsf(x);
+    uint16_t below = hc_fp16_directed(size, HC_TOWARD_ZERO);
+    float low = hc_fp16_value(below);
+    float high = below < 0x7bff ? hc_fp16_value((uint16_t)(below + 1)) : 65536.0f;
+    return (struct place){below, size - low == high - size};
+}
+
+static uint16_t signed_as(float x, uint16_t code)
+{
+    return (uint16_t)((signbit(x) ? 0x8000u : 0) | code);
+}
+
+static uint16_t ties_toward_zero(float x, uint16_t right)
+{
+    struct place p = place_of(x);
+    return p.tie ? signed_as(x, p.below) : right;
+}
+
+static uint16_t ties_away(float x, uint16_t right)
+{
+    struct place p = place_of(x);
+    return p.tie ? signed_as(x, (uint16_t)(p.below + 1)) : right;
+}
+
+static uint16_t subnormal_ties_away(float x, uint16_t right)
+{
+    return place_of(x).below < 0x400 ? ties_away(x, right) : right;
+}
+
+static uint16_t overflow_at_65536(float x, uint16_t right)
+{
+    return fabsf(x) < 65536.0f && (right & 0x7fffu) == 0x7c00 ? signed_as(x, 0x7bff) : right;
+}
+
+static uint16_t keeps_half_of_tiny(float x, uint16_t right)
+{
+    return fabsf(x) == 0x1p-25f ? signed_as(x, 1) : right;
+}
+
+static uint16_t truncates(float x, uint16_t right)
+{
+    (void)right;
+    return hc_fp16_directed(x, HC_TOWARD_ZERO);
+}
+
+static uint16_t flushes(float x, uint16_t right)
+{
+    return (right & 0x7fffu) < 0x400 ? signed_as(x, 0) : right;
+}
+
+/* Of the 13 bits cut from a normal value only the upper two are looked at. */
+static uint16_t loses_sticky(float x, uint16_t right)
+{
+    return isfinite(x) ? hc_fp16_bits(hc_fp32_value(hc_fp32_bits(x) & ~0x7ffu)) : right;
+}
+
+static uint16_t nan_to_infinity(float x, uint16_t right)
+{
+    return isnan(x) ? signed_as(x, 0x7c00) : right;
+}
+
+static uint16_t loses_sign_of_zero(float x, uint16_t right)
+{
+    (void)x;
+    return right == 0x8000 ? 0 : right;
+}
+
+static enum hc_status plant(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call,
+                            uint16_t (*mutant)(float x, uint16_t right))
+{
+    enum hc_status status = right(queue, call);
+    if (status != HC_OK || call->in[0].format != HC_FP32 || call->out[0].format != HC_FP16 ||
+        call->params.cast.direction != HC_NEAREST)
+        return status;
+    const float *x = call->in[0].data;
+    uint16_t *h = call->out[0].data;
+    int64_t n = hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; i < n; i++)
+        h[i] = mutant(x[i], h[i]);
+    return HC_OK;
+}
+
+static enum hc_status tie_zero(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, ties_toward_zero);
+}
+
+static enum hc_status tie_away(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, ties_away);
+}
+
+static enum hc_status tie_subnormal(hc_kernel *right, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    return plant(right, queue, call, subnormal_ties_away);
+}
+
+static enum hc_status overflow(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, overflow_at_65536);
+}
+
+static enum hc_status underflow(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    return plant(right, queue, call, keeps_half_of_tiny);
+}
+
+static enum hc_status truncate(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, truncates);
+}
+
+static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, flushes);
+}
+
+static enum hc_status sticky(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, loses_sticky);
+}
+
+static enum hc_status nan_inf(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    return plant(right, queue, call, nan_to_infinity);
+}
+
+static enum hc_status zero_sign(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    return plant(right, queue, call, loses_sign_of_zero);
+}
+
+static enum hc_status through_fp32(hc_kernel *right, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    if (status != HC_OK || call->in[0].format != HC_FP64 || call->out[0].format != HC_FP16)
+        return status;
+    const double *x = call->in[0].data;
+    uint16_t *h = call->out[0].data;
+    int64_t n = hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; i < n; i++)
+        h[i] = hc_fp16_directed((float)x[i], call->params.cast.direction);
+    return HC_OK;
+}
+
+static const char fp32[] = "rounding/fp32-to-fp16/nearest";
+
+static const struct hc_fault faults[] = {
+    {"cast-ties-toward-zero", "ties go toward zero", fp32, HC_OP_cast, tie_zero},
+    {"cast-ties-away", "ties go away from zero", fp32, HC_OP_cast, tie_away},
+    {"cast-subnormal-ties-away", "ties go away from zero among subnormals only", fp32, HC_OP_cast,
+     tie_subnormal},
+    {"cast-overflow-65536", "values from 65520 to 65536 become 65504, not infinity", fp32,
+     HC_OP_cast, overflow},
+    {"cast-keeps-2^-25", "2^-25 becomes 2^-24, not 0", fp32, HC_OP_cast, underflow},
+    {"cast-truncates", "what is cut off is dropped", fp32, HC_OP_cast, truncate},
+    {"cast-flushes", "subnormal results become 0", fp32, HC_OP_cast, flush},
+    {"cast-sticky-lost", "bits far below the last one do not break a tie", fp32, HC_OP_cast,
+     sticky},
+    {"cast-nan-to-inf", "NaN becomes infinity", fp32, HC_OP_cast, nan_inf},
+    {"cast-zero-sign-lost", "-0 becomes +0", fp32, HC_OP_cast, zero_sign},
+    {"cast-through-fp32", "fp64 is rounded into fp32 first, and then into fp16",
+     "rounding/fp64-to-fp16/nearest", HC_OP_cast, through_fp32},
+};
+
+const struct hc_fault_table hc_faults_conversion;
+const struct hc_fault_table hc_faults_conversion = {faults, sizeof faults / sizeof faults[0]};
