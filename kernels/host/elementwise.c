@@ -137,11 +137,26 @@ enum hc_status hc_host_master_to_model(struct hc_queue *queue, const struct hc_c
     return HC_OK;
 }
 
-/* Among H, to nearest; the rest is exact's. */
+/* Among H; the rest is exact's. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (call->params.cast.direction == HC_NEAREST && hc_is_h(call->in[0].format) &&
-        hc_is_h(call->out[0].format))
+    const struct hc_tensor *from = &call->in[0];
+    const struct hc_tensor *to = &call->out[0];
+    enum hc_direction direction = call->params.cast.direction;
+    if (!hc_is_h(from->format) || !hc_is_h(to->format))
+        return hc_exact_cast(queue, call);
+    if (direction == HC_NEAREST)
         return hc_host_master_to_model(queue, call);
-    return hc_exact_cast(queue, call);
+    int64_t n = hc_tensor_count(to);
+    if (from->data == to->data)
+        return HC_OK;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        float room[HC_HOST_BLOCK];
+        int64_t count = block_of(at, n);
+        const float *in = hc_host_view(queue, from, at, count, room);
+        queue->loops->store_directed(to->format, direction, in, count,
+                                     (unsigned char *)to->data + at * hc_formats[to->format].bytes);
+    }
+    return HC_OK;
 }

@@ -48,6 +48,10 @@ struct hc_host_loops {
     void (*load)(enum hc_format format, const void *from, int64_t n, float *to);
     void (*store)(enum hc_format format, const float *from, int64_t n, void *to);
 
+    /* The same way back in any direction. */
+    void (*store_directed)(enum hc_format format, enum hc_direction direction, const float *from,
+                           int64_t n, void *to);
+
     hc_host_map *map[HC_OP_COUNT];            /* NULL: not an elementwise op of fp32 */
     bool (*found)(const float *x, int64_t n); /* any infinity or NaN */
 

@@ -2,7 +2,7 @@
 #ifdef __AVX512F__
 #include <immintrin.h>
 
-#include "num/bits.h"
+#include "num/directed.h"
 
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
@@ -21,6 +21,25 @@ static void store_half(const float *from, int64_t n, uint16_t *to)
                             _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     for (; i < n; i++)
         to[i] = hc_fp16_bits(from[i]);
+}
+
+/* The direction is part of the instruction. */
+static __m256i narrow(__m512 x, enum hc_direction direction)
+{
+    return direction == HC_NEAREST       ? _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)
+           : direction == HC_TOWARD_ZERO ? _mm512_cvtps_ph(x, _MM_FROUND_TO_ZERO)
+           : direction == HC_UPWARD      ? _mm512_cvtps_ph(x, _MM_FROUND_TO_POS_INF)
+                                         : _mm512_cvtps_ph(x, _MM_FROUND_TO_NEG_INF);
+}
+
+static void store_half_directed(enum hc_direction direction, const float *from, int64_t n,
+                                uint16_t *to)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(to + i), narrow(_mm512_loadu_ps(from + i), direction));
+    for (; i < n; i++)
+        to[i] = hc_fp16_directed(from[i], direction);
 }
 
 #define LOOPS      hc_host_loops_avx512

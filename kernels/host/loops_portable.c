@@ -1,5 +1,5 @@
 /* The inner loops for any CPU. */
-#include "num/bits.h"
+#include "num/directed.h"
 
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
@@ -11,6 +11,13 @@ static void store_half(const float *from, int64_t n, uint16_t *to)
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = hc_fp16_bits(from[i]);
+}
+
+static void store_half_directed(enum hc_direction direction, const float *from, int64_t n,
+                                uint16_t *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = hc_fp16_directed(from[i], direction);
 }
 
 #define LOOPS      hc_host_loops_portable
