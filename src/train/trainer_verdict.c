@@ -26,7 +26,7 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     result->learned = result->reason[0] == '\0';
 }
 
-/* Losses are not negative: fabs takes the sign from a NaN, which would be printed. */
+/* None of these is negative: fabs takes the sign from a NaN, which would be printed. */
 void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_tally_state *t = &run->tally;
@@ -44,8 +44,8 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
         .final_scale = (double)counters.scaler.scale,
         .underflow = t->underflow / (double)t->step,
         .unscaled = t->unscaled / (double)t->step,
-        .update_lost = t->update_lost / (double)t->updates,
-        .images_per_second = (double)run->images / run->seconds,
+        .update_lost = fabs(t->update_lost / (double)t->updates),
+        .images_per_second = fabs((double)run->images / run->seconds),
         .memory = (int64_t)usage.ru_maxrss * 1024,
         .parameters = plan->weights + plan->norm_weights,
         .macs = plan->macs,
