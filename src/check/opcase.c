@@ -32,9 +32,8 @@ static void give_memory(struct hc_check *check, struct hc_call *call, bool in_pl
     for (int i = 0; i < hc_ops[call->op].outputs; i++) {
         struct hc_tensor *t = &call->out[i];
         size_t bytes = hc_tensor_bytes(t) + GUARD_BYTES;
-        const struct hc_tensor *same = &call->in[optimizer ? from[i] : 2 * i];
         if (in_place) {
-            t->data = same->data;
+            t->data = call->in[optimizer ? from[i] : 2 * i].data;
             continue;
         }
         t->data = hc_check_memory(check, bytes);
