@@ -157,10 +157,10 @@ static double special(const struct place *p)
 static int64_t stride_of(const struct hc_call *call, int slot)
 {
     const struct hc_tensor *t = &call->in[slot];
-    bool along_rows = call->params.gemm.transpose_a;
+    bool along_rows;
     switch (call->op) {
     case HC_OP_gemm:
-        along_rows = slot == 0 ? along_rows : !call->params.gemm.transpose_b;
+        along_rows = slot == 0 ? call->params.gemm.transpose_a : !call->params.gemm.transpose_b;
         return along_rows ? t->shape[1] : 1;
     case HC_OP_conv2d_bwd_data:
         return slot == 0 ? 1 : t->shape[1] * t->shape[2] * t->shape[3];
