@@ -37,3 +37,43 @@ struct hc_tensor hc_log_normal(struct hc_check *check, int64_t n, double mean, d
     }
     return t;
 }
+
+struct hc_stored hc_stored_count(const struct hc_tensor *g, double scale,
+                                 const struct hc_tensor *half, struct hc_trail *trail)
+{
+    struct hc_stored s = {0};
+    for (int64_t i = 0; i < hc_tensor_count(g); i++) {
+        double got = hc_tensor_get(half, i);
+        s.zero += got == 0;
+        s.subnormal += got != 0 && fabs(got) < ldexp(1, -14);
+        s.infinite += isinf(got);
+        hc_trail_note(trail, i, hc_round(HC_FP16, scale * hc_tensor_get(g, i)), got);
+    }
+    return s;
+}
+
+double hc_largest_scale(const struct hc_tensor *g)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < hc_tensor_count(g); i++)
+        largest = fmax(largest, fabs(hc_tensor_get(g, i)));
+    return exp2(ceil(log2(65520 / largest)) - 1);
+}
+
+void hc_exponents_say(struct hc_check *check, const struct hc_tensor *g)
+{
+    enum { BINS = 24, LOWEST = -42 };
+    static const char bar[] = "##################################################";
+    int64_t bins[BINS] = {0};
+    int64_t n = hc_tensor_count(g);
+    for (int64_t i = 0; i < n; i++) {
+        double value = fabs(hc_tensor_get(g, i));
+        int bin = value > 0 ? (ilogb(value) - LOWEST) / 2 : 0;
+        bins[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]++;
+    }
+    hc_say(check, "exponents of the gradients (lost without a scale: up to 2^-25)");
+    for (int b = 0; b < BINS; b++)
+        if (bins[b])
+            hc_say(check, "2^%3d  %6.2f %%  %.*s", 2 * b + LOWEST,
+                   100 * (double)bins[b] / (double)n, (int)(bins[b] * 100 / n), bar);
+}

@@ -3,7 +3,7 @@
 #ifndef HC_CASES_SCALING_H
 #define HC_CASES_SCALING_H
 
-#include "case.h"
+#include "cases/trail.h"
 
 /* out = gradients * scale (op scale), rounded into out's format. */
 enum hc_status hc_scale_into(struct hc_check *check, const struct hc_tensor *gradients,
@@ -16,5 +16,22 @@ enum hc_status hc_unscale_into(struct hc_check *check, const struct hc_tensor *s
 
 /* n fp32 numbers of either sign whose log2 |g| is normal: mean and deviation in powers of two. */
 struct hc_tensor hc_log_normal(struct hc_check *check, int64_t n, double mean, double deviation);
+
+/* What became of gradients that were stored in half. */
+struct hc_stored {
+    int64_t zero;
+    int64_t subnormal;
+    int64_t infinite;
+};
+
+/* Counts it, and notes each gradient against half(S g): S g is exact in fp64, S a power of two. */
+struct hc_stored hc_stored_count(const struct hc_tensor *g, double scale,
+                                 const struct hc_tensor *half, struct hc_trail *trail);
+
+/* The largest power of two at which no gradient overflows: S max |g| < 65520. */
+double hc_largest_scale(const struct hc_tensor *g);
+
+/* The histogram over exponents, for `halfcheck explain`. */
+void hc_exponents_say(struct hc_check *check, const struct hc_tensor *g);
 
 #endif

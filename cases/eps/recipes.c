@@ -1,0 +1,62 @@
+/* The same epsilons in the trainer's recipes: half throughout against half with fp32 masters. */
+#include "cases/rig.h"
+
+#include <math.h>
+
+/* Three weights of 0.5 with the gradients 0, 1e-5 and 5e-3, one step of lr 1e-3 without decay. */
+static bool step(struct hc_check *check, const char *name, double w[3])
+{
+    static const double g[3] = {0, 1e-5, 5e-3};
+    struct hc_recipe recipe = *hc_recipe_by_name(name);
+    struct hc_rig rig;
+    recipe.weight_decay = 0;
+    hc_rig_open(&rig, check);
+    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 3, 0.5);
+    hc_rig_start(&rig, &recipe);
+    for (int i = 0; i < 3; i++)
+        hc_rig_gradient(&rig, 0, i, g[i]);
+    hc_rig_step(&rig, 1e-3, 0.9);
+    for (int i = 0; i < 3; i++)
+        w[i] = hc_rig_get(&rig, HC_PIECE_MASTER, 0, i);
+    hc_say(check, "%-14s eps %.0e: g = 0, 1e-5, 5e-3 make w = 0.5 into %.7g, %.7g, %.7g", name,
+           recipe.eps, w[0], w[1], w[2]);
+    bool failed = rig.failed;
+    hc_rig_close(&rig);
+    return !failed;
+}
+
+/* Right is a step of lr for every gradient that is far above eps, to eps / g: 1e-3 for g = 1e-5; and
+   none for 0. Half's 0.5 has an ulp of 2^-11. */
+static void recipes(struct hc_check *check)
+{
+    static const char *const masters[] = {"fp32", "fp16-static", "fp16-dynamic", "bf16"};
+    double w[3];
+    if (!step(check, "fp16-pure", w))
+        return;
+    hc_claim_true(check, "fp16-pure: g = 0 gives NaN", isnan(w[0]));
+    hc_claim_value(check, "fp16-pure: g = 1e-5", (double)-INFINITY, w[1]);
+    if (!step(check, "fp16-pure-eps", w))
+        return;
+    hc_claim_value(check, "fp16-pure-eps: g = 0", 0.5, w[0]);
+    hc_claim_value(check, "fp16-pure-eps: g = 1e-5 moves nothing", 0.5, w[1]);
+    for (size_t i = 0; i < sizeof masters / sizeof masters[0]; i++) {
+        if (!step(check, masters[i], w))
+            return;
+        hc_claim_value(check, "masters: g = 0 moves nothing", 0.5, w[0]);
+        for (int k = 1; k < 3; k++)
+            hc_claim_within(check, "masters: one step of lr", 0.5 - 1e-3, w[k],
+                            1e-3 * 1e-3 + ldexp(1, -24));
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "eps/recipes",
+     .title = "the trainer's recipes: half throughout gives NaN and -inf, eps 1e-4 loses small "
+              "gradients, masters make the right step",
+     .source = "seeds/004; PyTorch forum, 'Adam+Half Precision = NaNs?' (1765); seeds/003, 'all "
+               "parameters = NaN'",
+     .run = recipes},
+};
+
+const struct hc_case_table hc_cases_eps_recipes;
+const struct hc_case_table hc_cases_eps_recipes = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,94 @@
+/* The gradients of a real, if small, training in half. */
+#include "cases/scaling.h"
+#include "cases/toy.h"
+
+#include <math.h>
+
+/* All gradients of the toy network's parameters, as the last step left them, as one fp32 vector. */
+static struct hc_tensor capture(struct hc_toy *toy)
+{
+    int n = hc_update_parameters(toy->update);
+    int64_t total = 0;
+    for (int i = 0; i < n; i++) {
+        struct hc_tensor t = hc_update_tensor(toy->update, HC_PIECE_GRADIENT, i);
+        total += hc_tensor_count(&t);
+    }
+    struct hc_tensor all = hc_check_vector(toy->check, HC_FP32, total);
+    unsigned char *to = all.data;
+    for (int i = 0; i < n; i++) {
+        struct hc_tensor t = hc_update_tensor(toy->update, HC_PIECE_GRADIENT, i);
+        if (!hc_check_ok(toy->check, hc_update_read(toy->update, HC_PIECE_GRADIENT, i, to)))
+            toy->failed = true;
+        to += hc_tensor_bytes(&t);
+    }
+    return all;
+}
+
+/* What half would lose of these gradients at each scale, the last one being the largest without an
+   overflow, where a dynamic one goes. *lost: zeros without a scale; false when the backend could
+   not. */
+static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, int64_t *lost)
+{
+    enum { SCALES = 6 };
+    const double scales[SCALES] = {1, 8, 128, 512, 65536, hc_largest_scale(g)};
+    struct hc_tensor half = hc_check_vector(check, HC_FP16, hc_tensor_count(g));
+    double percent = 100 / (double)hc_tensor_count(g);
+    struct hc_trail trail = {0};
+    struct hc_stored s[SCALES];
+    for (int i = 0; i < SCALES; i++) {
+        if (hc_scale_into(check, g, scales[i], &half) != HC_OK)
+            return false;
+        s[i] = hc_stored_count(g, scales[i], &half, &trail);
+        hc_say(check, "scale 2^%-2.0f zeros %8.4f %%, subnormal %8.4f %%, infinite %lld%s",
+               log2(scales[i]), percent * (double)s[i].zero, percent * (double)s[i].subnormal,
+               (long long)s[i].infinite, i == SCALES - 1 ? "  (dynamic)" : "");
+        if (i > 0 && scales[i] > scales[i - 1])
+            hc_claim_true(check, "a larger scale loses no more", s[i].zero <= s[i - 1].zero);
+    }
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "dynamic: infinite", 0, (double)s[SCALES - 1].infinite);
+    hc_claim_value(check, "dynamic: zeros", 0, (double)s[SCALES - 1].zero);
+    *lost = s[0].zero;
+    return true;
+}
+
+/* Gradients of a real, if small, training, computed in fp32; always the same training. */
+static void captured(struct hc_check *check)
+{
+    static const int looks[] = {1, 10, 40};
+    enum { LOOKS = sizeof looks / sizeof looks[0] };
+    int64_t lost[LOOKS] = {0};
+    int look = 0;
+    struct hc_toy toy;
+    hc_toy_open(&toy, check, 1);
+    hc_toy_start(&toy, hc_recipe_by_name("fp32"));
+    for (int step = 1; look < LOOKS && !toy.failed; step++) {
+        double loss = hc_toy_step(&toy, step, 1e-2);
+        if (step != looks[look] || toy.failed)
+            continue;
+        struct hc_tensor g = capture(&toy);
+        hc_say(check, "step %d, loss %.4g", step, loss);
+        if (toy.failed)
+            break;
+        hc_exponents_say(check, &g);
+        if (!captured_shares(check, &g, &lost[look]))
+            break;
+        look++;
+    }
+    hc_toy_close(&toy);
+    if (look == LOOKS)
+        hc_claim_true(check, "more is lost at step 40 than at step 1", lost[LOOKS - 1] > lost[0]);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "underflow/share-of-captured-gradients",
+     .title = "gradients of a small training: the share that half loses falls with the scale, and "
+              "rises as the training learns",
+     .source =
+         "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, figure 3",
+     .level = HC_STANDARD,
+     .run = captured},
+};
+
+const struct hc_case_table hc_cases_underflow_captured;
+const struct hc_case_table hc_cases_underflow_captured = {cases, sizeof cases / sizeof cases[0]};
