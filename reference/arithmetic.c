@@ -6,7 +6,7 @@ static void binary(const struct hc_call *call, int64_t index, long precision, st
 {
     mpfr_t x;
     mpfr_t y;
-    mpfr_inits2(precision, x, y, (mpfr_ptr)0);
+    mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, (mpfr_ptr)0);
     hc_load_real(x, &call->in[0], index);
     hc_load_real(y, &call->in[1], index);
     operation(x, x, y, MPFR_RNDN);
@@ -67,7 +67,7 @@ void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long p
     mpfr_t x;
     mpfr_t y;
     mpfr_t z;
-    mpfr_inits2(precision, x, y, z, (mpfr_ptr)0);
+    mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, z, (mpfr_ptr)0);
     hc_load_real(x, &call->in[0], index);
     hc_load_real(y, &call->in[1], index);
     hc_load_real(z, &call->in[2], index);

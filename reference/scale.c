@@ -11,7 +11,7 @@ void hc_reference_axpy(const struct hc_call *call, int out, int64_t index, long 
     mpfr_t alpha;
     mpfr_t x;
     mpfr_t y;
-    mpfr_inits2(precision, alpha, x, y, (mpfr_ptr)0);
+    mpfr_inits2(hc_exact_precision(HC_FP32, precision), alpha, x, y, (mpfr_ptr)0);
     mpfr_set_flt(alpha, (float)call->params.axpy.alpha, MPFR_RNDN);
     hc_load_real(x, &call->in[0], index);
     hc_load_real(y, &call->in[1], index);

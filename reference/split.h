@@ -13,6 +13,15 @@ void hc_split(mpfr_srcptr x, struct hc_want *want);
 /* x = the value of element i. */
 void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i);
 
+/* At least `precision`, and what x y + z needs to be exact on numbers of the format, so that a tie is
+   seen to be broken by the smallest z. fp32 and bf16: products are multiples of 2^-298 below 2^256,
+   555 bits with the sum's; fp64: multiples of 2^-2148 below 2^2048. fp16: 80 bits. */
+static inline long hc_exact_precision(enum hc_format format, long precision)
+{
+    long exact = format == HC_FP64 ? 4224 : 576;
+    return format == HC_FP16 || precision > exact ? precision : exact;
+}
+
 /* A sum of terms and of their magnitudes; infinities and NaN go into the sum alone. Products of fp16
    are summed in integers, exactly and some twenty times as fast, unless more than
    HC_REFERENCE_PRECISION is asked for: so the proof by twice the precision proves the integers. */

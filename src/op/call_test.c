@@ -1,0 +1,171 @@
+/* A call that breaks its contract is refused with one line that names what is wrong. */
+#include "op/call.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct hc_tensor vector(enum hc_format format, int64_t n)
+{
+    return hc_tensor1(format, n, NULL);
+}
+
+static void accepted(const struct hc_call *call)
+{
+    cr_assert_eq(hc_call_check(call), HC_OK, "%s", hc_message());
+}
+
+static void refused(const struct hc_call *call, const char *line)
+{
+    cr_assert_eq(hc_call_check(call), HC_INVALID, "accepted: %s", line);
+    cr_assert_eq(strcmp(hc_message(), line), 0, "%s", hc_message());
+}
+
+static struct hc_call add(void)
+{
+    return (struct hc_call){.op = HC_OP_add,
+                            .in = {vector(HC_FP16, 3), vector(HC_FP16, 3)},
+                            .out = {vector(HC_FP16, 3)}};
+}
+
+Test(call, operands_of_one_op_have_one_format_and_as_many_elements)
+{
+    struct hc_call call = add();
+    accepted(&call);
+    call.in[1].format = HC_BF16;
+    refused(&call, "add: in1 is bf16, not fp16");
+    call = add();
+    call.out[0] = vector(HC_FP16, 4);
+    refused(&call, "add: out0 has shape [4], not 3 elements");
+    call = add();
+    call.in[0].format = call.in[1].format = call.out[0].format = HC_E4M3;
+    refused(&call, "add: in0 is e4m3, not fp32, bf16, fp16 or fp64");
+    call = add();
+    call.in[1].rank = 5;
+    refused(&call, "add: in1 has rank 5");
+    call = add();
+    call.in[0].shape[0] = -3;
+    refused(&call, "add: in0 has shape [-3]");
+    call.op = HC_OP_COUNT;
+    refused(&call, "no op 29");
+}
+
+Test(call, scalars_are_one_fp32_number)
+{
+    struct hc_call call = {.op = HC_OP_scale,
+                           .in = {vector(HC_FP16, 3), vector(HC_FP32, 1)},
+                           .out = {vector(HC_FP32, 3)}};
+    accepted(&call);
+    call.in[1].format = HC_FP16;
+    refused(&call, "scale: in1 is fp16, not fp32");
+    call.in[1] = vector(HC_FP32, 3);
+    refused(&call, "scale: in1 has shape [3], not 1 elements");
+}
+
+Test(call, accumulators_are_fp32_or_the_inputs_format)
+{
+    struct hc_call call = {
+        .op = HC_OP_sum, .in = {vector(HC_FP16, 3)}, .out = {vector(HC_FP32, 1)}};
+    call.params.reduce.accumulator = HC_FP16;
+    accepted(&call);
+    call.params.reduce.accumulator = HC_BF16;
+    refused(&call, "sum: the accumulator is neither fp32 nor the inputs' format");
+}
+
+Test(call, gemm_shapes_fit_together)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {true, false, 1, 0}};
+    call.in[0] = hc_tensor2(HC_FP16, 4, 2, NULL);
+    call.in[1] = hc_tensor2(HC_FP16, 4, 3, NULL);
+    call.out[0] = hc_tensor2(HC_FP32, 2, 3, NULL);
+    accepted(&call);
+    call.params.gemm.transpose_b = true;
+    refused(&call, "gemm: in1 has shape [4, 3], not [3, 4]");
+    call.params.gemm.transpose_b = false;
+    call.params.gemm.beta = 1;
+    call.in[2] = hc_tensor1(HC_FP32, 2, call.in);
+    refused(&call, "gemm: in2 has shape [2], not [3]");
+    call.in[2] = hc_tensor1(HC_FP32, 3, call.in);
+    accepted(&call);
+    call.out[0] = hc_tensor2(HC_FP32, 4, 3, NULL);
+    refused(&call, "gemm: out0 has shape [4, 3], not [2, 3]");
+}
+
+Test(call, convolutions_have_the_extents_of_their_stride_and_pad)
+{
+    struct hc_tensor x = hc_tensor4(HC_FP16, 2, 7, 5, 3, NULL);
+    struct hc_tensor w = hc_tensor4(HC_FP16, 4, 3, 3, 3, NULL);
+    struct hc_tensor y = hc_tensor4(HC_FP16, 2, 4, 3, 4, NULL);
+    struct hc_call call = {.op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {2, 1}};
+    accepted(&call);
+    call.params.conv.stride = 1;
+    refused(&call, "conv2d: out0 has shape [2, 4, 3, 4], not [2, 7, 5, 4]");
+    call.params.conv.stride = 0;
+    refused(&call, "conv2d: stride 0, pad 1");
+    call = (struct hc_call){
+        .op = HC_OP_conv2d_bwd_filter, .in = {x, y}, .out = {w}, .params.conv = {2, 1}};
+    accepted(&call);
+    call.out[0].shape[3] = 2;
+    refused(&call, "conv2d_bwd_filter: out0 has shape [4, 3, 3, 2], not [4, 3, 3, 3]");
+    call = (struct hc_call){
+        .op = HC_OP_conv2d_bwd_data, .in = {y, w}, .out = {x}, .params.conv = {2, 1}};
+    accepted(&call);
+    call.out[0].shape[1] = 9;
+    refused(&call, "conv2d_bwd_data: in0 has shape [2, 4, 3, 4], not [2, 5, 3, 4]");
+    call.out[0].shape[1] = 0;
+    refused(&call, "conv2d_bwd_data: the filter does not fit into the padded image");
+    call.in[0].rank = 2;
+    refused(&call, "conv2d_bwd_data: in0 has rank 2, not 4");
+}
+
+Test(call, batches_losses_and_windows)
+{
+    struct hc_call call = {.op = HC_OP_bn_train};
+    call.in[0] = call.out[0] = hc_tensor4(HC_FP16, 2, 1, 1, 3, NULL);
+    for (int i = 1; i < 5; i++)
+        call.in[i] = call.out[i] = vector(HC_FP32, 3);
+    accepted(&call);
+    call.out[2].format = HC_FP16;
+    refused(&call, "bn_train: out2 is fp16, not fp32");
+    call.out[2] = vector(HC_FP32, 2);
+    refused(&call, "bn_train: out2 has shape [2], not 3 elements");
+    call.out[2] = vector(HC_FP32, 3);
+    call.in[0].shape[0] = call.out[0].shape[0] = 0;
+    refused(&call, "bn_train: an empty batch");
+
+    call = (struct hc_call){.op = HC_OP_xent};
+    call.in[0] = hc_tensor2(HC_FP16, 2, 3, NULL);
+    call.in[1] = vector(HC_I32, 3);
+    call.out[0] = vector(HC_FP32, 1);
+    refused(&call, "xent: in1 has shape [3], not [2]");
+
+    call = (struct hc_call){.op = HC_OP_avg_pool, .params.pool = {2}};
+    call.in[0] = hc_tensor4(HC_FP16, 1, 4, 5, 3, NULL);
+    call.out[0] = hc_tensor4(HC_FP16, 1, 2, 2, 3, NULL);
+    refused(&call, "avg_pool: extents 4 x 5 are no multiples of the window 2");
+}
+
+Test(call, optimizers_keep_the_formats_of_their_state)
+{
+    struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
+    call.in[0] = call.in[2] = call.out[0] = call.out[1] = vector(HC_FP32, 5);
+    call.in[1] = vector(HC_FP16, 5);
+    call.in[3] = vector(HC_FP32, 3);
+    accepted(&call);
+    call.out[1].format = HC_FP16;
+    refused(&call, "sgd: out1 is fp16, not fp32");
+    call.out[1].format = HC_FP32;
+    call.params.sgd.arithmetic = HC_FP64;
+    refused(&call, "sgd: arithmetic is not fp32, bf16 or fp16");
+    call.params.sgd.arithmetic = HC_FP16;
+    call.in[4] = hc_tensor1(HC_FP16, 1, call.in);
+    refused(&call, "sgd: in4 is fp16, not fp32");
+}
+
+Test(call, casts_have_a_direction)
+{
+    struct hc_call call = {
+        .op = HC_OP_cast, .in = {vector(HC_FP64, 3)}, .out = {vector(HC_E5M2, 3)}};
+    accepted(&call);
+    call.params.cast.direction = HC_DIRECTION_COUNT;
+    refused(&call, "cast: no direction 4");
+}
