@@ -4,6 +4,7 @@
 
 #include "check/do.h"
 #include "check/tally.h"
+#include "op/contract.h"
 
 static enum hc_status to_device(const struct hc_backend *backend, struct hc_queue *queue,
                                 struct hc_tensor *slots, int count)
@@ -23,6 +24,32 @@ static enum hc_status to_device(const struct hc_backend *backend, struct hc_queu
     return HC_OK;
 }
 
+/* What op/call.c cannot see, since it does not look at data: that there is some, and that labels are
+   classes. */
+static enum hc_status check_data(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    const char *formats = hc_contracts[call->op].formats;
+    for (int i = 0; i < op->inputs + op->outputs; i++) {
+        bool output = i >= op->inputs;
+        const struct hc_tensor *t = output ? &call->out[i - op->inputs] : &call->in[i];
+        bool optional = formats[i] == 'o' || formats[i] == 'b';
+        if (!t->data && !optional && hc_tensor_count(t) > 0)
+            return hc_fail(HC_INVALID, "%s: %s%d has no data", op->name, output ? "out" : "in",
+                           output ? i - op->inputs : i);
+    }
+    if (call->op == HC_OP_gemm && call->params.gemm.beta != 0 && !call->in[2].data &&
+        hc_tensor_count(&call->out[0]) > 0)
+        return hc_fail(HC_INVALID, "gemm: beta is not 0, and in2 has no data");
+    for (int64_t i = 0; op->class_ == HC_CLASS_LOSS && i < call->in[0].shape[0]; i++) {
+        double label = hc_tensor_get(&call->in[1], i);
+        if (label < 0 || label >= (double)call->in[0].shape[1])
+            return hc_fail(HC_INVALID, "%s: label %.0f is not a class of 0 to %lld", op->name,
+                           label, (long long)call->in[0].shape[1] - 1);
+    }
+    return HC_OK;
+}
+
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
                            const struct hc_call *call)
 {
@@ -31,6 +58,8 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
     if (!kernel)
         return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, op->name);
     enum hc_status status = hc_call_check(call);
+    if (status == HC_OK)
+        status = check_data(call);
     if (status != HC_OK)
         return status;
     if (backend->host_memory && !(backend->scratch && backend->scratch(queue, call)))

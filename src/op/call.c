@@ -129,6 +129,39 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
 };
 
+static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)
+{
+    uintptr_t x = (uintptr_t)a->data;
+    uintptr_t y = (uintptr_t)b->data;
+    return x && y && x < y + hc_tensor_bytes(b) && y < x + hc_tensor_bytes(a);
+}
+
+/* Whether output `o` may be input `i` itself. */
+static bool may_be(const struct hc_call *call, int o, int i)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    const struct hc_tensor *in = &call->in[i];
+    const struct hc_tensor *out = &call->out[o];
+    bool same = in->data == out->data && in->format == out->format &&
+                hc_tensor_count(in) == hc_tensor_count(out);
+    bool running = call->op == HC_OP_bn_train && o == i && o >= 3;
+    return same && (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER || running);
+}
+
+static enum hc_status check_overlaps(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    for (int o = 0; o < op->outputs; o++) {
+        for (int i = 0; i < op->inputs; i++)
+            if (overlap(&call->out[o], &call->in[i]) && !may_be(call, o, i))
+                return hc_fail(HC_INVALID, "%s: out%d overlaps in%d", op->name, o, i);
+        for (int other = 0; other < o; other++)
+            if (overlap(&call->out[o], &call->out[other]))
+                return hc_fail(HC_INVALID, "%s: out%d overlaps out%d", op->name, o, other);
+    }
+    return HC_OK;
+}
+
 enum hc_status hc_call_check(const struct hc_call *call)
 {
     if ((unsigned)call->op >= HC_OP_COUNT)
@@ -140,5 +173,6 @@ enum hc_status hc_call_check(const struct hc_call *call)
         if (status != HC_OK)
             return status;
     }
-    return contract->shapes ? contract->shapes(call) : HC_OK;
+    enum hc_status status = contract->shapes ? contract->shapes(call) : HC_OK;
+    return status == HC_OK ? check_overlaps(call) : status;
 }

@@ -169,3 +169,20 @@ Test(call, casts_have_a_direction)
     call.params.cast.direction = HC_DIRECTION_COUNT;
     refused(&call, "cast: no direction 4");
 }
+
+Test(call, in_place_is_for_elementwise_ops_and_whole_tensors)
+{
+    static uint16_t memory[8];
+    struct hc_call call = add();
+    call.in[0].data = call.out[0].data = memory;
+    accepted(&call);
+    call.out[0].data = memory + 1;
+    refused(&call, "add: out0 overlaps in0");
+    call.out[0].data = memory + 3;
+    accepted(&call);
+    call = (struct hc_call){
+        .op = HC_OP_sum, .in = {hc_tensor1(HC_FP16, 8, memory)}, .out = {vector(HC_FP16, 1)}};
+    call.params.reduce.accumulator = HC_FP32;
+    call.out[0].data = memory;
+    refused(&call, "sum: out0 overlaps in0");
+}
