@@ -4,7 +4,6 @@
 
 Test(scaling, axpy_fuses_in_fp32_and_rounds_into_the_output)
 {
-    /* (1 + 2^-10)^2 - 1 = 2^-9 + 2^-20: only a fused sum keeps the last term. */
     double x = 1 + 0x1p-10;
     double y = -1;
     struct hc_call call = {.op = HC_OP_axpy,
@@ -12,7 +11,8 @@ Test(scaling, axpy_fuses_in_fp32_and_rounds_into_the_output)
                            .out = {made(hc_tensor1(HC_FP32, 1, NULL))},
                            .params.axpy.alpha = 1 + 0x1p-23};
     call_exact(&call);
-    /* (1 + 2^-10)(1 + 2^-23) - 1 = 2^-10 + 2^-23 + 2^-33, of which fp32 keeps all. */
+    /* (1 + 2^-10)(1 + 2^-23) - 1 = 2^-10 + 2^-23 + 2^-33, of which only a fused sum
+       keeps the last. */
     cr_assert_eq(hc_tensor_get(&call.out[0], 0), 0x1p-10 + 0x1p-23 + 0x1p-33);
     call.out[0] = made(hc_tensor1(HC_FP16, 1, NULL));
     call_exact(&call);
