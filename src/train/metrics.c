@@ -176,7 +176,7 @@ static double update_of(const struct rule *rule, double w, double m, double v)
 static enum hc_status updates_lost(struct hc_metrics *metrics, const struct sample *sample,
                                    const struct rule *rule, double *share)
 {
-    double m[SAMPLE];
+    double m[SAMPLE] = {0};
     double v[SAMPLE] = {0};
     enum hc_format model = rule->recipe->model;
     int n;

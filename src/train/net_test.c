@@ -174,6 +174,14 @@ static void copy_to_fp64(void)
     }
 }
 
+static void free_fp64(void)
+{
+    for (int i = 0; i <= hc_net_plan(net)->layers; i++)
+        free(value[i]);
+    for (int p = 0; p < hc_net_plan(net)->parameters; p++)
+        free(parameter[p]);
+}
+
 /* Central differences with h = 1e-6: their own error is about h^2 f''' + 2^-53 f / h, 1e-9 or so. An
    fp32 gradient of this net passes through some 10 layers of sums, with a relative error of some
    hundred u = 2^-24 of the largest entry of its tensor at most; 2e-4 of it leaves a margin, and is
@@ -213,6 +221,7 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
                                    got);
             }
         }
+        free_fp64();
         end();
     }
 }
