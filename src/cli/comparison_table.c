@@ -66,14 +66,20 @@ static bool all_learnt(const struct hc_comparison *c, int recipe)
     return learnt;
 }
 
+static int width_of(const struct hc_comparison *c, const struct column *column)
+{
+    return column->spread && c->seeds == 1 ? 10 : column->width;
+}
+
+/* No column has negative numbers: fabs takes the sign from a NaN, which would be printed. */
 static void print_cell(const struct hc_comparison *c, int recipe, const struct column *column,
                        FILE *out)
 {
     char text[64];
     double mean = mean_of(c, recipe, column);
-    (void)snprintf(text, sizeof text, column->format, mean);
+    (void)snprintf(text, sizeof text, column->format, fabs(mean));
     size_t used = strlen(text);
-    if (column->spread && c->seeds > 1) {
+    if (column->spread && c->seeds > 1 && !isnan(mean)) {
         text[used++] = ' ';
         text[used++] = '(';
         (void)snprintf(text + used, sizeof text - used, column->format,
@@ -81,22 +87,29 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
         used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, ")");
     }
-    (void)fprintf(out, " %*s", column->width, text);
+    if (isnan(mean) && column == &columns[SPEED])
+        (void)snprintf(text, sizeof text, "-");
+    (void)fprintf(out, " %*s", width_of(c, column), text);
 }
 
 static void print_recipes(const struct hc_comparison *c, FILE *out)
 {
     (void)fprintf(out, "\n%-14s", "recipe");
     for (int i = 0; i < COLUMNS; i++)
-        (void)fprintf(out, " %*s", columns[i].width, columns[i].title);
-    (void)fprintf(out, "  of %-6s verdict\n", c->recipe[c->base]->name);
+        (void)fprintf(out, " %*s", width_of(c, &columns[i]), columns[i].title);
+    int width = (int)strlen(c->recipe[c->base]->name) + 3;
+    (void)fprintf(out, "  of %s  verdict\n", c->recipe[c->base]->name);
     double base = mean_of(c, c->base, &columns[SPEED]);
     for (int r = 0; r < c->recipes; r++) {
         (void)fprintf(out, "%-14s", c->recipe[r]->name);
         for (int i = 0; i < COLUMNS; i++)
             print_cell(c, r, &columns[i], out);
-        (void)fprintf(out, "  %9.2f %s\n", mean_of(c, r, &columns[SPEED]) / base,
-                      all_learnt(c, r) ? "PASS" : "FAIL");
+        double ratio = mean_of(c, r, &columns[SPEED]) / base;
+        if (isnan(ratio))
+            (void)fprintf(out, "  %*s", width, "-");
+        else
+            (void)fprintf(out, "  %*.2f", width, ratio);
+        (void)fprintf(out, "  %s\n", all_learnt(c, r) ? "PASS" : "FAIL");
     }
     if (c->seeds > 1)
         (void)fprintf(out, "means over %d seeds, in parentheses the deviation of one run\n",

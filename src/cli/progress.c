@@ -1,11 +1,12 @@
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "check/timing.h"
 
-enum { CELLS = 24 };
+enum { CELLS = 16 };
 
 struct hc_progress_bar hc_progress_bar(const char *recipe, uint64_t seed)
 {
@@ -20,12 +21,14 @@ void hc_progress_end(struct hc_progress_bar *bar)
     bar->drawn = 0;
 }
 
+/* Losses are not negative: fabs takes the sign from a NaN, which would be printed. */
 static void draw(struct hc_progress_bar *bar, const struct hc_progress *p)
 {
     double now = hc_clock();
     char cells[CELLS + 1];
+    char left[32] = "";
     if (bar->first < 0) {
-        bar->first = p->step - 1;
+        bar->first = p->step;
         bar->started = now;
     }
     if (now - bar->drawn < 0.1)
@@ -34,13 +37,14 @@ static void draw(struct hc_progress_bar *bar, const struct hc_progress *p)
     for (int i = 0; i < CELLS; i++)
         cells[i] = i < full ? '#' : '.';
     cells[CELLS] = '\0';
-    double left =
-        (now - bar->started) / (double)(p->step - bar->first) * (double)(p->steps - p->step);
-    (void)fprintf(stderr,
-                  "\r\033[K%s [%s] epoch %d/%d  loss %.3f  scale %g  skipped %lld  %.0f images/s  "
-                  "%d:%02d left",
-                  bar->recipe, cells, p->epoch + 1, p->epochs, p->smooth, p->scale,
-                  (long long)p->skipped, p->images_per_second, (int)left / 60, (int)left % 60);
+    if (now - bar->started > 2 && p->step > bar->first) {
+        double each = (now - bar->started) / (double)(p->step - bar->first);
+        int seconds = (int)(each * (double)(p->steps - p->step));
+        (void)snprintf(left, sizeof left, " %d:%02d left", seconds / 60, seconds % 60);
+    }
+    (void)fprintf(stderr, "\r\033[K%s [%s] %d/%d loss %.3f scale %g %.0f images/s%s", bar->recipe,
+                  cells, p->epoch + 1, p->epochs, fabs(p->smooth), p->scale, p->images_per_second,
+                  left);
     (void)fflush(stderr);
     bar->drawn = now;
 }
@@ -55,8 +59,9 @@ bool hc_progress_show(const struct hc_progress *p, void *context)
     hc_progress_end(bar);
     printf("%-14s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
            "scale %g  skipped %lld  %.0f images/s\n",
-           bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth,
-           p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped, p->images_per_second);
+           bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, fabs(p->smooth),
+           fabs(p->test_loss), 100 * p->accuracy, p->scale, (long long)p->skipped,
+           p->images_per_second);
     (void)fflush(stdout);
     return true;
 }

@@ -17,7 +17,8 @@ Test(report, is_one_page_that_needs_nothing_else, .init = make_records)
     const struct ran *ran = run_shell("$hc report a.json b.json --out page");
     cr_assert_eq(ran->status, 0, "%s", ran->err);
     cr_expect_str_eq(run_shell("ls -A page")->out, "report.html\n");
-    cr_expect_eq(run_shell("grep -E 'src=|href=.[^#]|@import|url\\([^#]' page/report.html")->status, 1);
+    cr_expect_eq(run_shell("grep -E 'src=|href=.[^#]|@import|url\\([^#]' page/report.html")->status,
+                 1);
     cr_expect_eq(run_shell("grep -q 'a &lt;b>' page/report.html")->status, 0);
     cr_expect_eq(run_shell("grep -q 'a <b>' page/report.html")->status, 1);
     bool can_draw = run_shell("command -v gnuplot")->status == 0;

@@ -1,7 +1,6 @@
 #include "cli/training.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -182,11 +181,6 @@ enum hc_status hc_training_open(struct hc_training *t)
 void hc_training_close(struct hc_training *t)
 {
     hc_dataset_close(&t->set);
-}
-
-double hc_training_bar(const struct hc_training *t)
-{
-    return 0.9 * log(t->set.classes);
 }
 
 enum hc_status hc_make_folder(const char *path)

@@ -56,9 +56,6 @@ void hc_training_close(struct hc_training *training);
    leaves run.json there. */
 enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
 
-/* The loss on the test images that a run must fall below to have learnt anything: 0.9 ln classes. */
-double hc_training_bar(const struct hc_training *training);
-
 /* Makes a folder and those above it. */
 enum hc_status hc_make_folder(const char *path);
 

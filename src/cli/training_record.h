@@ -11,8 +11,8 @@
 enum hc_status hc_training_write(const struct hc_training *training,
                                  const struct hc_training_run *run);
 
-/* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: the loss on the test
-   images, bound: hc_training_bar. */
+/* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: its last epoch's
+   loss, bound: 0.9 ln classes, which that must be below (trainer.h: and the accuracy above guessing). */
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 

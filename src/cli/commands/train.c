@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
         (long long)r->skipped, r->final_scale);
     printf("gradients that underflow %.3g %% (without the scale %.3g %%), updates lost %.3g %%\n",
            100 * r->underflow, 100 * r->unscaled, 100 * r->update_lost);
-    printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
-           (double)r->memory / 1048576);
+    if (isfinite(r->images_per_second))
+        printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
+               (double)r->memory / 1048576);
     printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint\n", run->folder);
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
