@@ -76,7 +76,7 @@ void hc_training_options(struct hc_training *t, struct hc_option *options)
          .choice = &t->network_choice,
          .choices = network_names,
          .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
-                 "darknet-tiny: [1, 1], nf=4, for a quick look"},
+                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
         {.name = "checkpoint-every",
          .value = "N",
          .count = &t->checkpoint_every,

@@ -20,7 +20,7 @@ struct hc_network {
     int strides[8];
 };
 
-/* Darknet([1, 2, 2, 2, 2], nf=16) of fastai nb_004b; and [1, 1], nf=4 for tests. */
+/* Darknet([1, 2, 2, 2, 2], nf=16) of fastai nb_004b; and [1, 1, 1], nf=4, for tests and a quick look. */
 extern const struct hc_network hc_darknet16;
 extern const struct hc_network hc_darknet_tiny;
 

@@ -51,9 +51,8 @@ struct hc_train_options {
     const char *out;
     bool resume;              /* goes on from out/checkpoint; HC_IO when there is none */
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
-    int64_t stop_after; /* leaves after that many steps of this call, as if killed; 0: never */
 
-    /* Called on the training thread; false stops as if killed, with the result so far. NULL: none.
+    /* Called on the training thread; false stops at once, with the result so far. NULL: none.
      */
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;

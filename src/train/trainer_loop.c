@@ -122,7 +122,6 @@ bool hc_run_over(const struct hc_run *run)
 enum hc_status hc_run_loop(struct hc_run *run)
 {
     const struct hc_train_options *o = &run->options;
-    int64_t first = run->tally.step;
     while (!hc_run_over(run)) {
         float loss;
         enum hc_status status = train_step(run, &loss);
@@ -132,8 +131,6 @@ enum hc_status hc_run_loop(struct hc_run *run)
         bool evaluates = run->tally.step % run->batches == 0 || hc_run_over(run);
         bool keeps = o->checkpoint_every > 0 && run->tally.step % o->checkpoint_every == 0;
         if (!report(run, loss, rate, false))
-            return HC_OK;
-        if (o->stop_after > 0 && run->tally.step - first == o->stop_after)
             return HC_OK;
         if (evaluates)
             status = end_epoch(run);
