@@ -92,7 +92,7 @@ Test(reference, sums_of_integers_and_squares_have_their_closed_forms)
     cr_assert_eq(sum.value, -50);
     cr_assert_eq(sum.magnitude, 5050);
     call.op = HC_OP_dot;
-    cr_assert_eq(value(&call, 0, 0), 100 * 101 * 201 / 6);
+    cr_assert_eq(value(&call, 0, 0), 338350);
 }
 
 Test(reference, rounds_what_ieee_operations_leave_over)
@@ -245,9 +245,9 @@ Test(reference, the_gradient_of_batch_norm_is_blind_to_shift_and_scale)
 Test(reference, equal_logits_cost_the_logarithm_of_their_number)
 {
     struct hc_call call = {.op = HC_OP_xent};
-    static const int32_t labels[] = {3, 0};
+    static int32_t labels[] = {3, 0};
     call.in[0] = hc_tensor2(HC_FP32, 2, 4, memory[0]);
-    call.in[1] = hc_tensor1(HC_I32, 2, (void *)(uintptr_t)labels);
+    call.in[1] = hc_tensor1(HC_I32, 2, labels);
     call.in[2] = vector(2, 1);
     call.out[0] = call.in[0];
     memory[2][0] = 8;

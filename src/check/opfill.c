@@ -1,6 +1,7 @@
 /* Which fill goes into which slot. */
 #include "check/opfill.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "check/opvalue.h"
@@ -86,6 +87,7 @@ static double small_input(const struct hc_call *call, char role, int64_t i, enum
     double u = hc_random_uniform(seed, 100, (uint64_t)i);
     switch (role) {
     case 'h':
+        assert(i >= 0 && i < 3);
         return hyper[i];
     case 'o':
         return fill == HC_FILL_FOUND ? 1 : 0;
