@@ -1,0 +1,245 @@
+/* hc_claim_call: what it lets pass, what it catches, and when it trusts nothing. */
+#include "check/check.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "check/runner.h"
+
+static struct hc_result result;
+static void (*body)(struct hc_check *);
+
+static void call_body(struct hc_check *check)
+{
+    body(check);
+}
+
+static bool keep(const struct hc_result *got, void *context)
+{
+    (void)context;
+    result = *got;
+    return true;
+}
+
+/* Runs a case on exact, with `kernel` in place of one op's. */
+static void run(void (*run_body)(struct hc_check *), enum hc_op op, hc_kernel *kernel)
+{
+    static const struct hc_case what = {
+        .name = "test/compare", .title = "", .source = "", .run = call_body};
+    static const struct hc_case *const cases[] = {&what};
+    struct hc_backend backend = *hc_backend_by_name("exact");
+    const struct hc_backend *backends[] = {&backend};
+    backend.kernel[op] = kernel;
+    body = run_body;
+    struct hc_run_options options = {.cases = cases,
+                                     .case_count = 1,
+                                     .backends = backends,
+                                     .backend_count = 1,
+                                     .level = HC_STANDARD,
+                                     .threads = 1,
+                                     .report = keep};
+    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+}
+
+static hc_kernel *right(enum hc_op op)
+{
+    return hc_backend_by_name("exact")->kernel[op];
+}
+
+/* C = A B in fp16, n x n; A's elements are `first` or, if that is 0, different; B's at most `second`. */
+static void product(struct hc_check *check, int64_t n, double first, double second)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {false, false, 1, 0}};
+    for (int i = 0; i < 2; i++) {
+        call.in[i] = hc_tensor2(HC_FP16, n, n, NULL);
+        call.in[i].data = hc_check_memory(check, hc_tensor_bytes(&call.in[i]));
+    }
+    call.out[0] = hc_tensor2(HC_FP16, n, n, NULL);
+    call.out[0].data = hc_check_memory(check, hc_tensor_bytes(&call.out[0]));
+    for (int64_t i = 0; i < n * n; i++) {
+        hc_tensor_put(&call.in[0], i, first != 0 ? first : sin((double)i));
+        hc_tensor_put(&call.in[1], i, second * cos((double)i));
+    }
+    hc_claim_call(check, &call);
+}
+
+static void waves(struct hc_check *check)
+{
+    product(check, 20, 0, 1);
+}
+
+static void large(struct hc_check *check)
+{
+    product(check, 100, 0, 1);
+}
+
+static void nans(struct hc_check *check)
+{
+    product(check, 20, (double)NAN, 1);
+}
+
+static void vanishing(struct hc_check *check)
+{
+    product(check, 20, 0x1p-24, 0x1p-8);
+}
+
+static enum hc_status last_is_wrong(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(call->op)(queue, call);
+    int64_t last = hc_tensor_count(&call->out[0]) - 1;
+    hc_tensor_put(&call->out[0], last, hc_tensor_get(&call->out[0], last) + 1);
+    return status;
+}
+
+/* Adds a little, inside the bound. */
+static enum hc_status a_bit_off(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(call->op)(queue, call);
+    const struct hc_tensor *y = &call->out[0];
+    uint64_t bits = hc_tensor_bits(y, 3);
+    hc_tensor_put_bits(y, 3, bits + 1);
+    return status;
+}
+
+static enum hc_status lacking(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    return hc_fail(HC_UNSUPPORTED, "no %s here", hc_ops[call->op].name);
+}
+
+static enum hc_status broken(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    return hc_fail(HC_DEVICE, "the device is on fire");
+}
+
+Test(compare, tells_the_formats_error_from_the_implementations)
+{
+    run(waves, HC_OP_gemm, right(HC_OP_gemm));
+    cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
+    cr_assert_eq(result.implementation, 0);
+    cr_assert(result.format > 0.3 && result.format <= 1);
+    cr_assert_eq(result.format, result.error / result.bound);
+
+    run(waves, HC_OP_gemm, last_is_wrong);
+    cr_assert_eq(result.verdict, HC_FAIL);
+    cr_assert(result.implementation > 10 && result.format <= 1);
+    cr_assert(strstr(result.note, "gemm[399]: want "), "%s", result.note);
+}
+
+Test(compare, looks_at_the_last_element_of_a_large_output)
+{
+    run(large, HC_OP_gemm, last_is_wrong);
+    cr_assert_eq(result.verdict, HC_FAIL);
+    cr_assert(result.checked < 10000);
+}
+
+Test(compare, mistrusts_results_that_say_nothing)
+{
+    run(nans, HC_OP_gemm, right(HC_OP_gemm));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED);
+    cr_assert(strstr(result.note, "NaN or infinite by definition"), "%s", result.note);
+
+    run(vanishing, HC_OP_gemm, right(HC_OP_gemm));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED);
+    cr_assert(strstr(result.note, "results are zero"), "%s", result.note);
+}
+
+static void integers(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_avg_pool, .params.pool = {2}};
+    call.in[0] = hc_tensor4(HC_FP32, 1, 8, 8, 4, hc_check_memory(check, 1024));
+    call.out[0] = hc_tensor4(HC_FP32, 1, 4, 4, 4, hc_check_memory(check, 256));
+    for (int i = 0; i < 256; i++)
+        hc_tensor_put(&call.in[0], i, i);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, mistrusts_results_that_needed_no_rounding)
+{
+    run(integers, HC_OP_avg_pool, right(HC_OP_avg_pool));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED);
+    cr_assert(strstr(result.note, "needed rounding"), "%s", result.note);
+}
+
+/* The model's state in fp16 with fp16 arithmetic, where squares of 300 overflow. */
+static void overflowing(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_adamw, .params.adam = {.beta2 = 0.5, .eps = 1}};
+    call.params.adam.arithmetic = HC_FP16;
+    for (int i = 0; i < 4; i++)
+        call.in[i] = hc_check_vector(check, HC_FP16, 40);
+    call.in[4] = hc_check_vector(check, HC_FP32, 3);
+    for (int i = 0; i < 3; i++)
+        call.out[i] = hc_check_vector(check, HC_FP16, 40);
+    for (int i = 0; i < 40; i++)
+        hc_tensor_put(&call.in[1], i, 500 + i);
+    hc_tensor_put(&call.in[4], 0, 1e-2);
+    hc_tensor_put(&call.in[4], 2, 1);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, mistrusts_what_the_contract_does_not_bound)
+{
+    run(overflowing, HC_OP_adamw, right(HC_OP_adamw));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED, "%s", result.note);
+    cr_assert(strstr(result.note, "the contract bounds only"), "%s", result.note);
+}
+
+static void momentum(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
+    for (int i = 0; i < 3; i++)
+        call.in[i] = hc_check_vector(check, HC_FP32, 40);
+    call.in[3] = hc_check_vector(check, HC_FP32, 3);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 40; k++)
+            hc_tensor_put(&call.in[i], k, sin(100.0 * i + k));
+    hc_tensor_put(&call.in[3], 0, 0.1);
+    hc_tensor_put(&call.in[3], 1, 0.9);
+    call.out[0] = call.in[0]; /* in place: what was there is what the reference needs */
+    call.out[1] = call.in[2];
+    hc_claim_call(check, &call);
+}
+
+Test(compare, demands_the_bits_of_exact_where_the_order_is_stated)
+{
+    run(momentum, HC_OP_sgd, right(HC_OP_sgd));
+    cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
+    run(momentum, HC_OP_sgd, a_bit_off);
+    cr_assert_eq(result.verdict, HC_FAIL);
+    cr_assert(strstr(result.note, "exact gives"), "%s", result.note);
+    cr_assert(strcmp(result.unit, "bits") == 0);
+}
+
+Test(compare, says_what_a_backend_lacks_and_what_broke)
+{
+    run(waves, HC_OP_gemm, NULL);
+    cr_assert_eq(result.verdict, HC_UNIMPLEMENTED);
+    run(waves, HC_OP_gemm, lacking);
+    cr_assert_eq(result.verdict, HC_UNIMPLEMENTED);
+    cr_assert(strstr(result.note, "no gemm here"));
+    run(waves, HC_OP_gemm, broken);
+    cr_assert_eq(result.verdict, HC_ERROR);
+    cr_assert(strstr(result.note, "on fire"));
+}
+
+static void bad_label(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_xent};
+    call.in[0] = hc_tensor2(HC_FP32, 1, 3, hc_check_memory(check, 12));
+    call.in[1] = hc_check_vector(check, HC_I32, 1);
+    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    hc_tensor_put(&call.in[1], 0, 3);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, refuses_labels_that_are_no_classes)
+{
+    run(bad_label, HC_OP_xent, right(HC_OP_xent));
+    cr_assert_eq(result.verdict, HC_ERROR);
+    cr_assert_eq(strcmp(result.note, "xent: label 3 is not a class of 0 to 2"), 0, "%s",
+                 result.note);
+}
