@@ -87,20 +87,6 @@ static enum hc_status draw(const struct hc_metrics *metrics, enum hc_piece piece
     return HC_OK;
 }
 
-static int exponent(double g)
-{
-    int e;
-    if (g == 0)
-        return HC_EXPONENT_ZERO;
-    if (!isfinite(g))
-        return HC_EXPONENT_LAST;
-    (void)frexp(g, &e);
-    e -= 1;
-    if (e <= HC_EXPONENT_ZERO)
-        return HC_EXPONENT_ZERO + 1;
-    return e < HC_EXPONENT_LAST ? e : HC_EXPONENT_LAST - 1;
-}
-
 static struct hc_shares gradient_shares(const struct hc_metrics *metrics,
                                         const struct sample *sample, struct hc_histogram *histogram)
 {
@@ -110,8 +96,7 @@ static struct hc_shares gradient_shares(const struct hc_metrics *metrics,
         double g = sample->g[i];
         under += fabs(g) <= metrics->half_tiny;
         unscaled += fabs(g / metrics->scale) <= metrics->half_tiny;
-        histogram->scaled[exponent(g) - HC_EXPONENT_ZERO]++;
-        histogram->unscaled[exponent(g / metrics->scale) - HC_EXPONENT_ZERO]++;
+        hc_histogram_add(histogram, g, metrics->scale);
     }
     return (struct hc_shares){.underflow = (double)under / sample->n,
                               .unscaled = (double)unscaled / sample->n};

@@ -16,6 +16,7 @@
 #ifndef HC_TRAIN_METRICS_H
 #define HC_TRAIN_METRICS_H
 
+#include "train/histogram.h"
 #include "train/net.h"
 #include "train/update.h"
 
@@ -24,16 +25,6 @@ struct hc_shares {
     double unscaled;
     double update_lost;
     double gradient_norm;
-};
-
-/* Counts by exponent e = floor(log2 |g|) at [e - HC_EXPONENT_ZERO]; zero counts as HC_EXPONENT_ZERO,
-   what is not finite as HC_EXPONENT_LAST. */
-enum { HC_EXPONENT_ZERO = -150, HC_EXPONENT_LAST = 128 };
-enum { HC_EXPONENTS = HC_EXPONENT_LAST - HC_EXPONENT_ZERO + 1 };
-
-struct hc_histogram {
-    int64_t scaled[HC_EXPONENTS];
-    int64_t unscaled[HC_EXPONENTS];
 };
 
 struct hc_metrics;

@@ -101,43 +101,50 @@ static enum hc_status open_apart(struct hc_update *update)
     return status;
 }
 
-/* Two items: all that decays, and all that does not. Masters' arenas are fp32, and so is all else:
-   a recipe with masters has no formats by role. */
-static enum hc_status open_flat(struct hc_update *update)
+static bool in_group(const struct hc_update *update, int i, bool decays)
+{
+    return hc_recipe_decays(&update->recipe, update->slots[i].parameter->role) == decays;
+}
+
+/* The arenas of a decay group, and its parameters' views of them. Masters are fp32, and so a recipe
+   with masters has the same formats for every role. */
+static enum hc_status open_group(struct hc_update *update, bool decays)
 {
     const struct hc_recipe *r = &update->recipe;
     const enum hc_format format[HC_PIECE_COUNT] = {[HC_PIECE_MASTER] = HC_FP32,
                                                    [HC_PIECE_MASTER_GRADIENT] = r->gradient,
                                                    [HC_PIECE_M] = r->state,
                                                    [HC_PIECE_V] = r->state};
-    for (int group = 0; group < 2; group++) {
-        struct hc_update_item *item = &update->item[update->items];
-        int64_t total = 0;
-        for (int i = 0; i < update->n; i++)
-            if (hc_recipe_decays(r, update->slots[i].parameter->role) == (group == 0))
-                total += update->slots[i].parameter->storage->count;
-        if (total == 0)
+    enum hc_status status = HC_OK;
+    int64_t total = 0;
+    int64_t offset = 0;
+    for (int i = 0; i < update->n; i++)
+        if (in_group(update, i, decays))
+            total += update->slots[i].parameter->storage->count;
+    if (total == 0)
+        return HC_OK;
+    struct hc_update_item *item = &update->item[update->items++];
+    *item = (struct hc_update_item){.arithmetic = r->arithmetic, .decays = decays};
+    for (int p = HC_PIECE_MASTER; p < HC_PIECE_COUNT; p++) {
+        if (p == HC_PIECE_V && r->optimizer == HC_OPTIMIZER_SGD)
             continue;
-        update->items++;
-        *item = (struct hc_update_item){.arithmetic = r->arithmetic, .decays = group == 0};
-        for (int p = HC_PIECE_MASTER; p < HC_PIECE_COUNT; p++) {
-            if (p == HC_PIECE_V && r->optimizer == HC_OPTIMIZER_SGD)
-                continue;
-            item->piece[p] = hc_storage_new(update->device, format[p], total);
-            if (!item->piece[p])
-                return HC_NO_MEMORY;
-        }
-        int64_t offset = 0;
-        for (int i = 0; i < update->n; i++) {
-            if (hc_recipe_decays(r, update->slots[i].parameter->role) != (group == 0))
-                continue;
-            enum hc_status status = open_slot(update, i, item, offset);
-            if (status != HC_OK)
-                return status;
-            offset += update->slots[i].parameter->storage->count;
-        }
+        item->piece[p] = hc_storage_new(update->device, format[p], total);
+        if (!item->piece[p])
+            return HC_NO_MEMORY;
     }
-    return HC_OK;
+    for (int i = 0; i < update->n && status == HC_OK; i++) {
+        if (!in_group(update, i, decays))
+            continue;
+        status = open_slot(update, i, item, offset);
+        offset += update->slots[i].parameter->storage->count;
+    }
+    return status;
+}
+
+static enum hc_status open_flat(struct hc_update *update)
+{
+    enum hc_status status = open_group(update, true);
+    return status == HC_OK ? open_group(update, false) : status;
 }
 
 static enum hc_status set_scale(struct hc_update *update)

@@ -1,0 +1,20 @@
+/* How many gradients have which exponent, with and without the loss scale. */
+#ifndef HC_TRAIN_HISTOGRAM_H
+#define HC_TRAIN_HISTOGRAM_H
+
+#include <stdint.h>
+
+/* Counts by exponent e = floor(log2 |g|) at [e - HC_EXPONENT_ZERO]; zero counts as HC_EXPONENT_ZERO,
+   what is not finite as HC_EXPONENT_LAST. */
+enum { HC_EXPONENT_ZERO = -150, HC_EXPONENT_LAST = 128 };
+enum { HC_EXPONENTS = HC_EXPONENT_LAST - HC_EXPONENT_ZERO + 1 };
+
+struct hc_histogram {
+    int64_t scaled[HC_EXPONENTS];
+    int64_t unscaled[HC_EXPONENTS];
+};
+
+/* Counts the scaled gradient g, and g / scale. */
+void hc_histogram_add(struct hc_histogram *histogram, double g, double scale);
+
+#endif
