@@ -10,6 +10,13 @@ static int64_t block_of(int64_t at, int64_t n)
     return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
 }
 
+/* Whether a call is one thread's: then not even a team of one is made, which costs more than a block
+   of conversions. */
+static bool alone(const struct hc_queue *queue, int64_t n)
+{
+    return queue->threads == 1 || n <= HC_HOST_SMALL;
+}
+
 static void map_block(const struct hc_queue *queue, const struct hc_call *call, int inputs,
                       const struct hc_host_scalars *scalars, int64_t at, int64_t n)
 {
@@ -26,7 +33,12 @@ static enum hc_status map(struct hc_queue *queue, const struct hc_call *call, in
                           struct hc_host_scalars scalars)
 {
     int64_t n = hc_tensor_count(&call->out[0]);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    if (alone(queue, n)) {
+        for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
+            map_block(queue, call, inputs, &scalars, at, block_of(at, n));
+        return HC_OK;
+    }
+#pragma omp parallel for num_threads(queue->threads) schedule(static)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
         map_block(queue, call, inputs, &scalars, at, block_of(at, n));
     return HC_OK;
@@ -118,45 +130,44 @@ enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *cal
 }
 
 static void cast_block(const struct hc_queue *queue, const struct hc_tensor *from,
-                       const struct hc_tensor *to, int64_t at, int64_t n)
+                       const struct hc_tensor *to, enum hc_direction direction, int64_t at,
+                       int64_t n)
 {
     float room[HC_HOST_BLOCK];
     const float *in = hc_host_view(queue, from, at, n, room);
-    queue->loops->store(to->format, in, n,
-                        (unsigned char *)to->data + at * hc_formats[to->format].bytes);
+    void *out = (unsigned char *)to->data + at * hc_formats[to->format].bytes;
+    if (direction == HC_NEAREST)
+        queue->loops->store(to->format, in, n, out);
+    else
+        queue->loops->store_directed(to->format, direction, in, n, out);
+}
+
+static enum hc_status cast(const struct hc_queue *queue, const struct hc_call *call,
+                           enum hc_direction direction)
+{
+    const struct hc_tensor *from = &call->in[0];
+    const struct hc_tensor *to = &call->out[0];
+    int64_t n = from->data == to->data ? 0 : hc_tensor_count(to);
+    if (alone(queue, n)) {
+        for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
+            cast_block(queue, from, to, direction, at, block_of(at, n));
+        return HC_OK;
+    }
+#pragma omp parallel for num_threads(queue->threads) schedule(static)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
+        cast_block(queue, from, to, direction, at, block_of(at, n));
+    return HC_OK;
 }
 
 enum hc_status hc_host_master_to_model(struct hc_queue *queue, const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->out[0]);
-    if (call->in[0].data == call->out[0].data)
-        return HC_OK;
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
-        cast_block(queue, &call->in[0], &call->out[0], at, block_of(at, n));
-    return HC_OK;
+    return cast(queue, call, HC_NEAREST);
 }
 
 /* Among H; the rest is exact's. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *from = &call->in[0];
-    const struct hc_tensor *to = &call->out[0];
-    enum hc_direction direction = call->params.cast.direction;
-    if (!hc_is_h(from->format) || !hc_is_h(to->format))
+    if (!hc_is_h(call->in[0].format) || !hc_is_h(call->out[0].format))
         return hc_exact_cast(queue, call);
-    if (direction == HC_NEAREST)
-        return hc_host_master_to_model(queue, call);
-    int64_t n = hc_tensor_count(to);
-    if (from->data == to->data)
-        return HC_OK;
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[HC_HOST_BLOCK];
-        int64_t count = block_of(at, n);
-        const float *in = hc_host_view(queue, from, at, count, room);
-        queue->loops->store_directed(to->format, direction, in, count,
-                                     (unsigned char *)to->data + at * hc_formats[to->format].bytes);
-    }
-    return HC_OK;
+    return cast(queue, call, call->params.cast.direction);
 }

@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <stdio.h>
 
+#include "check/do.h"
 #include "check/tally.h"
 
 enum { MOST_LANES = 64 };
@@ -101,4 +102,13 @@ bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_l
     }
     close_lanes(check, &lanes);
     return hc_check_ok(check, status);
+}
+
+enum hc_status hc_lane_call(const struct hc_check *check, struct hc_queue *queue,
+                            const struct hc_call *call)
+{
+    hc_kernel *kernel = check->backend->kernel[call->op];
+    if (kernel && check->backend->host_memory)
+        return kernel(queue, call);
+    return hc_run_call(check->backend, queue, call);
 }

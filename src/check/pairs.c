@@ -5,35 +5,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "check/clones.h"
 #include "check/nearest16.h"
-
-/* The loops below are compiled for these processors and chosen at run time. */
-#if defined(__x86_64__) && defined(__linux__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-
-/* Into each of those versions. */
-#define INLINED static inline __attribute__((always_inline))
 
 /* Each of these is the exact result as a double and the sign of what it lacks; operands are values
    of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and 2^256.
    add: 2Sum (Knuth) gives the error of a sum exactly. mul: 22 bits at most, exact. div and sqrt: the
    remainder is exact with fma (Markstein), and has the sign of the error times the divisor's. */
-INLINED uint16_t add(const struct hc_nearest16 *f, double x, double y)
+HC_CLONED uint16_t add(const struct hc_nearest16 *f, double x, double y)
 {
     double sum = x + y;
     double y_part = sum - x;
     return hc_nearest16(f, sum, (x - (sum - y_part)) + (y - y_part));
 }
 
-INLINED uint16_t mul(const struct hc_nearest16 *f, double x, double y)
+HC_CLONED uint16_t mul(const struct hc_nearest16 *f, double x, double y)
 {
     return hc_nearest16(f, x * y, 0);
 }
 
-INLINED uint16_t div(const struct hc_nearest16 *f, double x, double y)
+HC_CLONED uint16_t div(const struct hc_nearest16 *f, double x, double y)
 {
     double quotient = x / y;
     double remainder = fma(-quotient, y, x);
@@ -56,37 +47,38 @@ void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
     pairs->op = op;
     pairs->format = format;
     pairs->nan = (uint16_t)target(format)->nan;
+    pairs->infinity = (uint16_t)target(format)->infinity;
     pairs->binade = format == HC_FP16 ? 1024 : 128;
     for (uint32_t code = 0; code < 65536; code++)
         pairs->value[code] = value_of(format, (uint16_t)code);
 }
 
-CLONES static void add_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
-                           uint16_t *want)
+HC_CLONES static void add_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
 {
 #pragma omp simd
     for (uint32_t i = 0; i < n; i++)
         want[i] = add(f, x, (double)y[i]);
 }
 
-CLONES static void sub_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
-                           uint16_t *want)
+HC_CLONES static void sub_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
 {
 #pragma omp simd
     for (uint32_t i = 0; i < n; i++)
         want[i] = add(f, x, -(double)y[i]);
 }
 
-CLONES static void mul_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
-                           uint16_t *want)
+HC_CLONES static void mul_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
 {
 #pragma omp simd
     for (uint32_t i = 0; i < n; i++)
         want[i] = mul(f, x, (double)y[i]);
 }
 
-CLONES static void div_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
-                           uint16_t *want)
+HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
 {
 #pragma omp simd
     for (uint32_t i = 0; i < n; i++)
@@ -106,6 +98,11 @@ static void define(struct hc_pairs *pairs, uint32_t from)
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
 {
     pairs->x = x;
+    if ((x & 0x7fffu) > pairs->infinity) {
+        for (uint32_t y = 0; y < 65536; y++)
+            pairs->want[y] = pairs->nan;
+        return;
+    }
     for (uint32_t from = 0; from < 65536; from += pairs->binade)
         define(pairs, from);
 }
@@ -113,7 +110,7 @@ void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
 /* Moves one binade of results up by one exponent. False when one of them was not above the smallest
    normal value (which may have come from below it, where the format's steps are coarser), or does
    not stay finite: then the step cannot be taken by moving. */
-CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
+HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
 {
     uint16_t movable = (uint16_t)(infinity - 2 * binade - 1);
     uint16_t bad = 0;
@@ -133,7 +130,7 @@ CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, ui
 void hc_pairs_double(struct hc_pairs *pairs)
 {
     uint32_t binade = pairs->binade;
-    uint16_t infinity = (uint16_t)target(pairs->format)->infinity;
+    uint16_t infinity = pairs->infinity;
     assert((pairs->x & 0x7fffu) >= binade && (pairs->x & 0x7fffu) + binade < infinity);
     bool sums = pairs->op == HC_OP_add || pairs->op == HC_OP_sub;
     pairs->x = (uint16_t)(pairs->x + binade);

@@ -13,6 +13,7 @@ struct hc_pairs {
     enum hc_op op; /* add, sub, mul, div */
     enum hc_format format;
     uint16_t nan;
+    uint16_t infinity;
     uint32_t binade; /* codes that share an exponent: 1024 in fp16, 128 in bf16 */
     uint16_t x;
     float value[65536]; /* of each code */

@@ -40,7 +40,7 @@ void hc_steps_build(struct hc_steps *steps, enum hc_format to, enum hc_direction
 uint16_t hc_steps_code(const struct hc_steps *steps, uint32_t magnitude)
 {
     uint32_t low = 0;
-    uint32_t high = steps->infinity + 1u;
+    uint32_t high = steps->infinity + 2u;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
         if (steps->first[middle] <= magnitude)

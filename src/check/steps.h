@@ -8,8 +8,8 @@
 
 /* A correctly rounded conversion is monotone, so over the positive half of fp32, taken in the order
    of its bit patterns, each code of the target is one run of patterns: code c is what the patterns
-   first[c] up to first[c + 1] - 1 give, c = 0 .. infinity. first[infinity + 1] is the first NaN. An
-   empty run has first[c] == first[c + 1]. */
+   first[c] up to first[c + 1] - 1 give, c = 0 .. infinity. first[infinity + 1] is the first NaN. No
+   run is empty. */
 struct hc_steps {
     uint16_t infinity;
     uint32_t first[0x8000 + 1];
@@ -21,7 +21,7 @@ struct hc_steps {
 void hc_steps_build(struct hc_steps *steps, enum hc_format to, enum hc_direction direction,
                     int negative);
 
-/* The code, without its sign, of a magnitude that is not NaN. */
+/* The code, without its sign, of a magnitude; infinity + 1 for NaN. */
 uint16_t hc_steps_code(const struct hc_steps *steps, uint32_t magnitude);
 
 #endif

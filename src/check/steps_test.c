@@ -27,6 +27,7 @@ static void proved(enum hc_format to, enum hc_direction direction, int negative)
     hc_steps_build(&steps, to, direction, negative);
     cr_assert_eq(steps.first[0], 0);
     cr_assert_eq(steps.first[steps.infinity + 1], 0x7f800001);
+    cr_assert_eq(hc_steps_code(&steps, 0x7f800001), steps.infinity + 1);
     for (uint32_t c = 0; c <= steps.infinity; c++) {
         cr_assert(steps.first[c] < steps.first[c + 1]);
         uint64_t want = c | (uint64_t)negative << 15;

@@ -6,7 +6,7 @@
 
 /* cast from fp32 to fp16 or bf16 in that direction. Always: the first, middle and last input of
    each run of inputs that have one result, for both signs, and NaN of every kind. Standard: besides,
-   64 seeded blocks of 16,384 neighbours. Exhaustive: all 2^32 inputs. The expected side is
+   16 seeded blocks of 65,536 neighbours. Exhaustive: all 2^32 inputs. The expected side is
    check/steps.h. */
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/do.h"
+#include "check/clones.h"
 #include "check/lanes.h"
 #include "check/steps.h"
 #include "check/sweep.h"
@@ -11,19 +11,20 @@
 #include "num/rng.h"
 
 enum {
-    BLOCK = 16384,
-    STANDARD_BLOCKS = 64,
+    BLOCK = 4096, /* inputs and results stay in the first-level cache */
+    UNIT = 16,    /* blocks */
+    STANDARD_UNITS = 16,
     RUN_INPUTS = 3, /* first, middle and last */
 };
 
-#define ALL_BLOCKS ((int64_t)1 << 18)
+#define ALL_UNITS (((int64_t)1 << 32) / (BLOCK * UNIT))
 
 /* The two staircases of one direction, and where the inputs come from. */
 struct cast {
     enum hc_format to;
     enum hc_direction direction;
     struct hc_steps steps[2];
-    int64_t blocks; /* ALL_BLOCKS, or as many seeded ones */
+    int64_t units; /* ALL_UNITS, or as many seeded ones */
     uint64_t seed;
 };
 
@@ -39,7 +40,7 @@ static enum hc_status convert(const struct hc_check *check, struct hc_queue *que
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = cast->direction};
     call.in[0] = hc_tensor1(HC_FP32, n, lane->in);
     call.out[0] = hc_tensor1(cast->to, n, lane->out);
-    return hc_run_call(hc_check_backend(check), queue, &call);
+    return hc_lane_call(check, queue, &call);
 }
 
 static bool is_nan(const struct cast *cast, uint16_t code)
@@ -47,56 +48,67 @@ static bool is_nan(const struct cast *cast, uint16_t code)
     return (code & 0x7fffu) > cast->steps[0].infinity;
 }
 
-/* n neighbours that must all give `want`: equal to it, each to the next. */
-static bool all_equal(const uint16_t *got, uint32_t n, uint16_t want)
+/* The bits in which any of n neighbours differs from `want`, which all of them must be. */
+HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
 {
-    return got[0] == want && memcmp(got, got + 1, (n - 1) * sizeof *got) == 0;
+    uint16_t bits = 0;
+#pragma omp simd reduction(| : bits)
+    for (uint32_t i = 0; i < n; i++)
+        bits |= (uint16_t)(got[i] ^ want);
+    return bits;
 }
 
-/* A block of neighbouring patterns from `start`, all of one sign, run by run. */
-static void compare_block(const struct cast *cast, uint32_t start, const uint16_t *got,
-                          struct hc_miss *miss)
+/* A block of neighbouring patterns from `start`, all of one sign, run by run; `code` is that of the
+   first. Returns that of the last. */
+static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t code,
+                              const uint16_t *got, struct hc_miss *miss)
 {
     const struct hc_steps *steps = &cast->steps[start >> 31];
     uint32_t sign = start & 0x80000000u;
     uint32_t magnitude = start & 0x7fffffffu;
     uint32_t end = magnitude + BLOCK;
-    uint32_t limit = steps->first[steps->infinity + 1];
-    uint32_t code = magnitude < limit ? hc_steps_code(steps, magnitude) : 0;
-    while (magnitude < end && magnitude < limit) {
-        uint32_t next = steps->first[code + 1] < end ? steps->first[code + 1] : end;
+    while (magnitude < end && code <= steps->infinity) {
+        uint32_t next = steps->first[code + 1];
+        uint32_t stop = next < end ? next : end;
         uint16_t want = (uint16_t)(sign >> 16 | code);
-        const uint16_t *run = got + (magnitude & (BLOCK - 1));
-        if (!all_equal(run, next - magnitude, want))
-            for (uint32_t i = 0; i < next - magnitude; i++)
+        const uint16_t *run = got + magnitude % BLOCK;
+        if (strays(run, stop - magnitude, want))
+            for (uint32_t i = 0; i < stop - magnitude; i++)
                 if (run[i] != want)
                     hc_miss_note(miss, sign | (magnitude + i), want, run[i]);
-        magnitude = next;
-        code++;
+        magnitude = stop;
+        code += stop == next;
     }
     for (; magnitude < end; magnitude++)
-        if (!is_nan(cast, got[magnitude & (BLOCK - 1)]))
-            hc_miss_note(miss, sign | magnitude, steps->infinity + 1u,
-                         got[magnitude & (BLOCK - 1)]);
+        if (!is_nan(cast, got[magnitude % BLOCK]))
+            hc_miss_note(miss, sign | magnitude, code, got[magnitude % BLOCK]);
+    return code;
 }
 
-static enum hc_status block(struct hc_check *check, struct hc_queue *queue, int64_t unit,
-                            void *memory, struct hc_miss *miss, const void *context)
+HC_CLONES static void count_up(float *in, uint32_t start)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < BLOCK; i++)
+        in[i] = hc_fp32_value(start + i);
+}
+
+static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64_t at, void *memory,
+                           struct hc_miss *miss, const void *context)
 {
     const struct cast *cast = context;
     struct lane *lane = memory;
-    if (cast->blocks < ALL_BLOCKS)
-        unit = (int64_t)(hc_random(cast->seed, 0, (uint64_t)unit) % (uint64_t)ALL_BLOCKS);
-    uint32_t start = (uint32_t)unit * BLOCK;
-    for (uint32_t i = 0; i < BLOCK; i++) {
-        uint32_t bits = start + i;
-        memcpy(&lane->in[i], &bits, sizeof bits);
+    if (cast->units < ALL_UNITS)
+        at = (int64_t)(hc_random(cast->seed, 0, (uint64_t)at) % (uint64_t)ALL_UNITS);
+    uint32_t start = (uint32_t)at * BLOCK * UNIT;
+    uint32_t code = hc_steps_code(&cast->steps[start >> 31], start & 0x7fffffffu);
+    for (int b = 0; b < UNIT; b++, start += BLOCK) {
+        count_up(lane->in, start);
+        enum hc_status status = convert(check, queue, cast, lane, BLOCK);
+        if (status != HC_OK)
+            return status;
+        code = compare_block(cast, start, code, lane->out, miss);
     }
-    enum hc_status status = convert(check, queue, cast, lane, BLOCK);
-    if (status != HC_OK)
-        return status;
-    compare_block(cast, start, lane->out, miss);
-    miss->checked += BLOCK;
+    miss->checked += (int64_t)BLOCK * UNIT;
     return HC_OK;
 }
 
@@ -160,13 +172,13 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
     *cast = (struct cast){.to = to, .direction = direction, .seed = hc_check_seed(check)};
     for (int negative = 0; negative < 2; negative++)
         hc_steps_build(&cast->steps[negative], to, direction, negative);
-    static const int64_t blocks[] = {0, STANDARD_BLOCKS, ALL_BLOCKS};
-    cast->blocks = blocks[hc_check_level(check)];
+    static const int64_t units[] = {0, STANDARD_UNITS, ALL_UNITS};
+    cast->units = units[hc_check_level(check)];
 
     struct hc_miss miss = {0};
     if (!hc_check_ok(check, runs(check, cast, &miss)) ||
         !hc_check_ok(check, nans(check, cast, &miss)) ||
-        !hc_lanes_run(check, cast->blocks, sizeof(struct lane), block, cast, &miss))
+        !hc_lanes_run(check, cast->units, sizeof(struct lane), unit, cast, &miss))
         return;
     char first[128] = "";
     if (miss.wrong)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "check/boundary.h"
-#include "check/do.h"
 #include "check/lanes.h"
 #include "check/pairs.h"
 #include "check/sweep.h"
@@ -77,7 +76,7 @@ static enum hc_status block(struct hc_check *check, struct hc_queue *queue, int6
         call.in[k] = hc_tensor1(sweep->format, BLOCK, lane->in[k]);
     call.out[0] = hc_tensor1(sweep->format, BLOCK, lane->got);
     fill(sweep, unit, lane);
-    enum hc_status status = hc_run_call(hc_check_backend(check), queue, &call);
+    enum hc_status status = hc_lane_call(check, queue, &call);
     for (int i = 0; i < BLOCK && status == HC_OK; i++) {
         uint16_t want =
             hc_exact_fma_code(sweep->format, lane->in[0][i], lane->in[1][i], lane->in[2][i]);
