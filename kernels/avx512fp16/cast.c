@@ -20,17 +20,23 @@ static __mmask16 lanes(int64_t n, int64_t i, int width)
     return (__mmask16)((1u << (n - i < width ? n - i : width)) - 1);
 }
 
+static __m256i narrow(__m512 x, enum hc_direction direction)
+{
+    __m256h h = direction == HC_NEAREST       ? _mm512_cvtx_roundps_ph(x, NEAREST)
+                : direction == HC_TOWARD_ZERO ? _mm512_cvtx_roundps_ph(x, ZERO)
+                : direction == HC_UPWARD      ? _mm512_cvtx_roundps_ph(x, UP)
+                                              : _mm512_cvtx_roundps_ph(x, DOWN);
+    return _mm256_castph_si256(h);
+}
+
 static void from_fp32(const float *from, uint16_t *to, int64_t n, enum hc_direction direction)
 {
-    for (int64_t i = 0; i < n; i += 16) {
-        __mmask16 some = lanes(n, i, 16);
-        __m512 x = _mm512_maskz_loadu_ps(some, from + i);
-        __m256h h = direction == HC_NEAREST       ? _mm512_cvtx_roundps_ph(x, NEAREST)
-                    : direction == HC_TOWARD_ZERO ? _mm512_cvtx_roundps_ph(x, ZERO)
-                    : direction == HC_UPWARD      ? _mm512_cvtx_roundps_ph(x, UP)
-                                                  : _mm512_cvtx_roundps_ph(x, DOWN);
-        _mm256_mask_storeu_epi16(to + i, some, _mm256_castph_si256(h));
-    }
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(to + i), narrow(_mm512_loadu_ps(from + i), direction));
+    __mmask16 some = lanes(n, i, 16);
+    __m512 x = _mm512_maskz_loadu_ps(some, from + i);
+    _mm256_mask_storeu_epi16(to + i, some, narrow(x, direction));
 }
 
 static void from_fp64(const double *from, uint16_t *to, int64_t n, enum hc_direction direction)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "check/clones.h"
 #include "check/nearest16.h"
@@ -123,27 +124,49 @@ HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade,
     return !bad;
 }
 
-/* x and 2 x are normal. Rounding to nearest commutes with a factor of 2 as long as the exact
-   result is normal before and rounds to a finite value after: 2 x + 2 y, (2 x) y and (2 x) / y round to twice what x + y, x y
-   and x / y round to, which is the code one binade further on. What does not meet the condition is
-   computed anew; an infinite or NaN y gives the same result for x and for 2 x. */
-void hc_pairs_double(struct hc_pairs *pairs)
+/* The binade at `at`, from the one at `source` if that can be moved. */
+static void move_or_define(struct hc_pairs *pairs, uint32_t at, uint32_t source)
+{
+    if (!moved(pairs->want + source, pairs->want + at, pairs->binade, pairs->infinity))
+        define(pairs, at);
+}
+
+/* x and 2 x are normal; y runs over one sign, whose codes start at `half`.
+   Products and quotients: (2 x) y = x (2 y) and (2 x) / (2 y) = x / y exactly, so where y and 2 y are
+   normal the results stand in the last row one binade up or down.
+   Otherwise: rounding to nearest commutes with a factor of 2 as long as the exact result is normal
+   before and rounds to a finite value after, so 2 x + 2 y, (2 x) y and (2 x) / y round to twice what
+   x + y, x y and x / y round to, which is the code one binade further on. What does not meet the
+   condition is computed anew. An infinite or NaN y gives the same for x and for 2 x. */
+static void double_half(struct hc_pairs *pairs, uint32_t half)
 {
     uint32_t binade = pairs->binade;
-    uint16_t infinity = pairs->infinity;
-    assert((pairs->x & 0x7fffu) >= binade && (pairs->x & 0x7fffu) + binade < infinity);
-    bool sums = pairs->op == HC_OP_add || pairs->op == HC_OP_sub;
-    pairs->x = (uint16_t)(pairs->x + binade);
-    for (uint32_t sign = 0; sign < 2; sign++) {
-        uint16_t *half = &pairs->want[(size_t)sign * 32768];
-        for (uint32_t at = infinity; at >= binade;) {
-            at -= binade;
-            uint32_t source = sums ? at - binade : at;
-            bool possible = !sums || at >= 2 * binade;
-            if (!possible || !moved(half + source, half + at, binade, infinity))
-                define(pairs, sign * 32768 + at);
-        }
+    uint32_t last = pairs->infinity - binade;
+    uint16_t *want = pairs->want + half;
+    size_t shared = (last - binade) * sizeof *want;
+    if (pairs->op == HC_OP_mul) {
+        memmove(want + binade, want + 2 * (size_t)binade, shared);
+        move_or_define(pairs, half + last, half + last);
+    } else if (pairs->op == HC_OP_div) {
+        memmove(want + 2 * (size_t)binade, want + binade, shared);
+        move_or_define(pairs, half + binade, half + binade);
+    } else {
+        for (uint32_t at = last; at > binade; at -= binade)
+            move_or_define(pairs, half + at, half + at - binade);
+        define(pairs, half + binade);
+        define(pairs, half);
+        return;
     }
+    move_or_define(pairs, half, half);
+}
+
+void hc_pairs_double(struct hc_pairs *pairs)
+{
+    uint32_t size = pairs->x & 0x7fffu;
+    assert(size >= pairs->binade && size + pairs->binade < pairs->infinity);
+    pairs->x = (uint16_t)(pairs->x + pairs->binade);
+    double_half(pairs, 0);
+    double_half(pairs, 32768);
 }
 
 uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x)

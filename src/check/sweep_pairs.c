@@ -1,6 +1,7 @@
 /* The sweeps over pairs of 16-bit values. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check/boundary.h"
 #include "check/clones.h"
@@ -96,7 +97,8 @@ static enum hc_status row(const struct hc_check *check, struct hc_queue *queue,
         enum hc_status status = hc_lane_call(check, queue, &call);
         if (status != HC_OK)
             return status;
-        if (!differ(pairs->infinity, pairs->want + from, lane->got))
+        if (memcmp(pairs->want + from, lane->got, sizeof lane->got) == 0 ||
+            !differ(pairs->infinity, pairs->want + from, lane->got))
             continue;
         for (uint32_t i = 0; i < BLOCK; i++)
             if (!same_code(pairs->infinity, pairs->want[from + i], lane->got[i]))
