@@ -162,3 +162,16 @@ Test(trainer, progress_can_stop_it)
     cr_assert_not(result.finished);
     cr_assert(isnan(result.accuracy));
 }
+
+Test(trainer, a_full_disk_ends_it_with_the_files_name)
+{
+    struct hc_train_result result;
+    struct hc_train_options o = options("fp32");
+    char path[200];
+    char want[300];
+    (void)snprintf(path, sizeof path, "%s/steps.csv", folder);
+    (void)snprintf(want, sizeof want, "%s: No space left on device", path);
+    cr_assert_eq(symlink("/dev/full", path), 0);
+    cr_assert_eq(hc_train(&o, &result), HC_IO);
+    cr_assert_str_eq(hc_message(), want);
+}
