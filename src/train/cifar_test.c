@@ -73,6 +73,14 @@ static enum hc_status read_with(const int *label, struct hc_images *train, struc
     return hc_cifar_read(folder, RECORDS, label, train, test);
 }
 
+static void release(struct hc_images *train, struct hc_images *test)
+{
+    free(train->pixels);
+    free(train->labels);
+    free(test->pixels);
+    free(test->labels);
+}
+
 static void refuse(enum hc_status want, const char *file, const char *fact)
 {
     struct hc_images train;
@@ -80,10 +88,7 @@ static void refuse(enum hc_status want, const char *file, const char *fact)
     cr_assert_eq(read_with(all, &train, &test), want, "%s", hc_message());
     cr_assert_not_null(strstr(hc_message(), file), "%s", hc_message());
     cr_assert_not_null(strstr(hc_message(), fact), "%s", hc_message());
-    free(train.pixels);
-    free(train.labels);
-    free(test.pixels);
-    free(test.labels);
+    release(&train, &test);
 }
 
 static void poke(const char *name, long at, int byte)
@@ -111,6 +116,7 @@ Test(cifar, planes_become_channels_in_the_order_of_the_files)
             for (int c = 0; c < 3; c++)
                 cr_assert_eq(images->pixels[3072 * at + 3 * p + c], content(i / 20, i % 20, c, p));
     }
+    release(&train, &test);
 }
 
 Test(cifar, chosen_classes_get_their_place_as_label)
@@ -124,6 +130,7 @@ Test(cifar, chosen_classes_get_their_place_as_label)
     cr_assert_eq(train.labels[0], 1);
     cr_assert_eq(train.labels[1], 0);
     cr_assert_eq(train.pixels[3072], content(0, 5, 0, 0));
+    release(&train, &test);
 }
 
 Test(cifar, every_wrong_length_is_refused_by_name)
