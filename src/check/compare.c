@@ -168,7 +168,9 @@ static void compare_output(struct claim *claim, int out, const char *what)
         hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound);
     }
     if (claim->judged && hc_bound_length(&claim->call) > 0)
-        hc_exercise_judge(&exercise, check, what);
+        hc_exercise_judge(&exercise, check, what,
+                          hc_formats[t->format].precision >
+                              hc_formats[claim->call.in[0].format].precision);
     free(elements);
 }
 

@@ -20,7 +20,9 @@ struct hc_exercise {
 void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_want *want,
                        bool bits, double error, double bound);
 
-/* Sets MISTRUSTED where the output says nothing; `what` names it. */
-void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what);
+/* Sets MISTRUSTED where the output says nothing; `what` names it. `widens`: the output has more bits
+   than the inputs, so that short sums of them may well be exact. */
+void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what,
+                       bool widens);
 
 #endif

@@ -147,10 +147,13 @@ static double special(const struct place *p)
         return row == 1 && channel < 2 ? values[2 * channel] : normal(p);
     }
     double length = fmax(hc_bound_length(p->call), 4);
-    if (p->index != (uint64_t)hc_tensor_count(x) / 2 && uniform(p, 2) > 1 / (2 * length))
+    double u = uniform(p, 3);
+    if (p->index == (uint64_t)hc_tensor_count(x) / 2)
+        return values[(int)(u * 3)];
+    if (uniform(p, 2) > 1 / (2 * length))
         return normal(p);
     /* A limit as one of several terms would overflow by itself. */
-    return values[(int)(uniform(p, 3) * (length > 4 ? 4 : 5))];
+    return values[(int)(u * (length > 4 ? 4 : 5))];
 }
 
 /* Along the direction in which the op sums: elements there are `stride` apart. */
