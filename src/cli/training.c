@@ -1,11 +1,13 @@
 #include "cli/training.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/choose.h"
 #include "cli/progress.h"
 #include "cli/training_record.h"
 
@@ -107,20 +109,18 @@ const struct hc_recipe *hc_training_recipe(const char *name, size_t length)
 
 static enum hc_status choose_backend(struct hc_training *t)
 {
-    char known[256] = "";
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
     int count;
-    const struct hc_backend *const *all = hc_backends(&count);
-    t->backend = hc_backend_by_name(t->backend_name);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", all[i]->name);
-    }
-    if (t->backend == NULL)
-        return hc_fail(HC_INVALID, "no backend '%s'; there are: %s", t->backend_name, known);
+    enum hc_status status = hc_choose_backends(t->backend_name, chosen, &count);
+    if (status != HC_OK)
+        return status;
+    if (count > 1)
+        return hc_fail(HC_INVALID, "one backend trains, not %s", t->backend_name);
+    t->backend = chosen[0];
     const char *why = t->backend->unavailable == NULL ? NULL : t->backend->unavailable();
-    return why == NULL
-               ? HC_OK
-               : hc_fail(HC_DEVICE, "backend %s cannot run here: %s", t->backend->name, why);
+    if (why != NULL)
+        return hc_fail(HC_DEVICE, "backend %s cannot run here: %s", t->backend->name, why);
+    return HC_OK;
 }
 
 /* 5067378 as 5,067,378. */
@@ -221,6 +221,9 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     if (status == HC_OK)
         status = hc_train(&options, &run->result);
     hc_progress_end(&bar);
+    /* A run that was over before has trained nothing now: what it once measured stays. */
+    if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
+        run->result.images_per_second = hc_training_recorded_speed(run->folder);
     if (status == HC_OK)
         status = hc_training_write(t, run);
     return status;

@@ -60,6 +60,17 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     hc_record_add(record, &row);
 }
 
+double hc_training_recorded_speed(const char *folder)
+{
+    char path[1100];
+    double speed = NAN;
+    (void)snprintf(path, sizeof path, "%s/run.json", folder);
+    json_t *record = json_load_file(path, 0, NULL);
+    (void)json_unpack(record, "{s:{s:f}}", "training", "images_per_second", &speed);
+    json_decref(record);
+    return speed;
+}
+
 /* JSON has no NaN. */
 static json_t *real(double x)
 {

@@ -11,6 +11,9 @@
 enum hc_status hc_training_write(const struct hc_training *training,
                                  const struct hc_training_run *run);
 
+/* images_per_second of the folder's run.json, or NaN. */
+double hc_training_recorded_speed(const char *folder);
+
 /* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: its last epoch's
    loss, bound: 0.9 ln classes, which that must be below (trainer.h: and the accuracy above guessing). */
 void hc_training_add(json_t *record, const struct hc_training *training,

@@ -75,6 +75,7 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp31", "no recipe 'fp31'; there are: fp32, fp16-static");
     refuse("train --recipe", "--recipe needs R");
     refuse("train --recipe fp32 --backend hots", "no backend 'hots'; there are: ");
+    refuse("train --recipe fp32 --backend exact,host", "one backend trains, not exact,host");
     refuse("train --recipe fp32 --frobnicate", "unknown option --frobnicate");
     refuse("train --recipe fp32 --seed one", "--seed takes a number");
     refuse("train --recipe fp32 --seed -1", "--seed takes a number");
@@ -207,6 +208,15 @@ Test(training, pictures_change_no_status)
     int without = run("PATH=/nonexistent", "compare --recipes fp32,bf16 " SMALL);
     cr_assert_not_null(strstr(content("stdout"), "no pictures: gnuplot is not installed\n"));
     cr_assert_eq(with, without);
+}
+
+Test(training, a_run_that_was_over_keeps_the_speed_it_had)
+{
+    ends("", QUICK "--out r");
+    cr_assert_eq(shell("grep images_per_second r/run.json >before"), 0);
+    ends("", QUICK "--out r --resume");
+    cr_assert_eq(shell("grep images_per_second r/run.json | cmp - before"), 0);
+    cr_assert_eq(shell("grep null before"), 1);
 }
 
 Test(training, a_run_that_does_not_learn_fails_by_itself)
