@@ -9,8 +9,7 @@
 enum hc_status hc_scale_into(struct hc_check *check, const struct hc_tensor *gradients,
                              double scale, const struct hc_tensor *out);
 
-/* out = scaled / scale (op unscale), rounded into out's format; *found is what the detector says.
- */
+/* out = scaled / scale (op unscale), rounded into out's format; *found is what the detector says. */
 enum hc_status hc_unscale_into(struct hc_check *check, const struct hc_tensor *scaled, double scale,
                                bool reciprocal, const struct hc_tensor *out, bool *found);
 

@@ -6,8 +6,9 @@
      adam:  g' = R(g + R(wd * w)), or g when weight_decay is 0
      m = R(R(beta1 * m) + R(rest1 * g'))
      v = R(R(beta2 * v) + R(R(rest2 * g') * g'))
-     d = R(R(R(sqrt(v)) / correction) + eps)             eps_inside: R(sqrt(R(R(v / correction) +
-   eps))) w = R(w - R(step * R(m / d)))
+     d = R(R(R(sqrt(v)) / correction) + eps)
+     d = R(sqrt(R(R(v / correction) + eps)))             eps_inside
+     w = R(w - R(step * R(m / d)))
 
    keep = 1 - lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2, step = lr / (1 - beta1^t),
    correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), each in fp64; these and beta1, beta2,

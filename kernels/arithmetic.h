@@ -40,8 +40,7 @@ HC_INLINE float hc_element_sqrt(float x)
 }
 
 /* x y + z of 16-bit values as the fp32 number, rounded to odd, that rounds to nearest into their
-   format as the real one does. The product is exact in fp64: at most 22 bits, from 2^-266 to 2^256.
- */
+   format as the real one does. The product is exact in fp64: at most 22 bits, from 2^-266 to 2^256. */
 HC_INLINE float hc_element_fma16(float x, float y, float z)
 {
     return hc_fp32_to_odd(hc_add_to_odd((double)x * (double)y, (double)z));

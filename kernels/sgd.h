@@ -7,8 +7,7 @@
      v  = R(R(beta1 * v) + g')
      w  = R(w - R(lr * (nesterov ? R(g' + R(beta1 * v)) : v)))
 
-   keep = 1 - lr * weight_decay in fp64; keep, wd, beta1 and lr are rounded once into `arithmetic`.
- */
+   keep = 1 - lr * weight_decay in fp64; keep, wd, beta1 and lr are rounded once into `arithmetic`. */
 #ifndef HC_KERNELS_SGD_H
 #define HC_KERNELS_SGD_H
 

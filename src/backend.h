@@ -16,7 +16,8 @@ struct hc_queue; /* a backend's own: threads or stream, and the plans it has mad
 
 typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
 
-/* How a backend's sums of products come about, for their bounds (specs: numerics). */
+/* How a backend's sums of products come about, for their bounds (Fasi, Higham, Mikaitis and
+   Pranesh 2021, "Numerical behavior of NVIDIA tensor cores"; FTTN, arXiv 2403.00232). */
 struct hc_accumulator {
     int precision;  /* bits of the accumulator's significand */
     int block;      /* terms that are aligned and added at once; 1: one after the other */

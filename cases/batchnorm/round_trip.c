@@ -100,14 +100,15 @@ static const struct hc_case cases[] = {
     {.name = "batchnorm/half-and-back",
      .title = "half() then float() of batch norm: 70000 is inf, 1e-8 is 0, 1234.567 is 1235, "
               "otherwise 2^-11 at most",
-     .source = "seeds/000, fast.ai forum: 'seems unlikely to matter, if your BN stats are so "
-               "sensitive that the fp32->fp16->fp32 reduces performance'",
+     .source =
+         "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'seems unlikely to "
+         "matter, if your BN stats are so sensitive that the fp32->fp16->fp32 reduces performance'",
      .run = values},
     {.name = "batchnorm/infinite-variance-gives-beta",
      .title = "a running variance of 70000 that went through half() is inf: the layer's output is "
               "beta, whatever comes in",
-     .source = "seeds/000, fast.ai forum; coreai-torch PR 54, 'Compute fp16 batch norm in fp32 "
-               "instead of downcasting the params'",
+     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally'; coreai-torch "
+               "PR 54, 'Compute fp16 batch norm in fp32 instead of downcasting the params'",
      .run = infinite_variance},
 };
 

@@ -151,13 +151,12 @@ static void flat(struct hc_check *check)
     with_gamma(check, flattened);
 }
 
-static const char forum[] =
-    "seeds/000, fast.ai forum, 'I think to_fp16 behaves in a weird way internally'";
+static const char forum[] = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally'";
 
 static const struct hc_case cases[] = {
     {.name = "batchnorm/flattening-replaces-storage",
      .title = "moving parameters into a flat arena keeps their identity and kills old references",
-     .source = "seeds/001 (fastai nb_004b): get_master(flat_master=True)",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: get_master(flat_master=True)",
      .run = flat},
     {.name = "batchnorm/same-storage-is-edited-together",
      .title = "two references to the present storage see the same edit",

@@ -104,9 +104,9 @@ static const struct row rows[] = {
     {HC_BF16, "0.01", 0, 1000, 800},
 };
 
-static const char source[] = "seeds/003, PyTorch forum, 'Training with Half Precision': 'make sure "
-                             "that the BatchNormalization layers use float32 for accumulation or "
-                             "you will have convergence issues'";
+static const char source[] =
+    "PyTorch forums 11815, 'Training with Half Precision': 'make sure that the BatchNormalization "
+    "layers use float32 for accumulation or you will have convergence issues'";
 
 static const struct hc_case cases[] = {
     {.name = "batchnorm/running-mean-half-operations",

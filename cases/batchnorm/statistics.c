@@ -158,7 +158,7 @@ static void layer(struct hc_check *check)
                         ldexp(1, -12) + ldexp(8, -24));
 }
 
-static const char source[] = "seeds/003, PyTorch forum, 'Training with Half Precision': 'make sure "
+static const char source[] = "PyTorch forums 11815, 'Training with Half Precision': 'make sure "
                              "that the BatchNormalization layers use float32 for accumulation'";
 
 static const struct hc_case cases[] = {
@@ -170,8 +170,9 @@ static const struct hc_case cases[] = {
      .run = one_pass_variance},
     {.name = "batchnorm/statistics-overflow-in-half",
      .title = "sums and sums of squares beyond 65504 are infinite in half, exact in fp32",
-     .source = "seeds/000 on norms that are left in half; brainchop-cli PR 56, 'compute fp16 "
-               "GroupNorm variance in f32 to prevent overflow'",
+     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally' on norms that "
+               "are left in half; brainchop-cli PR 56, 'compute fp16 GroupNorm variance in f32 to "
+               "prevent overflow'",
      .run = overflows},
     {.name = "batchnorm/statistics-stall-in-half",
      .title = "4096 ones sum to 2048 in half and to 256 in bf16",

@@ -106,9 +106,9 @@ static const struct hc_case cases[] = {
     {.name = "batchnorm/validation-explodes",
      .title = "training loss falls and validation loss explodes when evaluation reads running "
               "statistics through references from before to_fp16",
-     .source = "seeds/000, fast.ai forum: 'The training loss keeps improving normally, but the "
-               "validation loss just explodes (even after one epoch)'; the thread leaves the cause "
-               "open",
+     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'The training "
+               "loss keeps improving normally, but the validation loss just explodes (even after "
+               "one epoch)'; the thread leaves the cause open",
      .level = HC_STANDARD,
      .run = explodes},
 };

@@ -89,13 +89,14 @@ static const struct hc_case cases[] = {
     {.name = "decay/factor-is-one-in-half",
      .title = "1 - 1e-2 * 1e-3 is 1 in half and bf16: 10^4 steps leave 1.0 instead of 0.9048 (fp32 "
               "makes it 0.9047)",
-     .source = "seeds/000, p.data.mul_(1 - wd*lr); OneTrainer issue 996, 'No weight decay with "
-               "Adam, bf16 and stochastic rounding'",
+     .source =
+         "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': p.data.mul_(1 - "
+         "wd*lr); OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'",
      .run = is_one_in_half},
     {.name = "decay/on-the-model-copy-vanishes",
      .title = "decay on the model's copy is overwritten from the masters",
-     .source = "seeds/000, fast.ai forum: 'any updates you make outside of this will be "
-               "overwritten at on_step_end'",
+     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'any updates "
+               "you make outside of this will be overwritten at on_step_end'",
      .run = on_the_copy},
 };
 

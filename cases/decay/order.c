@@ -148,13 +148,15 @@ static const struct hc_case cases[] = {
      .run = before_unscaling},
     {.name = "decay/groups",
      .title = "parameter groups: norms and biases decay or do not, weights always do",
-     .source = "fastai's bn_wd; seeds/000, OptimWrapper.step",
+     .source = "fastai's bn_wd; fast.ai forums, 'I think to_fp16 behaves in a weird way "
+               "internally': OptimWrapper.step",
      .run = groups},
     {.name = "decay/l2-is-not-decoupled-under-adam",
      .title = "Adam with decay in the gradient takes lr a step, AdamW lr wd: 0.9 against 0.999 "
               "after 100 steps",
-     .source = "seeds/004, AdamW16 = partial(torch.optim.Adam, ...); Loshchilov and Hutter, arXiv "
-               "1711.05101",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 = partial(torch.optim.Adam, ...); Loshchilov "
+               "and Hutter, arXiv 1711.05101",
      .run = l2_and_decoupled},
 };
 

@@ -73,8 +73,8 @@ static const struct hc_case cases[] = {
     {.name = "decay/model-is-half-of-master",
      .title = "with decay on the masters, model == half(master) after each of 1000 steps: the "
               "forum's fear is unfounded",
-     .source = "seeds/000, fast.ai forum, 'I think to_fp16 behaves in a weird way internally': 'it "
-               "will slowly fall out of sync with the fp16 model'",
+     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'it will "
+               "slowly fall out of sync with the fp16 model'",
      .run = in_sync},
 };
 

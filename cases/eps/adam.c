@@ -203,8 +203,7 @@ static void inside_or_outside(struct hc_check *check)
     hc_real_free(y);
 }
 
-static const char forum[] = "PyTorch forum, 'Adam+Half Precision = NaNs?' (1765), which seeds/004 "
-                            "(blog post on fastai + apex) points to";
+static const char forum[] = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'";
 
 static const struct hc_case cases[] = {
     {.name = "eps/adam-in-half-zero-gradient",
@@ -212,7 +211,8 @@ static const struct hc_case cases[] = {
          "Adam all in half: a zero gradient gives 0/0 = NaN at step 1; with fp32 state nothing "
          "moves",
      .source = "optax issue 1754, 'Adam-family optimizers produce NaN on float16 zero-gradient "
-               "steps'; seeds/004",
+               "steps'; vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision'",
      .run = zero_gradient},
     {.name = "eps/adam-in-half-tiny-gradient",
      .title = "Adam all in half: g = 1e-5 gives w = -inf at step 1; with fp32 state one step of lr",
@@ -226,20 +226,25 @@ static const struct hc_case cases[] = {
     {.name = "eps/adam-in-half-eps-1e-4",
      .title = "Adam all in half, eps 1e-4 ('the fix'): no NaN, but steps of 10x and 0.1x the right "
               "size",
-     .source = "seeds/004, AdamW16 with eps=1e-4; PyTorch issue 8860, 'NaN loss when using half "
-               "precision'",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 with eps=1e-4; PyTorch issue 8860, 'NaN loss "
+               "when using half precision'",
      .run = not_neutral},
     {.name = "eps/adam-fp32-eps-1e-4-shrinks",
      .title = "in fp32, eps 1e-4 leaves 9.1 % of the step for g = 1e-5",
-     .source = "seeds/004, AdamW16 with eps=1e-4",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
      .run = shrinks_in_single},
     {.name = "eps/adam-fp32-eps-1e-8",
      .title = "with fp32 weights and state, eps 1e-8 is right for gradients from 1e-12 to 100",
-     .source = "seeds/004; Kingma and Ba, arXiv 1412.6980",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision'; Kingma and Ba, arXiv 1412.6980",
      .run = single_is_right},
     {.name = "eps/inside-or-outside-the-root",
      .title = "eps inside or outside the square root: 99-fold at sqrt(v) = 1e-6",
-     .source = "keras-radam issue 29, 'epsilon not compatible with Adam'; seeds/004",
+     .source =
+         "keras-radam issue 29, 'epsilon not compatible with Adam'; vxlabs.com 2019, 'Improving "
+         "fastai's mixed precision support with NVIDIA's Automatic Mixed Precision'",
      .run = inside_or_outside},
 };
 

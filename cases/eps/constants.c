@@ -64,33 +64,36 @@ static void zero_up_to(struct hc_check *check)
     hc_trail_claim(check, &trail);
 }
 
-static const char seed_004[] = "seeds/004, blog post on fastai + apex: 'Under fp16 encoding, 1e-8 "
-                               "becomes 0', 'down to 1e-7 can still be handled'";
+static const char blog[] =
+    "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+    "Precision': 'Under fp16 encoding, 1e-8 becomes 0', 'down to 1e-7 can still be handled'";
 
 static const struct hc_case cases[] = {
     {.name = "eps/1e-8-is-zero-in-half",
      .title = "Adam's default eps 1e-8 is 0 in half",
-     .source = seed_004,
+     .source = blog,
      .run = in_half,
      .data = &rows[0]},
     {.name = "eps/1e-7-grows-in-half",
      .title = "eps 1e-7 becomes 1.1921e-7 in half, 19.2 % more",
-     .source = seed_004,
+     .source = blog,
      .run = in_half,
      .data = &rows[1]},
     {.name = "eps/1e-5-in-half",
      .title = "batch norm's eps 1e-5 becomes 1.00136e-5 in half",
-     .source = "PyTorch's default for BatchNorm; kept as it is by seeds/001 (nb_004b)",
+     .source = "PyTorch's default for BatchNorm; kept as it is by fastai/fastai_old "
+               "dev_nb/004b_mixed_precision.ipynb",
      .run = in_half,
      .data = &rows[2]},
     {.name = "eps/1e-4-in-half",
      .title = "eps 1e-4, the usual cure, becomes 1.00017e-4 in half",
-     .source = "seeds/004, blog post on fastai + apex: AdamW16 with eps=1e-4",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
      .run = in_half,
      .data = &rows[3]},
     {.name = "eps/zero-up-to-2-to-minus-25",
      .title = "everything up to 2^-25 is 0 in half, the next number above is 2^-24",
-     .source = "IEEE 754, ties to even; PyTorch forum, 'Adam+Half Precision = NaNs?'",
+     .source = "IEEE 754, ties to even; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'",
      .run = zero_up_to},
 };
 

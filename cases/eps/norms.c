@@ -88,13 +88,13 @@ static void batch_norm(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "eps/batch-norm-1e-5",
      .title = "batch norm's eps 1e-5 survives half: a constant channel stays finite and gives beta",
-     .source = "PyTorch's default for BatchNorm; seeds/003, 'make sure that the BatchNormalization "
-               "layers use float32'",
+     .source = "PyTorch's default for BatchNorm; PyTorch forums 11815, 'Training with Half "
+               "Precision': 'make sure that the BatchNormalization layers use float32'",
      .run = batch_norm},
     {.name = "eps/layer-norm-1e-12",
      .title = "layer norm's eps 1e-12 is 0 in half: a row of zeros gives NaN; in fp32 zeros",
-     .source = "DeepSpeed issue 581, 'Possible bug with layernorm kernel'; seeds/000 on norms that "
-               "are left in half",
+     .source = "DeepSpeed issue 581, 'Possible bug with layernorm kernel'; fast.ai forums, 'I "
+               "think to_fp16 behaves in a weird way internally' on norms that are left in half",
      .run = layer_norm},
     {.name = "eps/normalize-1e-12",
      .title = "normalize's eps 1e-12 is 0 in half: 0/0 = NaN; with 2^-14, or in fp32, zeros",

@@ -53,8 +53,9 @@ static const struct hc_case cases[] = {
     {.name = "eps/recipes",
      .title = "the trainer's recipes: half throughout gives NaN and -inf, eps 1e-4 loses small "
               "gradients, masters make the right step",
-     .source = "seeds/004; PyTorch forum, 'Adam+Half Precision = NaNs?' (1765); seeds/003, 'all "
-               "parameters = NaN'",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision'; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; "
+               "PyTorch forums 11815, 'Training with Half Precision': 'all parameters = NaN'",
      .run = recipes},
 };
 

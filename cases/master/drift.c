@@ -145,8 +145,9 @@ static const struct hc_case cases[] = {
     {.name = "master/drift-over-a-thousand-updates",
      .title = "1000 updates of 1e-4: 1.0 in fp16 and bf16; 1.1 on an fp32 master, with Kahan's sum "
               "and with stochastic rounding",
-     .source = "seeds/003, 'You also need to be sure to maintain a full 32 bit copy of your "
-               "parameters'; torchao PR 1124, 'Add BF16 stochastic rounding option for optimizers'",
+     .source = "PyTorch forums 11815, 'Training with Half Precision': 'You also need to be sure to "
+               "maintain a full 32 bit copy of your parameters'; torchao PR 1124, 'Add BF16 "
+               "stochastic rounding option for optimizers'",
      .run = drift},
 };
 

@@ -134,12 +134,12 @@ static void repeats(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "training/learns-fp32",
      .title = "a small Darknet learns the synthetic set in fp32",
-     .source = "fastai nb_004b",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
      .data = "fp32"},
     {.name = "training/learns-fp16-static",
      .title = "it learns with masters and a static scale of 512",
-     .source = "fastai nb_004b",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
      .data = "fp16-static"},
     {.name = "training/learns-fp16-dynamic",
@@ -154,12 +154,14 @@ static const struct hc_case cases[] = {
      .data = "bf16"},
     {.name = "training/pure-half-is-nan",
      .title = "everything in half with Adam's eps of 1e-8 ends in NaN, with 1e-4 it does not",
-     .source = "PyTorch forum, Adam + half precision = NaNs?; seeds/004",
+     .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; vxlabs.com 2019, 'Improving "
+               "fastai's mixed precision support with NVIDIA's Automatic Mixed Precision'",
      .run = pure},
     {.name = "training/overflow",
      .title =
          "an overflow poisons a static scale's run for ever; the dynamic rule skips and learns",
-     .source = "fastai nb_004b has no check; pytorch torch/amp/grad_scaler.py",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb has no check; pytorch "
+               "torch/amp/grad_scaler.py",
      .run = overflow},
     {.name = "training/repeats",
      .title = "the same seed gives the same losses bit for bit, whatever the number of threads",

@@ -122,24 +122,24 @@ static void every_call(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "training/step-fp32",
      .title = "every call of a training step in fp32 is within its op's bound",
-     .source = "specs: cifar10 (teacher-forced gradients, per layer)",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
      .run = every_call,
      .data = "fp32"},
     {.name = "training/step-fp16-static",
      .title = "every call of a training step with masters and a static scale of 512 is within its "
               "op's bound",
-     .source = "fastai nb_004b; specs: cifar10 (teacher-forced gradients, per layer)",
+     .source =
+         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
      .run = every_call,
      .data = "fp16-static"},
     {.name = "training/step-fp16-dynamic",
      .title = "every call of a training step under GradScaler's rule is within its op's bound",
-     .source =
-         "pytorch torch/amp/grad_scaler.py; specs: cifar10 (teacher-forced gradients, per layer)",
+     .source = "pytorch torch/amp/grad_scaler.py",
      .run = every_call,
      .data = "fp16-dynamic"},
     {.name = "training/step-bf16",
      .title = "every call of a training step in bf16 with fp32 weights is within its op's bound",
-     .source = "specs: cifar10 (teacher-forced gradients, per layer)",
+     .source = "pytorch torch.autocast(dtype=torch.bfloat16)",
      .run = every_call,
      .data = "bf16"},
 };

@@ -112,8 +112,9 @@ static const struct hc_case cases[] = {
     {.name = "underflow/dynamic-scale-settles",
      .title = "a dynamic scale climbs to the largest power of two without an overflow and "
               "stays there",
-     .source = "pytorch torch/amp/grad_scaler.py; seeds/004: 'the scaling factor is continuously "
-               "adapted to squeeze the most out of the available precision'",
+     .source = "pytorch torch/amp/grad_scaler.py; vxlabs.com 2019, 'Improving fastai's mixed "
+               "precision support with NVIDIA's Automatic Mixed Precision': 'the scaling factor is "
+               "continuously adapted to squeeze the most out of the available precision'",
      .run = dynamic},
     {.name = "underflow/share-lost-by-scale-speech",
      .title = "5 % of the gradients below 2^-24, as in a speech model: the zeros at each "

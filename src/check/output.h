@@ -6,8 +6,7 @@
 
 #include "op/status.h"
 
-/* Whether the file could be written, found out before the work that goes into it. HC_IO otherwise.
- */
+/* Whether the file could be written, found out before the work that goes into it. HC_IO otherwise. */
 enum hc_status hc_output_probe(const char *path);
 
 /* Replaces the file by `bytes` bytes in one step: a failure (HC_IO) leaves the old one as it was.

@@ -158,8 +158,7 @@ union hc_params {
     struct hc_adam adam;
 };
 
-/* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none.
- */
+/* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none. */
 struct hc_call {
     enum hc_op op;
     struct hc_tensor in[HC_MAX_IN];

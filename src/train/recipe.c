@@ -6,7 +6,7 @@
 static const struct hc_recipe table[] = {
     {.name = "fp32",
      .title = "everything in single precision",
-     .source = "fastai dev_nb/nb_004b.py, the notebook's first run",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
      .model = HC_FP32,
      .norm = HC_FP32,
      .statistics = HC_FP32,
@@ -21,7 +21,8 @@ static const struct hc_recipe table[] = {
      .decay_norm = true},
     {.name = "fp16-static",
      .title = "half model, batch norm in single, flat masters, static scale 512",
-     .source = "fastai dev_nb/nb_004b.py, MixedPrecision(flat_master=True)",
+     .source =
+         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
      .defects =
          "no overflow check: one infinity poisons the masters for ever; masters are made from "
          "rounded weights",
@@ -79,8 +80,8 @@ static const struct hc_recipe table[] = {
      .decay_norm = true},
     {.name = "fp16-bn32",
      .title = "half model and optimizer, batch norm in single, no masters, no scaler",
-     .source = "PyTorch forum, Training with Half Precision, post 2: model.half(), then float() of "
-               "the batch norms; eps 1e-4 as Adam + half = NaN advises",
+     .source = "PyTorch forums 11815, 'Training with Half Precision', post 2: model.half(), then "
+               "float() of the batch norms; eps 1e-4 as thread 1765 advises",
      .defects =
          "updates below half an ulp are lost; eps 1e-4 makes steps for gradients below it too "
          "small",
@@ -99,7 +100,7 @@ static const struct hc_recipe table[] = {
      .decay_norm = true},
     {.name = "fp16-pure",
      .title = "half everywhere: model, batch norm and its statistics, loss, optimizer",
-     .source = "PyTorch forum, Adam + half precision = NaNs?: model.half(), eps 1e-8",
+     .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?': model.half(), eps 1e-8",
      .defects =
          "eps is 0 in half: a gradient that underflows makes the weight NaN at the first step",
      .model = HC_FP16,
@@ -116,7 +117,8 @@ static const struct hc_recipe table[] = {
      .decay_norm = true},
     {.name = "fp16-pure-eps",
      .title = "half everywhere, with the eps of 1e-4 that the threads advise",
-     .source = "seeds 004: create fp16-safe AdamW, eps 1e-4",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
      .defects = "no NaN, but updates below half an ulp are lost and steps have a wrong size",
      .model = HC_FP16,
      .norm = HC_FP16,

@@ -24,8 +24,9 @@ static void torch_update(const struct hc_scaler *scaler, struct hc_scaler_state 
 
 const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
     [HC_SCALER_NONE] = {"none", "fp32 training; torch's model.half()", false, keep},
-    [HC_SCALER_STATIC] = {"static", "fastai dev_nb/nb_004b.py; Apex amp's static scales", false,
-                          keep},
+    [HC_SCALER_STATIC] =
+        {"static", "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb; Apex amp's static scales",
+         false, keep},
     [HC_SCALER_TORCH] = {"torch", "pytorch torch/amp/grad_scaler.py, _amp_update_scale_", true,
                          torch_update},
 };

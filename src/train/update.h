@@ -2,13 +2,14 @@
    it with the network's gradients, cases with gradients made by hand. Every number passes through
    the backend's op table:
 
-     SCALED decay, if that is the recipe's          axpy on the model's gradients
-     model gradients -> unscaled gradients, found   unscale     (fp32 recipes without a scaler:
-   none, the optimizer reads them as they are) optimizer on the masters                       sgd,
-   adam, adamw; nothing changes when found and the scaler's rule skips MODEL decay, if that is the
-   recipe's           axpy on the model's copy masters -> model master_to_model scaler's rule on
-   (scale, clean, found)         scaler.h
-*/
+     decay of the scaled gradient        axpy on the model's gradients (HC_DECAY_SCALED)
+     model gradients -> unscaled, found  unscale; cast where there is no scaler; nothing where the
+                                         optimizer reads the model's own gradients
+     decay of the model's copy           axpy on it (HC_DECAY_MODEL)
+     optimizer on the masters            sgd, adam, adamw; nothing changes when found and the
+                                         scaler's rule skips
+     masters -> model                    master_to_model
+     scaler's rule                       scaler.h, on (scale, clean, found) */
 #ifndef HC_TRAIN_UPDATE_H
 #define HC_TRAIN_UPDATE_H
 

@@ -4,8 +4,7 @@
 
 #include "train/update.h"
 
-/* What one optimizer call works on: a parameter, or with flat masters all those of a decay group.
- */
+/* What one optimizer call works on: a parameter, or with flat masters all those of a decay group. */
 struct hc_update_item {
     struct hc_storage *piece[HC_PIECE_COUNT]; /* from MASTER on */
     enum hc_format arithmetic;
