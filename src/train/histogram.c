@@ -16,8 +16,14 @@ static int exponent(double g)
     return e < HC_EXPONENT_LAST ? e : HC_EXPONENT_LAST - 1;
 }
 
-void hc_histogram_add(struct hc_histogram *histogram, double g, double scale)
+void hc_histogram_add_weight(struct hc_histogram *histogram, double g, double scale)
 {
     histogram->scaled[exponent(g) - HC_EXPONENT_ZERO]++;
     histogram->unscaled[exponent(g / scale) - HC_EXPONENT_ZERO]++;
+}
+
+void hc_histogram_add_activation(struct hc_histogram *histogram, double g, double scale)
+{
+    histogram->activations_scaled[exponent(g) - HC_EXPONENT_ZERO]++;
+    histogram->activations_unscaled[exponent(g / scale) - HC_EXPONENT_ZERO]++;
 }

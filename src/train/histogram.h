@@ -1,4 +1,5 @@
-/* How many gradients have which exponent, with and without the loss scale. */
+/* How many gradients have which exponent, with and without the loss scale: of weights, and of
+   activations. */
 #ifndef HC_TRAIN_HISTOGRAM_H
 #define HC_TRAIN_HISTOGRAM_H
 
@@ -12,9 +13,12 @@ enum { HC_EXPONENTS = HC_EXPONENT_LAST - HC_EXPONENT_ZERO + 1 };
 struct hc_histogram {
     int64_t scaled[HC_EXPONENTS];
     int64_t unscaled[HC_EXPONENTS];
+    int64_t activations_scaled[HC_EXPONENTS];
+    int64_t activations_unscaled[HC_EXPONENTS];
 };
 
-/* Counts the scaled gradient g, and g / scale. */
-void hc_histogram_add(struct hc_histogram *histogram, double g, double scale);
+/* Counts the scaled gradient g, of a weight or an activation, and g / scale. */
+void hc_histogram_add_weight(struct hc_histogram *histogram, double g, double scale);
+void hc_histogram_add_activation(struct hc_histogram *histogram, double g, double scale);
 
 #endif

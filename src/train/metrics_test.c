@@ -11,12 +11,16 @@ static struct hc_histogram histogram;
 
 static void begin(const struct hc_recipe *recipe)
 {
+    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     device = (struct hc_device){.backend = hc_backend_by_name("exact")};
     cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, 10, 2, 7), HC_OK);
     cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net),
                                 hc_net_plan(net)->parameters),
                  HC_OK);
+    for (int i = 0; i < hc_net_plan(net)->parameters; i++)
+        gradients[i] = hc_update_tensor(update, HC_PIECE_GRADIENT, i);
+    cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
     histogram = (struct hc_histogram){0};
 }
@@ -108,5 +112,27 @@ Test(metrics, a_skipped_step_has_no_share_of_updates)
     step(1e-3, 0.9);
     cr_assert(isnan(hc_metrics_all(metrics).update_lost));
     cr_assert_eq(histogram.scaled[HC_EXPONENT_LAST - HC_EXPONENT_ZERO], 1);
+    end();
+}
+
+/* The logits' gradient is (p - 1 or p) S / 2, with p near 1/10 of 10 classes: for S = 2^-22 the p S / 2
+   of wrong classes are below 2^-25 and those of the two labels above it. */
+Test(metrics, gradients_of_activations_are_seen_on_their_way_back)
+{
+    static float images[2 * 32 * 32 * 3];
+    static const int32_t labels[2] = {3, 8};
+    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    recipe.scaler.initial = 0x1p-22f;
+    begin(&recipe);
+    struct hc_tensor scale = hc_update_scale(update);
+    float loss;
+    int right;
+    int linear = hc_net_plan(net)->layers - 1;
+    for (size_t i = 0; i < sizeof images / sizeof images[0]; i++)
+        images[i] = (float)(i % 7) / 7 - 0.5f;
+    cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss, &right), HC_OK);
+    step(1e-3, 0.9);
+    cr_assert_float_eq(hc_metrics_layer(metrics, linear).activation_underflow, 18 / 20.0, 1e-12);
+    cr_assert_eq(hc_metrics_layer(metrics, linear).activation_unscaled, 0);
     end();
 }

@@ -147,6 +147,12 @@ const struct hc_plan *hc_net_plan(const struct hc_net *net)
     return &net->plan;
 }
 
+void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context)
+{
+    net->watch = watch;
+    net->watch_context = context;
+}
+
 struct hc_parameter *const *hc_net_parameters(const struct hc_net *net)
 {
     return net->parameters;

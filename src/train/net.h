@@ -97,6 +97,10 @@ enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 
+/* During every pass backward: sees the gradient of each layer's output, of layers with parameters. */
+typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
+void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
+
 /* One pass forward with running statistics; loss and right of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right);

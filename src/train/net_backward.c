@@ -136,6 +136,10 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
 
 static enum hc_status layer_backward(struct hc_net *net, int l)
 {
+    if (net->watch && net->plan.layer[l].parameter >= 0) {
+        struct hc_tensor dy = gradient(net, l + 1);
+        net->watch(net->watch_context, l, &dy);
+    }
     switch (net->plan.layer[l].kind) {
     case HC_LAYER_CONV:
         return conv_layer(net, l);

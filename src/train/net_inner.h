@@ -46,6 +46,8 @@ struct hc_net {
     struct hc_storage
         *before_norm; /* gradient of a layer's batch norm output; or what is to be added */
     struct hc_storage *before_conv; /* gradient of a layer's convolution output */
+    hc_gradient_watch *watch;       /* or NULL */
+    void *watch_context;
     int slot[HC_MAX_LAYERS + 1];
     bool adds[HC_MAX_LAYERS];
 };

@@ -10,13 +10,15 @@
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
    steps.csv, a row for each step:
      step, epoch, loss, scale, skipped (0, 1), lr, beta1, gradient_norm, underflow, unscaled,
-     update_lost; then for each layer with weights LAYER.underflow, LAYER.unscaled,
-     LAYER.update_lost, LAYER.gradient_norm (metrics.h defines them)
+     update_lost, activation_underflow, activation_unscaled; then for each layer with weights
+     LAYER.underflow, .unscaled, .update_lost, .activation_underflow, .activation_unscaled,
+     .gradient_norm (metrics.h defines them)
    epochs.csv, a row for each epoch:
      epoch, train_loss, train_accuracy, test_loss, test_accuracy, images_per_second, skipped, scale
    gradients.csv, for each epoch a row for each exponent (floor of log2 |g|) that occurred among the
    sampled gradients; zero has the exponent -150, what is infinite or NaN 128:
-     epoch, exponent, scaled, unscaled (how many, before and after division by the scale)
+     epoch, exponent, scaled, unscaled (how many gradients of weights, before and after division by
+     the scale), activations_scaled, activations_unscaled (gradients of layers' outputs)
    checkpoint: all state (checkpoint.h). */
 
 /* As it goes. Sent after every step and after every evaluation. */
@@ -73,9 +75,11 @@ struct hc_train_result {
     int64_t skipped;
     double final_scale;
 
-    double underflow;   /* share of gradient entries that are zero in the format of the gradients */
-    double unscaled;    /* share that would be zero in it without the loss scale (metrics.h) */
-    double update_lost; /* share of updates below half an ulp of the model's format */
+    double underflow; /* share of gradient entries that are zero in the format of the gradients */
+    double unscaled;  /* share that would be zero in it without the loss scale (metrics.h) */
+    double activation_underflow; /* the same two of the gradients that come back to each */
+    double activation_unscaled;  /* layer's output */
+    double update_lost;          /* share of updates below half an ulp of the model's format */
 
     double images_per_second; /* training alone, without evaluation; of this call */
     double seconds;           /* of this call */

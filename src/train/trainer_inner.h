@@ -19,6 +19,8 @@ struct hc_tally_state {
     int64_t epoch_skipped; /* skipped in all when the epoch began */
     double underflow;      /* sums over steps */
     double unscaled;
+    double activation_underflow;
+    double activation_unscaled;
     double update_lost;
     int64_t updates;   /* steps that were not skipped */
     int64_t bad;       /* steps in a row whose loss was not finite, up to the last one */

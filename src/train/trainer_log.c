@@ -10,10 +10,15 @@
 static const char *const names[HC_LOGS] = {"steps.csv", "epochs.csv", "gradients.csv"};
 
 static const char *const columns[HC_LOGS] = {
-    "step,epoch,loss,scale,skipped,lr,beta1,gradient_norm,underflow,unscaled,update_lost",
+    "step,epoch,loss,scale,skipped,lr,beta1,gradient_norm,underflow,unscaled,update_lost,"
+    "activation_underflow,activation_unscaled",
     "epoch,train_loss,train_accuracy,test_loss,test_accuracy,images_per_second,skipped,scale",
-    "epoch,exponent,scaled,unscaled",
+    "epoch,exponent,scaled,unscaled,activations_scaled,activations_unscaled",
 };
+
+static const char *const share_names[] = {"underflow",           "unscaled",
+                                          "update_lost",         "activation_underflow",
+                                          "activation_unscaled", "gradient_norm"};
 
 static enum hc_status failed(const struct hc_run *run, int log)
 {
@@ -33,8 +38,8 @@ static enum hc_status begin(const struct hc_run *run, int log)
     for (int l = 0; l < hc_net_plan(run->net)->layers && log == 0; l++) {
         const struct hc_layer *layer = &hc_net_plan(run->net)->layer[l];
         if (layer->parameter >= 0)
-            (void)fprintf(file, ",%s.underflow,%s.unscaled,%s.update_lost,%s.gradient_norm",
-                          layer->name, layer->name, layer->name, layer->name);
+            for (size_t s = 0; s < sizeof share_names / sizeof share_names[0]; s++)
+                (void)fprintf(file, ",%s.%s", layer->name, share_names[s]);
     }
     (void)fputc('\n', file);
     return flush(run, log);
@@ -89,8 +94,8 @@ void hc_log_close(struct hc_run *run)
 
 static void put_shares(FILE *file, const struct hc_shares *s)
 {
-    (void)fprintf(file, ",%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
-                  fabs(s->gradient_norm));
+    (void)fprintf(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
+                  s->activation_underflow, s->activation_unscaled, fabs(s->gradient_norm));
 }
 
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
@@ -100,11 +105,11 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
     struct hc_shares all = hc_metrics_all(run->metrics);
     if (!file)
         return HC_OK;
-    (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g",
+    (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
                   (long long)run->tally.step, (long long)(run->tally.step / run->batches),
                   fabs((double)facts->loss), (double)facts->scale, facts->skipped, facts->lr,
                   facts->beta1, fabs(all.gradient_norm), all.underflow, all.unscaled,
-                  all.update_lost);
+                  all.update_lost, all.activation_underflow, all.activation_unscaled);
     for (int l = 0; l < plan->layers; l++) {
         struct hc_shares shares = hc_metrics_layer(run->metrics, l);
         if (plan->layer[l].parameter >= 0)
@@ -118,9 +123,12 @@ static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 {
     const struct hc_histogram *h = &run->tally.histogram;
     for (int i = 0; i < HC_EXPONENTS; i++)
-        if (h->scaled[i] || h->unscaled[i])
-            (void)fprintf(run->log[2], "%lld,%d,%lld,%lld\n", (long long)epoch,
-                          i + HC_EXPONENT_ZERO, (long long)h->scaled[i], (long long)h->unscaled[i]);
+        if (h->scaled[i] || h->unscaled[i] || h->activations_scaled[i] ||
+            h->activations_unscaled[i])
+            (void)fprintf(run->log[2], "%lld,%d,%lld,%lld,%lld,%lld\n", (long long)epoch,
+                          i + HC_EXPONENT_ZERO, (long long)h->scaled[i], (long long)h->unscaled[i],
+                          (long long)h->activations_scaled[i],
+                          (long long)h->activations_unscaled[i]);
     return flush(run, 2);
 }
 

@@ -22,6 +22,8 @@ static void count_step(struct hc_run *run, const struct hc_step_facts *facts, in
     t->epoch_right += right;
     t->underflow += all.underflow;
     t->unscaled += all.unscaled;
+    t->activation_underflow += all.activation_underflow;
+    t->activation_unscaled += all.activation_unscaled;
     t->update_lost += facts->skipped ? 0 : all.update_lost;
     t->updates += !facts->skipped;
     t->bad = isfinite(facts->loss) ? 0 : t->bad + 1;

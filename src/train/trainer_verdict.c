@@ -44,6 +44,8 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
         .final_scale = (double)counters.scaler.scale,
         .underflow = t->underflow / (double)t->step,
         .unscaled = t->unscaled / (double)t->step,
+        .activation_underflow = t->activation_underflow / (double)t->step,
+        .activation_unscaled = t->activation_unscaled / (double)t->step,
         .update_lost = fabs(t->update_lost / (double)t->updates),
         .images_per_second = fabs((double)run->images / run->seconds),
         .memory = (int64_t)usage.ru_maxrss * 1024,

@@ -1,0 +1,29 @@
+#include "train/intent.h"
+
+#include <math.h>
+
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, int64_t taken, double lr,
+                                double beta1)
+{
+    enum hc_role role = HC_ROLE_WEIGHT;
+    enum hc_format arithmetic = hc_recipe_optimizes(recipe, role, recipe->arithmetic);
+    bool decoupled = recipe->decay == HC_DECAY_DECOUPLED && hc_recipe_decays(recipe, role);
+    return (struct hc_intent){.recipe = recipe,
+                              .lr = lr,
+                              .decay = decoupled ? lr * recipe->weight_decay : 0,
+                              .first = 1 - pow(beta1, (double)taken),
+                              .second = 1 - pow(recipe->beta2, (double)taken),
+                              .eps = hc_round(arithmetic, recipe->eps)};
+}
+
+double hc_intent_update(const struct hc_intent *intent, double w, double m, double v)
+{
+    double step = m;
+    if (intent->recipe->optimizer == HC_OPTIMIZER_ADAM) {
+        double second = v / intent->second;
+        double root =
+            intent->recipe->eps_inside ? sqrt(second + intent->eps) : sqrt(second) + intent->eps;
+        step = m / intent->first / root;
+    }
+    return intent->lr * step + intent->decay * w;
+}
