@@ -18,6 +18,7 @@ struct row {
     const struct hc_variant *variant;
     enum hc_fill fill;
     char name[96];
+    char title[128];
 };
 
 enum { GUARD = 0xa5, GUARD_BYTES = 64 };
@@ -95,6 +96,8 @@ static void append(struct list *list, const struct row *row)
     *to = *row;
     (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
                    row->mix->name, row->shape->name, row->variant->name, hc_fill_names[row->fill]);
+    (void)snprintf(to->title, sizeof to->title, "%s: as its contract says, on %s numbers",
+                   hc_ops[row->op].title, hc_fill_names[row->fill]);
 }
 
 static void append_op(struct list *list, enum hc_op op)
@@ -104,7 +107,7 @@ static void append_op(struct list *list, enum hc_op op)
         for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
                 for (int fill = 0; fill < HC_FILL_COUNT; fill++) {
-                    struct row row = {op, mix, shape, variant, (enum hc_fill)fill, ""};
+                    struct row row = {op, mix, shape, variant, (enum hc_fill)fill, "", ""};
                     if (wanted(&row))
                         append(list, &row);
                 }
@@ -144,8 +147,8 @@ const struct hc_case_table *hc_op_cases(void)
     (void)atexit(release);
     for (int i = 0; i < list.count; i++)
         cases[i] = (struct hc_case){.name = rows[i].name,
-                                    .title = hc_ops[rows[i].op].title,
-                                    .source = "op/call.h",
+                                    .title = rows[i].title,
+                                    .source = "contract in src/op/call.h",
                                     .level = level_of(&rows[i]),
                                     .run = run,
                                     .data = &rows[i]};

@@ -6,29 +6,20 @@
 #include "num/rng.h"
 #include "num/ulp.h"
 
-/* A place in a tensor and its random numbers. */
-struct place {
-    const struct hc_call *call;
-    enum hc_format format;
-    uint64_t seed;
-    uint64_t stream;
-    uint64_t index;
-};
-
-static double uniform(const struct place *p, uint64_t more)
+double hc_place_uniform(const struct hc_place *p, uint64_t more)
 {
     return hc_random_uniform(p->seed, p->stream + 16 * more, p->index);
 }
 
-static double sign(const struct place *p)
-{
-    return uniform(p, 1) < 0.5 ? -1 : 1;
-}
-
-static double normal(const struct place *p)
+double hc_place_normal(const struct hc_place *p)
 {
     double x = hc_random_normal(p->seed, p->stream, p->index);
     return p->format == HC_I32 ? rint(1000 * x) : x;
+}
+
+static double sign(const struct hc_place *p)
+{
+    return hc_place_uniform(p, 1) < 0.5 ? -1 : 1;
 }
 
 enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
@@ -43,7 +34,7 @@ enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
 /* Exponents that keep the op's own intermediate results in fp32 and most of its outputs in their
    format: for elementwise ops all that the output has and some beyond, half where two are
    multiplied, a quarter where a third factor or a square of a product comes in. */
-static void exponents(const struct place *p, double *low, double *high)
+static void exponents(const struct hc_place *p, double *low, double *high)
 {
     const struct hc_format_info *own = &hc_formats[p->format];
     const struct hc_format_info *f = &hc_formats[hc_op_narrow(p->call, p->format)];
@@ -72,32 +63,33 @@ static void exponents(const struct place *p, double *low, double *high)
     }
 }
 
-static double power_of_two(const struct place *p)
+static double power_of_two(const struct hc_place *p)
 {
     double low;
     double high;
     exponents(p, &low, &high);
-    return ldexp(1, (int)floor(low + uniform(p, 2) * (high - low + 1)));
+    return ldexp(1, (int)floor(low + hc_place_uniform(p, 2) * (high - low + 1)));
 }
 
-static double lognormal(const struct place *p)
+static double lognormal(const struct hc_place *p)
 {
-    return sign(p) * power_of_two(p) * (1 + uniform(p, 3));
+    return sign(p) * power_of_two(p) * (1 + hc_place_uniform(p, 3));
 }
 
-static double subnormal(const struct place *p)
+static double subnormal(const struct hc_place *p)
 {
     double least = ldexp(1, hc_formats[hc_op_narrow(p->call, p->format)].emin);
-    return sign(p) * fmax(least * uniform(p, 2) * uniform(p, 3), hc_format_tiny(p->format));
+    return sign(p) *
+           fmax(least * hc_place_uniform(p, 2) * hc_place_uniform(p, 3), hc_format_tiny(p->format));
 }
 
 /* What a conversion into the output's format must get right: its numbers, the midpoints between
    them and what lies beside those, from the smallest to beyond the largest. */
-static double elementwise_boundary(const struct place *p)
+static double elementwise_boundary(const struct hc_place *p)
 {
     enum hc_format to = p->call->out[0].format;
     double x = power_of_two(p);
-    if (uniform(p, 4) < 0.3) { /* the ends of the range */
+    if (hc_place_uniform(p, 4) < 0.3) { /* the ends of the range */
         const double ends[] = {0,
                                hc_format_tiny(to),
                                hc_format_tiny(to) / 2,
@@ -105,25 +97,25 @@ static double elementwise_boundary(const struct place *p)
                                hc_format_max(to),
                                hc_format_max(to) + hc_ulp(to, hc_format_max(to)) / 2,
                                1};
-        x = ends[(int)(uniform(p, 5) * 7)];
+        x = ends[(int)(hc_place_uniform(p, 5) * 7)];
     } else {
-        x = hc_round(to, x * (1 + uniform(p, 3)));
+        x = hc_round(to, x * (1 + hc_place_uniform(p, 3)));
         if (!isfinite(x))
             x = hc_format_max(to);
     }
-    if (uniform(p, 6) < 0.7)
+    if (hc_place_uniform(p, 6) < 0.7)
         x += hc_ulp(to, x) / 2;
     if (fabs(x) > hc_format_max(p->format))
         x = hc_format_max(p->format);
-    double beside = floor(uniform(p, 7) * 3) - 1;
+    double beside = floor(hc_place_uniform(p, 7) * 3) - 1;
     return sign(p) * (x + beside * hc_ulp(p->format, x));
 }
 
 /* A power of two or a neighbour of one, or zero. */
-static double boundary(const struct place *p)
+static double boundary(const struct hc_place *p)
 {
     double x = power_of_two(p);
-    double u = uniform(p, 4);
+    double u = hc_place_uniform(p, 4);
     if (u < 0.1)
         x = 0;
     else if (u < 0.4)
@@ -135,7 +127,7 @@ static double boundary(const struct place *p)
 
 /* One in eight elementwise; in sums so rarely that half of them stay finite; in a batch in its
    first two channels. */
-static double special(const struct place *p)
+static double special(const struct hc_place *p)
 {
     const double values[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0,
                              hc_format_max(p->format)};
@@ -144,122 +136,61 @@ static double special(const struct place *p)
     if (class_ == HC_CLASS_NORM && p->call->op != HC_OP_bn_infer) {
         uint64_t row = p->index / (uint64_t)x->shape[3];
         uint64_t channel = p->index % (uint64_t)x->shape[3];
-        return row == 1 && channel < 2 ? values[2 * channel] : normal(p);
+        return row == 1 && channel < 2 ? values[2 * channel] : hc_place_normal(p);
     }
     double length = fmax(hc_bound_length(p->call), 4);
-    double u = uniform(p, 3);
+    double u = hc_place_uniform(p, 3);
     if (p->index == (uint64_t)hc_tensor_count(x) / 2)
         return values[(int)(u * 3)];
-    if (uniform(p, 2) > 1 / (2 * length))
-        return normal(p);
+    if (hc_place_uniform(p, 2) > 1 / (2 * length))
+        return hc_place_normal(p);
     /* A limit as one of several terms would overflow by itself. */
     return values[(int)(u * (length > 4 ? 4 : 5))];
 }
 
-/* Along the direction in which the op sums: elements there are `stride` apart. */
-static int64_t stride_of(const struct hc_call *call, int slot)
-{
-    const struct hc_tensor *t = &call->in[slot];
-    bool along_rows;
-    switch (call->op) {
-    case HC_OP_gemm:
-        along_rows = slot == 0 ? call->params.gemm.transpose_a : !call->params.gemm.transpose_b;
-        return along_rows ? t->shape[1] : 1;
-    case HC_OP_conv2d_bwd_data:
-        return slot == 0 ? 1 : t->shape[1] * t->shape[2] * t->shape[3];
-    case HC_OP_conv2d_bwd_filter:
-        return t->shape[1] * t->shape[2] * t->shape[3];
-    case HC_OP_avg_pool:
-        return t->shape[3];
-    default:
-        return 1;
-    }
-}
-
-/* Neighbours along the sum have factors y that agree, and x that agree but for the sign and 2^-6 of
-   their size; pairs differ in size by up to 2^8, so that sums have more bits than fp32. */
-static double paired(struct place p, int slot, char role)
-{
-    uint64_t stride = (uint64_t)stride_of(p.call, slot);
-    uint64_t along = p.index / stride;
-    uint64_t first = p.index - (along % 2) * stride;
-    double beside = along % 2 ? 0x1p-6 * (uniform(&p, 2) - 0.5) : 0;
-    double flip = role == 'x' && along % 2 ? -1 : 1;
-    p.index = first;
-    return flip * ldexp(normal(&p) * (1 + beside), -(int)(8 * uniform(&p, 3)));
-}
-
-/* What takes nearly all away from the slots before. */
-static double opposite(const struct place *p)
-{
-    const struct hc_tensor *in = p->call->in;
-    int64_t i = (int64_t)p->index;
-    double x = hc_tensor_get(&in[0], i);
-    double by = 1;
-    if (p->call->op == HC_OP_fma)
-        by = hc_tensor_get(&in[1], i);
-    if (p->call->op == HC_OP_axpy)
-        by = p->call->params.axpy.alpha;
-    double whole = hc_round(p->format, (p->call->op == HC_OP_sub ? 1 : -1) * x * by);
-    return whole + (floor(uniform(p, 2) * 5) - 2) * hc_ulp(p->format, whole);
-}
-
-static double cancelling(const struct place *p, int slot, char role)
-{
-    switch (hc_ops[p->call->op].class_) {
-    case HC_CLASS_ELEMENTWISE:
-        return slot == 0 || role == 'y' ? normal(p) : opposite(p);
-    case HC_CLASS_NORM:
-        return role == 'x' ? 500 + 8 * normal(p) : normal(p);
-    case HC_CLASS_LOSS:
-        return 100 + 4 * normal(p);
-    default:
-        return paired(*p, slot, role);
-    }
-}
-
 /* Data. */
-static double data(const struct place *p, int slot, char role, enum hc_fill fill)
+static double data(const struct hc_place *p, int slot, char role, enum hc_fill fill)
 {
     switch (fill) {
     case HC_FILL_LOGNORMAL:
         return lognormal(p);
     case HC_FILL_SUBNORMALS:
-        return role == 'y' ? ldexp(normal(p), -(int)(12 * uniform(p, 8))) : subnormal(p);
+        return role == 'y' ? ldexp(hc_place_normal(p), -(int)(12 * hc_place_uniform(p, 8)))
+                           : subnormal(p);
     case HC_FILL_BOUNDARIES:
         if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && role != 'y')
             return elementwise_boundary(p);
         return boundary(p);
     case HC_FILL_CANCELLATION:
-        return cancelling(p, slot, role);
+        return hc_place_cancelling(p, slot, role);
     case HC_FILL_SPECIALS:
         return slot == 0 || hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE ||
                        hc_ops[p->call->op].class_ == HC_CLASS_OPTIMIZER
                    ? special(p)
-                   : normal(p);
+                   : hc_place_normal(p);
     default:
-        return normal(p);
+        return hc_place_normal(p);
     }
 }
 
 double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,
                    uint64_t seed)
 {
-    struct place p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
+    struct hc_place p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
     switch (role) {
     case 'g':
-        return 0.5 + uniform(&p, 2);
+        return 0.5 + hc_place_uniform(&p, 2);
     case 'b':
         if (fill == HC_FILL_SUBNORMALS)
             return subnormal(&p);
-        return fill == HC_FILL_CANCELLATION && call->op != HC_OP_gemm ? 500 : normal(&p);
+        return fill == HC_FILL_CANCELLATION && call->op != HC_OP_gemm ? 500 : hc_place_normal(&p);
     case 'v':
-        return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + uniform(&p, 2);
+        return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
     case 'q':
         p.stream = 1; /* like the square of the gradient */
         if (fill == HC_FILL_SPECIALS || fill == HC_FILL_SUBNORMALS)
-            return fabs(fill == HC_FILL_SPECIALS ? normal(&p) : subnormal(&p));
-        return pow(data(&p, 1, 'x', fill), 2) * (0.5 + uniform(&p, 9));
+            return fabs(fill == HC_FILL_SPECIALS ? hc_place_normal(&p) : subnormal(&p));
+        return pow(data(&p, 1, 'x', fill), 2) * (0.5 + hc_place_uniform(&p, 9));
     default:
         return data(&p, slot, role, fill);
     }

@@ -4,6 +4,22 @@
 
 #include "check/opfill.h"
 
+/* A place in a tensor, and its random numbers: the normal one (an integer in i32), and as many
+   uniform ones as there are numbers `more`. */
+struct hc_place {
+    const struct hc_call *call;
+    enum hc_format format;
+    uint64_t seed;
+    uint64_t stream;
+    uint64_t index;
+};
+
+double hc_place_uniform(const struct hc_place *p, uint64_t more);
+double hc_place_normal(const struct hc_place *p);
+
+/* HC_FILL_CANCELLATION (opcancel.c). */
+double hc_place_cancelling(const struct hc_place *p, int slot, char role);
+
 /* Element i of an input slot that plays `role` (opfill.c); slots are filled in order, and a later one
    may look at the elements of an earlier one. */
 double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,

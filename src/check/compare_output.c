@@ -1,0 +1,146 @@
+/* One output of a claim against the reference. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/bound.h"
+#include "check/compare.h"
+#include "check/exercise.h"
+#include "num/rng.h"
+
+/* One compared element. The three answers are in units of the bound. */
+struct element {
+    int64_t index;
+    struct hc_want want;
+    bool bits;
+    uint64_t want_bits;
+    uint64_t got_bits;
+    double bound;
+    double error;
+    double implementation;
+    double format;
+};
+
+/* Elements to compare: all, or as many as `budget` terms of their sums allow; a term is one
+   multiplication, some eight of them in batch norm, and an exponential in a loss. */
+static int64_t sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count)
+{
+    static const double budget[] = {
+        [HC_QUICK] = 0x1p12, [HC_STANDARD] = 0x1p13, [HC_EXHAUSTIVE] = 0x1p18};
+    static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 192, [HC_EXHAUSTIVE] = 8192};
+    enum { LEAST = 32 };
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
+    double affordable = budget[check->level] / fmax(each * hc_bound_length(call), 1);
+    int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
+    n = n < most[check->level] ? n : most[check->level];
+    return n < count ? n : count;
+}
+
+static void compare(const struct hc_claim *claim, int out, struct element *e)
+{
+    const struct hc_call *call = &claim->call;
+    const struct hc_tensor *t = &call->out[out];
+    double got = hc_tensor_get(t, e->index);
+    hc_references[call->op](call, out, e->index, HC_REFERENCE_PRECISION, &e->want);
+    e->got_bits = hc_tensor_bits(t, e->index);
+    e->bound = hc_bound(call, &claim->check->backend->accumulator, out, e->index, &e->want);
+    e->bits = hc_bound_bits(call, out, &e->want, &e->want_bits);
+    e->error = isinf(e->bound) ? 0 : hc_bound_error(t->format, &e->want, got);
+    e->implementation = e->format = (double)NAN;
+    if (!claim->has_exact || !isfinite(e->want.value) || !(e->bound > 0) || isinf(e->bound))
+        return;
+    double exact = hc_tensor_get(&claim->exact.out[out], e->index);
+    struct hc_want from = {.value = exact};
+    e->implementation = hc_bound_error(t->format, &from, got) / e->bound;
+    e->format = hc_bound_error(t->format, &e->want, exact) / e->bound;
+}
+
+static double larger(double known, double next)
+{
+    return next > known || isnan(known) ? next : known;
+}
+
+static void tally(struct hc_check *check, const struct hc_tensor *t, const char *what,
+                  const struct element *e)
+{
+    bool held;
+    double want = e->bits ? hc_decode(t->format, e->want_bits) : e->want.value;
+    double got = hc_decode(t->format, e->got_bits);
+    if (e->bits)
+        held = hc_tally(check, hc_bits_apart(t->format, e->want_bits, e->got_bits), 0, "ulp");
+    else
+        held = hc_tally(check, e->error, e->bound, "abs");
+    if (!held)
+        hc_tally_note(check, "%s[%" PRId64 "]: want %.9g, got %.9g, error %.3g, bound %.3g", what,
+                      e->index, want, got, e->error, e->bits ? 0 : e->bound);
+    struct hc_result *r = &check->result;
+    r->implementation = larger(r->implementation, e->implementation);
+    r->format = larger(r->format, e->format);
+}
+
+/* Terms that take some milliseconds: less is done before a second thread has woken up. */
+enum { WORTH_THREADS = 1 << 15 };
+
+/* For `halfcheck explain`: the element that came nearest to its bound, and the three answers. */
+static void say(struct hc_check *check, const struct hc_tensor *t, const char *what,
+                const struct element *elements, int64_t n)
+{
+    const struct element *worst = &elements[0];
+    double implementation = (double)NAN;
+    double format = (double)NAN;
+    for (int64_t k = 0; k < n; k++) {
+        const struct element *e = &elements[k];
+        if (e->error * worst->bound > worst->error * e->bound)
+            worst = e;
+        implementation = larger(implementation, e->implementation);
+        format = larger(format, e->format);
+    }
+    hc_say(check,
+           "%s: %" PRId64 " of %" PRId64 " elements against MPFR; in units of the bound, got "
+           "against exact %.3g, exact against real %.3g",
+           what, n, hc_tensor_count(t), implementation, format);
+    hc_say(check,
+           "  nearest to its bound: [%" PRId64 "] want %.10g, got %.10g, error %.3g, bound %.3g",
+           worst->index, worst->want.value, hc_decode(t->format, worst->got_bits), worst->error,
+           worst->bound);
+}
+
+void hc_claim_output(struct hc_claim *claim, int out, const char *what)
+{
+    struct hc_check *check = claim->check;
+    const struct hc_tensor *t = &claim->call.out[out];
+    int64_t count = hc_tensor_count(t);
+    int64_t n = sample_size(check, &claim->call, count);
+    struct element *elements = malloc((size_t)n * sizeof *elements);
+    if (!elements && n) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for %" PRId64 " comparisons", n);
+        hc_check_failed(check);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int64_t random =
+            (int64_t)(hc_random(check->seed, (uint64_t)out, (uint64_t)k) % (uint64_t)count);
+        elements[k].index = n == count || k == 0 ? k : k == 1 ? count - 1 : random;
+    }
+#pragma omp parallel if (n * (int64_t)hc_bound_length(&claim->call) > WORTH_THREADS)
+    {
+#pragma omp for schedule(static)
+        for (int64_t k = 0; k < n; k++)
+            compare(claim, out, &elements[k]);
+        hc_reference_end();
+    }
+    struct hc_exercise exercise = {0};
+    for (int64_t k = 0; k < n; k++) {
+        const struct element *e = &elements[k];
+        tally(check, t, what, e);
+        hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound);
+    }
+    if (claim->judged && hc_bound_length(&claim->call) > 0)
+        hc_exercise_judge(&exercise, check, what,
+                          hc_formats[t->format].precision >
+                              hc_formats[claim->call.in[0].format].precision);
+    if (check->trace)
+        say(check, t, what, elements, n);
+    free(elements);
+}
