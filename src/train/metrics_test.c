@@ -133,6 +133,6 @@ Test(metrics, gradients_of_activations_are_seen_on_their_way_back)
     cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss, &right), HC_OK);
     step(1e-3, 0.9);
     cr_assert_float_eq(hc_metrics_layer(metrics, linear).activation_underflow, 18 / 20.0, 1e-12);
-    cr_assert_eq(hc_metrics_layer(metrics, linear).activation_unscaled, 0);
+
     end();
 }
