@@ -17,7 +17,7 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
     **queue = (struct hc_queue){.threads = threads > 0 ? threads : omp_get_num_procs(),
                                 .loops = hc_host_loops_best()};
 #ifdef HC_ONEDNN
-    enum hc_status status = hc_onednn_open(&(*queue)->onednn);
+    enum hc_status status = hc_onednn_open(&(*queue)->onednn, (*queue)->threads);
     if (status != HC_OK)
         free(*queue);
     return status;

@@ -1,3 +1,76 @@
+/* oneDNN, for gemm and convolutions in fp32 on one thread at a time: the threads are ours, over pieces
+   that depend on the shapes alone. What is fp16 or bf16 is converted on the way in and out, piece by
+   piece. Winograd and reduced precision are never chosen. Only with HC_ONEDNN. */
 #ifndef HC_KERNELS_HOST_ONEDNN_H
 #define HC_KERNELS_HOST_ONEDNN_H
+
+#include "backend.h"
+
+struct hc_onednn;
+
+enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads);
+void hc_onednn_close(struct hc_onednn *onednn);
+
+/* Between these oneDNN keeps to the calling thread, and to each thread of a team that it starts. */
+int hc_onednn_alone(void);
+void hc_onednn_together(int threads);
+
+/* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is. */
+struct hc_sgemm {
+    bool transpose_a;
+    bool transpose_b;
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    const float *a;
+    int64_t lda;
+    const float *b;
+    int64_t ldb;
+    float beta;
+    float *c;
+    int64_t ldc;
+};
+void hc_onednn_sgemm(const struct hc_sgemm *g);
+
+/* A convolution of `images` images, forward or backward to its input. Shapes as in hc_conv. */
+struct hc_onednn_shape {
+    bool backward;
+    int64_t images;
+    int64_t h, w, c;
+    int64_t p, q, k;
+    int64_t r, s;
+    int64_t stride, pad;
+};
+
+struct hc_onednn_shape hc_onednn_shape_of(const struct hc_call *call);
+bool hc_onednn_is_gemm(const struct hc_onednn_shape *g);  /* 1x1, stride 1, no padding */
+bool hc_onednn_is_empty(const struct hc_onednn_shape *g); /* some tensor is */
+
+struct hc_onednn_plan;
+
+/* The plan for the shape, made when it is first asked for and kept; NULL where oneDNN has none. */
+struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn,
+                                      const struct hc_onednn_shape *shape);
+
+/* Bytes of the filter in the plan's own layout, and of a thread's scratchpad. */
+size_t hc_onednn_filter_bytes(const struct hc_onednn_plan *plan);
+size_t hc_onednn_pad_bytes(const struct hc_onednn_plan *plan);
+
+/* The filter [K, R, S, C] into the plan's layout at `to`, by all threads. */
+enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan *plan,
+                                 const float *filter, void *to);
+
+/* Then, by the thread of that number: x to y, or dy to dx. */
+enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *plan, int thread,
+                             const float *from, float *to, void *pad);
+
+size_t hc_onednn_gemm_scratch(struct hc_queue *queue, const struct hc_call *call);
+size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call);
+size_t hc_onednn_filter_scratch(struct hc_queue *queue, const struct hc_call *call);
+
+hc_kernel hc_onednn_gemm;
+hc_kernel hc_onednn_conv2d;
+hc_kernel hc_onednn_conv2d_bwd_data;
+hc_kernel hc_onednn_conv2d_bwd_filter;
+
 #endif

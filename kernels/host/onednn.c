@@ -1,0 +1,65 @@
+/* The library's objects, and its gemm. */
+#include <dnnl.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/host/onednn_inner.h"
+
+enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
+{
+    struct hc_onednn *o = calloc(1, sizeof *o + (size_t)threads * sizeof o->streams[0]);
+    *onednn = o;
+    if (!o)
+        return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
+    o->threads = threads;
+    bool made = dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success;
+    for (int i = 0; made && i < threads; i++)
+        made = dnnl_stream_create(&o->streams[i], o->engine, dnnl_stream_default_flags) ==
+               dnnl_success;
+    if (made)
+        return HC_OK;
+    hc_onednn_close(o);
+    return hc_fail(HC_DEVICE, "host: oneDNN does not start");
+}
+
+void hc_onednn_close(struct hc_onednn *onednn)
+{
+    while (onednn->plans) {
+        struct hc_onednn_plan *plan = onednn->plans;
+        onednn->plans = plan->next;
+        hc_onednn_plan_free(plan);
+    }
+    for (int i = 0; i < onednn->threads; i++)
+        if (onednn->streams[i])
+            dnnl_stream_destroy(onednn->streams[i]);
+    if (onednn->engine)
+        dnnl_engine_destroy(onednn->engine);
+    free(onednn);
+}
+
+int hc_onednn_alone(void)
+{
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    return threads;
+}
+
+void hc_onednn_together(int threads)
+{
+    omp_set_num_threads(threads);
+}
+
+void hc_onednn_sgemm(const struct hc_sgemm *g)
+{
+    if (g->k == 0 && g->beta == 0)
+        for (int64_t i = 0; i < g->m; i++)
+            memset(g->c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
+    if (g->k == 0 || g->m == 0 || g->n == 0)
+        return;
+    dnnl_status_t status =
+        dnnl_sgemm(g->transpose_a ? 'T' : 'N', g->transpose_b ? 'T' : 'N', g->m, g->n, g->k, 1,
+                   g->a, g->lda, g->b, g->ldb, g->beta, g->c, g->ldc);
+    assert(status == dnnl_success);
+    (void)status;
+}

@@ -1,0 +1,168 @@
+/* Convolution forward and backward to the input: runs of images, each by one thread, by a plan; a 1x1
+   filter of stride 1 is a matrix product. Images of a run depend on the shape alone: enough to make a
+   filter in the cache worth its while, few enough to stay there themselves. */
+#include <omp.h>
+
+#include "kernels/exact/exact.h"
+#include "kernels/host/host.h"
+#include "kernels/host/onednn.h"
+
+enum { RUN_ELEMENTS = 65536, FEWEST = 8, MOST = 32 };
+
+struct work {
+    struct hc_onednn_shape shape;
+    int64_t run; /* images */
+    int64_t from_size;
+    int64_t to_size;             /* elements of an image */
+    struct hc_onednn_plan *plan; /* NULL: a matrix product */
+    struct hc_onednn_plan *last; /* for the images that are left over, or NULL */
+    size_t filter_bytes;
+    size_t copy_bytes; /* of the filter as fp32 */
+    size_t pad_bytes;
+    size_t from_bytes;
+    size_t to_bytes; /* of a run as fp32, where it must be converted */
+};
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t copy_bytes(const struct hc_tensor *t, int64_t n)
+{
+    return t->format == HC_FP32 ? 0 : rounded((size_t)n * sizeof(float));
+}
+
+static int64_t images_of_run(const struct hc_onednn_shape *g)
+{
+    int64_t x = g->h * g->w * g->c;
+    int64_t y = g->p * g->q * g->k;
+    int64_t run = RUN_ELEMENTS / (x > y ? x : y);
+    run = run < FEWEST ? FEWEST : run > MOST ? MOST : run;
+    return run < g->images ? run : g->images;
+}
+
+/* False where oneDNN cannot do it. */
+static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct work *w)
+{
+    struct hc_onednn_shape g = hc_onednn_shape_of(call);
+    if (hc_onednn_is_empty(&g))
+        return false;
+    int64_t x = g.h * g.w * g.c;
+    int64_t y = g.p * g.q * g.k;
+    *w = (struct work){.shape = g,
+                       .run = images_of_run(&g),
+                       .from_size = g.backward ? y : x,
+                       .to_size = g.backward ? x : y};
+    w->copy_bytes = copy_bytes(&call->in[1], hc_tensor_count(&call->in[1]));
+    w->from_bytes = copy_bytes(&call->in[0], w->run * w->from_size);
+    w->to_bytes = copy_bytes(&call->out[0], w->run * w->to_size);
+    if (hc_onednn_is_gemm(&g))
+        return true;
+    int64_t left = g.images % w->run;
+    g.images = w->run;
+    w->plan = hc_onednn_plan(queue->onednn, &g);
+    g.images = left;
+    w->last = left ? hc_onednn_plan(queue->onednn, &g) : NULL;
+    if (!w->plan || (left && !w->last) ||
+        (left && hc_onednn_filter_bytes(w->last) != hc_onednn_filter_bytes(w->plan)))
+        return false;
+    w->filter_bytes = rounded(hc_onednn_filter_bytes(w->plan));
+    w->pad_bytes = rounded(hc_onednn_pad_bytes(w->plan));
+    if (left && rounded(hc_onednn_pad_bytes(w->last)) > w->pad_bytes)
+        w->pad_bytes = rounded(hc_onednn_pad_bytes(w->last));
+    return true;
+}
+
+static size_t filters_bytes(const struct work *w)
+{
+    return w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
+}
+
+static size_t thread_bytes(const struct work *w)
+{
+    return w->pad_bytes + w->from_bytes + w->to_bytes;
+}
+
+size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    if (!lay_out(queue, call, &w))
+        return hc_exact_scratch(queue, call);
+    return filters_bytes(&w) + (size_t)queue->threads * thread_bytes(&w);
+}
+
+static void multiply(const struct work *w, int64_t images, const float *filter, const float *from,
+                     float *to)
+{
+    const struct hc_onednn_shape *g = &w->shape;
+    hc_onednn_sgemm(&(struct hc_sgemm){.transpose_b = !g->backward,
+                                       .m = images * g->h * g->w,
+                                       .n = g->backward ? g->c : g->k,
+                                       .k = g->backward ? g->k : g->c,
+                                       .a = from,
+                                       .lda = g->backward ? g->k : g->c,
+                                       .b = filter,
+                                       .ldb = g->c,
+                                       .c = to,
+                                       .ldc = g->backward ? g->c : g->k});
+}
+
+/* Images first, first + 1, ... of a run. */
+static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, const struct work *w,
+                          const float *filter, int64_t first)
+{
+    int thread = omp_get_thread_num();
+    int64_t left = w->shape.images - first;
+    int64_t images = left < w->run ? left : w->run;
+    unsigned char *pad =
+        (unsigned char *)call->scratch + filters_bytes(w) + (size_t)thread * thread_bytes(w);
+    float *from_room = (float *)(void *)(pad + w->pad_bytes);
+    float *to_room = (float *)(void *)(pad + w->pad_bytes + w->from_bytes);
+    const float *from =
+        hc_host_view(queue, &call->in[0], first * w->from_size, images * w->from_size, from_room);
+    float *to = hc_host_target(&call->out[0], first * w->to_size, to_room);
+    enum hc_status status = HC_OK;
+    if (w->plan)
+        status = hc_onednn_run(queue->onednn, images == w->run ? w->plan : w->last, thread, from,
+                               to, pad);
+    else
+        multiply(w, images, filter, from, to);
+    hc_host_flush(queue, &call->out[0], first * w->to_size, images * w->to_size, to);
+    return status;
+}
+
+static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *call,
+                               const struct work *w)
+{
+    unsigned char *filters = call->scratch;
+    float *room = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
+    const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), room);
+    enum hc_status status = HC_OK;
+    if (w->plan)
+        status = hc_onednn_reorder(queue->onednn, w->plan, filter, filters);
+    if (w->last && status == HC_OK)
+        status = hc_onednn_reorder(queue->onednn, w->last, filter, filters + w->filter_bytes);
+    if (status != HC_OK)
+        return status;
+    int failed = 0;
+    int threads = hc_onednn_alone();
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
+    for (int64_t i = 0; i < w->shape.images; i += w->run)
+        failed |= run(queue, call, w, filter, i) != HC_OK;
+    hc_onednn_together(threads);
+    return failed ? hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name) : HC_OK;
+}
+
+enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    return lay_out(queue, call, &w) ? convolve(queue, call, &w) : hc_exact_conv2d(queue, call);
+}
+
+enum hc_status hc_onednn_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    return lay_out(queue, call, &w) ? convolve(queue, call, &w)
+                                    : hc_exact_conv2d_bwd_data(queue, call);
+}

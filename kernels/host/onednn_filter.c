@@ -1,0 +1,251 @@
+/* Convolution backward to the filter: dw [K, RSC] = dy [NPQ, K]^T col [NPQ, RSC], where row (n, p, q)
+   of col holds the elements of x under the filter, zeros in the padding. A small dw is summed over
+   parts of the images, each by one thread, and the parts are added in order; a large one is cut into
+   parts of its columns. Parts depend on the shape alone.
+
+   A zero of the padding times an infinite dy would be NaN where the definition has no term. So where
+   an infinity or NaN comes out, everything is done again tap by tap, over the rows of that tap. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "kernels/exact/exact.h"
+#include "kernels/host/host.h"
+#include "kernels/host/onednn.h"
+#include "kernels/load.h"
+
+/* Elements of dw from which on it is large, the parts, and the rows of one product. */
+enum { LARGE = 65536, PARTS = 8, ROWS = 512 };
+
+struct work {
+    struct hc_onednn_shape shape;
+    int64_t columns;     /* R S C */
+    int64_t image_parts; /* of image_share images */
+    int64_t image_share;
+    int64_t column_parts; /* of column_share columns */
+    int64_t column_share;
+    int64_t group; /* images of one product */
+    int64_t dy_floats;
+    int64_t col_floats; /* of a thread */
+    bool direct;        /* dw itself takes the sums */
+};
+
+static int64_t shares(int64_t n, int64_t parts)
+{
+    return (n + parts - 1) / parts;
+}
+
+static int64_t rounded(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+static bool lay_out(const struct hc_call *call, struct work *w)
+{
+    struct hc_onednn_shape g = hc_onednn_shape_of(call);
+    if (hc_onednn_is_empty(&g))
+        return false;
+    int64_t pixels = g.p * g.q;
+    *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
+    bool large = g.k * w->columns >= LARGE;
+    w->image_share = large ? g.images : shares(g.images, PARTS);
+    w->column_share = large ? rounded(shares(w->columns, PARTS)) : w->columns;
+    w->image_parts = shares(g.images, w->image_share);
+    w->column_parts = shares(w->columns, w->column_share);
+    w->group = pixels < ROWS ? ROWS / pixels : 1;
+    w->group = w->group < w->image_share ? w->group : w->image_share;
+    w->dy_floats = rounded(w->group * pixels * g.k);
+    w->col_floats = rounded(w->group * pixels * (w->column_share > g.c ? w->column_share : g.c));
+    w->direct = call->out[0].format == HC_FP32 && w->image_parts == 1;
+    return true;
+}
+
+static int64_t sums_floats(const struct work *w)
+{
+    return w->direct ? 0 : rounded(w->image_parts * w->shape.k * w->columns);
+}
+
+size_t hc_onednn_filter_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    if (!lay_out(call, &w))
+        return hc_exact_scratch(queue, call);
+    int64_t floats = sums_floats(&w) + queue->threads * (w.dy_floats + w.col_floats);
+    return (size_t)floats * sizeof(float);
+}
+
+static void take(const struct hc_queue *queue, const struct hc_tensor *x, int64_t at, int64_t n,
+                 float *to)
+{
+    const float *from = hc_host_view(queue, x, at, n, to);
+    if (from != to)
+        memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* Columns from..to-1 of output pixel (n, p, q)'s row, which lie in filter row r (from / (S C)). */
+static void gather_run(const struct hc_queue *queue, const struct hc_tensor *x,
+                       const struct hc_onednn_shape *g, int64_t n, int64_t p, int64_t q,
+                       int64_t from, int64_t to, float *col)
+{
+    int64_t wide = g->s * g->c;
+    int64_t r = from / wide;
+    int64_t row = p * g->stride - g->pad + r;
+    int64_t left = q * g->stride - g->pad; /* image column of s = 0 */
+    int64_t low = r * wide + (left < 0 ? -left : 0) * g->c;
+    int64_t high = r * wide + (left + g->s > g->w ? g->w - left : g->s) * g->c;
+    low = low > from ? low : from;
+    high = high < to ? high : to;
+    if (row < 0 || row >= g->h || low >= high) {
+        memset(col, 0, (size_t)(to - from) * sizeof *col);
+        return;
+    }
+    memset(col, 0, (size_t)(low - from) * sizeof *col);
+    int64_t pixel = (n * g->h + row) * g->w + left;
+    take(queue, x, pixel * g->c + low - r * wide, high - low, col + (low - from));
+    memset(col + (high - from), 0, (size_t)(to - high) * sizeof *col);
+}
+
+static void gather(const struct hc_queue *queue, const struct hc_tensor *x,
+                   const struct hc_onednn_shape *g, int64_t first, int64_t images, int64_t from,
+                   int64_t to, float *col)
+{
+    int64_t wide = g->s * g->c;
+    for (int64_t i = 0; i < images * g->p * g->q; i++) {
+        int64_t n = first + i / (g->p * g->q);
+        int64_t p = i / g->q % g->p;
+        int64_t q = i % g->q;
+        for (int64_t end, j = from; j < to; j = end) {
+            end = (j / wide + 1) * wide < to ? (j / wide + 1) * wide : to;
+            gather_run(queue, x, g, n, p, q, j, end, col);
+            col += end - j;
+        }
+    }
+}
+
+/* Rooms of the calling thread. */
+static float *dy_room(const struct hc_call *call, const struct work *w)
+{
+    return (float *)call->scratch + sums_floats(w) +
+           omp_get_thread_num() * (w->dy_floats + w->col_floats);
+}
+
+static float *sums_of(const struct hc_call *call, const struct work *w, int64_t part)
+{
+    return w->direct ? call->out[0].data : (float *)call->scratch + part * w->shape.k * w->columns;
+}
+
+/* Part (images, columns); whether any sum is infinite or NaN. */
+static bool part(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
+                 int64_t index)
+{
+    const struct hc_onednn_shape *g = &w->shape;
+    int64_t pixels = g->p * g->q;
+    int64_t image_part = index / w->column_parts;
+    int64_t from = index % w->column_parts * w->column_share;
+    int64_t columns = w->columns - from < w->column_share ? w->columns - from : w->column_share;
+    int64_t first = image_part * w->image_share;
+    int64_t end = first + w->image_share < g->images ? first + w->image_share : g->images;
+    float *room = dy_room(call, w);
+    float *col = room + w->dy_floats;
+    float *sums = sums_of(call, w, image_part) + from;
+    for (int64_t count, n = first; n < end; n += count) {
+        count = end - n < w->group ? end - n : w->group;
+        const float *dy =
+            hc_host_view(queue, &call->in[1], n * pixels * g->k, count * pixels * g->k, room);
+        const float *b = col;
+        bool in_place = hc_onednn_is_gemm(g) && call->in[0].format == HC_FP32;
+        if (in_place)
+            b = (const float *)call->in[0].data + n * pixels * g->c + from;
+        else
+            gather(queue, &call->in[0], g, n, count, from, from + columns, col);
+        hc_onednn_sgemm(&(struct hc_sgemm){.transpose_a = true,
+                                           .m = g->k,
+                                           .n = columns,
+                                           .k = count * pixels,
+                                           .a = dy,
+                                           .lda = g->k,
+                                           .b = b,
+                                           .ldb = in_place ? g->c : columns,
+                                           .beta = n > first ? 1 : 0,
+                                           .c = sums,
+                                           .ldc = w->columns});
+    }
+    bool found = false;
+    for (int64_t i = 0; i < g->k && !found; i++)
+        found = queue->loops->found(sums + i * w->columns, columns);
+    return found;
+}
+
+/* Tap t of the first part, over all images and those output pixels alone where it lies in the image. */
+static void tap(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
+                int64_t t)
+{
+    const struct hc_onednn_shape *g = &w->shape;
+    float *dy = dy_room(call, w);
+    float *x = dy + w->dy_floats;
+    float *sums = sums_of(call, w, 0) + t * g->c;
+    for (int64_t n = 0; n < g->images; n++) {
+        int64_t rows = 0;
+        for (int64_t i = 0; i < g->p * g->q; i++) {
+            int64_t h = i / g->q * g->stride - g->pad + t / g->s;
+            int64_t v = i % g->q * g->stride - g->pad + t % g->s;
+            if (h < 0 || h >= g->h || v < 0 || v >= g->w)
+                continue;
+            take(queue, &call->in[0], ((n * g->h + h) * g->w + v) * g->c, g->c, x + rows * g->c);
+            take(queue, &call->in[1], (n * g->p * g->q + i) * g->k, g->k, dy + rows * g->k);
+            rows++;
+        }
+        hc_onednn_sgemm(&(struct hc_sgemm){.transpose_a = true,
+                                           .m = g->k,
+                                           .n = g->c,
+                                           .k = rows,
+                                           .a = dy,
+                                           .lda = g->k,
+                                           .b = x,
+                                           .ldb = g->c,
+                                           .beta = n ? 1 : 0,
+                                           .c = sums,
+                                           .ldc = w->columns});
+    }
+}
+
+/* Adds the parts up, in order, into dw. */
+static void finish(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
+                   int64_t parts)
+{
+    int64_t n = w->shape.k * w->columns;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        int64_t count = n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
+        float *sum = sums_of(call, w, 0) + at;
+        for (int64_t i = 1; i < parts; i++) {
+            const float *in[3] = {sum, sums_of(call, w, i) + at};
+            queue->loops->map[HC_OP_add](in, sum, count, NULL);
+        }
+        hc_host_flush(queue, &call->out[0], at, count, sum);
+    }
+}
+
+enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    if (!lay_out(call, &w))
+        return hc_exact_conv2d_bwd_filter(queue, call);
+    int found = 0;
+    int64_t parts = w.image_parts;
+    int64_t taps = w.shape.r * w.shape.s;
+    int threads = hc_onednn_alone();
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : found)
+    for (int64_t i = 0; i < w.image_parts * w.column_parts; i++)
+        found |= part(queue, call, &w, i);
+    if (found && w.shape.pad > 0) {
+        parts = 1;
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic)
+        for (int64_t t = 0; t < taps; t++)
+            tap(queue, call, &w, t);
+    }
+    hc_onednn_together(threads);
+    if (!w.direct)
+        finish(queue, call, &w, parts);
+    return HC_OK;
+}

@@ -1,0 +1,79 @@
+/* gemm: blocks of ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
+#include <omp.h>
+
+#include "kernels/host/host.h"
+#include "kernels/host/onednn.h"
+#include "kernels/load.h"
+
+enum { ROWS = 64 };
+
+static int64_t rounded(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* Floats of a tensor's fp32 copy. */
+static int64_t copy_floats(const struct hc_tensor *t)
+{
+    return t->format == HC_FP32 ? 0 : rounded(hc_tensor_count(t));
+}
+
+size_t hc_onednn_gemm_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    int64_t floats = copy_floats(&call->in[0]) + copy_floats(&call->in[1]) +
+                     rounded(hc_tensor_count(&call->out[0]));
+    return (size_t)floats * sizeof(float);
+}
+
+/* Row i of the output from its sums. */
+static void finish_row(const struct hc_call *call, int64_t i, const float *sum)
+{
+    const struct hc_tensor *c = &call->in[2];
+    const struct hc_tensor *out = &call->out[0];
+    float alpha = (float)call->params.gemm.alpha;
+    float beta = (float)call->params.gemm.beta;
+    int64_t n = out->shape[1];
+    for (int64_t j = 0; j < n; j++) {
+        float value = alpha * sum[j];
+        if (beta != 0)
+            value += beta * hc_load(c->format, c->data, c->rank == 1 ? j : i * n + j);
+        hc_store(out->format, out->data, i * n + j, value);
+    }
+}
+
+enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    int64_t m = call->out[0].shape[0];
+    int64_t n = call->out[0].shape[1];
+    int64_t k = call->in[0].shape[p->transpose_a ? 0 : 1];
+    float *room = call->scratch;
+    const float *a = hc_host_view(queue, &call->in[0], 0, m * k, room);
+    room += copy_floats(&call->in[0]);
+    const float *b = hc_host_view(queue, &call->in[1], 0, k * n, room);
+    float *sums = room + copy_floats(&call->in[1]);
+    if (m == 0 || n == 0)
+        return HC_OK;
+    int threads = hc_onednn_alone();
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (m > ROWS)
+    for (int64_t i = 0; i < m; i += ROWS) {
+        int64_t rows = m - i < ROWS ? m - i : ROWS;
+        struct hc_sgemm g = {.transpose_a = p->transpose_a,
+                             .transpose_b = p->transpose_b,
+                             .m = rows,
+                             .n = n,
+                             .k = k,
+                             .a = p->transpose_a ? a + i : a + i * k,
+                             .lda = p->transpose_a ? m : k,
+                             .b = b,
+                             .ldb = p->transpose_b ? k : n,
+                             .c = sums + i * n,
+                             .ldc = n};
+        hc_onednn_sgemm(&g);
+        for (int64_t r = i; r < i + rows; r++)
+            finish_row(call, r, sums + r * n);
+    }
+    hc_onednn_together(threads);
+    return HC_OK;
+}
