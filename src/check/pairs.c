@@ -86,12 +86,37 @@ HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const floa
         want[i] = div(f, x, (double)y[i]);
 }
 
+/* Sums in which one operand disappears: with exponents at least precision + 2 apart the smaller one
+   is less than half the distance from the larger one to its nearer neighbour, 2^(e - precision - 1).
+   Fills the binade at `from` and says so if it is one of these. */
+static bool absorbed(struct hc_pairs *pairs, uint32_t from)
+{
+    uint32_t apart = (uint32_t)hc_formats[pairs->format].precision + 2;
+    uint32_t ex = (pairs->x & 0x7fffu) / pairs->binade;
+    uint32_t ey = (from & 0x7fffu) / pairs->binade;
+    uint32_t sign = pairs->op == HC_OP_sub ? 0x8000 : 0;
+    uint16_t *want = pairs->want + from;
+    if (ex == pairs->infinity / pairs->binade || ey == pairs->infinity / pairs->binade)
+        return false;
+    if (ey >= (ex ? ex : 1) + apart)
+        for (uint32_t i = 0; i < pairs->binade; i++)
+            want[i] = (uint16_t)((from + i) ^ sign);
+    else if (ex >= (ey ? ey : 1) + apart)
+        for (uint32_t i = 0; i < pairs->binade; i++)
+            want[i] = pairs->x;
+    else
+        return false;
+    return true;
+}
+
 /* want[from .. from + binade - 1] by definition. */
 static void define(struct hc_pairs *pairs, uint32_t from)
 {
     static void (*const row[HC_OP_COUNT])(const struct hc_nearest16 *, double, const float *,
                                           uint32_t, uint16_t *) = {
         [HC_OP_add] = add_row, [HC_OP_sub] = sub_row, [HC_OP_mul] = mul_row, [HC_OP_div] = div_row};
+    if ((pairs->op == HC_OP_add || pairs->op == HC_OP_sub) && absorbed(pairs, from))
+        return;
     row[pairs->op](target(pairs->format), (double)pairs->value[pairs->x], pairs->value + from,
                    pairs->binade, pairs->want + from);
 }
@@ -113,15 +138,14 @@ void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
    not stay finite: then the step cannot be taken by moving. */
 HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
 {
-    uint16_t movable = (uint16_t)(infinity - 2 * binade - 1);
-    uint16_t bad = 0;
-#pragma omp simd reduction(| : bad)
+    uint16_t worst = 0;
+#pragma omp simd reduction(max : worst)
     for (uint32_t i = 0; i < binade; i++) {
         uint16_t above = (uint16_t)((from[i] & 0x7fffu) - binade - 1);
-        bad |= above >= movable;
+        worst = above > worst ? above : worst;
         to[i] = (uint16_t)(from[i] + binade);
     }
-    return !bad;
+    return worst < infinity - 2 * binade - 1;
 }
 
 /* The binade at `at`, from the one at `source` if that can be moved. */
