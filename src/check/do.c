@@ -1,27 +1,64 @@
 /* hc_do: a call with tensors in host memory, run on a backend with memory of its own. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "check/do.h"
 #include "check/tally.h"
 #include "op/contract.h"
 
-static enum hc_status to_device(const struct hc_backend *backend, struct hc_queue *queue,
-                                struct hc_tensor *slots, int count)
+/* Memory of the backend that stands for host memory while a call runs. */
+struct loan {
+    void *host;
+    void *device;
+};
+
+struct loans {
+    const struct hc_backend *backend;
+    struct hc_queue *queue;
+    struct loan slot[HC_MAX_IN + HC_MAX_OUT];
+    int count;
+};
+
+/* Puts device memory with the same bytes into the slot; what is one tensor on the host is one tensor
+   there, so that a call in place stays one. */
+static enum hc_status lend(struct loans *loans, struct hc_tensor *t)
 {
-    for (int i = 0; i < count; i++) {
-        size_t bytes = hc_tensor_bytes(&slots[i]);
-        const void *host = slots[i].data;
-        if (!host)
-            continue;
-        slots[i].data = backend->allocate(queue, bytes ? bytes : 1);
-        if (!slots[i].data)
-            return hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, bytes);
-        enum hc_status status = backend->upload(queue, slots[i].data, host, bytes);
-        if (status != HC_OK)
-            return status;
-    }
-    return HC_OK;
+    const struct hc_backend *backend = loans->backend;
+    size_t bytes = hc_tensor_bytes(t);
+    void *host = t->data;
+    if (!host)
+        return HC_OK;
+    for (int i = 0; i < loans->count; i++)
+        if (loans->slot[i].host == host && bytes) {
+            t->data = loans->slot[i].device;
+            return HC_OK;
+        }
+    t->data = backend->allocate(loans->queue, bytes ? bytes : 1);
+    if (!t->data)
+        return hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, bytes);
+    loans->slot[loans->count++] = (struct loan){host, t->data};
+    return backend->upload(loans->queue, t->data, host, bytes);
+}
+
+static enum hc_status lend_all(struct loans *loans, struct hc_call *device)
+{
+    const struct hc_op_info *op = &hc_ops[device->op];
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < op->inputs && status == HC_OK; i++)
+        status = lend(loans, &device->in[i]);
+    for (int i = 0; i < op->outputs && status == HC_OK; i++)
+        status = lend(loans, &device->out[i]);
+    return status;
+}
+
+static enum hc_status fetch(struct loans *loans, const struct hc_call *call,
+                            const struct hc_call *device)
+{
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < hc_ops[call->op].outputs && status == HC_OK; i++)
+        if (call->out[i].data)
+            status = loans->backend->download(loans->queue, call->out[i].data, device->out[i].data,
+                                              hc_tensor_bytes(&call->out[i]));
+    return status;
 }
 
 /* What op/call.c cannot see, since it does not look at data: that there is some, and that labels are
@@ -53,53 +90,29 @@ static enum hc_status check_data(const struct hc_call *call)
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
                            const struct hc_call *call)
 {
-    const struct hc_op_info *op = &hc_ops[call->op];
     hc_kernel *kernel = backend->kernel[call->op];
     if (!kernel)
-        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, op->name);
+        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, hc_ops[call->op].name);
     enum hc_status status = hc_call_check(call);
     if (status == HC_OK)
         status = check_data(call);
     if (status != HC_OK)
         return status;
-    if (backend->host_memory && !(backend->scratch && backend->scratch(queue, call)))
-        return kernel(queue, call);
 
+    struct loans loans = {.backend = backend, .queue = queue};
     struct hc_call device = *call;
-    void *in[HC_MAX_IN] = {0};
-    void *out[HC_MAX_OUT] = {0};
-    memset(&device.in, 0, sizeof device.in);
-    memset(&device.out, 0, sizeof device.out);
-    memcpy(device.in, call->in, sizeof device.in);
-    memcpy(device.out, call->out, sizeof device.out);
-    for (int i = 0; i < HC_MAX_IN; i++)
-        in[i] = call->in[i].data;
-    for (int i = 0; i < HC_MAX_OUT; i++)
-        out[i] = call->out[i].data;
-
-    status = to_device(backend, queue, device.in, op->inputs);
-    if (status == HC_OK)
-        status = to_device(backend, queue, device.out, op->outputs);
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
-    device.scratch = NULL;
-    if (status == HC_OK && scratch) {
-        device.scratch = backend->allocate(queue, scratch);
-        if (!device.scratch)
-            status = hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, scratch);
-    }
+    device.scratch = scratch ? backend->allocate(queue, scratch) : NULL;
+    if (scratch && !device.scratch)
+        status = hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, scratch);
+    if (status == HC_OK && !backend->host_memory)
+        status = lend_all(&loans, &device);
     if (status == HC_OK)
         status = kernel(queue, &device);
-    for (int i = 0; i < op->outputs && status == HC_OK; i++)
-        if (out[i])
-            status = backend->download(queue, out[i], device.out[i].data,
-                                       hc_tensor_bytes(&call->out[i]));
-
-    for (int i = 0; i < op->inputs; i++)
-        if (device.in[i].data && device.in[i].data != in[i])
-            backend->release(queue, device.in[i].data);
-    for (int i = 0; i < op->outputs; i++)
-        if (device.out[i].data && device.out[i].data != out[i])
-            backend->release(queue, device.out[i].data);
+    if (status == HC_OK && !backend->host_memory)
+        status = fetch(&loans, call, &device);
+    for (int i = 0; i < loans.count; i++)
+        backend->release(queue, loans.slot[i].device);
     if (device.scratch)
         backend->release(queue, device.scratch);
     return status;

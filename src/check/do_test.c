@@ -1,0 +1,94 @@
+/* Calls on a backend with memory of its own: exact, behind copies. */
+#include "check/do.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hc_backend apart;
+static int lent;
+static int left; /* allocations that still succeed */
+static const void *seen_in;
+static const void *seen_out;
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    (void)queue;
+    if (left-- <= 0)
+        return NULL;
+    lent++;
+    return malloc(bytes);
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    (void)queue;
+    lent--;
+    free(memory);
+}
+
+static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call)
+{
+    seen_in = call->in[0].data;
+    seen_out = call->out[0].data;
+    return hc_backend_by_name("exact")->kernel[call->op](queue, call);
+}
+
+static void setup(void)
+{
+    apart = *hc_backend_by_name("exact");
+    apart.host_memory = false;
+    apart.allocate = allocate;
+    apart.release = release;
+    apart.kernel[HC_OP_add] = watched;
+    left = 100;
+}
+
+static uint16_t x[3] = {0x3c00, 0x4000, 0x4200}; /* 1, 2, 3 */
+
+static struct hc_call sum_of(uint16_t *y)
+{
+    struct hc_call call = {.op = HC_OP_add};
+    call.in[0] = call.in[1] = hc_tensor1(HC_FP16, 3, x);
+    call.out[0] = hc_tensor1(HC_FP16, 3, y);
+    return call;
+}
+
+Test(do, copies_inputs_in_and_outputs_out, .init = setup)
+{
+    uint16_t y[3] = {0};
+    struct hc_call call = sum_of(y);
+    cr_assert_eq(hc_run_call(&apart, NULL, &call), HC_OK);
+    cr_assert(y[0] == 0x4000 && y[1] == 0x4400 && y[2] == 0x4600);
+    cr_assert(seen_in != x && seen_out != y && seen_in != seen_out);
+    cr_assert_eq(lent, 0);
+}
+
+Test(do, leaves_a_call_in_place_in_place, .init = setup)
+{
+    struct hc_call call = sum_of(x);
+    cr_assert_eq(hc_run_call(&apart, NULL, &call), HC_OK);
+    cr_assert_eq(x[2], 0x4600);
+    cr_assert_eq(seen_in, seen_out);
+    cr_assert_eq(lent, 0);
+}
+
+Test(do, gives_everything_back_when_memory_runs_out, .init = setup)
+{
+    uint16_t y[3] = {0};
+    struct hc_call call = sum_of(y);
+    for (int first = 0; first < 2; first++) {
+        left = first;
+        cr_assert_eq(hc_run_call(&apart, NULL, &call), HC_NO_MEMORY);
+        cr_assert_eq(strcmp(hc_message(), "exact: no memory for 6 bytes"), 0, "%s", hc_message());
+        cr_assert_eq(lent, 0);
+        cr_assert_eq(y[0], 0);
+    }
+}
+
+Test(do, refuses_a_call_without_data, .init = setup)
+{
+    struct hc_call call = sum_of(NULL);
+    cr_assert_eq(hc_run_call(&apart, NULL, &call), HC_INVALID);
+    cr_assert_eq(strcmp(hc_message(), "add: out0 has no data"), 0, "%s", hc_message());
+}
