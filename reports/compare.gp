@@ -4,7 +4,8 @@
 # seed is the first one; a run's folder is RECIPE-seedN. What is read of it:
 #   steps.csv      step, loss, scale, skipped
 #   epochs.csv     epoch, test_accuracy
-#   gradients.csv  exponent (-150: zero, 128: infinite or NaN), scaled, unscaled: counts of all epochs
+#   gradients.csv  exponent (-150: zero, 128: infinite or NaN), scaled, unscaled,
+#                  activations_scaled, activations_unscaled: counts, all epochs' are added
 
 folder(r, s) = sprintf("%s-seed%d", word(recipes, r), int(seed) + s - 1)
 file(r, s, name) = folder(r, s) . "/" . name
@@ -86,7 +87,7 @@ do for [type in "svg png"] {
     set format y
 
     set output "gradients." . type
-    set multiplot layout n,1 margins 0.08, 0.98, 0.2, 0.9 spacing 0, 0.03
+    set multiplot
     set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 3 width 2
     set xrange [-50:19]
     set boxwidth 1
@@ -97,33 +98,43 @@ do for [type in "svg png"] {
     set object 1 rectangle from -50, graph 0 to -24, graph 1 behind fillcolor rgb "#f4d6c6" fillstyle solid noborder
     set object 2 rectangle from -24, graph 0 to -14, graph 1 behind fillcolor rgb "#fbf0d9" fillstyle solid noborder
     set object 3 rectangle from 16, graph 0 to 19, graph 1 behind fillcolor rgb "#f4d6c6" fillstyle solid noborder
-    do for [r = 1:n] {
-        file_r = file(r, 1, "gradients.csv")
-        stats file_r using (column("epoch")) name "E" nooutput
-        stats file_r using (column("scaled")) name "A" nooutput
-        stats file_r using (column("unscaled")) name "B" nooutput
+    set label 2 "Exponents of the gradients' entries (red: beyond the range of fp16, yellow: subnormal in it)" . note \
+        at screen 0.5, screen 0.97 center
+    do for [panel = 0:2 * n - 1] {
+        r = panel / 2 + 1
+        outputs = panel % 2
+        scaled = outputs ? "activations_scaled" : "scaled"
+        unscaled = outputs ? "activations_unscaled" : "unscaled"
+        high = (0.82 - 0.2) / n
+        set lmargin at screen 0.06 + 0.48 * outputs
+        set rmargin at screen 0.5 + 0.48 * outputs
+        set tmargin at screen 0.82 - high * (r - 1)
+        set bmargin at screen 0.82 - high * r + 0.03
+        source = file(r, 1, "gradients.csv")
+        stats source using (column("epoch")) name "E" nooutput
+        stats source using (column(scaled)) name "A" nooutput
+        stats source using (column(unscaled)) name "B" nooutput
         most = 100.0 * (E_max - E_min + 1) * (A_max / A_sum > B_max / B_sum ? A_max / A_sum : B_max / B_sum)
         set ytics most < 3 ? 1 : floor(most / 2)
         set xtics ("" -48, "" 17.5)
-        set for [e = -45:15:5] xtics add ("" e)
+        set for [e = -40:10:10] xtics add ("" e)
         if (r == n) {
             set xlabel "exponent of 2"
-            set xtics ("zero" -48, "inf, nan" 17.5)
-            set for [e = -45:15:5] xtics add (sprintf("%d", e) e)
-        }
-        if (r == 1) {
-            set title "Exponents of the gradients' entries (red: beyond the range of fp16, yellow: subnormal in it)" . note
+            set xtics ("zero" -48, "inf,nan" 17.5)
+            set for [e = -40:10:10] xtics add (sprintf("%d", e) e)
         } else {
-            unset title
+            unset xlabel
         }
+        if (r == 1) { set title (outputs ? "of layers' outputs" : "of weights") } else { unset title }
         set label 1 word(recipes, r) at graph 0.1, graph 0.85
-        plot file_r using (place(column("exponent"))):(100 * column("scaled") / A_sum) smooth frequency \
+        plot source using (place(column("exponent"))):(100 * column(scaled) / A_sum) smooth frequency \
             with boxes fillstyle solid 0.55 noborder linecolor rgb colour[2] title "as stored, with the loss scale", \
-            "" using (finite(column("exponent"))):(100 * column("unscaled") / B_sum) smooth frequency \
+            "" using (finite(column("exponent"))):(100 * column(unscaled) / B_sum) smooth frequency \
             with histeps linecolor rgb "#000000" linewidth 1.5 title "divided by the scale", \
-            "" using (special(column("exponent"))):(100 * column("unscaled") / B_sum) smooth frequency \
+            "" using (special(column("exponent"))):(100 * column(unscaled) / B_sum) smooth frequency \
             with boxes fillstyle empty border rgb "#000000" linecolor rgb "#000000" linewidth 1.5 notitle
         unset key
+        unset label 2
     }
     unset multiplot
 }

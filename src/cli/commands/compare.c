@@ -165,7 +165,8 @@ const struct hc_command hc_command_compare = {
             "within some hundred steps. From two seeds on, two one-sided t tests on the paired\n"
             "accuracies say whether a recipe is equivalent to fp32, different, or undecided.\n"
             "A run that does not learn, or a recipe that is shown to differ: status 1.\n\n"
-            "columns: underflow: gradient entries that are zero in their format; unscaled: that\n"
-            "would be without the loss scale; lost: updates below half an ulp of the weight.",
+            "columns: dW = 0, dY = 0: entries of the gradients of weights and of layers' outputs\n"
+            "that are zero in their format; unscaled: that would be without the loss scale; lost:\n"
+            "updates below half an ulp of the weight.",
     .run = run,
 };

@@ -14,8 +14,10 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
         "scale %g\n",
         100 * r->accuracy, (long long)t->set.test.count, r->test_loss, (long long)r->steps,
         (long long)r->skipped, r->final_scale);
-    printf("gradients that underflow %.3g %% (without the scale %.3g %%), updates lost %.3g %%\n",
-           100 * r->underflow, 100 * r->unscaled, 100 * r->update_lost);
+    printf("gradients that underflow, of weights %.3g %% (without the scale %.3g %%), of layers' "
+           "outputs %.3g %% (%.3g %%); updates lost %.3g %%\n",
+           100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
+           100 * r->activation_unscaled, 100 * r->update_lost);
     if (isfinite(r->images_per_second))
         printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
                (double)r->memory / 1048576);
