@@ -92,17 +92,19 @@ HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const floa
 static bool absorbed(struct hc_pairs *pairs, uint32_t from)
 {
     uint32_t apart = (uint32_t)hc_formats[pairs->format].precision + 2;
-    uint32_t ex = (pairs->x & 0x7fffu) / pairs->binade;
-    uint32_t ey = (from & 0x7fffu) / pairs->binade;
+    uint32_t binade = pairs->binade;
+    assert(binade > 0);
+    uint32_t ex = (pairs->x & 0x7fffu) / binade;
+    uint32_t ey = (from & 0x7fffu) / binade;
     uint32_t sign = pairs->op == HC_OP_sub ? 0x8000 : 0;
     uint16_t *want = pairs->want + from;
-    if (ex == pairs->infinity / pairs->binade || ey == pairs->infinity / pairs->binade)
+    if (ex == pairs->infinity / binade || ey == pairs->infinity / binade)
         return false;
     if (ey >= (ex ? ex : 1) + apart)
-        for (uint32_t i = 0; i < pairs->binade; i++)
+        for (uint32_t i = 0; i < binade; i++)
             want[i] = (uint16_t)((from + i) ^ sign);
     else if (ex >= (ey ? ey : 1) + apart)
-        for (uint32_t i = 0; i < pairs->binade; i++)
+        for (uint32_t i = 0; i < binade; i++)
             want[i] = pairs->x;
     else
         return false;
