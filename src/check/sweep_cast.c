@@ -166,6 +166,21 @@ static enum hc_status nans(struct hc_check *check, const struct cast *cast, stru
     return flush(check, cast, lane, want, n, miss);
 }
 
+/* For `explain`: where the results change, at the codes that matter. */
+static void tell(struct hc_check *check, const struct cast *cast)
+{
+    const struct hc_steps *steps = &cast->steps[0];
+    uint32_t normal = 1u << (hc_formats[cast->to].precision - 1);
+    uint32_t one = (uint32_t)hc_encode(cast->to, 1, 0, HC_NEAREST);
+    const uint32_t codes[] = {1, 2, normal, one, one + 1, steps->infinity - 1u, steps->infinity};
+    hc_say(check, "fp32 to %s, %s: the first positive input of some results",
+           hc_formats[cast->to].name, hc_direction_names[cast->direction]);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        hc_say(check, "    0x%04x = %-16.9g from %.9g (0x%08x) on", codes[i],
+               hc_decode(cast->to, codes[i]), (double)hc_fp32_value(steps->first[codes[i]]),
+               steps->first[codes[i]]);
+}
+
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction)
 {
     struct cast *cast = hc_check_memory(check, sizeof *cast);
@@ -175,6 +190,7 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
     static const int64_t units[] = {0, STANDARD_UNITS, ALL_UNITS};
     cast->units = units[hc_check_level(check)];
 
+    tell(check, cast);
     struct hc_miss miss = {0};
     if (!hc_check_ok(check, runs(check, cast, &miss)) ||
         !hc_check_ok(check, nans(check, cast, &miss)) ||

@@ -139,6 +139,24 @@ static enum hc_status family(struct hc_check *check, struct hc_queue *queue, int
     return status;
 }
 
+/* For `explain`: one operand against a few others, by the expected side. */
+static void tell(struct hc_check *check, const struct pairs_sweep *sweep)
+{
+    static const double others[] = {1, 3, 0x1p-8, 0x1p-9, 0x1.8p-9, 0x1p-11, 0x1.8p-11, 65504};
+    struct lane *lane = hc_check_memory(check, sizeof *lane);
+    uint16_t x = (uint16_t)hc_encode(sweep->format, 1.5, 0, HC_NEAREST);
+    prepare(sweep, lane);
+    hc_pairs_at(&lane->pairs, x);
+    hc_say(check, "%lld of 65,536 x, each against all y; for x = 1.5:",
+           (long long)(sweep->families ? 65536 : sweep->units));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        uint64_t y = hc_encode(sweep->format, others[i], 0, HC_NEAREST);
+        hc_say(check, "    %s %-14.9g -> %.9g (0x%04x)", hc_ops[sweep->op].name,
+               hc_decode(sweep->format, y), hc_decode(sweep->format, lane->pairs.want[y]),
+               lane->pairs.want[y]);
+    }
+}
+
 void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format)
 {
     struct pairs_sweep sweep = {.op = op, .format = format, .seed = hc_check_seed(check)};
@@ -149,6 +167,7 @@ void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format
     sweep.units = HC_BOUNDARY_CODES + (hc_check_level(check) == HC_QUICK ? 0 : SEEDED_ROWS);
     if (sweep.families)
         sweep.units = format == HC_FP16 ? 2048 : 256;
+    tell(check, &sweep);
     struct hc_miss miss = {0};
     if (!hc_lanes_run(check, sweep.units, sizeof(struct lane), sweep.families ? family : one_row,
                       &sweep, &miss))
