@@ -60,20 +60,59 @@ double hc_largest_scale(const struct hc_tensor *g)
     return exp2(ceil(log2(65520 / largest)) - 1);
 }
 
-void hc_exponents_say(struct hc_check *check, const struct hc_tensor *g)
+enum { BINS = 44, LOWEST = -70 };
+
+/* Counts by exponent, in bins of two; what lies outside goes into the outer ones. */
+static void count_exponents(const struct hc_tensor *g, double scale, int64_t bins[BINS])
 {
-    enum { BINS = 24, LOWEST = -42 };
-    static const char bar[] = "##################################################";
-    int64_t bins[BINS] = {0};
-    int64_t n = hc_tensor_count(g);
-    for (int64_t i = 0; i < n; i++) {
-        double value = fabs(hc_tensor_get(g, i));
+    for (int64_t i = 0; i < hc_tensor_count(g); i++) {
+        double value = fabs(scale * hc_tensor_get(g, i));
         int bin = value > 0 ? (ilogb(value) - LOWEST) / 2 : 0;
         bins[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]++;
     }
+}
+
+void hc_exponents_say(struct hc_check *check, const struct hc_tensor *g)
+{
+    static const char bar[] = "##################################################";
+    int64_t bins[BINS] = {0};
+    int64_t n = hc_tensor_count(g);
+    count_exponents(g, 1, bins);
     hc_say(check, "exponents of the gradients (lost without a scale: up to 2^-25)");
     for (int b = 0; b < BINS; b++)
         if (bins[b])
             hc_say(check, "2^%3d  %6.2f %%  %.*s", 2 * b + LOWEST,
                    100 * (double)bins[b] / (double)n, (int)(bins[b] * 100 / n), bar);
+}
+
+struct hc_picture *hc_shares_picture(struct hc_check *check, double dynamic)
+{
+    const struct hc_frame frame = {.title = "What half makes of the gradients, by loss scale",
+                                   .x = "loss scale",
+                                   .y = "% of the gradients",
+                                   .log_x = true,
+                                   .marks = {{dynamic, "dynamic"}, {512, "static 512"}}};
+    return hc_picture_new(check, &frame);
+}
+
+struct hc_picture *hc_exponents_picture(struct hc_check *check)
+{
+    static const struct hc_frame frame = {
+        .title = "The gradients' exponents, and the range of half",
+        .x = "log2 |g|, in bins of 2",
+        .y = "% of the gradients",
+        .bars = true,
+        .marks = {{-25, "zero"}, {-14, "subnormal"}, {16, "finite"}}};
+    return hc_picture_new(check, &frame);
+}
+
+void hc_exponents_draw(struct hc_check *check, struct hc_picture *picture, const char *series,
+                       const struct hc_tensor *g, double scale)
+{
+    int64_t bins[BINS] = {0};
+    count_exponents(g, scale, bins);
+    for (int b = 0; b < BINS; b++)
+        if (bins[b] || (b > 0 && bins[b - 1]) || (b + 1 < BINS && bins[b + 1]))
+            hc_point(check, picture, series, 2 * b + LOWEST + 1,
+                     100 * (double)bins[b] / (double)hc_tensor_count(g));
 }

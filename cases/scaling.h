@@ -33,4 +33,13 @@ double hc_largest_scale(const struct hc_tensor *g);
 /* The histogram over exponents, for `halfcheck explain`. */
 void hc_exponents_say(struct hc_check *check, const struct hc_tensor *g);
 
+/* The share of the gradients that half loses, in percent, against the loss scale; `dynamic` is where a
+   dynamic scale goes. */
+struct hc_picture *hc_shares_picture(struct hc_check *check, double dynamic);
+
+/* The histogram over exponents, with the range of half; and a series of it, of S g. */
+struct hc_picture *hc_exponents_picture(struct hc_check *check);
+void hc_exponents_draw(struct hc_check *check, struct hc_picture *picture, const char *series,
+                       const struct hc_tensor *g, double scale);
+
 #endif

@@ -30,28 +30,47 @@ static void say(struct hc_check *check, const struct row *row, int step, double 
                row->momentum, step, r, row->target);
 }
 
+/* The way that is left after n steps shrinks by 1 - m a step. */
+static double real(const struct row *row, int n)
+{
+    double m = strtod(row->momentum, NULL);
+    return row->target - (row->target - row->start) * pow(1 - m, n);
+}
+
+static struct hc_picture *trajectory(struct hc_check *check, const char *statistic)
+{
+    const struct hc_frame frame = {
+        .title = hc_check_case(check)->title, .x = "steps", .y = statistic};
+    return hc_picture_new(check, &frame);
+}
+
 static void rounded_operations(struct hc_check *check)
 {
+    enum { STEPS = 1000 };
     const struct row *row = hc_check_case(check)->data;
     struct hc_unit got = {.check = check, .format = row->format};
     struct hc_unit definition = {.format = row->format};
     struct hc_trail trail = {0};
+    struct hc_picture *picture = trajectory(check, "running statistic");
     double r = row->start;
     double want = row->start;
-    double before;
-    int step = 0;
-    do {
-        before = want;
+    int moved = 0;
+    for (int step = 1; step <= STEPS; step++) {
+        double before = want;
         want = every_operation(&definition, row, want);
         r = every_operation(&got, row, r);
         if (got.failed)
             return;
-        hc_trail_note(&trail, ++step, want, r);
+        moved = want == before ? moved : step;
+        hc_trail_note(&trail, step, want, r);
+        hc_point(check, picture, "real", step, real(row, step));
+        hc_point(check, picture, hc_formats[row->format].name, step, r);
         say(check, row, step, r);
-    } while (want != before);
-    hc_say(check, "it stands still from step %d on", step - 1);
+    }
+    hc_say(check, "it stands still after step %d", moved);
     hc_trail_claim(check, &trail);
     hc_claim_value(check, "stalls at, as claimed", row->stalls, r);
+    hc_claim_true(check, "and moves no more", moved < STEPS);
     hc_claim_true(check, "which is not where it should go", r != row->target);
 }
 
@@ -75,6 +94,7 @@ static void storage(struct hc_check *check)
     struct hc_norm norm = hc_norm_new(check, row->format, row->format, ROWS, 1);
     struct hc_norm fixed = hc_norm_new(check, row->format, HC_FP32, ROWS, 1);
     struct hc_trail trail = {0};
+    struct hc_picture *picture = trajectory(check, "running mean");
     double want = row->start;
     norm.params.momentum = fixed.params.momentum = strtod(row->momentum, NULL);
     for (int i = 0; i < ROWS; i++) {
@@ -86,6 +106,9 @@ static void storage(struct hc_check *check)
         if (hc_norm_train(&norm) != HC_OK || hc_norm_train(&fixed) != HC_OK)
             return;
         hc_trail_note(&trail, step, want, hc_tensor_get(&norm.mean, 0));
+        hc_point(check, picture, "real", step, real(row, step));
+        hc_point(check, picture, hc_formats[row->format].name, step, hc_tensor_get(&norm.mean, 0));
+        hc_point(check, picture, "fp32", step, hc_tensor_get(&fixed.mean, 0));
         if (hc_trail_row(step))
             hc_say(check, "step %4d: running mean %.8g in %s, %.8g in fp32", step,
                    hc_tensor_get(&norm.mean, 0), hc_formats[row->format].name,

@@ -92,6 +92,33 @@ static double real_sum(int n, double update)
     return sum;
 }
 
+/* The weights of all arms over the steps, and how far they are from the real sum. */
+struct drawing {
+    struct hc_check *check;
+    struct hc_picture *weights;
+    struct hc_picture *distances;
+};
+
+static struct drawing drawing_new(struct hc_check *check)
+{
+    static const struct hc_frame weights = {
+        .title = "A weight of 1 after n updates of 1e-4", .x = "updates", .y = "weight"};
+    static const struct hc_frame distances = {
+        .title = "Distance of that weight from the real sum (none drawn where it is 0)",
+        .x = "updates",
+        .y = "|weight - real sum|",
+        .log_y = true};
+    return (struct drawing){check, hc_picture_new(check, &weights),
+                            hc_picture_new(check, &distances)};
+}
+
+/* `update` as the arm has it. */
+static void draw(const struct drawing *d, const char *arm, int n, double weight, double update)
+{
+    hc_point(d->check, d->weights, arm, n, weight);
+    hc_point(d->check, d->distances, arm, n, fabs(weight - real_sum(n, update)));
+}
+
 /* Bounds at step n, u = 2^-11, updates d below u:
    master: n roundings of at most 2^-24 each, w being below 2.
    Kahan: |w| >= |y|, so c is exactly what t lost (Dekker), and w - c moves by d (1 + u) - c u a
@@ -111,6 +138,7 @@ static void drift(struct hc_check *check)
     double w16 = 1, wb = 1, master = 1, compensated = 1, c = 0, want = 1, want_c = 0;
     struct crowd crowd = crowd_new(check, d16);
     struct hc_trail trail = {0};
+    const struct drawing drawing = drawing_new(check);
     hc_say(check, "step   real        fp16        bf16  master       half(master) Kahan        "
                   "stochastic (mean of 256)");
     for (int n = 1; n <= STEPS; n++) {
@@ -123,6 +151,12 @@ static void drift(struct hc_check *check)
             return;
         hc_trail_note(&trail, n, want, compensated);
         hc_trail_note(&trail, n, want_c, c);
+        draw(&drawing, "fp16", n, w16, d16);
+        draw(&drawing, "bf16", n, wb, db);
+        draw(&drawing, "fp32 master", n, master, d32);
+        draw(&drawing, "fp16 with Kahan's sum", n, compensated, d16);
+        draw(&drawing, "fp16, stochastic (mean of 256)", n, crowd_mean(&crowd), d16);
+        hc_point(check, drawing.weights, "real sum", n, real_sum(n, d32));
         if (!hc_trail_row(n))
             continue;
         hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,

@@ -27,7 +27,8 @@ static struct hc_tensor capture(struct hc_toy *toy)
 /* What half would lose of these gradients at each scale, the last one being the largest without an
    overflow, where a dynamic one goes. *lost: zeros without a scale; false when the backend could
    not. */
-static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, int64_t *lost)
+static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, const char *look,
+                            struct hc_picture *picture, int64_t *lost)
 {
     enum { SCALES = 6 };
     const double scales[SCALES] = {1, 8, 128, 512, 65536, hc_largest_scale(g)};
@@ -42,6 +43,7 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, i
         hc_say(check, "scale 2^%-2.0f zeros %8.4f %%, subnormal %8.4f %%, infinite %lld%s",
                log2(scales[i]), percent * (double)s[i].zero, percent * (double)s[i].subnormal,
                (long long)s[i].infinite, i == SCALES - 1 ? "  (dynamic)" : "");
+        hc_point(check, picture, look, scales[i], percent * (double)s[i].zero);
         if (i > 0 && scales[i] > scales[i - 1])
             hc_claim_true(check, "a larger scale loses no more", s[i].zero <= s[i - 1].zero);
     }
@@ -56,10 +58,18 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, i
 static void captured(struct hc_check *check)
 {
     static const int looks[] = {1, 10, 40};
+    static const char *const names[] = {"step 1", "step 10", "step 40"};
+    static const struct hc_frame frame = {.title = "Gradients of a training that are zero in half",
+                                          .x = "loss scale",
+                                          .y = "% of the gradients",
+                                          .log_x = true,
+                                          .marks = {{512, "static 512"}}};
     enum { LOOKS = sizeof looks / sizeof looks[0] };
     int64_t lost[LOOKS] = {0};
     int look = 0;
     struct hc_toy toy;
+    struct hc_picture *shares = hc_picture_new(check, &frame);
+    struct hc_picture *exponents = hc_exponents_picture(check);
     hc_toy_open(&toy, check, 1);
     hc_toy_start(&toy, hc_recipe_by_name("fp32"));
     for (int step = 1; look < LOOKS && !toy.failed; step++) {
@@ -71,7 +81,8 @@ static void captured(struct hc_check *check)
         if (toy.failed)
             break;
         hc_exponents_say(check, &g);
-        if (!captured_shares(check, &g, &lost[look]))
+        hc_exponents_draw(check, exponents, names[look], &g, 1);
+        if (!captured_shares(check, &g, names[look], shares, &lost[look]))
             break;
         look++;
     }

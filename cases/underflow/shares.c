@@ -33,11 +33,25 @@ static void claim_share(struct hc_check *check, const char *what, double p, int6
     hc_claim_within(check, what, COUNT * p, (double)got, 6 * sqrt(COUNT * p * (1 - p)) + 6);
 }
 
+static void draw(struct hc_check *check, struct hc_picture *picture, double scale,
+                 const struct hc_stored *s)
+{
+    hc_point(check, picture, "zero", scale, 100.0 * (double)s->zero / COUNT);
+    hc_point(check, picture, "subnormal", scale, 100.0 * (double)s->subnormal / COUNT);
+    hc_point(check, picture, "infinite", scale, 100.0 * (double)s->infinite / COUNT);
+}
+
+/* The last scale is the largest without an overflow, where a dynamic one goes: it hangs on the largest
+   gradient alone, so the count of zeros is as good as independent of it. */
 static void by_scale(struct hc_check *check)
 {
-    static const double scales[] = {1, 8, 128, 512, 65536};
+    enum { SCALES = 6 };
     const struct spread *spread = hc_check_case(check)->data;
     struct hc_tensor g = hc_log_normal(check, COUNT, spread->mean, spread->deviation);
+    const double dynamic = hc_largest_scale(&g);
+    const double scales[SCALES] = {1, 8, 128, 512, 65536, dynamic};
+    struct hc_picture *shares = hc_shares_picture(check, dynamic);
+    struct hc_picture *exponents = hc_exponents_picture(check);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
     struct hc_trail trail = {0};
     int64_t before = COUNT + 1;
@@ -46,8 +60,13 @@ static void by_scale(struct hc_check *check)
         small += fabs(hc_tensor_get(&g, i)) < exp2(spread->cut);
     hc_exponents_say(check, &g);
     claim_share(check, "gradients as small as the source has them", spread->p, small);
+    hc_exponents_draw(check, exponents, "as they are", &g, 1);
+    hc_exponents_draw(check, exponents, "times the dynamic scale", &g, dynamic);
+    for (int e = 0; e <= (int)log2(dynamic); e++)
+        hc_point(check, shares, "zero, by the normal distribution", exp2(e),
+                 100 * below(spread, -25 - e));
     hc_say(check, "scale   zeros       subnormal   infinite");
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+    for (int i = 0; i < SCALES; i++) {
         double log2_scale = log2(scales[i]);
         if (hc_scale_into(check, &g, scales[i], &half) != HC_OK)
             return;
@@ -55,9 +74,14 @@ static void by_scale(struct hc_check *check)
         hc_say(check, "%-7g %8.4f %%  %8.4f %%  %8.4f %%", scales[i],
                100.0 * (double)s.zero / COUNT, 100.0 * (double)s.subnormal / COUNT,
                100.0 * (double)s.infinite / COUNT);
+        draw(check, shares, scales[i], &s);
         claim_share(check, "zeros", below(spread, -25 - log2_scale), s.zero);
-        claim_share(check, "infinite", 1 - below(spread, log2(65520) - log2_scale), s.infinite);
-        hc_claim_true(check, "a larger scale loses fewer", s.zero < before || before == 0);
+        if (i < SCALES - 1) {
+            claim_share(check, "infinite", 1 - below(spread, log2(65520) - log2_scale), s.infinite);
+            hc_claim_true(check, "a larger scale loses fewer", s.zero < before || before == 0);
+        } else {
+            hc_claim_value(check, "dynamic: infinite", 0, (double)s.infinite);
+        }
         before = s.zero;
     }
     hc_trail_claim(check, &trail);

@@ -42,6 +42,8 @@ struct hc_case_table {
     int count;
 };
 
+struct hc_picture;
+
 struct hc_result {
     const struct hc_case *what;
     const char *backend;
@@ -54,6 +56,7 @@ struct hc_result {
     double format;         /* largest |format-exact - real| / bound, NaN where not measured */
     uint64_t seed;
     double seconds;
+    struct hc_picture *pictures; /* the first one, or NULL (check/picture.h) */
     char note[320];
 };
 
@@ -97,6 +100,32 @@ void hc_claim_call(struct hc_check *check, const struct hc_call *call);
 /* The same for a call met on the way, whose inputs were made by calls before it and not to exercise
    the op: small outputs that need no rounding are not MISTRUSTED. */
 void hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
+
+enum { HC_MARKS = 3, HC_SERIES_POINTS = 200 };
+
+/* A vertical line in a picture. */
+struct hc_mark {
+    double x;
+    const char *text; /* NULL: none */
+};
+
+/* The frame of a picture in a report. Its texts live as long as the program. */
+struct hc_frame {
+    const char *title;
+    const char *x; /* what the axis shows, and in which unit */
+    const char *y;
+    bool log_x; /* to base 2 */
+    bool log_y; /* to base 10 */
+    bool bars;  /* a histogram: each point is a bar, as wide as the points are apart */
+    struct hc_mark marks[HC_MARKS];
+};
+
+/* A picture without points, and a point of one of its series, from left to right. The record keeps at
+   most HC_SERIES_POINTS of a series, evenly spread, and its last point. Pictures claim nothing. The
+   name of a series lives as long as the program. */
+struct hc_picture *hc_picture_new(struct hc_check *check, const struct hc_frame *frame);
+void hc_point(struct hc_check *check, struct hc_picture *picture, const char *series, double x,
+              double y);
 
 /* Ends as SKIPPED or MISTRUSTED with that reason (unless a claim has failed already). */
 #if defined(__GNUC__)

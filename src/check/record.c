@@ -71,6 +71,8 @@ void hc_record_add(json_t *record, const struct hc_row *row)
     (void)json_object_set_new(o, "seconds", json_real(row->seconds));
     (void)json_object_set_new(o, "note", text(row->note));
     (void)json_object_set_new(o, "repro", text(row->repro));
+    if (row->pictures)
+        (void)json_object_set(o, "pictures", row->pictures);
     (void)json_array_append_new(json_object_get(record, "results"), o);
 }
 

@@ -26,6 +26,7 @@ struct hc_row {
     double seconds;
     const char *note;
     const char *repro; /* the command that reproduces the result */
+    json_t *pictures;  /* NULL: none; check/picture.h */
 };
 
 /* The row of a result, with nothing copied. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/picture.h"
 #include "check/record.h"
 
 struct reader {
@@ -76,6 +77,10 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
         row.implementation = number_of(r, o, "implementation");
     if (json_object_get(o, "format"))
         row.format = number_of(r, o, "format");
+    row.pictures = json_object_get(o, "pictures");
+    const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;
+    if (r->status == HC_OK && wrong)
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: %s", r->path, r->index + 1, wrong);
     if (r->status == HC_OK && !json_is_integer(json_object_get(o, "checked")))
         r->status = hc_fail(HC_INVALID, "%s: result %zu: \"checked\" is not a whole number",
                             r->path, r->index + 1);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/picture.h"
+
 /* Writes the repro line of a result, cut to `size` bytes; its length as snprintf counts it. */
 static size_t repro(char *line, size_t size, const struct hc_result *result,
                     const struct hc_run_options *options, const char *fault)
@@ -44,14 +46,17 @@ void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     memcpy(text + length, result->note, strlen(result->note) + 1);
     rows->row[rows->count] = hc_row_of(result, text);
     rows->row[rows->count].note = text + length;
+    rows->row[rows->count].pictures = hc_pictures_write(result->pictures);
     rows->text[rows->count] = text;
     rows->count++;
 }
 
 void hc_rows_free(struct hc_rows *rows)
 {
-    for (int i = 0; i < rows->count; i++)
+    for (int i = 0; i < rows->count; i++) {
         free(rows->text[i]);
+        json_decref(rows->row[i].pictures);
+    }
     free(rows->text);
     free(rows->row);
     *rows = (struct hc_rows){0};

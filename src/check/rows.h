@@ -12,7 +12,7 @@ struct hc_rows {
     int room;
 };
 
-/* Keeps a result: the strings are copied, save those that live as long as the program. The repro line
+/* Keeps a result: what it points to is copied, save texts that live as long as the program. The repro line
    is made from the options and, where not NULL, the name of the planted fault. */
 void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
                  const struct hc_run_options *options, const char *fault);

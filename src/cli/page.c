@@ -1,4 +1,5 @@
 #include "cli/page.h"
+#include "cli/page_cases.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const char head[] =
     "svg { max-width: 100%; height: auto }\n"
     "</style></head><body>\n<h1>halfcheck</h1>\n";
 
-static void escape(FILE *out, const char *text)
+void hc_page_escape(FILE *out, const char *text)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -39,7 +40,7 @@ static void escape(FILE *out, const char *text)
 static void cell(FILE *out, const char *class, const char *text)
 {
     (void)fprintf(out, "<td class=\"%s\">", class);
-    escape(out, text);
+    hc_page_escape(out, text);
     (void)fputs("</td>", out);
 }
 
@@ -52,7 +53,7 @@ static void put_environments(FILE *out, const struct hc_page_record *records, in
     (void)fputs("<h2>Where it was measured</h2>\n<table><tr><th></th>", out);
     for (int r = 0; r < count; r++) {
         (void)fputs("<th>", out);
-        escape(out, records[r].name);
+        hc_page_escape(out, records[r].name);
         (void)fputs("</th>", out);
     }
     (void)fputs("</tr>\n", out);
@@ -117,9 +118,9 @@ static void put_row(FILE *out, const struct hc_row *row)
     if (row->verdict == HC_PASS && !row->note[0])
         return;
     (void)fputs("<tr><td></td><td colspan=\"7\">", out);
-    escape(out, row->note);
+    hc_page_escape(out, row->note);
     (void)fputs("<br><code>", out);
-    escape(out, row->repro);
+    hc_page_escape(out, row->repro);
     (void)fputs("</code></td></tr>\n", out);
 }
 
@@ -142,7 +143,7 @@ static void put_results(FILE *out, const struct hc_page_record *record)
     for (int i = 0; i < record->record.count; i++)
         passed += record->record.rows[i].verdict == HC_PASS;
     (void)fputs("<h2>", out);
-    escape(out, record->name);
+    hc_page_escape(out, record->name);
     (void)fprintf(out, ": %s</h2>\n",
                   passed == record->record.count ? "everything passed" : "what did not pass");
     if (passed < record->record.count)
@@ -165,6 +166,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                 "Largest errors in units of the bound. Implementation: against the format-exact"
                 " value. Format: the format-exact value against the real one.",
                 pictures->answers);
+    hc_page_put_cases(out, pictures->cases);
     if (pictures->why_not)
         (void)fprintf(out, "<p>No pictures: %s.</p>\n", pictures->why_not);
     for (int r = 0; r < count; r++)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/page.h"
+#include "cli/page_cases.h"
 #include "train/plot.h"
 
 enum { MOST_WORDS = 64 };
@@ -91,8 +92,7 @@ static void join(char *text, size_t size, const struct words *words)
     }
 }
 
-/* The whole file from its <svg on, or NULL. */
-static char *read_svg(const char *path)
+char *hc_page_read_svg(const char *path)
 {
     FILE *file = fopen(path, "r");
     char *text = NULL;
@@ -137,7 +137,7 @@ static char *draw(const struct hc_page_record *records, int count, const char *f
         (void)unlink(path);
         (void)snprintf(path, sizeof path, "%s/picture", folder);
         if (!*why_not)
-            svg = read_svg(path);
+            svg = hc_page_read_svg(path);
     }
     (void)unlink(path);
     return svg;
@@ -150,4 +150,6 @@ void hc_page_draw(const struct hc_page_record *records, int count, const char *f
     pictures->headroom = draw(records, count, folder, put_headroom, &pictures->why_not);
     if (!pictures->why_not)
         pictures->answers = draw(records, count, folder, put_answers, &pictures->why_not);
+    if (!pictures->why_not)
+        pictures->cases = hc_page_draw_cases(records, count, folder, &pictures->why_not);
 }

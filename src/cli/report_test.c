@@ -12,6 +12,11 @@ static void make_records(void)
         0);
 }
 
+static bool can_draw(void)
+{
+    return run_shell("command -v gnuplot")->status == 0;
+}
+
 Test(report, is_one_page_that_needs_nothing_else, .init = make_records)
 {
     const struct ran *ran = run_shell("$hc report a.json b.json --out page");
@@ -21,8 +26,55 @@ Test(report, is_one_page_that_needs_nothing_else, .init = make_records)
                  1);
     cr_expect_eq(run_shell("grep -q 'a &lt;b>' page/report.html")->status, 0);
     cr_expect_eq(run_shell("grep -q 'a <b>' page/report.html")->status, 1);
-    bool can_draw = run_shell("command -v gnuplot")->status == 0;
-    cr_expect_eq(run_shell("grep -q '<svg' page/report.html")->status, can_draw ? 0 : 1);
+    cr_expect_eq(run_shell("grep -q '<svg' page/report.html")->status, can_draw() ? 0 : 1);
+}
+
+static void make_picture(void)
+{
+    enter_folder();
+    cr_assert_eq(run_shell("$hc run batchnorm/running-mean-bf16-operations --backend exact,host"
+                           " --json a.json")
+                     ->status,
+                 0);
+}
+
+Test(report, draws_the_picture_of_equal_results_once, .init = make_picture)
+{
+    if (!can_draw())
+        return;
+    cr_assert_eq(run_shell("$hc report a.json --out page")->status, 0);
+    cr_expect_str_eq(run_shell("grep -o '<h3>.*<\\|<p>On .*<' page/report.html")->out,
+                     "<h3><code>batchnorm/running-mean-bf16-operations</code><\n"
+                     "<p>On exact, host:<\n");
+    cr_expect_eq(run_shell("sed 1,/'<p>On'/d page/report.html | grep -c '<svg'")->out[0], '1');
+}
+
+Test(report, draws_results_apart_that_differ, .init = make_picture)
+{
+    if (!can_draw())
+        return;
+    cr_assert_eq(
+        run_shell("sed '0,/0x1.04p+9/s//0x1.06p+9/' a.json >b.json; ! cmp -s a.json b.json")
+            ->status,
+        0);
+    cr_assert_eq(run_shell("$hc report b.json --out page")->status, 0);
+    cr_expect_str_eq(run_shell("grep -o '<p>On .*<' page/report.html")->out,
+                     "<p>On exact:<\n<p>On host:<\n");
+}
+
+Test(report, shows_what_a_record_says_as_text, .init = make_picture)
+{
+    if (!can_draw())
+        return;
+    cr_assert_eq(
+        run_shell("sed \"s/stalls at/\\`touch a\\` '; !touch b\\$(touch c)/\" a.json >b.json")
+            ->status,
+        0);
+    const struct ran *ran = run_shell("$hc report b.json --out page");
+    cr_expect_eq(ran->status, 0);
+    cr_expect_str_eq(ran->err, "");
+    cr_expect_str_eq(run_shell("ls -A page")->out, "report.html\n");
+    cr_expect_eq(run_shell("grep -q '!touch b' page/report.html")->status, 0);
 }
 
 Test(report, without_gnuplot_says_so_and_is_written_all_the_same, .init = make_records)

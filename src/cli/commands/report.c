@@ -8,6 +8,7 @@
 #include "check/output.h"
 #include "cli/command.h"
 #include "cli/page.h"
+#include "cli/page_cases.h"
 
 const struct hc_command hc_command_report;
 
@@ -61,6 +62,7 @@ static int report(const struct hc_page_record *records, int count, const char *f
     enum hc_status status = write_page(path, records, count, &pictures);
     free(pictures.headroom);
     free(pictures.answers);
+    hc_page_free_cases(pictures.cases);
     if (status != HC_OK)
         return hc_complain_message();
     printf("report: %s\n", path);
@@ -105,7 +107,8 @@ const struct hc_command hc_command_report = {
     .summary = "make one page of records, with pictures",
     .text =
         "Writes DIR/report.html, which needs no other file and no network: verdicts, the share\n"
-        "of its bound that each result takes, whose error it is, what did not pass, and where\n"
-        "it was measured. Pictures need gnuplot; without it the page says so.",
+        "of its bound that each result takes, whose error it is, the pictures of the cases that\n"
+        "have some, what did not pass, and where it was measured. Pictures need gnuplot; without\n"
+        "it the page says so.",
     .run = run,
 };
