@@ -1,0 +1,111 @@
+#include <math.h>
+
+#include "kernels/host/testing.h"
+
+static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
+
+static struct hc_tensor filled(struct hc_tensor t, uint64_t stream, double shift)
+{
+    t = made(t);
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++)
+        hc_tensor_put(&t, i, shift + hc_random_normal(11, stream, (uint64_t)i));
+    return t;
+}
+
+static struct hc_call train(enum hc_format f, int64_t n, int64_t c, double shift)
+{
+    struct hc_tensor x = hc_tensor4(f, n, 2, 3, c, NULL);
+    struct hc_tensor v = hc_tensor1(HC_FP32, c, NULL);
+    return (struct hc_call){.op = HC_OP_bn_train,
+                            .in = {filled(x, 1, shift), filled(v, 2, 0), filled(v, 3, 0),
+                                   filled(v, 4, 0), filled(v, 5, 9)},
+                            .out = {made(x), made(v), made(v), made(v), made(v)},
+                            .params.bn = {.eps = 1e-5, .momentum = 0.1}};
+}
+
+static struct hc_call backward(enum hc_format f, int64_t n, int64_t c)
+{
+    struct hc_tensor x = hc_tensor4(f, n, 2, 3, c, NULL);
+    struct hc_tensor v = hc_tensor1(HC_FP32, c, NULL);
+    return (struct hc_call){
+        .op = HC_OP_bn_bwd,
+        .in = {filled(x, 1, 0), filled(x, 2, 0), filled(v, 3, 0), filled(v, 4, 0), filled(v, 5, 5)},
+        .out = {made(x), made(v), made(v)}};
+}
+
+/* A sample of an output against the reference. */
+static void assert_near(const struct hc_call *call, int out, double relative)
+{
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[out]); i += 1 + i / 7) {
+        struct hc_want want;
+        hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
+        double got = hc_tensor_get(&call->out[out], i);
+        cr_assert(fabs(got - want.value) <= relative * fabs(want.value), "out%d[%lld]: %a, want %a",
+                  out, (long long)i, got, want.value);
+    }
+}
+
+/* With M rows the sum of squares has M terms that are not negative, each within 3 u, added with at most
+   M roundings: its root is within (M + 3) u / 2 and a few u. The mean's error is that of the sum of
+   x - p, M u |x - p| with |x - p| a thousandth of the mean, and its own rounding. Sums of x and x^2
+   themselves would be a thousand and a million times worse than one rounding. */
+Test(norm, statistics_hold_against_the_reference_with_a_mean_far_from_zero)
+{
+    static const int64_t channels[] = {1, 3, 16, 32, 64, 65, 130};
+    for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call call = train(h[f], 50 + 40 * (int64_t)c, channels[c], 1000);
+            double rows = 6 * (50 + 40 * (double)c);
+            struct hc_queue *queue = queue_of(2, "portable");
+            queue->loops = hc_host_loops_best();
+            call_host(queue, &call);
+            assert_near(&call, 1, 4 * 0x1p-24);
+            assert_near(&call, 2, (rows / 2 + 8) * 0x1p-24);
+            hc_backend_by_name("host")->close(queue);
+        }
+}
+
+static void assert_one_result(const struct hc_call *call)
+{
+    struct hc_tensor first[HC_MAX_OUT];
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        first[o] = made(call->out[o]);
+    for (int v = 0; v < 9; v++) {
+        struct hc_queue *queue = queue_of(1 + v % 3, loop_names[v / 3]);
+        if (!queue)
+            continue;
+        call_host(queue, call);
+        for (int o = 0; o < hc_ops[call->op].outputs && v == 0; o++)
+            memcpy(first[o].data, call->out[o].data, hc_tensor_bytes(&first[o]));
+        assert_same(call, first, loop_names[v / 3]);
+        hc_backend_by_name("host")->close(queue);
+    }
+}
+
+Test(norm, bits_depend_neither_on_threads_nor_on_the_instruction_set)
+{
+    static const int64_t channels[] = {1, 5, 16, 32, 64, 100, 256};
+    for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call forward = train(h[f], 131, channels[c], 0);
+            struct hc_call back = backward(h[f], 131, channels[c]);
+            assert_one_result(&forward);
+            assert_one_result(&back);
+        }
+}
+
+Test(norm, sums_and_dots_have_one_result_too)
+{
+    static const int64_t lengths[] = {0, 1, 63, 64, 65, 2049, 50000};
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_tensor x = hc_tensor1(h[f], lengths[l], NULL);
+            struct hc_call call = {.op = HC_OP_dot,
+                                   .in = {filled(x, 1, 0), filled(x, 2, 0)},
+                                   .out = {made(hc_tensor1(HC_FP32, 1, NULL))},
+                                   .params.reduce.accumulator = HC_FP32};
+            assert_one_result(&call);
+            call.op = HC_OP_sum;
+            assert_one_result(&call);
+        }
+}

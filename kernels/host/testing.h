@@ -1,0 +1,94 @@
+/* For the tests beside the host kernels: tensors of random bits, queues of every kind, calls. */
+#ifndef HC_KERNELS_HOST_TESTING_H
+#define HC_KERNELS_HOST_TESTING_H
+
+#include "kernels/exact/testing.h"
+#include "kernels/host/host.h"
+#include "num/rng.h"
+
+/* An fp32 or 16-bit tensor of random bits: every value there is, one in eight of them an edge. */
+static inline struct hc_tensor random_bits(struct hc_tensor t, uint64_t stream)
+{
+    static const uint32_t edges[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                     0x00010000, 0x007f0000, 0x00800000, 0x7f7f0000, 0x477fe000,
+                                     0x477ff000, 0x33000000, 0x33000001, 0x38800000, 0x3f800000};
+    t = made(t);
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++) {
+        uint64_t bits = hc_random(7, stream, (uint64_t)i);
+        uint32_t edge = edges[(bits >> 40) % (sizeof edges / sizeof edges[0])];
+        if (bits >> 61 == 0 && t.format == HC_FP32)
+            hc_tensor_put_bits(&t, i, edge);
+        else if (bits >> 61 == 0)
+            hc_tensor_put(&t, i, (double)hc_fp32_value(edge));
+        else
+            hc_tensor_put_bits(&t, i, bits);
+    }
+    return t;
+}
+
+/* A queue on that many threads with the loops of that name; NULL where the CPU lacks them. */
+static inline struct hc_queue *queue_of(int threads, const char *loops)
+{
+    struct hc_queue *queue;
+    if (!hc_host_loops_by_name(loops))
+        return NULL;
+    cr_assert_eq(hc_backend_by_name("host")->open(&queue, threads), HC_OK);
+    queue->loops = hc_host_loops_by_name(loops);
+    return queue;
+}
+
+static const char *const loop_names[] = {"portable", "avx2", "avx512"};
+
+static inline void call_host(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_backend *host = hc_backend_by_name("host");
+    struct hc_call ready = *call;
+    size_t bytes = host->scratch(queue, call);
+    cr_assert_eq(hc_call_check(call), HC_OK, "%s", hc_message());
+    ready.scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+    cr_assert_eq(host->kernel[call->op](queue, &ready), HC_OK, "%s", hc_message());
+    free(ready.scratch);
+}
+
+/* The outputs that exact gives, in memory of their own. */
+static inline void want_exact(const struct hc_call *call, struct hc_tensor want[HC_MAX_OUT])
+{
+    struct hc_call copy = *call;
+    for (int i = 0; i < hc_ops[call->op].outputs; i++)
+        copy.out[i] = made(call->out[i]);
+    call_exact(&copy);
+    for (int i = 0; i < hc_ops[call->op].outputs; i++)
+        want[i] = copy.out[i];
+}
+
+static inline void assert_same(const struct hc_call *call, const struct hc_tensor *want,
+                               const char *how)
+{
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        for (int64_t i = 0; i < hc_tensor_count(&want[o]); i++) {
+            uint64_t x = hc_tensor_bits(&want[o], i);
+            uint64_t y = hc_tensor_bits(&call->out[o], i);
+            cr_assert(same(want[o].format, x, y),
+                      "%s %s of %lld, %s: out%d[%lld] want %llx got %llx", hc_ops[call->op].name,
+                      hc_formats[call->in[0].format].name, (long long)hc_tensor_count(&call->in[0]),
+                      how, o, (long long)i, (unsigned long long)x, (unsigned long long)y);
+        }
+}
+
+/* The call on every set of loops with one and three threads: the bits of exact. */
+static inline void assert_exact_bits(const struct hc_call *call)
+{
+    struct hc_tensor want[HC_MAX_OUT];
+    want_exact(call, want);
+    for (int s = 0; s < 3; s++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            struct hc_queue *queue = queue_of(threads, loop_names[s]);
+            if (!queue)
+                continue;
+            call_host(queue, call);
+            assert_same(call, want, loop_names[s]);
+            hc_backend_by_name("host")->close(queue);
+        }
+}
+
+#endif
