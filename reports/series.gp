@@ -22,10 +22,13 @@ if (bars) { set yrange [0:*] }
 
 # Okabe and Ito's colours: told apart by the colour-blind, and by their dashes without colour.
 array colour[7] = [0x000000, 0xd55e00, 0x0072b2, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9]
-array dash[7] = [1, 2, 4, 5, 3, 6, 1]
-c(s) = colour[(s - 1) % 7 + 1]
-d(s) = dash[(s - 1) % 7 + 1]
-w(s) = s == 1 ? 4 : 2 # the first lies under the others
+array dash[7] = [1, 2, 4, 5, 3, 1, 2]
+# What begins with "real" comes first, black and wide, and lies under the others.
+first = name[1]
+k(s) = (s - (first[1:4] eq "real")) % 7 + 1
+c(s) = colour[k(s)]
+d(s) = dash[k(s)]
+w(s) = k(s) == 1 ? 4 : 2
 few(s) = points[s] <= 12
 
 do for [m = 1 : marks] {

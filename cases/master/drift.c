@@ -151,12 +151,12 @@ static void drift(struct hc_check *check)
             return;
         hc_trail_note(&trail, n, want, compensated);
         hc_trail_note(&trail, n, want_c, c);
+        hc_point(check, drawing.weights, "real sum", n, real_sum(n, d32));
         draw(&drawing, "fp16", n, w16, d16);
         draw(&drawing, "bf16", n, wb, db);
         draw(&drawing, "fp32 master", n, master, d32);
         draw(&drawing, "fp16 with Kahan's sum", n, compensated, d16);
         draw(&drawing, "fp16, stochastic (mean of 256)", n, crowd_mean(&crowd), d16);
-        hc_point(check, drawing.weights, "real sum", n, real_sum(n, d32));
         if (!hc_trail_row(n))
             continue;
         hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,

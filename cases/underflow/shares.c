@@ -63,8 +63,7 @@ static void by_scale(struct hc_check *check)
     hc_exponents_draw(check, exponents, "as they are", &g, 1);
     hc_exponents_draw(check, exponents, "times the dynamic scale", &g, dynamic);
     for (int e = 0; e <= (int)log2(dynamic); e++)
-        hc_point(check, shares, "zero, by the normal distribution", exp2(e),
-                 100 * below(spread, -25 - e));
+        hc_point(check, shares, "real share of zeros", exp2(e), 100 * below(spread, -25 - e));
     hc_say(check, "scale   zeros       subnormal   infinite");
     for (int i = 0; i < SCALES; i++) {
         double log2_scale = log2(scales[i]);
