@@ -31,6 +31,20 @@ Test(round, a_coefficient_is_rounded_once_into_its_format)
         }
 }
 
+/* Every sign, exponent and kept bit, with the bits below them around the ties. */
+Test(round, into_half_is_what_the_definition_says)
+{
+    static const uint32_t below[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff};
+    for (uint32_t top = 0; top < 1u << 19; top++)
+        for (int i = 0; i < 6; i++) {
+            float x = hc_fp32_value(top << 13 | below[i]);
+            double want = hc_decode(HC_FP16, hc_encode(HC_FP16, (double)x, 0, HC_NEAREST));
+            float got = hc_into(HC_FP16, x);
+            cr_assert(isnan(want) ? isnan(got) : hc_fp64_bits(want) == hc_fp64_bits((double)got),
+                      "%a: want %a, got %a", (double)x, want, (double)got);
+        }
+}
+
 Test(round, a_coefficient_does_not_pass_through_fp32)
 {
     cr_assert_eq(hc_coefficient(HC_FP16, 63343.99805), 63328);

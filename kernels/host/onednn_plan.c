@@ -181,7 +181,7 @@ enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan
                                  const float *filter, void *to)
 {
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, plan->plain}, {DNNL_ARG_TO, plan->filter}};
-    dnnl_memory_set_data_handle(plan->plain, (void *)(uintptr_t)filter);
+    dnnl_memory_set_data_handle(plan->plain, (void *)filter);
     dnnl_memory_set_data_handle(plan->filter, to);
     int threads = hc_onednn_alone();
     hc_onednn_together(onednn->threads);
@@ -201,7 +201,7 @@ enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *pl
         {backward ? DNNL_ARG_DIFF_SRC : DNNL_ARG_DST, e->to},
         {DNNL_ARG_SCRATCHPAD, e->pad},
     };
-    dnnl_memory_set_data_handle(e->from, (void *)(uintptr_t)from);
+    dnnl_memory_set_data_handle(e->from, (void *)from);
     dnnl_memory_set_data_handle(e->to, to);
     dnnl_memory_set_data_handle(e->pad, pad);
     dnnl_status_t status =
