@@ -65,9 +65,6 @@ build() {
     quietly cmake --build "$folder" || fail 'the build failed'
 }
 
-# Threads that wait do not spin: many small parallel loops, and machines that others use too.
-export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
-
 if [ "${1:-}" = test ]; then
     shift
     # shellcheck disable=SC2086

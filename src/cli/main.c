@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 
@@ -44,8 +46,18 @@ static int run(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
+/* Threads that wait for the next parallel loop must sleep: where cores are shared, one that spins
+   keeps another from the work that it waits for (small loops become a hundred times slower). OpenMP
+   reads this before main, so the program starts once more; where that fails, it goes on as it is. */
+static void let_waiting_threads_sleep(char **argv)
+{
+    if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 0) == 0)
+        (void)execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
+    let_waiting_threads_sleep(argv);
     /* A file that grows over the limit is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     int status = run(argc, argv);
