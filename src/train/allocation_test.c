@@ -11,6 +11,7 @@
 
 static atomic_long allocations;
 
+#ifndef __SANITIZE_ADDRESS__
 /* The linker's names for where the program's code begins and ends. */
 extern const char __executable_start;
 extern const char etext;
@@ -21,7 +22,6 @@ static void note(const void *caller)
         atomic_fetch_add(&allocations, 1);
 }
 
-#ifndef __SANITIZE_ADDRESS__
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
