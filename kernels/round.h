@@ -34,7 +34,7 @@ HC_INLINE float hc_into(enum hc_format format, float x)
     if (format == HC_FP16)
         return hc_into_fp16(x);
     if (format == HC_BF16)
-        return hc_bf16_value(hc_bf16_bits(x));
+        return hc_bf16_round(x);
     return x;
 }
 

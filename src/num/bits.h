@@ -86,4 +86,27 @@ HC_INLINE uint16_t hc_bf16_bits(float x)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/* hc_fp16_value(hc_fp16_bits(x)), hc_bf16_value(hc_bf16_bits(x)) (but for NaN's payload) without a
+   branch, so that loops over it become vectors. */
+HC_INLINE float hc_fp16_round(float x)
+{
+    uint32_t bits = hc_fp32_bits(x);
+    uint32_t sign = bits & 0x80000000u;
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & ~0x1fffu;
+    /* 0.5's last bit is 2^-24, as in hc_fp16_bits; what is left is exact. */
+    float subnormal = (hc_fp32_value(magnitude) + 0.5f) - 0.5f;
+    uint32_t rounded = magnitude < 0x38800000u ? hc_fp32_bits(subnormal) : normal;
+    rounded = magnitude >= 0x477ff000u ? 0x7f800000u : rounded;
+    rounded = magnitude > 0x7f800000u ? magnitude | 0x400000u : rounded;
+    return hc_fp32_value(sign | rounded);
+}
+
+HC_INLINE float hc_bf16_round(float x)
+{
+    uint32_t bits = hc_fp32_bits(x);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
+    return hc_fp32_value((bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded);
+}
+
 #endif
