@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Darknet-16 in PyTorch, as a measure for `halfcheck bench train/*`: images/s of whole training steps
+"""Darknet-16 in PyTorch, as a measure for `halfcheck bench training/*`: images/s of whole training steps
 (forward, backward, AdamW) at one batch size, on random images, CPU or CUDA.
 
     python3 benches/pytorch/darknet16.py [--batch 64] [--steps 20] [--threads 2] [--halfcheck PROGRAM]
@@ -57,11 +57,11 @@ def step_time(network, optimizer, images, labels):
 def halfcheck_rate(program):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "bench.json")
-        subprocess.run([program, "bench", "train/fp32", "--json", path], check=True,
+        subprocess.run([program, "bench", "training/darknet16", "--json", path], check=True,
                        stdout=subprocess.DEVNULL)
         with open(path, encoding="utf-8") as file:
-            rows = json.load(file)["results"]
-    return next(float(row["rate"]) for row in rows)
+            rates = json.load(file)["rates"]
+    return next(row["rate"] for row in rates if row["what"] == "fp32")
 
 
 def main():
