@@ -4,13 +4,20 @@
 
 #include "num/directed.h"
 
+/* The lanes of the last vector. */
+static __mmask16 rest(int64_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + i))));
-    for (; i < n; i++)
-        to[i] = hc_fp16_value(from[i]);
+    if (i < n)
+        _mm512_mask_storeu_ps(to + i, rest(n - i),
+                              _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(rest(n - i), from + i)));
 }
 
 static void store_half(const float *from, int64_t n, uint16_t *to)
@@ -19,8 +26,10 @@ static void store_half(const float *from, int64_t n, uint16_t *to)
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((__m256i *)(to + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-    for (; i < n; i++)
-        to[i] = hc_fp16_bits(from[i]);
+    if (i < n)
+        _mm256_mask_storeu_epi16(to + i, rest(n - i),
+                                 _mm512_cvtps_ph(_mm512_maskz_loadu_ps(rest(n - i), from + i),
+                                                 _MM_FROUND_TO_NEAREST_INT));
 }
 
 /* The direction is part of the instruction. */

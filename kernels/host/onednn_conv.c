@@ -7,7 +7,7 @@
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
 
-enum { RUN_ELEMENTS = 65536, FEWEST = 8, MOST = 32 };
+enum { RUN_ELEMENTS = 131072, FEWEST = 8, MOST = 32 };
 
 struct work {
     struct hc_onednn_shape shape;

@@ -74,52 +74,82 @@ size_t hc_onednn_filter_scratch(struct hc_queue *queue, const struct hc_call *ca
     return (size_t)floats * sizeof(float);
 }
 
+static const void *element(const struct hc_tensor *t, int64_t at)
+{
+    return (const unsigned char *)t->data + at * hc_formats[t->format].bytes;
+}
+
 static void take(const struct hc_queue *queue, const struct hc_tensor *x, int64_t at, int64_t n,
                  float *to)
 {
-    const float *from = hc_host_view(queue, x, at, n, to);
-    if (from != to)
-        memcpy(to, from, (size_t)n * sizeof *to);
+    queue->loops->load(x->format, element(x, at), n, to);
 }
 
-/* Columns from..to-1 of output pixel (n, p, q)'s row, which lie in filter row r (from / (S C)). */
-static void gather_run(const struct hc_queue *queue, const struct hc_tensor *x,
-                       const struct hc_onednn_shape *g, int64_t n, int64_t p, int64_t q,
-                       int64_t from, int64_t to, float *col)
+/* Columns from..to-1 of col, which lie in filter row r, of the output pixels q, q + 1, ... of a row
+   whose filter row stands on image row `row` (counted over all images). */
+struct segment {
+    int64_t row;
+    int64_t r;
+    int64_t from;
+    int64_t to;
+};
+
+/* One pixel, whose filter may reach over the sides of the image. */
+static void gather_side(const struct hc_queue *queue, const struct hc_tensor *x,
+                        const struct hc_onednn_shape *g, const struct segment *t, int64_t q,
+                        float *col)
 {
-    int64_t wide = g->s * g->c;
-    int64_t r = from / wide;
-    int64_t row = p * g->stride - g->pad + r;
+    int64_t start = t->r * g->s * g->c;
     int64_t left = q * g->stride - g->pad; /* image column of s = 0 */
-    int64_t low = r * wide + (left < 0 ? -left : 0) * g->c;
-    int64_t high = r * wide + (left + g->s > g->w ? g->w - left : g->s) * g->c;
-    low = low > from ? low : from;
-    high = high < to ? high : to;
-    if (row < 0 || row >= g->h || low >= high) {
-        memset(col, 0, (size_t)(to - from) * sizeof *col);
-        return;
-    }
-    memset(col, 0, (size_t)(low - from) * sizeof *col);
-    int64_t pixel = (n * g->h + row) * g->w + left;
-    take(queue, x, pixel * g->c + low - r * wide, high - low, col + (low - from));
-    memset(col + (high - from), 0, (size_t)(to - high) * sizeof *col);
+    int64_t low = start + (left < 0 ? -left : 0) * g->c;
+    int64_t high = start + (left + g->s > g->w ? g->w - left : g->s) * g->c;
+    low = low > t->from ? low : t->from;
+    high = high < t->to ? high : t->to;
+    memset(col, 0, (size_t)(t->to - t->from) * sizeof *col);
+    if (low < high)
+        take(queue, x, (t->row * g->w + left) * g->c + low - start, high - low,
+             col + (low - t->from));
 }
 
+/* A row of output pixels, `step` floats apart in col. */
+static void gather_row(const struct hc_queue *queue, const struct hc_tensor *x,
+                       const struct hc_onednn_shape *g, const struct segment *t, float *col,
+                       int64_t step)
+{
+    int64_t start = t->r * g->s * g->c;
+    int64_t first = (g->pad + g->stride - 1) / g->stride; /* pixels inside: first..end-1 */
+    int64_t end = g->w + g->pad >= g->s ? (g->w + g->pad - g->s) / g->stride + 1 : 0;
+    end = end < g->q ? end : g->q;
+    first = first < end ? first : end;
+    for (int64_t q = 0; q < first; q++)
+        gather_side(queue, x, g, t, q, col + q * step);
+    int64_t at = (t->row * g->w + first * g->stride - g->pad) * g->c + t->from - start;
+    if (first < end)
+        queue->loops->lift(x->format, element(x, at), g->stride * g->c, end - first,
+                           t->to - t->from, col + first * step, step);
+    for (int64_t q = end; q < g->q; q++)
+        gather_side(queue, x, g, t, q, col + q * step);
+}
+
+/* Columns from..to-1 of the rows of `images` images. */
 static void gather(const struct hc_queue *queue, const struct hc_tensor *x,
                    const struct hc_onednn_shape *g, int64_t first, int64_t images, int64_t from,
                    int64_t to, float *col)
 {
     int64_t wide = g->s * g->c;
-    for (int64_t i = 0; i < images * g->p * g->q; i++) {
-        int64_t n = first + i / (g->p * g->q);
-        int64_t p = i / g->q % g->p;
-        int64_t q = i % g->q;
+    int64_t step = to - from;
+    for (int64_t i = 0; i < images * g->p; i++, col += g->q * step)
         for (int64_t end, j = from; j < to; j = end) {
-            end = (j / wide + 1) * wide < to ? (j / wide + 1) * wide : to;
-            gather_run(queue, x, g, n, p, q, j, end, col);
-            col += end - j;
+            int64_t r = j / wide;
+            int64_t row = i % g->p * g->stride - g->pad + r;
+            end = (r + 1) * wide < to ? (r + 1) * wide : to;
+            struct segment t = {(first + i / g->p) * g->h + row, r, j, end};
+            if (row >= 0 && row < g->h)
+                gather_row(queue, x, g, &t, col + (j - from), step);
+            else
+                for (int64_t q = 0; q < g->q; q++)
+                    memset(col + (j - from) + q * step, 0, (size_t)(end - j) * sizeof *col);
         }
-    }
 }
 
 /* Rooms of the calling thread. */
