@@ -1,17 +1,13 @@
 # Files compiled for one instruction set; which of them run is decided at run time.
-set(fast -O3)
-if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-  list(APPEND fast -fno-tree-loop-distribute-patterns) # short copies are loops, not calls of memcpy
-endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   set(avx2 -mavx2 -mfma -mf16c)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
-  set_source_files_properties(kernels/host/loops_avx2.c PROPERTIES COMPILE_OPTIONS "${fast};${avx2}")
-  set_source_files_properties(kernels/host/loops_avx512.c PROPERTIES COMPILE_OPTIONS "${fast};${avx512}")
+  set_source_files_properties(kernels/host/loops_avx2.c PROPERTIES COMPILE_OPTIONS "-O3;${avx2}")
+  set_source_files_properties(kernels/host/loops_avx512.c PROPERTIES COMPILE_OPTIONS "-O3;${avx512}")
   set_source_files_properties(kernels/avx512fp16/arithmetic.c kernels/avx512fp16/cast.c PROPERTIES
     COMPILE_OPTIONS "-mavx512fp16;-mavx512vl;-mavx512bw;-mavx512dq")
 endif()
-set_source_files_properties(kernels/host/loops_portable.c PROPERTIES COMPILE_OPTIONS "${fast}")
+set_source_files_properties(kernels/host/loops_portable.c PROPERTIES COMPILE_OPTIONS "-O3")
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
   # It says of each loop that it leaves scalar; the bits are the same.
   set_property(SOURCE kernels/host/loops_portable.c kernels/host/loops_avx2.c

@@ -5,6 +5,11 @@
 
 #include "num/directed.h"
 
+static void load_whole(const float *from, int64_t n, float *to)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
     int64_t i = 0;

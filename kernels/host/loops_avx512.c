@@ -10,6 +10,16 @@ static __mmask16 rest(int64_t n)
     return (__mmask16)((1u << n) - 1);
 }
 
+/* Most runs are short: a loop beats a call of memcpy. */
+static void load_whole(const float *from, int64_t n, float *to)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(to + i, _mm512_loadu_ps(from + i));
+    if (i < n)
+        _mm512_mask_storeu_ps(to + i, rest(n - i), _mm512_maskz_loadu_ps(rest(n - i), from + i));
+}
+
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
     int64_t i = 0;

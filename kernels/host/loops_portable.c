@@ -1,6 +1,11 @@
 /* The inner loops for any CPU. */
 #include "num/directed.h"
 
+static void load_whole(const float *from, int64_t n, float *to)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
 static void load_half(const uint16_t *from, int64_t n, float *to)
 {
     for (int64_t i = 0; i < n; i++)

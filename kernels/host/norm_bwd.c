@@ -1,0 +1,95 @@
+/* Batch norm, backward: the chunks' sums are combined in order, in fp64. */
+#include "kernels/exact/exact.h"
+#include "kernels/host/norm_cut.h"
+#include "kernels/load.h"
+
+static float at(const struct hc_tensor *t, int64_t j)
+{
+    return hc_load(t->format, t->data, j);
+}
+
+static void put(const struct hc_tensor *t, int64_t j, float value)
+{
+    hc_store(t->format, t->data, j, value);
+}
+
+static void chunk_gradients(const struct hc_queue *queue, const struct hc_call *call,
+                            const struct hc_norm_cut *c, const struct hc_norm_whole *w,
+                            int64_t chunk)
+{
+    struct hc_norm_sums s = hc_norm_sums_of(c, call->scratch, chunk);
+    int64_t rows = hc_norm_rows_of(c, chunk);
+    float room[2][HC_NORM_BLOCK];
+    struct hc_norm_strip t;
+    hc_norm_clear(c, s.first);
+    hc_norm_clear(c, s.second);
+    for (int64_t n, done = 0; done < rows; done += n) {
+        n = hc_norm_block_rows(c, done, rows);
+        int64_t first = (chunk * c->chunk + done) * c->channels;
+        const float *x = hc_host_view(queue, &call->in[0], first, n * c->channels, room[0]);
+        const float *dy = hc_host_view(queue, &call->in[1], first, n * c->channels, room[1]);
+        for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++) {
+            struct hc_host_norm norm = hc_norm_at(w, t.lane);
+            queue->loops->products(t.rows, x + t.at, dy + t.at, &norm, s.first + t.lane,
+                                   s.second + t.lane);
+        }
+    }
+    hc_norm_fold(c, s.first);
+    hc_norm_fold(c, s.second);
+}
+
+static void gradient(struct hc_queue *queue, const struct hc_call *call,
+                     const struct hc_norm_cut *c, const struct hc_norm_whole *w)
+{
+    bool small = c->rows * c->channels <= HC_HOST_SMALL;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
+    for (int64_t row = 0; row < c->rows; row += c->block) {
+        float room[3][HC_NORM_BLOCK];
+        struct hc_norm_strip t;
+        int64_t rows = hc_norm_block_rows(c, row, c->rows);
+        int64_t first = row * c->channels;
+        int64_t n = rows * c->channels;
+        const float *x = hc_host_view(queue, &call->in[0], first, n, room[0]);
+        const float *dy = hc_host_view(queue, &call->in[1], first, n, room[1]);
+        float *dx = hc_host_target(&call->out[0], first, room[2]);
+        for (int i = 0; hc_norm_strip_of(c, rows, i, &t); i++) {
+            struct hc_host_norm norm = hc_norm_at(w, t.lane);
+            queue->loops->gradient(t.rows, x + t.at, dy + t.at, &norm, dx + t.at);
+        }
+        hc_host_flush(queue, &call->out[0], first, n, dx);
+    }
+}
+
+enum hc_status hc_host_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_bn_bwd(queue, call);
+    struct hc_norm_whole w = hc_norm_whole_of(&c, call->scratch);
+    for (int64_t j = 0; j < c.channels; j++) {
+        w.mean[j] = at(&call->in[3], j);
+        w.invstd[j] = at(&call->in[4], j);
+        w.gain[j] = at(&call->in[2], j) * w.invstd[j];
+        w.shift[j] = w.slope[j] = 0;
+    }
+    hc_norm_spread(&c, &w);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c.chunks > 1)
+    for (int64_t k = 0; k < c.chunks; k++)
+        chunk_gradients(queue, call, &c, &w, k);
+    for (int64_t j = 0; j < c.channels; j++) {
+        double dbeta = 0;
+        double dgamma = 0;
+        for (int64_t k = 0; k < c.chunks; k++) {
+            struct hc_norm_sums s = hc_norm_sums_of(&c, call->scratch, k);
+            dbeta += (double)s.first[j];
+            dgamma += (double)s.second[j];
+        }
+        w.shift[j] = (float)(dbeta / (double)c.rows);
+        w.slope[j] = (float)(dgamma / (double)c.rows);
+        put(&call->out[1], j, (float)dgamma);
+        put(&call->out[2], j, (float)dbeta);
+    }
+    hc_norm_spread(&c, &w);
+    gradient(queue, call, &c, &w);
+    return HC_OK;
+}
