@@ -5,8 +5,12 @@
 
 #include "backend.h"
 
+struct hc_libraries; /* libraries.h */
+
 struct hc_queue {
     void *stream; /* cudaStream_t, or struct hc_emulator * */
+    struct hc_libraries *libraries;
+    void *workspace; /* of cuBLAS */
 };
 
 #define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;

@@ -7,26 +7,36 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/libraries.h"
+
+static void close_queue(struct hc_queue *queue)
+{
+    hc_libraries_close(queue->libraries);
+    free(queue->workspace);
+    if (queue->stream)
+        hc_emulator_free(queue->stream);
+    free(queue);
+}
 
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
 {
     (void)threads;
-    struct hc_queue *q = malloc(sizeof *q);
-    struct hc_emulator *emulator = hc_emulator_new();
-    if (!q || !emulator) {
-        free(q);
-        free(emulator);
+    struct hc_queue *q = calloc(1, sizeof *q);
+    enum hc_status status = HC_OK;
+    if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
-    }
-    *q = (struct hc_queue){.stream = emulator};
-    *queue = q;
-    return HC_OK;
-}
-
-static void close_queue(struct hc_queue *queue)
-{
-    hc_emulator_free(queue->stream);
-    free(queue);
+    q->stream = hc_emulator_new();
+    q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
+    if (!q->stream || !q->workspace)
+        status = hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
+    if (status == HC_OK)
+        status = hc_libraries_open(&q->libraries, &hc_library_emulated, q->stream, q->workspace);
+    if (status == HC_OK)
+        *queue = q;
+    else
+        close_queue(q);
+    return status;
 }
 
 /* An allocation lies between guards, and the first of them knows its size. */
