@@ -90,6 +90,7 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .title = "the kernels of cuda, emulated on the CPU",
     .accumulator = {.precision = 24, .block = 1},
     .partial = true,
+    .on_request = true,
     .open = open_queue,
     .close = close_queue,
     .allocate = allocate,
