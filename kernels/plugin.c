@@ -82,7 +82,6 @@ static const struct hc_backend absent = {
     .name = "cuda",
     .title = "CUDA kernels on the GPU",
     .accumulator = {.precision = 24, .block = 1},
-    .partial = true,
     .unavailable = unavailable,
     .open = open_queue,
 };

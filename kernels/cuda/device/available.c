@@ -1,11 +1,18 @@
 #include <stdio.h>
 
+#include <string.h>
+
+#include "kernels/cuda/accumulator.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/library.h"
 
 /* The oldest that the kernels are built for. */
 enum { CAPABILITY = 80 };
 
-static char line[256];
+static char line[512];
+
+/* Device 0's compute capability. */
+static int capability[2];
 
 static const char *version(char text[16], int v)
 {
@@ -32,6 +39,18 @@ static const char *no_device(cudaError_t error)
     return line;
 }
 
+static const char *no_library(void)
+{
+    const struct hc_library *library;
+    static const char prefix[] = "cuda: ";
+    if (hc_library_load(&library) == HC_OK)
+        return NULL;
+    const char *message = hc_message();
+    bool prefixed = strncmp(message, prefix, sizeof prefix - 1) == 0;
+    (void)snprintf(line, sizeof line, "%s", message + (prefixed ? sizeof prefix - 1 : 0));
+    return line;
+}
+
 static const char *look(void)
 {
     struct cudaDeviceProp device;
@@ -44,8 +63,10 @@ static const char *look(void)
     error = cudaGetDeviceProperties(&device, 0);
     if (error != cudaSuccess)
         return no_device(error);
+    capability[0] = device.major;
+    capability[1] = device.minor;
     if (10 * device.major + device.minor >= CAPABILITY)
-        return NULL;
+        return no_library();
     (void)snprintf(line, sizeof line, "%.100s has compute capability %d.%d, needed 8.0",
                    device.name, device.major, device.minor);
     return line;
@@ -59,4 +80,10 @@ const char *hc_cuda_unavailable(void)
         why = look();
     looked = true;
     return why;
+}
+
+struct hc_accumulator hc_cuda_accumulator_here(void)
+{
+    (void)hc_cuda_unavailable();
+    return hc_cuda_accumulator(capability[0], capability[1]);
 }

@@ -9,8 +9,12 @@
 /* HC_OK, or HC_NO_MEMORY or HC_DEVICE with the line "cuda: <what>: <CUDA's own words>". */
 enum hc_status hc_cuda_check(cudaError_t error, const char *what);
 
-/* Finds out, once, whether device 0 can be used: NULL if it can, otherwise why not. */
+/* Finds out, once, whether device 0 and the libraries can be used: NULL if they can, otherwise why
+   not. */
 const char *hc_cuda_unavailable(void);
+
+/* That of device 0's matrix units; where it is unavailable, the widest known. */
+struct hc_accumulator hc_cuda_accumulator_here(void);
 
 enum hc_status hc_cuda_open(struct hc_queue **queue, int threads);
 void hc_cuda_close(struct hc_queue *queue);

@@ -7,10 +7,11 @@
 
 static hc_fail_function *program_fail;
 
-/* In place of op/status.c's: the line is kept by the program, which shows it. */
+/* In place of op/status.c's: the line is also kept by the program, which shows it. */
+static _Thread_local char line[512];
+
 enum hc_status hc_fail(enum hc_status status, const char *format, ...)
 {
-    char line[512];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof line, format, arguments);
@@ -18,12 +19,16 @@ enum hc_status hc_fail(enum hc_status status, const char *format, ...)
     return program_fail(status, "%s", line);
 }
 
-static const struct hc_backend cuda = {
+const char *hc_message(void)
+{
+    return line;
+}
+
+/* Its accumulator is the device's, filled in when it is handed over. */
+static struct hc_backend cuda = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda",
     .title = "CUDA kernels on the GPU",
-    .accumulator = {.precision = 24, .block = 1},
-    .partial = true,
     .unavailable = hc_cuda_unavailable,
     .open = hc_cuda_open,
     .close = hc_cuda_close,
@@ -44,5 +49,6 @@ hc_plugin_entry hc_plugin;
 const struct hc_backend *hc_plugin(hc_fail_function *fail)
 {
     program_fail = fail;
+    cuda.accumulator = hc_cuda_accumulator_here();
     return &cuda;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/libraries.h"
 
 enum hc_status hc_cuda_check(cudaError_t error, const char *what)
 {
@@ -12,35 +13,51 @@ enum hc_status hc_cuda_check(cudaError_t error, const char *what)
                    what, cudaGetErrorString(error));
 }
 
+/* What fails here failed before, and was told then. */
+void hc_cuda_close(struct hc_queue *queue)
+{
+    if (queue->stream)
+        (void)cudaStreamSynchronize(queue->stream);
+    hc_libraries_close(queue->libraries);
+    (void)cudaFree(queue->workspace);
+    if (queue->stream)
+        (void)cudaStreamDestroy(queue->stream);
+    free(queue);
+}
+
+static enum hc_status make_stream(struct hc_queue *queue)
+{
+    cudaStream_t stream = NULL;
+    enum hc_status status = hc_cuda_check(cudaSetDevice(0), "taking device 0");
+    if (status == HC_OK)
+        status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                               "making a stream");
+    queue->stream = stream;
+    return status;
+}
+
 enum hc_status hc_cuda_open(struct hc_queue **queue, int threads)
 {
     (void)threads;
+    const struct hc_library *library;
     const char *why = hc_cuda_unavailable();
     if (why)
         return hc_fail(HC_DEVICE, "cuda: %s", why);
     struct hc_queue *q = calloc(1, sizeof *q);
     if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
-    cudaStream_t stream = NULL;
-    enum hc_status status = hc_cuda_check(cudaSetDevice(0), "taking device 0");
+    enum hc_status status = make_stream(q);
     if (status == HC_OK)
-        status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                               "making a stream");
-    if (status != HC_OK) {
-        free(q);
-        return status;
-    }
-    q->stream = stream;
-    *queue = q;
-    return HC_OK;
-}
-
-/* What fails here failed before, and was told then. */
-void hc_cuda_close(struct hc_queue *queue)
-{
-    (void)cudaStreamSynchronize(queue->stream);
-    (void)cudaStreamDestroy(queue->stream);
-    free(queue);
+        status = hc_cuda_check(cudaMalloc(&q->workspace, HC_BLAS_WORKSPACE), "cuBLAS's workspace");
+    if (status == HC_OK)
+        status = hc_library_load(&library);
+    if (status == HC_OK)
+        status = hc_libraries_open(&q->libraries, library, q->stream, q->workspace);
+    if (status == HC_OK)
+        *queue = q;
+    else
+        hc_cuda_close(q);
+    return status;
 }
 
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
