@@ -23,6 +23,18 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                            -Wno-double-promotion -Wno-shadow)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
+  # What kernels/plugin_test.c loads.
+  foreach(plugin other_version nothing)
+    add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
+    target_link_libraries(${plugin} PRIVATE hc_interface)
+    add_dependencies(kernels.plugin_test ${plugin})
+  endforeach()
+  target_compile_definitions(kernels.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
+                             HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>")
+  if(TARGET halfcheck-cuda)
+    target_compile_definitions(kernels.plugin_test PRIVATE
+                               HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")
+  endif()
 endif()
 find_program(CLANG_FORMAT clang-format)
 if(BUILD_TESTING AND CLANG_FORMAT)

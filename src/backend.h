@@ -10,7 +10,7 @@
 
 /* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
    refused. */
-#define HC_BACKEND_ABI 1u
+#define HC_BACKEND_ABI 2u
 
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 
@@ -34,6 +34,9 @@ struct hc_backend {
     /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
        which it lacks are left out for it instead of being UNIMPLEMENTED. */
     bool partial;
+
+    /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
+    bool on_request;
 
     /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
        need go through them. */
@@ -62,10 +65,17 @@ struct hc_backend {
     hc_kernel *kernel[HC_OP_COUNT];
 };
 
-/* All that were built in, in a fixed order; count in *n. */
+/* A plug-in is a shared object that exports one function of this type by the name hc_plugin. `fail` is
+   the program's hc_fail: the lines of the plug-in's own would not be seen. In every version the
+   function has this type, and `abi` is the first member of what it returns. */
+typedef enum hc_status hc_fail_function(enum hc_status status, const char *format, ...);
+typedef const struct hc_backend *hc_plugin_entry(hc_fail_function *fail);
+
+/* All there are, in a fixed order: those built in, and last the plug-in `cuda`, unavailable where it
+   could not be loaded. Count in *n. */
 const struct hc_backend *const *hc_backends(int *n);
 
-/* By name, or NULL. */
+/* By name, or NULL. Loads the plug-in only for its own name. */
 const struct hc_backend *hc_backend_by_name(const char *name);
 
 #endif

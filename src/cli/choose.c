@@ -18,12 +18,27 @@ static enum hc_status unknown(const char *name, size_t length)
 
 static const struct hc_backend *find(const char *name, size_t length)
 {
+    char copy[64];
+    if (length >= sizeof copy)
+        return NULL;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    return hc_backend_by_name(copy);
+}
+
+const char *hc_backend_left_out(const struct hc_backend *backend)
+{
+    return backend->unavailable && !backend->on_request ? backend->unavailable() : NULL;
+}
+
+static void choose_all(const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
+{
     int n;
     const struct hc_backend *const *backends = hc_backends(&n);
+    assert(n <= HC_MAX_BACKENDS);
     for (int i = 0; i < n; i++)
-        if (strlen(backends[i]->name) == length && strncmp(backends[i]->name, name, length) == 0)
-            return backends[i];
-    return NULL;
+        if (!backends[i]->on_request && !hc_backend_left_out(backends[i]))
+            chosen[(*count)++] = backends[i];
 }
 
 enum hc_status hc_choose_backends(const char *list,
@@ -31,9 +46,7 @@ enum hc_status hc_choose_backends(const char *list,
 {
     *count = 0;
     if (!list) {
-        const struct hc_backend *const *backends = hc_backends(count);
-        assert(*count <= HC_MAX_BACKENDS);
-        memcpy(chosen, backends, (size_t)*count * sizeof *chosen);
+        choose_all(chosen, count);
         return HC_OK;
     }
     for (const char *name = list;; name++) {

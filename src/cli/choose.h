@@ -4,9 +4,13 @@
 
 #include "check/runner.h"
 
-/* The backends of a comma-separated list, in its order; all when the list is NULL. HC_INVALID, with
-   a line that names those there are, when one is unknown or named twice. */
+/* The backends of a comma-separated list, in its order; when the list is NULL all that can run here,
+   save those that run on request only. HC_INVALID, with a line that names those there are, when one
+   is unknown or named twice. */
 enum hc_status hc_choose_backends(const char *list,
                                   const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count);
+
+/* Why a run on all backends leaves this one out although it is not on request only; NULL: it does not. */
+const char *hc_backend_left_out(const struct hc_backend *backend);
 
 #endif

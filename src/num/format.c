@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "num/encode.h"
+
 const struct hc_format_info hc_formats[HC_FORMAT_COUNT] = {
     [HC_FP64] = {"fp64", 53, -1022, 1023, 8, 64, HC_OVERFLOW_INF},
     [HC_FP32] = {"fp32", 24, -126, 127, 4, 32, HC_OVERFLOW_INF},
@@ -29,152 +31,14 @@ enum hc_format hc_format_by_name(const char *name)
     return (enum hc_format)f;
 }
 
-/* Encodings share one shape: sign, biased exponent, fraction. tf32 is held 13 bits higher, where
-   fp32 has it. */
-struct layout {
-    int fraction; /* bits of fraction */
-    int shift;    /* zero bits below the fraction in storage */
-    int bias;
-    uint64_t infinity; /* magnitude bits, before the shift */
-    uint64_t nan;
-    uint64_t largest;
-};
-
-static struct layout layout_of(enum hc_format format)
-{
-    const struct hc_format_info *f = &hc_formats[format];
-    struct layout l = {
-        .fraction = f->precision - 1, .shift = f->bytes * 8 - f->bits, .bias = 1 - f->emin};
-    uint64_t ones = ((uint64_t)1 << (f->bits - 1 - l.fraction)) - 1;
-    l.infinity = ones << l.fraction;
-    l.nan = l.infinity | (uint64_t)1 << (l.fraction - 1);
-    l.largest = l.infinity - 1;
-    if (f->overflow == HC_OVERFLOW_NAN) {
-        l.nan = l.infinity | (((uint64_t)1 << l.fraction) - 1);
-        l.infinity = l.nan;
-        l.largest = l.nan - 1;
-    }
-    return l;
-}
-
-/* Whether a magnitude that was cut goes up: `half` is the first bit cut off, `sticky` whether
-   anything followed it. */
-static int rounds_up(enum hc_direction direction, int negative, int odd, int half, int sticky)
-{
-    switch (direction) {
-    case HC_NEAREST:
-        return half && (sticky || odd);
-    case HC_UPWARD:
-        return !negative && (half || sticky);
-    case HC_DOWNWARD:
-        return negative && (half || sticky);
-    default:
-        return 0;
-    }
-}
-
-static uint64_t encode_integer(double value, double rest, enum hc_direction direction)
-{
-    if (isnan(value))
-        return 0;
-    double down = floor(value);
-    if (down == value && rest < 0)
-        down -= 1;
-    double above = (value - down) + 0.0;
-    int exact = above == 0 && rest == 0;
-    double integer = down;
-    int negative = value < 0 || (value == 0 && rest < 0);
-    if (direction == HC_UPWARD || (direction == HC_TOWARD_ZERO && negative))
-        integer += exact ? 0 : 1;
-    if (direction == HC_NEAREST &&
-        (above > 0.5 || (above == 0.5 && (rest > 0 || (rest == 0 && fmod(down, 2) != 0)))))
-        integer += 1;
-    if (integer > INT32_MAX)
-        integer = INT32_MAX;
-    if (integer < INT32_MIN)
-        integer = INT32_MIN;
-    return (uint32_t)(int32_t)integer;
-}
-
-/* The value is significand * 2^exponent with one more bit below it for `rest`: shifting by two and
-   stepping one down for a negative rest keeps order and stickiness exact. */
-static uint64_t encode_magnitude(const struct layout *l, const struct hc_format_info *f,
-                                 double magnitude, double rest, int negative,
-                                 enum hc_direction direction)
-{
-    int e;
-    uint64_t m = (uint64_t)ldexp(frexp(magnitude, &e), 53) << 8;
-    if (rest != 0)
-        m += rest > 0 ? 1 : (uint64_t)-1;
-    e -= 61;
-    int top = 63 - __builtin_clzll(m) + e;
-    int lsb = (top < f->emin ? f->emin : top) - l->fraction;
-    int cut = lsb - e;
-    uint64_t kept = 0;
-    int half = 0;
-    int sticky = m != 0;
-    /* m has at least 60 bits and no format more than 53: cut is 7 or more. */
-    if (cut <= 64) {
-        kept = cut < 64 ? m >> cut : 0;
-        half = (int)(m >> (cut - 1) & 1);
-        sticky = (m & (((uint64_t)1 << (cut - 1)) - 1)) != 0;
-    }
-    kept += (uint64_t)rounds_up(direction, negative, (int)(kept & 1), half, sticky);
-    int biased = lsb + l->fraction + l->bias - 1;
-    uint64_t bits = ((uint64_t)biased << l->fraction) + kept;
-    if (bits <= l->largest)
-        return bits;
-    int away = direction == HC_NEAREST || (direction == HC_UPWARD && !negative) ||
-               (direction == HC_DOWNWARD && negative);
-    return away ? l->infinity : l->largest;
-}
-
 uint64_t hc_encode(enum hc_format format, double value, double rest, enum hc_direction direction)
 {
-    if (format == HC_I32)
-        return encode_integer(value, rest, direction);
-    const struct hc_format_info *f = &hc_formats[format];
-    struct layout l = layout_of(format);
-    int negative = signbit(value) != 0;
-    if (value == 0 && rest != 0)
-        negative = rest < 0;
-    uint64_t bits;
-    if (isnan(value)) {
-        bits = l.nan;
-    } else if (isinf(value)) {
-        bits = l.infinity;
-    } else if (value == 0 && rest == 0) {
-        bits = 0;
-    } else if (value == 0) {
-        int away = (direction == HC_UPWARD && !negative) || (direction == HC_DOWNWARD && negative);
-        bits = away ? 1 : 0;
-    } else {
-        bits = encode_magnitude(&l, f, fabs(value), negative ? -rest : rest, negative, direction);
-    }
-    return (bits | (uint64_t)negative << (f->bits - 1)) << l.shift;
+    return hc_encode_as(&hc_formats[format], value, rest, direction);
 }
 
 double hc_decode(enum hc_format format, uint64_t bits)
 {
-    if (format == HC_I32)
-        return (int32_t)(uint32_t)bits;
-    const struct hc_format_info *f = &hc_formats[format];
-    struct layout l = layout_of(format);
-    bits >>= l.shift;
-    uint64_t sign = bits >> (f->bits - 1) & 1;
-    uint64_t magnitude = bits & (((uint64_t)1 << (f->bits - 1)) - 1);
-    uint64_t biased = magnitude >> l.fraction;
-    uint64_t fraction = magnitude & (((uint64_t)1 << l.fraction) - 1);
-    double value;
-    if (magnitude > l.largest)
-        value = magnitude == l.infinity && f->overflow == HC_OVERFLOW_INF ? (double)INFINITY
-                                                                          : (double)NAN;
-    else if (biased == 0)
-        value = ldexp((double)fraction, f->emin - l.fraction);
-    else
-        value = ldexp((double)(fraction | (uint64_t)1 << l.fraction),
-                      (int)biased - l.bias - l.fraction);
-    return sign ? -value : value;
+    return hc_decode_as(&hc_formats[format], bits);
 }
 
 double hc_round(enum hc_format format, double value)
@@ -186,7 +50,7 @@ double hc_format_max(enum hc_format format)
 {
     if (format == HC_I32)
         return INT32_MAX;
-    struct layout l = layout_of(format);
+    struct hc_layout l = hc_layout_of(&hc_formats[format]);
     return hc_decode(format, l.largest << l.shift);
 }
 

@@ -57,7 +57,8 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
         {.name = "backend",
          .value = "B[,B]",
          .text = &set->backends,
-         .help = "run on these backends (default: all; see halfcheck list backends)"},
+         .help = "run on these backends (default: all that can run here, save\n"
+                 "cuda-emulated; see halfcheck list backends)"},
         {.name = "level",
          .value = "LEVEL",
          .choice = &set->level,
@@ -134,10 +135,30 @@ static enum hc_status prepare(struct session *s)
     return status;
 }
 
+/* The backends that a run on all had to leave out, with the reasons: in the record, and a line each
+   on `out`, if not NULL. */
+static void tell_left_out(const struct session *s, json_t *record, FILE *out)
+{
+    int n;
+    const struct hc_backend *const *backends = hc_backends(&n);
+    json_t *left_out = json_object();
+    for (int b = 0; b < n && !s->settings.backends && !s->settings.fault; b++) {
+        const char *why = hc_backend_left_out(backends[b]);
+        if (!why)
+            continue;
+        (void)json_object_set_new(left_out, backends[b]->name, json_string(why));
+        if (out)
+            (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[HC_SKIPPED], "all",
+                          backends[b]->name, why);
+    }
+    (void)json_object_set_new(record, "left_out", left_out);
+}
+
 static enum hc_status write_files(const struct session *s)
 {
     json_t *record = hc_record_new();
     (void)json_object_set_new(record, "level", json_string(hc_level_names[s->run.level]));
+    tell_left_out(s, record, s->settings.tap ? NULL : stdout);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
     enum hc_status status = hc_record_write(record, s->settings.json);
@@ -196,6 +217,9 @@ const struct hc_command hc_command_run = {
             "Without one, all cases run. What does not pass is shown as it comes, with its\n"
             "error, the bound that its contract allows, and the command that reproduces it;\n"
             "then counts by component and backend.\n\n"
+            "A backend that is not named and cannot run here (no GPU, say) is left out, with one\n"
+            "line that says why; one that is named yields SKIPPED results. cuda-emulated runs the\n"
+            "GPU's kernels on the CPU, slowly, and only when it is named.\n\n"
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED\n"
             "(the backend lacks an op); MISTRUSTED (ran, but exercised nothing); ERROR (the\n"
             "environment failed).",

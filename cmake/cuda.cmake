@@ -1,0 +1,76 @@
+# The plug-in halfcheck-cuda.so, beside the program. nvcc compiles the device kernels (kernels/cuda/
+# *_kernels.c), the C compiler all the rest. The CUDA runtime is linked in, and finds the driver when it
+# runs: the file loads with and without one.
+set(HALFCHECK_CUDA AUTO CACHE STRING "build the backend cuda: AUTO (where there is nvcc), ON or OFF")
+set_property(CACHE HALFCHECK_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(no_cuda "")
+if(HALFCHECK_CUDA STREQUAL OFF)
+  set(no_cuda "built with HALFCHECK_CUDA=OFF")
+else()
+  set(toolkits ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda)
+  find_program(CUDA_NVCC nvcc HINTS ${toolkits} PATH_SUFFIXES bin)
+  find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS ${toolkits} PATH_SUFFIXES include)
+  find_library(CUDA_RUNTIME cudart_static HINTS ${toolkits} PATH_SUFFIXES lib64 lib)
+  if(NOT CUDA_NVCC OR NOT CUDA_INCLUDE OR NOT CUDA_RUNTIME)
+    set(no_cuda "built without the CUDA toolkit")
+    if(HALFCHECK_CUDA STREQUAL ON)
+      message(FATAL_ERROR "HALFCHECK_CUDA=ON: no nvcc, cuda_runtime_api.h or cudart_static; "
+                          "set CUDA_HOME")
+    endif()
+  endif()
+endif()
+
+if(no_cuda)
+  message(STATUS "The backend cuda is left out: ${no_cuda}")
+  set_source_files_properties(kernels/plugin.c PROPERTIES
+                              COMPILE_DEFINITIONS HC_NO_CUDA="${no_cuda}")
+  return()
+endif()
+
+# Of the architectures that we want those that this nvcc knows, and the last also as PTX for newer ones.
+execute_process(COMMAND ${CUDA_NVCC} --list-gpu-arch OUTPUT_VARIABLE known)
+set(architectures "")
+foreach(arch 80 90 100)
+  if(known MATCHES "compute_${arch}[\r\n]")
+    list(APPEND architectures -gencode arch=compute_${arch},code=sm_${arch})
+    set(last ${arch})
+  endif()
+endforeach()
+list(APPEND architectures -gencode arch=compute_${last},code=compute_${last})
+
+set(nvcc_flags -x cu -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true
+    ${architectures} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off)
+if(CMAKE_COMPILE_WARNING_AS_ERROR)
+  list(APPEND nvcc_flags -Werror all-warnings)
+endif()
+foreach(floor kernels-own interface op num)
+  list(APPEND nvcc_flags -I ${CMAKE_BINARY_DIR}/floors/${floor})
+endforeach()
+
+file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*_kernels.c)
+set(objects "")
+foreach(source ${device_kernels})
+  get_filename_component(name ${source} NAME_WE)
+  set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
+  add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
+                     COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT ${object}
+                             -c ${source} -o ${object}
+                     COMMENT "Building CUDA object ${name}.o")
+  list(APPEND objects ${object})
+endforeach()
+
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c
+     ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.c)
+list(FILTER sources EXCLUDE REGEX "_(kernels|test)\\.c$")
+add_library(halfcheck-cuda MODULE ${sources} ${objects})
+set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+set(exports ${CMAKE_SOURCE_DIR}/kernels/cuda/device/exports.map)
+set_target_properties(halfcheck-cuda PROPERTIES PREFIX ""
+                      LINK_DEPENDS ${exports})
+target_include_directories(halfcheck-cuda PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
+target_include_directories(halfcheck-cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
+target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs)
+target_link_libraries(halfcheck-cuda PRIVATE hc_interface ${CUDA_RUNTIME} Threads::Threads
+                      ${CMAKE_DL_LIBS} rt stdc++)

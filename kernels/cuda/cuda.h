@@ -1,0 +1,23 @@
+/* The cuda backend's op wrappers: they look at the formats, fill in the kernels' arguments and launch.
+   The same ones serve the backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
+#ifndef HC_KERNELS_CUDA_CUDA_H
+#define HC_KERNELS_CUDA_CUDA_H
+
+#include "backend.h"
+
+struct hc_libraries; /* libraries.h */
+
+struct hc_queue {
+    void *stream; /* cudaStream_t, or struct hc_emulator * */
+    struct hc_libraries *libraries;
+    void *workspace; /* of cuBLAS */
+};
+
+#define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;
+#include "kernels/cuda/cuda_ops.def"
+#undef HC_CUDA_OP
+
+/* The scratch slot of both backends. */
+size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call);
+
+#endif

@@ -1,0 +1,89 @@
+#include <stdio.h>
+
+#include <string.h>
+
+#include "kernels/cuda/accumulator.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/library.h"
+
+/* The oldest that the kernels are built for. */
+enum { CAPABILITY = 80 };
+
+static char line[512];
+
+/* Device 0's compute capability. */
+static int capability[2];
+
+static const char *version(char text[16], int v)
+{
+    (void)snprintf(text, 16, "%d.%d", v / 1000, v % 1000 / 10);
+    return text;
+}
+
+/* Why no device can be counted. cudaDriverGetVersion gives 0 where there is no driver. */
+static const char *no_device(cudaError_t error)
+{
+    int driver = 0;
+    char has[16];
+    char needs[16];
+    (void)cudaDriverGetVersion(&driver);
+    if (driver == 0)
+        return "no NVIDIA driver";
+    if (error == cudaErrorNoDevice)
+        return "the NVIDIA driver finds no GPU";
+    if (driver / 1000 < CUDART_VERSION / 1000)
+        (void)snprintf(line, sizeof line, "the NVIDIA driver is too old: it has CUDA %s, needed %s",
+                       version(has, driver), version(needs, CUDART_VERSION / 1000 * 1000));
+    else
+        (void)snprintf(line, sizeof line, "%s", cudaGetErrorString(error));
+    return line;
+}
+
+static const char *no_library(void)
+{
+    const struct hc_library *library;
+    static const char prefix[] = "cuda: ";
+    if (hc_library_load(&library) == HC_OK)
+        return NULL;
+    const char *message = hc_message();
+    bool prefixed = strncmp(message, prefix, sizeof prefix - 1) == 0;
+    (void)snprintf(line, sizeof line, "%s", message + (prefixed ? sizeof prefix - 1 : 0));
+    return line;
+}
+
+static const char *look(void)
+{
+    struct cudaDeviceProp device;
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess)
+        return no_device(error);
+    if (count == 0)
+        return "the NVIDIA driver finds no GPU";
+    error = cudaGetDeviceProperties(&device, 0);
+    if (error != cudaSuccess)
+        return no_device(error);
+    capability[0] = device.major;
+    capability[1] = device.minor;
+    if (10 * device.major + device.minor >= CAPABILITY)
+        return no_library();
+    (void)snprintf(line, sizeof line, "%.100s has compute capability %d.%d, needed 8.0",
+                   device.name, device.major, device.minor);
+    return line;
+}
+
+const char *hc_cuda_unavailable(void)
+{
+    static const char *why;
+    static bool looked;
+    if (!looked)
+        why = look();
+    looked = true;
+    return why;
+}
+
+struct hc_accumulator hc_cuda_accumulator_here(void)
+{
+    (void)hc_cuda_unavailable();
+    return hc_cuda_accumulator(capability[0], capability[1]);
+}

@@ -1,0 +1,26 @@
+/* The CUDA runtime behind the backend cuda. */
+#ifndef HC_KERNELS_CUDA_DEVICE_DEVICE_H
+#define HC_KERNELS_CUDA_DEVICE_DEVICE_H
+
+#include <cuda_runtime_api.h>
+
+#include "backend.h"
+
+/* HC_OK, or HC_NO_MEMORY or HC_DEVICE with the line "cuda: <what>: <CUDA's own words>". */
+enum hc_status hc_cuda_check(cudaError_t error, const char *what);
+
+/* Finds out, once, whether device 0 and the libraries can be used: NULL if they can, otherwise why
+   not. */
+const char *hc_cuda_unavailable(void);
+
+/* That of device 0's matrix units; where it is unavailable, the widest known. */
+struct hc_accumulator hc_cuda_accumulator_here(void);
+
+enum hc_status hc_cuda_open(struct hc_queue **queue, int threads);
+void hc_cuda_close(struct hc_queue *queue);
+void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes);
+void hc_cuda_release(struct hc_queue *queue, void *memory);
+enum hc_status hc_cuda_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+enum hc_status hc_cuda_download(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+
+#endif

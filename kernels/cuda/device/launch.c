@@ -1,0 +1,44 @@
+#include "kernels/cuda/launch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/device/device.h"
+
+/* nvcc gives each kernel a function on the host of the kernel's name, whose address stands for it. */
+#define HC_DEVICE_KERNEL(name)                                                                     \
+    void hc_dk_##name##_entry(void);                                                               \
+    extern const size_t hc_dk_##name##_size;
+#include "kernels/cuda/device_kernels.def"
+#undef HC_DEVICE_KERNEL
+
+static const struct {
+    const char *name;
+    void (*entry)(void);
+    const size_t *size;
+} kernels[] = {
+#define HC_DEVICE_KERNEL(name) {#name, hc_dk_##name##_entry, &hc_dk_##name##_size},
+#include "kernels/cuda/device_kernels.def"
+#undef HC_DEVICE_KERNEL
+};
+
+enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
+                         int threads, size_t shared, const void *args, size_t args_size)
+{
+    assert(blocks >= 0 && threads >= 1 && threads <= HC_MAX_THREADS && shared <= HC_MAX_SHARED);
+    assert(args_size == *kernels[which].size && args_size <= HC_MAX_ARGUMENTS);
+    if (blocks == 0)
+        return HC_OK;
+    union {
+        void (*function)(void);
+        const void *symbol;
+    } entry = {kernels[which].entry};
+    void *parameters[1];
+    memcpy(parameters, &args, sizeof args); /* the runtime's own type is not const */
+    struct dim3 grid = {(unsigned)blocks, 1, 1};
+    struct dim3 block = {(unsigned)threads, 1, 1};
+    return hc_cuda_check(
+        cudaLaunchKernel(entry.symbol, grid, block, parameters, shared, queue->stream),
+        kernels[which].name);
+}

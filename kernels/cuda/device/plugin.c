@@ -1,0 +1,54 @@
+/* The one door of the plug-in. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/device/device.h"
+
+static hc_fail_function *program_fail;
+
+/* In place of op/status.c's: the line is also kept by the program, which shows it. */
+static _Thread_local char line[512];
+
+enum hc_status hc_fail(enum hc_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    return program_fail(status, "%s", line);
+}
+
+const char *hc_message(void)
+{
+    return line;
+}
+
+/* Its accumulator is the device's, filled in when it is handed over. */
+static struct hc_backend cuda = {
+    .abi = HC_BACKEND_ABI,
+    .name = "cuda",
+    .title = "CUDA kernels on the GPU",
+    .unavailable = hc_cuda_unavailable,
+    .open = hc_cuda_open,
+    .close = hc_cuda_close,
+    .allocate = hc_cuda_allocate,
+    .release = hc_cuda_release,
+    .upload = hc_cuda_upload,
+    .download = hc_cuda_download,
+    .scratch = hc_cuda_scratch,
+    .kernel =
+        {
+#define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
+#include "kernels/cuda/cuda_ops.def"
+#undef HC_CUDA_OP
+        },
+};
+
+hc_plugin_entry hc_plugin;
+const struct hc_backend *hc_plugin(hc_fail_function *fail)
+{
+    program_fail = fail;
+    cuda.accumulator = hc_cuda_accumulator_here();
+    return &cuda;
+}

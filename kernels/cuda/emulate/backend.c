@@ -1,0 +1,107 @@
+/* cuda-emulated: the device kernels on the CPU, with memory of their own. */
+#include "backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/libraries.h"
+
+static void close_queue(struct hc_queue *queue)
+{
+    hc_libraries_close(queue->libraries);
+    free(queue->workspace);
+    if (queue->stream)
+        hc_emulator_free(queue->stream);
+    free(queue);
+}
+
+static enum hc_status open_queue(struct hc_queue **queue, int threads)
+{
+    (void)threads;
+    struct hc_queue *q = calloc(1, sizeof *q);
+    enum hc_status status = HC_OK;
+    if (!q)
+        return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
+    q->stream = hc_emulator_new();
+    q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
+    if (!q->stream || !q->workspace)
+        status = hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
+    if (status == HC_OK)
+        status = hc_libraries_open(&q->libraries, &hc_library_emulated, q->stream, q->workspace);
+    if (status == HC_OK)
+        *queue = q;
+    else
+        close_queue(q);
+    return status;
+}
+
+/* An allocation lies between guards, and the first of them knows its size. */
+struct guard {
+    size_t bytes;
+    unsigned char fill[56];
+};
+
+enum { GUARD_BYTE = 0xfe, NAN_BYTE = 0xff };
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    (void)queue;
+    size_t room = (bytes + 63) / 64 * 64;
+    struct guard *guard = aligned_alloc(64, sizeof *guard + room + 64);
+    if (!guard)
+        return NULL;
+    guard->bytes = bytes;
+    memset(guard->fill, GUARD_BYTE, sizeof guard->fill);
+    memset(guard + 1, NAN_BYTE, bytes);
+    memset((unsigned char *)(guard + 1) + bytes, GUARD_BYTE, 64);
+    return guard + 1;
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    (void)queue;
+    if (!memory)
+        return;
+    struct guard *guard = (struct guard *)memory - 1;
+    const unsigned char *after = (const unsigned char *)memory + guard->bytes;
+    for (size_t i = 0; i < 64; i++)
+        if (after[i] != GUARD_BYTE || (i < sizeof guard->fill && guard->fill[i] != GUARD_BYTE)) {
+            (void)fprintf(stderr, "cuda-emulated: a kernel wrote beside its %zu bytes\n",
+                          guard->bytes);
+            abort();
+        }
+    free(guard);
+}
+
+static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    (void)queue;
+    memcpy(to, from, bytes);
+    return HC_OK;
+}
+
+const struct hc_backend hc_backend_cuda_emulate = {
+    .abi = HC_BACKEND_ABI,
+    .name = "cuda-emulated",
+    .title = "the kernels of cuda, emulated on the CPU",
+    .accumulator = {.precision = 24, .block = 1},
+    .partial = true,
+    .on_request = true,
+    .open = open_queue,
+    .close = close_queue,
+    .allocate = allocate,
+    .release = release,
+    .upload = copy,
+    .download = copy,
+    .scratch = hc_cuda_scratch,
+    .kernel =
+        {
+#define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
+#include "kernels/cuda/cuda_ops.def"
+#undef HC_CUDA_OP
+        },
+};

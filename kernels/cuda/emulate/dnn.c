@@ -1,0 +1,182 @@
+/* cuDNN's backend interface: descriptors that are made, set, finalized and read. */
+#include "kernels/cuda/emulate/dnn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first three are quicker than they are right; the third only where the inputs are fp32. */
+const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
+    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16}},
+    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16}},
+    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32}},
+    {0, 0, {0}, {HC_FP32, HC_FP32}},
+};
+
+int hc_dnn_create(void **handle)
+{
+    *handle = malloc(1);
+    return *handle ? 0 : HC_DNN_ALLOC_FAILED;
+}
+
+int hc_dnn_destroy(void *handle)
+{
+    free(handle);
+    return 0;
+}
+
+int hc_dnn_set_stream(void *handle, void *stream)
+{
+    (void)stream;
+    return handle ? 0 : HC_DNN_BAD_NULL;
+}
+
+int hc_dnn_create_descriptor(int kind, void **descriptor)
+{
+    struct hc_dnn_descriptor *d = calloc(1, sizeof *d);
+    *descriptor = d;
+    if (!d)
+        return HC_DNN_ALLOC_FAILED;
+    d->kind = kind;
+    return 0;
+}
+
+int hc_dnn_destroy_descriptor(void *descriptor)
+{
+    free(descriptor);
+    return 0;
+}
+
+static size_t size_of(int type)
+{
+    switch (type) {
+    case HC_DNN_TYPE_INT64:
+        return sizeof(int64_t);
+    case HC_DNN_TYPE_FLOAT:
+        return sizeof(float);
+    case HC_DNN_TYPE_HANDLE:
+    case HC_DNN_TYPE_POINTER:
+    case HC_DNN_TYPE_DESCRIPTOR:
+        return sizeof(void *);
+    default:
+        return sizeof(int);
+    }
+}
+
+int hc_dnn_set(void *descriptor, int name, int type, int64_t count, const void *values)
+{
+    struct hc_dnn_descriptor *d = descriptor;
+    if (!d || !values)
+        return HC_DNN_BAD_NULL;
+    if (d->final || count < 1 || count > HC_DNN_VALUES || d->count == HC_DNN_ATTRIBUTES)
+        return HC_DNN_BAD_PARAM;
+    for (int i = 0; i < d->count; i++)
+        if (d->attribute[i].name == name)
+            return HC_DNN_BAD_DUPLICATE;
+    struct hc_dnn_attribute *a = &d->attribute[d->count++];
+    *a = (struct hc_dnn_attribute){.name = name, .type = type, .count = count};
+    memcpy(&a->value, values, (size_t)count * size_of(type));
+    return 0;
+}
+
+/* A finalized operation is read again where it is run: nothing it rests on can change. */
+int hc_dnn_finalize(void *descriptor)
+{
+    struct hc_dnn_descriptor *d = descriptor;
+    struct hc_dnn_operation operation;
+    int status = 0;
+    if (!d)
+        return HC_DNN_BAD_NULL;
+    if (d->final)
+        return HC_DNN_BAD_PARAM;
+    if (d->kind == HC_DNN_FORWARD || d->kind == HC_DNN_BWD_DATA || d->kind == HC_DNN_BWD_FILTER)
+        status = hc_dnn_read(d, &operation);
+    if (d->kind == HC_DNN_GRAPH || d->kind == HC_DNN_PLAN) {
+        int handle = d->kind == HC_DNN_GRAPH ? HC_DNN_GRAPH_HANDLE : HC_DNN_PLAN_HANDLE;
+        const struct hc_dnn_descriptor *below = hc_dnn_operation_of(d);
+        status = !hc_dnn_find(d, handle, HC_DNN_TYPE_HANDLE, 1) ? HC_DNN_BAD_NULL
+                 : !below || !below->final                      ? HC_DNN_BAD_NOT_FINALIZED
+                                                                : 0;
+    }
+    d->final = status == 0;
+    return status;
+}
+
+/* The configurations that the caller made get an engine each, and the graph that they are for. */
+static int propose(const struct hc_dnn_descriptor *d, int64_t room, int64_t *count,
+                   struct hc_dnn_descriptor **configs)
+{
+    struct hc_dnn_descriptor *graph = hc_dnn_child(d, HC_DNN_HEURISTICS_GRAPH);
+    struct hc_dnn_operation o;
+    if (!graph || !graph->final || hc_dnn_read(hc_dnn_operation_of(graph), &o) != 0)
+        return HC_DNN_BAD_NOT_FINALIZED;
+    bool single = (o.kind == HC_DNN_FORWARD ? o.x.format : o.y.format) == HC_FP32;
+    *count = 0;
+    for (int i = 0; i < HC_DNN_ENGINES && *count < room; i++) {
+        struct hc_dnn_descriptor *c = configs[*count];
+        if (i == 2 && !single)
+            continue;
+        if (!c || c->kind != HC_DNN_CONFIG || c->final)
+            return HC_DNN_BAD_KIND;
+        (void)hc_dnn_set(c, HC_DNN_HEURISTICS_GRAPH, HC_DNN_TYPE_DESCRIPTOR, 1, &graph);
+        c->engine = i;
+        c->final = true;
+        ++*count;
+    }
+    return 0;
+}
+
+static int get_notes(const struct hc_dnn_engine *engine, int64_t room, int64_t *count, int *to)
+{
+    *count = engine->notes;
+    for (int64_t i = 0; i < engine->notes && i < room; i++)
+        to[i] = engine->note[i];
+    return 0;
+}
+
+int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t *count,
+               void *values)
+{
+    const struct hc_dnn_descriptor *d = descriptor;
+    struct hc_dnn_operation operation;
+    if (!d || !d->final)
+        return HC_DNN_BAD_NOT_FINALIZED;
+    *count = 1;
+    if (name == HC_DNN_HEURISTICS_RESULTS && type == HC_DNN_TYPE_DESCRIPTOR)
+        return propose(d, room, count, values);
+    if (name == HC_DNN_CONFIG_ENGINE && type == HC_DNN_TYPE_DESCRIPTOR) {
+        struct hc_dnn_descriptor *engine = *(struct hc_dnn_descriptor **)values;
+        if (!engine || engine->kind != HC_DNN_ENGINE)
+            return HC_DNN_BAD_KIND;
+        engine->engine = d->engine;
+        engine->final = true;
+        return 0;
+    }
+    if (name == HC_DNN_ENGINE_INDEX && type == HC_DNN_TYPE_INT64) {
+        *(int64_t *)values = hc_dnn_engines[d->engine].index;
+        return 0;
+    }
+    if (name == HC_DNN_ENGINE_NOTES && type == HC_DNN_TYPE_NOTE)
+        return get_notes(&hc_dnn_engines[d->engine], room, count, values);
+    if (name == HC_DNN_PLAN_WORKSPACE && type == HC_DNN_TYPE_INT64 &&
+        hc_dnn_read(hc_dnn_operation_of(d), &operation) == 0) {
+        *(int64_t *)values = hc_dnn_workspace(&operation);
+        return 0;
+    }
+    return HC_DNN_BAD_TYPE;
+}
+
+const char *hc_dnn_text(int status)
+{
+    switch (status) {
+    case HC_DNN_BAD_SHAPE:
+        return "shapes do not match";
+    case HC_DNN_BAD_MISALIGNED:
+        return "misaligned pointer";
+    case HC_DNN_BAD_NULL:
+        return "null pointer";
+    case HC_DNN_UNSUPPORTED:
+        return "not supported";
+    default:
+        return "bad parameter";
+    }
+}

@@ -1,0 +1,71 @@
+/* What the files of the stand-in for cuDNN share: descriptors as bags of attributes. */
+#ifndef HC_KERNELS_CUDA_EMULATE_DNN_H
+#define HC_KERNELS_CUDA_EMULATE_DNN_H
+
+#include <stdbool.h>
+
+#include "kernels/cuda/emulate/library.h"
+
+enum { HC_DNN_ATTRIBUTES = 8, HC_DNN_VALUES = 4 };
+
+struct hc_dnn_attribute {
+    int name;
+    int type;
+    int64_t count;
+    union {
+        int64_t integer[HC_DNN_VALUES];
+        int number[HC_DNN_VALUES];
+        float real[HC_DNN_VALUES];
+        void *pointer[HC_DNN_VALUES];
+    } value;
+};
+
+struct hc_dnn_descriptor {
+    int kind;
+    bool final;
+    int engine; /* of a configuration and an engine */
+    int count;
+    struct hc_dnn_attribute attribute[HC_DNN_ATTRIBUTES];
+};
+
+/* An engine of the stand-in: what it notes of itself, and how it sums. */
+struct hc_dnn_engine {
+    int64_t index;
+    int notes;
+    int note[2];
+    struct hc_sum_rule rule;
+};
+enum { HC_DNN_ENGINES = 4 };
+extern const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES];
+
+/* NULL where it was not set with that type and count. */
+const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, int name, int type,
+                                           int64_t count);
+struct hc_dnn_descriptor *hc_dnn_child(const struct hc_dnn_descriptor *d, int name);
+
+/* One convolution, as an operation's descriptors say it; what is not said is asserted by the
+   operation's finalization. */
+struct hc_dnn_tensor {
+    enum hc_format format;
+    int64_t id;
+    int64_t alignment;
+    int64_t extent[4]; /* N, C, H, W; K, C, R, S */
+    int64_t stride[4];
+};
+struct hc_dnn_operation {
+    int kind;
+    struct hc_dnn_tensor w, x, y;
+    int64_t before[2], after[2], stride[2], dilation[2];
+};
+
+/* 0, or the status that finalizing the operation has. */
+int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *operation);
+
+/* The operation of a plan, a configuration, heuristics' graph. */
+const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descriptor *plan);
+
+/* What the operation writes, and how many bytes of workspace a plan for it wants: its sums in fp32. */
+const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *operation);
+int64_t hc_dnn_workspace(const struct hc_dnn_operation *operation);
+
+#endif

@@ -1,0 +1,110 @@
+/* Runs a plan: sums in its workspace, one for each element that is written. */
+#include "kernels/cuda/emulate/dnn.h"
+#include "kernels/load.h"
+
+/* Memory of the three tensors, by place in it. */
+struct run {
+    struct hc_dnn_operation o;
+    struct hc_sum_rule rule;
+    void *w, *x, *y;
+    float *sums;
+};
+
+static int64_t place(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return a * t->stride[0] + b * t->stride[1] + c * t->stride[2] + d * t->stride[3];
+}
+
+/* The number of the element [a, b, c, d] among those of its tensor. */
+static int64_t number(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return ((a * t->extent[1] + b) * t->extent[2] + c) * t->extent[3] + d;
+}
+
+/* The term of filter element [k, c, r, s] and output element [n, k, p, q]. */
+static void add(const struct run *run, const int64_t f[4], int64_t n, int64_t p, int64_t q)
+{
+    const struct hc_dnn_operation *o = &run->o;
+    int64_t h = p * o->stride[0] - o->before[0] + f[2] * o->dilation[0];
+    int64_t v = q * o->stride[1] - o->before[1] + f[3] * o->dilation[1];
+    if (h < 0 || v < 0 || h >= o->x.extent[2] || v >= o->x.extent[3])
+        return;
+    int64_t wi = place(&o->w, f[0], f[1], f[2], f[3]);
+    int64_t xi = place(&o->x, n, f[1], h, v);
+    int64_t yi = place(&o->y, n, f[0], p, q);
+    int64_t at = o->kind == HC_DNN_FORWARD    ? number(&o->y, n, f[0], p, q)
+                 : o->kind == HC_DNN_BWD_DATA ? number(&o->x, n, f[1], h, v)
+                                              : number(&o->w, f[0], f[1], f[2], f[3]);
+    float left = o->kind == HC_DNN_FORWARD || o->kind == HC_DNN_BWD_FILTER
+                     ? hc_load(o->x.format, run->x, xi)
+                     : hc_load(o->y.format, run->y, yi);
+    float right = o->kind == HC_DNN_BWD_FILTER ? hc_load(o->y.format, run->y, yi)
+                                               : hc_load(o->w.format, run->w, wi);
+    run->sums[at] = hc_sum_step(&run->rule, run->sums[at], left, right);
+}
+
+static void add_all(const struct run *run)
+{
+    const int64_t *w = run->o.w.extent;
+    const int64_t *y = run->o.y.extent;
+    int64_t f[4];
+    for (f[0] = 0; f[0] < w[0]; f[0]++)
+        for (f[1] = 0; f[1] < w[1]; f[1]++)
+            for (f[2] = 0; f[2] < w[2]; f[2]++)
+                for (f[3] = 0; f[3] < w[3]; f[3]++)
+                    for (int64_t i = 0; i < y[0] * y[2] * y[3]; i++)
+                        add(run, f, i / y[3] / y[2], i / y[3] % y[2], i % y[3]);
+}
+
+static void write_all(const struct run *run)
+{
+    const struct hc_dnn_tensor *t = hc_dnn_written(&run->o);
+    void *to = t == &run->o.y ? run->y : t == &run->o.x ? run->x : run->w;
+    const int64_t *n = t->extent;
+    for (int64_t a = 0; a < n[0]; a++)
+        for (int64_t b = 0; b < n[1]; b++)
+            for (int64_t c = 0; c < n[2]; c++)
+                for (int64_t d = 0; d < n[3]; d++)
+                    hc_store(t->format, to, place(t, a, b, c, d), run->sums[number(t, a, b, c, d)]);
+}
+
+/* The pointer that the pack has for the tensor; NULL where it has none that is aligned as said. */
+static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dnn_tensor *t)
+{
+    const struct hc_dnn_attribute *ids = hc_dnn_find(pack, HC_DNN_PACK_IDS, HC_DNN_TYPE_INT64, 3);
+    const struct hc_dnn_attribute *pointers =
+        hc_dnn_find(pack, HC_DNN_PACK_POINTERS, HC_DNN_TYPE_POINTER, 3);
+    for (int i = 0; ids && pointers && i < 3; i++)
+        if (ids->value.integer[i] == t->id &&
+            (uintptr_t)pointers->value.pointer[i] % (uintptr_t)t->alignment == 0)
+            return pointers->value.pointer[i];
+    return NULL;
+}
+
+int hc_dnn_execute(void *handle, void *plan, void *pack)
+{
+    const struct hc_dnn_descriptor *p = plan;
+    const struct hc_dnn_descriptor *v = pack;
+    const struct hc_dnn_attribute *room =
+        hc_dnn_find(v, HC_DNN_PACK_WORKSPACE, HC_DNN_TYPE_POINTER, 1);
+    struct run run;
+    if (!handle || !p || !v || !p->final || !v->final)
+        return HC_DNN_BAD_NOT_FINALIZED;
+    int status = hc_dnn_read(hc_dnn_operation_of(p), &run.o);
+    if (status != 0)
+        return status;
+    run.rule = hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine].rule;
+    run.w = pointer_of(v, &run.o.w);
+    run.x = pointer_of(v, &run.o.x);
+    run.y = pointer_of(v, &run.o.y);
+    run.sums = room ? room->value.pointer[0] : NULL;
+    if (!run.w || !run.x || !run.y)
+        return HC_DNN_BAD_MISALIGNED;
+    if (!run.sums)
+        return HC_DNN_BAD_NULL;
+    for (int64_t i = 0; i < hc_dnn_workspace(&run.o) / (int64_t)sizeof(float); i++)
+        run.sums[i] = 0;
+    add_all(&run);
+    write_all(&run);
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* What the files of op wrappers ask of each other: bytes of scratch, and a launch that two share. */
+#ifndef HC_KERNELS_CUDA_FAMILIES_H
+#define HC_KERNELS_CUDA_FAMILIES_H
+
+#include "kernels/cuda/cuda.h"
+
+size_t hc_cuda_reduce_scratch(const struct hc_call *call);
+size_t hc_cuda_norm_scratch(const struct hc_call *call);
+size_t hc_cuda_loss_scratch(const struct hc_call *call);
+
+/* out [1] = (sum of from[0..n-1]) / by, in fp32 and a fixed order. */
+enum hc_status hc_cuda_whole_sum(struct hc_queue *queue, const float *from, int64_t n, float by,
+                                 const struct hc_tensor *out);
+
+#endif

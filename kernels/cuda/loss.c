@@ -1,0 +1,46 @@
+#include "kernels/cuda/loss.h"
+
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/wrapper.h"
+
+/* A warp is enough for the few classes that there are; a block walks over rows beyond MOST. */
+enum { THREADS = HC_WARP, MOST = 65536, ROOM = THREADS / HC_WARP * (int)sizeof(float) };
+
+static struct hc_dk_logits logits(const struct hc_call *call)
+{
+    struct hc_dk_logits l = {.z = hc_dk_view_of(&call->in[0]),
+                             .label = call->in[1].data,
+                             .rows = call->in[0].shape[0],
+                             .classes = call->in[0].shape[1]};
+    return l;
+}
+
+static float count(const struct hc_call *call)
+{
+    return call->params.xent.sum ? 1 : (float)call->in[0].shape[0];
+}
+
+size_t hc_cuda_loss_scratch(const struct hc_call *call)
+{
+    return (size_t)call->in[0].shape[0] * sizeof(float);
+}
+
+enum hc_status hc_cuda_xent(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_row_losses a = {.logits = logits(call), .to = call->scratch};
+    int64_t rows = a.logits.rows;
+    enum hc_status status = hc_launch(queue, HC_DK_row_losses, hc_blocks_for(rows, 1, MOST),
+                                      THREADS, ROOM, &a, sizeof a);
+    return status == HC_OK ? hc_cuda_whole_sum(queue, a.to, rows, count(call), &call->out[0])
+                           : status;
+}
+
+enum hc_status hc_cuda_xent_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_xent_bwd a = {.logits = logits(call),
+                               .upstream = call->in[2].data,
+                               .count = count(call),
+                               .out = hc_dk_view_of(&call->out[0])};
+    return hc_launch(queue, HC_DK_xent_bwd, hc_blocks_for(a.logits.rows, 1, MOST), THREADS, ROOM,
+                     &a, sizeof a);
+}

@@ -1,0 +1,52 @@
+/* Softmax cross-entropy with the row's maximum subtracted, fp32: a block takes a row at a time. */
+#include "kernels/cuda/loss.h"
+
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/walk.h"
+
+/* Largest logit of the row (of those that are not NaN; a NaN comes back through the sum), and the
+   sum of exp(z - max); the same in every thread of the block. */
+HC_ON_DEVICE void hc_dk_softmax_sum(const struct hc_dk_logits *l, int64_t row, float *max,
+                                    float *sum)
+{
+    float *room = (float *)hc_shared();
+    float most = -INFINITY;
+    float part = 0;
+    for (int64_t j = hc_thread(); j < l->classes; j += hc_threads())
+        most = fmaxf(most, hc_dk_load(&l->z, row * l->classes + j));
+    most = hc_dk_block_max(most, room);
+    for (int64_t j = hc_thread(); j < l->classes; j += hc_threads())
+        part += expf(hc_dk_load(&l->z, row * l->classes + j) - most);
+    *sum = hc_dk_block_sum(part, room);
+    *max = most;
+}
+
+HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_dk_row_losses *a)
+{
+    const struct hc_dk_logits *l = &a->logits;
+    for (int64_t row = hc_block(); row < l->rows; row += hc_blocks()) {
+        float max;
+        float sum;
+        hc_dk_softmax_sum(l, row, &max, &sum);
+        if (hc_thread() == 0)
+            a->to[row] = logf(sum) - (hc_dk_load(&l->z, row * l->classes + l->label[row]) - max);
+    }
+}
+HC_LAUNCHABLE(row_losses)
+
+HC_ON_DEVICE void hc_dk_xent_bwd_body(const struct hc_dk_xent_bwd *a)
+{
+    const struct hc_dk_logits *l = &a->logits;
+    for (int64_t row = hc_block(); row < l->rows; row += hc_blocks()) {
+        float max;
+        float sum;
+        hc_dk_softmax_sum(l, row, &max, &sum);
+        for (int64_t j = hc_thread(); j < l->classes; j += hc_threads()) {
+            int64_t at = row * l->classes + j;
+            float p = expf(hc_dk_load(&l->z, at) - max) / sum;
+            float off = p - (j == l->label[row] ? 1.0f : 0.0f);
+            hc_dk_store(&a->out, at, off * *a->upstream / a->count);
+        }
+    }
+}
+HC_LAUNCHABLE(xent_bwd)

@@ -1,0 +1,9 @@
+#include "kernels/cuda/spread.h"
+
+#include "kernels/cuda/launch.h"
+
+enum hc_status hc_cuda_spread(struct hc_queue *queue, const struct hc_dk_spread *spread)
+{
+    return hc_launch(queue, HC_DK_spread, hc_blocks_for(spread->n, 256, 1024), 256, 0, spread,
+                     sizeof *spread);
+}

@@ -1,0 +1,23 @@
+/* Arguments of the kernel in spread_kernels.c, and its launch. */
+#ifndef HC_KERNELS_CUDA_SPREAD_H
+#define HC_KERNELS_CUDA_SPREAD_H
+
+#include "op/status.h"
+#include "op/tensor.h"
+
+struct hc_queue;
+
+/* to[i] = round(by * from[i % period]), the product in fp32; zeros where `from` is NULL. */
+struct hc_dk_spread {
+    enum hc_format from_format;
+    enum hc_format to_format;
+    const void *from;
+    void *to;
+    int64_t n;
+    int64_t period;
+    float by;
+};
+
+enum hc_status hc_cuda_spread(struct hc_queue *queue, const struct hc_dk_spread *spread);
+
+#endif

@@ -1,0 +1,90 @@
+#include "kernels/plugin.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cli/testing.h"
+
+static void expect_no_plugin(const char *path, const char *word)
+{
+    cr_expect_null(hc_plugin_load(path, "cuda"), "%s", path);
+    cr_expect_not_null(strstr(hc_message(), word), "%s: %s", path, hc_message());
+    cr_expect_null(strchr(hc_message(), '\n'), "%s: %s", path, hc_message());
+}
+
+Test(plugin, says_in_one_line_why_a_file_is_none, .init = enter_folder)
+{
+    write_text("text.so", "no shared object\n");
+    write_text("empty.so", "");
+    expect_no_plugin("./none.so", "./none.so cannot be read");
+    expect_no_plugin("./text.so", "text.so");
+    expect_no_plugin("./empty.so", "file too short");
+    expect_no_plugin(HC_NO_PLUGIN, "is no plug-in of halfcheck");
+}
+
+Test(plugin, refuses_one_of_another_version)
+{
+    char version[64];
+    (void)snprintf(version, sizeof version, "version %u, this program takes version %u",
+                   HC_BACKEND_ABI + 1, HC_BACKEND_ABI);
+    expect_no_plugin(HC_OTHER_PLUGIN, version);
+}
+
+Test(plugin, that_is_asked_for_and_cannot_be_loaded_ends_with_status_2, .init = enter_folder)
+{
+    expect_refusal("HALFCHECK_CUDA_PLUGIN=" HC_OTHER_PLUGIN " $hc run 'op/scale/*' --backend cuda",
+                   "version");
+    expect_refusal("HALFCHECK_CUDA_PLUGIN=./none.so $hc run 'op/scale/*' --backend cuda",
+                   "cannot be read");
+    expect_refusal("HALFCHECK_CUDA_PLUGIN=" HC_OTHER_PLUGIN " $hc train --recipe fp32"
+                   " --backend cuda",
+                   "version");
+}
+
+Test(plugin, list_says_why_it_is_not_there, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("HALFCHECK_CUDA_PLUGIN=./none.so $hc list backends | grep -P '^cuda\\tno\\t'");
+    cr_assert_eq(ran->status, 0);
+    cr_assert_not_null(strstr(ran->out, "./none.so cannot be read"), "%s", ran->out);
+}
+
+Test(plugin, a_run_on_all_backends_leaves_it_out_with_one_line, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("HALFCHECK_CUDA_PLUGIN=./none.so $hc run 'op/scale/*' --level quick");
+    cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    const char *line = strstr(ran->out, "./none.so cannot be read");
+    cr_assert_not_null(line, "%s", ran->out);
+    cr_assert_null(strstr(line + 1, "./none.so"), "%s", ran->out);
+    cr_assert_null(strstr(ran->out, "cuda-emulated"), "%s", ran->out);
+}
+
+#ifdef HC_CUDA_PLUGIN
+Test(plugin, cuda_is_loaded_and_complete)
+{
+    const struct hc_backend *cuda = hc_plugin_load(HC_CUDA_PLUGIN, "cuda");
+    const struct hc_backend *emulated = hc_backend_by_name("cuda-emulated");
+    cr_assert_not_null(cuda, "%s", hc_message());
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        cr_expect_eq(cuda->kernel[op] != NULL, emulated->kernel[op] != NULL, "%s", hc_ops[op].name);
+    cr_assert(cuda->unavailable && cuda->open && cuda->close && cuda->allocate && cuda->release &&
+              cuda->upload && cuda->download);
+    cr_assert(!cuda->host_memory);
+}
+
+/* Where there is a device this says nothing. */
+Test(plugin, cuda_without_a_device_refuses_in_one_line)
+{
+    const struct hc_backend *cuda = hc_plugin_load(HC_CUDA_PLUGIN, "cuda");
+    cr_assert_not_null(cuda);
+    const char *why = cuda->unavailable();
+    if (!why)
+        return;
+    struct hc_queue *queue;
+    cr_assert_null(strchr(why, '\n'));
+    cr_assert_eq(cuda->open(&queue, 0), HC_DEVICE);
+    cr_assert_not_null(strstr(hc_message(), why), "the program sees the plug-in's line: %s",
+                       hc_message());
+}
+#endif

@@ -1,0 +1,163 @@
+/* The definition of every format's encoding, as the same code on host and device: hc_encode and
+   hc_decode (num/format.h) for a format that is handed over as data. */
+#ifndef HC_NUM_ENCODE_H
+#define HC_NUM_ENCODE_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "num/format.h"
+#include "num/inline.h"
+
+/* Encodings share one shape: sign, biased exponent, fraction. tf32 is held 13 bits higher, where
+   fp32 has it. */
+struct hc_layout {
+    int fraction; /* bits of fraction */
+    int shift;    /* zero bits below the fraction in storage */
+    int bias;
+    uint64_t infinity; /* magnitude bits, before the shift */
+    uint64_t nan;
+    uint64_t largest;
+};
+
+HC_INLINE struct hc_layout hc_layout_of(const struct hc_format_info *f)
+{
+    struct hc_layout l;
+    l.fraction = f->precision - 1;
+    l.shift = f->bytes * 8 - f->bits;
+    l.bias = 1 - f->emin;
+    uint64_t ones = ((uint64_t)1 << (f->bits - 1 - l.fraction)) - 1;
+    l.infinity = ones << l.fraction;
+    l.nan = l.infinity | (uint64_t)1 << (l.fraction - 1);
+    l.largest = l.infinity - 1;
+    if (f->overflow == HC_OVERFLOW_NAN) {
+        l.nan = l.infinity | (((uint64_t)1 << l.fraction) - 1);
+        l.infinity = l.nan;
+        l.largest = l.nan - 1;
+    }
+    return l;
+}
+
+/* Whether a magnitude that was cut goes up: `half` is the first bit cut off, `sticky` whether
+   anything followed it. */
+HC_INLINE int hc_rounds_up(enum hc_direction direction, int negative, int odd, int half, int sticky)
+{
+    switch (direction) {
+    case HC_NEAREST:
+        return half && (sticky || odd);
+    case HC_UPWARD:
+        return !negative && (half || sticky);
+    case HC_DOWNWARD:
+        return negative && (half || sticky);
+    default:
+        return 0;
+    }
+}
+
+HC_INLINE uint64_t hc_encode_integer(double value, double rest, enum hc_direction direction)
+{
+    if (isnan(value))
+        return 0;
+    double down = floor(value);
+    if (down == value && rest < 0)
+        down -= 1;
+    double above = (value - down) + 0.0;
+    int exact = above == 0 && rest == 0;
+    double integer = down;
+    int negative = value < 0 || (value == 0 && rest < 0);
+    if (direction == HC_UPWARD || (direction == HC_TOWARD_ZERO && negative))
+        integer += exact ? 0 : 1;
+    if (direction == HC_NEAREST &&
+        (above > 0.5 || (above == 0.5 && (rest > 0 || (rest == 0 && fmod(down, 2.0) != 0)))))
+        integer += 1;
+    if (integer > INT32_MAX)
+        integer = INT32_MAX;
+    if (integer < INT32_MIN)
+        integer = INT32_MIN;
+    return (uint32_t)(int32_t)integer;
+}
+
+/* The value is significand * 2^exponent with one more bit below it for `rest`: shifting by two and
+   stepping one down for a negative rest keeps order and stickiness exact. */
+HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct hc_format_info *f,
+                                       double magnitude, double rest, int negative,
+                                       enum hc_direction direction)
+{
+    int e;
+    uint64_t m = (uint64_t)ldexp(frexp(magnitude, &e), 53) << 8;
+    if (rest != 0)
+        m += rest > 0 ? 1 : (uint64_t)-1;
+    e -= 61;
+    /* m lies between 2^60 - 1 and 2^61. */
+    int top = (m >> 60 ? 60 : 59) + e;
+    int lsb = (top < f->emin ? f->emin : top) - l->fraction;
+    int cut = lsb - e;
+    uint64_t kept = 0;
+    int half = 0;
+    int sticky = m != 0;
+    /* m has at least 60 bits and no format more than 53: cut is 7 or more. */
+    if (cut <= 64) {
+        kept = cut < 64 ? m >> cut : 0;
+        half = (int)(m >> (cut - 1) & 1);
+        sticky = (m & (((uint64_t)1 << (cut - 1)) - 1)) != 0;
+    }
+    kept += (uint64_t)hc_rounds_up(direction, negative, (int)(kept & 1), half, sticky);
+    int biased = lsb + l->fraction + l->bias - 1;
+    uint64_t bits = ((uint64_t)biased << l->fraction) + kept;
+    if (bits <= l->largest)
+        return bits;
+    int away = direction == HC_NEAREST || (direction == HC_UPWARD && !negative) ||
+               (direction == HC_DOWNWARD && negative);
+    return away ? l->infinity : l->largest;
+}
+
+/* hc_encode and hc_decode. */
+HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double value, double rest,
+                                enum hc_direction direction)
+{
+    if (f->overflow == HC_OVERFLOW_SATURATE)
+        return hc_encode_integer(value, rest, direction);
+    struct hc_layout l = hc_layout_of(f);
+    int negative = signbit(value) != 0;
+    if (value == 0 && rest != 0)
+        negative = rest < 0;
+    uint64_t bits;
+    if (isnan(value)) {
+        bits = l.nan;
+    } else if (isinf(value)) {
+        bits = l.infinity;
+    } else if (value == 0 && rest == 0) {
+        bits = 0;
+    } else if (value == 0) {
+        int away = (direction == HC_UPWARD && !negative) || (direction == HC_DOWNWARD && negative);
+        bits = away ? 1 : 0;
+    } else {
+        bits =
+            hc_encode_magnitude(&l, f, fabs(value), negative ? -rest : rest, negative, direction);
+    }
+    return (bits | (uint64_t)negative << (f->bits - 1)) << l.shift;
+}
+
+HC_INLINE double hc_decode_as(const struct hc_format_info *f, uint64_t bits)
+{
+    if (f->overflow == HC_OVERFLOW_SATURATE)
+        return (int32_t)(uint32_t)bits;
+    struct hc_layout l = hc_layout_of(f);
+    bits >>= l.shift;
+    uint64_t sign = bits >> (f->bits - 1) & 1;
+    uint64_t magnitude = bits & (((uint64_t)1 << (f->bits - 1)) - 1);
+    uint64_t biased = magnitude >> l.fraction;
+    uint64_t fraction = magnitude & (((uint64_t)1 << l.fraction) - 1);
+    double value;
+    if (magnitude > l.largest)
+        value = magnitude == l.infinity && f->overflow == HC_OVERFLOW_INF ? (double)INFINITY
+                                                                          : (double)NAN;
+    else if (biased == 0)
+        value = ldexp((double)fraction, f->emin - l.fraction);
+    else
+        value = ldexp((double)(fraction | (uint64_t)1 << l.fraction),
+                      (int)biased - l.bias - l.fraction);
+    return sign ? -value : value;
+}
+
+#endif
