@@ -14,25 +14,11 @@
 #include "num/directed.h"
 #include "num/format.h"
 
-/* hc_fp16_value(hc_fp16_bits(x)) without a branch, for loops over vectors: a sum with 0.5 has its last
-   bit where half's subnormals have theirs. */
-HC_INLINE float hc_into_fp16(float x)
-{
-    uint32_t bits = hc_fp32_bits(x);
-    uint32_t magnitude = bits & 0x7fffffffu;
-    uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & 0xffffe000u;
-    uint32_t tiny = hc_fp32_bits((hc_fp32_value(magnitude) + 0.5f) - 0.5f);
-    uint32_t rounded = magnitude < 0x38800000u ? tiny : normal;
-    rounded = magnitude >= 0x477ff000u ? 0x7f800000u : rounded;
-    rounded = magnitude > 0x7f800000u ? magnitude | 0x400000u : rounded;
-    return hc_fp32_value((bits & 0x80000000u) | rounded);
-}
-
 /* x rounded to nearest into fp32 (nothing happens), fp16 or bf16. */
 HC_INLINE float hc_into(enum hc_format format, float x)
 {
     if (format == HC_FP16)
-        return hc_into_fp16(x);
+        return hc_fp16_round(x);
     if (format == HC_BF16)
         return hc_bf16_round(x);
     return x;
