@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,23 +24,32 @@ static hc_plugin_entry *entry_of(void *library)
     return found.entry;
 }
 
-static const struct hc_backend *check(const struct hc_backend *backend, const char *path,
-                                      const char *name)
+static bool has(const struct hc_plugin *plugin, const char *name)
 {
-    if (!backend)
-        (void)hc_fail(HC_INVALID, "%s: the plug-in has no backend", file_of(path));
-    else if (backend->abi != HC_BACKEND_ABI)
-        (void)hc_fail(HC_INVALID, "%s is a plug-in of version %u, this program takes version %u",
-                      file_of(path), backend->abi, HC_BACKEND_ABI);
-    else if (strcmp(backend->name, name) != 0)
-        (void)hc_fail(HC_INVALID, "%s has the backend '%s', not '%s'", file_of(path), backend->name,
-                      name);
-    else
-        return backend;
-    return NULL;
+    for (int i = 0; i < plugin->count; i++)
+        if (strcmp(plugin->backends[i]->name, name) == 0)
+            return true;
+    return false;
 }
 
-const struct hc_backend *hc_plugin_load(const char *path, const char *name)
+static bool check(const struct hc_plugin *plugin, const char *path, const char *name)
+{
+    if (!plugin)
+        (void)hc_fail(HC_INVALID, "%s: the plug-in has no backend", file_of(path));
+    else if (plugin->abi != HC_BACKEND_ABI)
+        (void)hc_fail(HC_INVALID, "%s is a plug-in of version %u, this program takes version %u",
+                      file_of(path), plugin->abi, HC_BACKEND_ABI);
+    else if (plugin->count > HC_MAX_PLUGIN)
+        (void)hc_fail(HC_INVALID, "%s has %d backends, more than %d", file_of(path), plugin->count,
+                      HC_MAX_PLUGIN);
+    else if (!has(plugin, name))
+        (void)hc_fail(HC_INVALID, "%s has no backend '%s'", file_of(path), name);
+    else
+        return true;
+    return false;
+}
+
+const struct hc_plugin *hc_plugin_load(const char *path, const char *name)
 {
     if (access(path, R_OK) != 0) {
         (void)hc_fail(HC_IO, "%s cannot be read", path);
@@ -52,14 +62,13 @@ const struct hc_backend *hc_plugin_load(const char *path, const char *name)
         return NULL;
     }
     hc_plugin_entry *entry = entry_of(library);
-    const struct hc_backend *backend = NULL;
-    if (entry)
-        backend = check(entry(hc_fail), path, name);
-    else
+    const struct hc_plugin *plugin = entry ? entry(hc_fail) : NULL;
+    if (!entry)
         (void)hc_fail(HC_INVALID, "%s is no plug-in of halfcheck", file_of(path));
-    if (!backend)
-        (void)dlclose(library);
-    return backend;
+    else if (check(plugin, path, name))
+        return plugin;
+    (void)dlclose(library);
+    return NULL;
 }
 
 static char reason[512];
@@ -77,7 +86,7 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
     return hc_fail(HC_DEVICE, "cuda: %s", reason);
 }
 
-static const struct hc_backend absent = {
+static const struct hc_backend absent_cuda = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda",
     .title = "CUDA kernels on the GPU",
@@ -86,7 +95,11 @@ static const struct hc_backend absent = {
     .open = open_queue,
 };
 
-static const struct hc_backend *cuda = &absent;
+static const struct hc_backend *const absent_backends[] = {&absent_cuda};
+
+static const struct hc_plugin absent = {HC_BACKEND_ABI, 1, absent_backends};
+
+static const struct hc_plugin *cuda = &absent;
 
 /* <the program's folder>/halfcheck-cuda.so; an empty text when the folder is not known. */
 static void path_beside_program(char *path, size_t size)
@@ -114,14 +127,14 @@ static void find_cuda(void)
         }
 #endif
     }
-    const struct hc_backend *loaded = hc_plugin_load(path, "cuda");
+    const struct hc_plugin *loaded = hc_plugin_load(path, "cuda");
     if (loaded)
         cuda = loaded;
     else
         (void)snprintf(reason, sizeof reason, "%s", hc_message());
 }
 
-const struct hc_backend *hc_plugin_cuda(void)
+const struct hc_plugin *hc_plugin_cuda(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, find_cuda);

@@ -61,11 +61,21 @@ Test(plugin, a_run_on_all_backends_leaves_it_out_with_one_line, .init = enter_fo
 }
 
 #ifdef HC_CUDA_PLUGIN
+static const struct hc_backend *loaded(const char *name)
+{
+    const struct hc_plugin *plugin = hc_plugin_load(HC_CUDA_PLUGIN, "cuda");
+    cr_assert_not_null(plugin, "%s", hc_message());
+    for (int i = 0; i < plugin->count; i++)
+        if (strcmp(plugin->backends[i]->name, name) == 0)
+            return plugin->backends[i];
+    cr_assert_fail("no backend %s", name);
+    return NULL;
+}
+
 Test(plugin, cuda_is_loaded_and_complete)
 {
-    const struct hc_backend *cuda = hc_plugin_load(HC_CUDA_PLUGIN, "cuda");
+    const struct hc_backend *cuda = loaded("cuda");
     const struct hc_backend *emulated = hc_backend_by_name("cuda-emulated");
-    cr_assert_not_null(cuda, "%s", hc_message());
     for (int op = 0; op < HC_OP_COUNT; op++)
         cr_expect_eq(cuda->kernel[op] != NULL, emulated->kernel[op] != NULL, "%s", hc_ops[op].name);
     cr_assert(cuda->unavailable && cuda->open && cuda->close && cuda->allocate && cuda->release &&
@@ -76,8 +86,7 @@ Test(plugin, cuda_is_loaded_and_complete)
 /* Where there is a device this says nothing. */
 Test(plugin, cuda_without_a_device_refuses_in_one_line)
 {
-    const struct hc_backend *cuda = hc_plugin_load(HC_CUDA_PLUGIN, "cuda");
-    cr_assert_not_null(cuda);
+    const struct hc_backend *cuda = loaded("cuda");
     const char *why = cuda->unavailable();
     if (!why)
         return;

@@ -5,22 +5,29 @@
 #include "hc_backend_list.h"
 #include "kernels/plugin.h"
 
-/* Those built in; the plug-in takes the place of the NULL at the end. */
-static const struct hc_backend *all[] = {HC_LIST};
+static const struct hc_backend *const built_in[] = {HC_LIST};
 
-enum { BUILT_IN = sizeof all / sizeof all[0] - 1 };
+enum { BUILT_IN = sizeof built_in / sizeof built_in[0] - 1 };
 
 const struct hc_backend *const *hc_backends(int *n)
 {
-    all[BUILT_IN] = hc_plugin_cuda();
-    *n = BUILT_IN + 1;
+    static const struct hc_backend *all[BUILT_IN + HC_MAX_PLUGIN];
+    const struct hc_plugin *cuda = hc_plugin_cuda();
+    memcpy(all, built_in, BUILT_IN * sizeof all[0]);
+    for (int i = 0; i < cuda->count; i++)
+        all[BUILT_IN + i] = cuda->backends[i];
+    *n = BUILT_IN + cuda->count;
     return all;
 }
 
 const struct hc_backend *hc_backend_by_name(const char *name)
 {
     for (size_t i = 0; i < BUILT_IN; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
-    return strcmp(name, "cuda") == 0 ? hc_plugin_cuda() : NULL;
+        if (strcmp(built_in[i]->name, name) == 0)
+            return built_in[i];
+    const struct hc_plugin *cuda = hc_plugin_cuda();
+    for (int i = 0; i < cuda->count; i++)
+        if (strcmp(cuda->backends[i]->name, name) == 0)
+            return cuda->backends[i];
+    return NULL;
 }

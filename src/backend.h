@@ -10,9 +10,10 @@
 
 /* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
    refused. */
-#define HC_BACKEND_ABI 2u
+#define HC_BACKEND_ABI 3u
 
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
+struct hc_graph; /* a backend's own: calls that were captured */
 
 typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
 
@@ -24,6 +25,9 @@ struct hc_accumulator {
     int extra_bits; /* kept below the accumulator's last bit while a block is aligned */
     bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
 };
+
+/* Takes one fact, such as "driver", "13.0". Both are copied where they are kept. */
+typedef void hc_tell(const char *name, const char *fact, void *context);
 
 struct hc_backend {
     unsigned abi;
@@ -61,21 +65,51 @@ struct hc_backend {
        means none for any call. */
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
 
+    /* Graphs: a list of kernel calls that is recorded once and run again and again, on the same memory
+       with the same parameters. All four are NULL where a backend has none.
+       From `capture` to `captured` the kernels of this queue record what they would have queued, and
+       nothing of it runs; they may be called and the scratch slot asked, nothing else: allocate,
+       release, upload, download and replay fail with a line and spoil the capture. Every call must
+       have been run on this queue before, so that its plans are made and its kernels loaded.
+       Whoever began a capture ends it, also after a kernel failed. `captured` then gives a graph, or
+       HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and *graph is NULL.
+       `replay` queues all of it: it runs after what was queued before, and what goes wrong in it comes
+       as it does for kernels. `forget` waits for the queue and frees the graph; NULL is nothing.
+       Graphs are forgotten before their queue is closed and before the memory that they work on is
+       released. */
+    enum hc_status (*capture)(struct hc_queue *queue);
+    enum hc_status (*captured)(struct hc_queue *queue, struct hc_graph **graph);
+    enum hc_status (*replay)(struct hc_queue *queue, struct hc_graph *graph);
+    void (*forget)(struct hc_queue *queue, struct hc_graph *graph);
+
+    /* Facts for the record, each told once, in a fixed order: those of the machine ("gpu",
+       "capability", "driver", "cuda", "cublas", "cudnn"), and with a queue (else NULL) what that has
+       chosen so far (plans, instruction sets) by names of the backend's own. A NULL slot: nothing to
+       tell. Not asked where the backend is unavailable. */
+    void (*describe)(struct hc_queue *queue, hc_tell *tell, void *context);
+
     /* By op. NULL: unimplemented. */
     hc_kernel *kernel[HC_OP_COUNT];
 };
 
-/* A plug-in is a shared object that exports one function of this type by the name hc_plugin. `fail` is
-   the program's hc_fail: the lines of the plug-in's own would not be seen. In every version the
-   function has this type, and `abi` is the first member of what it returns. */
-typedef enum hc_status hc_fail_function(enum hc_status status, const char *format, ...);
-typedef const struct hc_backend *hc_plugin_entry(hc_fail_function *fail);
+/* What a plug-in brings. `abi` is the first member in every version, and the only one that is read of
+   another version. */
+struct hc_plugin {
+    unsigned abi; /* HC_BACKEND_ABI */
+    int count;
+    const struct hc_backend *const *backends;
+};
 
-/* All there are, in a fixed order: those built in, and last the plug-in `cuda`, unavailable where it
-   could not be loaded. Count in *n. */
+/* A plug-in is a shared object that exports one function of this type by the name hc_plugin. `fail` is
+   the program's hc_fail: the lines of the plug-in's own would not be seen. */
+typedef enum hc_status hc_fail_function(enum hc_status status, const char *format, ...);
+typedef const struct hc_plugin *hc_plugin_entry(hc_fail_function *fail);
+
+/* All there are, in a fixed order: those built in, and last those of the plug-in halfcheck-cuda,
+   unavailable where it could not be loaded. Count in *n. */
 const struct hc_backend *const *hc_backends(int *n);
 
-/* By name, or NULL. Loads the plug-in only for its own name. */
+/* By name, or NULL. Loads the plug-in only when none that is built in has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);
 
 #endif

@@ -45,10 +45,18 @@ static struct hc_backend cuda = {
         },
 };
 
+static const struct hc_backend *const backends[] = {&cuda};
+
+static const struct hc_plugin plugin = {
+    .abi = HC_BACKEND_ABI,
+    .count = sizeof backends / sizeof backends[0],
+    .backends = backends,
+};
+
 hc_plugin_entry hc_plugin;
-const struct hc_backend *hc_plugin(hc_fail_function *fail)
+const struct hc_plugin *hc_plugin(hc_fail_function *fail)
 {
     program_fail = fail;
     cuda.accumulator = hc_cuda_accumulator_here();
-    return &cuda;
+    return &plugin;
 }
