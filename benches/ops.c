@@ -130,7 +130,7 @@ static enum hc_status open_side(struct side *side, const char *name, const struc
         bytes = side->backend->scratch(side->queue, call);
     if (bytes)
         side->scratch = side->backend->allocate(side->queue, bytes);
-    return status == HC_OK && bytes && !side->scratch ? hc_fail(HC_NO_MEMORY, "no memory") : status;
+    return status == HC_OK && bytes && !side->scratch ? HC_NO_MEMORY : status;
 }
 
 static void close_side(struct side *side)

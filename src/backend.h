@@ -54,8 +54,9 @@ struct hc_backend {
     enum hc_status (*open)(struct hc_queue **queue, int threads);
     void (*close)(struct hc_queue *queue);
 
-    /* Memory that the kernels can use, aligned to 64; NULL when there is no more. Copies between it
-       and host memory; they wait for what was queued before. */
+    /* Memory that the kernels can use, aligned to 64; NULL, with a line that says how much was wanted,
+       when there is no more or the device is lost. Copies between it and host memory; they wait for
+       what was queued before. */
     void *(*allocate)(struct hc_queue *queue, size_t bytes);
     void (*release)(struct hc_queue *queue, void *memory);
     enum hc_status (*upload)(struct hc_queue *queue, void *to, const void *from, size_t bytes);

@@ -2,18 +2,12 @@
    thread, the caller's memory. */
 #include "backend.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/avx512fp16/avx512fp16.h"
+#include "kernels/memory.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-
-struct hc_queue {
-    char unused;
-};
 
 /* CPUID.7.0:EDX[23]; that the system saves the registers is part of what "avx512f" asks. */
 static const char *unavailable(void)
@@ -30,37 +24,6 @@ static const char *unavailable(void)
     return "this processor has no AVX512-FP16";
 }
 
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
-{
-    (void)threads;
-    *queue = malloc(sizeof **queue);
-    return *queue ? HC_OK : hc_fail(HC_NO_MEMORY, "avx512fp16: no memory for a queue");
-}
-
-static void close_queue(struct hc_queue *queue)
-{
-    free(queue);
-}
-
-static void *allocate(struct hc_queue *queue, size_t bytes)
-{
-    (void)queue;
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void release(struct hc_queue *queue, void *memory)
-{
-    (void)queue;
-    free(memory);
-}
-
-static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
-{
-    (void)queue;
-    memcpy(to, from, bytes);
-    return HC_OK;
-}
-
 const struct hc_backend hc_backend_avx512fp16 = {
     .abi = HC_BACKEND_ABI,
     .name = "avx512fp16",
@@ -69,12 +32,12 @@ const struct hc_backend hc_backend_avx512fp16 = {
     .partial = true,
     .host_memory = true,
     .unavailable = unavailable,
-    .open = open_queue,
-    .close = close_queue,
-    .allocate = allocate,
-    .release = release,
-    .upload = copy,
-    .download = copy,
+    .open = hc_memory_open,
+    .close = hc_memory_close,
+    .allocate = hc_memory_allocate,
+    .release = hc_memory_release,
+    .upload = hc_memory_copy,
+    .download = hc_memory_copy,
 #ifdef __x86_64__
     .kernel =
         {

@@ -1,45 +1,8 @@
 /* The format-exact backend: portable C, one thread, stated order. */
 #include "backend.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/exact/exact.h"
-
-struct hc_queue {
-    char unused;
-};
-
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
-{
-    (void)threads;
-    *queue = malloc(sizeof **queue);
-    return *queue ? HC_OK : hc_fail(HC_NO_MEMORY, "exact: no memory for a queue");
-}
-
-static void close_queue(struct hc_queue *queue)
-{
-    free(queue);
-}
-
-static void *allocate(struct hc_queue *queue, size_t bytes)
-{
-    (void)queue;
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void release(struct hc_queue *queue, void *memory)
-{
-    (void)queue;
-    free(memory);
-}
-
-static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
-{
-    (void)queue;
-    memcpy(to, from, bytes);
-    return HC_OK;
-}
+#include "kernels/memory.h"
 
 const struct hc_backend hc_backend_exact = {
     .abi = HC_BACKEND_ABI,
@@ -47,12 +10,12 @@ const struct hc_backend hc_backend_exact = {
     .title = "portable C, format-exact, one thread, stated order",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .host_memory = true,
-    .open = open_queue,
-    .close = close_queue,
-    .allocate = allocate,
-    .release = release,
-    .upload = copy,
-    .download = copy,
+    .open = hc_memory_open,
+    .close = hc_memory_close,
+    .allocate = hc_memory_allocate,
+    .release = hc_memory_release,
+    .upload = hc_memory_copy,
+    .download = hc_memory_copy,
     .scratch = hc_exact_scratch,
     .kernel =
         {

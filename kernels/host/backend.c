@@ -3,11 +3,11 @@
 
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
+#include "kernels/memory.h"
 
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
 {
@@ -32,25 +32,6 @@ static void close_queue(struct hc_queue *queue)
     hc_onednn_close(queue->onednn);
 #endif
     free(queue);
-}
-
-static void *allocate(struct hc_queue *queue, size_t bytes)
-{
-    (void)queue;
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void release(struct hc_queue *queue, void *memory)
-{
-    (void)queue;
-    free(memory);
-}
-
-static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
-{
-    (void)queue;
-    memcpy(to, from, bytes);
-    return HC_OK;
 }
 
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
@@ -82,10 +63,10 @@ const struct hc_backend hc_backend_host = {
     .host_memory = true,
     .open = open_queue,
     .close = close_queue,
-    .allocate = allocate,
-    .release = release,
-    .upload = copy,
-    .download = copy,
+    .allocate = hc_memory_allocate,
+    .release = hc_memory_release,
+    .upload = hc_memory_copy,
+    .download = hc_memory_copy,
     .scratch = scratch,
     .kernel =
         {

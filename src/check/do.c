@@ -34,7 +34,7 @@ static enum hc_status lend(struct loans *loans, struct hc_tensor *t)
         }
     t->data = backend->allocate(loans->queue, bytes ? bytes : 1);
     if (!t->data)
-        return hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, bytes);
+        return HC_NO_MEMORY;
     loans->slot[loans->count++] = (struct loan){host, t->data};
     return backend->upload(loans->queue, t->data, host, bytes);
 }
@@ -104,7 +104,7 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
     device.scratch = scratch ? backend->allocate(queue, scratch) : NULL;
     if (scratch && !device.scratch)
-        status = hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, scratch);
+        status = HC_NO_MEMORY;
     if (status == HC_OK && !backend->host_memory)
         status = lend_all(&loans, &device);
     if (status == HC_OK)

@@ -14,8 +14,10 @@ static const void *seen_out;
 static void *allocate(struct hc_queue *queue, size_t bytes)
 {
     (void)queue;
-    if (left-- <= 0)
+    if (left-- <= 0) {
+        (void)hc_fail(HC_NO_MEMORY, "apart: no room for %zu", bytes);
         return NULL;
+    }
     lent++;
     return malloc(bytes);
 }
@@ -80,7 +82,7 @@ Test(do, gives_everything_back_when_memory_runs_out, .init = setup)
     for (int first = 0; first < 2; first++) {
         left = first;
         cr_assert_eq(hc_run_call(&apart, NULL, &call), HC_NO_MEMORY);
-        cr_assert_eq(strcmp(hc_message(), "exact: no memory for 6 bytes"), 0, "%s", hc_message());
+        cr_assert_eq(strcmp(hc_message(), "apart: no room for 6"), 0, "%s", hc_message());
         cr_assert_eq(lent, 0);
         cr_assert_eq(y[0], 0);
     }

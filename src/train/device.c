@@ -15,8 +15,7 @@ static enum hc_status reserve(struct hc_device *device, size_t bytes)
     hc_device_end(device);
     device->scratch = device->backend->allocate(device->queue, bytes);
     if (!device->scratch)
-        return hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes of scratch",
-                       device->backend->name, bytes);
+        return HC_NO_MEMORY;
     device->scratch_bytes = bytes;
     return HC_OK;
 }
@@ -42,11 +41,7 @@ void *hc_device_memory(const struct hc_device *device, size_t bytes)
 {
     static const unsigned char zeros[4096];
     unsigned char *memory = device->backend->allocate(device->queue, bytes ? bytes : 1);
-    if (!memory) {
-        (void)hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", device->backend->name, bytes);
-        return NULL;
-    }
-    for (size_t done = 0; done < bytes; done += sizeof zeros) {
+    for (size_t done = 0; memory && done < bytes; done += sizeof zeros) {
         size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
         if (device->backend->upload(device->queue, memory + done, zeros, part) != HC_OK) {
             device->backend->release(device->queue, memory);

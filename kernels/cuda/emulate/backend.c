@@ -52,8 +52,10 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
     (void)queue;
     size_t room = (bytes + 63) / 64 * 64;
     struct guard *guard = aligned_alloc(64, sizeof *guard + room + 64);
-    if (!guard)
+    if (!guard) {
+        (void)hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for %zu bytes", bytes);
         return NULL;
+    }
     guard->bytes = bytes;
     memset(guard->fill, GUARD_BYTE, sizeof guard->fill);
     memset(guard + 1, NAN_BYTE, bytes);

@@ -1,0 +1,17 @@
+/* Slots of a backend whose kernels work in the caller's memory. */
+#ifndef HC_KERNELS_MEMORY_H
+#define HC_KERNELS_MEMORY_H
+
+#include "backend.h"
+
+/* A queue with nothing in it, for a backend that keeps nothing in one. */
+enum hc_status hc_memory_open(struct hc_queue **queue, int threads);
+void hc_memory_close(struct hc_queue *queue);
+
+void *hc_memory_allocate(struct hc_queue *queue, size_t bytes);
+void hc_memory_release(struct hc_queue *queue, void *memory);
+
+/* Upload and download. */
+enum hc_status hc_memory_copy(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+
+#endif
