@@ -41,6 +41,9 @@ list(APPEND architectures -gencode arch=compute_${last},code=compute_${last})
 
 set(nvcc_flags -x cu -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true
     ${architectures} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off)
+if(HC_PORTABLE)
+  list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+endif()
 if(CMAKE_COMPILE_WARNING_AS_ERROR)
   list(APPEND nvcc_flags -Werror all-warnings)
 endif()
@@ -71,6 +74,6 @@ set_target_properties(halfcheck-cuda PROPERTIES PREFIX ""
                       LINK_DEPENDS ${exports})
 target_include_directories(halfcheck-cuda PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_include_directories(halfcheck-cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
-target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs)
+target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs -static-libgcc)
 target_link_libraries(halfcheck-cuda PRIVATE hc_interface ${CUDA_RUNTIME} Threads::Threads
-                      ${CMAKE_DL_LIBS} rt stdc++)
+                      ${CMAKE_DL_LIBS} rt ${HC_STATIC_stdc++})

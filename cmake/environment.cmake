@@ -1,7 +1,7 @@
 # What src/check/environment.c stamps on records: hc_build.h at configuration, hc_commit.h at each build.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 get_directory_property(options COMPILE_OPTIONS)
-list(FILTER options EXCLUDE REGEX "^-W")
+list(FILTER options EXCLUDE REGEX "^-(W|ffile)")
 list(JOIN options " " HC_FLAGS)
 string(STRIP "-std=c11 ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} ${HC_FLAGS}" HC_FLAGS)
 string(REGEX REPLACE " +" " " HC_FLAGS "${HC_FLAGS}")

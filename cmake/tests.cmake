@@ -31,6 +31,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   endforeach()
   target_compile_definitions(kernels.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
                              HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>")
+  add_dependencies(kernels.cuda.library_find_test nothing)
+  target_compile_definitions(kernels.cuda.library_find_test PRIVATE
+                             HC_STAND_IN="$<TARGET_FILE:nothing>")
   if(TARGET halfcheck-cuda)
     target_compile_definitions(kernels.plugin_test PRIVATE
                                HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check/picture.h"
+#include "cli/script.h"
 #include "train/plot.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -103,7 +104,7 @@ static char *draw(const json_t *picture, const char *folder, const char **why_no
     written = out && fclose(out) == 0 && written;
     if (!written)
         *why_not = "the folder cannot be written";
-    else if (hc_plot(HC_REPORTS "/series.gp",
+    else if (hc_plot(hc_script("series.gp"),
                      "definitions = 'definitions'; file = 'points'; output_file = 'picture'",
                      folder) != HC_OK)
         *why_not = hc_message();

@@ -6,6 +6,7 @@
 
 #include "cli/page.h"
 #include "cli/page_cases.h"
+#include "cli/script.h"
 #include "train/plot.h"
 
 enum { MOST_WORDS = 64 };
@@ -132,7 +133,7 @@ static char *draw(const struct hc_page_record *records, int count, const char *f
                    "file='points'; output='picture'; groups=%d; series=%d; names='%s'; titles='%s'",
                    groups.count, series.count, names, titles);
     if (written && groups.count > 0) {
-        if (hc_plot(HC_REPORTS "/headroom.gp", definitions, folder) != HC_OK)
+        if (hc_plot(hc_script("headroom.gp"), definitions, folder) != HC_OK)
             *why_not = hc_message();
         (void)unlink(path);
         (void)snprintf(path, sizeof path, "%s/picture", folder);

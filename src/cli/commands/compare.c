@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/comparison.h"
+#include "cli/script.h"
 #include "train/plot.h"
 
 const struct hc_command hc_command_compare;
@@ -83,7 +84,7 @@ static void draw(const struct hc_comparison *c, const char *folder)
                                  r > 0 ? " " : "", c->recipe[r]->name);
     (void)snprintf(definitions + used, sizeof definitions - used, "\"; synthetic = %d",
                    c->training->set.synthetic);
-    if (hc_plot(HC_REPORTS "/compare.gp", definitions, folder) == HC_OK)
+    if (hc_plot(hc_script("compare.gp"), definitions, folder) == HC_OK)
         printf("pictures: %s/{curves,scale,gradients}.{svg,png}\n", folder);
     else
         printf("no pictures: %s\n", hc_message());
