@@ -54,7 +54,8 @@ bool hc_bound_ordered(const struct hc_call *call)
     const struct hc_op_info *op = &hc_ops[call->op];
     if (op->class_ == HC_CLASS_REDUCTION)
         return call->params.reduce.accumulator != HC_FP32;
-    return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER;
+    return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER ||
+           op->class_ == HC_CLASS_CONTROL;
 }
 
 /* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest

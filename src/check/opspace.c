@@ -185,6 +185,8 @@ static const struct hc_variant adams[] = {
     {.name = NULL},
 };
 
+static const struct hc_mix none[] = {{.name = NULL}};
+
 static const struct hc_opspace by_class[] = {
     [HC_CLASS_ELEMENTWISE] = {mixed, vectors, plain},
     [HC_CLASS_REDUCTION] = {reduced, sums, plain},
@@ -194,6 +196,7 @@ static const struct hc_opspace by_class[] = {
     [HC_CLASS_POOL] = {mixed, pools, plain},
     [HC_CLASS_LOSS] = {mixed, losses, means},
     [HC_CLASS_OPTIMIZER] = {stateful, vectors, adams},
+    [HC_CLASS_CONTROL] = {none, vectors, plain},
 };
 
 /* Where an op has parameters that its class does not have. */

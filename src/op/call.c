@@ -97,6 +97,16 @@ static enum hc_status arithmetic(const struct hc_call *call)
     return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
 }
 
+static enum hc_status rule(const struct hc_call *call)
+{
+    const struct hc_scaler_update *p = &call->params.scaler;
+    if (p->interval < 0 || p->late < 0 || p->hysteresis < 0)
+        return hc_fail(HC_INVALID, "scaler_update: a count of steps is negative");
+    if (p->skips && !(p->blind < 0))
+        return hc_fail(HC_INVALID, "scaler_update: a rule that does not always look cannot skip");
+    return HC_OK;
+}
+
 const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_cast] = {"aa", "nn", direction},
     [HC_OP_add] = {"w00", "nnn", NULL},
@@ -127,6 +137,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
+    [HC_OP_scaler_update] = {"fiofi", "18118", rule},
 };
 
 static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)
@@ -145,7 +156,8 @@ static bool may_be(const struct hc_call *call, int o, int i)
     bool same = in->data == out->data && in->format == out->format &&
                 hc_tensor_count(in) == hc_tensor_count(out);
     bool running = call->op == HC_OP_bn_train && o == i && o >= 3;
-    return same && (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER || running);
+    return same && (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
+                    class_ == HC_CLASS_CONTROL || running);
 }
 
 static enum hc_status check_overlaps(const struct hc_call *call)

@@ -2,8 +2,8 @@
 
    Throughout: round_F is round-to-nearest-even into format F; "fp32:" says that the arithmetic
    after it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where
-   the class is ELEMENTWISE or OPTIMIZER the stated order is binding and every backend gives the
-   same bits. An output may be the same tensor as an input of the same shape and format in these
+   the class is ELEMENTWISE, OPTIMIZER or CONTROL the stated order is binding and every backend gives
+   the same bits. An output may be the same tensor as an input of the same shape and format in these
    classes; in no other class may tensors overlap. NaN payloads and signs are free. Empty tensors
    are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
    formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
@@ -143,6 +143,49 @@ struct hc_adam {
 
 /* master_to_model: in0 = masters (fp32), out0 = model copy (H), rounded to nearest. */
 
+/* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent: not
+   found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
+     steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
+     The step is seen to have overflowed if in2 is not 0 and not scale <= blind.
+     Seen: skipped += 1 with `skips`, else taken += 1; clean = 0 unless keeps_clean. If
+       held_back + 1 < hysteresis: held_back += 1, the scale stays. Else if `raises` and scale = floor:
+       gave_up = 1, the scale stays. Else scale = max(round(scale * backoff), floor).
+     Not seen: taken += 1; clean += 1; n = clean - late. Growth is due if interval is not 0 and
+       HC_WHEN_EQUAL: n = interval; HC_WHEN_REACHED: n >= interval; HC_WHEN_MULTIPLE: n > 0 is a
+       multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back =
+       0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
+       min(most, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
+   round is to fp32. A scale that is NaN stays NaN. Counts stay below 2^31. */
+enum hc_count {
+    HC_COUNT_STEPS,
+    HC_COUNT_TAKEN,   /* the optimizer ran: Adam's t */
+    HC_COUNT_SKIPPED, /* it did not */
+    HC_COUNT_FOUND,   /* an infinity or NaN in a gradient, seen by the rule or not */
+    HC_COUNT_CLEAN,   /* what the growth interval is compared with */
+    HC_COUNT_HELD_BACK,
+    HC_COUNT_GAVE_UP,
+    HC_COUNTS = 8
+};
+
+enum hc_growth_when { HC_WHEN_EQUAL, HC_WHEN_REACHED, HC_WHEN_MULTIPLE };
+enum hc_cap { HC_CAP_NONE, HC_CAP_BELOW, HC_CAP_CLAMP, HC_CAP_FINITE };
+
+struct hc_scaler_update {
+    float growth;
+    float backoff;
+    float blind; /* infinite: never looks; negative: always */
+    float floor; /* 0: none */
+    float most;  /* the cap */
+    enum hc_cap cap;
+    enum hc_growth_when when;
+    int32_t interval; /* 0: never grows */
+    int32_t late;
+    int32_t hysteresis; /* 0 and 1: none */
+    bool skips;         /* only where it always looks */
+    bool keeps_clean;
+    bool raises;
+};
+
 union hc_params {
     struct hc_cast cast;
     struct hc_axpy axpy;
@@ -156,6 +199,7 @@ union hc_params {
     struct hc_xent xent;
     struct hc_sgd sgd;
     struct hc_adam adam;
+    struct hc_scaler_update scaler;
 };
 
 /* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none. */

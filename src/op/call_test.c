@@ -45,8 +45,8 @@ Test(call, operands_of_one_op_have_one_format_and_as_many_elements)
     call = add();
     call.in[0].shape[0] = -3;
     refused(&call, "add: in0 has shape [-3]");
-    call.op = HC_OP_COUNT;
-    refused(&call, "no op 29");
+    call.op = (enum hc_op)1000;
+    refused(&call, "no op 1000");
 }
 
 Test(call, scalars_are_one_fp32_number)
@@ -59,6 +59,22 @@ Test(call, scalars_are_one_fp32_number)
     refused(&call, "scale: in1 is fp16, not fp32");
     call.in[1] = vector(HC_FP32, 3);
     refused(&call, "scale: in1 has shape [3], not 1 elements");
+}
+
+Test(call, a_scalers_rule_skips_only_where_it_always_looks)
+{
+    struct hc_call call = {.op = HC_OP_scaler_update,
+                           .in = {vector(HC_FP32, 1), vector(HC_I32, 8), vector(HC_FP32, 1)},
+                           .out = {vector(HC_FP32, 1), vector(HC_I32, 8)},
+                           .params.scaler = {.blind = -1, .skips = true}};
+    accepted(&call);
+    call.params.scaler.blind = 1;
+    refused(&call, "scaler_update: a rule that does not always look cannot skip");
+    call.params.scaler = (struct hc_scaler_update){.interval = -1};
+    refused(&call, "scaler_update: a count of steps is negative");
+    call.params.scaler.interval = 0;
+    call.in[1] = vector(HC_I32, 7);
+    refused(&call, "scaler_update: in1 has shape [7], not 8 elements");
 }
 
 Test(call, accumulators_are_fp32_or_the_inputs_format)

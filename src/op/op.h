@@ -20,7 +20,9 @@ enum hc_op_class {
     HC_CLASS_NORM,
     HC_CLASS_POOL,
     HC_CLASS_LOSS,
-    HC_CLASS_OPTIMIZER /* vectors and scalars; the same bits on every backend */
+    HC_CLASS_OPTIMIZER, /* vectors and scalars; the same bits on every backend */
+    HC_CLASS_CONTROL    /* what a training step counts and decides: a few numbers; the same bits on
+                           every backend; cases of their own, none generated */
 };
 
 struct hc_op_info {

@@ -31,6 +31,18 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
                          torch_update},
 };
 
+struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler)
+{
+    if (!hc_scalers[scaler->rule].skips)
+        return (struct hc_scaler_update){.growth = 1, .backoff = 1, .blind = (float)INFINITY};
+    return (struct hc_scaler_update){.growth = scaler->growth,
+                                     .backoff = scaler->backoff,
+                                     .blind = -1,
+                                     .cap = HC_CAP_FINITE,
+                                     .interval = scaler->interval,
+                                     .skips = true};
+}
+
 struct hc_scaler_state hc_scaler_start(const struct hc_scaler *scaler)
 {
     return (struct hc_scaler_state){.scale =

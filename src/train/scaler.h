@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "op/call.h"
+
 enum hc_scaler_rule {
     HC_SCALER_NONE,   /* scale 1; infinities and NaNs go into the weights */
     HC_SCALER_STATIC, /* a fixed scale, no check (fastai nb_004b, Apex amp's static scales) */
@@ -36,6 +38,9 @@ struct hc_scaler_info {
 };
 
 extern const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT];
+
+/* What the op scaler_update is told of it. */
+struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler);
 
 struct hc_scaler_state hc_scaler_start(const struct hc_scaler *scaler);
 

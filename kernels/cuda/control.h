@@ -1,0 +1,17 @@
+/* Arguments of the kernels in control_kernels.c. */
+#ifndef HC_KERNELS_CUDA_CONTROL_H
+#define HC_KERNELS_CUDA_CONTROL_H
+
+#include "op/call.h"
+
+/* One thread. counts [HC_COUNTS]; found [1] or NULL; outputs may be the inputs. */
+struct hc_dk_scaler_update {
+    struct hc_scaler_update params;
+    const float *scale;
+    const int32_t *counts;
+    const float *found;
+    float *scale_out;
+    int32_t *counts_out;
+};
+
+#endif

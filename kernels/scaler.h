@@ -1,0 +1,67 @@
+/* One step of a loss scaler's rule, by the contract of scaler_update (op/call.h). fp32 throughout: each
+   product is rounded once, as torch's is, which multiplies in fp64 and rounds that exact product. */
+#ifndef HC_KERNELS_SCALER_H
+#define HC_KERNELS_SCALER_H
+
+#include "num/bits.h"
+#include "op/call.h"
+
+HC_INLINE int hc_scaler_due(const struct hc_scaler_update *p, float scale, int32_t clean)
+{
+    int32_t n = clean - p->late;
+    if (p->interval == 0 || (p->cap == HC_CAP_BELOW && !(scale < p->most)))
+        return 0;
+    if (p->when == HC_WHEN_EQUAL)
+        return n == p->interval;
+    if (p->when == HC_WHEN_REACHED)
+        return n >= p->interval;
+    return n > 0 && n % p->interval == 0;
+}
+
+HC_INLINE float hc_scaler_grown(const struct hc_scaler_update *p, float scale)
+{
+    float grown = scale * p->growth;
+    if (p->cap == HC_CAP_CLAMP && grown > p->most)
+        return p->most;
+    if (p->cap == HC_CAP_FINITE && (hc_fp32_bits(grown) & 0x7f800000u) == 0x7f800000u)
+        return scale;
+    return grown;
+}
+
+HC_INLINE float hc_scaler_backed(const struct hc_scaler_update *p, float scale, int32_t *counts)
+{
+    if (counts[HC_COUNT_HELD_BACK] + 1 < p->hysteresis) {
+        counts[HC_COUNT_HELD_BACK]++;
+        return scale;
+    }
+    if (p->raises && scale == p->floor) {
+        counts[HC_COUNT_GAVE_UP] = 1;
+        return scale;
+    }
+    float backed = scale * p->backoff;
+    return backed < p->floor ? p->floor : backed;
+}
+
+HC_INLINE void hc_scaler_step(const struct hc_scaler_update *p, float *scale, int32_t *counts,
+                              int found)
+{
+    counts[HC_COUNT_STEPS]++;
+    counts[HC_COUNT_FOUND] += found;
+    if (found && !(*scale <= p->blind)) {
+        counts[p->skips ? HC_COUNT_SKIPPED : HC_COUNT_TAKEN]++;
+        if (!p->keeps_clean)
+            counts[HC_COUNT_CLEAN] = 0;
+        *scale = hc_scaler_backed(p, *scale, counts);
+        return;
+    }
+    counts[HC_COUNT_TAKEN]++;
+    counts[HC_COUNT_CLEAN]++;
+    if (hc_scaler_due(p, *scale, counts[HC_COUNT_CLEAN])) {
+        counts[HC_COUNT_HELD_BACK] = 0;
+        if (p->when != HC_WHEN_MULTIPLE)
+            counts[HC_COUNT_CLEAN] = 0;
+        *scale = hc_scaler_grown(p, *scale);
+    }
+}
+
+#endif
