@@ -3,14 +3,18 @@
 #ifndef HC_KERNELS_CUDA_CUDA_H
 #define HC_KERNELS_CUDA_CUDA_H
 
+#include <stdbool.h>
+
 #include "backend.h"
 
 struct hc_libraries; /* libraries.h */
 
 struct hc_queue {
-    void *stream; /* cudaStream_t, or struct hc_emulator * */
+    void *stream; /* cudaStream_t, or struct hc_stream * (emulate/stream.h) */
     struct hc_libraries *libraries;
     void *workspace; /* of cuBLAS */
+    bool capturing;
+    const char *spoilt; /* what was done while capturing that may not be; NULL: nothing */
 };
 
 #define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;

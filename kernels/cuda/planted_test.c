@@ -8,6 +8,7 @@
 #include "check/runner.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/launch.h"
 
 static enum { SOUND, NO_BARRIER, WRONG_TREE, WRONG_STRIDE, WRONG_TARGET } planted;
@@ -67,7 +68,7 @@ static enum hc_status planted_launch(struct hc_queue *queue, enum hc_device_kern
     else if (which == HC_DK_sum_in_order)
         grid.entry = planted_sum_in_order_entry;
     if (blocks > 0)
-        hc_emulate(queue->stream, &grid, args);
+        hc_emulate(hc_stream_emulator(queue->stream), &grid, args);
     return HC_OK;
 }
 

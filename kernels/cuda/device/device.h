@@ -23,4 +23,9 @@ void hc_cuda_release(struct hc_queue *queue, void *memory);
 enum hc_status hc_cuda_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 enum hc_status hc_cuda_download(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 
+enum hc_status hc_cuda_capture(struct hc_queue *queue);
+enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph);
+enum hc_status hc_cuda_replay(struct hc_queue *queue, struct hc_graph *graph);
+void hc_cuda_forget(struct hc_queue *queue, struct hc_graph *graph);
+
 #endif

@@ -37,6 +37,10 @@ static struct hc_backend cuda = {
     .upload = hc_cuda_upload,
     .download = hc_cuda_download,
     .scratch = hc_cuda_scratch,
+    .capture = hc_cuda_capture,
+    .captured = hc_cuda_captured,
+    .replay = hc_cuda_replay,
+    .forget = hc_cuda_forget,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,

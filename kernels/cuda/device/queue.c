@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/libraries.h"
 
@@ -62,8 +63,9 @@ enum hc_status hc_cuda_open(struct hc_queue **queue, int threads)
 
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
 {
-    (void)queue;
     void *memory = NULL;
+    if (!hc_cuda_may(queue, "allocate"))
+        return NULL;
     if (hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc") == HC_OK)
         return memory;
     (void)cudaGetLastError(); /* that there was no memory is no error of the next launch */
@@ -73,14 +75,16 @@ void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
 /* cudaFree waits for the kernels that may use the memory. */
 void hc_cuda_release(struct hc_queue *queue, void *memory)
 {
-    (void)queue;
-    (void)cudaFree(memory);
+    if (hc_cuda_may(queue, "release"))
+        (void)cudaFree(memory);
 }
 
 static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes,
                            enum cudaMemcpyKind kind, const char *what)
 {
     enum hc_status status = HC_OK;
+    if (!hc_cuda_may(queue, what))
+        return HC_DEVICE;
     if (bytes > 0)
         status = hc_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, queue->stream), what);
     if (status == HC_OK)

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/graph.h"
 #include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/libraries.h"
 
 static void close_queue(struct hc_queue *queue)
@@ -15,7 +17,7 @@ static void close_queue(struct hc_queue *queue)
     hc_libraries_close(queue->libraries);
     free(queue->workspace);
     if (queue->stream)
-        hc_emulator_free(queue->stream);
+        hc_stream_free(queue->stream);
     free(queue);
 }
 
@@ -26,7 +28,7 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
     enum hc_status status = HC_OK;
     if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
-    q->stream = hc_emulator_new();
+    q->stream = hc_stream_new();
     q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
     if (!q->stream || !q->workspace)
         status = hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
@@ -49,7 +51,8 @@ enum { GUARD_BYTE = 0xfe, NAN_BYTE = 0xff };
 
 static void *allocate(struct hc_queue *queue, size_t bytes)
 {
-    (void)queue;
+    if (!hc_cuda_may(queue, "allocate"))
+        return NULL;
     size_t room = (bytes + 63) / 64 * 64;
     struct guard *guard = aligned_alloc(64, sizeof *guard + room + 64);
     if (!guard) {
@@ -65,8 +68,7 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
 
 static void release(struct hc_queue *queue, void *memory)
 {
-    (void)queue;
-    if (!memory)
+    if (!memory || !hc_cuda_may(queue, "release"))
         return;
     struct guard *guard = (struct guard *)memory - 1;
     const unsigned char *after = (const unsigned char *)memory + guard->bytes;
@@ -79,9 +81,18 @@ static void release(struct hc_queue *queue, void *memory)
     free(guard);
 }
 
-static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+static enum hc_status upload(struct hc_queue *queue, void *to, const void *from, size_t bytes)
 {
-    (void)queue;
+    if (!hc_cuda_may(queue, "upload"))
+        return HC_DEVICE;
+    memcpy(to, from, bytes);
+    return HC_OK;
+}
+
+static enum hc_status download(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    if (!hc_cuda_may(queue, "download"))
+        return HC_DEVICE;
     memcpy(to, from, bytes);
     return HC_OK;
 }
@@ -97,9 +108,13 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .close = close_queue,
     .allocate = allocate,
     .release = release,
-    .upload = copy,
-    .download = copy,
+    .upload = upload,
+    .download = download,
     .scratch = hc_cuda_scratch,
+    .capture = hc_emulated_capture,
+    .captured = hc_emulated_captured,
+    .replay = hc_emulated_replay,
+    .forget = hc_emulated_forget,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,

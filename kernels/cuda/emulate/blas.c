@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/emulate/stream.h"
 #include "kernels/load.h"
 
 struct blas {
+    struct hc_stream *stream;
     void *workspace; /* set by the caller since the last stream */
     size_t bytes;
     int math;
@@ -27,7 +29,7 @@ int hc_blas_destroy(void *handle)
 int hc_blas_set_stream(void *handle, void *stream)
 {
     struct blas *b = handle;
-    (void)stream;
+    b->stream = stream;
     b->workspace = NULL;
     b->bytes = 0;
     return 0;
@@ -95,39 +97,57 @@ static struct hc_sum_rule rule_of(const struct blas *b, enum hc_format inputs, i
     return rule;
 }
 
+struct gemm {
+    struct matrix a, b, c;
+    int m, n, k;
+    float by, plus;
+    struct hc_sum_rule rule;
+    void *to;
+};
+
+static void run(struct hc_stream *stream, const void *args)
+{
+    const struct gemm *g = args;
+    (void)stream;
+    for (int64_t j = 0; j < g->n; j++)
+        for (int64_t i = 0; i < g->m; i++) {
+            float sum = 0;
+            for (int64_t t = 0; t < g->k; t++)
+                sum = hc_sum_step(&g->rule, sum, element(&g->a, i, t), element(&g->b, t, j));
+            sum *= g->by;
+            if (g->plus != 0)
+                sum += g->plus * element(&g->c, i, j);
+            hc_store(g->c.format, g->to, i + j * g->c.leading, sum);
+        }
+}
+
 int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
                     const void *alpha, const void *a, int a_type, int lda, const void *b,
                     int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                     int compute, int algorithm)
 {
     const struct blas *h = handle;
-    struct matrix ma = {format_of(a_type), a, transpose_a == HC_BLAS_T,
-                        transpose_a == HC_BLAS_T ? k : m, lda};
-    struct matrix mb = {format_of(b_type), b, transpose_b == HC_BLAS_T,
-                        transpose_b == HC_BLAS_T ? n : k, ldb};
-    struct matrix mc = {format_of(c_type), c, false, m, ldc};
-    float by = *(const float *)alpha;
-    float plus = *(const float *)beta;
+    struct gemm g = {.a = {format_of(a_type), a, transpose_a == HC_BLAS_T,
+                           transpose_a == HC_BLAS_T ? k : m, lda},
+                     .b = {format_of(b_type), b, transpose_b == HC_BLAS_T,
+                           transpose_b == HC_BLAS_T ? n : k, ldb},
+                     .c = {format_of(c_type), c, false, m, ldc},
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .by = *(const float *)alpha,
+                     .plus = *(const float *)beta,
+                     .to = c};
     if (!h->workspace || h->bytes < (size_t)4 << 20)
         return HC_BLAS_NOT_INITIALIZED; /* not the library's answer: results would not repeat */
-    if (m < 0 || n < 0 || k < 0 || !leading_is_enough(&ma) || !leading_is_enough(&mb) ||
-        !leading_is_enough(&mc) || !a || !b || !c)
+    if (m < 0 || n < 0 || k < 0 || !leading_is_enough(&g.a) || !leading_is_enough(&g.b) ||
+        !leading_is_enough(&g.c) || !a || !b || !c)
         return HC_BLAS_INVALID_VALUE;
-    if (!supported(ma.format, mb.format, mc.format) || algorithm != HC_BLAS_ALGORITHM_DEFAULT ||
+    if (!supported(g.a.format, g.b.format, g.c.format) || algorithm != HC_BLAS_ALGORITHM_DEFAULT ||
         (compute != HC_BLAS_COMPUTE_32F && compute != HC_BLAS_COMPUTE_32F_PEDANTIC))
         return HC_BLAS_NOT_SUPPORTED;
-    struct hc_sum_rule rule = rule_of(h, ma.format, compute);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) {
-            float sum = 0;
-            for (int64_t t = 0; t < k; t++)
-                sum = hc_sum_step(&rule, sum, element(&ma, i, t), element(&mb, t, j));
-            sum *= by;
-            if (plus != 0)
-                sum += plus * element(&mc, i, j);
-            hc_store(mc.format, c, i + j * ldc, sum);
-        }
-    return 0;
+    g.rule = rule_of(h, g.a.format, compute);
+    return hc_stream_put(h->stream, run, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;
 }
 
 const char *hc_blas_text(int status)

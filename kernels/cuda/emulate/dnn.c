@@ -14,7 +14,7 @@ const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
 
 int hc_dnn_create(void **handle)
 {
-    *handle = malloc(1);
+    *handle = calloc(1, sizeof(struct hc_dnn_handle));
     return *handle ? 0 : HC_DNN_ALLOC_FAILED;
 }
 
@@ -26,8 +26,10 @@ int hc_dnn_destroy(void *handle)
 
 int hc_dnn_set_stream(void *handle, void *stream)
 {
-    (void)stream;
-    return handle ? 0 : HC_DNN_BAD_NULL;
+    if (!handle)
+        return HC_DNN_BAD_NULL;
+    ((struct hc_dnn_handle *)handle)->stream = stream;
+    return 0;
 }
 
 int hc_dnn_create_descriptor(int kind, void **descriptor)

@@ -6,6 +6,12 @@
 
 #include "kernels/cuda/emulate/library.h"
 
+struct hc_stream;
+
+struct hc_dnn_handle {
+    struct hc_stream *stream;
+};
+
 enum { HC_DNN_ATTRIBUTES = 8, HC_DNN_VALUES = 4 };
 
 struct hc_dnn_attribute {

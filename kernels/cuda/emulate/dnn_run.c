@@ -1,5 +1,6 @@
 /* Runs a plan: sums in its workspace, one for each element that is written. */
 #include "kernels/cuda/emulate/dnn.h"
+#include "kernels/cuda/emulate/stream.h"
 #include "kernels/load.h"
 
 /* Memory of the three tensors, by place in it. */
@@ -81,6 +82,16 @@ static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dn
     return NULL;
 }
 
+static void work(struct hc_stream *stream, const void *args)
+{
+    const struct run *run = args;
+    (void)stream;
+    for (int64_t i = 0; i < hc_dnn_workspace(&run->o) / (int64_t)sizeof(float); i++)
+        run->sums[i] = 0;
+    add_all(run);
+    write_all(run);
+}
+
 int hc_dnn_execute(void *handle, void *plan, void *pack)
 {
     const struct hc_dnn_descriptor *p = plan;
@@ -102,9 +113,6 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
         return HC_DNN_BAD_MISALIGNED;
     if (!run.sums)
         return HC_DNN_BAD_NULL;
-    for (int64_t i = 0; i < hc_dnn_workspace(&run.o) / (int64_t)sizeof(float); i++)
-        run.sums[i] = 0;
-    add_all(&run);
-    write_all(&run);
-    return 0;
+    struct hc_stream *stream = ((const struct hc_dnn_handle *)handle)->stream;
+    return hc_stream_put(stream, work, &run, sizeof run) ? 0 : HC_DNN_ALLOC_FAILED;
 }

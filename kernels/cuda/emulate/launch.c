@@ -1,9 +1,12 @@
 #include "kernels/cuda/launch.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/stream.h"
 
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_dk_##name##_entry(const void *args);                                                   \
@@ -21,12 +24,28 @@ static const struct {
 #undef HC_DEVICE_KERNEL
 };
 
+struct launch {
+    struct hc_grid grid;
+    _Alignas(
+        max_align_t) unsigned char args[HC_MAX_ARGUMENTS]; /* as much of it as the kernel takes */
+};
+
+static void run(struct hc_stream *stream, const void *args)
+{
+    const struct launch *launch = args;
+    hc_emulate(hc_stream_emulator(stream), &launch->grid, launch->args);
+}
+
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size)
 {
     assert(blocks >= 0 && args_size == *kernels[which].size && args_size <= HC_MAX_ARGUMENTS);
-    struct hc_grid grid = {kernels[which].name, kernels[which].entry, blocks, threads, shared};
-    if (blocks > 0)
-        hc_emulate(queue->stream, &grid, args);
-    return HC_OK;
+    struct launch launch = {
+        .grid = {kernels[which].name, kernels[which].entry, blocks, threads, shared}};
+    if (blocks == 0)
+        return HC_OK;
+    memcpy(launch.args, args, args_size);
+    if (hc_stream_put(queue->stream, run, &launch, offsetof(struct launch, args) + args_size))
+        return HC_OK;
+    return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
 }

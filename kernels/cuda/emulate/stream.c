@@ -1,0 +1,103 @@
+#include "kernels/cuda/emulate/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/emulate/emulator.h"
+
+struct item {
+    struct item *next;
+    hc_stream_work *work;
+    _Alignas(max_align_t) unsigned char args[];
+};
+
+struct hc_graph {
+    struct item *first;
+    struct item **end;
+};
+
+struct hc_stream {
+    struct hc_emulator *emulator;
+    struct hc_graph *recording; /* NULL: none */
+};
+
+struct hc_stream *hc_stream_new(void)
+{
+    struct hc_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->emulator = hc_emulator_new();
+    if (stream->emulator)
+        return stream;
+    free(stream);
+    return NULL;
+}
+
+void hc_stream_free(struct hc_stream *stream)
+{
+    hc_graph_free(stream->recording);
+    hc_emulator_free(stream->emulator);
+    free(stream);
+}
+
+struct hc_emulator *hc_stream_emulator(struct hc_stream *stream)
+{
+    return stream->emulator;
+}
+
+bool hc_stream_put(struct hc_stream *stream, hc_stream_work *work, const void *args, size_t size)
+{
+    if (!hc_stream_records(stream)) {
+        work(stream, args);
+        return true;
+    }
+    struct item *item = malloc(sizeof *item + size);
+    if (!item)
+        return false;
+    item->next = NULL;
+    item->work = work;
+    memcpy(item->args, args, size);
+    *stream->recording->end = item;
+    stream->recording->end = &item->next;
+    return true;
+}
+
+bool hc_stream_begin(struct hc_stream *stream)
+{
+    struct hc_graph *graph = malloc(sizeof *graph);
+    if (!graph)
+        return false;
+    graph->first = NULL;
+    graph->end = &graph->first;
+    stream->recording = graph;
+    return true;
+}
+
+struct hc_graph *hc_stream_end(struct hc_stream *stream)
+{
+    struct hc_graph *graph = stream->recording;
+    stream->recording = NULL;
+    return graph;
+}
+
+bool hc_stream_records(const struct hc_stream *stream)
+{
+    return stream && stream->recording;
+}
+
+void hc_graph_run(const struct hc_graph *graph, struct hc_stream *stream)
+{
+    for (const struct item *item = graph->first; item; item = item->next)
+        item->work(stream, item->args);
+}
+
+void hc_graph_free(struct hc_graph *graph)
+{
+    struct item *item = graph ? graph->first : NULL;
+    while (item) {
+        struct item *next = item->next;
+        free(item);
+        item = next;
+    }
+    free(graph);
+}

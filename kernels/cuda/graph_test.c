@@ -1,0 +1,237 @@
+/* Graphs of cuda-emulated: what is captured, what is not, and what spoils a capture. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "backend.h"
+
+static const struct hc_backend *backend;
+static struct hc_queue *queue;
+static struct hc_graph *graph;
+
+static void open_queue(void)
+{
+    backend = hc_backend_by_name("cuda-emulated");
+    cr_assert_eq(backend->open(&queue, 1), HC_OK);
+}
+
+static void close_queue(void)
+{
+    backend->close(queue);
+}
+
+TestSuite(graph, .init = open_queue, .fini = close_queue);
+
+/* fp32 numbers on the device. */
+static struct hc_tensor given(struct hc_tensor t, const float *values)
+{
+    t.data = backend->allocate(queue, hc_tensor_bytes(&t));
+    cr_assert_not_null(t.data);
+    cr_assert_eq(backend->upload(queue, t.data, values, hc_tensor_bytes(&t)), HC_OK);
+    return t;
+}
+
+static struct hc_tensor vector(int64_t n, const float *values)
+{
+    return given(hc_tensor1(HC_FP32, n, NULL), values);
+}
+
+static void put(const struct hc_tensor *t, float value)
+{
+    cr_assert_eq(backend->upload(queue, t->data, &value, sizeof value), HC_OK);
+}
+
+static float first(const struct hc_tensor *t)
+{
+    float value;
+    cr_assert_eq(backend->download(queue, &value, t->data, sizeof value), HC_OK);
+    return value;
+}
+
+static enum hc_status run(const struct hc_call *call)
+{
+    return backend->kernel[call->op](queue, call);
+}
+
+static struct hc_graph *capture(const struct hc_call *const *calls, int count)
+{
+    struct hc_graph *made;
+    cr_assert_eq(backend->capture(queue), HC_OK);
+    for (int i = 0; i < count; i++)
+        cr_assert_eq(run(calls[i]), HC_OK);
+    cr_assert_eq(backend->captured(queue, &made), HC_OK);
+    return made;
+}
+
+/* y = x + y */
+static struct hc_call addition(const struct hc_tensor *x, const struct hc_tensor *y)
+{
+    return (struct hc_call){.op = HC_OP_add, .in = {*x, *y}, .out = {*y}};
+}
+
+static void release(const struct hc_tensor *t)
+{
+    backend->release(queue, t->data);
+}
+
+Test(graph, runs_nothing_while_it_is_captured_and_all_of_it_at_each_replay)
+{
+    struct hc_tensor x = vector(1, (float[]){3});
+    struct hc_tensor y = vector(1, (float[]){10});
+    struct hc_call add = addition(&x, &y);
+    const struct hc_call *twice[] = {&add, &add};
+    graph = capture(twice, 2);
+    cr_expect_eq(first(&y), 10);
+    cr_assert_eq(backend->replay(queue, graph), HC_OK);
+    cr_expect_eq(first(&y), 16);
+    put(&x, 100);
+    cr_assert_eq(backend->replay(queue, graph), HC_OK);
+    cr_expect_eq(first(&y), 216, "the inputs of the replay, not of the capture");
+    cr_assert_eq(run(&add), HC_OK);
+    cr_expect_eq(first(&y), 316, "after it kernels run at once again");
+    backend->forget(queue, graph);
+    release(&x);
+    release(&y);
+}
+
+Test(graph, holds_the_calls_into_cublas_with_their_numbers)
+{
+    struct hc_tensor a = given(hc_tensor2(HC_FP32, 1, 2, NULL), (float[]){2, 3});
+    struct hc_tensor b = given(hc_tensor2(HC_FP32, 2, 1, NULL), (float[]){5, 7});
+    struct hc_tensor c = given(hc_tensor2(HC_FP32, 1, 1, NULL), (float[]){100});
+    struct hc_tensor d = given(hc_tensor2(HC_FP32, 1, 1, NULL), (float[]){-1});
+    struct hc_call call = {.op = HC_OP_gemm, .in = {a, b, c}, .out = {d}};
+    call.params.gemm = (struct hc_gemm){.alpha = 2, .beta = 1};
+    const struct hc_call *one = &call;
+    graph = capture(&one, 1);
+    call.params.gemm.alpha = 50;
+    cr_expect_eq(first(&d), -1);
+    put(&a, 4);
+    cr_assert_eq(backend->replay(queue, graph), HC_OK);
+    cr_expect_eq(first(&d), 2 * (4 * 5 + 3 * 7) + 100);
+    backend->forget(queue, graph);
+    release(&a);
+    release(&b);
+    release(&c);
+    release(&d);
+}
+
+Test(graph, holds_the_plans_of_cudnn)
+{
+    struct hc_tensor x = given(hc_tensor4(HC_FP32, 1, 1, 1, 2, NULL), (float[]){2, 3});
+    struct hc_tensor w = given(hc_tensor4(HC_FP32, 1, 1, 1, 2, NULL), (float[]){5, 7});
+    struct hc_tensor y = given(hc_tensor4(HC_FP32, 1, 1, 1, 1, NULL), (float[]){-1});
+    struct hc_call call = {.op = HC_OP_conv2d, .in = {x, w}, .out = {y}};
+    call.params.conv = (struct hc_conv){.stride = 1};
+    call.scratch = backend->allocate(queue, backend->scratch(queue, &call));
+    const struct hc_call *one = &call;
+    graph = capture(&one, 1);
+    cr_expect_eq(first(&y), -1);
+    put(&x, 10);
+    cr_assert_eq(backend->replay(queue, graph), HC_OK);
+    cr_expect_eq(first(&y), 10 * 5 + 3 * 7);
+    backend->forget(queue, graph);
+    backend->release(queue, call.scratch);
+    release(&x);
+    release(&w);
+    release(&y);
+}
+
+Test(graph, may_be_empty_and_there_may_be_several)
+{
+    struct hc_tensor x = vector(1, (float[]){1});
+    struct hc_tensor y = vector(1, (float[]){0});
+    struct hc_call add = addition(&x, &y);
+    const struct hc_call *thrice[] = {&add, &add, &add};
+    struct hc_graph *none = capture(thrice, 0);
+    struct hc_graph *three = capture(thrice, 3);
+    cr_assert_eq(backend->replay(queue, none), HC_OK);
+    cr_expect_eq(first(&y), 0);
+    cr_assert_eq(backend->replay(queue, three), HC_OK);
+    cr_expect_eq(first(&y), 3);
+    backend->forget(queue, three);
+    backend->forget(queue, none);
+    backend->forget(queue, NULL);
+    release(&x);
+    release(&y);
+}
+
+static struct hc_tensor memory;
+
+static bool uploads(void)
+{
+    return backend->upload(queue, memory.data, &(float){1}, 4) == HC_OK;
+}
+
+static bool downloads(void)
+{
+    return backend->download(queue, &(float){1}, memory.data, 4) == HC_OK;
+}
+
+static bool allocates(void)
+{
+    return backend->allocate(queue, 4) != NULL;
+}
+
+static bool captures(void)
+{
+    return backend->capture(queue) == HC_OK;
+}
+
+static bool replays(void)
+{
+    return backend->replay(queue, graph) == HC_OK;
+}
+
+static bool releases(void)
+{
+    backend->release(queue, memory.data);
+    return false;
+}
+
+static const struct {
+    const char *name;
+    bool (*works)(void);
+} forbidden[] = {{"upload", uploads},   {"download", downloads}, {"allocate", allocates},
+                 {"capture", captures}, {"replay", replays},     {"release", releases}};
+
+Test(graph, is_spoilt_by_what_may_not_be_done_meanwhile_and_says_by_what)
+{
+    memory = vector(1, (float[]){7});
+    struct hc_call add = addition(&memory, &memory);
+    const struct hc_call *one = &add;
+    graph = capture(&one, 1);
+    for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++) {
+        char line[128];
+        struct hc_graph *spoilt = graph;
+        cr_assert_eq(backend->capture(queue), HC_OK);
+        cr_expect(!forbidden[i].works(), "%s", forbidden[i].name);
+        (void)snprintf(line, sizeof line, "cuda: %s while a graph is captured", forbidden[i].name);
+        cr_expect_str_eq(hc_message(), line);
+        (void)downloads(); /* the first one is named */
+        cr_expect_eq(backend->captured(queue, &spoilt), HC_DEVICE);
+        (void)snprintf(line, sizeof line, "cuda: no graph: %s while it was captured",
+                       forbidden[i].name);
+        cr_expect_str_eq(hc_message(), line);
+        cr_expect_null(spoilt);
+    }
+    cr_expect_eq(first(&memory), 7);
+    cr_assert_eq(backend->replay(queue, graph), HC_OK);
+    cr_expect_eq(first(&memory), 14, "and all works afterwards");
+    backend->forget(queue, graph);
+    release(&memory);
+}
+
+Test(graph, that_a_kernel_refused_to_be_part_of_lacks_that_call)
+{
+    struct hc_tensor odd = vector(4, (float[]){1, 2, 3, 4});
+    struct hc_call call = {.op = HC_OP_conv2d};
+    call.in[0] = hc_tensor4(HC_FP32, 1, 1, 1, 1, (char *)odd.data + 4);
+    call.in[1] = call.in[0];
+    call.out[0] = call.in[0];
+    call.params.conv = (struct hc_conv){.stride = 1};
+    cr_assert_eq(backend->capture(queue), HC_OK);
+    cr_expect_eq(run(&call), HC_UNSUPPORTED);
+    cr_assert_eq(backend->captured(queue, &graph), HC_OK);
+    backend->forget(queue, graph);
+    release(&odd);
+}
