@@ -54,7 +54,9 @@ HC_INLINE int hc_rounds_up(enum hc_direction direction, int negative, int odd, i
     }
 }
 
-HC_INLINE uint64_t hc_encode_integer(double value, double rest, enum hc_direction direction)
+/* An integer's ends: 2^precision - 1, and -2^precision where there is a sign bit, else 0. */
+HC_INLINE uint64_t hc_encode_integer(const struct hc_format_info *f, double value, double rest,
+                                     enum hc_direction direction)
 {
     if (isnan(value))
         return 0;
@@ -70,11 +72,10 @@ HC_INLINE uint64_t hc_encode_integer(double value, double rest, enum hc_directio
     if (direction == HC_NEAREST &&
         (above > 0.5 || (above == 0.5 && (rest > 0 || (rest == 0 && fmod(down, 2.0) != 0)))))
         integer += 1;
-    if (integer > INT32_MAX)
-        integer = INT32_MAX;
-    if (integer < INT32_MIN)
-        integer = INT32_MIN;
-    return (uint32_t)(int32_t)integer;
+    double end = ldexp(1.0, f->precision);
+    double least = f->bits > f->precision ? -end : 0;
+    integer = integer > end - 1 ? end - 1 : integer < least ? least : integer;
+    return (uint64_t)(int64_t)integer & (((uint64_t)1 << f->bits) - 1);
 }
 
 /* The value is significand * 2^exponent with one more bit below it for `rest`: shifting by two and
@@ -115,8 +116,8 @@ HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct h
 HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double value, double rest,
                                 enum hc_direction direction)
 {
-    if (f->overflow == HC_OVERFLOW_SATURATE)
-        return hc_encode_integer(value, rest, direction);
+    if (hc_is_integer(f))
+        return hc_encode_integer(f, value, rest, direction);
     struct hc_layout l = hc_layout_of(f);
     int negative = signbit(value) != 0;
     if (value == 0 && rest != 0)
@@ -140,8 +141,8 @@ HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double value, do
 
 HC_INLINE double hc_decode_as(const struct hc_format_info *f, uint64_t bits)
 {
-    if (f->overflow == HC_OVERFLOW_SATURATE)
-        return (int32_t)(uint32_t)bits;
+    if (hc_is_integer(f))
+        return f->bits > f->precision ? (double)(int32_t)(uint32_t)bits : (double)bits;
     struct hc_layout l = hc_layout_of(f);
     bits >>= l.shift;
     uint64_t sign = bits >> (f->bits - 1) & 1;

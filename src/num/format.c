@@ -14,6 +14,7 @@ const struct hc_format_info hc_formats[HC_FORMAT_COUNT] = {
     [HC_E4M3] = {"e4m3", 4, -6, 8, 1, 8, HC_OVERFLOW_NAN},
     [HC_E5M2] = {"e5m2", 3, -14, 15, 1, 8, HC_OVERFLOW_INF},
     [HC_I32] = {"i32", 31, 0, 30, 4, 32, HC_OVERFLOW_SATURATE},
+    [HC_U8] = {"u8", 8, 0, 7, 1, 8, HC_OVERFLOW_SATURATE},
 };
 
 const char *const hc_direction_names[HC_DIRECTION_COUNT] = {
@@ -48,8 +49,8 @@ double hc_round(enum hc_format format, double value)
 
 double hc_format_max(enum hc_format format)
 {
-    if (format == HC_I32)
-        return INT32_MAX;
+    if (hc_is_integer(&hc_formats[format]))
+        return ldexp(1, hc_formats[format].precision) - 1;
     struct hc_layout l = hc_layout_of(&hc_formats[format]);
     return hc_decode(format, l.largest << l.shift);
 }
@@ -57,7 +58,7 @@ double hc_format_max(enum hc_format format)
 double hc_format_tiny(enum hc_format format)
 {
     const struct hc_format_info *f = &hc_formats[format];
-    return format == HC_I32 ? 1 : ldexp(1, f->emin - f->precision + 1);
+    return hc_is_integer(f) ? 1 : ldexp(1, f->emin - f->precision + 1);
 }
 
 double hc_format_unit(enum hc_format format)

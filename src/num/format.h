@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "num/inline.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,6 +19,7 @@ enum hc_format {
     HC_E4M3,
     HC_E5M2,
     HC_I32,
+    HC_U8,
     HC_FORMAT_COUNT
 };
 
@@ -37,7 +40,7 @@ enum hc_overflow {
 
 struct hc_format_info {
     const char *name;
-    int precision; /* significand bits, the hidden one counted; value bits for an integer */
+    int precision; /* significand bits, the hidden one counted; of an integer all but the sign */
     int emin;      /* exponent of the smallest normal number, 1.0 * 2^emin */
     int emax;      /* exponent of the largest finite number */
     int bytes;     /* of storage; tf32 is stored in an fp32 whose low 13 bits are zero */
@@ -46,6 +49,12 @@ struct hc_format_info {
 };
 
 extern const struct hc_format_info hc_formats[HC_FORMAT_COUNT];
+
+/* Whether the format holds integers alone. */
+HC_INLINE int hc_is_integer(const struct hc_format_info *f)
+{
+    return f->overflow == HC_OVERFLOW_SATURATE;
+}
 
 extern const char *const hc_direction_names[HC_DIRECTION_COUNT];
 

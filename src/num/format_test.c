@@ -151,11 +151,23 @@ Test(format, integers_round_like_mpfrs_and_saturate)
             mpfr_clear(x);
             int64_t got = (int32_t)(uint32_t)hc_encode(HC_I32, value, rest, (enum hc_direction)d);
             cr_assert_eq(want, got, "%s: %a%+g", hc_direction_names[d], value, rest);
+            int64_t byte = want < 0 ? 0 : want > 255 ? 255 : want;
+            got = (int64_t)hc_encode(HC_U8, value, rest, (enum hc_direction)d);
+            cr_assert_eq(byte, got, "u8 %s: %a%+g", hc_direction_names[d], value, rest);
         }
     }
     cr_assert_eq(hc_encode(HC_I32, 1e10, 0, HC_NEAREST), 0x7fffffff);
     cr_assert_eq(hc_encode(HC_I32, -INFINITY, 0, HC_NEAREST), 0x80000000u);
     cr_assert_eq(hc_encode(HC_I32, (double)NAN, 0, HC_NEAREST), 0);
+    cr_assert_eq(hc_encode(HC_U8, INFINITY, 0, HC_NEAREST), 255);
+    for (uint64_t code = 0; code < 256; code++) {
+        cr_assert_eq(hc_decode(HC_U8, code), (double)code);
+        cr_assert_eq(hc_encode(HC_U8, (double)code, 0, HC_NEAREST), code);
+        cr_assert_eq(hc_ulp_distance(HC_U8, code, 255), 255 - code);
+    }
+    cr_assert_eq(hc_format_max(HC_I32), INT32_MAX);
+    cr_assert_eq(hc_format_max(HC_U8), 255);
+    cr_assert_eq(hc_format_tiny(HC_U8), 1);
 }
 
 Test(format, the_facts_of_each_format_agree_with_each_other)

@@ -7,7 +7,7 @@ double hc_ulp(enum hc_format format, double value)
     const struct hc_format_info *f = &hc_formats[format];
     if (isnan(value))
         return (double)NAN;
-    if (format == HC_I32)
+    if (hc_is_integer(f))
         return 1;
     int exponent = f->emin;
     if (isinf(value))
@@ -25,8 +25,8 @@ double hc_ulp(enum hc_format format, double value)
 static int64_t place(enum hc_format format, uint64_t bits)
 {
     const struct hc_format_info *f = &hc_formats[format];
-    if (format == HC_I32)
-        return (int32_t)(uint32_t)bits;
+    if (hc_is_integer(f))
+        return (int64_t)hc_decode(format, bits);
     bits >>= f->bytes * 8 - f->bits;
     int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - 1)) - 1));
     return bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;

@@ -22,7 +22,7 @@ static const char *wrong_format(const struct hc_call *call, char letter, enum hc
 {
     switch (letter) {
     case 'a':
-        return NULL;
+        return f == HC_U8 ? "a floating-point format or i32" : NULL;
     case 'w':
         return is_h(f) || f == HC_FP64 ? NULL : "fp32, bf16, fp16 or fp64";
     case 'h':
@@ -31,7 +31,10 @@ static const char *wrong_format(const struct hc_call *call, char letter, enum hc
     case 'f':
     case 'o':
         return f == HC_FP32 ? NULL : "fp32";
+    case 'u':
+        return f == HC_U8 ? NULL : "u8";
     case 'i':
+    case 'j':
         return f == HC_I32 ? NULL : "i32";
     default:
         return f == call->in[letter - '0'].format ? NULL
@@ -47,7 +50,7 @@ static enum hc_status check_tensor(const struct hc_call *call, int slot, char fo
     char name[16];
     char shape[HC_SHAPE_TEXT];
     slot_name(op, slot, name);
-    if ((format == 'o' || format == 'b') && !t->data)
+    if ((format == 'o' || format == 'b' || format == 'j') && !t->data)
         return HC_OK;
     if (t->rank < 0 || t->rank > HC_MAX_RANK)
         return hc_fail(HC_INVALID, "%s: %s has rank %d", op->name, name, t->rank);

@@ -18,7 +18,7 @@
 #include "op/status.h"
 #include "op/tensor.h"
 
-/* cast: out0 = in0 rounded in `direction` (any two formats). NaN goes to NaN, infinities as
+/* cast: out0 = in0 rounded in `direction` (any two formats but u8). NaN goes to NaN, infinities as
    hc_encode says. */
 struct hc_cast {
     enum hc_direction direction;

@@ -182,6 +182,9 @@ Test(call, casts_have_a_direction)
     struct hc_call call = {
         .op = HC_OP_cast, .in = {vector(HC_FP64, 3)}, .out = {vector(HC_E5M2, 3)}};
     accepted(&call);
+    call.in[0].format = HC_U8;
+    refused(&call, "cast: in0 is u8, not a floating-point format or i32");
+    call.in[0].format = HC_FP64;
     call.params.cast.direction = HC_DIRECTION_COUNT;
     refused(&call, "cast: no direction 4");
 }

@@ -5,8 +5,8 @@
 #include "op/call.h"
 
 /* One letter a slot, inputs then outputs.
-   Formats: a any, w H or fp64, h H, f fp32, i i32, a digit: that of this input; o fp32 or absent,
-   b H or absent.
+   Formats: a any but u8, w H or fp64, h H, f fp32, i i32, u u8, a digit: that of this input; o fp32 or
+   absent, b H or absent, j i32 or absent.
    Counts of elements: n as many as in0, c its last extent, a digit: this many, . left to `shapes`,
    which may be NULL and returns HC_OK, or HC_INVALID with a line. */
 struct hc_contract {
