@@ -74,7 +74,7 @@ static struct hc_call filter_call(enum hc_format format)
 
 static struct hc_call norm_call(enum hc_format format)
 {
-    struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {1e-5, 0.1}};
+    struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {1e-5, 0.1, 0.1}};
     call.in[0] = call.out[0] = activations(format);
     for (int i = 1; i < 5; i++)
         call.in[i] = call.out[i] = hc_tensor1(HC_FP32, CHANNELS, NULL);

@@ -1,4 +1,6 @@
-/* Batch norm, forward; eps and momentum as fp32. */
+/* Batch norm, forward; eps, momentum and slope as fp32. */
+#include <math.h>
+
 #include "reference/norm.h"
 
 int64_t hc_channel_length(const struct hc_tensor *x)
@@ -65,11 +67,22 @@ static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, doub
     mpfr_clear(r);
 }
 
+/* leaky_relu of z rounded into out0's format; where that is an infinity, z is one. */
+static void leak(mpfr_t z, const struct hc_call *call)
+{
+    struct hc_want real;
+    enum hc_format format = call->out[0].format;
+    hc_split(z, &real);
+    if (isinf(hc_decode(format, hc_encode(format, real.value, real.rest, HC_NEAREST))))
+        mpfr_set_inf(z, mpfr_sgn(z));
+    if (!(mpfr_sgn(z) > 0))
+        mpfr_mul_d(z, z, (double)(float)call->params.bn.slope, MPFR_RNDN);
+}
+
 enum { Y, SAVED_MEAN, SAVED_INVSTD, RUNNING_MEAN, RUNNING_VARIANCE };
 
-hc_reference hc_reference_bn_train;
-void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+static void train(const struct hc_call *call, int out, int64_t index, long precision, bool leaky,
+                  struct hc_want *want)
 {
     const struct hc_tensor *x = &call->in[0];
     int64_t m = hc_channel_length(x);
@@ -82,6 +95,8 @@ void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, l
         invert(variance, call->params.bn.eps);
     if (out == Y)
         normalize(mean, variance, call, index, c);
+    if (out == Y && leaky)
+        leak(mean, call);
     if (out == RUNNING_MEAN)
         blend(mean, &call->in[3], c, call->params.bn.momentum);
     if (out == RUNNING_VARIANCE) {
@@ -96,11 +111,9 @@ void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, l
     mpfr_clears(mean, variance, (mpfr_ptr)0);
 }
 
-hc_reference hc_reference_bn_infer;
-void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+static void infer(const struct hc_call *call, int64_t index, long precision, bool leaky,
+                  struct hc_want *want)
 {
-    (void)out;
     const struct hc_tensor *x = &call->in[0];
     int64_t c = index % x->shape[x->rank - 1];
     mpfr_t mean;
@@ -110,6 +123,37 @@ void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, l
     hc_load_real(variance, &call->in[4], c);
     invert(variance, call->params.bn.eps);
     normalize(mean, variance, call, index, c);
+    if (leaky)
+        leak(mean, call);
     hc_split(mean, want);
     mpfr_clears(mean, variance, (mpfr_ptr)0);
+}
+
+hc_reference hc_reference_bn_train, hc_reference_bn_infer;
+hc_reference hc_reference_bn_leaky_train, hc_reference_bn_leaky_infer;
+
+void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    train(call, out, index, precision, false, want);
+}
+
+void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, long precision,
+                           struct hc_want *want)
+{
+    (void)out;
+    infer(call, index, precision, false, want);
+}
+
+void hc_reference_bn_leaky_train(const struct hc_call *call, int out, int64_t index, long precision,
+                                 struct hc_want *want)
+{
+    train(call, out, index, precision, true, want);
+}
+
+void hc_reference_bn_leaky_infer(const struct hc_call *call, int out, int64_t index, long precision,
+                                 struct hc_want *want)
+{
+    (void)out;
+    infer(call, index, precision, true, want);
 }

@@ -1,67 +1,116 @@
 /* Batch norm, gradients, from the saved statistics. */
+#include <stdbool.h>
+
 #include "reference/norm.h"
 
-/* x = (x[i] - mean) * invstd */
-static void normalized(mpfr_t x, const struct hc_call *call, int64_t i, int64_t c)
+/* A call of bn_bwd, or of bn_leaky_bwd: then y is there, and dz is rounded as the contract says. */
+struct tensors {
+    const struct hc_tensor *x;
+    const struct hc_tensor *y; /* or NULL */
+    const struct hc_tensor *dy;
+    const struct hc_tensor *gamma;
+    const struct hc_tensor *mean;
+    const struct hc_tensor *invstd;
+    double slope;
+    int64_t channels;
+};
+
+static struct tensors tensors_of(const struct hc_call *call, bool leaky)
 {
-    mpfr_t t;
-    mpfr_init2(t, mpfr_get_prec(x));
-    hc_load_real(x, &call->in[0], i);
-    hc_load_real(t, &call->in[3], c);
-    mpfr_sub(x, x, t, MPFR_RNDN);
-    hc_load_real(t, &call->in[4], c);
-    mpfr_mul(x, x, t, MPFR_RNDN);
-    mpfr_clear(t);
+    const struct hc_tensor *after = &call->in[leaky ? 2 : 1];
+    return (struct tensors){.x = &call->in[0],
+                            .y = leaky ? &call->in[1] : NULL,
+                            .dy = after,
+                            .gamma = after + 1,
+                            .mean = after + 2,
+                            .invstd = after + 3,
+                            .slope = (double)(float)call->params.bn.slope,
+                            .channels = call->in[0].shape[call->in[0].rank - 1]};
 }
 
-static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct hc_call *call, int64_t c)
+/* The product of two fp32 numbers is exact in fp64. */
+static void load_dz(mpfr_t dz, const struct tensors *t, int64_t i)
 {
-    int64_t channels = call->in[2].shape[0];
-    mpfr_t dy;
+    double dy = hc_tensor_get(t->dy, i);
+    if (t->y && !(hc_tensor_get(t->y, i) > 0))
+        dy = hc_round(t->dy->format, hc_round(HC_FP32, t->slope * dy));
+    mpfr_set_d(dz, dy, MPFR_RNDN);
+}
+
+/* x = (x[i] - mean) * invstd */
+static void normalized(mpfr_t x, const struct tensors *t, int64_t i, int64_t c)
+{
+    mpfr_t s;
+    mpfr_init2(s, mpfr_get_prec(x));
+    hc_load_real(x, t->x, i);
+    hc_load_real(s, t->mean, c);
+    mpfr_sub(x, x, s, MPFR_RNDN);
+    hc_load_real(s, t->invstd, c);
+    mpfr_mul(x, x, s, MPFR_RNDN);
+    mpfr_clear(s);
+}
+
+static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t c)
+{
+    mpfr_t dz;
     mpfr_t x;
-    mpfr_inits2(mpfr_get_prec(dgamma), dy, x, (mpfr_ptr)0);
+    mpfr_inits2(mpfr_get_prec(dgamma), dz, x, (mpfr_ptr)0);
     mpfr_set_zero(dgamma, 1);
     mpfr_set_zero(dbeta, 1);
-    for (int64_t i = c; i < hc_tensor_count(&call->in[0]); i += channels) {
-        hc_load_real(dy, &call->in[1], i);
-        normalized(x, call, i, c);
-        mpfr_add(dbeta, dbeta, dy, MPFR_RNDN);
-        mpfr_fma(dgamma, dy, x, dgamma, MPFR_RNDN);
+    for (int64_t i = c; i < hc_tensor_count(t->x); i += t->channels) {
+        load_dz(dz, t, i);
+        normalized(x, t, i, c);
+        mpfr_add(dbeta, dbeta, dz, MPFR_RNDN);
+        mpfr_fma(dgamma, dz, x, dgamma, MPFR_RNDN);
     }
-    mpfr_clears(dy, x, (mpfr_ptr)0);
+    mpfr_clears(dz, x, (mpfr_ptr)0);
 }
 
-/* dbeta becomes gamma * invstd * (dy - dbeta / M - xhat * dgamma / M). */
-static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct hc_call *call, int64_t index,
+/* dbeta becomes gamma * invstd * (dz - dbeta / M - xhat * dgamma / M). */
+static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t index,
                            int64_t c)
 {
-    int64_t m = hc_channel_length(&call->in[0]);
-    mpfr_t t;
-    mpfr_init2(t, mpfr_get_prec(dgamma));
-    normalized(t, call, index, c);
-    mpfr_mul(dgamma, dgamma, t, MPFR_RNDN);
+    int64_t m = hc_channel_length(t->x);
+    mpfr_t s;
+    mpfr_init2(s, mpfr_get_prec(dgamma));
+    normalized(s, t, index, c);
+    mpfr_mul(dgamma, dgamma, s, MPFR_RNDN);
     mpfr_add(dbeta, dbeta, dgamma, MPFR_RNDN);
     mpfr_div_si(dbeta, dbeta, (long)m, MPFR_RNDN);
-    hc_load_real(t, &call->in[1], index);
-    mpfr_sub(dbeta, t, dbeta, MPFR_RNDN);
-    hc_load_real(t, &call->in[2], c);
-    mpfr_mul(dbeta, dbeta, t, MPFR_RNDN);
-    hc_load_real(t, &call->in[4], c);
-    mpfr_mul(dbeta, dbeta, t, MPFR_RNDN);
-    mpfr_clear(t);
+    load_dz(s, t, index);
+    mpfr_sub(dbeta, s, dbeta, MPFR_RNDN);
+    hc_load_real(s, t->gamma, c);
+    mpfr_mul(dbeta, dbeta, s, MPFR_RNDN);
+    hc_load_real(s, t->invstd, c);
+    mpfr_mul(dbeta, dbeta, s, MPFR_RNDN);
+    mpfr_clear(s);
 }
 
-hc_reference hc_reference_bn_bwd;
-void hc_reference_bn_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_want *want)
+static void gradient(const struct hc_call *call, bool leaky, int out, int64_t index, long precision,
+                     struct hc_want *want)
 {
-    int64_t c = index % call->in[2].shape[0];
+    struct tensors t = tensors_of(call, leaky);
+    int64_t c = index % t.channels;
     mpfr_t dgamma;
     mpfr_t dbeta;
     mpfr_inits2(precision, dgamma, dbeta, (mpfr_ptr)0);
-    sums(dgamma, dbeta, call, c);
+    sums(dgamma, dbeta, &t, c);
     if (out == 0)
-        input_gradient(dgamma, dbeta, call, index, c);
+        input_gradient(dgamma, dbeta, &t, index, c);
     hc_split(out == 1 ? dgamma : dbeta, want);
     mpfr_clears(dgamma, dbeta, (mpfr_ptr)0);
+}
+
+hc_reference hc_reference_bn_bwd, hc_reference_bn_leaky_bwd;
+
+void hc_reference_bn_bwd(const struct hc_call *call, int out, int64_t index, long precision,
+                         struct hc_want *want)
+{
+    gradient(call, false, out, index, precision, want);
+}
+
+void hc_reference_bn_leaky_bwd(const struct hc_call *call, int out, int64_t index, long precision,
+                               struct hc_want *want)
+{
+    gradient(call, true, out, index, precision, want);
 }

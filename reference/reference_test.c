@@ -137,7 +137,7 @@ Test(reference, gemm_transposes_scales_and_broadcasts)
 
 Test(reference, batch_norm_of_plus_and_minus_one)
 {
-    struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {3, 0.5}};
+    struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {3, 0.5, 0}};
     call.in[0] = hc_tensor4(HC_FP32, 4, 1, 1, 1, memory[0]);
     call.out[0] = call.in[0];
     for (int i = 1; i < 5; i++)

@@ -1,5 +1,5 @@
 /* What gemm and the convolutions pack: their second input, filled up to whole tiles of columns, and
-   their first one when it is not fp32. Backward-filter also keeps a tile of sums. */
+   their first one when it is not fp32. Backward-filter also keeps a tile of sums. bn_leaky_bwd keeps dz. */
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
 
@@ -23,6 +23,8 @@ static int64_t columns(const struct hc_call *call)
 size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (call->op == HC_OP_bn_leaky_bwd)
+        return hc_tensor_bytes(&call->in[2]);
     int64_t wide = columns(call);
     if (wide < 0)
         return 0;

@@ -40,7 +40,10 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
     case HC_OP_bn_train:
     case HC_OP_bn_infer:
     case HC_OP_bn_bwd:
-        return hc_host_norm_scratch(call);
+    case HC_OP_bn_leaky_train:
+    case HC_OP_bn_leaky_infer:
+    case HC_OP_bn_leaky_bwd:
+        return hc_host_norm_scratch(queue, call);
 #ifdef HC_ONEDNN
     case HC_OP_gemm:
         return hc_onednn_gemm_scratch(queue, call);
@@ -96,6 +99,9 @@ const struct hc_backend hc_backend_host = {
             [HC_OP_bn_train] = hc_host_bn_train,
             [HC_OP_bn_infer] = hc_host_bn_infer,
             [HC_OP_bn_bwd] = hc_host_bn_bwd,
+            [HC_OP_bn_leaky_train] = hc_host_bn_leaky_train,
+            [HC_OP_bn_leaky_infer] = hc_host_bn_leaky_infer,
+            [HC_OP_bn_leaky_bwd] = hc_host_bn_leaky_bwd,
             [HC_OP_leaky_relu] = hc_host_leaky_relu,
             [HC_OP_leaky_relu_bwd] = hc_host_leaky_relu_bwd,
             [HC_OP_avg_pool] = hc_host_avg_pool,

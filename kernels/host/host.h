@@ -30,7 +30,7 @@ float *hc_host_target(const struct hc_tensor *t, int64_t at, float *room);
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                    const float *from);
 
-size_t hc_host_norm_scratch(const struct hc_call *call);
+size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
 
 #define HC_OP(name, class, inputs, outputs, title) hc_kernel hc_host_##name;
 #include "op/ops.def"

@@ -1,4 +1,4 @@
-/* Batch norm, forward. Every chunk's sums are combined in order, in fp64.
+/* Batch norm, forward, with or without leaky ReLU. Every chunk's sums are combined in order, in fp64.
 
    Mean and variance need one journey through memory: a chunk is read twice while it is in the cache,
    for its own mean p (any value near it would do: what follows is exact in p), then for
@@ -67,8 +67,20 @@ static void combine(const struct hc_norm_cut *c, float *scratch, int64_t j, doub
     }
 }
 
+/* leaky_relu on n elements of y that have just been written: z as it was rounded. */
+static void leak(const struct hc_queue *queue, const struct hc_call *call, int64_t at, int64_t n,
+                 float *room)
+{
+    const struct hc_tensor *y = &call->out[0];
+    struct hc_host_scalars scalars = {.by = (float)call->params.bn.slope};
+    const float *const z[3] = {hc_host_view(queue, y, at, n, room)};
+    float *to = hc_host_target(y, at, room);
+    queue->loops->map[HC_OP_leaky_relu](z, to, n, &scalars);
+    hc_host_flush(queue, y, at, n, to);
+}
+
 static void normalize(struct hc_queue *queue, const struct hc_call *call,
-                      const struct hc_norm_cut *c, const struct hc_norm_whole *w)
+                      const struct hc_norm_cut *c, const struct hc_norm_whole *w, bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *y = &call->out[0];
@@ -86,6 +98,8 @@ static void normalize(struct hc_queue *queue, const struct hc_call *call,
             queue->loops->normalize(t.rows, from + t.at, &norm, to + t.at);
         }
         hc_host_flush(queue, y, at, n * c->channels, to);
+        if (leaky)
+            leak(queue, call, at, n * c->channels, room[1]);
     }
 }
 
@@ -116,45 +130,72 @@ static void settle(const struct hc_call *call, const struct hc_norm_cut *c, stru
     put(&call->out[4], j, old_var + momentum * (unbiased - old_var));
 }
 
-enum hc_status hc_host_bn_train(struct hc_queue *queue, const struct hc_call *call)
+static void train(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
+                  bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
-    struct hc_norm_cut c = hc_norm_cut_of(x);
-    if (!hc_norm_fits(&c))
-        return hc_exact_bn_train(queue, call);
-    struct hc_norm_whole w = hc_norm_whole_of(&c, call->scratch);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c.chunks > 1)
-    for (int64_t k = 0; k < c.chunks; k++)
-        chunk_statistics(queue, x, &c, call->scratch, k);
-    for (int64_t j = 0; j < c.channels; j++) {
+    struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
+    for (int64_t k = 0; k < c->chunks; k++)
+        chunk_statistics(queue, x, c, call->scratch, k);
+    for (int64_t j = 0; j < c->channels; j++) {
         double mean;
         double squares;
-        combine(&c, call->scratch, j, &mean, &squares);
-        settle(call, &c, &w, j, mean, squares);
+        combine(c, call->scratch, j, &mean, &squares);
+        settle(call, c, &w, j, mean, squares);
         w.gain[j] = at(&call->in[1], j);
         w.shift[j] = at(&call->in[2], j);
         w.slope[j] = 0;
     }
-    hc_norm_spread(&c, &w);
-    normalize(queue, call, &c, &w);
-    return HC_OK;
+    hc_norm_spread(c, &w);
+    normalize(queue, call, c, &w, leaky);
 }
 
-enum hc_status hc_host_bn_infer(struct hc_queue *queue, const struct hc_call *call)
+static void infer(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
+                  bool leaky)
 {
     float eps = (float)call->params.bn.eps;
-    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
-    if (!hc_norm_fits(&c))
-        return hc_exact_bn_infer(queue, call);
-    struct hc_norm_whole w = hc_norm_whole_of(&c, call->scratch);
-    for (int64_t j = 0; j < c.channels; j++) {
+    struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
+    for (int64_t j = 0; j < c->channels; j++) {
         w.mean[j] = at(&call->in[3], j);
         w.invstd[j] = 1 / sqrtf(at(&call->in[4], j) + eps);
         w.gain[j] = at(&call->in[1], j);
         w.shift[j] = at(&call->in[2], j);
         w.slope[j] = 0;
     }
-    hc_norm_spread(&c, &w);
-    normalize(queue, call, &c, &w);
+    hc_norm_spread(c, &w);
+    normalize(queue, call, c, &w, leaky);
+}
+
+typedef void work(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *cut,
+                  bool leaky);
+
+static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, work *do_it,
+                          bool leaky, hc_kernel *otherwise)
+{
+    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    if (!hc_norm_fits(&c))
+        return otherwise(queue, call);
+    do_it(queue, call, &c, leaky);
     return HC_OK;
+}
+
+enum hc_status hc_host_bn_train(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run(queue, call, train, false, hc_exact_bn_train);
+}
+
+enum hc_status hc_host_bn_infer(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run(queue, call, infer, false, hc_exact_bn_infer);
+}
+
+enum hc_status hc_host_bn_leaky_train(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run(queue, call, train, true, hc_exact_bn_leaky_train);
+}
+
+enum hc_status hc_host_bn_leaky_infer(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run(queue, call, infer, true, hc_exact_bn_leaky_infer);
 }

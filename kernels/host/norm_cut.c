@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/exact/exact.h"
+
 /* Elements of a chunk, the most chunks, and the arrays of a chunk and of the whole. */
 enum { CHUNK = 32768, MOST_CHUNKS = 64, CHUNK_ARRAYS = 3, WHOLE_ARRAYS = 5 };
 
@@ -101,8 +103,10 @@ void hc_norm_spread(const struct hc_norm_cut *c, const struct hc_norm_whole *w)
             arrays[i][j] = arrays[i][j % c->channels];
 }
 
-size_t hc_host_norm_scratch(const struct hc_call *call)
+size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_scratch(queue, call);
     return (size_t)((WHOLE_ARRAYS + CHUNK_ARRAYS * c.chunks) * c.lanes) * sizeof(float);
 }

@@ -109,3 +109,56 @@ Test(norm, sums_and_dots_have_one_result_too)
             assert_one_result(&call);
         }
 }
+
+/* The op in one against the two one after the other, on the same loops; y's every code is met in the
+   pass backward. */
+static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const char *loops)
+{
+    struct hc_queue *queue = queue_of(2, loops);
+    if (!queue)
+        return;
+    int64_t images = channels > 1000 ? 2 : 131;
+    struct hc_call fused = train(f, images, channels, 0);
+    struct hc_call alone = fused;
+    fused.op = HC_OP_bn_leaky_train;
+    fused.params.bn.slope = 0.1;
+    for (int o = 0; o < 5; o++)
+        alone.out[o] = made(fused.out[o]);
+    struct hc_call leaky = {
+        .op = HC_OP_leaky_relu, .in = {alone.out[0]}, .out = {alone.out[0]}, .params.leaky = {0.1}};
+    call_host(queue, &fused);
+    call_host(queue, &alone);
+    call_host(queue, &leaky);
+    assert_same(&fused, alone.out, loops);
+    fused.op = HC_OP_bn_leaky_infer;
+    alone.op = HC_OP_bn_infer;
+    call_host(queue, &fused);
+    call_host(queue, &alone);
+    call_host(queue, &leaky);
+    assert_same(&fused, alone.out, loops);
+
+    struct hc_call norm = backward(f, images, channels);
+    struct hc_tensor y = random_bits(norm.in[0], 9);
+    struct hc_tensor dz = made(norm.in[1]);
+    leaky = (struct hc_call){
+        .op = HC_OP_leaky_relu_bwd, .in = {y, norm.in[1]}, .out = {dz}, .params.leaky = {0.1}};
+    fused = (struct hc_call){.op = HC_OP_bn_leaky_bwd,
+                             .in = {norm.in[0], y, norm.in[1], norm.in[2], norm.in[3], norm.in[4]},
+                             .out = {made(norm.out[0]), made(norm.out[1]), made(norm.out[2])},
+                             .params.bn.slope = 0.1};
+    norm.in[1] = dz;
+    call_host(queue, &leaky);
+    call_host(queue, &norm);
+    call_host(queue, &fused);
+    assert_same(&fused, norm.out, loops);
+    hc_backend_by_name("host")->close(queue);
+}
+
+Test(norm, with_leaky_relu_in_one_op_the_bits_are_those_of_two)
+{
+    static const int64_t channels[] = {1, 5, 64, 100, 5000}; /* the last is left to exact */
+    for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++)
+        for (int f = 0; f < 3; f++)
+            for (int v = 0; v < 3; v++)
+                assert_leaky_is_two_ops(h[f], channels[c], loop_names[v]);
+}

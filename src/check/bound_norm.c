@@ -1,7 +1,8 @@
-/* Batch norm: the definition again, in running error analysis (near.h), in fp32. */
+/* Batch norm, forward: the definition again, in running error analysis (near.h), in fp32. */
 #include <math.h>
 
 #include "check/bound_rules.h"
+#include "num/ulp.h"
 
 static const enum hc_format F = HC_FP32;
 
@@ -60,15 +61,44 @@ static struct hc_near inverse_root(struct hc_near variance, double eps)
 
 /* (x - mean) * invstd * gamma + beta: invstd * gamma first gives the same count of roundings, but
    other intermediate results, which may underflow or overflow: the worse of both. */
-static double normalized(const struct hc_call *call, int64_t index, int64_t c, struct hc_near mean,
-                         struct hc_near invstd)
+static struct hc_near normalized(const struct hc_call *call, int64_t index, int64_t c,
+                                 struct hc_near mean, struct hc_near invstd)
 {
     struct hc_near d = hc_near_sub(F, hc_near_element(&call->in[0], index), mean);
     struct hc_near gamma = hc_near_element(&call->in[1], c);
     struct hc_near beta = hc_near_element(&call->in[2], c);
     struct hc_near apart = hc_near_mul(F, hc_near_mul(F, d, invstd), gamma);
     struct hc_near folded = hc_near_mul(F, d, hc_near_mul(F, invstd, gamma));
-    return fmax(hc_near_add(F, apart, beta).error, hc_near_add(F, folded, beta).error);
+    apart = hc_near_add(F, apart, beta);
+    apart.error = fmax(apart.error, hc_near_add(F, folded, beta).error);
+    return apart;
+}
+
+/* z rounded into its format (fp32's rounding is in z already): an infinity for certain where all that
+   z can be lies beyond the largest number and half an ulp, anything where some of it does. */
+static struct hc_near held(enum hc_format f, struct hc_near z)
+{
+    double end = hc_format_max(f) + hc_ulp(f, hc_format_max(f)) / 2;
+    if (fabs(z.value) - z.error >= end)
+        return hc_near_exact(copysign((double)INFINITY, z.value));
+    if (!(fabs(z.value) + z.error < end))
+        z.error = (double)INFINITY;
+    else if (f != HC_FP32)
+        z.error += hc_ulp(f, fabs(z.value) + z.error) / 2;
+    return z;
+}
+
+/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero
+   that is the rounding of z itself; below, z is rounded first and the product is. Where z may lie on
+   either side, or is NaN: the function stretches nothing by more than max(1, |slope|). */
+static double leaked(const struct hc_call *call, struct hc_near z)
+{
+    double slope = (double)(float)call->params.bn.slope;
+    struct hc_near h = held(call->out[0].format, z);
+    if (h.value > z.error)
+        return isinf(h.error) ? h.error : isinf(h.value) ? 0 : z.error;
+    double by = -h.value > z.error ? fabs(slope) : fmax(1, fabs(slope));
+    return hc_near_mul(F, hc_near_exact(by), h).error;
 }
 
 static double blended(const struct hc_tensor *running, int64_t c, struct hc_near batch,
@@ -80,11 +110,8 @@ static double blended(const struct hc_tensor *running, int64_t c, struct hc_near
     return hc_near_add(F, r, move).error;
 }
 
-double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_want *want)
+static double train(const struct hc_call *call, int out, int64_t index, bool leaky)
 {
-    (void)accumulator;
-    (void)want;
     const struct hc_tensor *x = &call->in[0];
     int64_t channels = x->shape[x->rank - 1];
     int64_t c = index % channels;
@@ -92,9 +119,11 @@ double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator
     struct moments m = channel(x, c);
     struct hc_near invstd = inverse_root(m.variance, call->params.bn.eps);
     struct hc_near unbiased = m.variance;
+    struct hc_near z;
     switch (out) {
     case 0:
-        return normalized(call, index, c, m.mean, invstd);
+        z = normalized(call, index, c, m.mean, invstd);
+        return leaky ? leaked(call, z) : z.error;
     case 1:
         return m.mean.error;
     case 2:
@@ -110,59 +139,44 @@ double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator
     }
 }
 
-double hc_bound_bn_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_want *want)
+static struct hc_near infer(const struct hc_call *call, int64_t index)
 {
-    (void)accumulator;
-    (void)out;
-    (void)want;
     const struct hc_tensor *x = &call->in[0];
     int64_t c = index % x->shape[x->rank - 1];
     struct hc_near invstd = inverse_root(hc_near_element(&call->in[4], c), call->params.bn.eps);
     return normalized(call, index, c, hc_near_element(&call->in[3], c), invstd);
 }
 
-struct gradients {
-    struct hc_near dgamma;
-    struct hc_near dbeta;
-};
-
-static struct hc_near hat(const struct hc_call *call, int64_t i, int64_t c)
-{
-    struct hc_near d =
-        hc_near_sub(F, hc_near_element(&call->in[0], i), hc_near_element(&call->in[3], c));
-    return hc_near_mul(F, d, hc_near_element(&call->in[4], c));
-}
-
-/* dgamma = invstd * sum dy (x - mean) has as many roundings. */
-static struct gradients sums(const struct hc_call *call, int64_t c)
-{
-    struct hc_near_sum dgamma = {0};
-    struct hc_near_sum dbeta = {0};
-    int64_t channels = call->in[2].shape[0];
-    for (int64_t i = c; i < hc_tensor_count(&call->in[0]); i += channels) {
-        struct hc_near dy = hc_near_element(&call->in[1], i);
-        hc_near_term(&dbeta, dy);
-        hc_near_term(&dgamma, hc_near_mul(F, dy, hat(call, i, c)));
-    }
-    return (struct gradients){hc_near_total(&dgamma), hc_near_total(&dbeta)};
-}
-
-double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                       int out, int64_t index, const struct hc_want *want)
+double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_want *want)
 {
     (void)accumulator;
     (void)want;
-    int64_t channels = call->in[2].shape[0];
-    int64_t c = index % channels;
-    int64_t n = hc_tensor_count(&call->in[0]) / channels;
-    struct gradients g = sums(call, c);
-    if (out > 0)
-        return out == 1 ? g.dgamma.error : g.dbeta.error;
-    struct hc_near by_gamma = hc_near_mul(F, hat(call, index, c), divided(g.dgamma, n));
-    struct hc_near dx = hc_near_sub(F, hc_near_element(&call->in[1], index), divided(g.dbeta, n));
-    dx = hc_near_sub(F, dx, by_gamma);
-    struct hc_near scale =
-        hc_near_mul(F, hc_near_element(&call->in[2], c), hc_near_element(&call->in[4], c));
-    return hc_near_mul(F, scale, dx).error;
+    return train(call, out, index, false);
+}
+
+double hc_bound_bn_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    return infer(call, index).error;
+}
+
+double hc_bound_bn_leaky_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                               int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)want;
+    return train(call, out, index, true);
+}
+
+double hc_bound_bn_leaky_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                               int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    return leaked(call, infer(call, index));
 }

@@ -72,6 +72,8 @@ double hc_bound_length(const struct hc_call *call)
         return (double)x->shape[1];
     case HC_OP_bn_train:
     case HC_OP_bn_bwd:
+    case HC_OP_bn_leaky_train:
+    case HC_OP_bn_leaky_bwd:
         return (double)(x->shape[0] * x->shape[1] * x->shape[2]);
     default:
         return 1;

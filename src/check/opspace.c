@@ -150,7 +150,8 @@ static const struct hc_variant directions[] = {
 
 static const struct hc_variant axpys[] = {{.name = "", .params.axpy = {-1.1}}, {.name = NULL}};
 static const struct hc_variant slopes[] = {{.name = "", .params.leaky = {0.1}}, {.name = NULL}};
-static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1}}, {.name = NULL}};
+static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1, 0.1}},
+                                          {.name = NULL}};
 
 static const struct hc_variant unscales[] = {
     {.name = "", .params.unscale = {false}},

@@ -133,7 +133,8 @@ static double special(const struct hc_place *p)
                              hc_format_max(p->format)};
     const struct hc_tensor *x = &p->call->in[0];
     enum hc_op_class class_ = hc_ops[p->call->op].class_;
-    if (class_ == HC_CLASS_NORM && p->call->op != HC_OP_bn_infer) {
+    if (class_ == HC_CLASS_NORM && p->call->op != HC_OP_bn_infer &&
+        p->call->op != HC_OP_bn_leaky_infer) {
         uint64_t row = p->index / (uint64_t)x->shape[3];
         uint64_t channel = p->index % (uint64_t)x->shape[3];
         return row == 1 && channel < 2 ? values[2 * channel] : hc_place_normal(p);

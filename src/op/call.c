@@ -130,6 +130,9 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_bn_train] = {"hhhhhhffhh", "nccccncccc", hc_shapes_batch},
     [HC_OP_bn_infer] = {"hhhhhh", "nccccn", NULL},
     [HC_OP_bn_bwd] = {"hhhhhhhh", "nncccncc", hc_shapes_batch},
+    [HC_OP_bn_leaky_train] = {"hhhhhhffhh", "nccccncccc", hc_shapes_batch},
+    [HC_OP_bn_leaky_infer] = {"hhhhhh", "nccccn", NULL},
+    [HC_OP_bn_leaky_bwd] = {"hh1hhhhhh", "nnncccncc", hc_shapes_batch},
     [HC_OP_leaky_relu] = {"hh", "nn", NULL},
     [HC_OP_leaky_relu_bwd] = {"h00", "nnn", NULL},
     [HC_OP_avg_pool] = {"hh", "..", hc_shapes_pool},
@@ -158,7 +161,8 @@ static bool may_be(const struct hc_call *call, int o, int i)
     const struct hc_tensor *out = &call->out[o];
     bool same = in->data == out->data && in->format == out->format &&
                 hc_tensor_count(in) == hc_tensor_count(out);
-    bool running = call->op == HC_OP_bn_train && o == i && o >= 3;
+    bool running =
+        (call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train) && o == i && o >= 3;
     return same && (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
                     class_ == HC_CLASS_CONTROL || running);
 }

@@ -81,10 +81,16 @@ struct hc_conv {
    bn_infer: in0..4 = x, gamma, beta, mean, variance; out0 = y.
    bn_bwd: in0..4 = x, dy, gamma, saved mean, saved invstd; out0..2 = dx, dgamma, dbeta (H).
      dbeta = sum dy; dgamma = sum dy * xhat; xhat = (x - mean) * invstd;
-     dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M). */
+     dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M).
+   bn_leaky_train, bn_leaky_infer: as bn_train, bn_infer with z for y, then out0 = y =
+     leaky_relu(z), z in out0's format: the rounding in between is part of the contract.
+   bn_leaky_bwd: in0..5 = x, y (the output of the pass forward), dy (y's format), gamma, saved mean,
+     saved invstd; out0..2 as bn_bwd's on dz = leaky_relu_bwd(y, dy), dz in dy's format.
+   slope is theirs alone. */
 struct hc_bn {
     double eps;
     double momentum;
+    double slope;
 };
 
 /* leaky_relu: in0 = x, out0 = x > 0 ? x : round(fp32: slope * x); H. A NaN stays.

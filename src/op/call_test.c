@@ -147,6 +147,17 @@ Test(call, batches_losses_and_windows)
     call.out[2] = vector(HC_FP32, 3);
     call.in[0].shape[0] = call.out[0].shape[0] = 0;
     refused(&call, "bn_train: an empty batch");
+    call.op = HC_OP_bn_leaky_train;
+    refused(&call, "bn_leaky_train: an empty batch");
+
+    call = (struct hc_call){.op = HC_OP_bn_leaky_bwd};
+    for (int i = 0; i < 6; i++)
+        call.in[i] = i < 3 ? hc_tensor4(HC_FP16, 2, 1, 1, 3, NULL) : vector(HC_FP32, 3);
+    for (int i = 0; i < 3; i++)
+        call.out[i] = i < 1 ? call.in[0] : vector(HC_FP32, 3);
+    accepted(&call);
+    call.in[2].format = HC_BF16;
+    refused(&call, "bn_leaky_bwd: in2 is bf16, not fp16");
 
     call = (struct hc_call){.op = HC_OP_xent};
     call.in[0] = hc_tensor2(HC_FP16, 2, 3, NULL);

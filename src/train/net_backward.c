@@ -81,7 +81,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
                                   hc_parameter_tensor(&net->parameter[p + 1]),
                                   hc_storage_tensor(kept->mean), hc_storage_tensor(kept->invstd)},
                            .out = {dconv, net->gradient[p + 1], net->gradient[p + 2]},
-                           .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM}};
+                           .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
                              .in = {hc_net_value(net, layer->in), dconv},
                              .out = {net->gradient[p]},

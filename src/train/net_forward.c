@@ -18,7 +18,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
         .op = training ? HC_OP_bn_train : HC_OP_bn_infer,
         .in = {y, hc_parameter_tensor(&p[1]), hc_parameter_tensor(&p[2]), mean, variance},
         .out = {out},
-        .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM}};
+        .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     if (training) {
         norm.out[1] = hc_storage_tensor(kept->mean);
         norm.out[2] = hc_storage_tensor(kept->invstd);

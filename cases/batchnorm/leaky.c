@@ -1,0 +1,113 @@
+/* Batch norm and leaky ReLU in one op: where the rounding between the two stays, and whose sign is
+   asked on the way back. */
+#include <math.h>
+#include <stdio.h>
+
+#include "case.h"
+#include "cases/norm.h"
+
+enum { CODES = 65536 };
+
+static const double slope = 0.1;
+
+/* Variance and eps that add up to 1, and a gain of few bits: z = x * gain is exact in fp32 whatever
+   is folded, and half an ulp of a 16-bit format off that format's numbers for every second x. */
+static struct hc_call inference(struct hc_check *check, enum hc_format format)
+{
+    struct hc_norm norm = hc_norm_new(check, format, HC_FP32, CODES, 1);
+    norm.params = (struct hc_bn){.eps = 0x1p-10, .slope = slope};
+    hc_tensor_put(&norm.var, 0, 1 - 0x1p-10);
+    hc_tensor_put(&norm.gamma, 0, 1 + ldexp(1, -hc_formats[format].precision));
+    for (int i = 0; i < CODES; i++)
+        hc_tensor_put_bits(&norm.x, i, (uint64_t)i);
+    struct hc_call call = hc_norm_inference(&norm);
+    call.op = HC_OP_bn_leaky_infer;
+    return call;
+}
+
+static double through(enum hc_format format, double x)
+{
+    return hc_round(format, hc_round(HC_FP32, x));
+}
+
+/* Every code of the format; `telling` of them would be something else without the rounding. */
+static void rounds_between(struct hc_check *check, enum hc_format format)
+{
+    char first[96] = "";
+    int wrong = 0;
+    int telling = 0;
+    struct hc_call call = inference(check, format);
+    double gain = hc_tensor_get(&call.in[1], 0);
+    double by = (double)(float)slope;
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int i = 0; i < CODES; i++) {
+        double exact = hc_tensor_get(&call.in[0], i) * gain;
+        double z = through(format, exact);
+        double want = z > 0 ? z : through(format, by * z);
+        double skipped = exact > 0 ? z : through(format, by * exact);
+        double got = hc_tensor_get(&call.out[0], i);
+        bool same = want == got || (isnan(want) && isnan(got));
+        telling += want != skipped && !isnan(want);
+        if (!same && wrong++ == 0)
+            (void)snprintf(first, sizeof first, "z = %a: want %a, got %a", z, want, got);
+    }
+    hc_claim_sweep(check, CODES, wrong, wrong ? first : NULL);
+    hc_claim_true(check, "some codes tell the two apart", telling > CODES / 32);
+    hc_say(check, "%s: %d codes, %d of which would be others if z were not rounded, %d differ",
+           hc_formats[format].name, CODES, telling, wrong);
+}
+
+static void rounding(struct hc_check *check)
+{
+    rounds_between(check, HC_FP16);
+    rounds_between(check, HC_BF16);
+}
+
+/* dbeta is the sum of dz: one where y is above zero, the slope where it is not, as for y = 0 or -0.
+   x has the other sign everywhere. */
+static void sign_of_y(struct hc_check *check)
+{
+    static const double y[] = {1, 0x1p-24, 0.0, -0.0, -0x1p-24, -1};
+    enum { ROWS = 6 };
+    struct hc_tensor x = hc_tensor4(HC_FP16, 1, 1, 1, ROWS, NULL);
+    struct hc_call call = {.op = HC_OP_bn_leaky_bwd, .params.bn = {.slope = 0.25}};
+    for (int i = 0; i < 6; i++)
+        call.in[i] = i < 3 ? x : hc_tensor1(HC_FP32, ROWS, NULL);
+    for (int i = 0; i < 3; i++)
+        call.out[i] = i < 1 ? x : hc_tensor1(HC_FP32, ROWS, NULL);
+    for (int i = 0; i < 6; i++)
+        call.in[i].data = hc_check_memory(check, hc_tensor_bytes(&call.in[i]));
+    for (int i = 0; i < 3; i++)
+        call.out[i].data = hc_check_memory(check, hc_tensor_bytes(&call.out[i]));
+    for (int i = 0; i < ROWS; i++) {
+        hc_tensor_put(&call.in[0], i, y[i] > 0 ? -3 : 3);
+        hc_tensor_put(&call.in[1], i, y[i]);
+        hc_tensor_put(&call.in[2], i, 1);
+        hc_tensor_put(&call.in[3], i, 1);
+        hc_tensor_put(&call.in[5], i, 1);
+    }
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int i = 0; i < ROWS; i++)
+        hc_claim_value(check, "dbeta", y[i] > 0 ? 1 : 0.25, hc_tensor_get(&call.out[2], i));
+    hc_claim_call(check, &call);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "batchnorm/leaky-rounds-in-between",
+     .title =
+         "batch norm and leaky ReLU in one op give what the two ops give: z is rounded into the "
+         "output's format before the slope",
+     .source = "contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = rounding},
+    {.name = "batchnorm/leaky-gradient-by-the-sign-of-y",
+     .title = "the gradient takes the slope where the output is not above zero, whatever x is",
+     .source = "contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = sign_of_y},
+};
+
+const struct hc_case_table hc_cases_batchnorm_leaky;
+const struct hc_case_table hc_cases_batchnorm_leaky = {cases, sizeof cases / sizeof cases[0]};

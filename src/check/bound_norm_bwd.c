@@ -1,0 +1,85 @@
+/* Batch norm, gradients: the definition again, in running error analysis (near.h), in fp32. */
+#include "check/bound_rules.h"
+
+static const enum hc_format F = HC_FP32;
+
+/* bn_leaky_bwd has y before dy; its dz is rounded as the contract says, on every backend alike, and
+   carries no error: what comes after is bn_bwd. */
+struct tensors {
+    const struct hc_call *call;
+    bool leaky;
+    const struct hc_tensor *dy; /* and after it gamma, mean, invstd */
+    int64_t channels;
+};
+
+static struct tensors tensors_of(const struct hc_call *call, bool leaky)
+{
+    const struct hc_tensor *x = &call->in[0];
+    return (struct tensors){call, leaky, &call->in[leaky ? 2 : 1], x->shape[x->rank - 1]};
+}
+
+static struct hc_near dz_of(const struct tensors *t, int64_t i)
+{
+    double dy = hc_tensor_get(t->dy, i);
+    double slope = (double)(float)t->call->params.bn.slope;
+    if (t->leaky && !(hc_tensor_get(&t->call->in[1], i) > 0))
+        dy = hc_round(t->dy->format, hc_round(F, slope * dy));
+    return hc_near_exact(dy);
+}
+
+static struct hc_near hat(const struct tensors *t, int64_t i, int64_t c)
+{
+    struct hc_near d =
+        hc_near_sub(F, hc_near_element(&t->call->in[0], i), hc_near_element(t->dy + 2, c));
+    return hc_near_mul(F, d, hc_near_element(t->dy + 3, c));
+}
+
+struct gradients {
+    struct hc_near dgamma;
+    struct hc_near dbeta;
+};
+
+/* dgamma = invstd * sum dz (x - mean) has as many roundings. */
+static struct gradients sums(const struct tensors *t, int64_t c)
+{
+    struct hc_near_sum dgamma = {0};
+    struct hc_near_sum dbeta = {0};
+    for (int64_t i = c; i < hc_tensor_count(&t->call->in[0]); i += t->channels) {
+        struct hc_near dz = dz_of(t, i);
+        hc_near_term(&dbeta, dz);
+        hc_near_term(&dgamma, hc_near_mul(F, dz, hat(t, i, c)));
+    }
+    return (struct gradients){hc_near_total(&dgamma), hc_near_total(&dbeta)};
+}
+
+static double gradient(const struct hc_call *call, bool leaky, int out, int64_t index)
+{
+    struct tensors t = tensors_of(call, leaky);
+    int64_t c = index % t.channels;
+    struct hc_near n = hc_near_exact((double)(hc_tensor_count(&call->in[0]) / t.channels));
+    struct gradients g = sums(&t, c);
+    if (out > 0)
+        return out == 1 ? g.dgamma.error : g.dbeta.error;
+    struct hc_near by_gamma = hc_near_mul(F, hat(&t, index, c), hc_near_div(F, g.dgamma, n));
+    struct hc_near dx = hc_near_sub(F, dz_of(&t, index), hc_near_div(F, g.dbeta, n));
+    dx = hc_near_sub(F, dx, by_gamma);
+    struct hc_near scale =
+        hc_near_mul(F, hc_near_element(t.dy + 1, c), hc_near_element(t.dy + 3, c));
+    return hc_near_mul(F, scale, dx).error;
+}
+
+double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                       int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)want;
+    return gradient(call, false, out, index);
+}
+
+double hc_bound_bn_leaky_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                             int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)want;
+    return gradient(call, true, out, index);
+}

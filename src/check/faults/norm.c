@@ -1,0 +1,58 @@
+/* Defects of batch norm and leaky ReLU in one op. */
+#include "check/fault.h"
+
+#include <stdlib.h>
+
+/* A copy of t in fp32, its memory to be freed. */
+static enum hc_status widened(const struct hc_tensor *t, struct hc_tensor *wide)
+{
+    *wide = *t;
+    wide->format = HC_FP32;
+    wide->data = malloc(hc_tensor_bytes(wide) + 1);
+    if (!wide->data)
+        return hc_fail(HC_NO_MEMORY, "no memory for a fault's tensor");
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        hc_tensor_put(wide, i, hc_tensor_get(t, i));
+    return HC_OK;
+}
+
+static enum hc_status slope_first(hc_kernel *right, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    enum hc_status status = widened(&call->out[0], &bad.out[0]);
+    if (status == HC_OK)
+        status = right(queue, &bad);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
+        hc_tensor_put(&call->out[0], i, hc_tensor_get(&bad.out[0], i));
+    free(bad.out[0].data);
+    return status;
+}
+
+static enum hc_status sign_of_x(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.in[1] = call->in[0];
+    return right(queue, &bad);
+}
+
+static enum hc_status slope_forgotten(hc_kernel *right, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.bn.slope = 1;
+    return right(queue, &bad);
+}
+
+static const struct hc_fault faults[] = {
+    {"leaky-before-the-rounding", "leaky ReLU takes batch norm's result before it is rounded",
+     "batchnorm/*", HC_OP_bn_leaky_infer, slope_first},
+    {"leaky-by-the-sign-of-x", "the gradient of leaky ReLU goes by the sign of x, not of y",
+     "batchnorm/*", HC_OP_bn_leaky_bwd, sign_of_x},
+    {"leaky-slope-forgotten", "the gradient of leaky ReLU is dy everywhere", "op/bn_leaky_bwd/*",
+     HC_OP_bn_leaky_bwd, slope_forgotten},
+};
+
+const struct hc_fault_table hc_faults_norm;
+const struct hc_fault_table hc_faults_norm = {faults, sizeof faults / sizeof faults[0]};
