@@ -37,7 +37,7 @@ void hc_reference_scale(const struct hc_call *call, int out, int64_t index, long
 
 static double found_inf(const struct hc_call *call)
 {
-    int found = hc_tensor_get(&call->in[2], 0) != 0;
+    int found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
     for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
         found |= !isfinite(hc_tensor_get(&call->in[0], i));
     return found;

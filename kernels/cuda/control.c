@@ -12,3 +12,23 @@ enum hc_status hc_cuda_scaler_update(struct hc_queue *queue, const struct hc_cal
                                     .counts_out = call->out[1].data};
     return hc_launch(queue, HC_DK_scaler_update, 1, 1, 0, &a, sizeof a);
 }
+
+enum hc_status hc_cuda_rates(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_rates a = {.table = call->in[0].data,
+                            .rows = call->in[0].shape[0],
+                            .counts = call->in[1].data,
+                            .hyper = call->out[0].data};
+    return hc_launch(queue, HC_DK_rates, 1, 3, 0, &a, sizeof a);
+}
+
+enum hc_status hc_cuda_journal(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_journal a = {.from = call->in[0].data,
+                              .counts = call->in[1].data,
+                              .rows = call->in[0].shape[0],
+                              .to = call->out[0].data};
+    for (int i = 0; i < 4; i++)
+        a.scalar[i] = call->in[2 + i].data;
+    return hc_cuda_walk(queue, HC_DK_journal, 4 * a.rows, &a, sizeof a);
+}

@@ -14,4 +14,20 @@ struct hc_dk_scaler_update {
     int32_t *counts_out;
 };
 
+/* One block of three threads. */
+struct hc_dk_rates {
+    const float *table;
+    int64_t rows;
+    const int32_t *counts;
+    float *hyper;
+};
+
+struct hc_dk_journal {
+    const float *from;
+    const float *scalar[4];
+    const int32_t *counts;
+    int64_t rows;
+    float *to;
+};
+
 #endif

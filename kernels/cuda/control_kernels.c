@@ -1,7 +1,8 @@
 /* What a training step counts and decides. */
 #include "kernels/cuda/control.h"
 
-#include "kernels/cuda/device.h"
+#include "kernels/control.h"
+#include "kernels/cuda/walk.h"
 #include "kernels/scaler.h"
 
 HC_ON_DEVICE void hc_dk_scaler_update_body(const struct hc_dk_scaler_update *a)
@@ -16,3 +17,16 @@ HC_ON_DEVICE void hc_dk_scaler_update_body(const struct hc_dk_scaler_update *a)
     *a->scale_out = scale;
 }
 HC_LAUNCHABLE(scaler_update)
+
+HC_ON_DEVICE void hc_dk_rates_body(const struct hc_dk_rates *a)
+{
+    a->hyper[hc_thread()] = hc_element_rates(a->table, a->rows, a->counts, hc_thread());
+}
+HC_LAUNCHABLE(rates)
+
+HC_ON_DEVICE void hc_dk_journal_body(const struct hc_dk_journal *a)
+{
+    for (int64_t i = hc_dk_first(); i < 4 * a->rows; i += hc_dk_step())
+        a->to[i] = hc_element_journal(a->from[i], a->scalar, a->rows, a->counts, i);
+}
+HC_LAUNCHABLE(journal)

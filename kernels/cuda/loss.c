@@ -22,17 +22,21 @@ static float count(const struct hc_call *call)
 
 size_t hc_cuda_loss_scratch(const struct hc_call *call)
 {
-    return (size_t)call->in[0].shape[0] * sizeof(float);
+    return 2 * (size_t)call->in[0].shape[0] * sizeof(float);
 }
 
 enum hc_status hc_cuda_xent(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_dk_row_losses a = {.logits = logits(call), .to = call->scratch};
-    int64_t rows = a.logits.rows;
+    int64_t rows = call->in[0].shape[0];
+    float *room = call->scratch;
+    struct hc_dk_row_losses a = {.logits = logits(call), .to = room, .right = room + rows};
     enum hc_status status = hc_launch(queue, HC_DK_row_losses, hc_blocks_for(rows, 1, MOST),
                                       THREADS, ROOM, &a, sizeof a);
-    return status == HC_OK ? hc_cuda_whole_sum(queue, a.to, rows, count(call), &call->out[0])
-                           : status;
+    if (status == HC_OK)
+        status = hc_cuda_whole_sum(queue, a.to, rows, count(call), &call->out[0]);
+    if (status == HC_OK && call->out[1].data)
+        status = hc_cuda_whole_sum(queue, a.right, rows, 1, &call->out[1]);
+    return status;
 }
 
 enum hc_status hc_cuda_xent_bwd(struct hc_queue *queue, const struct hc_call *call)

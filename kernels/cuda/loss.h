@@ -12,10 +12,11 @@ struct hc_dk_logits {
     int64_t classes;
 };
 
-/* to[row] = that row's loss. Shared memory, here and below: a float for every warp. */
+/* to[row] = that row's loss, right[row] = 1 where its largest logit is at the label, else 0. Shared memory, here and below: a float for every warp. */
 struct hc_dk_row_losses {
     struct hc_dk_logits logits;
     float *to;
+    float *right;
 };
 
 /* count: what the gradient is divided by. */

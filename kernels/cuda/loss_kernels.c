@@ -21,6 +21,20 @@ HC_ON_DEVICE void hc_dk_softmax_sum(const struct hc_dk_logits *l, int64_t row, f
     *max = most;
 }
 
+/* Whether the row's largest logit is at the label, the first of equals: not where a thread found one
+   that is larger, or equal and earlier. */
+HC_ON_DEVICE float hc_dk_is_right(const struct hc_dk_logits *l, int64_t row)
+{
+    float at = hc_dk_load(&l->z, row * l->classes + l->label[row]);
+    float wrong = at == at ? 0.0f : 1.0f;
+    for (int64_t j = hc_thread(); j < l->classes; j += hc_threads()) {
+        float other = hc_dk_load(&l->z, row * l->classes + j);
+        if (other > at || (j < l->label[row] && other == at))
+            wrong = 1;
+    }
+    return 1 - hc_dk_block_max(wrong, (float *)hc_shared());
+}
+
 HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_dk_row_losses *a)
 {
     const struct hc_dk_logits *l = &a->logits;
@@ -28,6 +42,9 @@ HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_dk_row_losses *a)
         float max;
         float sum;
         hc_dk_softmax_sum(l, row, &max, &sum);
+        float right = hc_dk_is_right(l, row);
+        if (hc_thread() == 0)
+            a->right[row] = right;
         if (hc_thread() == 0)
             a->to[row] = logf(sum) - (hc_dk_load(&l->z, row * l->classes + l->label[row]) - max);
     }

@@ -19,7 +19,7 @@ struct hc_dk_scale {
     int64_t n;
 };
 
-/* One thread: to = 1 where from is not 0, else 0; they may be the same. */
+/* One thread: to = 1 where from is there and not 0, else 0; they may be the same. */
 struct hc_dk_found {
     const float *from;
     float *to;

@@ -22,7 +22,7 @@ HC_LAUNCHABLE(scale)
 
 HC_ON_DEVICE void hc_dk_found_body(const struct hc_dk_found *a)
 {
-    *a->to = *a->from != 0 ? 1.0f : 0.0f;
+    *a->to = a->from && *a->from != 0 ? 1.0f : 0.0f;
 }
 HC_LAUNCHABLE(found)
 

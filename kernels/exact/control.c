@@ -1,6 +1,7 @@
 /* What a training step counts and decides. */
 #include <string.h>
 
+#include "kernels/control.h"
 #include "kernels/exact/exact.h"
 #include "kernels/scaler.h"
 
@@ -14,5 +15,28 @@ enum hc_status hc_exact_scaler_update(struct hc_queue *queue, const struct hc_ca
     hc_scaler_step(&call->params.scaler, &scale, counts, found && *found != 0);
     memcpy(call->out[1].data, counts, sizeof counts);
     *(float *)call->out[0].data = scale;
+    return HC_OK;
+}
+
+enum hc_status hc_exact_rates(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    float *hyper = call->out[0].data;
+    for (int i = 0; i < 3; i++)
+        hyper[i] = hc_element_rates(call->in[0].data, call->in[0].shape[0], call->in[1].data, i);
+    return HC_OK;
+}
+
+enum hc_status hc_exact_journal(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const float *was = call->in[0].data;
+    const float *scalar[4];
+    float *to = call->out[0].data;
+    int64_t rows = call->in[0].shape[0];
+    for (int i = 0; i < 4; i++)
+        scalar[i] = call->in[2 + i].data;
+    for (int64_t i = 0; i < 4 * rows; i++)
+        to[i] = hc_element_journal(was[i], scalar, rows, call->in[1].data, i);
     return HC_OK;
 }

@@ -18,6 +18,19 @@ static void softmax_sum(const struct hc_tensor *z, int64_t row, float *max, floa
         *sum += expf(hc_load(z->format, z->data, row * classes + j) - *max);
 }
 
+/* Whether the row's largest logit is at the label: the first of equals, no NaN. */
+static bool is_right(const struct hc_tensor *z, int64_t row, int32_t label)
+{
+    int64_t classes = z->shape[1];
+    float at = hc_load(z->format, z->data, row * classes + label);
+    bool right = !isnan(at);
+    for (int64_t j = 0; j < classes; j++) {
+        float other = hc_load(z->format, z->data, row * classes + j);
+        right &= !(other > at) && !(j < label && other == at);
+    }
+    return right;
+}
+
 enum hc_status hc_exact_xent(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
@@ -25,13 +38,17 @@ enum hc_status hc_exact_xent(struct hc_queue *queue, const struct hc_call *call)
     const int32_t *label = call->in[1].data;
     int64_t rows = z->shape[0];
     float loss = 0;
+    int64_t right = 0;
     for (int64_t i = 0; i < rows; i++) {
         float max;
         float sum;
         softmax_sum(z, i, &max, &sum);
         loss += logf(sum) - (hc_load(z->format, z->data, i * z->shape[1] + label[i]) - max);
+        right += is_right(z, i, label[i]);
     }
     *(float *)call->out[0].data = call->params.xent.sum ? loss : loss / (float)rows;
+    if (call->out[1].data)
+        *(float *)call->out[1].data = (float)right;
     return HC_OK;
 }
 

@@ -39,7 +39,8 @@ enum hc_status hc_exact_unscale(struct hc_queue *queue, const struct hc_call *ca
     bool reciprocal = call->params.unscale.reciprocal;
     float s = *(const float *)call->in[1].data;
     float by = reciprocal ? hc_unscale_reciprocal(s) : s;
-    int found = *(const float *)call->in[2].data != 0;
+    const float *before = call->in[2].data;
+    int found = before && *before != 0;
     int64_t n = hc_tensor_count(out);
     for (int64_t i = 0; i < n; i++) {
         float value = hc_load(x->format, x->data, i);

@@ -111,7 +111,8 @@ enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *cal
     float s = *(const float *)call->in[1].data;
     struct hc_host_scalars scalars = {.by = reciprocal ? hc_unscale_reciprocal(s) : s,
                                       .reciprocal = reciprocal};
-    int found = *(const float *)call->in[2].data != 0;
+    const float *before = call->in[2].data;
+    int found = before && *before != 0;
     int64_t n = hc_tensor_count(x);
 #pragma omp parallel for num_threads(queue->threads) schedule(static)                              \
     reduction(|                                                                                    \

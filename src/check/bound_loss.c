@@ -37,9 +37,10 @@ double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *ac
                      int64_t index, const struct hc_want *want)
 {
     (void)accumulator;
-    (void)out;
     (void)index;
     (void)want;
+    if (out == 1) /* a count; exact up to 2^24 rows, in any order */
+        return 0;
     const struct hc_tensor *z = &call->in[0];
     struct hc_near_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {

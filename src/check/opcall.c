@@ -63,6 +63,9 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
     case HC_CLASS_NORM:
         call->in[0] = rank4(d[0], d[1], d[2], d[3]);
         break;
+    case HC_CLASS_CONTROL:
+        call->in[0] = rank2(d[0], call->op == HC_OP_journal ? 4 : 2, false);
+        break;
     case HC_CLASS_LOSS:
         call->in[0] = rank2(d[0], d[1], false);
         call->in[1] = hc_tensor1(HC_I32, d[0], NULL);
@@ -106,6 +109,8 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct 
             *t = hc_tensor1(HC_FP32, x->shape[x->rank - 1], NULL);
         else if (counts[i] != '.')
             *t = hc_tensor1(HC_FP32, counts[i] - '0', NULL);
+        if (variant->bare && hc_contracts[op].formats[i] == 'o')
+            *t = hc_tensor1(HC_FP32, 0, NULL);
         set_format(&call, i, mix);
     }
     if (hc_ops[op].class_ == HC_CLASS_REDUCTION)

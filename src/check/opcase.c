@@ -9,6 +9,7 @@
 
 #include "check/opfill.h"
 #include "check/opspace.h"
+#include "op/contract.h"
 
 /* A case and the row of each table that it was made from. */
 struct row {
@@ -23,18 +24,26 @@ struct row {
 
 enum { GUARD = 0xa5, GUARD_BYTES = 64 };
 
+/* An optional input that its variant leaves out. */
+static bool absent(const struct hc_call *call, int i)
+{
+    return hc_contracts[call->op].formats[i] == 'o' && call->in[i].shape[0] == 0;
+}
+
 /* Outputs begin as GUARD, so that what a kernel leaves out shows; empty ones must stay so. */
 static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
 {
     static const int from[HC_MAX_OUT] = {0, 2, 3};
     bool optimizer = hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
-        call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
+        if (!absent(call, i))
+            call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
     for (int i = 0; i < hc_ops[call->op].outputs; i++) {
         struct hc_tensor *t = &call->out[i];
         size_t bytes = hc_tensor_bytes(t) + GUARD_BYTES;
-        if (in_place) {
-            t->data = call->in[optimizer ? from[i] : 2 * i].data;
+        int source = optimizer ? from[i] : 2 * i;
+        if (in_place && !absent(call, source)) {
+            t->data = call->in[source].data;
             continue;
         }
         t->data = hc_check_memory(check, bytes);
@@ -76,7 +85,8 @@ static bool wanted(const struct row *row)
     if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL)
         return false;
     return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
-           call.in[0].format == call.out[0].format;
+           (call.in[0].format == call.out[0].format &&
+            hc_tensor_count(&call.in[0]) == hc_tensor_count(&call.out[0]));
 }
 
 struct list {

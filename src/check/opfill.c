@@ -21,8 +21,8 @@ const char *const hc_fill_names[HC_FILL_COUNT] = {
 
 /* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
    addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
-   q a second moment; h an optimizer's hyperparameters; o its found flag; l labels. NULL: x for
-   vectors, p for scalars. */
+   q a second moment; h an optimizer's hyperparameters; o its found flag; l labels; k counts. NULL:
+   x for vectors, p for scalars. */
 static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_mul] = "xy",
     [HC_OP_div] = "xy",
@@ -45,6 +45,8 @@ static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_sgd] = "xxxho",
     [HC_OP_adam] = "xxxqho",
     [HC_OP_adamw] = "xxxqho",
+    [HC_OP_rates] = "xk",
+    [HC_OP_journal] = "xkxxxx",
 };
 
 static const bool cancels[HC_OP_COUNT] = {
@@ -91,6 +93,17 @@ bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
     }
 }
 
+/* Steps within in0's rows; with boundaries the first beyond them, and log-normally any number. */
+static double count(const struct hc_call *call, int64_t i, enum hc_fill fill, double u)
+{
+    double rows = (double)call->in[0].shape[0];
+    if (i == HC_COUNT_STEPS && fill == HC_FILL_BOUNDARIES)
+        return rows;
+    if (i == HC_COUNT_STEPS && fill != HC_FILL_LOGNORMAL)
+        return floor(u * rows);
+    return floor(exp2(31 * u)) - 1;
+}
+
 /* Scalars, flags and labels. */
 static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_fill fill,
                           uint64_t seed)
@@ -105,6 +118,8 @@ static double small_input(const struct hc_call *call, char role, int64_t i, enum
         return fill == HC_FILL_FOUND ? 1 : 0;
     case 'l':
         return floor(u * (double)call->in[0].shape[1]);
+    case 'k':
+        return count(call, i, fill, u);
     default:
         return fill == HC_FILL_NORMAL ? 1024 * (1 + u) : 1 + u;
     }
@@ -115,7 +130,7 @@ void hc_fill_call(const struct hc_call *call, enum hc_fill fill, uint64_t seed)
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *t = &call->in[slot];
         char role = role_of(call->op, slot);
-        bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p';
+        bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p' || role == 'k';
         for (int64_t i = 0; i < hc_tensor_count(t); i++)
             hc_tensor_put(t, i,
                           small ? small_input(call, role, i, fill, seed)

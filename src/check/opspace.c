@@ -68,6 +68,11 @@ static const struct hc_mix stateful[] = {
     {.name = NULL},
 };
 
+static const struct hc_mix plain_fp32[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {.name = NULL},
+};
+
 static const struct hc_op_shape vectors[] = {
     {"257", HC_QUICK, true, false, {257}},
     {"0", HC_STANDARD, false, false, {0}},
@@ -138,6 +143,17 @@ static const struct hc_op_shape losses[] = {
     {.name = NULL},
 };
 
+/* Rows of a table. */
+static const struct hc_op_shape tables[] = {
+    {"7", HC_QUICK, true, false, {7}},
+    {"1", HC_STANDARD, true, false, {1}},
+    {"32", HC_STANDARD, true, false, {32}},
+    {"65", HC_STANDARD, true, false, {65}},
+    {"5-in-place", HC_STANDARD, true, true, {5}},
+    {"1001", HC_STANDARD, false, false, {1001}},
+    {.name = NULL},
+};
+
 static const struct hc_variant plain[] = {{.name = ""}, {.name = NULL}};
 
 static const struct hc_variant directions[] = {
@@ -156,6 +172,13 @@ static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1, 
 static const struct hc_variant unscales[] = {
     {.name = "", .params.unscale = {false}},
     {.name = "-reciprocal", .params.unscale = {true}},
+    {.name = "-first", .params.unscale = {false}, .bare = true},
+    {.name = NULL},
+};
+
+static const struct hc_variant journals[] = {
+    {.name = ""},
+    {.name = "-bare", .bare = true},
     {.name = NULL},
 };
 
@@ -207,8 +230,16 @@ static const struct hc_variant *const by_op[HC_OP_COUNT] = {
     [HC_OP_leaky_relu_bwd] = slopes, [HC_OP_sgd] = sgds,
 };
 
+/* Ops that are like no others of their class. */
+static const struct hc_opspace of_op[HC_OP_COUNT] = {
+    [HC_OP_rates] = {plain_fp32, tables, plain},
+    [HC_OP_journal] = {plain_fp32, tables, journals},
+};
+
 struct hc_opspace hc_opspace(enum hc_op op)
 {
+    if (of_op[op].mixes)
+        return of_op[op];
     struct hc_opspace space = by_class[hc_ops[op].class_];
     char format = hc_contracts[op].formats[0];
     if (format == 'w')

@@ -14,7 +14,7 @@ struct hc_mix {
     enum hc_format work;
 };
 
-/* Extents: vectors n; gemm m, n, k; conv n, h, w, c, k, r, stride, pad; norm n, h, w, c; pool n, h, w,
+/* Extents: vectors n; engine n; gemm m, n, k; conv n, h, w, c, k, r, stride, pad; norm n, h, w, c; pool n, h, w,
    c, window; loss n, c. */
 struct hc_op_shape {
     const char *name;
@@ -28,7 +28,8 @@ struct hc_op_shape {
 struct hc_variant {
     const char *name;
     union hc_params params;
-    bool row; /* gemm: C is one row */
+    bool row;  /* gemm: C is one row */
+    bool bare; /* no scalar that may be absent is there */
 };
 
 /* Each list ends with a NULL name. */

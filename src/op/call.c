@@ -120,7 +120,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_fma] = {"w000", "nnnn", NULL},
     [HC_OP_axpy] = {"hhh", "nnn", NULL},
     [HC_OP_scale] = {"hfh", "n1n", NULL},
-    [HC_OP_unscale] = {"hffhf", "n11n1", NULL},
+    [HC_OP_unscale] = {"hfohf", "n11n1", NULL},
     [HC_OP_sum] = {"hh", "n1", accumulator},
     [HC_OP_dot] = {"h0h", "nn1", accumulator},
     [HC_OP_gemm] = {"h0bh", "....", hc_shapes_gemm},
@@ -137,13 +137,15 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_leaky_relu_bwd] = {"h00", "nnn", NULL},
     [HC_OP_avg_pool] = {"hh", "..", hc_shapes_pool},
     [HC_OP_avg_pool_bwd] = {"hh", "..", hc_shapes_pool},
-    [HC_OP_xent] = {"hif", "..1", hc_shapes_loss},
+    [HC_OP_xent] = {"hifo", "..11", hc_shapes_loss},
     [HC_OP_xent_bwd] = {"hifh", "..1n", hc_shapes_loss},
     [HC_OP_sgd] = {"hhhfo02", "nnn31nn", arithmetic},
     [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},
+    [HC_OP_rates] = {"fif", ".83", hc_shapes_table},
+    [HC_OP_journal] = {"fioooof", ".81111n", hc_shapes_table},
 };
 
 static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)

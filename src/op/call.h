@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "op/counts.h"
 #include "op/op.h"
 #include "op/status.h"
 #include "op/tensor.h"
@@ -34,8 +35,8 @@ struct hc_axpy {
 
 /* scale: out0 = round(fp32: x * s); in0 = x (H), in1 = s (fp32 [1]); out0 H. No parameters. */
 
-/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]), out0 H, out1 = found (fp32
-   [1]). out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
+/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]; absent: 0), out0 H, out1 = found
+   (fp32 [1]). out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
    and rounded to fp32 (torch's GradScaler). out1 = 1 if in2 is not 0 or any x is infinite or NaN,
    else 0; out1 may be in2 itself. The detector looks at x, before the division. */
 struct hc_unscale {
@@ -110,6 +111,8 @@ struct hc_pool {
 /* xent: in0 = logits [N, C] (H), in1 = labels [N] (i32, 0..C-1), out0 = loss [1] (fp32):
      mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32, exp
      and log to 2 ulp. N = 0 is refused.
+     out1 = right (fp32 [1], or absent): how many rows have their largest logit at the label: z_label
+     is no NaN, nothing in the row is larger, and nothing before it is equal.
    xent_bwd: in0 = logits, in1 = labels, in2 = upstream gradient (fp32 [1]; the loss scale),
      out0 = dlogits (H) = round(fp32: (softmax - onehot) * upstream / N), N -> 1 with `sum`. */
 struct hc_xent {
@@ -149,6 +152,15 @@ struct hc_adam {
 
 /* master_to_model: in0 = masters (fp32), out0 = model copy (H), rounded to nearest. */
 
+/* What a training step reads and writes instead of asking the host. `counts` is i32 [HC_COUNTS]
+   (op/counts.h), none below 0.
+   rates: in0 = table (fp32 [n, 2]: learning rate, beta1 of each step), in1 = counts, out0 = hyper of
+     the optimizers (fp32 [3]): the row of counts.steps, the last where there are no more, and
+     counts.taken + 1 rounded once. n = 0 is refused.
+   journal: in0 = journal (fp32 [n, 4]), in1 = counts, in2..5 = scalars (fp32 [1], absent: 0), out0 =
+     the journal (may be in0 itself), in which row counts.steps mod n has become the four scalars.
+     n = 0 is refused. */
+
 /* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent: not
    found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
      steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
@@ -161,18 +173,7 @@ struct hc_adam {
        multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back =
        0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
        min(most, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
-   round is to fp32. A scale that is NaN stays NaN. Counts stay below 2^31. */
-enum hc_count {
-    HC_COUNT_STEPS,
-    HC_COUNT_TAKEN,   /* the optimizer ran: Adam's t */
-    HC_COUNT_SKIPPED, /* it did not */
-    HC_COUNT_FOUND,   /* an infinity or NaN in a gradient, seen by the rule or not */
-    HC_COUNT_CLEAN,   /* what the growth interval is compared with */
-    HC_COUNT_HELD_BACK,
-    HC_COUNT_GAVE_UP,
-    HC_COUNTS = 8
-};
-
+   round is to fp32. A scale that is NaN stays NaN. Counts (op/counts.h) stay below 2^31. */
 enum hc_growth_when { HC_WHEN_EQUAL, HC_WHEN_REACHED, HC_WHEN_MULTIPLE };
 enum hc_cap { HC_CAP_NONE, HC_CAP_BELOW, HC_CAP_CLAMP, HC_CAP_FINITE };
 

@@ -216,3 +216,24 @@ Test(call, in_place_is_for_elementwise_ops_and_whole_tensors)
     call.out[0].data = memory;
     refused(&call, "sum: out0 overlaps in0");
 }
+
+Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
+{
+    struct hc_call call = {.op = HC_OP_rates,
+                           .in = {hc_tensor2(HC_FP32, 5, 2, NULL), vector(HC_I32, HC_COUNTS)},
+                           .out = {vector(HC_FP32, 3)}};
+    accepted(&call);
+    call.in[1] = vector(HC_I32, 7);
+    refused(&call, "rates: in1 has shape [7], not 8 elements");
+    call.in[1] = vector(HC_I32, 8);
+    call.in[0] = hc_tensor2(HC_FP32, 5, 3, NULL);
+    refused(&call, "rates: in0 has shape [5, 3], not [5, 2]");
+    call.in[0] = hc_tensor2(HC_FP32, 0, 2, NULL);
+    refused(&call, "rates: in0 has no rows");
+    call = (struct hc_call){.op = HC_OP_journal,
+                            .in = {hc_tensor2(HC_FP32, 5, 4, NULL), vector(HC_I32, HC_COUNTS)},
+                            .out = {hc_tensor2(HC_FP32, 5, 4, NULL)}};
+    accepted(&call);
+    call.in[0] = call.out[0] = hc_tensor2(HC_FP32, 5, 2, NULL);
+    refused(&call, "journal: in0 has shape [5, 2], not [5, 4]");
+}

@@ -22,6 +22,7 @@ enum hc_status hc_shapes_conv(const struct hc_call *call);
 enum hc_status hc_shapes_batch(const struct hc_call *call);
 enum hc_status hc_shapes_pool(const struct hc_call *call);
 enum hc_status hc_shapes_loss(const struct hc_call *call);
+enum hc_status hc_shapes_table(const struct hc_call *call);
 
 #define HC_SHAPE_TEXT 96
 

@@ -96,6 +96,18 @@ enum hc_status hc_shapes_conv(const struct hc_call *call)
                      (int64_t[]){x->shape[0], p, q, w->shape[0]});
 }
 
+/* rates and journal: in0 [n, 2] or [n, 4]. */
+enum hc_status hc_shapes_table(const struct hc_call *call)
+{
+    const struct hc_tensor *t = &call->in[0];
+    enum hc_status status = has_rank(call, t, "in0", 2);
+    if (status != HC_OK)
+        return status;
+    if (t->shape[0] < 1)
+        return hc_fail(HC_INVALID, "%s: in0 has no rows", hc_ops[call->op].name);
+    return has_shape(call, t, "in0", 2, (int64_t[]){t->shape[0], call->op == HC_OP_rates ? 2 : 4});
+}
+
 /* Statistics and gradients of no elements have no value. */
 enum hc_status hc_shapes_batch(const struct hc_call *call)
 {

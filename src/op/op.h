@@ -22,7 +22,7 @@ enum hc_op_class {
     HC_CLASS_LOSS,
     HC_CLASS_OPTIMIZER, /* vectors and scalars; the same bits on every backend */
     HC_CLASS_CONTROL    /* what a training step counts and decides: a few numbers; the same bits on
-                           every backend; cases of their own, none generated */
+                           every backend */
 };
 
 struct hc_op_info {

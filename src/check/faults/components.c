@@ -36,7 +36,7 @@ static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const stru
 static enum hc_status never_found(hc_kernel *right, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    double before = hc_tensor_get(&call->in[2], 0);
+    double before = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
     enum hc_status status = right(queue, call);
     hc_tensor_put(&call->out[1], 0, before);
     return status;
