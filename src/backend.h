@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "op/call.h"
 #include "op/status.h"
@@ -25,6 +26,16 @@ struct hc_accumulator {
     int extra_bits; /* kept below the accumulator's last bit while a block is aligned */
     bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
 };
+
+/* What a sweep's judge has seen (see `judge` below). */
+struct hc_judged {
+    uint32_t checked;
+    uint32_t wrong;
+    uint32_t from_end; /* n - i for the first wrong element i of the part; 0 when none is */
+};
+
+/* In the output of a sweep before the kernel writes it: an ordinary number of fp16 and bf16. */
+#define HC_UNWRITTEN 0xa5a5u
 
 /* Takes one fact, such as "driver", "13.0". Both are copied where they are kept. */
 typedef void hc_tell(const char *name, const char *fact, void *context);
@@ -88,6 +99,18 @@ struct hc_backend {
        chosen so far (plans, instruction sets) by names of the backend's own. A NULL slot: nothing to
        tell. Not asked where the backend is unavailable. */
     void (*describe)(struct hc_queue *queue, hc_tell *tell, void *context);
+
+    /* Sweeps that are judged where their results lie, so that 2^32 of them need not be copied. Both
+       are NULL where a backend has none. The call is cast from fp32 or i32 into fp16 or bf16, or add,
+       sub, mul or div of fp16 or bf16; its tensors [n], n <= 2^24, lie in the backend's memory. The
+       operands are numbered: number k are the bits k of a cast's input, or x = k >> 16 and
+       y = k & 65535. HC_UNSUPPORTED for other calls.
+       `operands` queues the inputs' numbers from `first` on, and HC_UNWRITTEN into the output.
+       `judge` queues the comparison of the output with the results by num/integer16.h, which are
+       found from the numbers and not from the inputs, and adds to *judged in the backend's memory. */
+    enum hc_status (*operands)(struct hc_queue *queue, const struct hc_call *call, uint32_t first);
+    enum hc_status (*judge)(struct hc_queue *queue, const struct hc_call *call, uint32_t first,
+                            struct hc_judged *judged);
 
     /* By op. NULL: unimplemented. */
     hc_kernel *kernel[HC_OP_COUNT];

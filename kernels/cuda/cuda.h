@@ -21,7 +21,10 @@ struct hc_queue {
 #include "kernels/cuda/cuda_ops.def"
 #undef HC_CUDA_OP
 
-/* The scratch slot of both backends. */
+/* The scratch slot of both backends, and those for sweeps. */
 size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call);
+enum hc_status hc_cuda_operands(struct hc_queue *queue, const struct hc_call *call, uint32_t first);
+enum hc_status hc_cuda_judge(struct hc_queue *queue, const struct hc_call *call, uint32_t first,
+                             struct hc_judged *judged);
 
 #endif

@@ -18,7 +18,7 @@ void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t 
     miss->wrong++;
 }
 
-static void merge(struct hc_miss *total, const struct hc_miss *part)
+void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
 {
     total->checked += part->checked;
     if (part->wrong == 0)
@@ -85,7 +85,7 @@ static void run_lane(struct hc_check *check, const struct lanes *lanes, int64_t 
         failure->status = status;
     }
 #pragma omp critical
-    merge(total, &mine);
+    hc_miss_add(total, &mine);
 }
 
 bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_lane_work *work,

@@ -14,8 +14,9 @@ struct hc_miss {
     uint64_t got;
 };
 
-/* Notes one difference. */
+/* Notes one difference, or all of another count. */
 void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got);
+void hc_miss_add(struct hc_miss *total, const struct hc_miss *part);
 
 /* One unit of a sweep, 0 .. units - 1, on a queue of the lane. Adds to *miss. */
 typedef enum hc_status hc_lane_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,

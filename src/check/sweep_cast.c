@@ -7,6 +7,7 @@
 #include "check/lanes.h"
 #include "check/steps.h"
 #include "check/sweep.h"
+#include "check/sweep_judged.h"
 #include "num/bits.h"
 #include "num/rng.h"
 
@@ -92,14 +93,19 @@ HC_CLONES static void count_up(float *in, uint32_t start)
         in[i] = hc_fp32_value(start + i);
 }
 
+static uint32_t start_of(const struct cast *cast, int64_t unit)
+{
+    if (cast->units < ALL_UNITS)
+        unit = (int64_t)(hc_random(cast->seed, 0, (uint64_t)unit) % (uint64_t)ALL_UNITS);
+    return (uint32_t)unit * BLOCK * UNIT;
+}
+
 static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64_t at, void *memory,
                            struct hc_miss *miss, const void *context)
 {
     const struct cast *cast = context;
     struct lane *lane = memory;
-    if (cast->units < ALL_UNITS)
-        at = (int64_t)(hc_random(cast->seed, 0, (uint64_t)at) % (uint64_t)ALL_UNITS);
-    uint32_t start = (uint32_t)at * BLOCK * UNIT;
+    uint32_t start = start_of(cast, at);
     uint32_t code = hc_steps_code(&cast->steps[start >> 31], start & 0x7fffffffu);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
         count_up(lane->in, start);
@@ -166,6 +172,23 @@ static enum hc_status nans(struct hc_check *check, const struct cast *cast, stru
     return flush(check, cast, lane, want, n, miss);
 }
 
+/* The units, where the results lie if the backend judges them there. */
+static bool blocks(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
+{
+    struct hc_parts parts = hc_parts_of_all(HC_OP_cast, HC_FP32, cast->to, cast->direction);
+    uint32_t first[STANDARD_UNITS];
+    if (!hc_can_judge(hc_check_backend(check)))
+        return hc_lanes_run(check, cast->units, sizeof(struct lane), unit, cast, miss);
+    if (cast->units < ALL_UNITS) {
+        parts.count = cast->units;
+        parts.size = BLOCK * UNIT;
+        parts.first = first;
+        for (int64_t i = 0; i < cast->units; i++)
+            first[i] = start_of(cast, i);
+    }
+    return hc_parts_run(check, &parts, miss);
+}
+
 /* For `explain`: where the results change, at the codes that matter. */
 static void tell(struct hc_check *check, const struct cast *cast)
 {
@@ -193,8 +216,7 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
     tell(check, cast);
     struct hc_miss miss = {0};
     if (!hc_check_ok(check, runs(check, cast, &miss)) ||
-        !hc_check_ok(check, nans(check, cast, &miss)) ||
-        !hc_lanes_run(check, cast->units, sizeof(struct lane), unit, cast, &miss))
+        !hc_check_ok(check, nans(check, cast, &miss)) || !blocks(check, cast, &miss))
         return;
     char first[128] = "";
     if (miss.wrong)

@@ -41,6 +41,8 @@ static struct hc_backend cuda = {
     .captured = hc_cuda_captured,
     .replay = hc_cuda_replay,
     .forget = hc_cuda_forget,
+    .operands = hc_cuda_operands,
+    .judge = hc_cuda_judge,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,

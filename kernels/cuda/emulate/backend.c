@@ -115,6 +115,8 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .captured = hc_emulated_captured,
     .replay = hc_emulated_replay,
     .forget = hc_emulated_forget,
+    .operands = hc_cuda_operands,
+    .judge = hc_cuda_judge,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
