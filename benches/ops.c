@@ -58,7 +58,7 @@ static struct hc_call cast_call(enum hc_format format)
 
 static struct hc_call conv_call(enum hc_format format)
 {
-    struct hc_call call = {.op = HC_OP_conv2d, .params.conv = {1, 1}};
+    struct hc_call call = {.op = HC_OP_conv2d, .params.conv = {.stride = 1, .pad = 1}};
     call.in[0] = call.out[0] = activations(format);
     call.in[1] = filters(format);
     return call;
@@ -66,7 +66,7 @@ static struct hc_call conv_call(enum hc_format format)
 
 static struct hc_call filter_call(enum hc_format format)
 {
-    struct hc_call call = {.op = HC_OP_conv2d_bwd_filter, .params.conv = {1, 1}};
+    struct hc_call call = {.op = HC_OP_conv2d_bwd_filter, .params.conv = {.stride = 1, .pad = 1}};
     call.in[0] = call.in[1] = activations(format);
     call.out[0] = filters(format);
     return call;

@@ -33,6 +33,7 @@ void hc_reference_conv2d(const struct hc_call *call, int out, int64_t index, lon
     coordinates(&call->out[out], index, y);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
+    sum.tf32 = hc_call_tf32(call);
     for (int64_t r = 0; r < w->shape[1]; r++)
         for (int64_t s = 0; s < w->shape[2]; s++) {
             int64_t i = y[1] * stride + r - call->params.conv.pad;
@@ -56,6 +57,7 @@ void hc_reference_conv2d_bwd_data(const struct hc_call *call, int out, int64_t i
     coordinates(&call->out[out], index, x);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
+    sum.tf32 = hc_call_tf32(call);
     for (int64_t r = 0; r < w->shape[1]; r++)
         for (int64_t s = 0; s < w->shape[2]; s++) {
             int64_t i = x[1] + call->params.conv.pad - r;
@@ -81,6 +83,7 @@ void hc_reference_conv2d_bwd_filter(const struct hc_call *call, int out, int64_t
     coordinates(&call->out[out], index, w);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
+    sum.tf32 = hc_call_tf32(call);
     for (int64_t n = 0; n < dy->shape[0]; n++)
         for (int64_t p = 0; p < dy->shape[1]; p++)
             for (int64_t q = 0; q < dy->shape[2]; q++) {

@@ -1,4 +1,4 @@
-/* alpha * op(A) op(B) + beta * C; alpha and beta as fp32. */
+/* alpha * op(A) op(B) + beta * C; alpha and beta as fp32, or as fp16 where sums are. */
 #include <math.h>
 
 #include "reference/split.h"
@@ -16,18 +16,22 @@ void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long 
     int64_t m = index / columns;
     int64_t n = index % columns;
     int64_t length = a->shape[p->transpose_a ? 0 : 1];
+    enum hc_format factors = p->half_accumulator ? HC_FP16 : HC_FP32;
+    double alpha = hc_round(factors, p->alpha);
+    double beta = hc_round(factors, p->beta);
     struct hc_terms s;
     hc_terms_begin(&s, precision);
+    s.tf32 = hc_call_tf32(call);
     for (int64_t k = 0; k < length; k++)
         hc_terms_product(&s, a, p->transpose_a ? k * a->shape[1] + m : m * length + k, b,
                          p->transpose_b ? n * length + k : k * columns + n);
     hc_terms_fold(&s);
-    mpfr_set_flt(s.factor, (float)p->alpha, MPFR_RNDN);
+    mpfr_set_d(s.factor, alpha, MPFR_RNDN);
     mpfr_mul(s.sum, s.sum, s.factor, MPFR_RNDN);
-    mpfr_mul_d(s.magnitude, s.magnitude, fabs((double)(float)p->alpha), MPFR_RNDU);
+    mpfr_mul_d(s.magnitude, s.magnitude, fabs(alpha), MPFR_RNDU);
     if (p->beta != 0) {
         hc_load_real(s.term, c, c->rank == 1 ? n : index);
-        mpfr_set_flt(s.factor, (float)p->beta, MPFR_RNDN);
+        mpfr_set_d(s.factor, beta, MPFR_RNDN);
         mpfr_mul(s.term, s.term, s.factor, MPFR_RNDN);
         hc_terms_add(&s);
     }

@@ -86,9 +86,15 @@ Test(reference, the_three_convolutions_are_gradients_of_one_number)
         for (int i = 0; i < 200; i++)
             memory[s][i] = (float)((i * 37 + s * 11) % 17 - 8);
     struct hc_call calls[3] = {
-        {.op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {2, 1}},
-        {.op = HC_OP_conv2d_bwd_data, .in = {y, w}, .out = {x}, .params.conv = {2, 1}},
-        {.op = HC_OP_conv2d_bwd_filter, .in = {x, y}, .out = {w}, .params.conv = {2, 1}},
+        {.op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {.stride = 2, .pad = 1}},
+        {.op = HC_OP_conv2d_bwd_data,
+         .in = {y, w},
+         .out = {x},
+         .params.conv = {.stride = 2, .pad = 1}},
+        {.op = HC_OP_conv2d_bwd_filter,
+         .in = {x, y},
+         .out = {w},
+         .params.conv = {.stride = 2, .pad = 1}},
     };
     double form[3] = {0, 0, 0};
     for (int k = 0; k < 3; k++)
@@ -101,7 +107,7 @@ Test(reference, the_three_convolutions_are_gradients_of_one_number)
 
 Test(reference, a_filter_of_one_tap_picks_the_pixel_beside)
 {
-    struct hc_call call = {.op = HC_OP_conv2d, .params.conv = {1, 1}};
+    struct hc_call call = {.op = HC_OP_conv2d, .params.conv = {.stride = 1, .pad = 1}};
     call.in[0] = hc_tensor4(HC_FP32, 1, 4, 4, 1, memory[0]);
     call.in[1] = hc_tensor4(HC_FP32, 1, 3, 3, 1, memory[1]);
     call.out[0] = hc_tensor4(HC_FP32, 1, 4, 4, 1, memory[2]);
@@ -116,7 +122,8 @@ Test(reference, a_filter_of_one_tap_picks_the_pixel_beside)
 
 Test(reference, gemm_transposes_scales_and_broadcasts)
 {
-    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {true, false, 2, -1}};
+    struct hc_call call = {.op = HC_OP_gemm,
+                           .params.gemm = {.transpose_a = true, .alpha = 2, .beta = -1}};
     call.in[0] = hc_tensor2(HC_FP32, 2, 3, memory[0]); /* A^T: rows of A are columns here */
     call.in[1] = hc_tensor2(HC_FP32, 2, 2, memory[1]);
     call.in[2] = hc_tensor1(HC_FP32, 2, memory[2]);

@@ -22,6 +22,7 @@ void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i)
 
 void hc_terms_begin(struct hc_terms *s, long precision)
 {
+    s->tf32 = false;
     mpfr_inits2(precision, s->sum, s->magnitude, s->term, s->factor, (mpfr_ptr)0);
     mpfr_set_zero(s->sum, 1);
     mpfr_set_zero(s->magnitude, 1);
@@ -37,6 +38,27 @@ void hc_terms_add(struct hc_terms *s)
     mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDN);
 }
 
+/* What a factor counts as in the magnitude. */
+static double size_in_tf32(double x)
+{
+    double size = fabs(x);
+    if (isfinite(x) && isinf(hc_round(HC_TF32, x)))
+        return (double)INFINITY;
+    return size > 0 ? fmax(size, 0x1p-126) : size;
+}
+
+/* Adds s->term, the product of x and y. */
+static void add_tf32(struct hc_terms *s, double x, double y)
+{
+    bool finite = isfinite(x) && isfinite(y);
+    mpfr_add(s->sum, s->sum, s->term, MPFR_RNDN);
+    if (!finite)
+        return;
+    mpfr_set_d(s->term, size_in_tf32(x), MPFR_RNDN);
+    mpfr_mul_d(s->term, s->term, size_in_tf32(y), MPFR_RNDU);
+    mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDU);
+}
+
 void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j)
 {
@@ -49,7 +71,10 @@ void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
     hc_load_real(s->term, x, i);
     hc_load_real(s->factor, y, j);
     mpfr_mul(s->term, s->term, s->factor, MPFR_RNDN);
-    hc_terms_add(s);
+    if (s->tf32)
+        add_tf32(s, hc_tensor_get(x, i), hc_tensor_get(y, j));
+    else
+        hc_terms_add(s);
 }
 
 void hc_terms_fold(struct hc_terms *s)

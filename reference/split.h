@@ -3,6 +3,7 @@
 #define HC_REFERENCE_SPLIT_H
 
 #include <mpfr.h>
+#include <stdbool.h>
 
 #include "num/exactdot.h"
 #include "reference.h"
@@ -26,6 +27,7 @@ static inline long hc_exact_precision(enum hc_format format, long precision)
    are summed in integers, exactly and some twenty times as fast, unless more than
    HC_REFERENCE_PRECISION is asked for: so the proof by twice the precision proves the integers. */
 struct hc_terms {
+    bool tf32; /* false at first: factors of products may be taken as tf32 */
     mpfr_t sum;
     mpfr_t magnitude;
     mpfr_t term;

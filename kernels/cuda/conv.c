@@ -30,6 +30,7 @@ struct hc_conv_shape hc_conv_shape_of(const struct hc_call *call)
         .s = w[2],
         .stride = call->params.conv.stride,
         .pad = call->params.conv.pad,
+        .tf32 = hc_call_tf32(call),
     };
 }
 

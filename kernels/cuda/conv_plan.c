@@ -6,7 +6,7 @@
 /* A plan that wants more is passed over. */
 static const int64_t most_workspace = (int64_t)1 << 29;
 
-/* Sums must be sums in fp32, in an order that repeats. In fp32 the matrix units are tf32. */
+/* Sums must be sums in fp32, in an order that repeats. Of fp32 inputs the matrix units make tf32. */
 static bool acceptable(const struct hc_conv_shape *g, const int *notes, int64_t count)
 {
     static const bool refused[HC_DNN_NOTE_COUNT] = {
@@ -21,7 +21,7 @@ static bool acceptable(const struct hc_conv_shape *g, const int *notes, int64_t 
     };
     for (int64_t i = 0; i < count; i++)
         if (notes[i] < 0 || notes[i] >= HC_DNN_NOTE_COUNT || refused[notes[i]] ||
-            (g->in == HC_FP32 && notes[i] == HC_DNN_NOTE_TENSOR_CORE))
+            (g->in == HC_FP32 && !g->tf32 && notes[i] == HC_DNN_NOTE_TENSOR_CORE))
             return false;
     return true;
 }
@@ -127,7 +127,7 @@ static bool same(const struct hc_conv_shape *a, const struct hc_conv_shape *b)
 {
     return a->op == b->op && a->in == b->in && a->out == b->out && a->n == b->n && a->h == b->h &&
            a->w == b->w && a->c == b->c && a->k == b->k && a->r == b->r && a->s == b->s &&
-           a->stride == b->stride && a->pad == b->pad;
+           a->stride == b->stride && a->pad == b->pad && a->tf32 == b->tf32;
 }
 
 struct hc_conv_plan *hc_conv_plan(struct hc_libraries *libraries, const struct hc_conv_shape *shape)

@@ -4,6 +4,8 @@
 #ifndef HC_KERNELS_CUDA_CONV_PLAN_H
 #define HC_KERNELS_CUDA_CONV_PLAN_H
 
+#include <stdbool.h>
+
 #include "kernels/cuda/libraries.h"
 
 /* A convolution as cuDNN is asked for it: extents as in hc_conv, `out` what it writes. */
@@ -15,6 +17,7 @@ struct hc_conv_shape {
     int64_t p, q, k;
     int64_t r, s;
     int64_t stride, pad;
+    bool tf32; /* may be used */
 };
 
 /* What cuDNN must find tensors and workspace aligned to. */

@@ -78,7 +78,10 @@ struct formats {
 static struct hc_call product(struct formats f, int64_t k, int variant)
 {
     struct hc_call call = {.op = HC_OP_gemm,
-                           .params.gemm = {variant & 1, variant & 2, 2, variant & 4 ? -3 : 0}};
+                           .params.gemm = {.transpose_a = variant & 1,
+                                           .transpose_b = variant & 2,
+                                           .alpha = 2,
+                                           .beta = variant & 4 ? -3 : 0}};
     call.in[0] = matrix(f.in, 4, k, variant & 1, 1);
     call.in[1] = matrix(f.in, k, 3, variant & 2, 2);
     call.out[0] = made(hc_tensor2(f.out, 4, 3, NULL));
@@ -187,7 +190,7 @@ static struct hc_call convolution(enum hc_op op, const int s[9], enum hc_format 
                                     (s[2] + 2 * s[8] - s[6]) / s[7] + 1, s[4], NULL);
     struct hc_tensor role[3][3] = {{x, w, y}, {y, w, x}, {x, y, w}};
     struct hc_tensor *t = role[op - HC_OP_conv2d];
-    struct hc_call call = {.op = op, .params.conv = {s[7], s[8]}};
+    struct hc_call call = {.op = op, .params.conv = {.stride = s[7], .pad = s[8]}};
     t[2].format = out;
     call.in[0] = integers(t[0], 1);
     call.in[1] = integers(t[1], 2);

@@ -7,7 +7,8 @@
 
 struct hc_queue;
 
-/* to[i] = round(by * from[i % period]), the product in fp32; zeros where `from` is NULL. */
+/* to[i] = round(by * from[i % period]), the product in fp32 and after it + 0 with `no_minus`; zeros where
+   `from` is NULL. */
 struct hc_dk_spread {
     enum hc_format from_format;
     enum hc_format to_format;
@@ -16,6 +17,7 @@ struct hc_dk_spread {
     int64_t n;
     int64_t period;
     float by;
+    int no_minus; /* -0 becomes +0 */
 };
 
 enum hc_status hc_cuda_spread(struct hc_queue *queue, const struct hc_dk_spread *spread);

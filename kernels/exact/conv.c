@@ -3,6 +3,7 @@
    backward-filter n, p, q. */
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
+#include "kernels/tf32.h"
 
 /* x [n, h, w, c], y [n, p, q, k], w [k, r, s, c]. */
 struct shape {
@@ -57,7 +58,8 @@ static void forward(const struct shape *g, const float *x, const float *weights,
 
 enum hc_status hc_exact_conv2d(struct hc_queue *queue, const struct hc_call *call)
 {
-    (void)queue;
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_exact_conv2d);
     const struct hc_tensor *y = &call->out[0];
     struct shape g = shape_of(call, &call->in[0], &call->in[1], y);
     int64_t taps = g.r * g.s * g.c;
@@ -102,7 +104,8 @@ static void backward(const struct shape *g, const float *dy, const float *packed
 
 enum hc_status hc_exact_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
 {
-    (void)queue;
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_data);
     const struct hc_tensor *dx = &call->out[0];
     struct shape g = shape_of(call, dx, &call->in[1], &call->in[0]);
     float *packed = call->scratch;
@@ -145,7 +148,8 @@ static void filter(const struct shape *g, const float *x, const float *dy, int64
 
 enum hc_status hc_exact_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
 {
-    (void)queue;
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_filter);
     const struct hc_tensor *dw = &call->out[0];
     struct shape g = shape_of(call, &call->in[0], dw, &call->in[1]);
     int64_t taps = g.r * g.s * g.c;

@@ -68,7 +68,7 @@ static void hold(enum hc_op op, const struct geometry *g, struct hc_tensor in0,
     struct hc_call call = {.op = op,
                            .in = {integers(in0, 1), integers(in1, 2)},
                            .out = {made(out)},
-                           .params.conv = {g->stride, g->pad}};
+                           .params.conv = {.stride = g->stride, .pad = g->pad}};
     int64_t n = hc_tensor_count(&out);
     int64_t *sums = calloc((size_t)n + 1, sizeof *sums);
     each_tap(g, visit, sums);

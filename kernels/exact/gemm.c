@@ -1,11 +1,16 @@
 /* gemm: terms in the order of k; then round(round(alpha * sum) + round(beta * C)) in fp32. */
 #include "kernels/exact/exact.h"
+#include "kernels/exact/gemm_half.h"
 #include "kernels/exact/tile.h"
 #include "kernels/load.h"
+#include "kernels/tf32.h"
 
 enum hc_status hc_exact_gemm(struct hc_queue *queue, const struct hc_call *call)
 {
-    (void)queue;
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_exact_gemm);
+    if (call->params.gemm.half_accumulator)
+        return hc_exact_gemm_half(call);
     const struct hc_gemm *p = &call->params.gemm;
     const struct hc_tensor *c = &call->in[2];
     const struct hc_tensor *out = &call->out[0];
@@ -26,7 +31,7 @@ enum hc_status hc_exact_gemm(struct hc_queue *queue, const struct hc_call *call)
                         packed + j0 * k, sum);
             for (int64_t j = 0; j < HC_TILE && j0 + j < n; j++) {
                 int64_t at = c->rank == 1 ? j0 + j : i * n + j0 + j;
-                sum[j] = alpha * sum[j];
+                sum[j] = k > 0 ? alpha * sum[j] : 0;
                 if (adds)
                     sum[j] += beta * hc_load(c->format, c->data, at);
             }

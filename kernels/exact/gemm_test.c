@@ -50,7 +50,7 @@ Test(gemm, integers_come_out_exactly_in_every_layout_and_format)
     for (int s = 0; s < 8; s++)
         for (int t = 0; t < 4; t++)
             for (int f = 0; f < 9; f++) {
-                struct hc_gemm p = {(t & 1) != 0, (t & 2) != 0, 1, 0};
+                struct hc_gemm p = {.transpose_a = t & 1, .transpose_b = t & 2, .alpha = 1};
                 hold(&p, formats[f % 3], formats[f / 3], shapes[s][0], shapes[s][1], shapes[s][2]);
                 p.alpha = 0.5;
                 p.beta = 2;

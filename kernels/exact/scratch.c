@@ -2,6 +2,7 @@
    their first one when it is not fp32. Backward-filter also keeps a tile of sums. bn_leaky_bwd keeps dz. */
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
+#include "kernels/tf32.h"
 
 /* Columns of the second input's matrix; -1 for ops that pack nothing. */
 static int64_t columns(const struct hc_call *call)
@@ -22,11 +23,14 @@ static int64_t columns(const struct hc_call *call)
 
 size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
-    (void)queue;
     if (call->op == HC_OP_bn_leaky_bwd)
         return hc_tensor_bytes(&call->in[2]);
     int64_t wide = columns(call);
-    if (wide < 0)
+    if (hc_call_tf32(call)) {
+        struct hc_call plain = hc_tf32_plain(call);
+        return hc_tf32_bytes(call) + hc_exact_scratch(queue, &plain);
+    }
+    if (wide < 0 || (call->op == HC_OP_gemm && call->params.gemm.half_accumulator))
         return 0;
     int64_t floats = hc_tile_floats_room(&call->in[0]);
     if (wide > 0)

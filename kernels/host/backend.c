@@ -7,6 +7,7 @@
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
+#include "kernels/tf32.h"
 #include "kernels/memory.h"
 
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
@@ -36,6 +37,10 @@ static void close_queue(struct hc_queue *queue)
 
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_call_tf32(call)) {
+        struct hc_call plain = hc_tf32_plain(call);
+        return hc_tf32_bytes(call) + scratch(queue, &plain);
+    }
     switch (call->op) {
     case HC_OP_bn_train:
     case HC_OP_bn_infer:

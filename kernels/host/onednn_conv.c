@@ -6,6 +6,7 @@
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
+#include "kernels/tf32.h"
 
 enum { RUN_ELEMENTS = 131072, FEWEST = 8, MOST = 32 };
 
@@ -156,12 +157,16 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 
 enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_onednn_conv2d);
     struct work w;
     return lay_out(queue, call, &w) ? convolve(queue, call, &w) : hc_exact_conv2d(queue, call);
 }
 
 enum hc_status hc_onednn_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_data);
     struct work w;
     return lay_out(queue, call, &w) ? convolve(queue, call, &w)
                                     : hc_exact_conv2d_bwd_data(queue, call);

@@ -13,6 +13,7 @@
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
 #include "kernels/load.h"
+#include "kernels/tf32.h"
 
 /* Elements of dw from which on it is large, the parts, and the rows of one product. */
 enum { LARGE = 65536, PARTS = 8, ROWS = 512 };
@@ -258,6 +259,8 @@ static void finish(const struct hc_queue *queue, const struct hc_call *call, con
 
 enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_filter);
     struct work w;
     if (!lay_out(call, &w))
         return hc_exact_conv2d_bwd_filter(queue, call);

@@ -1,9 +1,11 @@
 /* gemm: blocks of ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
 #include <omp.h>
 
+#include "kernels/exact/gemm_half.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
 #include "kernels/load.h"
+#include "kernels/tf32.h"
 
 enum { ROWS = 64 };
 
@@ -26,8 +28,8 @@ size_t hc_onednn_gemm_scratch(struct hc_queue *queue, const struct hc_call *call
     return (size_t)floats * sizeof(float);
 }
 
-/* Row i of the output from its sums. */
-static void finish_row(const struct hc_call *call, int64_t i, const float *sum)
+/* Row i of the output from its sums of k terms. */
+static void finish_row(const struct hc_call *call, int64_t i, int64_t k, const float *sum)
 {
     const struct hc_tensor *c = &call->in[2];
     const struct hc_tensor *out = &call->out[0];
@@ -35,7 +37,7 @@ static void finish_row(const struct hc_call *call, int64_t i, const float *sum)
     float beta = (float)call->params.gemm.beta;
     int64_t n = out->shape[1];
     for (int64_t j = 0; j < n; j++) {
-        float value = alpha * sum[j];
+        float value = k > 0 ? alpha * sum[j] : 0;
         if (beta != 0)
             value += beta * hc_load(c->format, c->data, c->rank == 1 ? j : i * n + j);
         hc_store(out->format, out->data, i * n + j, value);
@@ -44,6 +46,10 @@ static void finish_row(const struct hc_call *call, int64_t i, const float *sum)
 
 enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_onednn_gemm);
+    if (call->params.gemm.half_accumulator)
+        return hc_exact_gemm_half(call);
     const struct hc_gemm *p = &call->params.gemm;
     int64_t m = call->out[0].shape[0];
     int64_t n = call->out[0].shape[1];
@@ -72,7 +78,7 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
                              .ldc = n};
         hc_onednn_sgemm(&g);
         for (int64_t r = i; r < i + rows; r++)
-            finish_row(call, r, sums + r * n);
+            finish_row(call, r, k, sums + r * n);
     }
     hc_onednn_together(threads);
     return HC_OK;

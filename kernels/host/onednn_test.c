@@ -71,7 +71,7 @@ static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format 
     struct hc_tensor x = hc_tensor4(format, g->n, g->h, g->h, g->c, NULL);
     struct hc_tensor w = hc_tensor4(format, g->k, g->r, g->r, g->c, NULL);
     struct hc_tensor y = hc_tensor4(format, g->n, p, p, g->k, NULL);
-    struct hc_call call = {.op = op, .params.conv = {g->stride, g->pad}};
+    struct hc_call call = {.op = op, .params.conv = {.stride = g->stride, .pad = g->pad}};
     call.in[0] = integers(op == HC_OP_conv2d_bwd_data ? y : x, 1);
     call.in[1] = integers(op == HC_OP_conv2d_bwd_filter ? y : w, 2);
     call.out[0] = made(op == HC_OP_conv2d ? y : op == HC_OP_conv2d_bwd_data ? x : w);

@@ -28,18 +28,36 @@ static double growth(const struct hc_accumulator *a, double n)
     return expm1(2 * ceil(n / a->block) * log1p(step));
 }
 
-/* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. */
-static const struct hc_accumulator *units(const struct hc_accumulator *accumulator,
-                                          enum hc_format inputs)
-{
-    return inputs == HC_FP32 ? &plain : accumulator;
-}
-
 /* Products of 16-bit numbers are exact in fp32 but for underflow, those of fp16 always. */
 static double products(enum hc_format inputs, double terms, double *additions)
 {
     *additions = inputs == HC_FP32 ? terms : fmax(terms - 1, 0);
     return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(HC_FP32);
+}
+
+/* What a product of factors that may be taken as tf32 loses first, of its magnitude. Rounded or cut, x
+   becomes x + dx, |dx| <= 2^-10 max(|x|, 2^-126), and the reference counts |x| as that maximum: the
+   product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22 bits
+   and is exact in fp32, but for underflow; counting it as rounded costs one addition. */
+static double cut(const struct hc_call *call)
+{
+    return hc_call_tf32(call) && hc_bound_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
+}
+
+/* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. Sums of tf32 numbers take
+   whichever way the device likes: its ordinary arithmetic, or the matrix unit, of which tf32 fills half
+   a block at a time (Fasi et al.: 4 terms on A100 against 8 of fp16). */
+static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        double additions)
+{
+    double ordinary = growth(&plain, additions);
+    struct hc_accumulator half = *accumulator;
+    if (call->in[0].format != HC_FP32)
+        return growth(accumulator, additions);
+    if (!hc_call_tf32(call))
+        return ordinary;
+    half.block = half.block > 1 ? half.block / 2 : 1;
+    return fmax(ordinary, growth(&half, additions));
 }
 
 /* Infinite where partial sums may leave the accumulator's range. */
@@ -113,7 +131,7 @@ double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *acc
         return narrow(call, n, want);
     enum hc_format inputs = call->in[0].format;
     double lost = products(inputs, n, &additions);
-    double error = growth(units(accumulator, inputs), additions) * want->magnitude + lost;
+    double error = growth_of(call, accumulator, additions) * want->magnitude + lost;
     return finite(error, want->magnitude, hc_format_max(HC_FP32));
 }
 
@@ -125,8 +143,33 @@ double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *ac
     double additions;
     enum hc_format inputs = call->in[0].format;
     double lost = products(inputs, hc_bound_length(call), &additions);
-    double error = growth(units(accumulator, inputs), additions) * want->magnitude + lost;
+    double relative = growth_of(call, accumulator, additions);
+    relative += cut(call) * (1 + relative);
+    double error = relative * want->magnitude + lost;
     return finite(error, want->magnitude, hc_format_max(HC_FP32));
+}
+
+/* Sums in fp16. Each product and each partial sum is rounded or cut to it: U = 2 u where the device
+   cuts, so that no term meets more than n errors, (1 + U)^n - 1 of S in all; to nearest one after the
+   other it is n u (Jeannerod and Rump). Then as in fp32, and C is rounded, too. A product below fp16's
+   normal numbers loses less than the smallest of them; sums there are exact. Infinite where a partial
+   sum, alpha's multiple or C may leave fp16. */
+static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        const struct hc_want *want)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    double n = hc_bound_length(call);
+    double u = hc_format_unit(HC_FP16);
+    double alpha = fabs(hc_round(HC_FP16, p->alpha));
+    double beta = p->beta != 0 ? fabs(hc_round(HC_FP16, p->beta)) : 1;
+    double tail = (n > 0 && alpha != 1) + (p->beta != 0 ? 3 : 0);
+    double each = log1p(accumulator->truncates ? 2 * u : u);
+    double sum = accumulator->truncates ? expm1(n * each) : n * u;
+    double relative = sum + (1 + sum) * expm1(tail * each);
+    double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
+    double error = relative * want->magnitude + (1 + relative) * lost;
+    double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
+    return finite(error, want->magnitude, largest);
 }
 
 /* The sum, then alpha, then beta C and the last addition, each of them one rounding where it is no
@@ -139,12 +182,15 @@ double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *ac
     (void)index;
     const struct hc_gemm *p = &call->params.gemm;
     enum hc_format inputs = call->in[0].format;
+    if (p->half_accumulator)
+        return half_gemm(call, accumulator, want);
     double alpha = fabs((double)(float)p->alpha);
     double additions;
     double lost = products(inputs, hc_bound_length(call), &additions) * fmax(alpha, 1);
     double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
     double u = hc_format_unit(HC_FP32);
-    double relative = growth(units(accumulator, inputs), additions);
+    double relative = growth_of(call, accumulator, additions);
+    relative += cut(call) * (1 + relative);
     relative = relative + (1 + relative) * expm1(tail * log1p(u));
     double error = relative * want->magnitude + lost + tail * hc_format_tiny(HC_FP32);
     double largest = hc_format_max(HC_FP32) * fmin(alpha, 1);

@@ -50,7 +50,7 @@ static hc_kernel *right(enum hc_op op)
 /* C = A B in fp16, n x n; A's elements are `first` or, if that is 0, different; B's at most `second`. */
 static void product(struct hc_check *check, int64_t n, double first, double second)
 {
-    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {false, false, 1, 0}};
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
     for (int i = 0; i < 2; i++) {
         call.in[i] = hc_tensor2(HC_FP16, n, n, NULL);
         call.in[i].data = hc_check_memory(check, hc_tensor_bytes(&call.in[i]));

@@ -31,7 +31,7 @@ static void conv(struct hc_call *call, const int64_t *d)
     struct hc_tensor y = rank4(d[0], p, q, d[4]);
     bool data = call->op == HC_OP_conv2d_bwd_data;
     bool filter = call->op == HC_OP_conv2d_bwd_filter;
-    call->params.conv = (struct hc_conv){(int)d[6], (int)d[7]};
+    call->params.conv = (struct hc_conv){.stride = (int)d[6], .pad = (int)d[7]};
     call->in[0] = data ? y : x;
     call->in[1] = filter ? y : w;
     call->out[0] = data ? x : filter ? w : y;
@@ -115,6 +115,12 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct 
     }
     if (hc_ops[op].class_ == HC_CLASS_REDUCTION)
         call.params.reduce.accumulator = mix->work;
+    if (op == HC_OP_gemm) {
+        call.params.gemm.tf32 = mix->work == HC_TF32;
+        call.params.gemm.half_accumulator = mix->work == HC_FP16;
+    }
+    if (hc_ops[op].class_ == HC_CLASS_CONV)
+        call.params.conv.tf32 = mix->work == HC_TF32;
     if (op == HC_OP_sgd)
         call.params.sgd.arithmetic = mix->work;
     if (op == HC_OP_adam || op == HC_OP_adamw) {

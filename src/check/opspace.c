@@ -44,6 +44,21 @@ static const struct hc_mix mixed[] = {
     {.name = NULL},
 };
 
+/* Also fp32 inputs taken as tf32, and fp16 accumulated in fp16. */
+static const struct hc_mix multiplied[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp32-fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32},
+    {"fp32-bf16", HC_FP32, HC_BF16, HC_FP32, HC_FP32},
+    {"fp32-as-tf32", HC_FP32, HC_FP32, HC_FP32, HC_TF32},
+    {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP16},
+    {"fp16-in-fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP16},
+    {.name = NULL},
+};
+
 /* Also accumulated in the inputs' format. */
 static const struct hc_mix reduced[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
@@ -183,10 +198,11 @@ static const struct hc_variant journals[] = {
 };
 
 static const struct hc_variant gemms[] = {
-    {.name = "", .params.gemm = {false, false, 1, 0}},
-    {.name = "-ta", .params.gemm = {true, false, 1, 0}},
-    {.name = "-tb-bias", .params.gemm = {false, true, 1, 1}, .row = true},
-    {.name = "-ta-tb-scaled", .params.gemm = {true, true, 1.5, -0.3}},
+    {.name = "", .params.gemm = {.alpha = 1}},
+    {.name = "-ta", .params.gemm = {.transpose_a = true, .alpha = 1}},
+    {.name = "-tb-bias", .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}, .row = true},
+    {.name = "-ta-tb-scaled",
+     .params.gemm = {.transpose_a = true, .transpose_b = true, .alpha = 1.5, .beta = -0.3}},
     {.name = NULL},
 };
 
@@ -214,8 +230,8 @@ static const struct hc_mix none[] = {{.name = NULL}};
 static const struct hc_opspace by_class[] = {
     [HC_CLASS_ELEMENTWISE] = {mixed, vectors, plain},
     [HC_CLASS_REDUCTION] = {reduced, sums, plain},
-    [HC_CLASS_GEMM] = {mixed, products, gemms},
-    [HC_CLASS_CONV] = {mixed, convolutions, plain},
+    [HC_CLASS_GEMM] = {multiplied, products, gemms},
+    [HC_CLASS_CONV] = {multiplied, convolutions, plain},
     [HC_CLASS_NORM] = {stateful, batches, norms},
     [HC_CLASS_POOL] = {mixed, pools, plain},
     [HC_CLASS_LOSS] = {mixed, losses, means},
@@ -259,6 +275,9 @@ bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix)
         return false;
     /* Batch norm computes in fp32 whatever its state is. */
     if (hc_ops[op].class_ == HC_CLASS_NORM && mix->work != HC_FP32)
+        return false;
+    /* Convolutions accumulate in fp32 alone. */
+    if (hc_ops[op].class_ == HC_CLASS_CONV && mix->work == HC_FP16)
         return false;
     if (hc_ops[op].class_ == HC_CLASS_OPTIMIZER)
         return true;

@@ -5,7 +5,7 @@
 #include "check/check.h"
 
 /* in: the tensors of data; out: the result; state: weights, gains and statistics; work: an
-   accumulator or an optimizer's arithmetic. */
+   accumulator or an optimizer's arithmetic, or tf32, which fp32 inputs may be taken as. */
 struct hc_mix {
     const char *name;
     enum hc_format in;

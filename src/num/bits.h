@@ -109,4 +109,12 @@ HC_INLINE float hc_bf16_round(float x)
     return hc_fp32_value((bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded);
 }
 
+/* The nearest tf32 number, ties to even. */
+HC_INLINE float hc_tf32_round(float x)
+{
+    uint32_t bits = hc_fp32_bits(x);
+    uint32_t rounded = (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
+    return hc_fp32_value((bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded);
+}
+
 #endif

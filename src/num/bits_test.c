@@ -27,6 +27,20 @@ static float bf16_round(float x)
     return hc_bf16_round(x);
 }
 
+static float tf32_round(float x)
+{
+    return hc_tf32_round(x);
+}
+
+Test(bits, rounding_without_a_branch_is_right_about_tf32_values_and_ties)
+{
+    for (uint32_t code = 0; code < 1u << 19; code += code < 2048 ? 1 : 37)
+        for (uint32_t i = 0; i < 3; i++) {
+            rounds_as_defined(HC_TF32, tf32_round, (code << 13) - 1 + i);
+            rounds_as_defined(HC_TF32, tf32_round, (code << 13) + 0xfff + i);
+        }
+}
+
 Test(bits, rounding_without_a_branch_is_right_about_every_fp16_value_and_tie)
 {
     for (uint32_t code = 0; code < 0xfc00; code += code == 0x7c00 ? 0x400 : 1) {
@@ -53,5 +67,6 @@ Test(bits, rounding_without_a_branch_is_right_across_all_of_fp32)
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 4099) {
         rounds_as_defined(HC_FP16, fp16_round, (uint32_t)bits);
         rounds_as_defined(HC_BF16, bf16_round, (uint32_t)bits);
+        rounds_as_defined(HC_TF32, tf32_round, (uint32_t)bits);
     }
 }

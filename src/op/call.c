@@ -197,3 +197,11 @@ enum hc_status hc_call_check(const struct hc_call *call)
     enum hc_status status = contract->shapes ? contract->shapes(call) : HC_OK;
     return status == HC_OK ? check_overlaps(call) : status;
 }
+
+bool hc_call_tf32(const struct hc_call *call)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool tf32 = (class_ == HC_CLASS_GEMM && call->params.gemm.tf32) ||
+                (class_ == HC_CLASS_CONV && call->params.conv.tf32);
+    return tf32 && call->in[0].format == HC_FP32;
+}

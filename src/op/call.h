@@ -52,21 +52,31 @@ struct hc_reduce {
 
 /* gemm: out0[m, n] = round(alpha * sum_k opA[m, k] opB[k, n] + beta * C[m, n]); in0 = A, in1 = B
    (H, one format), in2 = C (H; rank 1 of length n is broadcast over rows; absent when beta is 0),
-   opA = A or its transpose. Row-major. fp32 accumulation, any order, fused or not. */
+   opA = A or its transpose. Row-major. fp32 accumulation, any order, fused or not. With k = 0 the sum
+   is +0 whatever alpha is: out0 = round(fp32: 0 + beta * C), of which a zero is +0.
+   tf32: an fp32 input may be taken as a tf32 number, rounded to nearest (infinite from 2^128 (1 -
+   2^-12) on) or cut; 16-bit inputs have nothing to lose.
+   half_accumulator: inputs are fp16, others are refused. alpha and beta are taken as fp16, C is rounded
+   into it, and every product and partial sum is rounded or cut to it, in any order, fused or not; what
+   passes 65504 on the way is infinite, or 65504 where it is cut. */
 struct hc_gemm {
     bool transpose_a;
     bool transpose_b;
     double alpha;
     double beta;
+    bool tf32;
+    bool half_accumulator;
 };
 
 /* conv2d: in0 = x [N, H, W, C], in1 = w [K, R, S, C], out0 = y [N, P, Q, K];
    P = (H + 2 pad - R) / stride + 1.
    conv2d_bwd_data: in0 = dy, in1 = w, out0 = dx.   conv2d_bwd_filter: in0 = x, in1 = dy, out0 = dw.
-   Inputs H of one format, output H. fp32 accumulation, any order; one rounding into the output. */
+   Inputs H of one format, output H. fp32 accumulation, any order; one rounding into the output.
+   tf32: as in gemm. */
 struct hc_conv {
     int stride;
     int pad;
+    bool tf32;
 };
 
 /* Batch norm over N, H, W for each channel, M = N H W elements. x, y, dy, dx are H; gamma, beta and
@@ -221,5 +231,8 @@ struct hc_call {
 /* Whether the call keeps its op's contract: slots, formats, shapes and parameters. HC_INVALID with
    a line otherwise. The runner asks before every call; kernels rely on it. */
 enum hc_status hc_call_check(const struct hc_call *call);
+
+/* Whether the call's inputs may be taken as tf32: its parameter says so, and they are fp32. */
+bool hc_call_tf32(const struct hc_call *call);
 
 #endif

@@ -89,7 +89,7 @@ Test(call, accumulators_are_fp32_or_the_inputs_format)
 
 Test(call, gemm_shapes_fit_together)
 {
-    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {true, false, 1, 0}};
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.transpose_a = true, .alpha = 1}};
     call.in[0] = hc_tensor2(HC_FP16, 4, 2, NULL);
     call.in[1] = hc_tensor2(HC_FP16, 4, 3, NULL);
     call.out[0] = hc_tensor2(HC_FP32, 2, 3, NULL);
@@ -111,19 +111,24 @@ Test(call, convolutions_have_the_extents_of_their_stride_and_pad)
     struct hc_tensor x = hc_tensor4(HC_FP16, 2, 7, 5, 3, NULL);
     struct hc_tensor w = hc_tensor4(HC_FP16, 4, 3, 3, 3, NULL);
     struct hc_tensor y = hc_tensor4(HC_FP16, 2, 4, 3, 4, NULL);
-    struct hc_call call = {.op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {2, 1}};
+    struct hc_call call = {
+        .op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {.stride = 2, .pad = 1}};
     accepted(&call);
     call.params.conv.stride = 1;
     refused(&call, "conv2d: out0 has shape [2, 4, 3, 4], not [2, 7, 5, 4]");
     call.params.conv.stride = 0;
     refused(&call, "conv2d: stride 0, pad 1");
-    call = (struct hc_call){
-        .op = HC_OP_conv2d_bwd_filter, .in = {x, y}, .out = {w}, .params.conv = {2, 1}};
+    call = (struct hc_call){.op = HC_OP_conv2d_bwd_filter,
+                            .in = {x, y},
+                            .out = {w},
+                            .params.conv = {.stride = 2, .pad = 1}};
     accepted(&call);
     call.out[0].shape[3] = 2;
     refused(&call, "conv2d_bwd_filter: out0 has shape [4, 3, 3, 2], not [4, 3, 3, 3]");
-    call = (struct hc_call){
-        .op = HC_OP_conv2d_bwd_data, .in = {y, w}, .out = {x}, .params.conv = {2, 1}};
+    call = (struct hc_call){.op = HC_OP_conv2d_bwd_data,
+                            .in = {y, w},
+                            .out = {x},
+                            .params.conv = {.stride = 2, .pad = 1}};
     accepted(&call);
     call.out[0].shape[1] = 9;
     refused(&call, "conv2d_bwd_data: in0 has shape [2, 4, 3, 4], not [2, 5, 3, 4]");

@@ -46,6 +46,9 @@ enum hc_status hc_shapes_gemm(const struct hc_call *call)
     const struct hc_gemm *p = &call->params.gemm;
     const struct hc_tensor *a = &call->in[0];
     const struct hc_tensor *c = &call->in[2];
+    if (p->half_accumulator && a->format != HC_FP16)
+        return hc_fail(HC_INVALID, "gemm: sums in fp16 of inputs that are %s",
+                       hc_formats[a->format].name);
     enum hc_status status = has_rank(call, a, "in0", 2);
     if (status == HC_OK)
         status = has_rank(call, &call->out[0], "out0", 2);

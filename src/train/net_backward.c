@@ -57,7 +57,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
                            .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
                            .out = {part},
-                           .params.conv = {layer->stride, layer->pad}};
+                           .params.conv = {.stride = layer->stride, .pad = layer->pad}};
     enum hc_status status = hc_device_run(net->device, &data);
     if (status != HC_OK || !net->adds[l])
         return status;
@@ -85,7 +85,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
                              .in = {hc_net_value(net, layer->in), dconv},
                              .out = {net->gradient[p]},
-                             .params.conv = {layer->stride, layer->pad}};
+                             .params.conv = {.stride = layer->stride, .pad = layer->pad}};
     enum hc_status status = hc_device_run(net->device, &leaky);
     if (status == HC_OK)
         status = hc_device_run(net->device, &norm);

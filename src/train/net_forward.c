@@ -11,7 +11,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     struct hc_call conv = {.op = HC_OP_conv2d,
                            .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
                            .out = {y},
-                           .params.conv = {layer->stride, layer->pad}};
+                           .params.conv = {.stride = layer->stride, .pad = layer->pad}};
     struct hc_tensor mean = hc_parameter_tensor(&s[0]);
     struct hc_tensor variance = hc_parameter_tensor(&s[1]);
     struct hc_call norm = {

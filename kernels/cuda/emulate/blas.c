@@ -75,10 +75,26 @@ static float element(const struct matrix *m, int64_t i, int64_t j)
     return hc_load(m->format, m->data, at);
 }
 
-/* The rows of the documentation's table for CUBLAS_COMPUTE_32F with a scale type of fp32. */
-static bool supported(enum hc_format a, enum hc_format b, enum hc_format c)
+/* The rows of the documentation's table for these compute types, but for those of integers and
+   complex numbers. The scale type is fp32, for COMPUTE_16F it is fp16. */
+static bool supported(int compute, enum hc_format a, enum hc_format b, enum hc_format c)
 {
-    return a == b && a != HC_FORMAT_COUNT && (c == a || c == HC_FP32);
+    switch (compute) {
+    case HC_BLAS_COMPUTE_16F:
+        return a == HC_FP16 && b == a && c == a;
+    case HC_BLAS_COMPUTE_32F_FAST_TF32:
+        return a == HC_FP32 && b == a && c == a;
+    case HC_BLAS_COMPUTE_32F:
+    case HC_BLAS_COMPUTE_32F_PEDANTIC:
+        return a == b && a != HC_FORMAT_COUNT && (c == a || c == HC_FP32);
+    default:
+        return false;
+    }
+}
+
+static float scale(int compute, const void *value)
+{
+    return hc_load(compute == HC_BLAS_COMPUTE_16F ? HC_FP16 : HC_FP32, value, 0);
 }
 
 static bool leading_is_enough(const struct matrix *m)
@@ -92,7 +108,8 @@ static struct hc_sum_rule rule_of(const struct blas *b, enum hc_format inputs, i
     struct hc_sum_rule rule = {HC_FP32, HC_FP32};
     if (inputs == HC_FP32 && compute != HC_BLAS_COMPUTE_32F_PEDANTIC)
         rule.operand = HC_TF32;
-    if (inputs != HC_FP32 && !(b->math & HC_BLAS_NO_REDUCED_PRECISION_REDUCTION))
+    if (compute == HC_BLAS_COMPUTE_16F ||
+        (inputs != HC_FP32 && !(b->math & HC_BLAS_NO_REDUCED_PRECISION_REDUCTION)))
         rule.partial = inputs;
     return rule;
 }
@@ -114,9 +131,9 @@ static void run(struct hc_stream *stream, const void *args)
             float sum = 0;
             for (int64_t t = 0; t < g->k; t++)
                 sum = hc_sum_step(&g->rule, sum, element(&g->a, i, t), element(&g->b, t, j));
-            sum *= g->by;
+            sum = hc_sum_rounded(g->rule.partial, sum * g->by);
             if (g->plus != 0)
-                sum += g->plus * element(&g->c, i, j);
+                sum += hc_sum_rounded(g->rule.partial, g->plus * element(&g->c, i, j));
             hc_store(g->c.format, g->to, i + j * g->c.leading, sum);
         }
 }
@@ -135,16 +152,16 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
                      .m = m,
                      .n = n,
                      .k = k,
-                     .by = *(const float *)alpha,
-                     .plus = *(const float *)beta,
+                     .by = scale(compute, alpha),
+                     .plus = scale(compute, beta),
                      .to = c};
     if (!h->workspace || h->bytes < (size_t)4 << 20)
         return HC_BLAS_NOT_INITIALIZED; /* not the library's answer: results would not repeat */
     if (m < 0 || n < 0 || k < 0 || !leading_is_enough(&g.a) || !leading_is_enough(&g.b) ||
         !leading_is_enough(&g.c) || !a || !b || !c)
         return HC_BLAS_INVALID_VALUE;
-    if (!supported(g.a.format, g.b.format, g.c.format) || algorithm != HC_BLAS_ALGORITHM_DEFAULT ||
-        (compute != HC_BLAS_COMPUTE_32F && compute != HC_BLAS_COMPUTE_32F_PEDANTIC))
+    if (!supported(compute, g.a.format, g.b.format, g.c.format) ||
+        algorithm != HC_BLAS_ALGORITHM_DEFAULT)
         return HC_BLAS_NOT_SUPPORTED;
     g.rule = rule_of(h, g.a.format, compute);
     return hc_stream_put(h->stream, run, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;

@@ -20,13 +20,13 @@ const struct hc_library hc_library_emulated = {
     .cudnn_text = hc_dnn_text,
 };
 
-static float rounded(enum hc_format format, float x)
+float hc_sum_rounded(enum hc_format format, float x)
 {
     return format == HC_FP32 ? x : (float)hc_round(format, (double)x);
 }
 
 float hc_sum_step(const struct hc_sum_rule *rule, float sum, float x, float y)
 {
-    float product = rounded(rule->operand, x) * rounded(rule->operand, y);
-    return rounded(rule->partial, sum + product);
+    float product = hc_sum_rounded(rule->operand, x) * hc_sum_rounded(rule->operand, y);
+    return hc_sum_rounded(rule->partial, sum + product);
 }

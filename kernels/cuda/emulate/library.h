@@ -60,6 +60,8 @@ struct hc_sum_rule {
     enum hc_format partial;
 };
 
+float hc_sum_rounded(enum hc_format format, float x);
+
 /* sum + x * y by the rule. */
 float hc_sum_step(const struct hc_sum_rule *rule, float sum, float x, float y);
 

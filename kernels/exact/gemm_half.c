@@ -1,0 +1,39 @@
+/* gemm with sums in fp16: terms in the order of k, product and sum rounded to nearest each. fp32's
+   results rounded once more are the correctly rounded ones (kernels/arithmetic.h). */
+#include "kernels/exact/exact.h"
+#include "kernels/exact/gemm_half.h"
+#include "kernels/load.h"
+#include "kernels/round.h"
+
+static float element(const struct hc_tensor *t, bool transposed, int64_t row, int64_t column)
+{
+    int64_t at = transposed ? column * t->shape[1] + row : row * t->shape[1] + column;
+    return hc_fp16_value(((const uint16_t *)t->data)[at]);
+}
+
+enum hc_status hc_exact_gemm_half(const struct hc_call *call)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    const struct hc_tensor *c = &call->in[2];
+    const struct hc_tensor *out = &call->out[0];
+    int64_t n = out->shape[1];
+    int64_t length = call->in[0].shape[p->transpose_a ? 0 : 1];
+    float alpha = hc_coefficient(HC_FP16, p->alpha);
+    float beta = hc_coefficient(HC_FP16, p->beta);
+    for (int64_t i = 0; i < hc_tensor_count(out); i++) {
+        float sum = 0;
+        for (int64_t k = 0; k < length; k++) {
+            float a = element(&call->in[0], p->transpose_a, i / n, k);
+            float b = element(&call->in[1], p->transpose_b, k, i % n);
+            sum = hc_fp16_round(sum + hc_fp16_round(a * b));
+        }
+        if (length > 0)
+            sum = hc_fp16_round(alpha * sum);
+        if (p->beta != 0) {
+            float addend = hc_load(c->format, c->data, c->rank == 1 ? i % n : i);
+            sum = hc_fp16_round(sum + hc_fp16_round(beta * hc_fp16_round(addend)));
+        }
+        hc_store(out->format, out->data, i, sum);
+    }
+    return HC_OK;
+}
