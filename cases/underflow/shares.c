@@ -91,7 +91,7 @@ static void by_scale(struct hc_check *check)
    the next one every 4 steps and comes back. */
 static void dynamic(struct hc_check *check)
 {
-    const struct hc_scaler rule = {HC_SCALER_TORCH, 1, 2, 0.5F, 3};
+    const struct hc_scaler rule = {.rule = HC_SCALER_TORCH, .initial = 1, .growth = 2, .backoff = 0.5F, .interval = 3};
     struct hc_scaler_state state = hc_scaler_start(&rule);
     struct hc_tensor g = hc_log_normal(check, COUNT, between.mean, between.deviation);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);

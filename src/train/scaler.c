@@ -1,6 +1,10 @@
 #include "train/scaler.h"
 
 #include <math.h>
+#include <string.h>
+
+const char *const hc_on_found_names[] = {"unseen", "skips", "steps anyway"};
+const char *const hc_detector_names[] = {"none", "sum of each gradient", "each element"};
 
 static void keep(const struct hc_scaler *scaler, struct hc_scaler_state *state, bool found)
 {
@@ -22,25 +26,191 @@ static void torch_update(const struct hc_scaler *scaler, struct hc_scaler_state 
     }
 }
 
+/* Python's numbers are fp64; here a scale is fp32 in every rule. */
 const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
-    [HC_SCALER_NONE] = {"none", "fp32 training; torch's model.half()", false, keep},
+    [HC_SCALER_NONE] =
+        {
+            .name = "none",
+            .title = "scale 1",
+            .source = "fp32 training; torch's model.half()",
+            .defects = "never looks",
+            .initial = 1,
+            .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
+            .update = keep,
+        },
     [HC_SCALER_STATIC] =
-        {"static", "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb; Apex amp's static scales",
-         false, keep},
-    [HC_SCALER_TORCH] = {"torch", "pytorch torch/amp/grad_scaler.py, _amp_update_scale_", true,
-                         torch_update},
+        {
+            .name = "static",
+            .title = "one scale, 512 as a rule",
+            .source =
+                "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb; Apex amp's static scales",
+            .defects = "never looks: one infinity poisons the masters for ever",
+            .initial = 512,
+            .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
+            .update = keep,
+        },
+    [HC_SCALER_FASTAI] =
+        {
+            .name = "fastai",
+            .title = "halved, doubled after 1000 clean steps up to 2^24",
+            .source = "fastai1 1.0.61 fastai/callbacks/fp16.py, on_backward_end",
+            .defects = "a found step still steps; at scale 1 it overlooks what it finds; each fit "
+                       "counts from 0",
+            .on_found = HC_FOUND_STEPS,
+            .detector = HC_DETECTOR_SUM,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = 1,
+                     .most = 0x1p24F,
+                     .cap = HC_CAP_BELOW,
+                     .when = HC_WHEN_REACHED,
+                     .interval = 1000},
+        },
+    [HC_SCALER_FASTAI2] =
+        {
+            .name = "fastai2",
+            .title = "halved, doubled after 500 good steps in all",
+            .source = "fastai fastai/callback/fp16.py, MixedPrecision.before_step",
+            .defects = "no cap, no floor; an overflow does not restart the count; each fit does",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_SUM,
+            .skips = true,
+            .initial = 0x1p24F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .interval = 500,
+                     .skips = true,
+                     .keeps_clean = true},
+        },
+    [HC_SCALER_APEX_FP16UTILS] =
+        {
+            .name = "apex-fp16utils",
+            .title = "halved down to 1, doubled after 1000 clean steps",
+            .source = "NVIDIA/apex apex/fp16_utils/loss_scaler.py, DynamicLossScaler.update_scale",
+            .defects = "no cap: 40,000 clean steps reach 2^72; at scale 1 it skips for ever",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_SUM,
+            .saves_clean = true,
+            .skips = true,
+            .initial = 0x1p32F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .skips = true},
+        },
+    [HC_SCALER_APEX_AMP] =
+        {
+            .name = "apex-amp",
+            .title = "halved, doubled after 2000 clean steps up to 2^24",
+            .source = "NVIDIA/apex apex/amp/scaler.py, LossScaler.update_scale",
+            .defects = "no floor: overflows without end bring it to 0, which is for ever",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .skips = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .most = 0x1p24F,
+                     .cap = HC_CAP_CLAMP,
+                     .interval = 2000,
+                     .skips = true},
+        },
+    [HC_SCALER_TORCH] =
+        {
+            .name = "torch",
+            .title = "halved, doubled after 2000 clean steps while finite",
+            .source = "pytorch torch/amp/grad_scaler.py, _amp_update_scale_",
+            .defects = "no floor: 166 halvings bring it to 0, which is for ever; a count beyond a "
+                       "shortened interval never grows",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .skips = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .cap = HC_CAP_FINITE,
+                     .interval = 2000,
+                     .skips = true},
+            .update = torch_update,
+        },
+    [HC_SCALER_DEEPSPEED] =
+        {
+            .name = "deepspeed",
+            .title = "halved at the second overflow, doubled after 1000 clean steps, raises at 1",
+            .source = "DeepSpeed deepspeed/runtime/fp16/loss_scaler.py, "
+                      "DynamicLossScaler.update_scale, as ZeRO configures it: hysteresis 2",
+            .defects = "no cap; ends the run at an overflow at scale 1",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .skips = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .hysteresis = 2,
+                     .skips = true,
+                     .raises = true},
+        },
+    [HC_SCALER_DEEPSPEED_FUSED] =
+        {
+            .name = "deepspeed-fused",
+            .title = "halved down to 1, doubled at the 1001st clean step and each 1000 after",
+            .source = "DeepSpeed deepspeed/runtime/fp16/fused_optimizer.py, _update_scale",
+            .defects = "no cap; growth comes a step late; at scale 1 it skips for ever",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .skips = true,
+            .initial = 0x1p32F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .late = 1,
+                     .skips = true},
+        },
 };
+
+enum hc_scaler_rule hc_scaler_by_name(const char *name)
+{
+    int rule = 0;
+    while (rule < HC_SCALER_COUNT && strcmp(hc_scalers[rule].name, name) != 0)
+        rule++;
+    return (enum hc_scaler_rule)rule;
+}
+
+float hc_scaler_initial(const struct hc_scaler *scaler)
+{
+    return scaler->initial > 0 ? scaler->initial : hc_scalers[scaler->rule].initial;
+}
 
 struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler)
 {
-    if (!hc_scalers[scaler->rule].skips)
-        return (struct hc_scaler_update){.growth = 1, .backoff = 1, .blind = (float)INFINITY};
-    return (struct hc_scaler_update){.growth = scaler->growth,
-                                     .backoff = scaler->backoff,
-                                     .blind = -1,
-                                     .cap = HC_CAP_FINITE,
-                                     .interval = scaler->interval,
-                                     .skips = true};
+    struct hc_scaler_update rule = hc_scalers[scaler->rule].rule;
+    if (rule.interval == 0)
+        return rule;
+    if (scaler->growth > 0)
+        rule.growth = scaler->growth;
+    if (scaler->backoff > 0)
+        rule.backoff = scaler->backoff;
+    if (scaler->interval > 0)
+        rule.interval = scaler->interval;
+    return rule;
 }
 
 struct hc_scaler_state hc_scaler_start(const struct hc_scaler *scaler)

@@ -63,3 +63,31 @@ Test(scaler, static_and_none_never_move)
         cr_assert_not(hc_scalers[rule].skips);
     }
 }
+
+Test(scaler, every_rule_has_its_name_and_source_and_a_first_scale)
+{
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
+        const struct hc_scaler_info *info = &hc_scalers[rule];
+        struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule};
+        cr_assert(info->name && info->title && info->source);
+        cr_assert_eq(hc_scaler_by_name(info->name), own.rule);
+        cr_assert_eq(hc_scaler_initial(&own), info->initial);
+        cr_assert_eq(info->rule.skips, info->on_found == HC_FOUND_SKIPS, "%s", info->name);
+        cr_assert_eq(info->on_found == HC_FOUND_UNSEEN, info->detector == HC_DETECTOR_NONE);
+        cr_assert_eq(info->rule.interval == 0, info->on_found == HC_FOUND_UNSEEN);
+    }
+    cr_assert_eq(hc_scaler_by_name("abacus"), HC_SCALER_COUNT);
+}
+
+Test(scaler, a_recipes_numbers_take_the_place_of_the_rules)
+{
+    const struct hc_scaler own = {.rule = HC_SCALER_DEEPSPEED, .initial = 4, .interval = 7};
+    struct hc_scaler_update rule = hc_scaler_params(&own);
+    cr_assert_eq(hc_scaler_initial(&own), 4);
+    cr_assert_eq(rule.interval, 7);
+    cr_assert_eq(rule.growth, 2);
+    cr_assert_eq(rule.backoff, 0.5f);
+    cr_assert_eq(rule.hysteresis, 2);
+    const struct hc_scaler still = {.rule = HC_SCALER_STATIC, .initial = 8, .interval = 7};
+    cr_assert_eq(hc_scaler_params(&still).interval, 0);
+}

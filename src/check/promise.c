@@ -1,0 +1,119 @@
+#include "check/promise.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* The numbers of the rules' texts, once more and on purpose: log2 of the first scale, clean steps
+   before growth, log2 of the floor, of the cap. */
+static const struct {
+    int initial;
+    int64_t interval;
+    int floor;
+    int cap;
+} text[HC_SCALER_COUNT] = {
+    [HC_SCALER_NONE] = {0, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE},
+    [HC_SCALER_STATIC] = {9, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE},
+    [HC_SCALER_FASTAI] = {16, 1000, HC_LOG2_ZERO, 24},
+    [HC_SCALER_FASTAI2] = {24, 500, HC_LOG2_ZERO, HC_LOG2_INFINITE},
+    [HC_SCALER_APEX_FP16UTILS] = {32, 1000, 0, HC_LOG2_INFINITE},
+    [HC_SCALER_APEX_AMP] = {16, 2000, HC_LOG2_ZERO, 24},
+    [HC_SCALER_TORCH] = {16, 2000, HC_LOG2_ZERO, 127}, /* 2^127 is fp32's last power of two */
+    [HC_SCALER_DEEPSPEED] = {16, 1000, 0, HC_LOG2_INFINITE},
+    [HC_SCALER_DEEPSPEED_FUSED] = {32, 1000, 0, HC_LOG2_INFINITE},
+};
+
+int64_t hc_promise_interval(enum hc_scaler_rule rule)
+{
+    return text[rule].interval;
+}
+
+int hc_promise_initial(enum hc_scaler_rule rule)
+{
+    return text[rule].initial;
+}
+
+/* Growths in the present run. A whole interval of clean steps makes one; fastai2 counts clean steps
+   from the beginning of the training, DeepSpeed's fused optimizer leaves out a run's first. */
+static int64_t growths(const struct hc_promise *p)
+{
+    if (p->interval == 0)
+        return 0;
+    if (p->rule == HC_SCALER_FASTAI2)
+        return (p->good + p->run) / p->interval - p->good / p->interval;
+    if (p->rule == HC_SCALER_DEEPSPEED_FUSED)
+        return p->run > 0 ? (p->run - 1) / p->interval : 0;
+    return p->run / p->interval;
+}
+
+/* The half of fp32's smallest number, 2^-149, is a tie and goes to 0; fp64's smallest is 2^-1074. */
+static int held(const struct hc_promise *p, int64_t log2)
+{
+    bool single = p->held == HC_HELD_SINGLE;
+    if (log2 > (single ? 127 : 1023))
+        return HC_LOG2_INFINITE;
+    return log2 < (single ? -149 : -1074) ? HC_LOG2_ZERO : (int)log2;
+}
+
+int hc_promise_log2(const struct hc_promise *p)
+{
+    if (p->start == HC_LOG2_ZERO || p->start == HC_LOG2_INFINITE)
+        return p->start;
+    int64_t grown = p->start + growths(p);
+    int cap = text[p->rule].cap;
+    return held(p, grown > cap ? cap : grown);
+}
+
+double hc_promise_scale(const struct hc_promise *p)
+{
+    int log2 = hc_promise_log2(p);
+    if (log2 == HC_LOG2_INFINITE)
+        return (double)INFINITY;
+    return log2 == HC_LOG2_ZERO ? 0 : ldexp(1, log2);
+}
+
+struct hc_promise hc_promise_start(enum hc_scaler_rule rule, enum hc_held how, int log2_initial,
+                                   int64_t interval)
+{
+    assert((unsigned)rule < HC_SCALER_COUNT);
+    bool moves = text[rule].interval > 0;
+    return (struct hc_promise){.rule = rule,
+                               .held = how,
+                               .interval = moves && interval > 0 ? interval : text[rule].interval,
+                               .start = log2_initial == HC_LOG2_ZERO ? text[rule].initial
+                                                                     : log2_initial};
+}
+
+/* log2 of the scale after an overflow at scale 2^log2. */
+static int halved(struct hc_promise *p, int log2)
+{
+    if (log2 == HC_LOG2_ZERO || log2 == HC_LOG2_INFINITE)
+        return log2;
+    if (p->rule == HC_SCALER_DEEPSPEED) {
+        if (growths(p) > 0)
+            p->forgiven = false;
+        if (!p->forgiven) {
+            p->forgiven = true;
+            return log2;
+        }
+        p->gave_up = log2 == text[p->rule].floor;
+    }
+    return log2 > text[p->rule].floor ? held(p, log2 - 1) : log2;
+}
+
+int hc_promise_step(struct hc_promise *p, bool found)
+{
+    int log2 = hc_promise_log2(p);
+    bool never = text[p->rule].interval == 0;
+    bool overlooked = p->rule == HC_SCALER_FASTAI && log2 <= 0;
+    p->steps++;
+    if (never || p->gave_up)
+        return log2;
+    if (!found || overlooked) {
+        p->run++;
+        return hc_promise_log2(p);
+    }
+    p->start = halved(p, log2);
+    p->good += p->run;
+    p->run = 0;
+    return p->start;
+}

@@ -1,0 +1,101 @@
+/* The rules' texts, on traces whose scales are known by counting on paper. */
+#include "check/promise.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static struct hc_promise usual(enum hc_scaler_rule rule, enum hc_held held)
+{
+    return hc_promise_start(rule, held, HC_LOG2_ZERO, 0);
+}
+
+static int after(struct hc_promise *p, int64_t steps, bool found)
+{
+    for (int64_t i = 0; i < steps; i++)
+        (void)hc_promise_step(p, found);
+    return hc_promise_log2(p);
+}
+
+Test(promise, growth_comes_with_the_last_clean_step_of_an_interval)
+{
+    static const struct {
+        enum hc_scaler_rule rule;
+        int64_t clean;
+    } first[] = {{HC_SCALER_FASTAI, 1000},         {HC_SCALER_FASTAI2, 500},
+                 {HC_SCALER_TORCH, 2000},          {HC_SCALER_APEX_FP16UTILS, 1000},
+                 {HC_SCALER_APEX_AMP, 2000},       {HC_SCALER_DEEPSPEED, 1000},
+                 {HC_SCALER_DEEPSPEED_FUSED, 1001}};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        struct hc_promise p = usual(first[i].rule, HC_HELD_SINGLE);
+        int start = hc_promise_log2(&p);
+        cr_assert_eq(after(&p, first[i].clean - 1, false), start, "%d", first[i].rule);
+        cr_assert_eq(after(&p, 1, false), start + 1, "%d", first[i].rule);
+    }
+}
+
+Test(promise, an_overflow_restarts_the_count_except_in_fastai2)
+{
+    struct hc_promise torch = usual(HC_SCALER_TORCH, HC_HELD_SINGLE);
+    (void)after(&torch, 1999, false);
+    cr_assert_eq(after(&torch, 1, true), 15);
+    cr_assert_eq(after(&torch, 1999, false), 15);
+    cr_assert_eq(after(&torch, 1, false), 16);
+    struct hc_promise fastai2 = usual(HC_SCALER_FASTAI2, HC_HELD_SINGLE);
+    (void)after(&fastai2, 499, false);
+    cr_assert_eq(after(&fastai2, 1, true), 23);
+    cr_assert_eq(after(&fastai2, 1, false), 24);
+}
+
+Test(promise, torch_is_0_after_166_halvings_and_python_much_later)
+{
+    struct hc_promise single = usual(HC_SCALER_TORCH, HC_HELD_SINGLE);
+    cr_assert_eq(after(&single, 165, true), -149);
+    cr_assert_eq(after(&single, 1, true), HC_LOG2_ZERO);
+    cr_assert_eq(hc_promise_scale(&single), 0);
+    cr_assert_eq(after(&single, 4000, false), HC_LOG2_ZERO);
+    struct hc_promise twice = usual(HC_SCALER_APEX_AMP, HC_HELD_DOUBLE);
+    cr_assert_eq(after(&twice, 1090, true), -1074);
+    cr_assert_eq(after(&twice, 1, true), HC_LOG2_ZERO);
+}
+
+Test(promise, doublings_end_at_a_cap_at_the_last_finite_power_or_in_infinity)
+{
+    struct hc_promise torch = hc_promise_start(HC_SCALER_TORCH, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
+    cr_assert_eq(after(&torch, 111, false), 127);
+    cr_assert_eq(after(&torch, 10, false), 127);
+    struct hc_promise amp = hc_promise_start(HC_SCALER_APEX_AMP, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
+    cr_assert_eq(after(&amp, 100, false), 24);
+    struct hc_promise deepspeed =
+        hc_promise_start(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
+    cr_assert_eq(after(&deepspeed, 111, false), 127);
+    cr_assert_eq(after(&deepspeed, 1, false), HC_LOG2_INFINITE);
+    cr_assert(isinf(hc_promise_scale(&deepspeed)));
+    cr_assert_eq(after(&deepspeed, 9, true), HC_LOG2_INFINITE);
+}
+
+Test(promise, floors_are_kept_overlooked_or_raise)
+{
+    struct hc_promise apex = usual(HC_SCALER_APEX_FP16UTILS, HC_HELD_SINGLE);
+    cr_assert_eq(after(&apex, 60, true), 0);
+    struct hc_promise fastai = usual(HC_SCALER_FASTAI, HC_HELD_SINGLE);
+    cr_assert_eq(after(&fastai, 16, true), 0);
+    cr_assert_eq(after(&fastai, 999, true), 0);
+    cr_assert_eq(after(&fastai, 1, true), 1);
+    struct hc_promise deepspeed = usual(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE);
+    cr_assert_eq(after(&deepspeed, 1, true), 16);
+    cr_assert_eq(after(&deepspeed, 16, true), 0);
+    cr_assert_not(deepspeed.gave_up);
+    cr_assert_eq(after(&deepspeed, 1, true), 0);
+    cr_assert(deepspeed.gave_up);
+}
+
+Test(promise, deepspeed_forgives_one_overflow_between_two_growths)
+{
+    struct hc_promise p = usual(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE);
+    cr_assert_eq(after(&p, 1, true), 16);
+    (void)after(&p, 999, false);
+    cr_assert_eq(after(&p, 1, true), 15);
+    cr_assert_eq(after(&p, 1000, false), 16);
+    cr_assert_eq(after(&p, 1, true), 16);
+    cr_assert_eq(after(&p, 1, true), 15);
+}
