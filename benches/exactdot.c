@@ -64,7 +64,9 @@ static void dot(struct hc_bench_run *run)
 }
 
 static const struct hc_bench benches[] = {
-    {"exactdot/mpfr", "a sum of fp16 products in 128-bit integers against MPFR, same bits", dot},
+    {.name = "exactdot/mpfr",
+     .title = "a sum of fp16 products in 128-bit integers against MPFR, same bits",
+     .run = dot},
 };
 
 const struct hc_bench_table hc_benches_exactdot;

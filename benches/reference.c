@@ -55,7 +55,9 @@ static void add_in_half(struct hc_bench_run *run)
 }
 
 static const struct hc_bench benches[] = {
-    {"reference/add-fp16", "one MPFR reference element against one element on exact", add_in_half},
+    {.name = "reference/add-fp16",
+     .title = "one MPFR reference element against one element on exact",
+     .run = add_in_half},
 };
 
 const struct hc_bench_table hc_benches_reference;

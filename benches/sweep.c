@@ -218,10 +218,12 @@ static void pairs(struct hc_bench_run *run)
 #endif
 
 static const struct hc_bench benches[] = {
-    {"sweep/conversions", "fp32 to fp16 in four directions, all inputs, against vcvtps2ph alone",
-     conversions},
-    {"sweep/pairs", "all pairs of fp16 values against the arithmetic without any comparison",
-     pairs},
+    {.name = "sweep/conversions",
+     .title = "fp32 to fp16 in four directions, all inputs, against vcvtps2ph alone",
+     .run = conversions},
+    {.name = "sweep/pairs",
+     .title = "all pairs of fp16 values against the arithmetic without any comparison",
+     .run = pairs},
 };
 
 const struct hc_bench_table hc_benches_sweep;

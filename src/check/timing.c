@@ -12,6 +12,11 @@ double hc_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+const struct hc_backend *hc_bench_backend(const struct hc_bench_run *run)
+{
+    return run->backend;
+}
+
 void hc_bench_rate(struct hc_bench_run *run, const struct hc_rate *rate)
 {
     assert(rate->what && rate->unit && rate->rate > 0);

@@ -2,12 +2,17 @@
 #ifndef HC_CHECK_TIMING_H
 #define HC_CHECK_TIMING_H
 
+#include <stdbool.h>
+
+#include "backend.h"
+
 struct hc_bench_run; /* where the rows go */
 
 struct hc_bench {
     const char *name;  /* what/how, in lower case and dashes: "sweep/cast-fp16" */
     const char *title; /* one sentence: what is measured against what */
     void (*run)(struct hc_bench_run *run);
+    bool on_any; /* measures hc_bench_backend(run), whichever that is */
 };
 
 struct hc_bench_table {
@@ -25,6 +30,9 @@ struct hc_rate {
     double other;        /* its rate, in the same unit */
     double least;        /* rate / other that is claimed; 0: nothing is */
 };
+
+/* The backend that was asked for, able to run here; host where none was. */
+const struct hc_backend *hc_bench_backend(const struct hc_bench_run *run);
 
 /* The strings are used before the call returns. */
 void hc_bench_rate(struct hc_bench_run *run, const struct hc_rate *rate);

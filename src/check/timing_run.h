@@ -6,6 +6,7 @@
 
 struct hc_bench_run {
     const struct hc_bench *bench;
+    const struct hc_backend *backend;
     void (*row)(struct hc_bench_run *run, const struct hc_rate *rate);
     void (*skipped)(struct hc_bench_run *run, const char *why);
     void *context;

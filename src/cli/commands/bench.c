@@ -5,6 +5,7 @@
 #include "check/record.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
+#include "cli/choose.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"
 
@@ -14,6 +15,8 @@ static const struct hc_bench_table *const tables[] = {HC_LIST};
 
 struct sheet {
     json_t *rates;
+    const struct hc_backend *backend;
+    bool chosen; /* by --backend: only what can be measured on any backend */
     int rows;
     int missed;
 };
@@ -22,6 +25,8 @@ static void keep(struct sheet *sheet, const struct hc_bench *bench, const struct
 {
     json_t *o = json_pack("{s:s, s:s, s:f, s:s}", "bench", bench->name, "what", rate->what, "rate",
                           rate->rate, "unit", rate->unit);
+    if (bench->on_any)
+        (void)json_object_set_new(o, "backend", json_string(sheet->backend->name));
     if (rate->against) {
         (void)json_object_set_new(o, "against", json_string(rate->against));
         (void)json_object_set_new(o, "other", json_real(rate->other));
@@ -66,8 +71,10 @@ static void run_all(struct sheet *sheet, const char *const *patterns, int count)
 {
     for (size_t t = 0; tables[t]; t++)
         for (int b = 0; b < tables[t]->count; b++) {
-            struct hc_bench_run one = {&tables[t]->benches[b], show_rate, show_skipped, sheet};
-            if (hc_matches(patterns, count, one.bench->name))
+            struct hc_bench_run one = {&tables[t]->benches[b], sheet->backend, show_rate,
+                                       show_skipped, sheet};
+            if (hc_matches(patterns, count, one.bench->name) &&
+                (one.bench->on_any || !sheet->chosen))
                 one.bench->run(&one);
         }
 }
@@ -81,10 +88,33 @@ static enum hc_status write_rates(json_t *rates, const char *path)
     return status;
 }
 
+static enum hc_status choose(struct sheet *sheet, const char *name)
+{
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    int count;
+    enum hc_status status = hc_choose_backends(name ? name : "host", chosen, &count);
+    if (status == HC_OK && count > 1)
+        status = hc_fail(HC_INVALID, "benches measure one backend, not %s", name);
+    if (status != HC_OK)
+        return status;
+    const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
+    if (why)
+        return hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[0]->name, why);
+    sheet->backend = chosen[0];
+    sheet->chosen = name != NULL;
+    return HC_OK;
+}
+
 static int run(int argc, char **argv)
 {
     const char *json = NULL;
+    const char *backend = NULL;
     const struct hc_option options[] = {
+        {.name = "backend",
+         .value = "B",
+         .text = &backend,
+         .help = "measure this backend, in benches that can measure any (default host, and\n"
+                 "those of one backend too)"},
         {.name = "json",
          .value = "FILE",
          .text = &json,
@@ -95,9 +125,10 @@ static int run(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_bench, options, argc, argv, &words, &status))
         return status;
-    if (json && hc_output_probe(json) != HC_OK)
+    struct sheet sheet = {0};
+    if ((json && hc_output_probe(json) != HC_OK) || choose(&sheet, backend) != HC_OK)
         return hc_complain_message();
-    struct sheet sheet = {.rates = json_array()};
+    sheet.rates = json_array();
     run_all(&sheet, (const char *const *)argv + 1, words);
     if (sheet.rows == 0)
         status = hc_complain("no bench matches '%s'", words ? argv[1] : "*");
@@ -111,7 +142,7 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_bench = {
     .name = "bench",
-    .usage = "[PATTERN...] [--json FILE]",
+    .usage = "[PATTERN...] [--backend B] [--json FILE]",
     .summary = "measure rates, and ratios between two things in the same run",
     .text =
         "PATTERN is a glob over the benches' names. A rate alone says little on a machine that\n"

@@ -1,0 +1,35 @@
+/* Calls with the shapes of a training step, without memory. `n` is how many images (or, where there are
+   none, 16,384 elements each) it is for; activations are Darknet-16's third group, 16 x 16 x 64. */
+#ifndef HC_BENCHES_INNER_CALLS_H
+#define HC_BENCHES_INNER_CALLS_H
+
+#include "op/call.h"
+
+typedef struct hc_call hc_make_call(enum hc_format format, int64_t n);
+
+hc_make_call hc_copy_call; /* cast of fp32 into fp32: one read, one write */
+hc_make_call hc_cast_call; /* fp32 into the format */
+hc_make_call hc_unscale_call;
+hc_make_call hc_sum_call;
+hc_make_call hc_leaky_call;
+hc_make_call hc_leaky_bwd_call;
+hc_make_call hc_bn_train_call;
+hc_make_call hc_bn_infer_call;
+hc_make_call hc_bn_bwd_call;
+hc_make_call hc_bn_leaky_train_call;
+hc_make_call hc_bn_leaky_bwd_call;
+hc_make_call hc_sgd_call;
+hc_make_call hc_adamw_call;
+hc_make_call hc_conv_call;
+hc_make_call hc_conv_data_call;
+hc_make_call hc_conv_filter_call;
+hc_make_call hc_gemm_call; /* square, of 8 n rows */
+
+/* Bytes of all tensors of the call, each counted once: what it must move at the least, and as if what
+   it works on in place were read and written. */
+double hc_call_bytes(const struct hc_call *call);
+
+/* Floating-point operations of its products and sums: two a multiplication. Of gemm and convolutions. */
+double hc_call_operations(const struct hc_call *call);
+
+#endif
