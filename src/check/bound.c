@@ -31,6 +31,7 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
 static const bool through_fp32[HC_OP_COUNT] = {
     [HC_OP_axpy] = true,       [HC_OP_scale] = true,          [HC_OP_unscale] = true,
     [HC_OP_leaky_relu] = true, [HC_OP_leaky_relu_bwd] = true, [HC_OP_avg_pool_bwd] = true,
+    [HC_OP_augment] = true,
 };
 
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)

@@ -61,8 +61,22 @@ static enum hc_status fetch(struct loans *loans, const struct hc_call *call,
     return status;
 }
 
-/* What op/call.c cannot see, since it does not look at data: that there is some, and that labels are
-   classes. */
+static enum hc_status check_batch(const struct hc_call *call)
+{
+    const struct hc_tensor *orders = &call->in[3];
+    if (hc_tensor_get(&call->in[2], 0) < 0)
+        return hc_fail(HC_INVALID, "augment: a negative number of steps");
+    for (int64_t i = 0; orders->data && i < hc_tensor_count(orders); i++) {
+        double image = hc_tensor_get(orders, i);
+        if (image < 0 || image >= (double)call->in[0].shape[0])
+            return hc_fail(HC_INVALID, "augment: order %.0f is no image of 0 to %lld", image,
+                           (long long)call->in[0].shape[0] - 1);
+    }
+    return HC_OK;
+}
+
+/* What op/call.c cannot see, since it does not look at data: that there is some, that labels are
+   classes, and orders images. */
 static enum hc_status check_data(const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
@@ -70,8 +84,7 @@ static enum hc_status check_data(const struct hc_call *call)
     for (int i = 0; i < op->inputs + op->outputs; i++) {
         bool output = i >= op->inputs;
         const struct hc_tensor *t = output ? &call->out[i - op->inputs] : &call->in[i];
-        bool optional = formats[i] == 'o' || formats[i] == 'b';
-        if (!t->data && !optional && hc_tensor_count(t) > 0)
+        if (!t->data && !hc_slot_optional(formats[i]) && hc_tensor_count(t) > 0)
             return hc_fail(HC_INVALID, "%s: %s%d has no data", op->name, output ? "out" : "in",
                            output ? i - op->inputs : i);
     }
@@ -84,7 +97,7 @@ static enum hc_status check_data(const struct hc_call *call)
             return hc_fail(HC_INVALID, "%s: label %.0f is not a class of 0 to %lld", op->name,
                            label, (long long)call->in[0].shape[1] - 1);
     }
-    return HC_OK;
+    return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
 }
 
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,

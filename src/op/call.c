@@ -50,7 +50,7 @@ static enum hc_status check_tensor(const struct hc_call *call, int slot, char fo
     char name[16];
     char shape[HC_SHAPE_TEXT];
     slot_name(op, slot, name);
-    if ((format == 'o' || format == 'b' || format == 'j') && !t->data)
+    if (hc_slot_optional(format) && !t->data)
         return HC_OK;
     if (t->rank < 0 || t->rank > HC_MAX_RANK)
         return hc_fail(HC_INVALID, "%s: %s has rank %d", op->name, name, t->rank);
@@ -143,6 +143,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
+    [HC_OP_augment] = {"uiijhij", ".......", hc_shapes_augment},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},
     [HC_OP_rates] = {"fif", ".83", hc_shapes_table},
     [HC_OP_journal] = {"fioooof", ".81111n", hc_shapes_table},

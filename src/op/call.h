@@ -203,6 +203,32 @@ struct hc_scaler_update {
     bool raises;
 };
 
+/* augment: a batch out of a set of images.
+     in0 = pixels (u8 [N, H, W, 3]), in1 = labels (i32 [N]), in2 = steps (i32, its first element
+     s >= 0: how many batches came before), in3 = orders (i32 [R, n], numbers of images) or absent;
+     out0 = images (H [B, H, W, 3]), out1 = labels (i32 [B]), out2 = steps (i32 [1]; may be in2) or
+     absent: s + 1.
+   Epoch e = s / batches, batch b = s mod batches. Image i of the batch is number k = b B + i of the
+   epoch: image orders[e mod R, k], or image k without orders; where k is n (N) or more, image and
+   label are 0.
+   Values are round_H(round_fp32(v)), v in fp64, each operation rounded once:
+     v = (pixel / 255 - mean[c]) / deviation[c].
+   With `crops` an image is padded by `pad` on every side, by reflection that does not repeat the
+   edge (-1 -> 1, W -> W - 2; pad < H, W), cut to H x W somewhere, and flipped from left to right half
+   of the time. Of the 64 bits of hc_random(seed, "CROP" 2^32 + e, image) bits 0 to 23 give the rows
+   to go down, 24 to 47 the columns to go right, as bits (2 pad + 1) >> 24, less pad; bit 63 flips.
+   Pixel (y, x) is then pixel (y + down, x' + right) of the image, x' = x or W - 1 - x. */
+struct hc_augment {
+    uint64_t seed;
+    int64_t batches; /* in an epoch; > 0 */
+    int pad;
+    bool crops;
+    double mean[3];
+    double deviation[3];
+};
+
+#define HC_CROP_STREAM 0x43524f5000000000u /* "CROP" 2^32 */
+
 union hc_params {
     struct hc_cast cast;
     struct hc_axpy axpy;
@@ -216,6 +242,7 @@ union hc_params {
     struct hc_xent xent;
     struct hc_sgd sgd;
     struct hc_adam adam;
+    struct hc_augment augment;
     struct hc_scaler_update scaler;
 };
 

@@ -15,6 +15,12 @@ struct hc_contract {
     enum hc_status (*shapes)(const struct hc_call *call);
 };
 
+/* Whether a slot of that format may be absent. */
+static inline bool hc_slot_optional(char format)
+{
+    return format == 'o' || format == 'b' || format == 'j';
+}
+
 extern const struct hc_contract hc_contracts[HC_OP_COUNT];
 
 enum hc_status hc_shapes_gemm(const struct hc_call *call);
@@ -23,6 +29,7 @@ enum hc_status hc_shapes_batch(const struct hc_call *call);
 enum hc_status hc_shapes_pool(const struct hc_call *call);
 enum hc_status hc_shapes_loss(const struct hc_call *call);
 enum hc_status hc_shapes_table(const struct hc_call *call);
+enum hc_status hc_shapes_augment(const struct hc_call *call);
 
 #define HC_SHAPE_TEXT 96
 

@@ -1,0 +1,31 @@
+/* Arguments of the kernels in augment_kernels.c. */
+#ifndef HC_KERNELS_CUDA_AUGMENT_H
+#define HC_KERNELS_CUDA_AUGMENT_H
+
+#include "kernels/cuda/view.h"
+#include "op/call.h"
+
+/* One thread for each pixel of the batch, with its three channels. orders is NULL or [rows, length];
+   without orders length is the number of images. */
+struct hc_dk_augment {
+    struct hc_augment params;
+    const uint8_t *pixels;
+    const int32_t *labels;
+    const int32_t *steps;
+    const int32_t *orders;
+    int64_t rows;
+    int64_t length;
+    int64_t batch;
+    int64_t high;
+    int64_t wide;
+    struct hc_dk_view images;
+    int32_t *labels_out;
+};
+
+/* One thread: to = from + 1; they may be the same. */
+struct hc_dk_advance {
+    const int32_t *from;
+    int32_t *to;
+};
+
+#endif

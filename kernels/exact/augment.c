@@ -1,0 +1,62 @@
+/* Batches out of a set of images. */
+#include "kernels/augment.h"
+#include "kernels/exact/exact.h"
+#include "kernels/load.h"
+
+/* Of every pixel in every channel: a few hundred divisions instead of one for each element. */
+struct values {
+    float of[3][256];
+};
+
+static void copy_image(const struct hc_call *call, const struct values *values,
+                       const struct hc_crop *crop, int64_t image, int64_t to)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *y = &call->out[0];
+    int64_t size = x->shape[1] * x->shape[2] * 3;
+    const uint8_t *pixels = (const uint8_t *)x->data + image * size;
+    to *= size;
+    for (int64_t h = 0; h < x->shape[1]; h++)
+        for (int64_t w = 0; w < x->shape[2]; w++) {
+            int64_t from = 3 * hc_crop_pixel(crop, x->shape[1], x->shape[2], h, w);
+            for (int64_t c = 0; c < 3; c++)
+                hc_store(y->format, y->data, to++, values->of[c][pixels[from + c]]);
+        }
+}
+
+static void clear_image(const struct hc_tensor *y, int64_t i)
+{
+    int64_t size = y->shape[1] * y->shape[2] * 3;
+    for (int64_t k = i * size; k < (i + 1) * size; k++)
+        hc_store(y->format, y->data, k, 0);
+}
+
+enum hc_status hc_exact_augment(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_augment *p = &call->params.augment;
+    const struct hc_tensor *orders = &call->in[3];
+    const int32_t *from = call->in[1].data;
+    int32_t *labels = call->out[1].data;
+    int32_t steps = *(const int32_t *)call->in[2].data;
+    int64_t batch = call->out[0].shape[0];
+    int64_t length = orders->data ? orders->shape[1] : call->in[0].shape[0];
+    struct values values;
+    for (int c = 0; c < 3; c++)
+        for (int pixel = 0; pixel < 256; pixel++)
+            values.of[c][pixel] = hc_pixel_value((uint8_t)pixel, p->mean[c], p->deviation[c]);
+    for (int64_t i = 0; i < batch; i++) {
+        int64_t epoch = steps / p->batches;
+        int64_t image = hc_batch_image(orders->data, orders->shape[0], length, epoch,
+                                       steps % p->batches * batch + i);
+        struct hc_crop crop = hc_crop_draw(p, epoch, image);
+        if (image < 0)
+            clear_image(&call->out[0], i);
+        else
+            copy_image(call, &values, &crop, image, i);
+        labels[i] = image < 0 ? 0 : from[image];
+    }
+    if (call->out[2].data)
+        *(int32_t *)call->out[2].data = steps + 1;
+    return HC_OK;
+}

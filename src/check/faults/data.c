@@ -1,0 +1,58 @@
+/* Defects of the way from images to batches. */
+#include "check/fault.h"
+
+/* The epoch's number is left out of what is drawn, and of which order is read. */
+static enum hc_status same_epoch(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    int32_t steps = *(const int32_t *)call->in[2].data;
+    int32_t within = (int32_t)(steps % call->params.augment.batches);
+    bad.in[2] = hc_tensor1(HC_I32, 1, &within);
+    bad.out[2].data = NULL;
+    enum hc_status status = right(queue, &bad);
+    if (call->out[2].data)
+        *(int32_t *)call->out[2].data = steps + 1;
+    return status;
+}
+
+/* The number of batches that are drawn from an epoch is one too large. */
+static enum hc_status long_epoch(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.augment.batches++;
+    return right(queue, &bad);
+}
+
+static enum hc_status bytes_over_256(hc_kernel *right, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    for (int c = 0; c < 3; c++) {
+        bad.params.augment.mean[c] *= 256.0 / 255;
+        bad.params.augment.deviation[c] *= 256.0 / 255;
+    }
+    return right(queue, &bad);
+}
+
+static const struct hc_fault faults[] = {
+    {.name = "epochs-repeat",
+     .title = "augment: every epoch has the first one's order, crops and flips",
+     .pattern = "data/augment",
+     .op = HC_OP_augment,
+     .wrong = same_epoch},
+    {.name = "epoch-too-long",
+     .title = "augment: an epoch has a batch too many",
+     .pattern = "data/epochs-begin-again",
+     .op = HC_OP_augment,
+     .wrong = long_epoch},
+    {.name = "pixels-over-256",
+     .title = "augment: pixels are divided by 256",
+     .pattern = "data/pixels-*",
+     .op = HC_OP_augment,
+     .wrong = bytes_over_256},
+};
+
+const struct hc_fault_table hc_faults_data;
+const struct hc_fault_table hc_faults_data = {faults, sizeof faults / sizeof faults[0]};
