@@ -125,6 +125,11 @@ static const struct hc_case cases[] = {
      .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
      .run = every_call,
      .data = "fp32"},
+    {.name = "training/step-tf32",
+     .title = "every call of a training step whose products are in tf32 is within its op's bound",
+     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
+     .run = every_call,
+     .data = "tf32"},
     {.name = "training/step-fp16-static",
      .title = "every call of a training step with masters and a static scale of 512 is within its "
               "op's bound",

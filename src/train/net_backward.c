@@ -57,7 +57,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
                            .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
                            .out = {part},
-                           .params.conv = {.stride = layer->stride, .pad = layer->pad}};
+                           .params.conv = {layer->stride, layer->pad, net->tf32}};
     enum hc_status status = hc_device_run(net->device, &data);
     if (status != HC_OK || !net->adds[l])
         return status;
@@ -85,7 +85,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
                              .in = {hc_net_value(net, layer->in), dconv},
                              .out = {net->gradient[p]},
-                             .params.conv = {.stride = layer->stride, .pad = layer->pad}};
+                             .params.conv = {layer->stride, layer->pad, net->tf32}};
     enum hc_status status = hc_device_run(net->device, &leaky);
     if (status == HC_OK)
         status = hc_device_run(net->device, &norm);
@@ -119,15 +119,15 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
     struct hc_call weight = {.op = HC_OP_gemm,
                              .in = {dy, x},
                              .out = {net->gradient[p]},
-                             .params.gemm = {.transpose_a = true, .alpha = 1}};
+                             .params.gemm = {.transpose_a = true, .alpha = 1, .tf32 = net->tf32}};
     struct hc_call bias = {.op = HC_OP_gemm,
                            .in = {hc_tensor2(net->format, 1, net->batch, net->ones->data), dy},
                            .out = {db},
-                           .params.gemm = {.alpha = 1}};
+                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
     struct hc_call data = {.op = HC_OP_gemm,
                            .in = {dy, hc_parameter_tensor(&net->parameter[p])},
                            .out = {dx},
-                           .params.gemm = {.alpha = 1}};
+                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
     enum hc_status status = hc_device_run(net->device, &weight);
     if (status == HC_OK)
         status = hc_device_run(net->device, &bias);

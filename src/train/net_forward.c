@@ -11,7 +11,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     struct hc_call conv = {.op = HC_OP_conv2d,
                            .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
                            .out = {y},
-                           .params.conv = {.stride = layer->stride, .pad = layer->pad}};
+                           .params.conv = {layer->stride, layer->pad, net->tf32}};
     struct hc_tensor mean = hc_parameter_tensor(&s[0]);
     struct hc_tensor variance = hc_parameter_tensor(&s[1]);
     struct hc_call norm = {
@@ -57,11 +57,12 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
     const struct hc_layer *layer = &net->plan.layer[l];
     const struct hc_parameter *p = &net->parameter[layer->parameter];
     struct hc_tensor x = hc_net_value(net, layer->in);
-    struct hc_call call = {.op = HC_OP_gemm,
-                           .in = {hc_tensor2(x.format, x.shape[0], x.shape[3], x.data),
-                                  hc_parameter_tensor(&p[0]), hc_parameter_tensor(&p[1])},
-                           .out = {hc_net_value(net, l + 1)},
-                           .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}};
+    struct hc_call call = {
+        .op = HC_OP_gemm,
+        .in = {hc_tensor2(x.format, x.shape[0], x.shape[3], x.data), hc_parameter_tensor(&p[0]),
+               hc_parameter_tensor(&p[1])},
+        .out = {hc_net_value(net, l + 1)},
+        .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1, .tf32 = net->tf32}};
     return hc_device_run(net->device, &call);
 }
 

@@ -24,6 +24,7 @@ struct hc_net {
     int batch;
     enum hc_format format;
     enum hc_format loss_format;
+    bool tf32;
     bool sum_loss;
     struct hc_parameter parameter[HC_MOST_PARAMETERS];
     struct hc_parameter statistic[HC_MOST_STATISTICS];

@@ -101,6 +101,7 @@ enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe
     enum hc_status status = HC_OK;
     net->format = recipe->model;
     net->loss_format = recipe->loss;
+    net->tf32 = recipe->tf32;
     net->sum_loss = recipe->sum_loss;
     memcpy(net->gradient, gradients, (size_t)net->plan.parameters * sizeof *gradients);
     for (int i = 0; i < net->plan.statistics && status == HC_OK; i++)

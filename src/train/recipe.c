@@ -19,6 +19,22 @@ static const struct hc_recipe table[] = {
      .eps = 1e-8,
      .weight_decay = 1e-2,
      .decay_norm = true},
+    {.name = "tf32",
+     .title = "single precision, products of matrices and convolutions in tf32",
+     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
+     .model = HC_FP32,
+     .norm = HC_FP32,
+     .statistics = HC_FP32,
+     .loss = HC_FP32,
+     .gradient = HC_FP32,
+     .state = HC_FP32,
+     .arithmetic = HC_FP32,
+     .tf32 = true,
+     .optimizer = HC_OPTIMIZER_ADAM,
+     .beta2 = 0.99,
+     .eps = 1e-8,
+     .weight_decay = 1e-2,
+     .decay_norm = true},
     {.name = "fp16-static",
      .title = "half model, batch norm in single, flat masters, static scale 512",
      .source =
@@ -173,6 +189,8 @@ static const char *wrong(const struct hc_recipe *r)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (formats[i] != HC_FP32 && formats[i] != HC_BF16 && formats[i] != HC_FP16)
             return "a format is none of fp32, bf16, fp16";
+    if (r->tf32 && r->model != HC_FP32)
+        return "tf32 is a way to multiply fp32 numbers, and its model is not fp32";
     if (r->masters != HC_MASTERS_NONE && r->arithmetic != HC_FP32)
         return "masters are fp32, so the optimizer's arithmetic is";
     if (r->masters == HC_MASTERS_NONE && r->flat)

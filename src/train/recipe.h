@@ -36,6 +36,7 @@ struct hc_recipe {
     enum hc_format gradient;   /* that the optimizer gets, after unscaling */
     enum hc_format state;      /* optimizer's momenta */
     enum hc_format arithmetic; /* optimizer's */
+    bool tf32;                 /* gemm and convolutions may take fp32 inputs as tf32 */
 
     enum hc_masters masters;
     bool flat;         /* masters, momenta and their gradients in one arena each per decay group */

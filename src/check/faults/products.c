@@ -1,0 +1,53 @@
+/* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where single is. */
+#include <stdlib.h>
+
+#include "check/fault.h"
+#include "num/bits.h"
+
+static enum hc_status as_tf32(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    float *copy[2] = {NULL, NULL};
+    enum hc_status status = HC_OK;
+    if (call->in[0].format != HC_FP32)
+        return right(queue, call);
+    for (int slot = 0; slot < 2 && status == HC_OK; slot++) {
+        int64_t n = hc_tensor_count(&call->in[slot]);
+        copy[slot] = malloc((size_t)(n + 1) * sizeof(float));
+        if (!copy[slot])
+            status = hc_fail(HC_NO_MEMORY, "no memory for a fault's inputs");
+        for (int64_t i = 0; status == HC_OK && i < n; i++)
+            copy[slot][i] = hc_tf32_round(((const float *)call->in[slot].data)[i]);
+        bad.in[slot].data = copy[slot];
+    }
+    if (status == HC_OK)
+        status = right(queue, &bad);
+    free(copy[0]);
+    free(copy[1]);
+    return status;
+}
+
+static enum hc_status summed_in_half(hc_kernel *right, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.gemm.half_accumulator = call->in[0].format == HC_FP16;
+    return right(queue, &bad);
+}
+
+static const struct hc_fault faults[] = {
+    {"tf32-creeps-into-gemm", "a matrix product in fp32 takes its inputs as tf32",
+     "products/gemm-in-fp32", HC_OP_gemm, as_tf32},
+    {"tf32-creeps-into-conv2d", "a convolution in fp32 takes its inputs as tf32",
+     "products/conv2d-in-fp32", HC_OP_conv2d, as_tf32},
+    {"tf32-creeps-into-conv2d-bwd-data", "a convolution's data gradient takes its inputs as tf32",
+     "products/conv2d-bwd-data-in-fp32", HC_OP_conv2d_bwd_data, as_tf32},
+    {"tf32-creeps-into-conv2d-bwd-filter",
+     "a convolution's filter gradient takes its inputs as tf32",
+     "products/conv2d-bwd-filter-in-fp32", HC_OP_conv2d_bwd_filter, as_tf32},
+    {"half-sums-in-gemm", "a matrix product of halves is summed in half",
+     "products/half-summed-in-single", HC_OP_gemm, summed_in_half},
+};
+
+const struct hc_fault_table hc_faults_products;
+const struct hc_fault_table hc_faults_products = {faults, sizeof faults / sizeof faults[0]};
