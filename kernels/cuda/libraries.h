@@ -3,6 +3,7 @@
 #ifndef HC_KERNELS_CUDA_LIBRARIES_H
 #define HC_KERNELS_CUDA_LIBRARIES_H
 
+#include "backend.h"
 #include "kernels/cuda/library.h"
 #include "op/call.h"
 
@@ -23,6 +24,10 @@ enum { HC_BLAS_WORKSPACE = 32 << 20 };
 enum hc_status hc_libraries_open(struct hc_libraries **libraries, const struct hc_library *library,
                                  void *stream, void *workspace);
 void hc_libraries_close(struct hc_libraries *libraries);
+
+/* For the slot `describe`: the libraries' versions; what a queue has chosen. */
+void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context);
+void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
 
 /* Parts of the scratch slot. */
 size_t hc_cuda_gemm_scratch(const struct hc_call *call);

@@ -122,6 +122,7 @@ struct hc_library {
                           int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                           int compute, int algorithm);
     const char *(*cublas_text)(int status);
+    int (*cublas_property)(int which, int *value); /* 0 major version, 1 minor, 2 patch */
 
     int (*cudnn_create)(void **handle);
     int (*cudnn_destroy)(void *handle);
@@ -134,6 +135,7 @@ struct hc_library {
     int (*cudnn_finalize)(void *descriptor);
     int (*cudnn_execute)(void *handle, void *plan, void *pack);
     const char *(*cudnn_text)(int status);
+    size_t (*cudnn_version)(void); /* 10000 major + 100 minor + patch */
 };
 
 /* The libraries of this machine, loaded when they are first asked for and never unloaded: from

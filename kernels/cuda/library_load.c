@@ -19,6 +19,7 @@ static const struct symbol blas_symbols[] = {
     {"cublasSetMathMode", offsetof(struct hc_library, cublas_set_math_mode)},
     {"cublasGemmEx", offsetof(struct hc_library, cublas_gemm_ex)},
     {"cublasGetStatusString", offsetof(struct hc_library, cublas_text)},
+    {"cublasGetProperty", offsetof(struct hc_library, cublas_property)},
     {NULL, 0},
 };
 
@@ -33,6 +34,7 @@ static const struct symbol dnn_symbols[] = {
     {"cudnnBackendFinalize", offsetof(struct hc_library, cudnn_finalize)},
     {"cudnnBackendExecute", offsetof(struct hc_library, cudnn_execute)},
     {"cudnnGetErrorString", offsetof(struct hc_library, cudnn_text)},
+    {"cudnnGetVersion", offsetof(struct hc_library, cudnn_version)},
     {NULL, 0},
 };
 

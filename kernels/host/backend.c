@@ -63,6 +63,12 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
     }
 }
 
+static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
+{
+    if (queue)
+        tell("loops", queue->loops->name, context);
+}
+
 const struct hc_backend hc_backend_host = {
     .abi = HC_BACKEND_ABI,
     .name = "host",
@@ -76,6 +82,7 @@ const struct hc_backend hc_backend_host = {
     .upload = hc_memory_copy,
     .download = hc_memory_copy,
     .scratch = scratch,
+    .describe = describe,
     .kernel =
         {
             [HC_OP_cast] = hc_host_cast,

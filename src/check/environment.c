@@ -81,9 +81,11 @@ json_t *hc_environment(void)
     (void)json_object_set_new(e, "cpu", line_of("/proc/cpuinfo", "model name"));
     (void)json_object_set_new(e, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
     (void)json_object_set_new(e, "gpu", gpu());
+    (void)json_object_set_new(e, "capability", json_null());
     (void)json_object_set_new(e, "driver", line_of("/proc/driver/nvidia/version", "NVRM version"));
-    (void)json_object_set_new(e, "cuda", text_or_null(HC_CUDA_VERSION));
-    (void)json_object_set_new(e, "cudnn", text_or_null(HC_CUDNN_VERSION));
+    (void)json_object_set_new(e, "cuda", json_null());
+    (void)json_object_set_new(e, "cublas", json_null());
+    (void)json_object_set_new(e, "cudnn", json_null());
     (void)json_object_set_new(e, "onednn", text_or_null(HC_ONEDNN_VERSION));
     (void)json_object_set_new(e, "mpfr", json_string(HC_MPFR_VERSION));
     return e;

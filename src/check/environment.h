@@ -4,8 +4,9 @@
 
 #include <jansson.h>
 
-/* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cores, gpu, driver, cuda, cudnn,
-   onednn, mpfr. What this machine or this build does not have is null. */
+/* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cores, gpu, capability, driver,
+   cuda, cublas, cudnn, onednn, mpfr. What this machine or this build does not have is null; of the GPU
+   and its libraries the backends that were used tell more (check/facts.h). */
 json_t *hc_environment(void);
 
 #endif

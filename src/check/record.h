@@ -1,5 +1,5 @@
 /* Records: what was measured, as one JSON document
-     {"schema": 1, "environment": {...}, "results": [{...}, ...]}
+     {"schema": 1, "environment": {...}, "backends": {...}, "results": [{...}, ...]}
    Real numbers are strings in hex ("0x1.8p-12", "inf", "nan"), seeds are strings in decimal, so
    that nothing is lost on the way; `seconds` and `checked` are plain numbers. */
 #ifndef HC_CHECK_RECORD_H
@@ -44,6 +44,7 @@ enum hc_status hc_record_write(const json_t *record, const char *path);
 struct hc_record {
     json_t *document;
     const json_t *environment;
+    const json_t *backends; /* NULL: none told anything; check/facts.h */
     struct hc_row *rows;
     int count;
 };

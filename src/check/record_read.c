@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/facts.h"
 #include "check/picture.h"
 #include "check/record.h"
 
@@ -126,6 +127,7 @@ static enum hc_status read_document(const char *path, struct hc_record *record)
     const json_t *schema = json_object_get(record->document, "schema");
     const json_t *results = json_object_get(record->document, "results");
     record->environment = json_object_get(record->document, "environment");
+    record->backends = json_object_get(record->document, "backends");
     if (!json_is_integer(schema))
         return hc_fail(HC_INVALID, "%s: not a record (no \"schema\")", path);
     if (json_integer_value(schema) != HC_RECORD_SCHEMA)
@@ -133,6 +135,9 @@ static enum hc_status read_document(const char *path, struct hc_record *record)
                        (long long)json_integer_value(schema), HC_RECORD_SCHEMA);
     if (!json_is_object(record->environment) || !json_is_array(results))
         return hc_fail(HC_INVALID, "%s: not a record (no \"environment\" or no \"results\")", path);
+    const char *wrong = hc_facts_wrong(record->backends);
+    if (wrong)
+        return hc_fail(HC_INVALID, "%s: %s", path, wrong);
     return read_rows(path, record, results);
 }
 

@@ -65,9 +65,14 @@ struct queues {
 
 static void close_queues(const struct hc_run_options *options, struct queues *queues)
 {
-    for (int b = 0; b < options->backend_count; b++)
-        if (queues->by_backend[b])
-            options->backends[b]->close(queues->by_backend[b]);
+    for (int b = 0; b < options->backend_count; b++) {
+        const struct hc_backend *backend = options->backends[b];
+        struct hc_queue *queue = queues->by_backend[b];
+        if (queue && options->closing)
+            options->closing(backend, queue, options->context);
+        if (queue)
+            backend->close(queue);
+    }
     if (queues->exact)
         hc_backend_by_name("exact")->close(queues->exact);
 }

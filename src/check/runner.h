@@ -30,6 +30,8 @@ struct hc_run_options {
     /* Called with each result as it comes, in the order of the cases and then of the backends; the
        run stops when it returns false. The result lives only as long as the call. */
     bool (*report)(const struct hc_result *result, void *context);
+    /* Called for each backend that ran, before its queue is closed; may be NULL. */
+    void (*closing)(const struct hc_backend *backend, struct hc_queue *queue, void *context);
     void *context;
 };
 

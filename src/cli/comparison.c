@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "check/facts.h"
 #include "check/record.h"
 #include "cli/training_record.h"
 
@@ -90,6 +91,7 @@ enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *fo
 {
     char path[1100];
     json_t *record = hc_record_new();
+    hc_record_describe(record, c->training->backend, NULL);
     for (int i = 0; i < c->recipes * c->seeds; i++)
         hc_training_add(record, c->training, &c->run[i]);
     for (int r = 0; r < c->recipes; r++)

@@ -153,6 +153,29 @@ static void put_results(FILE *out, const struct hc_page_record *record)
     (void)fputs("</details>\n", out);
 }
 
+/* What the backends of a record told of themselves: device, libraries, chosen plans. */
+static void put_facts(FILE *out, const struct hc_page_record *record)
+{
+    const char *backend;
+    const char *name;
+    json_t *facts;
+    json_t *fact;
+    json_object_foreach((json_t *)record->record.backends, backend, facts)
+    {
+        (void)fputs("<details><summary>", out);
+        hc_page_escape(out, record->name);
+        (void)fprintf(out, ": what %s told of itself</summary>\n<table>", backend);
+        json_object_foreach(facts, name, fact)
+        {
+            (void)fputs("<tr>", out);
+            cell(out, "k", name);
+            cell(out, "c", json_string_value(fact));
+            (void)fputs("</tr>\n", out);
+        }
+        (void)fputs("</table></details>\n", out);
+    }
+}
+
 void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                    const struct hc_page_pictures *pictures)
 {
@@ -172,5 +195,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
     for (int r = 0; r < count; r++)
         put_results(out, &records[r]);
     put_environments(out, records, count);
+    for (int r = 0; r < count; r++)
+        put_facts(out, &records[r]);
     (void)fputs("</body></html>\n", out);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "check/facts.h"
 #include "cli/choose.h"
 #include "cli/progress.h"
 #include "cli/training_record.h"
@@ -216,7 +217,9 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .resume = run->resume,
                                        .checkpoint_every = t->checkpoint_every,
                                        .progress = hc_progress_show,
-                                       .context = &bar};
+                                       .context = &bar,
+                                       .tell = hc_fact_keep,
+                                       .told = json_object()};
     enum hc_status status = hc_make_folder(run->folder);
     if (status == HC_OK)
         status = hc_train(&options, &run->result);
@@ -225,6 +228,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
         run->result.images_per_second = hc_training_recorded_speed(run->folder);
     if (status == HC_OK)
-        status = hc_training_write(t, run);
+        status = hc_training_write(t, run, options.told);
+    json_decref(options.told);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "check/facts.h"
 #include "check/record.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
@@ -77,13 +78,15 @@ static json_t *real(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-enum hc_status hc_training_write(const struct hc_training *t, const struct hc_training_run *run)
+enum hc_status hc_training_write(const struct hc_training *t, const struct hc_training_run *run,
+                                 json_t *facts)
 {
     char path[1100];
     const struct hc_train_result *r = &run->result;
     json_t *record = hc_record_new();
     json_t *training = hc_training_settings(t);
     hc_training_add(record, t, run);
+    hc_record_set_facts(record, t->backend->name, json_incref(facts));
     (void)json_object_update_new(
         training,
         json_pack(

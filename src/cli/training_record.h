@@ -7,9 +7,10 @@
 #include "cli/training.h"
 
 /* Writes run.json into the run's folder: the one result of hc_training_add, and a member
-   "training" with the settings and what was measured. */
+   "training" with the settings and what was measured. `facts` are what the backend told of
+   itself, an object (check/facts.h). */
 enum hc_status hc_training_write(const struct hc_training *training,
-                                 const struct hc_training_run *run);
+                                 const struct hc_training_run *run, json_t *facts);
 
 /* images_per_second of the folder's run.json, or NaN. */
 double hc_training_recorded_speed(const char *folder);

@@ -98,6 +98,9 @@ static void close_run(struct hc_run *run)
     hc_update_close(run->update);
     hc_net_close(run->net);
     if (run->device.queue) {
+        const struct hc_train_options *o = &run->options;
+        if (o->tell && o->backend->describe)
+            o->backend->describe(run->device.queue, o->tell, o->told);
         hc_device_end(&run->device);
         run->device.backend->close(run->device.queue);
     }

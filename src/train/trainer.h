@@ -58,6 +58,10 @@ struct hc_train_options {
      */
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;
+
+    /* Gets the facts of the backend (its slot `describe`) when the training ends; NULL: nobody asks. */
+    hc_tell *tell;
+    void *told;
 };
 
 /* What compare prints. Of the whole run, also where a part of it was resumed, save the three that

@@ -13,6 +13,9 @@ enum hc_status hc_cuda_check(cudaError_t error, const char *what);
    not. */
 const char *hc_cuda_unavailable(void);
 
+/* The slot `describe`: device 0, driver, libraries, and the queue's plans. */
+void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context);
+
 /* That of device 0's matrix units; where it is unavailable, the widest known. */
 struct hc_accumulator hc_cuda_accumulator_here(void);
 

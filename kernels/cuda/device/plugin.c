@@ -43,6 +43,7 @@ static struct hc_backend cuda = {
     .forget = hc_cuda_forget,
     .operands = hc_cuda_operands,
     .judge = hc_cuda_judge,
+    .describe = hc_cuda_describe,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,

@@ -97,6 +97,12 @@ static enum hc_status download(struct hc_queue *queue, void *to, const void *fro
     return HC_OK;
 }
 
+static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
+{
+    if (queue)
+        hc_libraries_describe(queue->libraries, tell, context);
+}
+
 const struct hc_backend hc_backend_cuda_emulate = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda-emulated",
@@ -117,6 +123,7 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .forget = hc_emulated_forget,
     .operands = hc_cuda_operands,
     .judge = hc_cuda_judge,
+    .describe = describe,
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,

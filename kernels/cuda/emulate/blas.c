@@ -174,3 +174,10 @@ const char *hc_blas_text(int status)
            : status == HC_BLAS_NOT_INITIALIZED ? "no workspace of the caller's"
                                                : "failed";
 }
+
+int hc_blas_property(int which, int *value)
+{
+    (void)which;
+    *value = 0;
+    return 0;
+}

@@ -182,3 +182,8 @@ const char *hc_dnn_text(int status)
         return "bad parameter";
     }
 }
+
+size_t hc_dnn_version(void)
+{
+    return 0;
+}

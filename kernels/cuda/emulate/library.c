@@ -8,6 +8,7 @@ const struct hc_library hc_library_emulated = {
     .cublas_set_math_mode = hc_blas_set_math_mode,
     .cublas_gemm_ex = hc_blas_gemm_ex,
     .cublas_text = hc_blas_text,
+    .cublas_property = hc_blas_property,
     .cudnn_create = hc_dnn_create,
     .cudnn_destroy = hc_dnn_destroy,
     .cudnn_set_stream = hc_dnn_set_stream,
@@ -18,6 +19,7 @@ const struct hc_library hc_library_emulated = {
     .cudnn_finalize = hc_dnn_finalize,
     .cudnn_execute = hc_dnn_execute,
     .cudnn_text = hc_dnn_text,
+    .cudnn_version = hc_dnn_version,
 };
 
 float hc_sum_rounded(enum hc_format format, float x)

@@ -40,6 +40,7 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
                     int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                     int compute, int algorithm);
 const char *hc_blas_text(int status);
+int hc_blas_property(int which, int *value);
 
 /* emulate/dnn.c, emulate/dnn_run.c */
 int hc_dnn_create(void **handle);
@@ -53,6 +54,7 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t
 int hc_dnn_finalize(void *descriptor);
 int hc_dnn_execute(void *handle, void *plan, void *pack);
 const char *hc_dnn_text(int status);
+size_t hc_dnn_version(void);
 
 /* How a sum is made: what each operand and each partial sum is rounded to. */
 struct hc_sum_rule {

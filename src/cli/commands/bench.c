@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "bench.h"
+#include "check/facts.h"
 #include "check/output.h"
 #include "check/record.h"
 #include "check/runner.h"
@@ -81,7 +82,12 @@ static void run_all(struct sheet *sheet, const char *const *patterns, int count)
 
 static enum hc_status write_rates(json_t *rates, const char *path)
 {
+    int n;
+    const struct hc_backend *const *backends = hc_backends(&n);
     json_t *record = hc_record_new();
+    for (int b = 0; b < n; b++)
+        if (!backends[b]->on_request)
+            hc_record_describe(record, backends[b], NULL);
     (void)json_object_set(record, "rates", rates);
     enum hc_status status = hc_record_write(record, path);
     json_decref(record);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "cases/registry.h"
+#include "check/facts.h"
 #include "check/fault.h"
 #include "check/output.h"
 #include "check/rows.h"
@@ -31,6 +32,7 @@ struct session {
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
     struct hc_table table;
+    json_t *facts; /* by backend; check/facts.h */
 };
 
 static void starting(const struct hc_case *what, const char *backend, void *context)
@@ -48,6 +50,15 @@ static bool report(const struct hc_result *result, void *context)
     if (s->settings.tap)
         hc_tap_row(stdout, s->rows.count, row, s->settings.strict);
     return true;
+}
+
+static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
+{
+    struct session *s = context;
+    json_t *facts = json_object();
+    if (backend->describe)
+        backend->describe(queue, hc_fact_keep, facts);
+    (void)json_object_set_new(s->facts, backend->name, facts);
 }
 
 static bool read_settings(struct session *s, int argc, char **argv, int *status)
@@ -130,6 +141,7 @@ static enum hc_status prepare(struct session *s)
     s->run.cases = hc_all_cases(&s->run.case_count);
     s->run.starting = starting;
     s->run.report = report;
+    s->run.closing = closing;
     s->run.context = s;
     s->table = hc_table_new(set->tap ? NULL : stdout, set->verbose, hc_run_length(&s->run));
     return status;
@@ -156,7 +168,11 @@ static void tell_left_out(const struct session *s, json_t *record, FILE *out)
 
 static enum hc_status write_files(const struct session *s)
 {
+    const char *name;
+    json_t *facts;
     json_t *record = hc_record_new();
+    json_object_foreach(s->facts, name, facts)
+        hc_record_set_facts(record, name, json_incref(facts));
     (void)json_object_set_new(record, "level", json_string(hc_level_names[s->run.level]));
     tell_left_out(s, record, s->settings.tap ? NULL : stdout);
     for (int i = 0; i < s->rows.count; i++)
@@ -191,10 +207,13 @@ static int run(int argc, char **argv)
     struct session s = {.settings.level = HC_STANDARD};
     if (!read_settings(&s, argc, argv, &status))
         return status;
+    s.facts = json_object();
     bool ready = prepare(&s) == HC_OK && hc_run_cases(&s.run) == HC_OK;
     hc_table_quiet(&s.table);
-    if (!ready)
+    if (!ready) {
+        json_decref(s.facts);
         return hc_complain_message();
+    }
     if (s.settings.tap)
         hc_tap_plan(stdout, s.rows.count);
     hc_table_summary(&s.table, &s.rows);
@@ -206,6 +225,7 @@ static int run(int argc, char **argv)
     if (written == HC_OK)
         status = conclude(&s);
     hc_rows_free(&s.rows);
+    json_decref(s.facts);
     return status;
 }
 

@@ -1,0 +1,39 @@
+#include <stdio.h>
+
+#include "kernels/cuda/conv_plan.h"
+#include "kernels/cuda/libraries.h"
+
+void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context)
+{
+    char text[64];
+    int version[3] = {0};
+    int status = 0;
+    for (int i = 0; i < 3; i++)
+        status |= library->cublas_property(i, &version[i]);
+    (void)snprintf(text, sizeof text, "%d.%d.%d", version[0], version[1], version[2]);
+    if (status == 0)
+        tell("cublas", text, context);
+    int cudnn = (int)library->cudnn_version();
+    (void)snprintf(text, sizeof text, "%d.%d.%d", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+    tell("cudnn", text, context);
+}
+
+/* A plan a line: which convolution, and cuDNN's engine. */
+void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context)
+{
+    for (const struct hc_conv_plan *p = libraries->plans; p; p = p->next) {
+        const struct hc_conv_shape *g = &p->shape;
+        char name[256];
+        char text[64];
+        (void)snprintf(name, sizeof name,
+                       "%s %s to %s, x %lldx%lldx%lldx%lld, w %lldx%lldx%lldx%lld, stride %lld, "
+                       "pad %lld",
+                       hc_ops[g->op].name, hc_formats[g->in].name, hc_formats[g->out].name,
+                       (long long)g->n, (long long)g->h, (long long)g->w, (long long)g->c,
+                       (long long)g->k, (long long)g->r, (long long)g->s, (long long)g->c,
+                       (long long)g->stride, (long long)g->pad);
+        (void)snprintf(text, sizeof text, "engine %lld, %lld bytes of workspace",
+                       (long long)p->engine, (long long)p->workspace);
+        tell(name, p->plan ? text : "none", context);
+    }
+}
