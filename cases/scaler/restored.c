@@ -1,0 +1,161 @@
+/* A scaler that is saved and goes on: what a state dict must hold, and what it costs where it does not. */
+#include "cases/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 8 * 2000 };
+
+static bool same(const struct hc_scaler_memory *a, const struct hc_scaler_memory *b)
+{
+    return a->scale == b->scale && memcmp(a->counts, b->counts, sizeof a->counts) == 0;
+}
+
+/* An overflow here and there, so that counts of every size are met. */
+static void sprinkle(const struct hc_check *check, unsigned char *found, int64_t steps, int64_t n)
+{
+    for (int64_t i = 0; i < steps; i++)
+        found[i] = hc_random(hc_check_seed(check), 53, (uint64_t)i) % (uint64_t)(2 * n) == 0;
+}
+
+/* Stopped after half an interval, in the midst of an interval, at each growth: with scale and counts
+   restored, the rest is the same to the bit. */
+static void goes_on(struct hc_check *check)
+{
+    unsigned char *found = hc_check_memory(check, MOST);
+    struct hc_scaler_memory *whole = hc_check_memory(check, MOST * sizeof *whole);
+    struct hc_scaler_memory *rest = hc_check_memory(check, MOST * sizeof *rest);
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
+        const struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule, .interval = 20};
+        struct hc_scaler_update params = hc_scaler_params(&own);
+        struct hc_scaler_memory start = hc_scaler_fresh(own.rule);
+        const int64_t steps = 400;
+        int64_t wrong = 0;
+        int64_t checked = 0;
+        sprinkle(check, found, steps, 20);
+        if (hc_replay(check, &params, &start, found, steps, whole) != HC_OK)
+            return;
+        for (int64_t stop = 1; stop < steps; stop += 19) {
+            if (hc_replay(check, &params, &whole[stop - 1], found + stop, steps - stop, rest) !=
+                HC_OK)
+                return;
+            for (int64_t i = stop; i < steps; i++, checked++)
+                wrong += !same(&whole[i], &rest[i - stop]);
+        }
+        hc_claim_sweep(check, checked, wrong, wrong ? hc_scalers[rule].name : NULL);
+    }
+}
+
+/* After 1.5 intervals only the scale is restored: growth comes half an interval late. That is what
+   fastai does at each fit (self.noskip = 0, self.count = 0), and whoever saves the scale alone. */
+static void scale_alone(struct hc_check *check)
+{
+    unsigned char *found = hc_check_memory(check, MOST);
+    struct hc_scaler_memory *whole = hc_check_memory(check, MOST * sizeof *whole);
+    struct hc_scaler_memory *rest = hc_check_memory(check, MOST * sizeof *rest);
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
+        const struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule};
+        struct hc_scaler_update params = hc_scaler_params(&own);
+        struct hc_scaler_memory start = hc_scaler_fresh(own.rule);
+        int64_t n = hc_promise_interval(own.rule);
+        char what[96];
+        int64_t late = 0;
+        if (n == 0)
+            continue;
+        int64_t half = n / 2;
+        int64_t stop = n + half;
+        int64_t steps = 3 * n - 1;
+        if (hc_replay(check, &params, &start, found, steps, whole) != HC_OK)
+            return;
+        struct hc_scaler_memory scale = {.scale = whole[stop - 1].scale};
+        if (hc_replay(check, &params, &scale, found, steps - stop, rest) != HC_OK)
+            return;
+        for (int64_t i = stop; i < steps; i++)
+            late += whole[i].scale != rest[i - stop].scale;
+        bool loses = !hc_scalers[rule].saves_clean;
+        (void)snprintf(what, sizeof what, "%s%s: steps at another scale", hc_scalers[rule].name,
+                       loses ? ", as it is" : ", were its count not saved");
+        hc_say(check, "%s: %lld of %lld", what, (long long)late, (long long)(steps - stop));
+        hc_claim_value(check, what, (double)half, (double)late);
+    }
+}
+
+/* GradScaler asks whether the count equals the interval. A state dict with a count beyond a shortened
+   interval passes it by: nothing grows, until an overflow starts the count again. Arms: Apex's rule,
+   which asks for a multiple, and fastai's, which asks for at least as many. */
+static void beyond_the_interval(struct hc_check *check)
+{
+    enum { STEPS = 3000 };
+    static const struct {
+        enum hc_scaler_rule rule;
+        double clean; /* growths in STEPS clean steps */
+        double after; /* and with an overflow at the first */
+    } arms[] = {
+        {HC_SCALER_TORCH, 0, 2}, {HC_SCALER_FASTAI, 3, 2}, {HC_SCALER_APEX_FP16UTILS, 3, 2}};
+    unsigned char *found = hc_check_memory(check, STEPS);
+    struct hc_scaler_memory *after = hc_check_memory(check, STEPS * sizeof *after);
+    for (int arm = 0; arm < 3; arm++)
+        for (int overflow = 0; overflow < 2; overflow++) {
+            const struct hc_scaler own = {.rule = arms[arm].rule, .interval = 1000};
+            struct hc_scaler_update rule = hc_scaler_params(&own);
+            struct hc_scaler_memory start = {.scale = 256, .counts[HC_COUNT_CLEAN] = 1500};
+            found[0] = (unsigned char)overflow;
+            if (hc_replay(check, &rule, &start, found, STEPS, after) != HC_OK)
+                return;
+            double grown = log2((double)after[STEPS - 1].scale) - 8 + overflow;
+            hc_claim_value(check, hc_scalers[arms[arm].rule].name,
+                           overflow ? arms[arm].after : arms[arm].clean, grown);
+        }
+}
+
+/* A scale above the cap, from a state dict or set by hand: the next growth of Apex amp brings it down
+   to the cap, fastai leaves it where it is, and torch, which has no cap, doubles it. */
+static void above_the_cap(struct hc_check *check)
+{
+    enum { STEPS = 2000 };
+    static const struct {
+        enum hc_scaler_rule rule;
+        double want;
+    } rows[] = {
+        {HC_SCALER_APEX_AMP, 0x1p24}, {HC_SCALER_FASTAI, 0x1p26}, {HC_SCALER_TORCH, 0x1p27}};
+    unsigned char *found = hc_check_memory(check, STEPS);
+    struct hc_scaler_memory *after = hc_check_memory(check, STEPS * sizeof *after);
+    const struct hc_scaler_memory start = {.scale = 0x1p26F};
+    for (int i = 0; i < 3; i++) {
+        const struct hc_scaler own = {.rule = rows[i].rule};
+        struct hc_scaler_update rule = hc_scaler_params(&own);
+        if (hc_replay(check, &rule, &start, found, STEPS, after) != HC_OK)
+            return;
+        hc_claim_value(check, hc_scalers[rows[i].rule].name, rows[i].want,
+                       (double)after[STEPS - 1].scale);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "scaler/restored-goes-on",
+     .title =
+         "a scaler whose scale and counts are restored goes on to the bit, wherever it stopped",
+     .source = "contract in src/op/call.h",
+     .run = goes_on},
+    {.name = "scaler/restored-without-its-count",
+     .title =
+         "with the scale alone restored, growth comes as many steps late as were counted: half "
+         "an interval here; fastai's rules do so at every fit",
+     .source = "fastai1 1.0.61 on_train_begin: self.noskip = 0; fastai before_fit: self.count = 0",
+     .run = scale_alone},
+    {.name = "scaler/restored-beyond-its-interval",
+     .title = "GradScaler restored with a count beyond a shortened interval never grows until it "
+              "overflows; fastai's and Apex's rules do",
+     .source = "pytorch aten/src/ATen/native/cuda/AmpKernels.cu: successful == growth_interval",
+     .run = beyond_the_interval},
+    {.name = "scaler/restored-above-its-cap",
+     .title = "a scale above the cap: Apex amp's growth lowers it to 2^24, fastai's never comes, "
+              "torch has no cap",
+     .source = "apex/amp/scaler.py: min(max_loss_scale, loss_scale * 2); fastai1 1.0.61: and "
+               "self.loss_scale < self.max_scale",
+     .run = above_the_cap},
+};
+
+const struct hc_case_table hc_cases_scaler_restored;
+const struct hc_case_table hc_cases_scaler_restored = {cases, sizeof cases / sizeof cases[0]};
