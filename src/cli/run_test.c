@@ -99,3 +99,13 @@ Test(run, a_run_in_which_nothing_can_run_is_no_success, .init = enter_folder)
                    strtok((char *)ran->out, "\n"));
     expect_refusal(line, "level");
 }
+
+Test(run, asked_to_stop_keeps_what_it_has, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("timeout -s TERM 1 $hc run 'op/*' 'rounding/*' --backend host"
+                                      " --level exhaustive --json r.json >/dev/null");
+    cr_assert_eq(ran->status, 124, "%s", ran->err);
+    cr_assert_not_null(strstr(ran->err, "stopped by signal 15 after "), "%s", ran->err);
+    cr_assert_eq(run_shell("$hc gate --baseline r.json r.json")->status, 0);
+    cr_assert_eq(run_shell("grep -q '\"verdict\": \"PASS\"' r.json")->status, 0);
+}

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,6 +42,24 @@ static void starting(const struct hc_case *what, const char *backend, void *cont
     hc_table_starting(&s->table, what->name, backend);
 }
 
+/* Asked to end (a time limit, ctrl-C), a run stops after the case that it is at and keeps what it has.
+   Asked twice, it ends at once. */
+static volatile sig_atomic_t stopped_by;
+
+static void stop(int number)
+{
+    stopped_by = number;
+}
+
+static void stop_on_request(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        (void)sigaction(numbers[i], &action, NULL);
+}
+
 static bool report(const struct hc_result *result, void *context)
 {
     struct session *s = context;
@@ -49,7 +68,7 @@ static bool report(const struct hc_result *result, void *context)
     hc_table_row(&s->table, row);
     if (s->settings.tap)
         hc_tap_row(stdout, s->rows.count, row, s->settings.strict);
-    return true;
+    return stopped_by == 0;
 }
 
 static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
@@ -193,6 +212,8 @@ static int conclude(const struct session *s)
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
     if (bad > hc_rows_count(rows, HC_ERROR))
         return HC_CLAIM_FAILED;
+    if (stopped_by && rows->count < hc_run_length(&s->run))
+        return hc_complain("stopped by signal %d after %d results", (int)stopped_by, rows->count);
     if (bad)
         return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
     if (hc_rows_count(rows, HC_SKIPPED) == rows->count)
@@ -208,6 +229,7 @@ static int run(int argc, char **argv)
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
+    stop_on_request();
     bool ready = prepare(&s) == HC_OK && hc_run_cases(&s.run) == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
