@@ -51,6 +51,36 @@ Test(power, every_planted_conversion_defect_is_caught)
     cr_assert_eq(planted, 11);
 }
 
+static const struct hc_fault *on_device;
+static hc_kernel *sound_cast;
+
+static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_call *call)
+{
+    return on_device->wrong(sound_cast, queue, call);
+}
+
+/* The same on the emulated device: its memory is the host's, so that the defects can be planted there.
+   (What its judge finds by itself: check/sweep_judged_test.c.) */
+Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
+{
+    struct hc_backend emulated = *hc_backend_by_name("cuda-emulated");
+    int n;
+    int planted = 0;
+    const struct hc_fault *const *faults = hc_all_faults(&n);
+    sound_cast = emulated.kernel[HC_OP_cast];
+    for (int i = 0; i < n; i++) {
+        if (strncmp(faults[i]->name, "cast-", 5) != 0)
+            continue;
+        on_device = faults[i];
+        emulated.kernel[HC_OP_cast] = sound_cast;
+        cr_assert_eq(failures(&emulated, faults[i]->pattern, HC_QUICK), 0);
+        emulated.kernel[HC_OP_cast] = cast_on_device;
+        cr_assert(failures(&emulated, faults[i]->pattern, HC_QUICK) > 0, "%s", faults[i]->name);
+        planted++;
+    }
+    cr_assert_eq(planted, 11);
+}
+
 /* One row of results of one operation is changed in one place. */
 static enum hc_status off_by_one(hc_kernel *right, struct hc_queue *queue,
                                  const struct hc_call *call)
