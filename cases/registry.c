@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/bitcase.h"
 #include "check/opcase.h"
 #include "hc_cases_list.h"
 
@@ -25,22 +26,27 @@ static void release(void)
     free(all);
 }
 
+/* The generated tables, and then those of the files. */
+static const struct hc_case_table *table_at(size_t t)
+{
+    if (t == 0)
+        return hc_op_cases();
+    return t == 1 ? hc_bit_cases() : tables[t - 2];
+}
+
 const struct hc_case *const *hc_all_cases(int *n)
 {
     if (!all) {
-        const struct hc_case_table *generated = hc_op_cases();
-        count = generated->count;
-        for (size_t t = 0; tables[t]; t++)
-            count += tables[t]->count;
+        count = 0;
+        for (size_t t = 0; table_at(t); t++)
+            count += table_at(t)->count;
         all = malloc((size_t)count * sizeof(struct hc_case *));
         assert(all);
         (void)atexit(release);
         int i = 0;
-        for (int c = 0; c < generated->count; c++)
-            all[i++] = &generated->cases[c];
-        for (size_t t = 0; tables[t]; t++)
-            for (int c = 0; c < tables[t]->count; c++)
-                all[i++] = &tables[t]->cases[c];
+        for (size_t t = 0; table_at(t); t++)
+            for (int c = 0; c < table_at(t)->count; c++)
+                all[i++] = &table_at(t)->cases[c];
         qsort(all, (size_t)count, sizeof *all, by_name);
     }
     *n = count;

@@ -33,7 +33,8 @@ struct hc_case {
     enum hc_level level; /* the lowest level at which it runs */
     bool once;           /* says nothing about a backend: runs once, backend "-" */
     void (*run)(struct hc_check *check);
-    const void *data; /* for rows that share a function */
+    const void *data;   /* for rows that share a function */
+    bool against_exact; /* compares with the backend `exact`, and is left out for that */
 };
 
 /* What a case file exports, as hc_cases_<folder>_<file>. */

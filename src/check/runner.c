@@ -28,9 +28,15 @@ static bool runs(const struct hc_run_options *options, const struct hc_case *wha
     return what->level <= options->level && is_chosen(options, what);
 }
 
+static bool concerns(const struct hc_case *what, const struct hc_backend *backend)
+{
+    return !what->against_exact || strcmp(backend->name, "exact") != 0;
+}
+
 static enum hc_status something_runs(const struct hc_run_options *options)
 {
     int chosen = 0;
+    int elsewhere = 0;
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
@@ -40,8 +46,14 @@ static enum hc_status something_runs(const struct hc_run_options *options)
             return hc_fail(HC_INVALID, "no case matches '%s'; see: halfcheck list cases",
                            options->patterns[i]);
     }
-    for (int c = 0; c < options->case_count; c++)
+    for (int c = 0; c < options->case_count; c++) {
         chosen += is_chosen(options, options->cases[c]);
+        elsewhere += runs(options, options->cases[c]);
+    }
+    if (hc_run_length(options) == 0 && elsewhere > 0)
+        return hc_fail(HC_INVALID,
+                       "the %d cases chosen compare another backend with exact; name one",
+                       elsewhere);
     if (hc_run_length(options) == 0)
         return hc_fail(HC_INVALID, "none of the %d cases chosen runs at level %s; try --level %s",
                        chosen, hc_level_names[options->level],
@@ -52,9 +64,14 @@ static enum hc_status something_runs(const struct hc_run_options *options)
 int hc_run_length(const struct hc_run_options *options)
 {
     int length = 0;
-    for (int c = 0; c < options->case_count; c++)
-        if (runs(options, options->cases[c]))
-            length += options->cases[c]->once ? 1 : options->backend_count;
+    for (int c = 0; c < options->case_count; c++) {
+        const struct hc_case *what = options->cases[c];
+        if (!runs(options, what))
+            continue;
+        length += what->once;
+        for (int b = 0; b < options->backend_count && !what->once; b++)
+            length += concerns(what, options->backends[b]);
+    }
     return length;
 }
 
@@ -140,7 +157,8 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
         if (what->once)
             more = run_one(options, what, &queues, -1);
         for (int b = 0; b < options->backend_count && more && !what->once; b++)
-            more = run_one(options, what, &queues, b);
+            if (concerns(what, options->backends[b]))
+                more = run_one(options, what, &queues, b);
     }
     close_queues(options, &queues);
     return status;

@@ -1,0 +1,162 @@
+/* The generated cases bits/: on the backend under test and on `exact`, the same inputs. */
+#include "check/bitcase.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bitfill.h"
+#include "check/do.h"
+#include "check/opspace.h"
+#include "check/tally.h"
+#include "op/contract.h"
+
+struct row {
+    enum hc_op op;
+    const struct hc_mix *mix;
+    const struct hc_variant *variant;
+    char name[64];
+    char title[128];
+};
+
+struct differences {
+    int64_t checked;
+    int64_t wrong;
+    char first[200];
+};
+
+enum { GUARD = 0xa5 };
+
+static struct hc_call call_of(const struct row *row, int64_t length)
+{
+    struct hc_op_shape shape = {.d = {length}};
+    return hc_op_call(row->op, row->mix, &shape, row->variant);
+}
+
+/* Absent inputs stay without memory. Outputs begin as GUARD. */
+static void give_memory(struct hc_check *check, struct hc_call *call)
+{
+    for (int i = 0; i < hc_ops[call->op].inputs; i++) {
+        bool absent = hc_contracts[call->op].formats[i] == 'o' && call->in[i].shape[0] == 0;
+        if (!absent)
+            call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
+    }
+    for (int o = 0; o < hc_ops[call->op].outputs; o++) {
+        size_t bytes = hc_tensor_bytes(&call->out[o]);
+        call->out[o].data = hc_check_memory(check, bytes);
+        memset(call->out[o].data, GUARD, bytes);
+    }
+}
+
+static bool same(enum hc_format format, bool raw, uint64_t want, uint64_t got)
+{
+    return want == got || (!raw && isnan(hc_decode(format, want)) && isnan(hc_decode(format, got)));
+}
+
+static void compare(struct differences *all, const struct hc_call *want, const struct hc_call *got,
+                    struct hc_bit_fill fill)
+{
+    for (int o = 0; o < hc_ops[want->op].outputs; o++) {
+        const struct hc_tensor *t = &want->out[o];
+        int64_t n = hc_tensor_count(t);
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t a = hc_tensor_bits(t, i);
+            uint64_t b = hc_tensor_bits(&got->out[o], i);
+            if (same(t->format, fill.raw, a, b) || all->wrong++)
+                continue;
+            const struct hc_tensor *x = &want->in[0];
+            uint64_t of = i < hc_tensor_count(x) ? hc_tensor_bits(x, i) : 0;
+            (void)snprintf(all->first, sizeof all->first,
+                           "%s, out%d[%" PRId64 "], in0 0x%" PRIx64 ": want %.9g (0x%" PRIx64
+                           "), got %.9g (0x%" PRIx64 ")",
+                           fill.name, o, i, of, hc_decode(t->format, a), a, hc_decode(t->format, b),
+                           b);
+        }
+        all->checked += n;
+    }
+}
+
+/* One fill. False when the case is over: the backend does not do the op in these formats, or something
+   failed. */
+static bool run_fill(struct hc_check *check, const struct row *row, int number,
+                     struct differences *all)
+{
+    struct hc_call probe = call_of(row, 1);
+    struct hc_bit_fill fill = hc_bit_fill(&probe, number);
+    if (!fill.name)
+        return true;
+    struct hc_call want = call_of(row, fill.length);
+    give_memory(check, &want);
+    hc_bit_fill_call(&want, number, check->seed);
+    struct hc_call got = want;
+    for (int o = 0; o < hc_ops[row->op].outputs; o++) {
+        size_t bytes = hc_tensor_bytes(&got.out[o]);
+        got.out[o].data = hc_check_memory(check, bytes);
+        memset(got.out[o].data, (unsigned char)~GUARD, bytes);
+    }
+    if (hc_do(check, &got) != HC_OK ||
+        !hc_check_ok(check, hc_run_call(check->exact, check->exact_queue, &want)))
+        return false;
+    compare(all, &want, &got, fill);
+    return true;
+}
+
+static void run(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    struct differences all = {0};
+    for (int number = 0; number < HC_BIT_FILLS; number++)
+        if (!run_fill(check, row, number, &all))
+            return;
+    hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
+}
+
+static bool settled(enum hc_op op)
+{
+    enum hc_op_class class_ = hc_ops[op].class_;
+    return class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
+           class_ == HC_CLASS_CONTROL;
+}
+
+enum { MOST_ROWS = 512 };
+
+static struct row rows[MOST_ROWS];
+static struct hc_case cases[MOST_ROWS];
+
+static void append(struct hc_case_table *table, const struct row *row)
+{
+    assert(table->count < MOST_ROWS);
+    struct row *to = &rows[table->count];
+    bool plain = strcmp(row->mix->name, "fp32") == 0 || strcmp(row->mix->name, "fp16") == 0;
+    *to = *row;
+    (void)snprintf(to->name, sizeof to->name, "bits/%s/%s%s", hc_ops[row->op].name, row->mix->name,
+                   row->variant->name);
+    (void)snprintf(to->title, sizeof to->title, "%s: the same bits as exact",
+                   hc_ops[row->op].title);
+    cases[table->count++] =
+        (struct hc_case){.name = to->name,
+                         .title = to->title,
+                         .source = "src/op/call.h: every backend gives the same bits",
+                         .level = plain && !*row->variant->name ? HC_QUICK : HC_STANDARD,
+                         .against_exact = true,
+                         .run = run,
+                         .data = to};
+}
+
+const struct hc_case_table *hc_bit_cases(void)
+{
+    static struct hc_case_table table = {cases, 0};
+    if (table.count > 0)
+        return &table;
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        struct hc_opspace space = hc_opspace((enum hc_op)op);
+        for (const struct hc_mix *mix = space.mixes; settled((enum hc_op)op) && mix->name; mix++)
+            for (const struct hc_variant *v = space.variants; v->name; v++)
+                if (hc_mix_allowed((enum hc_op)op, mix))
+                    append(&table, &(struct row){(enum hc_op)op, mix, v, "", ""});
+    }
+    return &table;
+}

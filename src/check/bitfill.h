@@ -1,0 +1,23 @@
+/* Inputs of the cases bits/: what may tell two implementations apart. */
+#ifndef HC_CHECK_BITFILL_H
+#define HC_CHECK_BITFILL_H
+
+#include <stdbool.h>
+
+#include "op/call.h"
+
+enum { HC_BIT_FILLS = 32 };
+
+struct hc_bit_fill {
+    const char *name; /* NULL: this fill says nothing for the op and its formats */
+    int64_t length;
+    bool raw; /* outputs are copies: NaN too must have the same bits */
+};
+
+/* The fill of that number, 0 .. HC_BIT_FILLS - 1, for a call of these formats. */
+struct hc_bit_fill hc_bit_fill(const struct hc_call *call, int number);
+
+/* Fills all inputs that have memory. */
+void hc_bit_fill_call(const struct hc_call *call, int number, uint64_t seed);
+
+#endif

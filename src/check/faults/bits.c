@@ -1,0 +1,76 @@
+/* Defects of single roundings: little enough for most bounds, but other bits than `exact` has. */
+#include "check/fault.h"
+
+#include <math.h>
+
+static enum hc_status not_fused(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    float alpha = (float)call->params.axpy.alpha;
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++) {
+        float product = alpha * (float)hc_tensor_get(&call->in[0], i);
+        hc_tensor_put(&call->out[0], i, (double)(product + (float)hc_tensor_get(&call->in[1], i)));
+    }
+    return status;
+}
+
+/* The velocity as a compiler contracts it; SGD in fp32 without decay in the gradient. */
+static enum hc_status contracted(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    const struct hc_sgd *p = &call->params.sgd;
+    float beta1 = (float)hc_tensor_get(&call->in[3], 1);
+    enum hc_status status = right(queue, call);
+    bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
+    if (p->arithmetic != HC_FP32 || !p->decoupled || skipped)
+        return status;
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[1]); i++)
+        hc_tensor_put(&call->out[1], i,
+                      (double)fmaf(beta1, (float)hc_tensor_get(&call->in[2], i),
+                                   (float)hc_tensor_get(&call->in[1], i)));
+    return status;
+}
+
+static enum hc_status flushed(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    for (int o = 0; status == HC_OK && o < 3; o++)
+        for (int64_t i = 0; i < hc_tensor_count(&call->out[o]); i++)
+            if (fabs(hc_tensor_get(&call->out[o], i)) < 0x1p-126)
+                hc_tensor_put(&call->out[o], i, 0);
+    return status;
+}
+
+static enum hc_status by_reciprocal(hc_kernel *right, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.unscale.reciprocal = true;
+    return right(queue, &bad);
+}
+
+/* A vector loop whose last elements are left to something else. */
+static enum hc_status last_one(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    const struct hc_tensor *out = &call->out[0];
+    int64_t last = hc_tensor_count(out) - 1;
+    if (status == HC_OK && last % 16 == 2)
+        hc_tensor_put_bits(out, last, hc_tensor_bits(out, last) ^ 1);
+    return status;
+}
+
+static const struct hc_fault faults[] = {
+    {"axpy-not-fused", "axpy rounds its product", "bits/axpy/*", HC_OP_axpy, not_fused},
+    {"sgd-contracted", "SGD does not round momentum times velocity", "bits/sgd/*", HC_OP_sgd,
+     contracted},
+    {"adamw-flushes", "AdamW's subnormal results become 0", "bits/adamw/*", HC_OP_adamw, flushed},
+    {"unscale-by-reciprocal", "unscale multiplies where it should divide", "bits/unscale/*",
+     HC_OP_unscale, by_reciprocal},
+    {"leaky-last-element", "leaky ReLU has another last bit at the end of a vector",
+     "bits/leaky_relu/*", HC_OP_leaky_relu, last_one},
+};
+
+const struct hc_fault_table hc_faults_bits;
+const struct hc_fault_table hc_faults_bits = {faults, sizeof faults / sizeof faults[0]};
