@@ -72,7 +72,7 @@ static void refuse(const char *arguments, const char *fact)
 Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
 {
     refuse("train", "train needs --recipe");
-    refuse("train --recipe fp31", "no recipe 'fp31'; there are: fp32, fp16-static");
+    refuse("train --recipe fp31", "no recipe 'fp31'; there are: fp32, tf32");
     refuse("train --recipe", "--recipe needs R");
     refuse("train --recipe fp32 --backend hots", "no backend 'hots'; there are: ");
     refuse("train --recipe fp32 --backend exact,host", "one backend trains, not exact,host");

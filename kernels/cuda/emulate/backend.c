@@ -10,6 +10,7 @@
 #include "kernels/cuda/emulate/graph.h"
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
+#include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/libraries.h"
 
 static void close_queue(struct hc_queue *queue)
@@ -107,7 +108,7 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda-emulated",
     .title = "the kernels of cuda, emulated on the CPU",
-    .accumulator = {.precision = 24, .block = 1},
+    .accumulator = HC_SUM_UNIT,
     .partial = true,
     .on_request = true,
     .open = open_queue,

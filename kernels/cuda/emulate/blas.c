@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
+#include "kernels/cuda/emulate/sum.h"
 #include "kernels/load.h"
 
 struct blas {
@@ -105,12 +106,14 @@ static bool leading_is_enough(const struct matrix *m)
 /* fp32 keeps its bits under PEDANTIC alone, a 16-bit sum under the math mode. */
 static struct hc_sum_rule rule_of(const struct blas *b, enum hc_format inputs, int compute)
 {
-    struct hc_sum_rule rule = {HC_FP32, HC_FP32};
-    if (inputs == HC_FP32 && compute != HC_BLAS_COMPUTE_32F_PEDANTIC)
-        rule.operand = HC_TF32;
+    struct hc_sum_rule rule = {HC_FP32, HC_FP32, HC_SUM_BLOCK};
     if (compute == HC_BLAS_COMPUTE_16F ||
         (inputs != HC_FP32 && !(b->math & HC_BLAS_NO_REDUCED_PRECISION_REDUCTION)))
-        rule.partial = inputs;
+        rule = (struct hc_sum_rule){HC_FP32, inputs, 1};
+    else if (compute == HC_BLAS_COMPUTE_32F_PEDANTIC)
+        rule.block = 1;
+    else if (inputs == HC_FP32)
+        rule = (struct hc_sum_rule){HC_TF32, HC_FP32, HC_SUM_BLOCK / 2};
     return rule;
 }
 
@@ -128,13 +131,14 @@ static void run(struct hc_stream *stream, const void *args)
     (void)stream;
     for (int64_t j = 0; j < g->n; j++)
         for (int64_t i = 0; i < g->m; i++) {
-            float sum = 0;
+            struct hc_sum sum;
+            hc_sum_begin(&sum, &g->rule);
             for (int64_t t = 0; t < g->k; t++)
-                sum = hc_sum_step(&g->rule, sum, element(&g->a, i, t), element(&g->b, t, j));
-            sum = hc_sum_rounded(g->rule.partial, sum * g->by);
+                hc_sum_add(&sum, element(&g->a, i, t), element(&g->b, t, j));
+            float value = hc_sum_rounded(g->rule.partial, hc_sum_end(&sum) * g->by);
             if (g->plus != 0)
-                sum += hc_sum_rounded(g->rule.partial, g->plus * element(&g->c, i, j));
-            hc_store(g->c.format, g->to, i + j * g->c.leading, sum);
+                value += hc_sum_rounded(g->rule.partial, g->plus * element(&g->c, i, j));
+            hc_store(g->c.format, g->to, i + j * g->c.leading, value);
         }
 }
 

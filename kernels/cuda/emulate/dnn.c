@@ -6,10 +6,10 @@
 
 /* The first three are quicker than they are right; the third only where the inputs are fp32. */
 const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
-    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16}},
-    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16}},
-    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32}},
-    {0, 0, {0}, {HC_FP32, HC_FP32}},
+    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16, 1}},
+    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16, 1}},
+    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32, HC_SUM_BLOCK}},
+    {0, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}},
 };
 
 int hc_dnn_create(void **handle)
@@ -111,7 +111,7 @@ static int propose(const struct hc_dnn_descriptor *d, int64_t room, int64_t *cou
     struct hc_dnn_operation o;
     if (!graph || !graph->final || hc_dnn_read(hc_dnn_operation_of(graph), &o) != 0)
         return HC_DNN_BAD_NOT_FINALIZED;
-    bool single = (o.kind == HC_DNN_FORWARD ? o.x.format : o.y.format) == HC_FP32;
+    bool single = hc_dnn_single(&o);
     *count = 0;
     for (int i = 0; i < HC_DNN_ENGINES && *count < room; i++) {
         struct hc_dnn_descriptor *c = configs[*count];

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/emulate/sum.h"
 
 struct hc_stream;
 
@@ -69,6 +70,9 @@ int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *oper
 
 /* The operation of a plan, a configuration, heuristics' graph. */
 const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descriptor *plan);
+
+/* Whether its inputs are fp32. */
+bool hc_dnn_single(const struct hc_dnn_operation *operation);
 
 /* What the operation writes, and how many bytes of workspace a plan for it wants: its sums in fp32. */
 const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *operation);

@@ -111,6 +111,11 @@ const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descript
     return hc_dnn_child(d, HC_DNN_GRAPH_OPERATIONS);
 }
 
+bool hc_dnn_single(const struct hc_dnn_operation *o)
+{
+    return (o->kind == HC_DNN_FORWARD ? o->x.format : o->y.format) == HC_FP32;
+}
+
 const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *o)
 {
     return o->kind == HC_DNN_FORWARD ? &o->y : o->kind == HC_DNN_BWD_DATA ? &o->x : &o->w;

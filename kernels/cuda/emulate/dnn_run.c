@@ -22,8 +22,10 @@ static int64_t number(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64
     return ((a * t->extent[1] + b) * t->extent[2] + c) * t->extent[3] + d;
 }
 
-/* The term of filter element [k, c, r, s] and output element [n, k, p, q]. */
-static void add(const struct run *run, const int64_t f[4], int64_t n, int64_t p, int64_t q)
+/* Adds the term of filter element [k, c, r, s] and output element [n, k, p, q], if it is in the
+   image. */
+static void add(const struct run *run, struct hc_sum *sum, const int64_t f[4], int64_t n, int64_t p,
+                int64_t q)
 {
     const struct hc_dnn_operation *o = &run->o;
     int64_t h = p * o->stride[0] - o->before[0] + f[2] * o->dilation[0];
@@ -33,28 +35,66 @@ static void add(const struct run *run, const int64_t f[4], int64_t n, int64_t p,
     int64_t wi = place(&o->w, f[0], f[1], f[2], f[3]);
     int64_t xi = place(&o->x, n, f[1], h, v);
     int64_t yi = place(&o->y, n, f[0], p, q);
-    int64_t at = o->kind == HC_DNN_FORWARD    ? number(&o->y, n, f[0], p, q)
-                 : o->kind == HC_DNN_BWD_DATA ? number(&o->x, n, f[1], h, v)
-                                              : number(&o->w, f[0], f[1], f[2], f[3]);
-    float left = o->kind == HC_DNN_FORWARD || o->kind == HC_DNN_BWD_FILTER
-                     ? hc_load(o->x.format, run->x, xi)
-                     : hc_load(o->y.format, run->y, yi);
+    float left = o->kind == HC_DNN_BWD_DATA ? hc_load(o->y.format, run->y, yi)
+                                            : hc_load(o->x.format, run->x, xi);
     float right = o->kind == HC_DNN_BWD_FILTER ? hc_load(o->y.format, run->y, yi)
                                                : hc_load(o->w.format, run->w, wi);
-    run->sums[at] = hc_sum_step(&run->rule, run->sums[at], left, right);
+    hc_sum_add(sum, left, right);
 }
 
-static void add_all(const struct run *run)
+/* y[n, k, p, q]: over the filter. */
+static void forward(const struct run *run, struct hc_sum *sum, const int64_t at[4])
 {
     const int64_t *w = run->o.w.extent;
+    int64_t f[4] = {at[1]};
+    for (f[2] = 0; f[2] < w[2]; f[2]++)
+        for (f[3] = 0; f[3] < w[3]; f[3]++)
+            for (f[1] = 0; f[1] < w[1]; f[1]++)
+                add(run, sum, f, at[0], at[2], at[3]);
+}
+
+/* x[n, c, h, v]: over the filter, where it takes an output element there. */
+static void to_data(const struct run *run, struct hc_sum *sum, const int64_t at[4])
+{
+    const struct hc_dnn_operation *o = &run->o;
+    const int64_t *w = o->w.extent;
+    int64_t f[4] = {0, at[1]};
+    for (f[2] = 0; f[2] < w[2]; f[2]++)
+        for (f[3] = 0; f[3] < w[3]; f[3]++) {
+            int64_t h = at[2] + o->before[0] - f[2] * o->dilation[0];
+            int64_t v = at[3] + o->before[1] - f[3] * o->dilation[1];
+            if (h < 0 || v < 0 || h % o->stride[0] != 0 || v % o->stride[1] != 0 ||
+                h / o->stride[0] >= o->y.extent[2] || v / o->stride[1] >= o->y.extent[3])
+                continue;
+            for (f[0] = 0; f[0] < w[0]; f[0]++)
+                add(run, sum, f, at[0], h / o->stride[0], v / o->stride[1]);
+        }
+}
+
+/* w[k, c, r, s]: over the images. */
+static void to_filter(const struct run *run, struct hc_sum *sum, const int64_t at[4])
+{
     const int64_t *y = run->o.y.extent;
-    int64_t f[4];
-    for (f[0] = 0; f[0] < w[0]; f[0]++)
-        for (f[1] = 0; f[1] < w[1]; f[1]++)
-            for (f[2] = 0; f[2] < w[2]; f[2]++)
-                for (f[3] = 0; f[3] < w[3]; f[3]++)
-                    for (int64_t i = 0; i < y[0] * y[2] * y[3]; i++)
-                        add(run, f, i / y[3] / y[2], i / y[3] % y[2], i % y[3]);
+    for (int64_t n = 0; n < y[0]; n++)
+        for (int64_t p = 0; p < y[2]; p++)
+            for (int64_t q = 0; q < y[3]; q++)
+                add(run, sum, at, n, p, q);
+}
+
+static void sum_all(const struct run *run)
+{
+    const struct hc_dnn_operation *o = &run->o;
+    const int64_t *n = hc_dnn_written(o)->extent;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2] * n[3]; i++) {
+        const int64_t at[4] = {i / n[3] / n[2] / n[1], i / n[3] / n[2] % n[1], i / n[3] % n[2],
+                               i % n[3]};
+        struct hc_sum sum;
+        hc_sum_begin(&sum, &run->rule);
+        (o->kind == HC_DNN_FORWARD    ? forward
+         : o->kind == HC_DNN_BWD_DATA ? to_data
+                                      : to_filter)(run, &sum, at);
+        run->sums[i] = hc_sum_end(&sum);
+    }
 }
 
 static void write_all(const struct run *run)
@@ -86,9 +126,7 @@ static void work(struct hc_stream *stream, const void *args)
 {
     const struct run *run = args;
     (void)stream;
-    for (int64_t i = 0; i < hc_dnn_workspace(&run->o) / (int64_t)sizeof(float); i++)
-        run->sums[i] = 0;
-    add_all(run);
+    sum_all(run);
     write_all(run);
 }
 
@@ -105,6 +143,8 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     if (status != 0)
         return status;
     run.rule = hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine].rule;
+    if (run.rule.block > 1 && hc_dnn_single(&run.o))
+        run.rule.block = run.rule.operand == HC_TF32 ? HC_SUM_BLOCK / 2 : 1;
     run.w = pointer_of(v, &run.o.w);
     run.x = pointer_of(v, &run.o.x);
     run.y = pointer_of(v, &run.o.y);

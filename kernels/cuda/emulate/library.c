@@ -21,14 +21,3 @@ const struct hc_library hc_library_emulated = {
     .cudnn_text = hc_dnn_text,
     .cudnn_version = hc_dnn_version,
 };
-
-float hc_sum_rounded(enum hc_format format, float x)
-{
-    return format == HC_FP32 ? x : (float)hc_round(format, (double)x);
-}
-
-float hc_sum_step(const struct hc_sum_rule *rule, float sum, float x, float y)
-{
-    float product = hc_sum_rounded(rule->operand, x) * hc_sum_rounded(rule->operand, y);
-    return hc_sum_rounded(rule->partial, sum + product);
-}

@@ -1,8 +1,9 @@
 /* Stand-ins for cuBLAS and cuDNN that do in plain C what the descriptors they are handed say, and
    nothing that they don't: layouts, leading dimensions, strides, paddings, alignments and compute
-   types are taken from the calls. Where the libraries are free to lose precision these do: fp32
-   without PEDANTIC becomes tf32, 16-bit sums without the math mode are rounded to 16 bits, and
-   cuDNN's heuristics propose engines that are quick and coarse first. */
+   types are taken from the calls. 16-bit and tf32 numbers are summed as an H100 does it (sum.h). Where
+   the libraries are free to lose precision these do: fp32 without PEDANTIC becomes tf32, 16-bit sums
+   without the math mode are rounded to 16 bits, and cuDNN's heuristics propose engines that are quick
+   and coarse first. */
 #ifndef HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 #define HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 
@@ -55,16 +56,5 @@ int hc_dnn_finalize(void *descriptor);
 int hc_dnn_execute(void *handle, void *plan, void *pack);
 const char *hc_dnn_text(int status);
 size_t hc_dnn_version(void);
-
-/* How a sum is made: what each operand and each partial sum is rounded to. */
-struct hc_sum_rule {
-    enum hc_format operand;
-    enum hc_format partial;
-};
-
-float hc_sum_rounded(enum hc_format format, float x);
-
-/* sum + x * y by the rule. */
-float hc_sum_step(const struct hc_sum_rule *rule, float sum, float x, float y);
 
 #endif

@@ -1,0 +1,150 @@
+/* The matrix unit of the stand-ins: sums worked out by hand, and the bounds on it. */
+#include "kernels/cuda/emulate/sum.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "check/bound.h"
+#include "kernels/cuda/accumulator.h"
+#include "num/bits.h"
+#include "num/rng.h"
+
+static const struct hc_sum_rule unit = {HC_FP32, HC_FP32, HC_SUM_BLOCK};
+static const struct hc_sum_rule tf32 = {HC_TF32, HC_FP32, HC_SUM_BLOCK / 2};
+
+static float sum_of(const struct hc_sum_rule *rule, int n, const float *x, const float *y)
+{
+    struct hc_sum sum;
+    hc_sum_begin(&sum, rule);
+    for (int i = 0; i < n; i++)
+        hc_sum_add(&sum, x[i], y[i]);
+    return hc_sum_end(&sum);
+}
+
+/* Beside 2^24 bits from 2^-1 on are kept: 2^1 is its last one, and two more. */
+Test(sum, of_a_block_keeps_two_bits_below_the_last_of_its_largest_term)
+{
+    float x[16] = {4096, -4096};
+    float y[16] = {4096, 4096};
+    for (int i = 2; i < 16; i++) {
+        x[i] = 0.5f;
+        y[i] = 1;
+    }
+    cr_assert_eq(sum_of(&unit, 16, x, y), 7);
+    for (int i = 2; i < 16; i++)
+        x[i] = 0x1.ffcp-2f;
+    cr_assert_eq(sum_of(&unit, 16, x, y), 0);
+    for (int i = 2; i < 16; i++)
+        x[i] = -0.875f; /* cut toward zero */
+    cr_assert_eq(sum_of(&unit, 16, x, y), -7);
+}
+
+Test(sum, is_cut_to_fp32_toward_zero_after_each_block)
+{
+    float x[17] = {0};
+    float y[17] = {0};
+    x[0] = 4096;
+    y[0] = 4096;
+    for (int i = 1; i < 17; i++) {
+        x[i] = 1.5f;
+        y[i] = 1;
+    }
+    cr_assert_eq(sum_of(&unit, 2, x, y), 16777216); /* + 1.5: below its last bit of 2 */
+    cr_assert_eq(sum_of(&unit, 16, x, y), 16777216 + 22);
+    cr_assert_eq(sum_of(&unit, 17, x, y), 16777216 + 22);
+    x[1] = -1.5f;
+    cr_assert_eq(sum_of(&unit, 2, x, y), 16777214); /* 2^24 - 1.5: of 24 bits its last is 1 */
+}
+
+Test(sum, of_tf32_cuts_factors_and_fills_half_a_block)
+{
+    float x[9] = {1 + 0x1.8p-11f};
+    float y[9] = {1 + 0x1p-10f};
+    cr_assert_eq(sum_of(&tf32, 1, x, y), 1 + 0x1p-10f);
+    x[0] = 4096;
+    y[0] = 4096;
+    for (int i = 1; i < 9; i++)
+        x[i] = y[i] = 1;
+    cr_assert_eq(sum_of(&tf32, 9, x, y), 16777216 + 6); /* 7 is cut to 6, 1 to 0 */
+    cr_assert_eq(sum_of(&unit, 9, x, y), 16777216 + 8);
+}
+
+Test(sum, keeps_subnormals_infinities_and_nan)
+{
+    float x[2] = {0x1p-70f, 0x1p-75f};
+    float y[2] = {0x1p-79f, 0x1p-75f};
+    cr_assert_eq(sum_of(&unit, 2, x, y), 0x1p-149f);
+    x[0] = 0x1p127f;
+    y[0] = 2;
+    cr_assert_eq(sum_of(&unit, 2, x, y), INFINITY);
+    x[1] = -INFINITY;
+    cr_assert_eq(sum_of(&unit, 2, x, y), -INFINITY);
+    y[1] = 0;
+    cr_assert(isnan(sum_of(&unit, 2, x, y)));
+    cr_assert_eq(sum_of(&unit, 0, x, y), 0);
+}
+
+/* One element of a product of fp16 or, `single`, of fp32 inputs that are taken as tf32. */
+static struct hc_call product(int n, float *x, float *y, bool single)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .tf32 = single}};
+    call.in[0] = hc_tensor2(HC_FP32, 1, n, x);
+    call.in[1] = hc_tensor2(HC_FP32, n, 1, y);
+    call.out[0] = hc_tensor2(HC_FP32, 1, 1, NULL);
+    return call;
+}
+
+static double error_over_bound(const struct hc_call *call, const struct hc_accumulator *stated,
+                               double got)
+{
+    struct hc_want want;
+    hc_references[HC_OP_gemm](call, 0, 0, HC_REFERENCE_PRECISION, &want);
+    return hc_bound_error(HC_FP32, &want, got) / hc_bound(call, stated, 0, 0, &want);
+}
+
+Test(sum, of_random_tf32_numbers_keeps_to_its_bound)
+{
+    static float x[300];
+    static float y[300];
+    const struct hc_accumulator hopper = HC_SUM_UNIT;
+    double worst = 0;
+    for (uint64_t trial = 0; trial < 300; trial++) {
+        int n = 1 + (int)(hc_random(1, trial, 0) % 300);
+        for (int i = 0; i < n; i++) {
+            x[i] = (float)hc_random_normal(2, trial, (uint64_t)i);
+            y[i] = (float)hc_random_uniform(3, trial, (uint64_t)i);
+        }
+        struct hc_call call = product(n, x, y, true);
+        worst = fmax(worst, error_over_bound(&call, &hopper, (double)sum_of(&tf32, n, x, y)));
+    }
+    cr_assert(worst <= 1 && worst > 0.2, "%g", worst);
+}
+
+/* Of two terms the second is cut off beside the first: nearly an ulp of the sum, where to nearest it
+   is half of one. */
+Test(sum, of_two_terms_breaks_the_bound_of_rounding_to_nearest)
+{
+    float x[2] = {1, 0x1.ffcp-12f};
+    float y[2] = {1, 0x1p-12f};
+    uint16_t a[2] = {hc_fp16_bits(x[0]), hc_fp16_bits(x[1])};
+    uint16_t b[2] = {hc_fp16_bits(y[0]), hc_fp16_bits(y[1])};
+    const struct hc_accumulator hopper = HC_SUM_UNIT;
+    const struct hc_accumulator nearest = {.precision = 24, .block = 1};
+    struct hc_call call = product(2, x, y, false);
+    call.in[0] = hc_tensor2(HC_FP16, 1, 2, a);
+    call.in[1] = hc_tensor2(HC_FP16, 2, 1, b);
+    double got = (double)sum_of(&unit, 2, x, y);
+    cr_assert_eq(got, 1);
+    cr_assert_leq(error_over_bound(&call, &hopper, got), 1);
+    cr_assert_gt(error_over_bound(&call, &nearest, got), 1);
+}
+
+Test(sum, is_that_of_an_h100)
+{
+    const struct hc_accumulator stated = HC_SUM_UNIT;
+    struct hc_accumulator hopper = hc_cuda_accumulator(9, 0);
+    cr_assert(stated.precision == hopper.precision && stated.block == hopper.block &&
+              stated.extra_bits == hopper.extra_bits && stated.truncates == hopper.truncates);
+    cr_assert(stated.precision == HC_SUM_PRECISION && stated.block == HC_SUM_BLOCK &&
+              stated.extra_bits == HC_SUM_EXTRA_BITS);
+}
