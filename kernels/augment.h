@@ -44,14 +44,13 @@ HC_INLINE float hc_pixel_value(uint8_t pixel, double mean, double deviation)
     return (float)((pixel / 255.0 - mean) / deviation);
 }
 
-/* The image that stands at `place` of the batch, or -1 for none. orders [rows, length], or NULL: then
-   length is the number of images. */
-HC_INLINE int64_t hc_batch_image(const int32_t *orders, int64_t rows, int64_t length, int64_t epoch,
-                                 int64_t place)
+/* The image that stands at `place` of the epoch, or -1 for none. order [length], or NULL: then length
+   is the number of images. */
+HC_INLINE int64_t hc_batch_image(const int32_t *order, int64_t length, int64_t place)
 {
     if (place >= length)
         return -1;
-    return orders ? orders[epoch % rows * length + place] : place;
+    return order ? order[place] : place;
 }
 
 #endif

@@ -2,17 +2,15 @@
 #include "num/rng.h"
 #include "reference/split.h"
 
-/* The image at place i of the batch, or -1. */
-static int64_t image_at(const struct hc_call *call, int64_t epoch, int64_t i)
+/* The image at place i of this batch, or -1. */
+static int64_t image_at(const struct hc_call *call, int64_t i)
 {
-    const struct hc_tensor *orders = &call->in[3];
+    const struct hc_tensor *order = &call->in[3];
     int64_t batch = (int64_t)hc_tensor_get(&call->in[2], 0) % call->params.augment.batches;
     int64_t place = batch * call->out[0].shape[0] + i;
-    if (!orders->data)
-        return place < call->in[0].shape[0] ? place : -1;
-    int64_t row = epoch % orders->shape[0];
-    return place < orders->shape[1] ? (int64_t)hc_tensor_get(orders, row * orders->shape[1] + place)
-                                    : -1;
+    if (place >= (order->data ? hc_tensor_count(order) : call->in[0].shape[0]))
+        return -1;
+    return order->data ? (int64_t)hc_tensor_get(order, place) : place;
 }
 
 /* One of 2 pad + 1 places by 24 random bits, from 0. */
@@ -74,7 +72,7 @@ void hc_reference_augment(const struct hc_call *call, int out, int64_t index, lo
         want->value = want->magnitude = (double)(steps + 1);
         return;
     }
-    int64_t image = image_at(call, epoch, out == 0 ? index / size : index);
+    int64_t image = image_at(call, out == 0 ? index / size : index);
     if (image < 0)
         return;
     if (out == 1) {

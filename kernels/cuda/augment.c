@@ -5,14 +5,13 @@
 enum hc_status hc_cuda_augment(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *pixels = &call->in[0];
-    const struct hc_tensor *orders = &call->in[3];
+    const struct hc_tensor *order = &call->in[3];
     struct hc_dk_augment a = {.params = call->params.augment,
                               .pixels = pixels->data,
                               .labels = call->in[1].data,
                               .steps = call->in[2].data,
-                              .orders = orders->data,
-                              .rows = orders->shape[0],
-                              .length = orders->data ? orders->shape[1] : pixels->shape[0],
+                              .order = order->data,
+                              .length = order->data ? hc_tensor_count(order) : pixels->shape[0],
                               .batch = call->out[0].shape[0],
                               .high = pixels->shape[1],
                               .wide = pixels->shape[2],

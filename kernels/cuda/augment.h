@@ -5,15 +5,14 @@
 #include "kernels/cuda/view.h"
 #include "op/call.h"
 
-/* One thread for each pixel of the batch, with its three channels. orders is NULL or [rows, length];
-   without orders length is the number of images. */
+/* One thread for each pixel of the batch, with its three channels. order is NULL or [length];
+   without it length is the number of images. */
 struct hc_dk_augment {
     struct hc_augment params;
     const uint8_t *pixels;
     const int32_t *labels;
     const int32_t *steps;
-    const int32_t *orders;
-    int64_t rows;
+    const int32_t *order;
     int64_t length;
     int64_t batch;
     int64_t high;

@@ -14,7 +14,7 @@ HC_ON_DEVICE void hc_dk_augment_body(const struct hc_dk_augment *a)
     for (int64_t i = hc_dk_first(); i < a->batch * size; i += hc_dk_step()) {
         int64_t place = i / size;
         int64_t pixel = i % size;
-        int64_t image = hc_batch_image(a->orders, a->rows, a->length, epoch, first + place);
+        int64_t image = hc_batch_image(a->order, a->length, first + place);
         struct hc_crop crop = hc_crop_draw(p, epoch, image);
         int64_t from =
             image * size + hc_crop_pixel(&crop, a->high, a->wide, pixel / a->wide, pixel % a->wide);

@@ -35,20 +35,19 @@ enum hc_status hc_exact_augment(struct hc_queue *queue, const struct hc_call *ca
 {
     (void)queue;
     const struct hc_augment *p = &call->params.augment;
-    const struct hc_tensor *orders = &call->in[3];
+    const struct hc_tensor *order = &call->in[3];
     const int32_t *from = call->in[1].data;
     int32_t *labels = call->out[1].data;
     int32_t steps = *(const int32_t *)call->in[2].data;
     int64_t batch = call->out[0].shape[0];
-    int64_t length = orders->data ? orders->shape[1] : call->in[0].shape[0];
+    int64_t length = order->data ? hc_tensor_count(order) : call->in[0].shape[0];
     struct values values;
     for (int c = 0; c < 3; c++)
         for (int pixel = 0; pixel < 256; pixel++)
             values.of[c][pixel] = hc_pixel_value((uint8_t)pixel, p->mean[c], p->deviation[c]);
     for (int64_t i = 0; i < batch; i++) {
         int64_t epoch = steps / p->batches;
-        int64_t image = hc_batch_image(orders->data, orders->shape[0], length, epoch,
-                                       steps % p->batches * batch + i);
+        int64_t image = hc_batch_image(order->data, length, steps % p->batches * batch + i);
         struct hc_crop crop = hc_crop_draw(p, epoch, image);
         if (image < 0)
             clear_image(&call->out[0], i);

@@ -63,11 +63,11 @@ static enum hc_status fetch(struct loans *loans, const struct hc_call *call,
 
 static enum hc_status check_batch(const struct hc_call *call)
 {
-    const struct hc_tensor *orders = &call->in[3];
+    const struct hc_tensor *order = &call->in[3];
     if (hc_tensor_get(&call->in[2], 0) < 0)
         return hc_fail(HC_INVALID, "augment: a negative number of steps");
-    for (int64_t i = 0; orders->data && i < hc_tensor_count(orders); i++) {
-        double image = hc_tensor_get(orders, i);
+    for (int64_t i = 0; order->data && i < hc_tensor_count(order); i++) {
+        double image = hc_tensor_get(order, i);
         if (image < 0 || image >= (double)call->in[0].shape[0])
             return hc_fail(HC_INVALID, "augment: order %.0f is no image of 0 to %lld", image,
                            (long long)call->in[0].shape[0] - 1);
@@ -76,7 +76,7 @@ static enum hc_status check_batch(const struct hc_call *call)
 }
 
 /* What op/call.c cannot see, since it does not look at data: that there is some, that labels are
-   classes, and orders images. */
+   classes, that an order has images. */
 static enum hc_status check_data(const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];

@@ -205,12 +205,12 @@ struct hc_scaler_update {
 
 /* augment: a batch out of a set of images.
      in0 = pixels (u8 [N, H, W, 3]), in1 = labels (i32 [N]), in2 = steps (i32, its first element
-     s >= 0: how many batches came before), in3 = orders (i32 [R, n], numbers of images) or absent;
+     s >= 0: how many batches came before), in3 = order (i32 [n], numbers of images) or absent;
      out0 = images (H [B, H, W, 3]), out1 = labels (i32 [B]), out2 = steps (i32 [1]; may be in2) or
      absent: s + 1.
    Epoch e = s / batches, batch b = s mod batches. Image i of the batch is number k = b B + i of the
-   epoch: image orders[e mod R, k], or image k without orders; where k is n (N) or more, image and
-   label are 0.
+   epoch: image order[k], or image k without an order; where k is n (N) or more, image and label
+   are 0.
    Values are round_H(round_fp32(v)), v in fp64, each operation rounded once:
      v = (pixel / 255 - mean[c]) / deviation[c].
    With `crops` an image is padded by `pad` on every side, by reflection that does not repeat the

@@ -151,7 +151,7 @@ enum hc_status hc_shapes_loss(const struct hc_call *call)
     return has_shape(call, &call->in[1], "in1", 1, (int64_t[]){z->shape[0]});
 }
 
-/* Orders have rank 2, so that their rows are known; in1 is never out1, though both are labels. */
+/* in1 is never out1, though both are labels. */
 enum hc_status hc_shapes_augment(const struct hc_call *call)
 {
     const struct hc_augment *p = &call->params.augment;
@@ -165,14 +165,12 @@ enum hc_status hc_shapes_augment(const struct hc_call *call)
         status = has_shape(call, &call->in[1], "in1", 1, pixels->shape);
     if (status == HC_OK)
         status = has_shape(call, &call->out[1], "out1", 1, batch->shape);
-    if (status == HC_OK && call->in[3].data)
-        status = has_shape(call, &call->in[3], "in3", 2, (int64_t[]){-1, -1});
     if (status == HC_OK && call->out[2].data)
         status = has_shape(call, &call->out[2], "out2", 1, (int64_t[]){1});
     if (status != HC_OK)
         return status;
-    if (hc_tensor_count(&call->in[2]) < 1 || (call->in[3].data && call->in[3].shape[0] < 1))
-        return hc_fail(HC_INVALID, "augment: no steps, or no row of orders");
+    if (hc_tensor_count(&call->in[2]) < 1)
+        return hc_fail(HC_INVALID, "augment: no steps");
     if (call->in[1].data && call->in[1].data == call->out[1].data)
         return hc_fail(HC_INVALID, "augment: out1 overlaps in1");
     if (p->batches < 1 || p->pad < 0 || p->pad >= pixels->shape[1] || p->pad >= pixels->shape[2])

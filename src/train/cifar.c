@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -84,7 +83,7 @@ static enum hc_status keep(struct part *part, const struct file *file, int index
         return HC_OK;
     struct hc_images *images = part->images;
     uint8_t *pixels = images->pixels + images->count * HC_IMAGE_BYTES;
-    images->labels[images->count++] = (uint8_t)part->label[class];
+    images->labels[images->count++] = part->label[class];
     for (int i = 0; i < PLANE; i++)
         for (int c = 0; c < HC_IMAGE_CHANNELS; c++)
             pixels[HC_IMAGE_CHANNELS * i + c] = record[1 + PLANE * c + i];
@@ -122,13 +121,9 @@ static enum hc_status start_part(struct part *part, const int *label, int64_t sh
     for (int i = 0; i < HC_CLASSES; i++)
         classes += label[i] >= 0;
     *part = (struct part){.images = images, .label = label, .share = share};
-    size_t count = (size_t)(classes * share);
+    enum hc_status status = hc_images_open(images, classes * share);
     images->count = 0;
-    images->pixels = malloc(count * HC_IMAGE_BYTES);
-    images->labels = malloc(count);
-    if (images->pixels == NULL || images->labels == NULL)
-        return hc_fail(HC_NO_MEMORY, "no memory for %zu images", count);
-    return HC_OK;
+    return status;
 }
 
 enum hc_status hc_cifar_read(const char *directory, int records, const int label[HC_CLASSES],

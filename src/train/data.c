@@ -42,14 +42,21 @@ static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[
     return HC_OK;
 }
 
-static enum hc_status make_images(struct hc_images *images, int64_t count)
+enum hc_status hc_images_open(struct hc_images *images, int64_t count)
 {
     images->count = count;
     images->pixels = malloc((size_t)count * HC_IMAGE_BYTES);
-    images->labels = malloc((size_t)count);
+    images->labels = malloc((size_t)count * sizeof *images->labels);
     if (images->pixels == NULL || images->labels == NULL)
         return hc_fail(HC_NO_MEMORY, "no memory for %lld images", (long long)count);
     return HC_OK;
+}
+
+void hc_images_close(struct hc_images *images)
+{
+    free(images->pixels);
+    free(images->labels);
+    *images = (struct hc_images){0};
 }
 
 static enum hc_status synthesise(const struct hc_data_options *options, const int *kind,
@@ -57,9 +64,9 @@ static enum hc_status synthesise(const struct hc_data_options *options, const in
 {
     int train = options->train_per_class > 0 ? options->train_per_class : TRAIN_PER_CLASS;
     int test = options->test_per_class > 0 ? options->test_per_class : TEST_PER_CLASS;
-    enum hc_status status = make_images(&set->train, (int64_t)train * set->classes);
+    enum hc_status status = hc_images_open(&set->train, (int64_t)train * set->classes);
     if (status == HC_OK)
-        status = make_images(&set->test, (int64_t)test * set->classes);
+        status = hc_images_open(&set->test, (int64_t)test * set->classes);
     if (status != HC_OK)
         return status;
     hc_synthetic_fill(options->seed, 0, set->mean, set->deviation, kind, set->classes, &set->train);
@@ -93,10 +100,6 @@ enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_
 
 void hc_dataset_close(struct hc_dataset *set)
 {
-    struct hc_images *parts[] = {&set->train, &set->test};
-    for (int i = 0; i < 2; i++) {
-        free(parts[i]->pixels);
-        free(parts[i]->labels);
-        *parts[i] = (struct hc_images){0};
-    }
+    hc_images_close(&set->train);
+    hc_images_close(&set->test);
 }

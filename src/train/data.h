@@ -16,8 +16,12 @@
 struct hc_images {
     int64_t count;
     uint8_t *pixels;
-    uint8_t *labels;
+    int32_t *labels;
 };
+
+/* Memory for so many images; count is set. HC_NO_MEMORY. */
+enum hc_status hc_images_open(struct hc_images *images, int64_t count);
+void hc_images_close(struct hc_images *images); /* zeros are fine */
 
 /* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, per channel;
    the synthetic set is made to be normalised by the same. `origin` is the one line that says where

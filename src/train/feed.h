@@ -3,18 +3,16 @@
    A backend that works in host memory gets them from the loader, whose thread prepares them beside the
    training. Any other keeps the whole set in its own memory (u8), and the op augment makes each
    batch there: no image crosses over, and within an epoch the host does nothing. Both give the same
-   bits, the stream of loader.h: after `steps` steps comes batch steps % batches of epoch
-   steps / batches. The orders of two epochs lie on the device; the next one is uploaded when an epoch
-   begins. */
+   bits, the stream of stream.h. The order of an epoch's images is uploaded when the epoch begins. */
 #ifndef HC_TRAIN_FEED_H
 #define HC_TRAIN_FEED_H
 
-#include "train/data.h"
 #include "train/device.h"
+#include "train/stream.h"
 
 struct hc_feed_options {
     const struct hc_dataset *set; /* outlives the feed */
-    bool train;                   /* as in loader.h */
+    bool train;                   /* as in stream.h */
     int batch;                    /* images in a full batch */
     uint64_t seed;
     enum hc_format format; /* of the images: H */

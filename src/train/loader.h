@@ -1,13 +1,10 @@
-/* Batches of normalised images, prepared by a thread of its own beside the training.
-
-   The stream is a pure function of (images, batch, seed, epoch, batch index): timing, threads and
-   the place where a run was stopped do not enter. Epoch e's order is a Fisher-Yates shuffle, and
-   image i's crop and flip are one draw, each from a Philox stream of e. A loader neither allocates
-   nor reads files after hc_loader_open. */
+/* Batches of normalised images in host memory (stream.h), prepared by a thread of its own beside the
+   training: the op augment as the backend `exact` has it. A loader neither allocates nor reads files
+   after hc_loader_open. */
 #ifndef HC_TRAIN_LOADER_H
 #define HC_TRAIN_LOADER_H
 
-#include "train/data.h"
+#include "train/stream.h"
 
 /* The place of a batch in the stream. */
 struct hc_position {
@@ -17,10 +14,8 @@ struct hc_position {
 
 struct hc_loader_options {
     const struct hc_dataset *set;
-    bool train; /* the training images, shuffled and augmented, every batch full (what is left over
-                   waits for another epoch's order); else the test images in their order, untouched,
-                   the last batch as short as it comes, and again from the start after it */
-    int batch;  /* images in a full batch */
+    bool train;
+    int batch;
     uint64_t seed;
     struct hc_position start; /* of the first batch that hc_loader_next gives */
 };

@@ -72,7 +72,7 @@ void hc_synthetic_fill(uint64_t seed, int64_t first, const double mean[HC_IMAGE_
         uint64_t stream = (uint64_t)STREAM << 32 | (uint64_t)(first + i);
         int label = (int)(i % classes);
         struct pattern p = draw(seed, stream, kind[label]);
-        images->labels[i] = (uint8_t)label;
+        images->labels[i] = label;
         paint(seed, stream, &p, mean, deviation, images->pixels + i * HC_IMAGE_BYTES);
     }
 }

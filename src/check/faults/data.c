@@ -1,7 +1,7 @@
 /* Defects of the way from images to batches. */
 #include "check/fault.h"
 
-/* The epoch's number is left out of what is drawn, and of which order is read. */
+/* The epoch's number is left out of what is drawn. */
 static enum hc_status same_epoch(hc_kernel *right, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
@@ -38,7 +38,7 @@ static enum hc_status bytes_over_256(hc_kernel *right, struct hc_queue *queue,
 
 static const struct hc_fault faults[] = {
     {.name = "epochs-repeat",
-     .title = "augment: every epoch has the first one's order, crops and flips",
+     .title = "augment: every epoch has the first one's crops and flips",
      .pattern = "data/augment",
      .op = HC_OP_augment,
      .wrong = same_epoch},
