@@ -112,8 +112,8 @@ static void every_call(struct hc_check *check)
         status = run_step(&device, net, update, images, labels, &watch);
     if (hc_check_ok(check, status))
         hc_claim_true(check, "a step went forward, back, and through the optimizer",
-                      watch.seen[HC_OP_conv2d_bwd_filter] && watch.seen[HC_OP_bn_bwd] &&
-                          watch.seen[HC_OP_adamw] && watch.seen[HC_OP_bn_infer]);
+                      watch.seen[HC_OP_conv2d_bwd_filter] && watch.seen[HC_OP_bn_leaky_bwd] &&
+                          watch.seen[HC_OP_adamw] && watch.seen[HC_OP_bn_leaky_infer]);
     hc_update_close(update);
     hc_net_close(net);
     hc_device_end(&device);

@@ -4,28 +4,39 @@
 
 #include "kernels/cuda/norm.h"
 
+/* dz is dy, or where there is a y leaky_relu_bwd of y and dy; y has dy's format. */
 struct hc_dk_gradient {
     struct hc_dk_rows rows;
     struct hc_dk_view x;
     struct hc_dk_view dy;
     struct hc_dk_view mean;
     struct hc_dk_view invstd;
-    float *dbeta;  /* sums by slice */
-    float *dgamma; /* likewise */
+    const void *y; /* or NULL */
+    float slope;
 };
 
+/* Sums of dz and dz * xhat by slice, [slices, 2, channels]. Shared memory: 2 wide doubles a thread. */
 struct hc_dk_bn_bwd_sums {
     struct hc_dk_gradient g;
+    double *sums;
 };
 
-/* dx = (gamma * invstd) * ((dy - dbeta / M) - xhat * (dgamma / M)), on the sums before these are
-   rounded into their outputs. */
-struct hc_dk_bn_bwd {
-    struct hc_dk_gradient g;
-    struct hc_dk_view gamma;
-    struct hc_dk_view dx;
+/* dgamma and dbeta, and both divided by the rows before they are rounded: means [2, channels], of dz
+   first. Blocks as in bn_statistics. */
+struct hc_dk_bn_bwd_settle {
+    struct hc_dk_rows rows;
+    const double *sums;
     struct hc_dk_view dgamma;
     struct hc_dk_view dbeta;
+    float *means;
+};
+
+/* dx = (gamma * invstd) * ((dz - dbeta / M) - xhat * (dgamma / M)). */
+struct hc_dk_bn_bwd {
+    struct hc_dk_gradient g;
+    const float *means;
+    struct hc_dk_view gamma;
+    struct hc_dk_view dx;
 };
 
 #endif

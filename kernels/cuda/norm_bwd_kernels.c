@@ -1,54 +1,141 @@
-/* Batch norm, gradients: sums of dy and dy * xhat by slice, then dx from them. */
+/* Batch norm, gradients, with or without leaky ReLU: sums of dz and dz * xhat by slice, both of them
+   over all slices, then dx. */
 #include "kernels/cuda/norm_bwd.h"
 
 #include "kernels/cuda/norm_walk.h"
+#include "kernels/leaky.h"
+
+struct hc_dk_pair {
+    float x[HC_DK_WIDE];
+    float dz[HC_DK_WIDE];
+};
+
+/* x and dz from element `at` on. */
+HC_ON_DEVICE void hc_dk_read_pair(const struct hc_dk_gradient *g, enum hc_format x,
+                                  enum hc_format dy, int wide, int64_t at, struct hc_dk_pair *to)
+{
+    float y[HC_DK_WIDE];
+    hc_dk_read(x, wide, g->x.data, at, to->x);
+    hc_dk_read(dy, wide, g->dy.data, at, to->dz);
+    if (!g->y)
+        return;
+    hc_dk_read(dy, wide, g->y, at, y);
+    for (int k = 0; k < wide; k++)
+        to->dz[k] = hc_dk_through(dy, hc_element_leaky_relu_bwd(g->slope, y[k], to->dz[k]));
+}
+
+HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_format x,
+                                    enum hc_format dy, int wide)
+{
+    const struct hc_dk_gradient *g = &a->g;
+    const struct hc_dk_rows *r = &g->rows;
+    int64_t c = hc_dk_channel(r);
+    int64_t end = hc_dk_row_end(r);
+    int64_t step = hc_dk_row_step(r);
+    float mean[HC_DK_WIDE];
+    float invstd[HC_DK_WIDE];
+    float first[HC_DK_WIDE] = {0};
+    float second[HC_DK_WIDE] = {0};
+    double sums[2 * HC_DK_WIDE];
+    for (int k = 0; k < wide && c < r->channels; k++) {
+        mean[k] = hc_dk_load(&g->mean, c + k);
+        invstd[k] = hc_dk_load(&g->invstd, c + k);
+    }
+    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_FEW * step) {
+        struct hc_dk_pair pair[HC_DK_FEW];
+        for (int j = 0; j < HC_DK_FEW; j++)
+            if (i + j * step < end)
+                hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
+        for (int j = 0; j < HC_DK_FEW; j++)
+            for (int k = 0; k < wide && i + j * step < end; k++) {
+                first[k] += pair[j].dz[k];
+                second[k] += pair[j].dz[k] * ((pair[j].x[k] - mean[k]) * invstd[k]);
+            }
+    }
+    for (int k = 0; k < wide; k++) {
+        sums[2 * k] = (double)first[k];
+        sums[2 * k + 1] = (double)second[k];
+    }
+    hc_dk_slice_sums(r, wide, sums, a->sums);
+}
 
 HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_bn_bwd_sums *a)
 {
-    const struct hc_dk_gradient *g = &a->g;
-    int64_t c = hc_dk_channel(&g->rows);
-    float dbeta = 0;
-    float dgamma = 0;
-    if (c < g->rows.channels) {
-        float mean = hc_dk_load(&g->mean, c);
-        float invstd = hc_dk_load(&g->invstd, c);
-        for (int64_t i = hc_dk_row_first(&g->rows); i < hc_dk_row_end(&g->rows);
-             i += hc_threads() / HC_WARP) {
-            int64_t at = i * g->rows.channels + c;
-            float dy = hc_dk_load(&g->dy, at);
-            dbeta += dy;
-            dgamma += dy * ((hc_dk_load(&g->x, at) - mean) * invstd);
-        }
-    }
-    hc_dk_slice_sum(&g->rows, dbeta, g->dbeta);
-    hc_dk_slice_sum(&g->rows, dgamma, g->dgamma);
+    if (a->g.rows.wide == 1)
+        hc_dk_bwd_sums_in(a, a->g.x.format, a->g.dy.format, 1);
+    else if (a->g.x.format == HC_FP16)
+        hc_dk_bwd_sums_in(a, HC_FP16, HC_FP16, HC_DK_WIDE);
+    else if (a->g.x.format == HC_BF16)
+        hc_dk_bwd_sums_in(a, HC_BF16, HC_BF16, HC_DK_WIDE);
+    else
+        hc_dk_bwd_sums_in(a, HC_FP32, HC_FP32, HC_DK_WIDE);
 }
 HC_LAUNCHABLE(bn_bwd_sums)
 
-HC_ON_DEVICE void hc_dk_bn_bwd_body(const struct hc_dk_bn_bwd *a)
+HC_ON_DEVICE void hc_dk_bn_bwd_settle_body(const struct hc_dk_bn_bwd_settle *a)
+{
+    int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
+    double total[2];
+    if (!hc_dk_all_slices(&a->rows, a->sums, total))
+        return;
+    hc_dk_store(&a->dbeta, c, (float)total[0]);
+    hc_dk_store(&a->dgamma, c, (float)total[1]);
+    a->means[c] = (float)(total[0] / (double)a->rows.rows);
+    a->means[a->rows.channels + c] = (float)(total[1] / (double)a->rows.rows);
+}
+HC_LAUNCHABLE(bn_bwd_settle)
+
+/* What a thread knows of its channels. */
+struct hc_dk_slopes {
+    float mean[HC_DK_WIDE];
+    float invstd[HC_DK_WIDE];
+    float gain[HC_DK_WIDE];
+    float dbeta[HC_DK_WIDE];
+    float dgamma[HC_DK_WIDE];
+};
+
+HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_bn_bwd *a, enum hc_format x, enum hc_format dy,
+                               enum hc_format dx, int wide)
 {
     const struct hc_dk_gradient *g = &a->g;
-    int64_t c = hc_dk_channel(&g->rows);
-    if (c >= g->rows.channels)
-        return;
-    float m = (float)g->rows.rows;
-    float mean = hc_dk_load(&g->mean, c);
-    float invstd = hc_dk_load(&g->invstd, c);
-    float gain = hc_dk_load(&a->gamma, c) * invstd;
-    float dbeta = hc_dk_all_slices(&g->rows, g->dbeta, c);
-    float dgamma = hc_dk_all_slices(&g->rows, g->dgamma, c);
-    if (hc_dk_writes_channel(&g->rows)) {
-        hc_dk_store(&a->dgamma, c, dgamma);
-        hc_dk_store(&a->dbeta, c, dbeta);
+    const struct hc_dk_rows *r = &g->rows;
+    int64_t c = hc_dk_channel(r);
+    int64_t end = hc_dk_row_end(r);
+    int64_t step = hc_dk_row_step(r);
+    struct hc_dk_slopes by;
+    for (int k = 0; k < wide && c < r->channels; k++) {
+        by.mean[k] = hc_dk_load(&g->mean, c + k);
+        by.invstd[k] = hc_dk_load(&g->invstd, c + k);
+        by.gain[k] = hc_dk_load(&a->gamma, c + k) * by.invstd[k];
+        by.dbeta[k] = a->means[c + k];
+        by.dgamma[k] = a->means[r->channels + c + k];
     }
-    dbeta /= m;
-    dgamma /= m;
-    for (int64_t i = hc_dk_row_first(&g->rows); i < hc_dk_row_end(&g->rows);
-         i += hc_threads() / HC_WARP) {
-        int64_t at = i * g->rows.channels + c;
-        float dy = hc_dk_load(&g->dy, at);
-        float xhat = (hc_dk_load(&g->x, at) - mean) * invstd;
-        hc_dk_store(&a->dx, at, gain * ((dy - dbeta) - xhat * dgamma));
+    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_FEW * step) {
+        struct hc_dk_pair pair[HC_DK_FEW];
+        for (int j = 0; j < HC_DK_FEW; j++)
+            if (i + j * step < end)
+                hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
+        for (int j = 0; j < HC_DK_FEW; j++) {
+            if (i + j * step >= end)
+                continue;
+            for (int k = 0; k < wide; k++) {
+                float xhat = (pair[j].x[k] - by.mean[k]) * by.invstd[k];
+                pair[j].dz[k] = by.gain[k] * ((pair[j].dz[k] - by.dbeta[k]) - xhat * by.dgamma[k]);
+            }
+            hc_dk_write(dx, wide, pair[j].dz, a->dx.data, (i + j * step) * r->channels + c);
+        }
     }
+}
+
+HC_ON_DEVICE void hc_dk_bn_bwd_body(const struct hc_dk_bn_bwd *a)
+{
+    if (a->g.rows.wide == 1)
+        hc_dk_bwd_in(a, a->g.x.format, a->g.dy.format, a->dx.format, 1);
+    else if (a->g.x.format == HC_FP16)
+        hc_dk_bwd_in(a, HC_FP16, HC_FP16, HC_FP16, HC_DK_WIDE);
+    else if (a->g.x.format == HC_BF16)
+        hc_dk_bwd_in(a, HC_BF16, HC_BF16, HC_BF16, HC_DK_WIDE);
+    else
+        hc_dk_bwd_in(a, HC_FP32, HC_FP32, HC_FP32, HC_DK_WIDE);
 }
 HC_LAUNCHABLE(bn_bwd)

@@ -130,7 +130,7 @@ void hc_net_close(struct hc_net *net)
     }
     for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
         hc_storage_drop(net->slots[s]);
-    hc_storage_drop(net->before_norm);
+    hc_storage_drop(net->added);
     hc_storage_drop(net->before_conv);
     hc_storage_drop(net->image);
     hc_storage_drop(net->input);

@@ -53,7 +53,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     struct hc_tensor dx = gradient(net, layer->in);
     struct hc_tensor part = dx;
     if (net->adds[l])
-        part.data = net->before_norm->data;
+        part.data = net->added->data;
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
                            .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
                            .out = {part},
@@ -70,14 +70,10 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     const struct hc_layer *layer = &net->plan.layer[l];
     const struct hc_kept *kept = &net->kept[l];
     int p = layer->parameter;
-    struct hc_tensor dnorm = hc_net_shaped(net, l + 1, net->format, net->before_norm->data);
     struct hc_tensor dconv = hc_net_shaped(net, l + 1, net->format, net->before_conv->data);
-    struct hc_call leaky = {.op = HC_OP_leaky_relu_bwd,
-                            .in = {hc_net_value(net, l + 1), gradient(net, l + 1)},
-                            .out = {dnorm},
-                            .params.leaky = {HC_LEAKY_SLOPE}};
-    struct hc_call norm = {.op = HC_OP_bn_bwd,
-                           .in = {hc_net_shaped(net, l + 1, net->format, kept->conv->data), dnorm,
+    struct hc_call norm = {.op = HC_OP_bn_leaky_bwd,
+                           .in = {hc_net_shaped(net, l + 1, net->format, kept->conv->data),
+                                  hc_net_value(net, l + 1), gradient(net, l + 1),
                                   hc_parameter_tensor(&net->parameter[p + 1]),
                                   hc_storage_tensor(kept->mean), hc_storage_tensor(kept->invstd)},
                            .out = {dconv, net->gradient[p + 1], net->gradient[p + 2]},
@@ -86,9 +82,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
                              .in = {hc_net_value(net, layer->in), dconv},
                              .out = {net->gradient[p]},
                              .params.conv = {layer->stride, layer->pad, net->tf32}};
-    enum hc_status status = hc_device_run(net->device, &leaky);
-    if (status == HC_OK)
-        status = hc_device_run(net->device, &norm);
+    enum hc_status status = hc_device_run(net->device, &norm);
     if (status == HC_OK)
         status = hc_device_run(net->device, &filter);
     return status == HC_OK ? conv_to_input(net, l, dconv) : status;

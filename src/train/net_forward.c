@@ -7,7 +7,6 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     const struct hc_parameter *p = &net->parameter[layer->parameter];
     const struct hc_parameter *s = &net->statistic[layer->statistic];
     struct hc_tensor y = hc_net_shaped(net, l + 1, net->format, kept->conv->data);
-    struct hc_tensor out = hc_net_value(net, l + 1);
     struct hc_call conv = {.op = HC_OP_conv2d,
                            .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
                            .out = {y},
@@ -15,9 +14,9 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     struct hc_tensor mean = hc_parameter_tensor(&s[0]);
     struct hc_tensor variance = hc_parameter_tensor(&s[1]);
     struct hc_call norm = {
-        .op = training ? HC_OP_bn_train : HC_OP_bn_infer,
+        .op = training ? HC_OP_bn_leaky_train : HC_OP_bn_leaky_infer,
         .in = {y, hc_parameter_tensor(&p[1]), hc_parameter_tensor(&p[2]), mean, variance},
-        .out = {out},
+        .out = {hc_net_value(net, l + 1)},
         .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     if (training) {
         norm.out[1] = hc_storage_tensor(kept->mean);
@@ -25,12 +24,8 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
         norm.out[3] = mean;
         norm.out[4] = variance;
     }
-    struct hc_call leaky = {
-        .op = HC_OP_leaky_relu, .in = {out}, .out = {out}, .params.leaky = {HC_LEAKY_SLOPE}};
     enum hc_status status = hc_device_run(net->device, &conv);
-    if (status == HC_OK)
-        status = hc_device_run(net->device, &norm);
-    return status == HC_OK ? hc_device_run(net->device, &leaky) : status;
+    return status == HC_OK ? hc_device_run(net->device, &norm) : status;
 }
 
 static enum hc_status add_layer(struct hc_net *net, int l)

@@ -44,8 +44,7 @@ struct hc_net {
     /* Backward: the slot of each value's gradient, and whether a layer adds to the gradient of its
        input because a skip has already been there. */
     struct hc_storage *slots[HC_GRADIENT_SLOTS];
-    struct hc_storage
-        *before_norm; /* gradient of a layer's batch norm output; or what is to be added */
+    struct hc_storage *added;       /* what a layer adds to the gradient of its input */
     struct hc_storage *before_conv; /* gradient of a layer's convolution output */
     hc_gradient_watch *watch;       /* or NULL */
     void *watch_context;

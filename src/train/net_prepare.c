@@ -59,6 +59,7 @@ static enum hc_status make_backward(struct hc_net *net)
     enum hc_status status = HC_OK;
     int64_t most[HC_GRADIENT_SLOTS] = {0};
     int64_t largest = 0;
+    int64_t added = 0;
     hc_net_plan_backward(net);
     for (int v = 1; v <= net->plan.layers; v++) {
         int64_t n = count(net, v);
@@ -67,9 +68,12 @@ static enum hc_status make_backward(struct hc_net *net)
         if (n > largest)
             largest = n;
     }
+    for (int l = 0; l < net->plan.layers; l++)
+        if (net->adds[l] && count(net, net->plan.layer[l].in) > added)
+            added = count(net, net->plan.layer[l].in);
     for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
         make(net, &status, &net->slots[s], net->format, most[s]);
-    make(net, &status, &net->before_norm, net->format, largest);
+    make(net, &status, &net->added, net->format, added);
     make(net, &status, &net->before_conv, net->format, largest);
     return status;
 }

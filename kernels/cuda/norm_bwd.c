@@ -1,0 +1,54 @@
+/* Batch norm, gradients, with and without leaky ReLU. */
+#include "kernels/cuda/norm_bwd.h"
+
+#include "kernels/cuda/norm_cut.h"
+
+/* gamma, mean and invstd stand behind dy. */
+static struct hc_dk_gradient gradient(const struct hc_call *call, const struct hc_tensor *y,
+                                      const struct hc_tensor *dy, struct hc_dk_rows rows)
+{
+    struct hc_dk_gradient g = {.rows = rows,
+                               .x = hc_dk_view_of(&call->in[0]),
+                               .dy = hc_dk_view_of(dy),
+                               .mean = hc_dk_view_of(dy + 2),
+                               .invstd = hc_dk_view_of(dy + 3),
+                               .y = y ? y->data : NULL,
+                               .slope = (float)call->params.bn.slope};
+    return g;
+}
+
+static enum hc_status backward(struct hc_queue *queue, const struct hc_call *call,
+                               const struct hc_tensor *y, const struct hc_tensor *dy)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *const read[] = {x, dy, y ? y : dy, NULL};
+    const struct hc_tensor *const all[] = {x, dy, y ? y : dy, &call->out[0], NULL};
+    struct hc_dk_rows rows = hc_cuda_norm_rows(x, HC_CUDA_NORM_SLICES, read);
+    struct hc_dk_bn_bwd_sums sums = {.g = gradient(call, y, dy, rows), .sums = call->scratch};
+    float *means = sums.sums ? (float *)(sums.sums + 2 * rows.slices * rows.channels) : NULL;
+    struct hc_dk_bn_bwd_settle settle = {.rows = rows,
+                                         .sums = sums.sums,
+                                         .dgamma = hc_dk_view_of(&call->out[1]),
+                                         .dbeta = hc_dk_view_of(&call->out[2]),
+                                         .means = means};
+    struct hc_dk_bn_bwd a = {.g = gradient(call, y, dy, hc_cuda_norm_rows(x, HC_CUDA_BLOCKS, all)),
+                             .means = means,
+                             .gamma = hc_dk_view_of(dy + 1),
+                             .dx = hc_dk_view_of(&call->out[0])};
+    enum hc_status status =
+        hc_cuda_norm_walk(queue, HC_DK_bn_bwd_sums, &rows, true, &sums, sizeof sums);
+    if (status == HC_OK)
+        status = hc_cuda_norm_settle(queue, HC_DK_bn_bwd_settle, &rows, &settle, sizeof settle);
+    return status == HC_OK ? hc_cuda_norm_walk(queue, HC_DK_bn_bwd, &a.g.rows, false, &a, sizeof a)
+                           : status;
+}
+
+enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    return backward(queue, call, NULL, &call->in[1]);
+}
+
+enum hc_status hc_cuda_bn_leaky_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    return backward(queue, call, &call->in[1], &call->in[2]);
+}
