@@ -138,6 +138,8 @@ static const struct hc_op_shape batches[] = {
     {"2x1x1x13", HC_STANDARD, false, false, {2, 1, 1, 13}},
     {"3x7x7x1", HC_STANDARD, false, false, {3, 7, 7, 1}},
     {"2x3x3x0", HC_STANDARD, false, false, {2, 3, 3, 0}},
+    {"17x4x4x16", HC_STANDARD, false, false, {17, 4, 4, 16}},
+    {"2x3x3x132", HC_STANDARD, false, false, {2, 3, 3, 132}},
     {"8x6x6x40", HC_EXHAUSTIVE, true, false, {8, 6, 6, 40}},
     {.name = NULL},
 };

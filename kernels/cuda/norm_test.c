@@ -1,0 +1,153 @@
+/* Batch norm's device kernels, emulated: what the generated cases have no shapes for. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/exact/testing.h"
+#include "num/rng.h"
+
+static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
+
+/* Aligned to 16, so that vectors of four are used. */
+static struct hc_tensor aligned(struct hc_tensor t)
+{
+    struct hc_tensor room =
+        made(hc_tensor1(HC_FP32, (int64_t)hc_tensor_bytes(&t) / (int64_t)sizeof(float) + 8, NULL));
+    t.data = (char *)room.data + (16 - (uintptr_t)room.data % 16);
+    return t;
+}
+
+static struct hc_tensor filled(struct hc_tensor t, uint64_t stream, double shift)
+{
+    t = aligned(t);
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++)
+        hc_tensor_put(&t, i, shift + hc_random_normal(11, stream, (uint64_t)i));
+    return t;
+}
+
+static struct hc_call train(enum hc_format f, int64_t n, int64_t c, double shift)
+{
+    struct hc_tensor x = hc_tensor4(f, n, 2, 2, c, NULL);
+    struct hc_tensor v = hc_tensor1(HC_FP32, c, NULL);
+    return (struct hc_call){.op = HC_OP_bn_train,
+                            .in = {filled(x, 1, shift), filled(v, 2, 0), filled(v, 3, 0),
+                                   filled(v, 4, 0), filled(v, 5, 9)},
+                            .out = {filled(x, 0, 0), filled(v, 0, 0), filled(v, 0, 0),
+                                    filled(v, 0, 0), filled(v, 0, 0)},
+                            .params.bn = {.eps = 1e-5, .momentum = 0.1, .slope = 0.1}};
+}
+
+/* The emulated kernels work in any memory. */
+static void emulate(const struct hc_call *call)
+{
+    const struct hc_backend *backend = hc_backend_by_name("cuda-emulated");
+    struct hc_queue *queue = NULL;
+    struct hc_call ready = *call;
+    cr_assert_eq(hc_call_check(call), HC_OK, "%s", hc_message());
+    cr_assert_eq(backend->open(&queue, 1), HC_OK);
+    size_t bytes = backend->scratch(queue, call);
+    ready.scratch = bytes ? backend->allocate(queue, bytes) : NULL;
+    cr_assert_eq(backend->kernel[call->op](queue, &ready), HC_OK, "%s", hc_message());
+    backend->release(queue, ready.scratch);
+    backend->close(queue);
+}
+
+static void assert_same(const struct hc_call *call, const struct hc_tensor *want)
+{
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        cr_assert_eq(memcmp(want[o].data, call->out[o].data, hc_tensor_bytes(&want[o])), 0,
+                     "%s %s out%d", hc_ops[call->op].name, hc_formats[call->in[0].format].name, o);
+}
+
+/* Rows that are neither a slice's nor a group's multiple; one slice, several, several tiles. */
+static const struct {
+    int64_t images;
+    int64_t channels;
+} shapes[] = {{3, 4}, {131, 8}, {300, 3}, {70, 136}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Of channel c: the mean is p (exact) and what a sum of x - p is off by, n u |x - p| with |x - p| a
+   hundredth of the mean at most; the variance's sum is within 19 u (norm_kernels.c), its root half of
+   that, and a few roundings. */
+Test(cuda_norm, statistics_hold_with_a_mean_far_from_zero)
+{
+    for (int s = 0; s < SHAPES; s++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call call = train(h[f], shapes[s].images, shapes[s].channels, 1000);
+            emulate(&call);
+            for (int out = 1; out < 3; out++)
+                for (int64_t c = 0; c < shapes[s].channels; c += 1 + c / 3) {
+                    struct hc_want want;
+                    hc_references[call.op](&call, out, c, HC_REFERENCE_PRECISION, &want);
+                    double got = hc_tensor_get(&call.out[out], c);
+                    cr_assert(fabs(got - want.value) <= 16 * 0x1p-24 * fabs(want.value),
+                              "out%d[%lld]: %a, want %a", out, (long long)c, got, want.value);
+                }
+        }
+}
+
+/* Also where it is the pivot. */
+Test(cuda_norm, an_infinity_makes_its_channel_s_mean_infinite)
+{
+    for (int at = 0; at < 12; at += 4) {
+        struct hc_call call = train(HC_FP16, 3, 4, 0);
+        hc_tensor_put(&call.in[0], at, (double)INFINITY);
+        emulate(&call);
+        cr_assert_eq(hc_tensor_get(&call.out[1], 0), (double)INFINITY);
+        cr_assert(isnan(hc_tensor_get(&call.out[2], 0)));
+        cr_assert(isfinite(hc_tensor_get(&call.out[1], 1)));
+    }
+}
+
+Test(cuda_norm, equal_numbers_have_no_variance)
+{
+    struct hc_call call = train(HC_FP32, 131, 8, 0);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
+        hc_tensor_put(&call.in[0], i, 0.1);
+    emulate(&call);
+    for (int64_t c = 0; c < 8; c++) {
+        cr_assert_eq(hc_tensor_get(&call.out[1], c), (double)0.1F);
+        cr_assert(fabs(hc_tensor_get(&call.out[2], c) * sqrt((double)1e-5F) - 1) < 0x1p-23);
+    }
+}
+
+Test(cuda_norm, with_leaky_relu_in_one_op_the_bits_are_those_of_two)
+{
+    for (int s = 0; s < SHAPES; s++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call fused = train(h[f], shapes[s].images, shapes[s].channels, 0);
+            struct hc_call alone = fused;
+            fused.op = HC_OP_bn_leaky_train;
+            for (int o = 0; o < 5; o++)
+                alone.out[o] = filled(fused.out[o], 0, 0);
+            struct hc_call leaky = {.op = HC_OP_leaky_relu,
+                                    .in = {alone.out[0]},
+                                    .out = {alone.out[0]},
+                                    .params.leaky = {0.1}};
+            emulate(&fused);
+            emulate(&alone);
+            emulate(&leaky);
+            assert_same(&fused, alone.out);
+
+            struct hc_tensor dy = filled(fused.in[0], 7, 0);
+            struct hc_tensor dz = filled(fused.in[0], 0, 0);
+            struct hc_tensor y = filled(fused.in[0], 8, 0);
+            leaky = (struct hc_call){
+                .op = HC_OP_leaky_relu_bwd, .in = {y, dy}, .out = {dz}, .params.leaky = {0.1}};
+            struct hc_tensor x = fused.in[0];
+            struct hc_tensor gamma = fused.in[1];
+            struct hc_tensor mean = fused.out[1];
+            struct hc_tensor invstd = fused.out[2];
+            struct hc_call back = {.op = HC_OP_bn_leaky_bwd,
+                                   .in = {x, y, dy, gamma, mean, invstd},
+                                   .out = {filled(x, 0, 0), filled(mean, 0, 0), filled(mean, 0, 0)},
+                                   .params.bn = {.slope = 0.1}};
+            struct hc_call norm = {
+                .op = HC_OP_bn_bwd,
+                .in = {x, dz, gamma, mean, invstd},
+                .out = {filled(x, 0, 0), filled(mean, 0, 0), filled(mean, 0, 0)}};
+            emulate(&leaky);
+            emulate(&norm);
+            emulate(&back);
+            assert_same(&back, norm.out);
+        }
+}
