@@ -39,19 +39,21 @@ foreach(arch 80 90 100)
 endforeach()
 list(APPEND architectures -gencode arch=compute_${last},code=compute_${last})
 
-set(nvcc_flags -x cu -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true
-    ${architectures} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off)
+set(HC_NVCC_FLAGS -x cu -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true)
+foreach(floor kernels-own interface op num)
+  list(APPEND HC_NVCC_FLAGS -I ${CMAKE_BINARY_DIR}/floors/${floor})
+endforeach()
+set(nvcc_flags ${HC_NVCC_FLAGS} ${architectures}
+    -Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off)
 if(HC_PORTABLE)
   list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 endif()
 if(CMAKE_COMPILE_WARNING_AS_ERROR)
   list(APPEND nvcc_flags -Werror all-warnings)
 endif()
-foreach(floor kernels-own interface op num)
-  list(APPEND nvcc_flags -I ${CMAKE_BINARY_DIR}/floors/${floor})
-endforeach()
 
-file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*_kernels.c)
+file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*_kernels.c
+     ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.cu)
 set(objects "")
 foreach(source ${device_kernels})
   get_filename_component(name ${source} NAME_WE)

@@ -95,9 +95,20 @@ static const struct hc_backend absent_cuda = {
     .open = open_queue,
 };
 
-static const struct hc_backend *const absent_backends[] = {&absent_cuda};
+static const struct hc_backend absent_half = {
+    .abi = HC_BACKEND_ABI,
+    .name = "cuda-half",
+    .title = "half and bfloat16 arithmetic of the GPU, a few ops",
+    .accumulator = {.precision = 11, .block = 1},
+    .partial = true,
+    .unavailable = unavailable,
+    .open = open_queue,
+};
 
-static const struct hc_plugin absent = {HC_BACKEND_ABI, 1, absent_backends};
+static const struct hc_backend *const absent_backends[] = {&absent_cuda, &absent_half};
+
+static const struct hc_plugin absent = {
+    HC_BACKEND_ABI, sizeof absent_backends / sizeof absent_backends[0], absent_backends};
 
 static const struct hc_plugin *cuda = &absent;
 

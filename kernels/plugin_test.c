@@ -41,6 +41,17 @@ Test(plugin, that_is_asked_for_and_cannot_be_loaded_ends_with_status_2, .init = 
                    "version");
 }
 
+Test(plugin, that_cannot_be_loaded_lacks_its_other_backends_for_the_same_reason,
+     .init = enter_folder)
+{
+    expect_refusal("HALFCHECK_CUDA_PLUGIN=./none.so $hc run 'op/add/*' --backend cuda-half",
+                   "cannot be read");
+    cr_expect_eq(run_shell("HALFCHECK_CUDA_PLUGIN=./none.so $hc list backends | "
+                           "grep -P '^cuda-half\tno\t.*cannot be read$'")
+                     ->status,
+                 0);
+}
+
 Test(plugin, list_says_why_it_is_not_there, .init = enter_folder)
 {
     const struct ran *ran =
@@ -81,6 +92,20 @@ Test(plugin, cuda_is_loaded_and_complete)
     cr_assert(cuda->unavailable && cuda->open && cuda->close && cuda->allocate && cuda->release &&
               cuda->upload && cuda->download);
     cr_assert(!cuda->host_memory);
+}
+
+Test(plugin, cuda_half_has_the_arithmetic_that_the_device_has)
+{
+    static const enum hc_op ops[] = {HC_OP_cast, HC_OP_add,  HC_OP_sub, HC_OP_mul,
+                                     HC_OP_div,  HC_OP_sqrt, HC_OP_fma};
+    const struct hc_backend *half = loaded("cuda-half");
+    int others = 0;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        cr_expect_not_null(half->kernel[ops[i]], "%s", hc_ops[ops[i]].name);
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        others += half->kernel[op] != NULL;
+    cr_expect_eq(others, 7);
+    cr_expect(half->partial);
 }
 
 /* Where there is a device this says nothing. */

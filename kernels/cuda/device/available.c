@@ -66,13 +66,13 @@ static const char *look(void)
     capability[0] = device.major;
     capability[1] = device.minor;
     if (10 * device.major + device.minor >= CAPABILITY)
-        return no_library();
+        return NULL;
     (void)snprintf(line, sizeof line, "%.100s has compute capability %d.%d, needed 8.0",
                    device.name, device.major, device.minor);
     return line;
 }
 
-const char *hc_cuda_unavailable(void)
+const char *hc_cuda_no_device(void)
 {
     static const char *why;
     static bool looked;
@@ -82,8 +82,18 @@ const char *hc_cuda_unavailable(void)
     return why;
 }
 
+const char *hc_cuda_unavailable(void)
+{
+    static const char *why;
+    static bool looked;
+    if (!looked)
+        why = hc_cuda_no_device() ? hc_cuda_no_device() : no_library();
+    looked = true;
+    return why;
+}
+
 struct hc_accumulator hc_cuda_accumulator_here(void)
 {
-    (void)hc_cuda_unavailable();
+    (void)hc_cuda_no_device();
     return hc_cuda_accumulator(capability[0], capability[1]);
 }

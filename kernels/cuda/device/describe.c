@@ -49,6 +49,6 @@ void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context)
     tell("cuda", text, context);
     if (hc_library_load(&library) == HC_OK)
         hc_library_describe(library, tell, context);
-    if (queue)
+    if (queue && queue->libraries)
         hc_libraries_describe(queue->libraries, tell, context);
 }

@@ -23,22 +23,28 @@ static const struct {
 #undef HC_DEVICE_KERNEL
 };
 
+enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*entry)(void),
+                              int blocks, int threads, size_t shared, const void *args)
+{
+    union {
+        void (*function)(void);
+        const void *symbol;
+    } kernel = {entry};
+    void *parameters[1];
+    memcpy(parameters, &args, sizeof args); /* the runtime's own type is not const */
+    struct dim3 grid = {(unsigned)blocks, 1, 1};
+    struct dim3 block = {(unsigned)threads, 1, 1};
+    if (blocks == 0)
+        return HC_OK;
+    return hc_cuda_check(
+        cudaLaunchKernel(kernel.symbol, grid, block, parameters, shared, queue->stream), name);
+}
+
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size)
 {
     assert(blocks >= 0 && threads >= 1 && threads <= HC_MAX_THREADS && shared <= HC_MAX_SHARED);
     assert(args_size == *kernels[which].size && args_size <= HC_MAX_ARGUMENTS);
-    if (blocks == 0)
-        return HC_OK;
-    union {
-        void (*function)(void);
-        const void *symbol;
-    } entry = {kernels[which].entry};
-    void *parameters[1];
-    memcpy(parameters, &args, sizeof args); /* the runtime's own type is not const */
-    struct dim3 grid = {(unsigned)blocks, 1, 1};
-    struct dim3 block = {(unsigned)threads, 1, 1};
-    return hc_cuda_check(
-        cudaLaunchKernel(entry.symbol, grid, block, parameters, shared, queue->stream),
-        kernels[which].name);
+    return hc_cuda_launch(queue, kernels[which].name, kernels[which].entry, blocks, threads, shared,
+                          args);
 }

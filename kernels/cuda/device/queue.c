@@ -6,14 +6,6 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/libraries.h"
 
-enum hc_status hc_cuda_check(cudaError_t error, const char *what)
-{
-    if (error == cudaSuccess)
-        return HC_OK;
-    return hc_fail(error == cudaErrorMemoryAllocation ? HC_NO_MEMORY : HC_DEVICE, "cuda: %s: %s",
-                   what, cudaGetErrorString(error));
-}
-
 /* What fails here failed before, and was told then. */
 void hc_cuda_close(struct hc_queue *queue)
 {
@@ -37,39 +29,66 @@ static enum hc_status make_stream(struct hc_queue *queue)
     return status;
 }
 
+/* Without the libraries. */
+static enum hc_status open_bare(struct hc_queue **queue)
+{
+    struct hc_queue *q = calloc(1, sizeof *q);
+    *queue = q;
+    return q ? make_stream(q) : hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
+}
+
+static enum hc_status open_libraries(struct hc_queue *queue)
+{
+    const struct hc_library *library;
+    enum hc_status status = hc_library_load(&library);
+    if (status == HC_OK)
+        status =
+            hc_cuda_check(cudaMalloc(&queue->workspace, HC_BLAS_WORKSPACE), "cuBLAS's workspace");
+    if (status == HC_OK)
+        status = hc_libraries_open(&queue->libraries, library, queue->stream, queue->workspace);
+    return status;
+}
+
+static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool bare)
+{
+    struct hc_queue *q;
+    if (why)
+        return hc_fail(HC_DEVICE, "cuda: %s", why);
+    enum hc_status status = open_bare(&q);
+    if (status == HC_OK && !bare)
+        status = open_libraries(q);
+    if (status == HC_OK)
+        *queue = q;
+    else if (q)
+        hc_cuda_close(q);
+    return status;
+}
+
 enum hc_status hc_cuda_open(struct hc_queue **queue, int threads)
 {
     (void)threads;
-    const struct hc_library *library;
-    const char *why = hc_cuda_unavailable();
-    if (why)
-        return hc_fail(HC_DEVICE, "cuda: %s", why);
-    struct hc_queue *q = calloc(1, sizeof *q);
-    if (!q)
-        return hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
-    enum hc_status status = make_stream(q);
-    if (status == HC_OK)
-        status = hc_cuda_check(cudaMalloc(&q->workspace, HC_BLAS_WORKSPACE), "cuBLAS's workspace");
-    if (status == HC_OK)
-        status = hc_library_load(&library);
-    if (status == HC_OK)
-        status = hc_libraries_open(&q->libraries, library, q->stream, q->workspace);
-    if (status == HC_OK)
-        *queue = q;
-    else
-        hc_cuda_close(q);
-    return status;
+    return open_queue(queue, hc_cuda_unavailable(), false);
+}
+
+enum hc_status hc_cuda_open_bare(struct hc_queue **queue, int threads)
+{
+    (void)threads;
+    return open_queue(queue, hc_cuda_no_device(), true);
 }
 
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
 {
     void *memory = NULL;
+    size_t left = 0;
+    size_t all = 0;
     if (!hc_cuda_may(queue, "allocate"))
         return NULL;
-    if (hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc") == HC_OK)
-        return memory;
-    (void)cudaGetLastError(); /* that there was no memory is no error of the next launch */
-    return NULL;
+    enum hc_status status = hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    if (status == HC_NO_MEMORY && cudaMemGetInfo(&left, &all) == cudaSuccess)
+        (void)hc_fail(HC_NO_MEMORY,
+                      "cuda: no memory for %zu bytes on the device: %zu of its %zu are free", bytes,
+                      left, all);
+    return status == HC_OK ? memory : NULL;
 }
 
 /* cudaFree waits for the kernels that may use the memory. */

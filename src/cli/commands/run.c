@@ -166,8 +166,23 @@ static enum hc_status prepare(struct session *s)
     return status;
 }
 
-/* The backends that a run on all had to leave out, with the reasons: in the record, and a line each
-   on `out`, if not NULL. */
+/* Prints the names of the left-out backends from `first` on that share its reason, and the reason. */
+static void print_left_out(FILE *out, const struct hc_backend *const *backends, int n, int first)
+{
+    const char *why = hc_backend_left_out(backends[first]);
+    char names[256] = "";
+    for (int b = first; b < n; b++) {
+        const char *other = hc_backend_left_out(backends[b]);
+        size_t used = strlen(names);
+        if (other && strcmp(other, why) == 0)
+            (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                           backends[b]->name);
+    }
+    (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[HC_SKIPPED], "all", names, why);
+}
+
+/* The backends that a run on all had to leave out, with the reasons: in the record, and on `out`, if
+   not NULL, a line for each reason. */
 static void tell_left_out(const struct session *s, json_t *record, FILE *out)
 {
     int n;
@@ -178,9 +193,12 @@ static void tell_left_out(const struct session *s, json_t *record, FILE *out)
         if (!why)
             continue;
         (void)json_object_set_new(left_out, backends[b]->name, json_string(why));
-        if (out)
-            (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[HC_SKIPPED], "all",
-                          backends[b]->name, why);
+        int first = 0;
+        while (!hc_backend_left_out(backends[first]) ||
+               strcmp(hc_backend_left_out(backends[first]), why) != 0)
+            first++;
+        if (out && first == b)
+            print_left_out(out, backends, n, b);
     }
     (void)json_object_set_new(record, "left_out", left_out);
 }

@@ -1,0 +1,34 @@
+/* What the runtime's errors become. */
+#include <stdio.h>
+
+#include "kernels/cuda/device/device.h"
+
+/* After these "any further CUDA work will return the same error" (driver_types.h), or there is no
+   device any more: the process cannot go on with it. */
+static const cudaError_t fatal[] = {
+    cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
+    cudaErrorNvlinkUncorrectable, cudaErrorContained,
+    cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,
+    cudaErrorContextIsDestroyed,  cudaErrorAssert,
+    cudaErrorHardwareStackError,  cudaErrorIllegalInstruction,
+    cudaErrorMisalignedAddress,   cudaErrorInvalidAddressSpace,
+    cudaErrorInvalidPc,           cudaErrorLaunchFailure,
+    cudaErrorTensorMemoryLeak,    cudaErrorMpsClientTerminated,
+    cudaErrorExternalDevice,      cudaErrorUnknown,
+};
+
+static char lost[320]; /* why; empty: it is there */
+
+enum hc_status hc_cuda_check(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return HC_OK;
+    (void)cudaGetLastError(); /* where it can be forgotten, the next launch is not to find it */
+    if (lost[0])
+        return hc_fail(HC_DEVICE, "cuda: the device is lost: %s", lost);
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
+        if (fatal[i] == error)
+            (void)snprintf(lost, sizeof lost, "%s: %s", what, cudaGetErrorString(error));
+    return hc_fail(error == cudaErrorMemoryAllocation ? HC_NO_MEMORY : HC_DEVICE, "cuda: %s: %s",
+                   what, cudaGetErrorString(error));
+}
