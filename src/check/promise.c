@@ -71,6 +71,17 @@ double hc_promise_scale(const struct hc_promise *p)
     return log2 == HC_LOG2_ZERO ? 0 : ldexp(1, log2);
 }
 
+enum hc_held hc_promise_held(enum hc_scaler_rule rule)
+{
+    return rule == HC_SCALER_TORCH ? HC_HELD_SINGLE : HC_HELD_DOUBLE;
+}
+
+bool hc_promise_allows(enum hc_scaler_rule rule, enum hc_held how, int log2)
+{
+    struct hc_promise p = {.held = how};
+    return held(&p, log2) == log2 && log2 >= text[rule].floor && log2 <= text[rule].cap;
+}
+
 struct hc_promise hc_promise_start(enum hc_scaler_rule rule, enum hc_held how, int log2_initial,
                                    int64_t interval)
 {

@@ -39,6 +39,12 @@ int hc_promise_step(struct hc_promise *promise, bool found);
 int hc_promise_log2(const struct hc_promise *promise);
 double hc_promise_scale(const struct hc_promise *promise);
 
+/* Whether the rule can start at 2^log2: a number that is held, not below its floor or above its cap. */
+bool hc_promise_allows(enum hc_scaler_rule rule, enum hc_held held, int log2);
+
+/* How a rule's own implementation holds its scale. */
+enum hc_held hc_promise_held(enum hc_scaler_rule rule);
+
 /* A rule's usual number as the text gives it; 0 where the scale never moves. */
 int64_t hc_promise_interval(enum hc_scaler_rule rule);
 int hc_promise_initial(enum hc_scaler_rule rule);

@@ -1,0 +1,148 @@
+"""Loss scalers in plain Python, each as its source has it: what stands between
+halfcheck gen scaler/RULE and halfcheck verify scaler/RULE.
+
+    halfcheck gen scaler/torch | python3 scalers.py torch | halfcheck verify scaler/torch
+"""
+import math
+import struct
+import sys
+
+
+def single(x):
+    """x rounded to fp32, as torch keeps its scale."""
+    try:
+        return struct.unpack("f", struct.pack("f", x))[0]
+    except OverflowError:
+        return math.inf
+
+
+class Fixed:
+    scale = 1.0
+
+    def update(self, found):
+        pass
+
+
+class Static(Fixed):
+    scale = 512.0
+
+
+class Torch:
+    scale, tracker = 65536.0, 0
+
+    def update(self, found):
+        if found:
+            self.scale = single(self.scale * 0.5)
+            self.tracker = 0
+            return
+        self.tracker += 1
+        if self.tracker == 2000:
+            grown = single(self.scale * 2)
+            self.scale = grown if math.isfinite(grown) else self.scale
+            self.tracker = 0
+
+
+class Fastai:
+    scale, noskip = 65536.0, 0
+
+    def update(self, found):
+        if found and self.scale > 1:
+            self.scale /= 2
+            self.noskip = 0
+            return
+        self.noskip += 1
+        if self.noskip >= 1000 and self.scale < 2.0**24:
+            self.scale *= 2
+            self.noskip = 0
+
+
+class Fastai2:
+    scale, count = 2.0**24, 0
+
+    def update(self, found):
+        if found:
+            self.scale /= 2
+            return
+        self.count += 1
+        if self.count == 500:
+            self.scale *= 2
+            self.count = 0
+
+
+class ApexAmp:
+    scale, unskipped = 65536.0, 0
+
+    def update(self, found):
+        if found:
+            self.scale /= 2
+            self.unskipped = 0
+        else:
+            self.unskipped += 1
+        if self.unskipped == 2000:
+            self.scale = min(2.0**24, self.scale * 2)
+            self.unskipped = 0
+
+
+class ApexOld:
+    scale, step, last = 2.0**32, 0, -1
+
+    def update(self, found):
+        if found:
+            self.scale = max(self.scale / 2, 1)
+            self.last = self.step
+        elif (self.step - self.last) % 1000 == 0:
+            self.scale *= 2
+        self.step += 1
+
+
+class DeepSpeed:
+    scale, step, last, left = 65536.0, 0, -1, 2
+
+    def update(self, found):
+        if found:
+            if self.left > 1:
+                self.left -= 1
+            elif self.scale == 1:
+                raise RuntimeError("scale already at its minimum")
+            else:
+                self.scale = max(self.scale / 2, 1)
+            self.last = self.step
+        elif (self.step - self.last) % 1000 == 0:
+            self.left = 2
+            self.scale *= 2
+        self.step += 1
+
+
+class DeepSpeedFused:
+    scale, step, last = 2.0**32, 0, -1
+
+    def update(self, found):
+        stable = self.step - self.last - 1
+        if found:
+            self.scale = max(self.scale / 2, 1)
+            self.last = self.step
+        elif stable > 0 and stable % 1000 == 0:
+            self.scale *= 2
+        self.step += 1
+
+
+RULES = {
+    "none": Fixed,
+    "static": Static,
+    "fastai": Fastai,
+    "fastai2": Fastai2,
+    "apex-fp16utils": ApexOld,
+    "apex-amp": ApexAmp,
+    "torch": Torch,
+    "deepspeed": DeepSpeed,
+    "deepspeed-fused": DeepSpeedFused,
+}
+
+scaler = RULES[sys.argv[1]]()
+for line in sys.stdin:
+    step, steps, found = line.split()
+    try:
+        scaler.update(found == "1")
+        print(step, steps, found, float(scaler.scale).hex())
+    except RuntimeError:
+        print(step, steps, found, "raises")
