@@ -98,6 +98,21 @@ static void list_recipes(json_t *rows)
     }
 }
 
+static void list_scalers(json_t *rows)
+{
+    for (int i = 0; i < HC_SCALER_COUNT; i++) {
+        const struct hc_scaler_info *scaler = &hc_scalers[i];
+        json_t *o = row(rows, scaler->name);
+        put_real(o, "first scale", (double)scaler->initial);
+        put_number(o, "clean steps before growth", scaler->rule.interval);
+        put(o, "on found", hc_on_found_names[scaler->on_found]);
+        put(o, "detector", hc_detector_names[scaler->detector]);
+        put(o, "title", scaler->title);
+        put(o, "source", scaler->source);
+        put(o, "defects", scaler->defects);
+    }
+}
+
 static void list_faults(json_t *rows)
 {
     int n;
@@ -128,8 +143,9 @@ static void list_formats(json_t *rows)
 static const struct {
     const char *name;
     void (*list)(json_t *rows);
-} subjects[] = {{"cases", list_cases},     {"ops", list_ops},       {"backends", list_backends},
-                {"recipes", list_recipes}, {"faults", list_faults}, {"formats", list_formats}};
+} subjects[] = {{"cases", list_cases},     {"ops", list_ops},         {"backends", list_backends},
+                {"recipes", list_recipes}, {"scalers", list_scalers}, {"faults", list_faults},
+                {"formats", list_formats}};
 
 static void print_value(const json_t *value)
 {
@@ -181,22 +197,27 @@ static int run(int argc, char **argv)
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
         if (strcmp(subjects[i].name, subject) == 0)
             return print(subjects[i].list, json);
-    return hc_complain("list: one of cases, ops, backends, recipes, faults or formats, not '%s'",
-                       words > 1 ? argv[2] : subject);
+    return hc_complain(
+        "list: one of cases, ops, backends, recipes, scalers, faults or formats, not '%s'",
+        words > 1 ? argv[2] : subject);
 }
 
 const struct hc_command hc_command_list = {
     .name = "list",
-    .usage = "[cases|ops|backends|recipes|faults|formats] [--json]",
+    .usage = "[cases|ops|backends|recipes|scalers|faults|formats] [--json]",
     .summary = "name what there is",
-    .text = "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
-            "nothing to say. Columns:\n\n"
-            "  cases     name, level, once or on each backend, claim, source\n"
-            "  ops       name, inputs, outputs, title, backends that have it\n"
-            "  backends  name, available, ops, title, why not available\n"
-            "  recipes   name, title, source, known defects\n"
-            "  faults    name, op, defect, the cases that catch it\n"
-            "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
-            "            smallest subnormal, unit roundoff",
+    .text =
+        "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
+        "nothing to say. Columns:\n\n"
+        "  cases     name, level, once or on each backend, claim, source\n"
+        "  ops       name, inputs, outputs, title, backends that have it\n"
+        "  backends  name, available, ops, title, why not available\n"
+        "  recipes   name, title, source, known defects\n"
+        "  scalers   name, first scale, clean steps before growth (0: never), what becomes of a\n"
+        "            step in which it finds an infinity, how it finds one, title, source,\n"
+        "            known defects\n"
+        "  faults    name, op, defect, the cases that catch it\n"
+        "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
+        "            smallest subnormal, unit roundoff",
     .run = run,
 };
