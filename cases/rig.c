@@ -62,12 +62,19 @@ void hc_rig_start(struct hc_rig *rig, const struct hc_recipe *recipe)
     (void)ok(rig, hc_update_open(&rig->update, &rig->device, recipe, rig->list, rig->n));
 }
 
+struct hc_counters hc_rig_counters(struct hc_rig *rig)
+{
+    struct hc_counters counters = {0};
+    if (!rig->failed)
+        (void)ok(rig, hc_update_counters(rig->update, &counters));
+    return counters;
+}
+
 void hc_rig_gradient(struct hc_rig *rig, int i, int64_t index, double g)
 {
     if (rig->failed)
         return;
-    double scale = (double)hc_update_counters(rig->update).scaler.scale;
-    hc_rig_put(rig, HC_PIECE_GRADIENT, i, index, g * scale);
+    hc_rig_put(rig, HC_PIECE_GRADIENT, i, index, g * (double)hc_rig_counters(rig).scale);
 }
 
 void hc_rig_gradients(struct hc_rig *rig, double g)

@@ -32,6 +32,9 @@ void hc_rig_set(struct hc_rig *rig, int i, int64_t index, double value);
    start gives up the first update and opens another over the parameters as they are. */
 void hc_rig_start(struct hc_rig *rig, const struct hc_recipe *recipe);
 
+/* Zeros after a failure. */
+struct hc_counters hc_rig_counters(struct hc_rig *rig);
+
 /* What the backward pass would leave: g times the present scale, rounded into the parameter's
    format, in one element or everywhere. */
 void hc_rig_gradient(struct hc_rig *rig, int i, int64_t index, double g);

@@ -48,7 +48,7 @@ static void flat_and_apart(struct hc_check *check)
         recipe.decay_norm = false;
         for (int flat = 0; flat < 2 && !failed; flat++) {
             struct hc_rig rig;
-            recipe.flat = flat;
+            recipe.apart = !flat;
             build(&rig, check);
             hc_rig_start(&rig, &recipe);
             for (uint64_t step = 0; step < 20; step++)

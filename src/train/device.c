@@ -2,6 +2,9 @@
 
 void hc_device_end(struct hc_device *device)
 {
+    for (int i = 0; i < device->kept_count; i++)
+        device->backend->release(device->queue, device->kept[i]);
+    device->kept_count = 0;
     if (device->scratch)
         device->backend->release(device->queue, device->scratch);
     device->scratch = NULL;
@@ -12,7 +15,15 @@ static enum hc_status reserve(struct hc_device *device, size_t bytes)
 {
     if (bytes <= device->scratch_bytes)
         return HC_OK;
-    hc_device_end(device);
+    if (device->held && device->scratch) {
+        if (device->kept_count == HC_SCRATCH_KEPT)
+            return hc_fail(HC_NO_MEMORY, "%s: scratch grew %d times under a graph",
+                           device->backend->name, HC_SCRATCH_KEPT + 1);
+        device->kept[device->kept_count++] = device->scratch;
+    } else {
+        hc_device_end(device);
+    }
+    device->scratch_bytes = 0;
     device->scratch = device->backend->allocate(device->queue, bytes);
     if (!device->scratch)
         return HC_NO_MEMORY;

@@ -4,6 +4,8 @@
 
 #include "backend.h"
 
+enum { HC_SCRATCH_KEPT = 8 };
+
 /* The caller owns backend and queue and may fill this in by hand ({.backend = b, .queue = q});
    hc_device_end gives the scratch back. */
 struct hc_device {
@@ -11,6 +13,11 @@ struct hc_device {
     struct hc_queue *queue;
     void *scratch;
     size_t scratch_bytes;
+
+    /* Set while a graph uses the scratch: when it must grow, what was there is kept for the graph. */
+    bool held;
+    void *kept[HC_SCRATCH_KEPT];
+    int kept_count;
 
     /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a training
        step on the tensors that it met. */

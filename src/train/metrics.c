@@ -65,9 +65,14 @@ enum hc_status hc_metrics_open(struct hc_metrics **out, struct hc_device *device
     }
     for (int l = 0; l < plan->layers; l++)
         metrics->samples[l].parameter = plan->layer[l].parameter;
-    hc_net_watch(net, see, metrics);
+    hc_metrics_watch(metrics, true);
     *out = metrics;
     return HC_OK;
+}
+
+void hc_metrics_watch(struct hc_metrics *metrics, bool watching)
+{
+    hc_net_watch(metrics->net, watching ? see : NULL, metrics);
 }
 
 void hc_metrics_close(struct hc_metrics *metrics)
@@ -104,9 +109,11 @@ static void count_zeros(const struct hc_metrics *metrics, const double *g, int n
 
 enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram *histogram)
 {
-    struct hc_counters counters = hc_update_counters(metrics->update);
+    struct hc_counters counters = {0};
     enum hc_status status = metrics->seen;
-    metrics->scale = (double)counters.scaler.scale;
+    if (status == HC_OK)
+        status = hc_update_counters(metrics->update, &counters);
+    metrics->scale = (double)counters.scale;
     metrics->skipped = counters.skipped;
     for (int l = 0; l < metrics->plan->layers && status == HC_OK; l++) {
         struct sample *s = &metrics->samples[l];
@@ -192,10 +199,13 @@ static void add_layer(struct hc_metrics *metrics, int l, struct weights *weights
 
 enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double beta1)
 {
-    struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
-                                             hc_update_counters(metrics->update).taken, lr, beta1);
-    bool skipped = hc_update_counters(metrics->update).skipped != metrics->skipped;
-    enum hc_status status = sum_squares(metrics);
+    struct hc_counters counters = {0};
+    enum hc_status status = hc_update_counters(metrics->update, &counters);
+    struct hc_intent intent =
+        hc_intent_make(hc_update_recipe(metrics->update), counters.taken, lr, beta1);
+    bool skipped = counters.skipped != metrics->skipped;
+    if (status == HC_OK)
+        status = sum_squares(metrics);
     struct weights weights = {0};
     metrics->all = (struct hc_shares){0};
     for (int l = 0; l < metrics->plan->layers && status == HC_OK; l++) {

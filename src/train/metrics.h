@@ -38,6 +38,10 @@ enum hc_status hc_metrics_open(struct hc_metrics **metrics, struct hc_device *de
                                struct hc_net *net, const struct hc_update *update);
 void hc_metrics_close(struct hc_metrics *metrics); /* NULL is fine */
 
+/* Whether it looks at the passes that come: in those of a step that is not measured it need not, and
+   in those that are captured it must not. It does from the start. */
+void hc_metrics_watch(struct hc_metrics *metrics, bool watching);
+
 /* Around hc_update_step(update, lr, beta1): the gradients and the weights before it, then what the step
    made of them, after hc_net_train. The sampled gradients are added to the histogram. Neither
    allocates. */

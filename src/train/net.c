@@ -134,11 +134,10 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->before_conv);
     hc_storage_drop(net->image);
     hc_storage_drop(net->input);
-    hc_storage_drop(net->labels);
-    hc_storage_drop(net->loss);
+    hc_storage_drop(net->own_labels);
+    hc_storage_drop(net->report);
     hc_storage_drop(net->loss_held);
     hc_storage_drop(net->ones);
-    free(net->logits);
     free(net);
 }
 

@@ -89,11 +89,30 @@ struct hc_parameter *const *hc_net_statistics(const struct hc_net *net);
 enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
                               const struct hc_tensor *gradients);
 
+/* What trainings queue, without waiting for any of it. First the batch that all passes read from now
+   on, in the backend's memory: images [batch, side, side, channels] in the recipe's model format,
+   labels i32 [batch]. */
+void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
+
+/* Or a batch in host memory, as hc_net_train has it: copied before this returns. */
+enum hc_status hc_net_give(struct hc_net *net, const float *images, const int32_t *labels);
+
+/* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's memory,
+   the first as the recipe forms and holds it; training leaves them in hc_net_loss and hc_net_right. */
+enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
+enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
+                                  struct hc_tensor right);
+struct hc_tensor hc_net_loss(const struct hc_net *net);
+struct hc_tensor hc_net_right(const struct hc_net *net);
+
+/* Such a loss as the mean over its `count` images. */
+float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
+
 /* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory.
    One pass forward with batch statistics (running statistics move) and backward: the gradients of
    loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
    over the images, in the format that the recipe holds it in; *right how many images have their
-   largest logit at the label (the first of equals; a NaN is never the largest). */
+   largest logit at the label, as xent counts them. */
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 

@@ -32,13 +32,14 @@ struct hc_net {
     struct hc_parameter *statistics[HC_MOST_STATISTICS];
     struct hc_tensor gradient[HC_MOST_PARAMETERS];
 
-    struct hc_storage *image; /* as it comes, fp32 */
-    struct hc_storage *input; /* value 0 */
-    struct hc_storage *labels;
-    struct hc_storage *loss;
-    struct hc_storage *loss_held;
-    struct hc_storage *ones; /* [1, batch]: ones x dy is the bias' gradient */
-    void *logits;            /* room for them in host memory */
+    void *images; /* the batch that the passes read: value 0 */
+    struct hc_tensor labels;
+    struct hc_storage *image; /* hc_net_train's: as it comes, fp32; in the model's format */
+    struct hc_storage *input;
+    struct hc_storage *own_labels;
+    struct hc_storage *report;    /* loss and right */
+    struct hc_storage *loss_held; /* in the recipe's format; NULL where that is fp32 */
+    struct hc_storage *ones;      /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
 
     /* Backward: the slot of each value's gradient, and whether a layer adds to the gradient of its

@@ -1,5 +1,5 @@
 /* A batch through the network: to the loss, and back. */
-#include <math.h>
+#include <assert.h>
 
 #include "train/net_inner.h"
 
@@ -10,102 +10,114 @@ static enum hc_status cast(struct hc_net *net, struct hc_tensor from, struct hc_
     return hc_device_run(net->device, &call);
 }
 
-static enum hc_status give(struct hc_net *net, const float *images, const int32_t *labels)
-{
-    enum hc_status status = hc_storage_write(net->image, images);
-    if (status == HC_OK)
-        status = hc_storage_write(net->labels, labels);
-    if (status == HC_OK)
-        status = cast(net, hc_storage_tensor(net->image), hc_storage_tensor(net->input));
-    return status;
-}
-
 static struct hc_tensor rows(struct hc_tensor t, int count)
 {
     t.shape[0] = count;
     return t;
 }
 
-/* The loss of the first `count` images, held in the recipe's format; per image where it is a sum. */
-static enum hc_status measure(struct hc_net *net, int count, float *loss)
+/* The loss of the first `count` images, by way of the recipe's format, and how many are right. */
+static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor loss,
+                              struct hc_tensor right)
 {
-    struct hc_tensor logits = rows(hc_net_value(net, net->plan.layers), count);
-    struct hc_tensor labels = rows(hc_storage_tensor(net->labels), count);
-    struct hc_tensor held = hc_storage_tensor(net->loss_held);
-    struct hc_call call = {.op = HC_OP_xent,
-                           .in = {logits, labels},
-                           .out = {hc_storage_tensor(net->loss)},
-                           .params.xent = {net->sum_loss}};
-    uint64_t bits = 0;
+    struct hc_call call = {
+        .op = HC_OP_xent,
+        .in = {rows(hc_net_value(net, net->plan.layers), count), rows(net->labels, count)},
+        .out = {loss, right},
+        .params.xent = {net->sum_loss}};
     enum hc_status status = hc_device_run(net->device, &call);
+    if (status != HC_OK || net->loss_format == HC_FP32)
+        return status;
+    struct hc_tensor held = hc_storage_tensor(net->loss_held);
+    status = cast(net, loss, held);
+    return status == HC_OK ? cast(net, held, loss) : status;
+}
+
+void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels)
+{
+    struct hc_tensor own = hc_net_shaped(net, 0, net->format, NULL);
+    assert(images.format == net->format && hc_tensor_count(&images) == hc_tensor_count(&own));
+    assert(labels.format == HC_I32 && hc_tensor_count(&labels) == net->batch);
+    net->images = images.data;
+    net->labels = labels;
+}
+
+enum hc_status hc_net_give(struct hc_net *net, const float *images, const int32_t *labels)
+{
+    struct hc_tensor own = hc_storage_tensor(net->own_labels);
+    struct hc_tensor input = hc_storage_tensor(net->input);
+    enum hc_status status = hc_storage_write(net->image, images);
     if (status == HC_OK)
-        status = cast(net, hc_storage_tensor(net->loss), held);
+        status = hc_storage_write(net->own_labels, labels);
     if (status == HC_OK)
-        status = hc_storage_read(net->loss_held, &bits);
-    held.data = &bits;
-    double value = status == HC_OK ? hc_tensor_get(&held, 0) : 0;
-    *loss = (float)(net->sum_loss ? value / count : value);
+        status = cast(net, hc_storage_tensor(net->image), input);
+    hc_net_feed(net, input, own);
     return status;
 }
 
-static int best(const struct hc_tensor *logits, int64_t row)
+struct hc_tensor hc_net_loss(const struct hc_net *net)
 {
-    int64_t classes = logits->shape[1];
-    int best = -1;
-    double most = -(double)INFINITY;
-    for (int64_t c = 0; c < classes; c++) {
-        double value = hc_tensor_get(logits, row * classes + c);
-        if (value > most) {
-            most = value;
-            best = (int)c;
-        }
-    }
-    return best;
+    return hc_tensor1(HC_FP32, 1, net->report->data);
 }
 
-/* How many of the first `count` images have their largest logit at the label. */
-static enum hc_status judge(struct hc_net *net, const int32_t *labels, int count, int *right)
+struct hc_tensor hc_net_right(const struct hc_net *net)
 {
-    struct hc_tensor logits = hc_net_value(net, net->plan.layers);
-    enum hc_status status = hc_storage_read(net->kept[net->plan.layers - 1].value, net->logits);
-    *right = 0;
-    logits.data = net->logits;
-    for (int i = 0; i < count && status == HC_OK; i++)
-        *right += best(&logits, i) == labels[i];
+    return hc_tensor1(HC_FP32, 1, (float *)net->report->data + 1);
+}
+
+float hc_net_mean_loss(const struct hc_net *net, float loss, int count)
+{
+    return (float)(net->sum_loss ? (double)loss / count : (double)loss);
+}
+
+enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale)
+{
+    int last = net->plan.layers;
+    struct hc_tensor logits = hc_net_value(net, last);
+    struct hc_tensor dlogits = logits;
+    dlogits.data = net->slots[net->slot[last]]->data;
+    struct hc_call back = {.op = HC_OP_xent_bwd,
+                           .in = {logits, net->labels, *scale},
+                           .out = {dlogits},
+                           .params.xent = {net->sum_loss}};
+    enum hc_status status = hc_net_forward(net, true);
+    if (status == HC_OK)
+        status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &back);
+    return status == HC_OK ? hc_net_backward(net) : status;
+}
+
+enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
+                                  struct hc_tensor right)
+{
+    enum hc_status status = hc_net_forward(net, false);
+    return status == HC_OK ? measure(net, count, loss, right) : status;
+}
+
+static enum hc_status read_report(const struct hc_net *net, int count, float *loss, int *right)
+{
+    float report[2] = {0};
+    enum hc_status status = hc_storage_read(net->report, report);
+    *loss = hc_net_mean_loss(net, report[0], count);
+    *right = (int)report[1];
     return status;
 }
 
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right)
 {
-    int last = net->plan.layers;
-    struct hc_tensor logits =
-        hc_net_shaped(net, last, net->format, net->kept[last - 1].value->data);
-    struct hc_tensor dlogits = logits;
-    dlogits.data = net->slots[net->slot[last]]->data;
-    struct hc_call back = {.op = HC_OP_xent_bwd,
-                           .in = {logits, hc_storage_tensor(net->labels), *scale},
-                           .out = {dlogits},
-                           .params.xent = {net->sum_loss}};
-    enum hc_status status = give(net, images, labels);
+    enum hc_status status = hc_net_give(net, images, labels);
     if (status == HC_OK)
-        status = hc_net_forward(net, true);
-    if (status == HC_OK)
-        status = measure(net, net->batch, loss);
-    if (status == HC_OK)
-        status = judge(net, labels, net->batch, right);
-    if (status == HC_OK)
-        status = hc_device_run(net->device, &back);
-    return status == HC_OK ? hc_net_backward(net) : status;
+        status = hc_net_queue_train(net, scale);
+    return status == HC_OK ? read_report(net, net->batch, loss, right) : status;
 }
 
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right)
 {
-    enum hc_status status = give(net, images, labels);
+    enum hc_status status = hc_net_give(net, images, labels);
     if (status == HC_OK)
-        status = hc_net_forward(net, false);
-    if (status == HC_OK)
-        status = measure(net, count, loss);
-    return status == HC_OK ? judge(net, labels, count, right) : status;
+        status = hc_net_queue_infer(net, count, hc_net_loss(net), hc_net_right(net));
+    return status == HC_OK ? read_report(net, count, loss, right) : status;
 }

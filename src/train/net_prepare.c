@@ -18,8 +18,7 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
 
 struct hc_tensor hc_net_value(const struct hc_net *net, int v)
 {
-    const struct hc_storage *storage = v == 0 ? net->input : net->kept[v - 1].value;
-    return hc_net_shaped(net, v, net->format, storage->data);
+    return hc_net_shaped(net, v, net->format, v == 0 ? net->images : net->kept[v - 1].value->data);
 }
 
 static int64_t count(const struct hc_net *net, int v)
@@ -81,22 +80,24 @@ static enum hc_status make_backward(struct hc_net *net)
 static enum hc_status make_batch(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    struct hc_tensor logits = hc_net_shaped(net, net->plan.layers, net->format, NULL);
     make(net, &status, &net->image, HC_FP32, count(net, 0));
     make(net, &status, &net->input, net->format, count(net, 0));
-    make(net, &status, &net->labels, HC_I32, net->batch);
-    make(net, &status, &net->loss, HC_FP32, 1);
-    make(net, &status, &net->loss_held, net->loss_format, 1);
+    make(net, &status, &net->own_labels, HC_I32, net->batch);
+    make(net, &status, &net->report, HC_FP32, 2);
+    if (net->loss_format != HC_FP32)
+        make(net, &status, &net->loss_held, net->loss_format, 1);
     make(net, &status, &net->ones, net->format, net->batch);
-    net->logits = malloc(hc_tensor_bytes(&logits) + (size_t)net->batch * sizeof(float));
-    if (!net->logits)
-        return hc_fail(HC_NO_MEMORY, "no memory for the logits");
     if (status != HC_OK)
         return status;
-    struct hc_tensor ones = hc_tensor1(net->format, net->batch, net->logits);
+    struct hc_tensor ones = hc_tensor1(net->format, net->batch, NULL);
+    ones.data = malloc(hc_tensor_bytes(&ones));
+    if (!ones.data)
+        return hc_fail(HC_NO_MEMORY, "no memory for a batch of %d ones", net->batch);
     for (int i = 0; i < net->batch; i++)
         hc_tensor_put(&ones, i, 1);
-    return hc_storage_write(net->ones, ones.data);
+    status = hc_storage_write(net->ones, ones.data);
+    free(ones.data);
+    return status;
 }
 
 enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,

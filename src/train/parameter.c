@@ -108,8 +108,7 @@ struct hc_tensor hc_parameter_tensor(const struct hc_parameter *parameter)
     return t;
 }
 
-/* The values, cast into storage `fresh`, which the parameter then has. Takes over the reference. */
-static enum hc_status move(struct hc_parameter *parameter, struct hc_storage *fresh)
+enum hc_status hc_parameter_place(struct hc_parameter *parameter, struct hc_storage *fresh)
 {
     if (!fresh)
         return HC_NO_MEMORY;
@@ -131,7 +130,8 @@ enum hc_status hc_parameter_to(struct hc_parameter *parameter, enum hc_format fo
 {
     if (parameter->storage->format == format)
         return HC_OK;
-    return move(parameter, hc_storage_new(parameter->device, format, parameter->storage->count));
+    return hc_parameter_place(parameter,
+                              hc_storage_new(parameter->device, format, parameter->storage->count));
 }
 
 enum hc_status hc_parameter_flatten(struct hc_parameter *const *parameters, int n,
@@ -149,7 +149,8 @@ enum hc_status hc_parameter_flatten(struct hc_parameter *const *parameters, int 
     int64_t offset = 0;
     for (int i = 0; i < n; i++) {
         int64_t count = parameters[i]->storage->count;
-        enum hc_status status = move(parameters[i], hc_storage_view(*arena, offset, count));
+        enum hc_status status =
+            hc_parameter_place(parameters[i], hc_storage_view(*arena, offset, count));
         if (status != HC_OK) {
             hc_storage_drop(*arena);
             *arena = NULL;

@@ -62,6 +62,10 @@ struct hc_tensor hc_parameter_tensor(const struct hc_parameter *parameter);
    the old storage is dropped. As with torch, nothing happens when it has that format already. */
 enum hc_status hc_parameter_to(struct hc_parameter *parameter, enum hc_format format);
 
+/* Gives the parameter this storage of as many elements, its values cast into it, and takes over the
+   caller's reference, also when that fails. NULL: HC_NO_MEMORY. */
+enum hc_status hc_parameter_place(struct hc_parameter *parameter, struct hc_storage *fresh);
+
 /* Moves the parameters, all of one format, into one new arena in their order, values kept:
    identities stay, storages are replaced. The caller holds one reference to *arena. */
 enum hc_status hc_parameter_flatten(struct hc_parameter *const *parameters, int n,

@@ -50,7 +50,6 @@ static const struct hc_recipe table[] = {
      .state = HC_FP32,
      .arithmetic = HC_FP32,
      .masters = HC_MASTERS_FROM_MODEL,
-     .flat = true,
      .norm_rounded = true,
      .scaler = {.rule = HC_SCALER_STATIC, .initial = 512},
      .optimizer = HC_OPTIMIZER_ADAM,
@@ -69,7 +68,6 @@ static const struct hc_recipe table[] = {
      .state = HC_FP32,
      .arithmetic = HC_FP32,
      .masters = HC_MASTERS_FROM_FP32,
-     .flat = true,
      .scaler = {HC_SCALER_TORCH, .initial = 65536, .growth = 2, .backoff = 0.5f, .interval = 2000},
      .reciprocal = true,
      .optimizer = HC_OPTIMIZER_ADAM,
@@ -88,7 +86,6 @@ static const struct hc_recipe table[] = {
      .state = HC_FP32,
      .arithmetic = HC_FP32,
      .masters = HC_MASTERS_FROM_FP32,
-     .flat = true,
      .optimizer = HC_OPTIMIZER_ADAM,
      .beta2 = 0.99,
      .eps = 1e-8,
@@ -193,8 +190,6 @@ static const char *wrong(const struct hc_recipe *r)
         return "tf32 is a way to multiply fp32 numbers, and its model is not fp32";
     if (r->masters != HC_MASTERS_NONE && r->arithmetic != HC_FP32)
         return "masters are fp32, so the optimizer's arithmetic is";
-    if (r->masters == HC_MASTERS_NONE && r->flat)
-        return "flat means flat masters, and it has none";
     if (r->scaler.rule == HC_SCALER_TORCH && r->gradient != HC_FP32)
         return "GradScaler refuses to unscale 16-bit gradients";
     if (r->decay == HC_DECAY_SCALED && r->scaler.rule == HC_SCALER_NONE)

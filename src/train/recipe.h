@@ -39,7 +39,7 @@ struct hc_recipe {
     bool tf32;                 /* gemm and convolutions may take fp32 inputs as tf32 */
 
     enum hc_masters masters;
-    bool flat;         /* masters, momenta and their gradients in one arena each per decay group */
+    bool apart;        /* the update goes parameter by parameter, not over all of a kind at once */
     bool norm_rounded; /* norm parameters and statistics pass through the model's format at the
                           start: half() of everything, then float() of the norms */
 

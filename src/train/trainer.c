@@ -13,6 +13,8 @@ static void set_defaults(struct hc_run *run, const struct hc_train_options *opti
         run->options.batch = 64;
     if (run->options.max_lr == 0)
         run->options.max_lr = 3e-3;
+    if (run->options.measure_every == 0)
+        run->options.measure_every = options->backend->host_memory ? 1 : 50;
 }
 
 static enum hc_status check(const struct hc_train_options *o)
@@ -23,6 +25,8 @@ static enum hc_status check(const struct hc_train_options *o)
         return hc_fail(HC_DEVICE, "%s: %s", o->backend->name, why);
     if (o->epochs < 1 || o->batch < 2)
         return hc_fail(HC_INVALID, "a training needs an epoch and batches of two images or more");
+    if (o->measure_every < 0 || o->checkpoint_every < 0)
+        return hc_fail(HC_INVALID, "every so many steps: not a negative number");
     if (!(o->max_lr > 0) || !isfinite(o->max_lr))
         return hc_fail(HC_INVALID, "the learning rate is not a positive number");
     if (o->resume && !o->out)
@@ -86,6 +90,8 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
         status = hc_state_read(run);
     if (status == HC_OK)
         status = open_loaders(run);
+    if (status == HC_OK)
+        status = hc_steps_open(run);
     return status == HC_OK ? hc_log_open(run) : status;
 }
 
@@ -94,6 +100,8 @@ static void close_run(struct hc_run *run)
     hc_log_close(run);
     hc_loader_close(run->train);
     hc_loader_close(run->test);
+    hc_steps_close(run);
+    hc_storage_drop(run->results);
     hc_metrics_close(run->metrics);
     hc_update_close(run->update);
     hc_net_close(run->net);

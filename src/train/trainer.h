@@ -8,7 +8,7 @@
 #include "train/recipe.h"
 
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
-   steps.csv, a row for each step:
+   steps.csv, a row for each step; from gradient_norm on nan in steps that are not measured:
      step, epoch, loss, scale, skipped (0, 1), lr, beta1, gradient_norm, underflow, unscaled,
      update_lost, activation_underflow, activation_unscaled; then for each layer with weights
      LAYER.underflow, .unscaled, .update_lost, .activation_underflow, .activation_unscaled,
@@ -21,15 +21,16 @@
      the scale), activations_scaled, activations_unscaled (gradients of layers' outputs)
    checkpoint: all state (checkpoint.h). */
 
-/* As it goes. Sent after every step and after every evaluation. */
+/* As it goes. Sent for every step and after every evaluation; of steps that were queued together
+   when all are done. */
 struct hc_progress {
     int epoch; /* 0.. */
     int epochs;
-    int64_t step;  /* done in all */
-    int64_t steps; /* to do in all */
-    double loss;   /* of this step's batch, unscaled */
-    double smooth; /* exponential mean of loss, weight 0.02, bias corrected */
-    double scale;
+    int64_t step;             /* done in all */
+    int64_t steps;            /* to do in all */
+    double loss;              /* of this step's batch, unscaled */
+    double smooth;            /* exponential mean of loss, weight 0.02, bias corrected */
+    double scale;             /* of the next step, as far as it is known */
     int64_t skipped;          /* so far */
     double images_per_second; /* of this epoch so far, training alone */
     bool evaluated;           /* the epoch ended with this step, and the next two are news */
@@ -53,6 +54,10 @@ struct hc_train_options {
     const char *out;
     bool resume;              /* goes on from out/checkpoint; HC_IO when there is none */
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
+
+    /* Every so many steps what a step loses is measured, which on a device costs many times the step. 0:
+       1 in host memory, 50 elsewhere. */
+    int64_t measure_every;
 
     /* Called on the training thread; false stops at once, with the result so far. NULL: none.
      */
@@ -79,6 +84,7 @@ struct hc_train_result {
     int64_t skipped;
     double final_scale;
 
+    /* Of the measured steps. */
     double underflow; /* share of gradient entries that are zero in the format of the gradients */
     double unscaled;  /* share that would be zero in it without the loss scale (metrics.h) */
     double activation_underflow; /* the same two of the gradients that come back to each */
@@ -88,6 +94,8 @@ struct hc_train_result {
     double images_per_second; /* training alone, without evaluation; of this call */
     double seconds;           /* of this call */
     int64_t memory;           /* peak resident bytes of the process; of this call */
+
+    char captured[160]; /* "captured" where steps were replayed as a graph, otherwise why not */
 
     int64_t parameters; /* trainable */
     int64_t macs;       /* multiplications of one image's forward pass */

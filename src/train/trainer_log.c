@@ -98,11 +98,13 @@ static void put_shares(FILE *file, const struct hc_shares *s)
                   s->activation_underflow, s->activation_unscaled, fabs(s->gradient_norm));
 }
 
+static const struct hc_shares unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN};
+
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
 {
     FILE *file = run->log[0];
     const struct hc_plan *plan = hc_net_plan(run->net);
-    struct hc_shares all = hc_metrics_all(run->metrics);
+    struct hc_shares all = facts->measured ? hc_metrics_all(run->metrics) : unmeasured;
     if (!file)
         return HC_OK;
     (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
@@ -111,12 +113,17 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
                   facts->beta1, fabs(all.gradient_norm), all.underflow, all.unscaled,
                   all.update_lost, all.activation_underflow, all.activation_unscaled);
     for (int l = 0; l < plan->layers; l++) {
-        struct hc_shares shares = hc_metrics_layer(run->metrics, l);
+        struct hc_shares shares = facts->measured ? hc_metrics_layer(run->metrics, l) : unmeasured;
         if (plan->layer[l].parameter >= 0)
             put_shares(file, &shares);
     }
     (void)fputc('\n', file);
-    return flush(run, 0);
+    return HC_OK;
+}
+
+enum hc_status hc_log_flush(struct hc_run *run)
+{
+    return run->log[0] ? flush(run, 0) : HC_OK;
 }
 
 static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
@@ -135,15 +142,13 @@ static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
 {
     const struct hc_tally_state *tally = &run->tally;
-    struct hc_counters counters = hc_update_counters(run->update);
     int64_t images = (tally->step - epoch * run->batches) * run->options.batch;
     if (!run->options.out)
         return HC_OK;
     (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.9g\n", (long long)epoch,
                   fabs(tally->train_loss), (double)tally->epoch_right / (double)images,
                   tally->test_loss, tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
-                  (long long)(counters.skipped - tally->epoch_skipped),
-                  (double)counters.scaler.scale);
+                  (long long)(tally->skipped - tally->epoch_skipped), (double)run->counters.scale);
     enum hc_status status = flush(run, 1);
     return status == HC_OK ? log_gradients(run, epoch) : status;
 }

@@ -107,7 +107,7 @@ enum hc_status hc_state_write(struct hc_run *run)
 {
     char path[4096];
     char identity[512];
-    struct hc_counters counters = hc_update_counters(run->update);
+    struct hc_counters counters = run->counters;
     struct blobs *blobs = list(run, &counters);
     if (!blobs)
         return hc_fail(HC_NO_MEMORY, "no memory for a checkpoint");

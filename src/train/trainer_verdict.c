@@ -31,7 +31,6 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_tally_state *t = &run->tally;
     const struct hc_plan *plan = hc_net_plan(run->net);
-    struct hc_counters counters = hc_update_counters(run->update);
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
     *result = (struct hc_train_result){
@@ -40,18 +39,19 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
         .test_loss = fabs(t->test_loss),
         .train_loss = fabs(t->train_loss),
         .steps = t->step,
-        .skipped = counters.skipped,
-        .final_scale = (double)counters.scaler.scale,
-        .underflow = t->underflow / (double)t->step,
-        .unscaled = t->unscaled / (double)t->step,
-        .activation_underflow = t->activation_underflow / (double)t->step,
-        .activation_unscaled = t->activation_unscaled / (double)t->step,
+        .skipped = t->skipped,
+        .final_scale = (double)run->counters.scale,
+        .underflow = t->underflow / (double)t->measured,
+        .unscaled = t->unscaled / (double)t->measured,
+        .activation_underflow = t->activation_underflow / (double)t->measured,
+        .activation_unscaled = t->activation_unscaled / (double)t->measured,
         .update_lost = fabs(t->update_lost / (double)t->updates),
         .images_per_second = fabs((double)run->images / run->seconds),
         .memory = (int64_t)usage.ru_maxrss * 1024,
         .parameters = plan->weights + plan->norm_weights,
         .macs = plan->macs,
     };
+    (void)snprintf(result->captured, sizeof result->captured, "%s", run->captured);
     if (result->finished)
         judge(run, result);
 }

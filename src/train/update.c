@@ -1,7 +1,7 @@
-#include "train/update_inner.h"
-
 #include <assert.h>
 #include <stdlib.h>
+
+#include "train/update_inner.h"
 
 const char *const hc_piece_names[HC_PIECE_COUNT] = {
     [HC_PIECE_MODEL] = "model",   [HC_PIECE_GRADIENT] = "gradient",
@@ -14,49 +14,82 @@ const char *const hc_piece_names[HC_PIECE_COUNT] = {
 static bool passes(const struct hc_recipe *r, enum hc_role role)
 {
     enum hc_format wanted = hc_recipe_optimizes(r, role, r->gradient);
-    return r->scaler.rule != HC_SCALER_NONE || r->flat ||
+    return r->scaler.rule != HC_SCALER_NONE ||
            (wanted != hc_recipe_format(r, role) && wanted != HC_FP32);
 }
 
-static struct hc_storage *own_or_view(struct hc_update *update, struct hc_storage *arena,
-                                      int64_t offset, enum hc_format format, int64_t count)
+/* Whether the slot has such a piece of its own, and its format. */
+static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_piece piece,
+                   enum hc_format *format)
 {
-    return arena ? hc_storage_view(arena, offset, count)
-                 : hc_storage_new(update->device, format, count);
+    switch (piece) {
+    case HC_PIECE_MASTER:
+        *format = HC_FP32;
+        return r->masters != HC_MASTERS_NONE;
+    case HC_PIECE_MASTER_GRADIENT:
+        *format = hc_recipe_optimizes(r, role, r->gradient);
+        return passes(r, role);
+    case HC_PIECE_M:
+    case HC_PIECE_V:
+        *format = hc_recipe_optimizes(r, role, r->state);
+        return piece == HC_PIECE_M || r->optimizer == HC_OPTIMIZER_ADAM;
+    default:
+        *format = hc_recipe_format(r, role);
+        return true;
+    }
 }
 
-/* The pieces of slot i; those of the optimizer inside `flat`'s arenas at `offset` where flat is not
-   NULL. */
-static enum hc_status open_slot(struct hc_update *update, int i, const struct hc_update_item *flat,
-                                int64_t offset)
+/* Takes over the reference. The model's values move along. */
+static enum hc_status give(struct hc_update_slot *slot, enum hc_piece piece,
+                           struct hc_storage *storage)
 {
-    const struct hc_recipe *r = &update->recipe;
-    struct hc_update_slot *slot = &update->slots[i];
-    enum hc_role role = slot->parameter->role;
-    int64_t count = slot->parameter->storage->count;
-    const bool wanted[HC_PIECE_COUNT] = {
-        [HC_PIECE_GRADIENT] = true,
-        [HC_PIECE_MASTER] = r->masters != HC_MASTERS_NONE,
-        [HC_PIECE_MASTER_GRADIENT] = passes(r, role),
-        [HC_PIECE_M] = true,
-        [HC_PIECE_V] = r->optimizer == HC_OPTIMIZER_ADAM,
-    };
-    const enum hc_format format[HC_PIECE_COUNT] = {
-        [HC_PIECE_GRADIENT] = hc_recipe_format(r, role),
-        [HC_PIECE_MASTER] = HC_FP32,
-        [HC_PIECE_MASTER_GRADIENT] = hc_recipe_optimizes(r, role, r->gradient),
-        [HC_PIECE_M] = hc_recipe_optimizes(r, role, r->state),
-        [HC_PIECE_V] = hc_recipe_optimizes(r, role, r->state),
-    };
-    for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++) {
-        struct hc_storage *arena = flat && p >= HC_PIECE_MASTER ? flat->piece[p] : NULL;
-        if (!wanted[p])
-            continue;
-        slot->piece[p] = own_or_view(update, arena, offset, format[p], count);
-        if (!slot->piece[p])
-            return HC_NO_MEMORY;
-    }
+    if (!storage)
+        return HC_NO_MEMORY;
+    if (piece == HC_PIECE_MODEL)
+        return hc_parameter_place(slot->parameter, storage);
+    slot->piece[piece] = storage;
     return HC_OK;
+}
+
+/* The slots that have the piece in that format: one after the other in an arena, or each in a storage
+   of its own. */
+static enum hc_status open_format(struct hc_update *update, enum hc_piece piece,
+                                  enum hc_format format)
+{
+    bool apart = update->recipe.apart;
+    struct hc_storage *arena = NULL;
+    enum hc_status status = HC_OK;
+    int64_t end = 0;
+    for (int pass = 0; pass < 2 && status == HC_OK; pass++) {
+        int64_t at = 0;
+        for (int k = 0; k < update->n && status == HC_OK; k++) {
+            struct hc_update_slot *slot = &update->slots[update->order[k]];
+            int64_t count = slot->parameter->storage->count;
+            enum hc_format own;
+            if (!wanted(&update->recipe, slot->parameter->role, piece, &own) || own != format)
+                continue;
+            if (pass == 1)
+                status = give(slot, piece,
+                              apart ? hc_storage_new(update->device, format, count)
+                                    : hc_storage_view(arena, at, count));
+            at += hc_update_padded(count);
+            end = at;
+        }
+        if (pass == 0 && end > 0 && !apart) {
+            arena = hc_storage_new(update->device, format, end);
+            status = arena ? HC_OK : HC_NO_MEMORY;
+        }
+    }
+    hc_storage_drop(arena);
+    return status;
+}
+
+static enum hc_status open_piece(struct hc_update *update, enum hc_piece piece)
+{
+    enum hc_status status = HC_OK;
+    for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
+        status = open_format(update, piece, (enum hc_format)f);
+    return status;
 }
 
 static enum hc_status cast(struct hc_update *update, struct hc_tensor from, struct hc_tensor to)
@@ -82,74 +115,58 @@ static enum hc_status convert(struct hc_update *update, struct hc_update_slot *s
     return status;
 }
 
-/* One item for each parameter: its own pieces. The model's storage is asked for at each step, since
-   a parameter may get another. */
-static enum hc_status open_apart(struct hc_update *update)
-{
-    enum hc_status status = HC_OK;
-    update->items = update->n;
-    for (int i = 0; i < update->n && status == HC_OK; i++) {
-        enum hc_role role = update->slots[i].parameter->role;
-        struct hc_update_item *item = &update->item[i];
-        status = open_slot(update, i, NULL, 0);
-        item->arithmetic = hc_recipe_optimizes(&update->recipe, role, update->recipe.arithmetic);
-        item->decays = hc_recipe_decays(&update->recipe, role);
-        for (int p = HC_PIECE_MASTER; p < HC_PIECE_COUNT && status == HC_OK; p++)
-            if (update->slots[i].piece[p])
-                item->piece[p] = hc_storage_hold(update->slots[i].piece[p]);
-    }
-    return status;
-}
-
-static bool in_group(const struct hc_update *update, int i, bool decays)
-{
-    return hc_recipe_decays(&update->recipe, update->slots[i].parameter->role) == decays;
-}
-
-/* The arenas of a decay group, and its parameters' views of them. Masters are fp32, and so a recipe
-   with masters has the same formats for every role. */
-static enum hc_status open_group(struct hc_update *update, bool decays)
+static bool before(const struct hc_update *update, int a, int b)
 {
     const struct hc_recipe *r = &update->recipe;
-    const enum hc_format format[HC_PIECE_COUNT] = {[HC_PIECE_MASTER] = HC_FP32,
-                                                   [HC_PIECE_MASTER_GRADIENT] = r->gradient,
-                                                   [HC_PIECE_M] = r->state,
-                                                   [HC_PIECE_V] = r->state};
+    const struct hc_update_slot *x = &update->slots[a];
+    const struct hc_update_slot *y = &update->slots[b];
+    if (x->decays != y->decays)
+        return x->decays;
+    return hc_recipe_format(r, x->parameter->role) < hc_recipe_format(r, y->parameter->role);
+}
+
+static void sort(struct hc_update *update)
+{
+    for (int i = 0; i < update->n; i++) {
+        int k = i;
+        for (; k > 0 && before(update, i, update->order[k - 1]); k--)
+            update->order[k] = update->order[k - 1];
+        update->order[k] = i;
+    }
+}
+
+static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *const *parameters)
+{
+    const struct hc_recipe *r = &update->recipe;
     enum hc_status status = HC_OK;
-    int64_t total = 0;
-    int64_t offset = 0;
-    for (int i = 0; i < update->n; i++)
-        if (in_group(update, i, decays))
-            total += update->slots[i].parameter->storage->count;
-    if (total == 0)
-        return HC_OK;
-    struct hc_update_item *item = &update->item[update->items++];
-    *item = (struct hc_update_item){.arithmetic = r->arithmetic, .decays = decays};
-    for (int p = HC_PIECE_MASTER; p < HC_PIECE_COUNT; p++) {
-        if (p == HC_PIECE_V && r->optimizer == HC_OPTIMIZER_SGD)
-            continue;
-        item->piece[p] = hc_storage_new(update->device, format[p], total);
-        if (!item->piece[p])
-            return HC_NO_MEMORY;
+    for (int i = 0; i < update->n; i++) {
+        enum hc_role role = parameters[i]->role;
+        assert(role != HC_ROLE_STATISTIC);
+        update->slots[i] =
+            (struct hc_update_slot){.parameter = parameters[i],
+                                    .arithmetic = hc_recipe_optimizes(r, role, r->arithmetic),
+                                    .decays = hc_recipe_decays(r, role)};
     }
-    for (int i = 0; i < update->n && status == HC_OK; i++) {
-        if (!in_group(update, i, decays))
-            continue;
-        status = open_slot(update, i, item, offset);
-        offset += update->slots[i].parameter->storage->count;
-    }
-    return status;
+    sort(update);
+    for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT && status == HC_OK; p++)
+        status = open_piece(update, (enum hc_piece)p);
+    for (int i = 0; i < update->n && status == HC_OK; i++)
+        status = convert(update, &update->slots[i]);
+    return status == HC_OK && !r->apart ? open_piece(update, HC_PIECE_MODEL) : status;
 }
 
-static enum hc_status open_flat(struct hc_update *update)
+static enum hc_status open_state(struct hc_update *update)
 {
-    enum hc_status status = open_group(update, true);
-    return status == HC_OK ? open_group(update, false) : status;
-}
-
-static enum hc_status set_scale(struct hc_update *update)
-{
-    return hc_storage_write(update->scale, &update->counters.scaler.scale);
+    struct hc_device *device = update->device;
+    struct hc_scaler_state start = hc_scaler_start(&update->recipe.scaler);
+    update->scale = hc_storage_new(device, HC_FP32, 1);
+    update->found = hc_storage_new(device, HC_FP32, 1);
+    update->hyper = hc_storage_new(device, HC_FP32, 3);
+    update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
+    update->single = hc_storage_new(device, HC_FP32, 2);
+    if (!update->scale || !update->found || !update->hyper || !update->counts || !update->single)
+        return HC_NO_MEMORY;
+    return hc_storage_write(update->scale, &start.scale);
 }
 
 enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
@@ -163,29 +180,16 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
     struct hc_update *update = calloc(1, sizeof *update);
     if (!update)
         return hc_fail(HC_NO_MEMORY, "no memory for an update");
-    update->device = device;
-    update->recipe = *recipe;
-    update->n = n;
+    *update = (struct hc_update){.device = device, .recipe = *recipe, .n = n};
+    update->rule = hc_scaler_params(&recipe->scaler);
     update->slots = calloc((size_t)n + 1, sizeof *update->slots);
-    update->item = calloc((size_t)n + 2, sizeof *update->item);
-    update->scale = hc_storage_new(device, HC_FP32, 1);
-    update->found = hc_storage_new(device, HC_FP32, 1);
-    update->hyper = hc_storage_new(device, HC_FP32, 3);
-    update->counters.scaler = hc_scaler_start(&recipe->scaler);
-    if (!update->slots || !update->item || !update->scale || !update->found || !update->hyper) {
+    update->order = calloc((size_t)n + 1, sizeof *update->order);
+    if (!update->slots || !update->order)
         status = hc_fail(HC_NO_MEMORY, "no memory for an update over %d parameters", n);
-        goto end;
-    }
-    for (int i = 0; i < n; i++) {
-        assert(parameters[i]->role != HC_ROLE_STATISTIC);
-        update->slots[i].parameter = parameters[i];
-    }
-    status = recipe->flat ? open_flat(update) : open_apart(update);
-    for (int i = 0; i < n && status == HC_OK; i++)
-        status = convert(update, &update->slots[i]);
     if (status == HC_OK)
-        status = set_scale(update);
-end:
+        status = open_state(update);
+    if (status == HC_OK)
+        status = open_slots(update, parameters);
     if (status == HC_OK)
         *out = update;
     else
@@ -197,16 +201,17 @@ void hc_update_close(struct hc_update *update)
 {
     if (!update)
         return;
-    for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++) {
-        for (int i = 0; update->slots && i < update->n; i++)
+    for (int i = 0; update->slots && i < update->n; i++)
+        for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++)
             hc_storage_drop(update->slots[i].piece[p]);
-        for (int i = 0; update->item && i < update->items; i++)
-            hc_storage_drop(update->item[i].piece[p]);
-    }
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
     hc_storage_drop(update->hyper);
+    hc_storage_drop(update->counts);
+    hc_storage_drop(update->single);
+    hc_storage_drop(update->schedule);
+    hc_storage_drop(update->journal);
     free(update->slots);
-    free(update->item);
+    free(update->order);
     free(update);
 }

@@ -9,12 +9,17 @@
      optimizer on the masters            sgd, adam, adamw; nothing changes when found and the
                                          scaler's rule skips
      masters -> model                    master_to_model
-     scaler's rule                       scaler.h, on (scale, clean, found) */
+     scaler's rule                       scaler_update, on the scale and the counts
+
+   Parameters that decay alike and have one format lie one after the other in the backend's memory,
+   and so do their gradients, masters and momenta: an op is queued once for all of them (with the
+   recipe's `apart` once for each; the bits are the same). */
 #ifndef HC_TRAIN_UPDATE_H
 #define HC_TRAIN_UPDATE_H
 
 #include "train/parameter.h"
 #include "train/recipe.h"
+#include "train/schedule.h"
 
 struct hc_update;
 
@@ -30,6 +35,30 @@ void hc_update_close(struct hc_update *update); /* NULL is fine */
 /* One step with the gradients that lie in HC_PIECE_GRADIENT. `lr` and `beta1` (momentum for SGD)
    are rounded to fp32. */
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1);
+
+/* For trainings, whose steps touch nothing of the host: the rates of all steps, given once, and a
+   step that takes those of the count of steps. It queues a list of ops whose arguments never change.
+   That needs hc_update_is_fixed: it is not under HC_DECAY_MODEL, whose factor comes from the host. */
+enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
+                                  int64_t steps);
+bool hc_update_is_fixed(const struct hc_update *update);
+enum hc_status hc_update_queue(struct hc_update *update);
+
+/* From now on each step leaves a row in a journal on the device, row steps % rows, with two numbers
+   that the caller's ops leave in `loss` and `right` (fp32 [1] in the backend's memory). */
+struct hc_journal_row {
+    float loss;
+    float right;
+    float scale; /* that the step had */
+    float found; /* not 0: an infinity or NaN in a gradient */
+};
+
+enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
+                                 struct hc_tensor right);
+enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_journal_row *rows);
+
+/* Whether a step with something found changes nothing but the scale and the counts. */
+bool hc_update_skips(const struct hc_update *update);
 
 /* The pieces of state of each parameter. */
 enum hc_piece {
@@ -58,16 +87,21 @@ enum hc_status hc_update_read(const struct hc_update *update, enum hc_piece piec
 enum hc_status hc_update_write(const struct hc_update *update, enum hc_piece piece, int i,
                                const void *from);
 
-/* Everything else that a step moves. */
+/* Everything else that a step moves; it lies on the device. */
 struct hc_counters {
-    struct hc_scaler_state scaler;
-    int64_t steps;   /* calls of hc_update_step */
-    int64_t taken;   /* those in which the optimizer ran: Adam's t */
-    int64_t skipped; /* the others */
-    int64_t found;   /* those with an infinity or NaN in a gradient, skipped or not */
+    int32_t steps;   /* calls of hc_update_step and hc_update_queue */
+    int32_t taken;   /* those in which the optimizer ran: Adam's t */
+    int32_t skipped; /* the others */
+    int32_t found;   /* those with an infinity or NaN in a gradient, skipped or not */
+    int32_t clean;   /* this and the rest: what the scaler's rule keeps (op/counts.h) */
+    int32_t held_back;
+    int32_t gave_up;
+    int32_t spare;
+    float scale; /* of the next step */
 };
 
-struct hc_counters hc_update_counters(const struct hc_update *update);
+/* Both wait for the device. */
+enum hc_status hc_update_counters(const struct hc_update *update, struct hc_counters *counters);
 enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters);
 
 /* The loss scale of the next step: fp32 [1] in the backend's memory. */

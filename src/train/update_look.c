@@ -1,9 +1,11 @@
 #include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/update_inner.h"
 
-static const struct hc_storage *storage(const struct hc_update *update, enum hc_piece p, int i)
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_piece p, int i)
 {
     assert(i >= 0 && i < update->n);
     const struct hc_update_slot *slot = &update->slots[i];
@@ -16,7 +18,7 @@ static const struct hc_storage *storage(const struct hc_update *update, enum hc_
 
 struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece piece, int i)
 {
-    const struct hc_storage *s = storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, piece, i);
     if (!s)
         return hc_tensor1(HC_FP32, 0, NULL);
     const struct hc_parameter *parameter = update->slots[i].parameter;
@@ -28,7 +30,7 @@ struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece 
 enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece, int i,
                              int64_t index, double *value)
 {
-    const struct hc_storage *s = storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, piece, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = 0;
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -42,7 +44,7 @@ enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece
 enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece, int i,
                              int64_t index, double value)
 {
-    const struct hc_storage *s = storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, piece, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = hc_encode(s->format, value, 0, HC_NEAREST);
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -53,26 +55,74 @@ enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece
 
 enum hc_status hc_update_read(const struct hc_update *update, enum hc_piece piece, int i, void *to)
 {
-    const struct hc_storage *s = storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, piece, i);
     return s ? hc_storage_read(s, to) : HC_OK;
 }
 
 enum hc_status hc_update_write(const struct hc_update *update, enum hc_piece piece, int i,
                                const void *from)
 {
-    const struct hc_storage *s = storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, piece, i);
     return s ? hc_storage_write(s, from) : HC_OK;
 }
 
-struct hc_counters hc_update_counters(const struct hc_update *update)
+_Static_assert(offsetof(struct hc_counters, scale) == HC_COUNTS * sizeof(int32_t),
+               "the counts come first, as op/counts.h has them");
+
+enum hc_status hc_update_counters(const struct hc_update *update, struct hc_counters *counters)
 {
-    return update->counters;
+    enum hc_status status = hc_storage_read(update->counts, counters);
+    return status == HC_OK ? hc_storage_read(update->scale, &counters->scale) : status;
 }
 
 enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters)
 {
-    update->counters = *counters;
-    return hc_storage_write(update->scale, &counters->scaler.scale);
+    enum hc_status status = hc_storage_write(update->counts, counters);
+    return status == HC_OK ? hc_storage_write(update->scale, &counters->scale) : status;
+}
+
+bool hc_update_is_fixed(const struct hc_update *update)
+{
+    return update->recipe.decay != HC_DECAY_MODEL;
+}
+
+enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
+                                  int64_t steps)
+{
+    assert(!update->schedule && steps > 0);
+    float *table = malloc((size_t)steps * 2 * sizeof *table);
+    update->schedule = hc_storage_new(update->device, HC_FP32, 2 * steps);
+    enum hc_status status = update->schedule ? HC_OK : HC_NO_MEMORY;
+    if (!table)
+        status = hc_fail(HC_NO_MEMORY, "no memory for the rates of %lld steps", (long long)steps);
+    for (int64_t i = 0; table && i < steps; i++) {
+        table[2 * i] = (float)rates[i].lr;
+        table[2 * i + 1] = (float)rates[i].beta1;
+    }
+    if (status == HC_OK)
+        status = hc_storage_write(update->schedule, table);
+    free(table);
+    return status;
+}
+
+enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
+                                 struct hc_tensor right)
+{
+    assert(!update->journal && rows > 0);
+    update->reported[0] = loss;
+    update->reported[1] = right;
+    update->journal = hc_storage_new(update->device, HC_FP32, 4 * rows);
+    return update->journal ? HC_OK : HC_NO_MEMORY;
+}
+
+enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_journal_row *rows)
+{
+    return hc_storage_read(update->journal, rows);
+}
+
+bool hc_update_skips(const struct hc_update *update)
+{
+    return update->rule.skips;
 }
 
 struct hc_tensor hc_update_scale(const struct hc_update *update)

@@ -1,0 +1,51 @@
+/* The test set, at the end of an epoch: batch after batch is queued, and looked at when all are. */
+#include <stdlib.h>
+
+#include "train/trainer_inner.h"
+
+static struct hc_tensor scalar(const struct hc_storage *results, int64_t i)
+{
+    return hc_tensor1(HC_FP32, 1, (float *)results->data + i);
+}
+
+static enum hc_status queue(struct hc_run *run, int64_t b, int *count)
+{
+    const struct hc_batch *batch = hc_loader_next(run->test);
+    enum hc_status status = hc_net_give(run->net, batch->images, batch->labels);
+    *count = batch->count;
+    return status == HC_OK ? hc_net_queue_infer(run->net, batch->count, scalar(run->results, 2 * b),
+                                                scalar(run->results, 2 * b + 1))
+                           : status;
+}
+
+enum hc_status hc_run_evaluate(struct hc_run *run)
+{
+    int64_t batches = hc_loader_batches(run->test);
+    float *results = malloc(2 * (size_t)batches * sizeof *results);
+    int *counts = malloc((size_t)batches * sizeof *counts);
+    enum hc_status status = HC_OK;
+    double sum = 0;
+    double images = 0;
+    double right = 0;
+    if (!run->results)
+        run->results = hc_storage_new(&run->device, HC_FP32, 2 * batches);
+    if (!run->results)
+        status = HC_NO_MEMORY;
+    if (!results || !counts)
+        status =
+            hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches", (long long)batches);
+    for (int64_t b = 0; b < batches && status == HC_OK; b++)
+        status = queue(run, b, &counts[b]);
+    if (status == HC_OK)
+        status = hc_storage_read(run->results, results);
+    for (int64_t b = 0; b < batches && status == HC_OK; b++) {
+        sum += (double)hc_net_mean_loss(run->net, results[2 * b], counts[b]) * counts[b];
+        right += (double)results[2 * b + 1];
+        images += counts[b];
+    }
+    free(results);
+    free(counts);
+    run->tally.test_loss = sum / images;
+    run->tally.accuracy = right / images;
+    return status;
+}
