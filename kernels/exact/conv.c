@@ -1,35 +1,10 @@
 /* Convolutions as sums of products of the taps that lie inside the image; those in the padding are
    left out, not multiplied by zero. Order of the terms: forward r, s, c; backward-data r, s, k;
    backward-filter n, p, q. */
+#include "kernels/conv_shape.h"
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
 #include "kernels/tf32.h"
-
-/* x [n, h, w, c], y [n, p, q, k], w [k, r, s, c]. */
-struct shape {
-    int64_t n, h, w, c;
-    int64_t p, q, k;
-    int64_t r, s;
-    int64_t stride, pad;
-};
-
-static struct shape shape_of(const struct hc_call *call, const struct hc_tensor *x,
-                             const struct hc_tensor *w, const struct hc_tensor *y)
-{
-    return (struct shape){
-        .n = x->shape[0],
-        .h = x->shape[1],
-        .w = x->shape[2],
-        .c = x->shape[3],
-        .p = y->shape[1],
-        .q = y->shape[2],
-        .k = w->shape[0],
-        .r = w->shape[1],
-        .s = w->shape[2],
-        .stride = call->params.conv.stride,
-        .pad = call->params.conv.pad,
-    };
-}
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -42,7 +17,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* The sums of y[n, p, q, 16 filters] whose packed weights are given. */
-static void forward(const struct shape *g, const float *x, const float *weights, int64_t n,
+static void forward(const struct hc_conv_shape *g, const float *x, const float *weights, int64_t n,
                     int64_t p, int64_t q, float *sum)
 {
     int64_t left = q * g->stride - g->pad;
@@ -61,7 +36,7 @@ enum hc_status hc_exact_conv2d(struct hc_queue *queue, const struct hc_call *cal
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d);
     const struct hc_tensor *y = &call->out[0];
-    struct shape g = shape_of(call, &call->in[0], &call->in[1], y);
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     int64_t taps = g.r * g.s * g.c;
     float *packed = call->scratch;
     struct hc_tile_matrix w = {&call->in[1], 0, taps, 1, g.k, taps};
@@ -78,7 +53,7 @@ enum hc_status hc_exact_conv2d(struct hc_queue *queue, const struct hc_call *cal
 }
 
 /* The output row or column that tap `tap` takes place `at` to, or -1. */
-static int64_t output_of(const struct shape *g, int64_t at, int64_t tap, int64_t extent)
+static int64_t output_of(const struct hc_conv_shape *g, int64_t at, int64_t tap, int64_t extent)
 {
     int64_t scaled = at + g->pad - tap;
     if (scaled < 0 || scaled % g->stride != 0 || scaled / g->stride >= extent)
@@ -87,7 +62,7 @@ static int64_t output_of(const struct shape *g, int64_t at, int64_t tap, int64_t
 }
 
 /* The sums of dx[n, h, w, c .. c + 15]. */
-static void backward(const struct shape *g, const float *dy, const float *packed, int64_t n,
+static void backward(const struct hc_conv_shape *g, const float *dy, const float *packed, int64_t n,
                      int64_t h, int64_t w, int64_t c, float *sum)
 {
     int64_t padded = hc_tile_padded(g->c);
@@ -107,7 +82,7 @@ enum hc_status hc_exact_conv2d_bwd_data(struct hc_queue *queue, const struct hc_
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_data);
     const struct hc_tensor *dx = &call->out[0];
-    struct shape g = shape_of(call, dx, &call->in[1], &call->in[0]);
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     float *packed = call->scratch;
     float *end = packed;
     for (int64_t tap = 0; tap < g.r * g.s; tap++) {
@@ -127,8 +102,8 @@ enum hc_status hc_exact_conv2d_bwd_data(struct hc_queue *queue, const struct hc_
 }
 
 /* Adds what the output row (n, p) gives to the sums [taps, 16] of dw; dy is packed for these 16. */
-static void filter(const struct shape *g, const float *x, const float *dy, int64_t n, int64_t p,
-                   float *sums)
+static void filter(const struct hc_conv_shape *g, const float *x, const float *dy, int64_t n,
+                   int64_t p, float *sums)
 {
     for (int64_t r = 0; r < g->r; r++) {
         int64_t h = p * g->stride - g->pad + r;
@@ -151,7 +126,7 @@ enum hc_status hc_exact_conv2d_bwd_filter(struct hc_queue *queue, const struct h
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_filter);
     const struct hc_tensor *dw = &call->out[0];
-    struct shape g = shape_of(call, &call->in[0], dw, &call->in[1]);
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     int64_t taps = g.r * g.s * g.c;
     int64_t pixels = g.n * g.p * g.q;
     float *sums = call->scratch;

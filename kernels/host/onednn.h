@@ -5,6 +5,7 @@
 #define HC_KERNELS_HOST_ONEDNN_H
 
 #include "backend.h"
+#include "kernels/conv_shape.h"
 
 struct hc_onednn;
 
@@ -32,25 +33,11 @@ struct hc_sgemm {
 };
 void hc_onednn_sgemm(const struct hc_sgemm *g);
 
-/* A convolution of `images` images, forward or backward to its input. Shapes as in hc_conv. */
-struct hc_onednn_shape {
-    bool backward;
-    int64_t images;
-    int64_t h, w, c;
-    int64_t p, q, k;
-    int64_t r, s;
-    int64_t stride, pad;
-};
-
-struct hc_onednn_shape hc_onednn_shape_of(const struct hc_call *call);
-bool hc_onednn_is_gemm(const struct hc_onednn_shape *g);  /* 1x1, stride 1, no padding */
-bool hc_onednn_is_empty(const struct hc_onednn_shape *g); /* some tensor is */
-
 struct hc_onednn_plan;
 
-/* The plan for the shape, made when it is first asked for and kept; NULL where oneDNN has none. */
-struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn,
-                                      const struct hc_onednn_shape *shape);
+/* The plan for the shape, forward or backward to the input, made when it is first asked for and kept; NULL
+   where oneDNN has none. */
+struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn, const struct hc_conv_shape *shape);
 
 /* Bytes of the filter in the plan's own layout, and of a thread's scratchpad. */
 size_t hc_onednn_filter_bytes(const struct hc_onednn_plan *plan);

@@ -11,7 +11,7 @@
 enum { RUN_ELEMENTS = 131072, FEWEST = 8, MOST = 32 };
 
 struct work {
-    struct hc_onednn_shape shape;
+    struct hc_conv_shape shape;
     int64_t run; /* images */
     int64_t from_size;
     int64_t to_size;             /* elements of an image */
@@ -34,36 +34,37 @@ static size_t copy_bytes(const struct hc_tensor *t, int64_t n)
     return t->format == HC_FP32 ? 0 : rounded((size_t)n * sizeof(float));
 }
 
-static int64_t images_of_run(const struct hc_onednn_shape *g)
+static int64_t images_of_run(const struct hc_conv_shape *g)
 {
     int64_t x = g->h * g->w * g->c;
     int64_t y = g->p * g->q * g->k;
     int64_t run = RUN_ELEMENTS / (x > y ? x : y);
     run = run < FEWEST ? FEWEST : run > MOST ? MOST : run;
-    return run < g->images ? run : g->images;
+    return run < g->n ? run : g->n;
 }
 
 /* False where oneDNN cannot do it. */
 static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct work *w)
 {
-    struct hc_onednn_shape g = hc_onednn_shape_of(call);
-    if (hc_onednn_is_empty(&g))
+    struct hc_conv_shape g = hc_conv_shape_of(call);
+    if (hc_conv_empty(&g))
         return false;
+    bool backward = g.op == HC_OP_conv2d_bwd_data;
     int64_t x = g.h * g.w * g.c;
     int64_t y = g.p * g.q * g.k;
     *w = (struct work){.shape = g,
                        .run = images_of_run(&g),
-                       .from_size = g.backward ? y : x,
-                       .to_size = g.backward ? x : y};
+                       .from_size = backward ? y : x,
+                       .to_size = backward ? x : y};
     w->copy_bytes = copy_bytes(&call->in[1], hc_tensor_count(&call->in[1]));
     w->from_bytes = copy_bytes(&call->in[0], w->run * w->from_size);
     w->to_bytes = copy_bytes(&call->out[0], w->run * w->to_size);
-    if (hc_onednn_is_gemm(&g))
+    if (hc_conv_is_product(&g))
         return true;
-    int64_t left = g.images % w->run;
-    g.images = w->run;
+    int64_t left = g.n % w->run;
+    g.n = w->run;
     w->plan = hc_onednn_plan(queue->onednn, &g);
-    g.images = left;
+    g.n = left;
     w->last = left ? hc_onednn_plan(queue->onednn, &g) : NULL;
     if (!w->plan || (left && !w->last) ||
         (left && hc_onednn_filter_bytes(w->last) != hc_onednn_filter_bytes(w->plan)))
@@ -96,17 +97,18 @@ size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call
 static void multiply(const struct work *w, int64_t images, const float *filter, const float *from,
                      float *to)
 {
-    const struct hc_onednn_shape *g = &w->shape;
-    hc_onednn_sgemm(&(struct hc_sgemm){.transpose_b = !g->backward,
+    const struct hc_conv_shape *g = &w->shape;
+    bool backward = g->op == HC_OP_conv2d_bwd_data;
+    hc_onednn_sgemm(&(struct hc_sgemm){.transpose_b = !backward,
                                        .m = images * g->h * g->w,
-                                       .n = g->backward ? g->c : g->k,
-                                       .k = g->backward ? g->k : g->c,
+                                       .n = backward ? g->c : g->k,
+                                       .k = backward ? g->k : g->c,
                                        .a = from,
-                                       .lda = g->backward ? g->k : g->c,
+                                       .lda = backward ? g->k : g->c,
                                        .b = filter,
                                        .ldb = g->c,
                                        .c = to,
-                                       .ldc = g->backward ? g->c : g->k});
+                                       .ldc = backward ? g->c : g->k});
 }
 
 /* Images first, first + 1, ... of a run. */
@@ -114,7 +116,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
                           const float *filter, int64_t first)
 {
     int thread = omp_get_thread_num();
-    int64_t left = w->shape.images - first;
+    int64_t left = w->shape.n - first;
     int64_t images = left < w->run ? left : w->run;
     unsigned char *pad =
         (unsigned char *)call->scratch + filters_bytes(w) + (size_t)thread * thread_bytes(w);
@@ -149,7 +151,7 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     int failed = 0;
     int threads = hc_onednn_alone();
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
-    for (int64_t i = 0; i < w->shape.images; i += w->run)
+    for (int64_t i = 0; i < w->shape.n; i += w->run)
         failed |= run(queue, call, w, filter, i) != HC_OK;
     hc_onednn_together(threads);
     return failed ? hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name) : HC_OK;

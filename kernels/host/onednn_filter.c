@@ -19,7 +19,7 @@
 enum { LARGE = 65536, PARTS = 8, ROWS = 512 };
 
 struct work {
-    struct hc_onednn_shape shape;
+    struct hc_conv_shape shape;
     int64_t columns;     /* R S C */
     int64_t image_parts; /* of image_share images */
     int64_t image_share;
@@ -43,15 +43,15 @@ static int64_t rounded(int64_t n)
 
 static bool lay_out(const struct hc_call *call, struct work *w)
 {
-    struct hc_onednn_shape g = hc_onednn_shape_of(call);
-    if (hc_onednn_is_empty(&g))
+    struct hc_conv_shape g = hc_conv_shape_of(call);
+    if (hc_conv_empty(&g))
         return false;
     int64_t pixels = g.p * g.q;
     *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
     bool large = g.k * w->columns >= LARGE;
-    w->image_share = large ? g.images : shares(g.images, PARTS);
+    w->image_share = large ? g.n : shares(g.n, PARTS);
     w->column_share = large ? rounded(shares(w->columns, PARTS)) : w->columns;
-    w->image_parts = shares(g.images, w->image_share);
+    w->image_parts = shares(g.n, w->image_share);
     w->column_parts = shares(w->columns, w->column_share);
     w->group = pixels < ROWS ? ROWS / pixels : 1;
     w->group = w->group < w->image_share ? w->group : w->image_share;
@@ -97,7 +97,7 @@ struct segment {
 
 /* One pixel, whose filter may reach over the sides of the image. */
 static void gather_side(const struct hc_queue *queue, const struct hc_tensor *x,
-                        const struct hc_onednn_shape *g, const struct segment *t, int64_t q,
+                        const struct hc_conv_shape *g, const struct segment *t, int64_t q,
                         float *col)
 {
     int64_t start = t->r * g->s * g->c;
@@ -114,7 +114,7 @@ static void gather_side(const struct hc_queue *queue, const struct hc_tensor *x,
 
 /* A row of output pixels, `step` floats apart in col. */
 static void gather_row(const struct hc_queue *queue, const struct hc_tensor *x,
-                       const struct hc_onednn_shape *g, const struct segment *t, float *col,
+                       const struct hc_conv_shape *g, const struct segment *t, float *col,
                        int64_t step)
 {
     int64_t start = t->r * g->s * g->c;
@@ -134,7 +134,7 @@ static void gather_row(const struct hc_queue *queue, const struct hc_tensor *x,
 
 /* Columns from..to-1 of the rows of `images` images. */
 static void gather(const struct hc_queue *queue, const struct hc_tensor *x,
-                   const struct hc_onednn_shape *g, int64_t first, int64_t images, int64_t from,
+                   const struct hc_conv_shape *g, int64_t first, int64_t images, int64_t from,
                    int64_t to, float *col)
 {
     int64_t wide = g->s * g->c;
@@ -169,13 +169,13 @@ static float *sums_of(const struct hc_call *call, const struct work *w, int64_t 
 static bool part(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
                  int64_t index)
 {
-    const struct hc_onednn_shape *g = &w->shape;
+    const struct hc_conv_shape *g = &w->shape;
     int64_t pixels = g->p * g->q;
     int64_t image_part = index / w->column_parts;
     int64_t from = index % w->column_parts * w->column_share;
     int64_t columns = w->columns - from < w->column_share ? w->columns - from : w->column_share;
     int64_t first = image_part * w->image_share;
-    int64_t end = first + w->image_share < g->images ? first + w->image_share : g->images;
+    int64_t end = first + w->image_share < g->n ? first + w->image_share : g->n;
     float *room = dy_room(call, w);
     float *col = room + w->dy_floats;
     float *sums = sums_of(call, w, image_part) + from;
@@ -184,7 +184,7 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
         const float *dy =
             hc_host_view(queue, &call->in[1], n * pixels * g->k, count * pixels * g->k, room);
         const float *b = col;
-        bool in_place = hc_onednn_is_gemm(g) && call->in[0].format == HC_FP32;
+        bool in_place = hc_conv_is_product(g) && call->in[0].format == HC_FP32;
         if (in_place)
             b = (const float *)call->in[0].data + n * pixels * g->c + from;
         else
@@ -211,11 +211,11 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
 static void tap(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
                 int64_t t)
 {
-    const struct hc_onednn_shape *g = &w->shape;
+    const struct hc_conv_shape *g = &w->shape;
     float *dy = dy_room(call, w);
     float *x = dy + w->dy_floats;
     float *sums = sums_of(call, w, 0) + t * g->c;
-    for (int64_t n = 0; n < g->images; n++) {
+    for (int64_t n = 0; n < g->n; n++) {
         int64_t rows = 0;
         for (int64_t i = 0; i < g->p * g->q; i++) {
             int64_t h = i / g->q * g->stride - g->pad + t / g->s;

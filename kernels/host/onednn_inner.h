@@ -16,7 +16,7 @@ struct hc_onednn_ends {
 
 struct hc_onednn_plan {
     struct hc_onednn_plan *next;
-    struct hc_onednn_shape shape;
+    struct hc_conv_shape shape;
     dnnl_primitive_t convolution;
     dnnl_primitive_t reorder;
     dnnl_memory_t plain;  /* the filter as given */

@@ -39,7 +39,7 @@ static dnnl_primitive_desc_t choose(dnnl_engine_t engine, const dnnl_convolution
     return chosen;
 }
 
-static dnnl_primitive_desc_t convolution(dnnl_engine_t engine, const struct hc_onednn_shape *g,
+static dnnl_primitive_desc_t convolution(dnnl_engine_t engine, const struct hc_conv_shape *g,
                                          const dnnl_memory_desc_t *x, const dnnl_memory_desc_t *y)
 {
     dnnl_memory_desc_t filter = described(g->k, g->c, g->r, g->s, dnnl_format_tag_any);
@@ -57,7 +57,7 @@ static dnnl_primitive_desc_t convolution(dnnl_engine_t engine, const struct hc_o
                                            x, &filter, NULL, y, strides, pads,
                                            pads) == dnnl_success)
         chosen = choose(engine, &forward, attributes, NULL);
-    if (chosen && g->backward) {
+    if (chosen && g->op == HC_OP_conv2d_bwd_data) {
         dnnl_primitive_desc_t hint = chosen;
         chosen = NULL;
         if (dnnl_convolution_backward_data_desc_init(&backward, dnnl_convolution_direct, x, &filter,
@@ -73,7 +73,7 @@ end:
 static bool make_reorder(struct hc_onednn_plan *plan, dnnl_engine_t engine,
                          const dnnl_memory_desc_t *filter)
 {
-    const struct hc_onednn_shape *g = &plan->shape;
+    const struct hc_conv_shape *g = &plan->shape;
     dnnl_memory_desc_t plain = described(g->k, g->c, g->r, g->s, dnnl_ohwi);
     dnnl_primitive_desc_t reorder;
     if (dnnl_reorder_primitive_desc_create(&reorder, &plain, engine, filter, engine, NULL) !=
@@ -102,10 +102,11 @@ static bool make_ends(struct hc_onednn_plan *plan, dnnl_engine_t engine,
     return true;
 }
 
-static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_onednn_shape *g)
+static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_shape *g)
 {
-    dnnl_memory_desc_t x = described(g->images, g->c, g->h, g->w, dnnl_nhwc);
-    dnnl_memory_desc_t y = described(g->images, g->k, g->p, g->q, dnnl_nhwc);
+    dnnl_memory_desc_t x = described(g->n, g->c, g->h, g->w, dnnl_nhwc);
+    dnnl_memory_desc_t y = described(g->n, g->k, g->p, g->q, dnnl_nhwc);
+    bool backward = g->op == HC_OP_conv2d_bwd_data;
     int threads = hc_onednn_alone();
     dnnl_primitive_desc_t chosen = convolution(o->engine, g, &x, &y);
     struct hc_onednn_plan *plan =
@@ -116,7 +117,7 @@ static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_onednn_s
     plan->shape = *g;
     plan->threads = o->threads;
     made = dnnl_primitive_create(&plan->convolution, chosen) == dnnl_success &&
-           make_ends(plan, o->engine, g->backward ? &y : &x, g->backward ? &x : &y,
+           make_ends(plan, o->engine, backward ? &y : &x, backward ? &x : &y,
                      dnnl_primitive_desc_query_md(chosen, dnnl_query_scratchpad_md, 0));
     /* The reorder alone is the library's to share out: it only copies. */
     hc_onednn_together(o->threads);
@@ -145,17 +146,10 @@ void hc_onednn_plan_free(struct hc_onednn_plan *plan)
     free(plan);
 }
 
-static bool same(const struct hc_onednn_shape *a, const struct hc_onednn_shape *b)
-{
-    return a->backward == b->backward && a->images == b->images && a->h == b->h && a->w == b->w &&
-           a->c == b->c && a->k == b->k && a->r == b->r && a->s == b->s && a->stride == b->stride &&
-           a->pad == b->pad;
-}
-
-struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn, const struct hc_onednn_shape *shape)
+struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn, const struct hc_conv_shape *shape)
 {
     struct hc_onednn_plan *plan = onednn->plans;
-    while (plan && !same(&plan->shape, shape))
+    while (plan && !hc_conv_same(&plan->shape, shape))
         plan = plan->next;
     if (plan)
         return plan;
@@ -193,7 +187,7 @@ enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan
 enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *plan, int thread,
                              const float *from, float *to, void *pad)
 {
-    bool backward = plan->shape.backward;
+    bool backward = plan->shape.op == HC_OP_conv2d_bwd_data;
     struct hc_onednn_ends *e = &plan->ends[thread];
     dnnl_exec_arg_t arguments[] = {
         {backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_SRC, e->from},
