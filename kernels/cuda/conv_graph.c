@@ -37,6 +37,21 @@ void hc_conv_finalize(struct hc_conv_builder *b, void *descriptor)
     b->what = "finalize a descriptor";
 }
 
+void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t room,
+                 int64_t *count, void *values)
+{
+    if (b->status != 0)
+        return;
+    b->status = b->library->cudnn_get(descriptor, name, type, room, count, values);
+    b->what = "get an attribute";
+}
+
+void hc_conv_undo(struct hc_conv_builder *b, int count)
+{
+    while (b->plan->count > count)
+        (void)b->library->cudnn_destroy_descriptor(b->plan->made[--b->plan->count]);
+}
+
 static int dnn_type(enum hc_format format)
 {
     return format == HC_FP16 ? HC_DNN_FP16 : format == HC_BF16 ? HC_DNN_BF16 : HC_DNN_FP32;
@@ -62,7 +77,7 @@ static void *tensor(struct hc_conv_builder *b, int64_t id, enum hc_format format
 
 static void *convolution(struct hc_conv_builder *b)
 {
-    const struct hc_conv_shape *g = &b->plan->shape;
+    const struct hc_conv_shape *g = &b->plan->key.shape;
     const int64_t spatial = 2;
     const int64_t ones[2] = {1, 1};
     const int64_t strides[2] = {g->stride, g->stride};
@@ -95,15 +110,17 @@ static const struct operation operations[3] = {
 
 void *hc_conv_graph(struct hc_conv_builder *b)
 {
-    const struct hc_conv_shape *g = &b->plan->shape;
+    const struct hc_conv_key *key = &b->plan->key;
+    const struct hc_conv_shape *g = &key->shape;
     const struct operation *o = &operations[g->op - HC_OP_conv2d];
     const float alpha = 1;
     const float beta = 0;
-    void *w = tensor(b, HC_CONV_W, g->op == HC_OP_conv2d_bwd_filter ? g->out : g->in, g->k, g->r,
-                     g->s, g->c);
-    void *x = tensor(b, HC_CONV_X, g->op == HC_OP_conv2d_bwd_data ? g->out : g->in, g->n, g->h,
+    void *w = tensor(b, HC_CONV_W, g->op == HC_OP_conv2d_bwd_filter ? key->out : key->in, g->k,
+                     g->r, g->s, g->c);
+    void *x = tensor(b, HC_CONV_X, g->op == HC_OP_conv2d_bwd_data ? key->out : key->in, g->n, g->h,
                      g->w, g->c);
-    void *y = tensor(b, HC_CONV_Y, g->op == HC_OP_conv2d ? g->out : g->in, g->n, g->p, g->q, g->k);
+    void *y =
+        tensor(b, HC_CONV_Y, g->op == HC_OP_conv2d ? key->out : key->in, g->n, g->p, g->q, g->k);
     void *c = convolution(b);
     void *operation = hc_conv_make(b, o->kind);
     hc_conv_set(b, operation, o->first, HC_DNN_TYPE_FLOAT, 1, &alpha);

@@ -6,50 +6,67 @@
 
 #include <stdbool.h>
 
+#include "kernels/conv_shape.h"
 #include "kernels/cuda/libraries.h"
 
-/* A convolution as cuDNN is asked for it: extents as in hc_conv, `out` what it writes. */
-struct hc_conv_shape {
-    enum hc_op op;
+/* A convolution as cuDNN is asked for it. */
+struct hc_conv_key {
+    struct hc_conv_shape shape;
     enum hc_format in;
-    enum hc_format out;
-    int64_t n, h, w, c;
-    int64_t p, q, k;
-    int64_t r, s;
-    int64_t stride, pad;
-    bool tf32; /* may be used */
+    enum hc_format out; /* what cuDNN writes: the inputs' format or fp32 */
+    bool tf32;          /* may be used */
 };
 
 /* What cuDNN must find tensors and workspace aligned to. */
 enum { HC_DNN_ALIGNMENT = 16 };
 
-/* A graph of six, heuristics and their proposals, an engine, a plan. */
-enum { HC_CONV_PROPOSALS = 16, HC_CONV_DESCRIPTORS = 6 + 1 + HC_CONV_PROPOSALS + 2 };
+/* A graph of six, heuristics and their proposals, an engine, its knobs, a plan. */
+enum {
+    HC_CONV_PROPOSALS = 16,
+    HC_CONV_KNOBS = 16,
+    HC_CONV_DESCRIPTORS = 6 + 1 + HC_CONV_PROPOSALS + 1 + HC_CONV_KNOBS + 1,
+    HC_CONV_PACKS = 4,
+};
 
 /* Names of the tensors in a plan. */
 enum { HC_CONV_X = 1, HC_CONV_W = 2, HC_CONV_Y = 3 };
 
+/* Pointers of x, w, y and the workspace, as cuDNN wants to have them. */
+struct hc_conv_pack {
+    void *pointers[4];
+    void *descriptor;
+};
+
 struct hc_conv_plan {
-    struct hc_conv_plan *next;
-    struct hc_conv_shape shape;
-    void *plan;                      /* NULL: cuDNN has none for this shape */
-    int64_t engine;                  /* its global index */
-    int64_t workspace;               /* bytes */
+    struct hc_conv_plan *next;  /* in the order of making */
+    struct hc_conv_plan *chain; /* of the same bucket */
+    struct hc_conv_key key;
+    void *plan;                               /* NULL: cuDNN has none for this shape */
+    int64_t engine;                           /* its global index */
+    int64_t workspace;                        /* bytes */
+    int refused;                              /* proposals passed over before it */
+    char text[192];                           /* what was chosen, for the record */
+    struct hc_conv_pack packs[HC_CONV_PACKS]; /* of the latest calls */
+    int next_pack;
     void *made[HC_CONV_DESCRIPTORS]; /* what the plan rests on */
     int count;
 };
 
-struct hc_conv_shape hc_conv_shape_of(const struct hc_call *call);
+struct hc_conv_key hc_conv_key_of(const struct hc_call *call);
 
 /* Made when it is first asked for, and kept; NULL with a line when that failed. One without `plan` is
-   kept, too. */
-struct hc_conv_plan *hc_conv_plan(struct hc_libraries *libraries,
-                                  const struct hc_conv_shape *shape);
+   kept, too. Nothing is allocated for a key that has been asked for. */
+struct hc_conv_plan *hc_conv_plan(struct hc_libraries *libraries, const struct hc_conv_key *key);
+
+/* The plan's pack for these pointers: one of the latest, or a new one in place of the oldest. A status of
+   cuDNN's. */
+int hc_conv_pack(const struct hc_library *library, struct hc_conv_plan *plan,
+                 void *const pointers[4], void **pack);
 
 void hc_conv_plans_free(struct hc_libraries *libraries);
 
-/* The descriptors of the shape's operation graph; graph is the last. For conv_graph.c and
-   conv_plan.c alone. A status of cuDNN's. */
+/* The making of a plan: conv_graph.c describes the operation (graph is the last of its descriptors),
+   conv_choose.c takes an engine for it, or none. A status of cuDNN's. */
 struct hc_conv_builder {
     const struct hc_library *library;
     void *handle;
@@ -60,7 +77,12 @@ struct hc_conv_builder {
 void *hc_conv_make(struct hc_conv_builder *b, int kind);
 void hc_conv_set(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t count,
                  const void *values);
+void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t room,
+                 int64_t *count, void *values);
 void hc_conv_finalize(struct hc_conv_builder *b, void *descriptor);
+/* Destroys what was made after the first `count`. */
+void hc_conv_undo(struct hc_conv_builder *b, int count);
 void *hc_conv_graph(struct hc_conv_builder *b);
+void hc_conv_choose(struct hc_conv_builder *b, void *graph);
 
 #endif

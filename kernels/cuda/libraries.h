@@ -9,11 +9,15 @@
 
 struct hc_conv_plan;
 
+enum { HC_CONV_BUCKETS = 64 };
+
 struct hc_libraries {
     const struct hc_library *library;
     void *blas;
     void *dnn;
-    struct hc_conv_plan *plans;
+    struct hc_conv_plan *plans; /* in the order of making, up to `last` */
+    struct hc_conv_plan *last;
+    struct hc_conv_plan *bucket[HC_CONV_BUCKETS];
 };
 
 /* cuBLAS's workspace, fixed so that results repeat: what its documentation asks for on Hopper. */

@@ -18,22 +18,19 @@ void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *
     tell("cudnn", text, context);
 }
 
-/* A plan a line: which convolution, and cuDNN's engine. */
+/* A plan a line: which convolution, and what runs it. */
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context)
 {
     for (const struct hc_conv_plan *p = libraries->plans; p; p = p->next) {
-        const struct hc_conv_shape *g = &p->shape;
+        const struct hc_conv_shape *g = &p->key.shape;
         char name[256];
-        char text[64];
         (void)snprintf(name, sizeof name,
                        "%s %s to %s, x %lldx%lldx%lldx%lld, w %lldx%lldx%lldx%lld, stride %lld, "
                        "pad %lld",
-                       hc_ops[g->op].name, hc_formats[g->in].name, hc_formats[g->out].name,
-                       (long long)g->n, (long long)g->h, (long long)g->w, (long long)g->c,
-                       (long long)g->k, (long long)g->r, (long long)g->s, (long long)g->c,
-                       (long long)g->stride, (long long)g->pad);
-        (void)snprintf(text, sizeof text, "engine %lld, %lld bytes of workspace",
-                       (long long)p->engine, (long long)p->workspace);
-        tell(name, p->plan ? text : "none", context);
+                       hc_ops[g->op].name, p->key.tf32 ? "tf32" : hc_formats[p->key.in].name,
+                       hc_formats[p->key.out].name, (long long)g->n, (long long)g->h,
+                       (long long)g->w, (long long)g->c, (long long)g->k, (long long)g->r,
+                       (long long)g->s, (long long)g->c, (long long)g->stride, (long long)g->pad);
+        tell(name, p->text, context);
     }
 }

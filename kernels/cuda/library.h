@@ -32,6 +32,7 @@ enum hc_dnn_kind {
     HC_DNN_CONFIG = 3,
     HC_DNN_HEURISTICS = 4,
     HC_DNN_PLAN = 5,
+    HC_DNN_KNOB_CHOICE = 7,
     HC_DNN_FORWARD = 10,
     HC_DNN_BWD_FILTER = 11,
     HC_DNN_BWD_DATA = 12,
@@ -53,9 +54,12 @@ enum hc_dnn_name {
     HC_DNN_HEURISTICS_GRAPH = 201,
     HC_DNN_HEURISTICS_RESULTS = 202,
     HC_DNN_CONFIG_ENGINE = 300,
+    HC_DNN_CONFIG_KNOBS = 302,
     HC_DNN_PLAN_HANDLE = 400,
     HC_DNN_PLAN_CONFIG = 401,
     HC_DNN_PLAN_WORKSPACE = 402,
+    HC_DNN_KNOB_TYPE = 600,
+    HC_DNN_KNOB_VALUE = 601,
     HC_DNN_FORWARD_FIRST = 700,    /* and from there on alpha, beta, convolution, w, x, y */
     HC_DNN_BWD_DATA_FIRST = 706,   /* alpha, beta, convolution, w, dx, dy */
     HC_DNN_BWD_FILTER_FIRST = 712, /* alpha, beta, convolution, dw, x, dy */
@@ -71,6 +75,7 @@ enum hc_dnn_name {
     HC_DNN_PACK_WORKSPACE = 1003,
     HC_DNN_ENGINE_INDEX = 1301,
     HC_DNN_ENGINE_NOTES = 1303,
+    HC_DNN_ENGINE_BEHAVIOURS = 1305,
 };
 
 /* cudnnBackendAttributeType_t. */
@@ -82,8 +87,10 @@ enum hc_dnn_type {
     HC_DNN_TYPE_POINTER = 6,
     HC_DNN_TYPE_MODE = 7,
     HC_DNN_TYPE_HEURISTICS_MODE = 8,
+    HC_DNN_TYPE_KNOB = 9,
     HC_DNN_TYPE_NOTE = 11,
     HC_DNN_TYPE_DESCRIPTOR = 15,
+    HC_DNN_TYPE_BEHAVIOUR = 19,
 };
 
 /* cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t. */
@@ -108,6 +115,12 @@ enum hc_dnn_note {
     HC_DNN_NOTE_WINOGRAD_6 = 7,
     HC_DNN_NOTE_WINOGRAD_13 = 8,
     HC_DNN_NOTE_COUNT = 10,
+};
+
+/* cudnnBackendBehaviorNote_t. */
+enum {
+    HC_DNN_BEHAVIOUR_COMPILES = 0, /* when a plan is made */
+    HC_DNN_BEHAVIOUR_COUNT = 5,
 };
 
 /* Statuses are 0 for success. */

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first three are quicker than they are right; the third only where the inputs are fp32. */
+/* The first three are quicker than they are right, the third only where the inputs are fp32; the fourth is
+   slow to make. */
 const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
-    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16, 1}},
-    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16, 1}},
-    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32, HC_SUM_BLOCK}},
-    {0, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}},
+    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16, 1}, false},
+    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16, 1}, false},
+    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32, HC_SUM_BLOCK}, false},
+    {1063, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}, true},
+    {0, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}, false},
 };
 
 int hc_dnn_create(void **handle)
@@ -159,6 +161,15 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t
     }
     if (name == HC_DNN_ENGINE_NOTES && type == HC_DNN_TYPE_NOTE)
         return get_notes(&hc_dnn_engines[d->engine], room, count, values);
+    if (name == HC_DNN_ENGINE_BEHAVIOURS && type == HC_DNN_TYPE_BEHAVIOUR) {
+        *count = hc_dnn_engines[d->engine].compiles;
+        *(int *)values = HC_DNN_BEHAVIOUR_COMPILES;
+        return 0;
+    }
+    if (name == HC_DNN_CONFIG_KNOBS && type == HC_DNN_TYPE_DESCRIPTOR) {
+        *count = 0;
+        return 0;
+    }
     if (name == HC_DNN_PLAN_WORKSPACE && type == HC_DNN_TYPE_INT64 &&
         hc_dnn_read(hc_dnn_operation_of(d), &operation) == 0) {
         *(int64_t *)values = hc_dnn_workspace(&operation);

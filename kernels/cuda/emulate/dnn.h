@@ -41,8 +41,9 @@ struct hc_dnn_engine {
     int notes;
     int note[2];
     struct hc_sum_rule rule;
+    bool compiles;
 };
-enum { HC_DNN_ENGINES = 4 };
+enum { HC_DNN_ENGINES = 5 };
 extern const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES];
 
 /* NULL where it was not set with that type and count. */
