@@ -35,6 +35,13 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   target_compile_definitions(kernels.cuda.library_find_test PRIVATE
                              HC_STAND_IN="$<TARGET_FILE:nothing>")
   if(TARGET halfcheck-cuda)
+    include(cmake/standin.cmake)
+    add_dependencies(kernels.cuda.standin_test standin)
+    add_test(NAME kernels.cuda.graph_test-standin COMMAND kernels.cuda.graph_test)
+    set_tests_properties(kernels.cuda.graph_test-standin PROPERTIES ENVIRONMENT
+      "HC_TEST_BACKEND=cuda;CUDA_HOME=${here};HALFCHECK_CUDA_PLUGIN=${here}/standin.so")
+    target_compile_definitions(kernels.cuda.standin_test PRIVATE
+                               HC_STANDIN="${CMAKE_BINARY_DIR}/standin")
     target_compile_definitions(kernels.plugin_test PRIVATE
                                HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")
   endif()

@@ -1,6 +1,8 @@
-/* Graphs of cuda-emulated: what is captured, what is not, and what spoils a capture. */
+/* Graphs of cuda-emulated, or of the backend that HC_TEST_BACKEND names: what is captured, what is not,
+   and what spoils a capture. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "backend.h"
 
@@ -10,7 +12,9 @@ static struct hc_graph *graph;
 
 static void open_queue(void)
 {
-    backend = hc_backend_by_name("cuda-emulated");
+    const char *name = getenv("HC_TEST_BACKEND");
+    backend = hc_backend_by_name(name ? name : "cuda-emulated");
+    cr_assert_not_null(backend);
     cr_assert_eq(backend->open(&queue, 1), HC_OK);
 }
 

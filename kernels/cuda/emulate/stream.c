@@ -62,15 +62,18 @@ bool hc_stream_put(struct hc_stream *stream, hc_stream_work *work, const void *a
     return true;
 }
 
-bool hc_stream_begin(struct hc_stream *stream)
+static struct hc_graph *empty(void)
 {
     struct hc_graph *graph = malloc(sizeof *graph);
-    if (!graph)
-        return false;
-    graph->first = NULL;
-    graph->end = &graph->first;
-    stream->recording = graph;
-    return true;
+    if (graph)
+        *graph = (struct hc_graph){NULL, &graph->first};
+    return graph;
+}
+
+bool hc_stream_begin(struct hc_stream *stream)
+{
+    stream->recording = empty();
+    return stream->recording;
 }
 
 struct hc_graph *hc_stream_end(struct hc_stream *stream)
@@ -83,6 +86,16 @@ struct hc_graph *hc_stream_end(struct hc_stream *stream)
 bool hc_stream_records(const struct hc_stream *stream)
 {
     return stream && stream->recording;
+}
+
+struct hc_graph *hc_graph_take(struct hc_graph *graph)
+{
+    struct hc_graph *taken = empty();
+    if (!taken)
+        return NULL;
+    taken->first = graph->first;
+    *graph = (struct hc_graph){NULL, &graph->first};
+    return taken;
 }
 
 void hc_graph_run(const struct hc_graph *graph, struct hc_stream *stream)

@@ -27,6 +27,9 @@ bool hc_stream_begin(struct hc_stream *stream);
 struct hc_graph *hc_stream_end(struct hc_stream *stream);
 bool hc_stream_records(const struct hc_stream *stream);
 
+/* A graph with all that the other has, which is empty then; NULL when there is no memory. */
+struct hc_graph *hc_graph_take(struct hc_graph *graph);
+
 void hc_graph_run(const struct hc_graph *graph, struct hc_stream *stream);
 void hc_graph_free(struct hc_graph *graph);
 

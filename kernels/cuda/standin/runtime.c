@@ -1,0 +1,185 @@
+/* Streams, memory, launches and graphs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/stream.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/standin/standin.h"
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaStreamCreateWithFlags", &calls);
+    *stream = error == cudaSuccess ? (cudaStream_t)hc_stream_new() : NULL;
+    return flags == cudaStreamNonBlocking ? error : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    hc_stream_free((struct hc_stream *)stream);
+    return cudaSuccess;
+}
+
+static cudaError_t not_captured(cudaStream_t stream, cudaError_t error)
+{
+    if (error == cudaSuccess && hc_stream_records((struct hc_stream *)stream))
+        return cudaErrorStreamCaptureUnsupported;
+    return error;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    static int calls;
+    return not_captured(stream, hc_standin_error("cudaStreamSynchronize", &calls));
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaMalloc", &calls);
+    *memory = error == cudaSuccess ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
+    if (error == cudaSuccess && *memory)
+        memset(*memory, 0xff, bytes);
+    return error == cudaSuccess && !*memory ? cudaErrorMemoryAllocation : error;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
+{
+    static int calls;
+    *left = 1000;
+    *all = 2000;
+    return hc_standin_error("cudaMemGetInfo", &calls);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    static int calls;
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaMemcpyAsync", &calls));
+    (void)kind;
+    if (error == cudaSuccess)
+        memcpy(to, from, bytes);
+    return error;
+}
+
+#define HC_DEVICE_KERNEL(name)                                                                     \
+    void hc_dk_##name##_entry(const void *args);                                                   \
+    extern const size_t hc_dk_##name##_size;
+#include "kernels/cuda/device_kernels.def"
+#undef HC_DEVICE_KERNEL
+
+static const struct {
+    const char *name;
+    void (*entry)(const void *args);
+    const size_t *size;
+} kernels[] = {
+#define HC_DEVICE_KERNEL(name) {#name, hc_dk_##name##_entry, &hc_dk_##name##_size},
+#include "kernels/cuda/device_kernels.def"
+#undef HC_DEVICE_KERNEL
+};
+
+struct launch {
+    struct hc_grid grid;
+    _Alignas(max_align_t) unsigned char args[HC_MAX_ARGUMENTS];
+};
+
+static void run(struct hc_stream *stream, const void *args)
+{
+    const struct launch *launch = args;
+    hc_emulate(hc_stream_emulator(stream), &launch->grid, launch->args);
+}
+
+cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **args,
+                             size_t shared, cudaStream_t stream)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaLaunchKernel", &calls);
+    union {
+        const void *symbol;
+        void (*entry)(const void *args);
+    } kernel = {function};
+    size_t k = 0;
+    while (k < sizeof kernels / sizeof kernels[0] && kernels[k].entry != kernel.entry)
+        k++;
+    if (error != cudaSuccess || k == sizeof kernels / sizeof kernels[0])
+        return error != cudaSuccess ? error : cudaErrorInvalidDeviceFunction;
+    if (grid.x == 0 || grid.y != 1 || grid.z != 1 || block.y != 1 || block.z != 1)
+        return cudaErrorInvalidConfiguration;
+    struct launch launch = {
+        .grid = {kernels[k].name, kernels[k].entry, (int)grid.x, (int)block.x, shared}};
+    memcpy(launch.args, args[0], *kernels[k].size);
+    return hc_stream_put((struct hc_stream *)stream, run, &launch, sizeof launch)
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    static int calls;
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamBeginCapture", &calls));
+    if (mode != cudaStreamCaptureModeThreadLocal)
+        return cudaErrorInvalidValue;
+    if (error == cudaSuccess && !hc_stream_begin((struct hc_stream *)stream))
+        return cudaErrorMemoryAllocation;
+    return error;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaStreamEndCapture", &calls);
+    *graph = (cudaGraph_t)hc_stream_end((struct hc_stream *)stream);
+    if (error != cudaSuccess) {
+        hc_graph_free((struct hc_graph *)*graph);
+        *graph = NULL;
+    }
+    return error;
+}
+
+/* The executable graph takes the other's list; that is empty from then on. */
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaGraphInstantiate", &calls);
+    struct hc_graph *taken = error == cudaSuccess ? hc_graph_take((struct hc_graph *)graph) : NULL;
+    *executable = (cudaGraphExec_t)taken;
+    if (flags != 0)
+        return cudaErrorInvalidValue;
+    return error == cudaSuccess && !taken ? cudaErrorMemoryAllocation : error;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    hc_graph_free((struct hc_graph *)graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    static int calls;
+    (void)graph;
+    return not_captured(stream, hc_standin_error("cudaGraphUpload", &calls));
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    static int calls;
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaGraphLaunch", &calls));
+    if (error == cudaSuccess)
+        hc_graph_run((const struct hc_graph *)graph, (struct hc_stream *)stream);
+    return error;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    hc_graph_free((struct hc_graph *)graph);
+    return cudaSuccess;
+}
