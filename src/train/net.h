@@ -94,9 +94,6 @@ enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe
    labels i32 [batch]. */
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
 
-/* Or a batch in host memory, as hc_net_train has it: copied before this returns. */
-enum hc_status hc_net_give(struct hc_net *net, const float *images, const int32_t *labels);
-
 /* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's memory,
    the first as the recipe forms and holds it; training leaves them in hc_net_loss and hc_net_right. */
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);

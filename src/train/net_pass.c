@@ -42,19 +42,6 @@ void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor l
     net->labels = labels;
 }
 
-enum hc_status hc_net_give(struct hc_net *net, const float *images, const int32_t *labels)
-{
-    struct hc_tensor own = hc_storage_tensor(net->own_labels);
-    struct hc_tensor input = hc_storage_tensor(net->input);
-    enum hc_status status = hc_storage_write(net->image, images);
-    if (status == HC_OK)
-        status = hc_storage_write(net->own_labels, labels);
-    if (status == HC_OK)
-        status = cast(net, hc_storage_tensor(net->image), input);
-    hc_net_feed(net, input, own);
-    return status;
-}
-
 struct hc_tensor hc_net_loss(const struct hc_net *net)
 {
     return hc_tensor1(HC_FP32, 1, net->report->data);
@@ -95,6 +82,20 @@ enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tenso
     return status == HC_OK ? measure(net, count, loss, right) : status;
 }
 
+/* A batch in host memory becomes the one that the next passes are fed with. */
+static enum hc_status give(struct hc_net *net, const float *images, const int32_t *labels)
+{
+    struct hc_tensor own = hc_storage_tensor(net->own_labels);
+    struct hc_tensor input = hc_storage_tensor(net->input);
+    enum hc_status status = hc_storage_write(net->image, images);
+    if (status == HC_OK)
+        status = hc_storage_write(net->own_labels, labels);
+    if (status == HC_OK)
+        status = cast(net, hc_storage_tensor(net->image), input);
+    hc_net_feed(net, input, own);
+    return status;
+}
+
 static enum hc_status read_report(const struct hc_net *net, int count, float *loss, int *right)
 {
     float report[2] = {0};
@@ -107,7 +108,7 @@ static enum hc_status read_report(const struct hc_net *net, int count, float *lo
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right)
 {
-    enum hc_status status = hc_net_give(net, images, labels);
+    enum hc_status status = give(net, images, labels);
     if (status == HC_OK)
         status = hc_net_queue_train(net, scale);
     return status == HC_OK ? read_report(net, net->batch, loss, right) : status;
@@ -116,7 +117,7 @@ enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right)
 {
-    enum hc_status status = hc_net_give(net, images, labels);
+    enum hc_status status = give(net, images, labels);
     if (status == HC_OK)
         status = hc_net_queue_infer(net, count, hc_net_loss(net), hc_net_right(net));
     return status == HC_OK ? read_report(net, count, loss, right) : status;

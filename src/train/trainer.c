@@ -54,23 +54,24 @@ static enum hc_status open_network(struct hc_run *run)
                            : status;
 }
 
-static enum hc_status open_loaders(struct hc_run *run)
+static enum hc_status open_feeds(struct hc_run *run)
 {
     const struct hc_train_options *o = &run->options;
-    struct hc_loader_options train = {
-        .set = o->data, .train = true, .batch = o->batch, .seed = o->seed};
-    struct hc_loader_options test = {.set = o->data, .batch = o->batch};
-    int64_t batches = o->data->train.count / o->batch;
-    if (run->tally.step > 0 && batches > 0)
-        train.start = (struct hc_position){run->tally.step / batches, run->tally.step % batches};
-    enum hc_status status = hc_loader_open(&train, &run->train);
+    struct hc_feed_options train = {.set = o->data,
+                                    .train = true,
+                                    .batch = o->batch,
+                                    .seed = o->seed,
+                                    .format = o->recipe->model,
+                                    .start = run->tally.step,
+                                    .steps = hc_update_steps(run->update)};
+    struct hc_feed_options test = {.set = o->data, .batch = o->batch, .format = o->recipe->model};
+    enum hc_status status = hc_feed_open(&run->train, &run->device, &train);
     if (status == HC_OK)
-        status = hc_loader_open(&test, &run->test);
+        status = hc_feed_open(&run->test, &run->device, &test);
     if (status != HC_OK)
         return status;
-    run->batches = hc_loader_batches(run->train);
+    run->batches = hc_feed_batches(run->train);
     run->steps = run->batches * o->epochs;
-    assert(run->batches == batches);
     return HC_OK;
 }
 
@@ -89,7 +90,7 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
     if (status == HC_OK && run->options.resume)
         status = hc_state_read(run);
     if (status == HC_OK)
-        status = open_loaders(run);
+        status = open_feeds(run);
     if (status == HC_OK)
         status = hc_steps_open(run);
     return status == HC_OK ? hc_log_open(run) : status;
@@ -98,9 +99,9 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
 static void close_run(struct hc_run *run)
 {
     hc_log_close(run);
-    hc_loader_close(run->train);
-    hc_loader_close(run->test);
     hc_steps_close(run);
+    hc_feed_close(run->train);
+    hc_feed_close(run->test);
     hc_storage_drop(run->results);
     hc_metrics_close(run->metrics);
     hc_update_close(run->update);

@@ -8,21 +8,22 @@ static struct hc_tensor scalar(const struct hc_storage *results, int64_t i)
     return hc_tensor1(HC_FP32, 1, (float *)results->data + i);
 }
 
-static enum hc_status queue(struct hc_run *run, int64_t b, int *count)
+static enum hc_status queue(struct hc_run *run, int64_t b)
 {
-    const struct hc_batch *batch = hc_loader_next(run->test);
-    enum hc_status status = hc_net_give(run->net, batch->images, batch->labels);
-    *count = batch->count;
-    return status == HC_OK ? hc_net_queue_infer(run->net, batch->count, scalar(run->results, 2 * b),
-                                                scalar(run->results, 2 * b + 1))
-                           : status;
+    enum hc_status status = hc_feed_prepare(run->test);
+    if (status == HC_OK)
+        status = hc_feed_make(run->test);
+    hc_net_feed(run->net, hc_feed_images(run->test), hc_feed_labels(run->test));
+    return status == HC_OK
+               ? hc_net_queue_infer(run->net, hc_feed_count(run->test, b),
+                                    scalar(run->results, 2 * b), scalar(run->results, 2 * b + 1))
+               : status;
 }
 
 enum hc_status hc_run_evaluate(struct hc_run *run)
 {
-    int64_t batches = hc_loader_batches(run->test);
+    int64_t batches = hc_feed_batches(run->test);
     float *results = malloc(2 * (size_t)batches * sizeof *results);
-    int *counts = malloc((size_t)batches * sizeof *counts);
     enum hc_status status = HC_OK;
     double sum = 0;
     double images = 0;
@@ -31,20 +32,20 @@ enum hc_status hc_run_evaluate(struct hc_run *run)
         run->results = hc_storage_new(&run->device, HC_FP32, 2 * batches);
     if (!run->results)
         status = HC_NO_MEMORY;
-    if (!results || !counts)
+    if (!results)
         status =
             hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches", (long long)batches);
     for (int64_t b = 0; b < batches && status == HC_OK; b++)
-        status = queue(run, b, &counts[b]);
+        status = queue(run, b);
     if (status == HC_OK)
         status = hc_storage_read(run->results, results);
     for (int64_t b = 0; b < batches && status == HC_OK; b++) {
-        sum += (double)hc_net_mean_loss(run->net, results[2 * b], counts[b]) * counts[b];
+        int count = hc_feed_count(run->test, b);
+        sum += (double)hc_net_mean_loss(run->net, results[2 * b], count) * count;
         right += (double)results[2 * b + 1];
-        images += counts[b];
+        images += count;
     }
     free(results);
-    free(counts);
     run->tally.test_loss = sum / images;
     run->tally.accuracy = right / images;
     return status;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "train/loader.h"
+#include "train/feed.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
@@ -40,8 +40,8 @@ struct hc_run {
     struct hc_net *net;
     struct hc_update *update;
     struct hc_metrics *metrics;
-    struct hc_loader *train;
-    struct hc_loader *test;
+    struct hc_feed *train;
+    struct hc_feed *test;
     struct hc_storage *results; /* of an evaluation: loss and right of each batch */
     int64_t rows;               /* of the journal: steps that may be queued before it is read */
     struct hc_journal_row *journal;

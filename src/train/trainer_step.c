@@ -55,20 +55,25 @@ static enum hc_status update(struct hc_run *run, int64_t step)
     return hc_update_step(run->update, r.lr, r.beta1);
 }
 
-/* With the batch that the network was fed. */
-static enum hc_status plain(struct hc_run *run, int64_t step)
+static enum hc_status forward_and_back(struct hc_run *run)
 {
     struct hc_tensor scale = hc_update_scale(run->update);
-    enum hc_status status = hc_net_queue_train(run->net, &scale);
+    enum hc_status status = hc_feed_make(run->train);
+    hc_net_feed(run->net, hc_feed_images(run->train), hc_feed_labels(run->train));
+    return status == HC_OK ? hc_net_queue_train(run->net, &scale) : status;
+}
+
+static enum hc_status plain(struct hc_run *run, int64_t step)
+{
+    enum hc_status status = forward_and_back(run);
     return status == HC_OK ? update(run, step) : status;
 }
 
 static enum hc_status measured(struct hc_run *run, int64_t step)
 {
-    struct hc_tensor scale = hc_update_scale(run->update);
     struct hc_rates r = rates(run, step);
     hc_metrics_watch(run->metrics, true);
-    enum hc_status status = hc_net_queue_train(run->net, &scale);
+    enum hc_status status = forward_and_back(run);
     hc_metrics_watch(run->metrics, false);
     if (status == HC_OK)
         status = hc_metrics_before(run->metrics, &run->tally.histogram);
@@ -112,8 +117,7 @@ static void capture(struct hc_run *run)
 
 static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
 {
-    const struct hc_batch *batch = hc_loader_next(run->train);
-    enum hc_status status = hc_net_give(run->net, batch->images, batch->labels);
+    enum hc_status status = hc_feed_prepare(run->train);
     if (status != HC_OK)
         return status;
     if (measures)

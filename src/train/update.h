@@ -107,6 +107,9 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
 /* The loss scale of the next step: fp32 [1] in the backend's memory. */
 struct hc_tensor hc_update_scale(const struct hc_update *update);
 
+/* i32 [HC_COUNTS] in the backend's memory, whose first is how many steps are done. */
+struct hc_tensor hc_update_steps(const struct hc_update *update);
+
 int hc_update_parameters(const struct hc_update *update);
 const struct hc_recipe *hc_update_recipe(const struct hc_update *update);
 

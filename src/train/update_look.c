@@ -130,6 +130,11 @@ struct hc_tensor hc_update_scale(const struct hc_update *update)
     return hc_storage_tensor(update->scale);
 }
 
+struct hc_tensor hc_update_steps(const struct hc_update *update)
+{
+    return hc_storage_tensor(update->counts);
+}
+
 int hc_update_parameters(const struct hc_update *update)
 {
     return update->n;
