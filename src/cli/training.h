@@ -23,6 +23,7 @@ struct hc_training {
     int images; /* of each class to train on, in the synthetic set */
     int network_choice;
     int checkpoint_every;
+    int measure_every;
     bool resume;
 
     struct hc_dataset set;
@@ -39,7 +40,7 @@ struct hc_training_run {
     struct hc_train_result result;
 };
 
-enum { HC_TRAINING_OPTIONS = 13 };
+enum { HC_TRAINING_OPTIONS = 14 };
 
 /* Sets the defaults, and the options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);

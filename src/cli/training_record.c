@@ -89,19 +89,20 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
     hc_record_set_facts(record, t->backend->name, json_incref(facts));
     (void)json_object_update_new(
         training,
-        json_pack(
-            "{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
-            "s:I, s:I}",
-            "recipe", run->recipe->name, "recipe_title", run->recipe->title, "finished",
-            r->finished, "learned", r->learned, "accuracy", real(r->accuracy), "test_loss",
-            real(r->test_loss), "train_loss", real(r->train_loss), "steps", (json_int_t)r->steps,
-            "skipped", (json_int_t)r->skipped, "final_scale", real(r->final_scale), "underflow",
-            real(r->underflow), "underflow_without_scale", real(r->unscaled),
-            "activation_underflow", real(r->activation_underflow),
-            "activation_underflow_without_scale", real(r->activation_unscaled), "updates_lost",
-            real(r->update_lost), "images_per_second", real(r->images_per_second), "memory_bytes",
-            (json_int_t)r->memory, "parameters", (json_int_t)r->parameters, "macs",
-            (json_int_t)r->macs));
+        json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
+                  "s:o, s:o, s:I, "
+                  "s:I, s:I}",
+                  "recipe", run->recipe->name, "recipe_title", run->recipe->title, "graph",
+                  r->captured, "finished", r->finished, "learned", r->learned, "accuracy",
+                  real(r->accuracy), "test_loss", real(r->test_loss), "train_loss",
+                  real(r->train_loss), "steps", (json_int_t)r->steps, "skipped",
+                  (json_int_t)r->skipped, "final_scale", real(r->final_scale), "underflow",
+                  real(r->underflow), "underflow_without_scale", real(r->unscaled),
+                  "activation_underflow", real(r->activation_underflow),
+                  "activation_underflow_without_scale", real(r->activation_unscaled),
+                  "updates_lost", real(r->update_lost), "images_per_second",
+                  real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
+                  (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
     (void)json_object_set_new(record, "training", training);
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     enum hc_status status = hc_record_write(record, path);

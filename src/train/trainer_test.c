@@ -175,3 +175,67 @@ Test(trainer, a_full_disk_ends_it_with_the_files_name)
     cr_assert_eq(hc_train(&o, &result), HC_IO);
     cr_assert_str_eq(hc_message(), want);
 }
+
+static const struct hc_network minute = {.name = "minute",
+                                         .side = 32,
+                                         .channels = 3,
+                                         .width = 2,
+                                         .groups = 1,
+                                         .blocks = {1},
+                                         .strides = {2}};
+
+static struct hc_train_options emulated(const struct hc_backend *backend)
+{
+    struct hc_train_options o = options("fp16-dynamic");
+    o.backend = backend;
+    o.network = &minute;
+    o.measure_every = 5;
+    return o;
+}
+
+struct outcome {
+    unsigned char checkpoint[1 << 18];
+    unsigned char steps[1 << 15];
+    size_t checkpoint_size;
+    size_t steps_size;
+    struct hc_train_result result;
+};
+
+static void train_to(struct hc_train_options o, struct outcome *to)
+{
+    cr_assert_eq(hc_train(&o, &to->result), HC_OK, "%s", hc_message());
+    cr_assert(to->result.finished);
+    to->checkpoint_size = read_file("checkpoint", to->checkpoint, sizeof to->checkpoint);
+    to->steps_size = read_file("steps.csv", to->steps, sizeof to->steps);
+}
+
+static void same_outcome(const struct outcome *want, const struct outcome *got)
+{
+    cr_assert_eq(got->checkpoint_size, want->checkpoint_size);
+    cr_assert_arr_eq(got->checkpoint, want->checkpoint, want->checkpoint_size);
+    cr_assert_eq(got->steps_size, want->steps_size);
+    cr_assert_arr_eq(got->steps, want->steps, want->steps_size);
+}
+
+/* Steps 1 to 4 and 6 to 9 are replayed; 0 and 5 are measured. */
+Test(trainer, a_captured_step_gives_the_bits_of_one_that_is_queued_each_time_also_resumed)
+{
+    static struct outcome queued;
+    static struct outcome captured;
+    struct hc_backend plain = *hc_backend_by_name("cuda-emulated");
+    struct hc_train_options o = emulated(&plain);
+    plain.capture = NULL;
+    train_to(o, &queued);
+    cr_assert_str_eq(queued.result.captured, "not captured: the backend has no graphs");
+    o.backend = hc_backend_by_name("cuda-emulated");
+    o.checkpoint_every = 3;
+    train_to(o, &captured);
+    cr_assert_str_eq(captured.result.captured, "captured");
+    same_outcome(&queued, &captured);
+    memset(&captured, 0, sizeof captured);
+    train_and_be_killed(o);
+    o.resume = true;
+    train_to(o, &captured);
+    cr_assert_str_eq(captured.result.captured, "captured");
+    same_outcome(&queued, &captured);
+}

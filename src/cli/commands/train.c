@@ -21,6 +21,8 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     if (isfinite(r->images_per_second))
         printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
                (double)r->memory / 1048576);
+    if (!t->backend->host_memory)
+        printf("a step as a graph: %s\n", r->captured);
     printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint\n", run->folder);
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
