@@ -15,7 +15,7 @@ if(TARGET halfcheck-cuda)
   list(APPEND programs $<TARGET_FILE:halfcheck-cuda>)
 endif()
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/reports/*.gp)
-hc_carry(. ${programs} benches/pytorch/darknet16.py LICENSE)
+hc_carry(. ${programs} portable/gpu-check benches/pytorch/darknet16.py LICENSE)
 hc_carry(reports ${scripts})
 
 # What is linked in has conditions of its own (MPFR and GMP: LGPL); Debian keeps them here.
