@@ -93,7 +93,7 @@ enum hc_dnn_type {
     HC_DNN_TYPE_BEHAVIOUR = 19,
 };
 
-/* cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t. */
+/* cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t, cudnnBatchNormMode_t. */
 enum {
     HC_DNN_FP32 = 0,
     HC_DNN_FP16 = 2,
@@ -101,6 +101,8 @@ enum {
     HC_DNN_CROSS_CORRELATION = 1,
     HC_DNN_MODE_FALLBACK = 2,
     HC_DNN_MODE_A = 3,
+    HC_DNN_NORM_SPATIAL = 1,
+    HC_DNN_NOT_SUPPORTED = 3000, /* cudnnStatus_t; up to 3999 its special cases */
 };
 
 /* cudnnBackendNumericalNote_t. */
@@ -149,6 +151,30 @@ struct hc_library {
     int (*cudnn_execute)(void *handle, void *plan, void *pack);
     const char *(*cudnn_text)(int status);
     size_t (*cudnn_version)(void); /* 10000 major + 100 minor + patch */
+
+    /* The older interface, for batch norm (dnn_norm.c); cudnn_norm_train is NULL where a cuDNN no
+       longer has it.
+       Extents are N, C, H, W, then their strides. alpha and beta are fp32: result = alpha * what is
+       computed + beta * what was there. */
+    int (*cudnn_create_tensor)(void **tensor);
+    int (*cudnn_destroy_tensor)(void *tensor);
+    int (*cudnn_set_tensor)(void *tensor, int type, int n, int c, int h, int w, int n_stride,
+                            int c_stride, int h_stride, int w_stride);
+    int (*cudnn_derive_norm)(void *parameters, void *x, int mode);
+    int (*cudnn_norm_train)(void *handle, int mode, const void *alpha, const void *beta,
+                            void *x_tensor, const void *x, void *y_tensor, void *y,
+                            void *parameters, const void *gamma, const void *bias, double factor,
+                            void *running_mean, void *running_variance, double epsilon,
+                            void *saved_mean, void *saved_invstd);
+    int (*cudnn_norm_infer)(void *handle, int mode, const void *alpha, const void *beta,
+                            void *x_tensor, const void *x, void *y_tensor, void *y,
+                            void *parameters, const void *gamma, const void *bias, const void *mean,
+                            const void *variance, double epsilon);
+    int (*cudnn_norm_bwd)(void *handle, int mode, const void *alpha, const void *beta,
+                          const void *alpha_parameters, const void *beta_parameters, void *x_tensor,
+                          const void *x, void *dy_tensor, const void *dy, void *dx_tensor, void *dx,
+                          void *parameters, const void *gamma, void *dgamma, void *dbias,
+                          double epsilon, const void *saved_mean, const void *saved_invstd);
 };
 
 /* The libraries of this machine, loaded when they are first asked for and never unloaded: from

@@ -38,6 +38,17 @@ static const struct symbol dnn_symbols[] = {
     {NULL, 0},
 };
 
+static const struct symbol older_dnn_symbols[] = {
+    {"cudnnCreateTensorDescriptor", offsetof(struct hc_library, cudnn_create_tensor)},
+    {"cudnnDestroyTensorDescriptor", offsetof(struct hc_library, cudnn_destroy_tensor)},
+    {"cudnnSetTensor4dDescriptorEx", offsetof(struct hc_library, cudnn_set_tensor)},
+    {"cudnnDeriveBNTensorDescriptor", offsetof(struct hc_library, cudnn_derive_norm)},
+    {"cudnnBatchNormalizationForwardTraining", offsetof(struct hc_library, cudnn_norm_train)},
+    {"cudnnBatchNormalizationForwardInference", offsetof(struct hc_library, cudnn_norm_infer)},
+    {"cudnnBatchNormalizationBackward", offsetof(struct hc_library, cudnn_norm_bwd)},
+    {NULL, 0},
+};
+
 static enum hc_status fill(struct hc_library *to, void *library, const char *title,
                            const struct symbol *symbols)
 {
@@ -86,6 +97,8 @@ enum hc_status hc_library_load(const struct hc_library **library)
     enum hc_status status = fill(&loaded, blas, "cuBLAS", blas_symbols);
     if (status == HC_OK)
         status = fill(&loaded, dnn, "cuDNN", dnn_symbols);
+    if (status == HC_OK && fill(&loaded, dnn, "cuDNN", older_dnn_symbols) != HC_OK)
+        loaded.cudnn_norm_train = NULL; /* the backend cuda-cudnn says so */
     ready = status == HC_OK;
     return status;
 }

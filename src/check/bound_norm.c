@@ -101,13 +101,16 @@ static double leaked(const struct hc_call *call, struct hc_near z)
     return hc_near_mul(F, hc_near_exact(by), h).error;
 }
 
+/* r + m (batch - r), or (1 - m) r + m batch: the worse of both orders. */
 static double blended(const struct hc_tensor *running, int64_t c, struct hc_near batch,
                       double momentum)
 {
     struct hc_near r = hc_near_element(running, c);
     struct hc_near m = hc_near_exact((double)(float)momentum);
     struct hc_near move = hc_near_mul(F, m, hc_near_sub(F, batch, r));
-    return hc_near_add(F, r, move).error;
+    struct hc_near kept = hc_near_mul(F, hc_near_sub(F, hc_near_exact(1), m), r);
+    struct hc_near mixed = hc_near_add(F, kept, hc_near_mul(F, m, batch));
+    return fmax(hc_near_add(F, r, move).error, mixed.error);
 }
 
 static double train(const struct hc_call *call, int out, int64_t index, bool leaky)

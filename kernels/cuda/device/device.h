@@ -40,6 +40,6 @@ enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph)
 enum hc_status hc_cuda_replay(struct hc_queue *queue, struct hc_graph *graph);
 void hc_cuda_forget(struct hc_queue *queue, struct hc_graph *graph);
 
-extern const struct hc_backend hc_cuda_half;
+extern const struct hc_backend hc_cuda_half, hc_cuda_cudnn;
 
 #endif

@@ -52,7 +52,7 @@ static struct hc_backend cuda = {
         },
 };
 
-static const struct hc_backend *const backends[] = {&cuda, &hc_cuda_half};
+static const struct hc_backend *const backends[] = {&cuda, &hc_cuda_half, &hc_cuda_cudnn};
 
 static const struct hc_plugin plugin = {
     .abi = HC_BACKEND_ABI,

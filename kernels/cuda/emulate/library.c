@@ -20,4 +20,11 @@ const struct hc_library hc_library_emulated = {
     .cudnn_execute = hc_dnn_execute,
     .cudnn_text = hc_dnn_text,
     .cudnn_version = hc_dnn_version,
+    .cudnn_create_tensor = hc_dnn_create_tensor,
+    .cudnn_destroy_tensor = hc_dnn_destroy_tensor,
+    .cudnn_set_tensor = hc_dnn_set_tensor,
+    .cudnn_derive_norm = hc_dnn_derive_norm,
+    .cudnn_norm_train = hc_dnn_norm_train,
+    .cudnn_norm_infer = hc_dnn_norm_infer,
+    .cudnn_norm_bwd = hc_dnn_norm_bwd,
 };

@@ -57,4 +57,23 @@ int hc_dnn_execute(void *handle, void *plan, void *pack);
 const char *hc_dnn_text(int status);
 size_t hc_dnn_version(void);
 
+/* emulate/dnn_norm.c */
+int hc_dnn_create_tensor(void **tensor);
+int hc_dnn_destroy_tensor(void *tensor);
+int hc_dnn_set_tensor(void *tensor, int type, int n, int c, int h, int w, int n_stride,
+                      int c_stride, int h_stride, int w_stride);
+int hc_dnn_derive_norm(void *parameters, void *x, int mode);
+int hc_dnn_norm_train(void *handle, int mode, const void *alpha, const void *beta, void *x_tensor,
+                      const void *x, void *y_tensor, void *y, void *parameters, const void *gamma,
+                      const void *bias, double factor, void *running_mean, void *running_variance,
+                      double epsilon, void *saved_mean, void *saved_invstd);
+int hc_dnn_norm_infer(void *handle, int mode, const void *alpha, const void *beta, void *x_tensor,
+                      const void *x, void *y_tensor, void *y, void *parameters, const void *gamma,
+                      const void *bias, const void *mean, const void *variance, double epsilon);
+int hc_dnn_norm_bwd(void *handle, int mode, const void *alpha, const void *beta,
+                    const void *alpha_parameters, const void *beta_parameters, void *x_tensor,
+                    const void *x, void *dy_tensor, const void *dy, void *dx_tensor, void *dx,
+                    void *parameters, const void *gamma, void *dgamma, void *dbias, double epsilon,
+                    const void *saved_mean, const void *saved_invstd);
+
 #endif

@@ -1,0 +1,36 @@
+/* cuda-cudnn: batch norm by cuDNN, on cuda's queue with cuda's memory. */
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/dnn_norm.h"
+#include "kernels/cuda/library.h"
+
+static const char *unavailable(void)
+{
+    const struct hc_library *library;
+    const char *why = hc_cuda_unavailable();
+    if (why || hc_library_load(&library) != HC_OK || library->cudnn_norm_train)
+        return why;
+    return "this cuDNN has no cudnnBatchNormalizationForwardTraining";
+}
+
+const struct hc_backend hc_cuda_cudnn = {
+    .abi = HC_BACKEND_ABI,
+    .name = "cuda-cudnn",
+    .title = "batch norm by cuDNN",
+    .accumulator = {.precision = 24, .block = 1},
+    .partial = true,
+    .unavailable = unavailable,
+    .open = hc_cuda_open,
+    .close = hc_cuda_close,
+    .allocate = hc_cuda_allocate,
+    .release = hc_cuda_release,
+    .upload = hc_cuda_upload,
+    .download = hc_cuda_download,
+    .describe = hc_cuda_describe,
+    .kernel =
+        {
+            [HC_OP_bn_train] = hc_cudnn_bn_train,
+            [HC_OP_bn_infer] = hc_cudnn_bn_infer,
+            [HC_OP_bn_bwd] = hc_cudnn_bn_bwd,
+        },
+};
