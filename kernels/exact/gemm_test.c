@@ -73,3 +73,64 @@ Test(gemm, terms_are_added_in_the_order_of_k)
     call_exact(&call);
     cr_assert_eq(hc_tensor_get(&call.out[0], 0), 1);
 }
+
+/* One element: sum of a[i] * b[i], the parameters given. */
+static double one(enum hc_format in, struct hc_gemm p, int64_t n, double *a, double *b, double c)
+{
+    struct hc_call call = {
+        .op = HC_OP_gemm,
+        .in = {vector_of(in, n, a), vector_of(in, n, b), vector_of(HC_FP32, 1, &c)},
+        .out = {made(hc_tensor2(HC_FP32, 1, 1, NULL))},
+        .params.gemm = p};
+    call.in[0] = hc_tensor2(in, 1, n, call.in[0].data);
+    call.in[1] = hc_tensor2(in, n, 1, call.in[1].data);
+    call_exact(&call);
+    return hc_tensor_get(&call.out[0], 0);
+}
+
+Test(gemm, in_tf32_rounds_its_inputs_to_nearest_and_even)
+{
+    struct hc_gemm p = {.alpha = 1, .tf32 = true};
+    double a[] = {1 + 0x1p-11, 1 + 0x3p-11, 1 + 0x1.1p-11, 0x1.8p-136};
+    double b[] = {1, 0x1p30, 0x1p60, 1};
+    cr_assert_eq(one(HC_FP32, p, 1, a, b, 0), 1);
+    cr_assert_eq(one(HC_FP32, p, 1, b, a, 0), 1);
+    cr_assert_eq(one(HC_FP32, p, 1, a + 1, b + 1, 0), 0x1p30 + 0x1p21);
+    cr_assert_eq(one(HC_FP32, p, 1, a + 2, b + 2, 0), 0x1p60 + 0x1p50);
+    cr_assert_eq(one(HC_FP32, p, 1, a + 3, b + 3, 0), 0x1p-135);
+    p.tf32 = false;
+    cr_assert_eq(one(HC_FP32, p, 1, a, b, 0), a[0]);
+}
+
+/* Products, sums, C and what alpha and beta make of them; 2051 lies between 2050 and 2052. */
+Test(gemm, with_sums_in_half_rounds_every_one_of_them)
+{
+    struct hc_gemm p = {.alpha = 1, .half_accumulator = true};
+    double a[] = {2048, 1, 1, 1};
+    double ones[] = {1, 1, 1, 1};
+    double thirds[] = {1 + 0x1p-10, 0, 0, 0};
+    cr_assert_eq(one(HC_FP16, p, 4, a, ones, 0), 2048);
+    cr_assert_eq(one(HC_FP16, p, 3, a + 1, ones, 0), 3);
+    cr_assert_eq(one(HC_FP16, p, 1, thirds, thirds, 0), 1 + 0x1p-9);
+    p.beta = 1;
+    cr_assert_eq(one(HC_FP16, p, 1, ones, ones, 2051), 2052); /* 2052 + 1, ties to even */
+    p.alpha = 2051;
+    p.beta = 0;
+    cr_assert_eq(one(HC_FP16, p, 1, ones, ones, 0), 2052);
+    a[0] = 65504;
+    a[1] = 32;
+    p.alpha = 0.5;
+    cr_assert(isinf(one(HC_FP16, p, 2, a, ones, 0)));
+}
+
+Test(gemm, over_no_terms_is_beta_c_and_its_zeros_are_positive)
+{
+    double none[1] = {0};
+    struct hc_gemm p = {.alpha = -1, .beta = -2};
+    cr_assert_eq(one(HC_FP32, p, 0, none, none, 3), -6);
+    cr_assert(!signbit(one(HC_FP32, p, 0, none, none, 0.0)));
+    cr_assert(!signbit(one(HC_FP32, p, 0, none, none, -0.0)));
+    p.half_accumulator = true;
+    cr_assert_eq(one(HC_FP16, p, 0, none, none, 3), -6);
+    cr_assert(!signbit(one(HC_FP16, p, 0, none, none, 0.0)));
+}

@@ -120,6 +120,56 @@ Test(sum, of_random_tf32_numbers_keeps_to_its_bound)
     cr_assert(worst <= 1 && worst > 0.2, "%g", worst);
 }
 
+/* The largest error over bound of short sums by the rule; fp32 factors are cut to multiples
+   of `grid` first. */
+static double worst_of(const struct hc_sum_rule *rule, bool single, double grid)
+{
+    const struct hc_accumulator hopper = HC_SUM_UNIT;
+    double worst = 0;
+    for (uint64_t trial = 0; trial < 2000; trial++) {
+        int n = 1 + (int)(trial % 4);
+        float x[4];
+        float y[4];
+        float cut_x[4];
+        float cut_y[4];
+        uint16_t a[4];
+        uint16_t b[4];
+        for (int i = 0; i < n; i++) {
+            x[i] = 1 + (float)hc_random_uniform(2, trial, (uint64_t)i);
+            y[i] = 1 + (float)hc_random_uniform(3, trial, (uint64_t)i);
+            a[i] = hc_fp16_bits(x[i]);
+            b[i] = hc_fp16_bits(y[i]);
+            cut_x[i] = single ? (float)(floor((double)x[i] / grid) * grid) : hc_fp16_value(a[i]);
+            cut_y[i] = single ? (float)(floor((double)y[i] / grid) * grid) : hc_fp16_value(b[i]);
+        }
+        struct hc_call call = product(n, x, y, single);
+        if (!single) {
+            call.in[0] = hc_tensor2(HC_FP16, 1, n, a);
+            call.in[1] = hc_tensor2(HC_FP16, n, 1, b);
+            call.params.gemm.half_accumulator = true;
+        }
+        worst =
+            fmax(worst, error_over_bound(&call, &hopper, (double)sum_of(rule, n, cut_x, cut_y)));
+    }
+    return worst;
+}
+
+Test(sum, of_inputs_with_a_bit_less_than_tf32_breaks_its_bound)
+{
+    double tf32_worst = worst_of(&tf32, true, 0x1p-10);
+    cr_assert(tf32_worst <= 1 && tf32_worst > 0.5, "%g", tf32_worst);
+    cr_assert_gt(worst_of(&tf32, true, 0x1p-9), 1);
+}
+
+Test(sum, in_bf16_breaks_the_bound_of_sums_in_half)
+{
+    const struct hc_sum_rule half = {HC_FP32, HC_FP16, 1};
+    const struct hc_sum_rule coarse = {HC_FP32, HC_BF16, 1};
+    double worst = worst_of(&half, false, 0);
+    cr_assert(worst <= 1 && worst > 0.2, "%g", worst);
+    cr_assert_gt(worst_of(&coarse, false, 0), 1);
+}
+
 /* Of two terms the second is cut off beside the first: nearly an ulp of the sum, where to nearest it
    is half of one. */
 Test(sum, of_two_terms_breaks_the_bound_of_rounding_to_nearest)
