@@ -159,8 +159,11 @@ static void print_heading(const struct hc_training *t)
     printf("\nnetwork   %s: %s parameters (%s of batch norm), %s MACs an image forward\n",
            t->network->name, grouped(plan.weights + plan.norm_weights, number[0]),
            grouped(plan.norm_weights, number[1]), grouped(plan.macs, number[2]));
-    printf("training  %d epoch%s, batch %d, one-cycle to %g, AdamW, backend %s\n", t->epochs,
-           t->epochs == 1 ? "" : "s", t->batch, t->max_lr, t->backend->name);
+    if (t->lr_find)
+        printf("finder    batch %d, backend %s\n", t->batch, t->backend->name);
+    else
+        printf("training  %d epoch%s, batch %d, one-cycle to %g, AdamW, backend %s\n", t->epochs,
+               t->epochs == 1 ? "" : "s", t->batch, t->max_lr, t->backend->name);
     (void)fflush(stdout);
 }
 

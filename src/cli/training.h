@@ -25,6 +25,7 @@ struct hc_training {
     int checkpoint_every;
     int measure_every;
     bool resume;
+    bool lr_find; /* `train` alone: looks for a learning rate instead */
 
     struct hc_dataset set;
     const struct hc_backend *backend;

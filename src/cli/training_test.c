@@ -89,6 +89,7 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp32 --classes airplane,dgo", "unknown class \"dgo\"");
     refuse("train --recipe fp32 --classes dog", "two or more");
     refuse("train --recipe fp32 --classes cat,dog --batch 2048", "a batch of 2048 is more");
+    refuse("train --recipe fp32 --lr-find --resume", "--lr-find keeps no checkpoint");
     refuse("compare", "compare needs --recipes");
     refuse("compare --recipes fp32", "two recipes or more");
     refuse("compare --recipes fp32,fp32", "named twice");
@@ -246,4 +247,23 @@ Test(training, a_killed_run_goes_on_to_the_same_bits)
         "cmp -s whole/checkpoint early && exit 4\n"
         "cmp whole/checkpoint cut/checkpoint && test $(wc -l <cut/steps.csv) = 41";
     cr_assert_eq(shell(script), 0);
+}
+
+Test(training, looks_for_a_learning_rate)
+{
+    struct stat facts;
+    cr_assert_eq(run("", "train --lr-find --recipe fp32 " SMALL), 0, "%s", content("stderr"));
+    cr_assert_not_null(strstr(content("stdout"), "falls fastest at a learning rate of "), "%s",
+                       content("stdout"));
+    const char *rows = content("out/fp32-seed1-lr-find/lr_find.csv");
+    cr_assert_eq(strstr(rows, "step,lr,loss,smooth,scale,skipped\n0,1e-07,"), rows, "%s", rows);
+    if (shell("gnuplot --version >/dev/null 2>&1") == 0) {
+        cr_assert_eq(stat("out/fp32-seed1-lr-find/lr_find.png", &facts), 0);
+        cr_assert_gt(facts.st_size, 5000);
+    }
+    cr_assert_neq(access("out/fp32-seed1", F_OK), 0);
+    cr_assert_eq(run("", "train --lr-find --recipe fp16-pure " SMALL), 1);
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  fp16-pure: "), "%s", content("stdout"));
+    refuse_with("ln -sf /dev/full out/fp32-seed1-lr-find/lr_find.csv;",
+                "train --lr-find --recipe fp32 " SMALL, "lr_find.csv: No space left on device");
 }

@@ -10,6 +10,9 @@ struct hc_rates {
     double beta1;
 };
 
+/* Rates of a step; `plan` is whatever the schedule needs. A pure function. */
+typedef struct hc_rates hc_schedule(int64_t step, const void *plan);
+
 /* Rates of step 0..steps-1. The learning rate rises linearly from max_lr / 25 to max_lr over the
    first half, beta1 falls linearly from .95 to .85; over the second half both follow half a cosine,
    the rate to max_lr / 25 / 1e4 and beta1 back to .95. The last step has exactly the end's rates.

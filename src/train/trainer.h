@@ -6,6 +6,7 @@
 #include "train/data.h"
 #include "train/net.h"
 #include "train/recipe.h"
+#include "train/schedule.h"
 
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
    steps.csv, a row for each step; from gradient_norm on nan in steps that are not measured:
@@ -58,6 +59,10 @@ struct hc_train_options {
     /* Every so many steps what a step loses is measured, which on a device costs many times the step. 0:
        1 in host memory, 50 elsewhere. */
     int64_t measure_every;
+
+    /* The rates of each step; NULL: the one-cycle to max_lr. */
+    hc_schedule *schedule;
+    const void *plan; /* for it */
 
     /* Called on the training thread; false stops at once, with the result so far. NULL: none.
      */

@@ -9,7 +9,8 @@ enum { ROWS = 256 };
 
 static struct hc_rates rates(const struct hc_run *run, int64_t step)
 {
-    return hc_one_cycle(run->options.max_lr, run->steps, step);
+    const struct hc_train_options *o = &run->options;
+    return o->schedule ? o->schedule(step, o->plan) : hc_one_cycle(o->max_lr, run->steps, step);
 }
 
 static enum hc_status schedule(struct hc_run *run)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lr_find.h"
 #include "cli/training.h"
 
 const struct hc_command hc_command_train;
@@ -40,11 +41,14 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
     run->recipe = hc_training_recipe(recipe, strlen(recipe));
     if (run->recipe == NULL)
         return HC_INVALID;
+    if (t->lr_find && t->resume)
+        return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint that --resume could go on from");
     run->seed = t->seed;
     run->resume = t->resume;
-    int length = t->out != NULL ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
-                                : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu",
-                                           recipe, (unsigned long long)t->seed);
+    int length = t->out != NULL
+                     ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
+                     : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu%s", recipe,
+                                (unsigned long long)t->seed, t->lr_find ? "-lr-find" : "");
     return length >= 0 && (size_t)length < sizeof run->folder
                ? HC_OK
                : hc_fail(HC_INVALID, "the name of the output folder is too long");
@@ -57,7 +61,7 @@ static int run(int argc, char **argv)
     const char *recipe = NULL;
     struct hc_training training;
     struct hc_training_run one = {0};
-    struct hc_option options[HC_TRAINING_OPTIONS + 3] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 4] = {
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
@@ -68,13 +72,22 @@ static int run(int argc, char **argv)
         .value = "DIR",
         .text = &training.out,
         .help = "folder of the results, replaced if there (default out/RECIPE-seedN)"};
+    options[HC_TRAINING_OPTIONS + 2] = (struct hc_option){
+        .name = "lr-find",
+        .flag = &training.lr_find,
+        .help = "instead of training, draw the loss while the learning rate grows from\n"
+                "1e-7 to 10 in 100 steps or until it runs away, and suggest one"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)
         return hc_complain("train: takes no '%s'; see: halfcheck train --help", argv[1]);
     if (prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
-    if (hc_training_open(&training) == HC_OK && hc_training_run(&training, &one) == HC_OK)
+    if (hc_training_open(&training) != HC_OK)
+        status = hc_complain_message();
+    else if (training.lr_find)
+        status = hc_lr_find_command(&training, &one);
+    else if (hc_training_run(&training, &one) == HC_OK)
         status = conclude(&training, &one);
     else
         status = hc_complain_message();
@@ -86,9 +99,13 @@ const struct hc_command hc_command_train = {
     .name = "train",
     .usage = "--recipe R [options]",
     .summary = "train CIFAR-10 under one precision recipe",
-    .text = "Trains the network on the same ops that `run` checks. The folder of the results gets\n"
-            "steps.csv (loss, scale, skipped steps, learning rate, and per layer what underflows\n"
-            "and which updates are lost), epochs.csv, gradients.csv (histogram of exponents),\n"
-            "run.json (a record) and checkpoint. A run that does not learn fails: status 1.",
+    .text =
+        "Trains the network on the same ops that `run` checks. The folder of the results gets\n"
+        "steps.csv (loss, scale, skipped steps, learning rate, and per layer what underflows\n"
+        "and which updates are lost), epochs.csv, gradients.csv (histogram of exponents),\n"
+        "run.json (a record) and checkpoint. A run that does not learn fails: status 1.\n"
+        "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and its\n"
+        "picture; --epochs and --lr do not count, and the status is 1 where the loss runs away\n"
+        "before there is anything to suggest.",
     .run = run,
 };
