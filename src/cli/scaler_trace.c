@@ -133,8 +133,8 @@ static void segment(struct maker *m)
 int hc_scaler_trace(const struct hc_scaler_choice *choice, uint64_t seed, unsigned char *found,
                     int steps)
 {
-    struct maker m = {
-        .promise = hc_scaler_promise(choice), .seed = seed, .found = found, .steps = steps};
+    struct maker m = {.promise = hc_scaler_promise(choice), .seed = seed, .steps = steps};
+    m.found = found;
     int last = tail(&m);
     m.interval = m.promise.interval ? m.promise.interval : 100;
     m.steps -= last;

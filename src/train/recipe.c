@@ -163,18 +163,23 @@ const struct hc_recipe *hc_recipe_by_name(const char *name)
     return NULL;
 }
 
+/* A number that is 0 is the rule's own. */
 static const char *wrong_scaler(const struct hc_scaler *s)
 {
-    if (s->rule == HC_SCALER_NONE)
-        return NULL;
-    if (!(s->initial > 0) || !isfinite(s->initial))
+    if (s->rule == HC_SCALER_NONE && s->initial != 0 && s->initial != 1)
+        return "a loss scale without a scaler";
+    if (!(s->initial >= 0) || !isfinite(s->initial))
         return "the loss scale is not a positive number";
-    if (s->rule == HC_SCALER_TORCH && (!(s->growth > 1) || !isfinite(s->growth)))
+    if (s->growth != 0 && (!(s->growth > 1) || !isfinite(s->growth)))
         return "the scale's growth is not above 1";
-    if (s->rule == HC_SCALER_TORCH && !(s->backoff > 0 && s->backoff < 1))
+    if (s->backoff != 0 && !(s->backoff > 0 && s->backoff < 1))
         return "the scale's backoff is not between 0 and 1";
-    if (s->rule == HC_SCALER_TORCH && s->interval < 1)
+    if (s->interval < 0)
         return "the scale's growth interval is not positive";
+    if (hc_scalers[s->rule].on_found == HC_FOUND_STEPS)
+        return "its scaler steps on what the masters hold, which training does not do yet";
+    if (hc_scalers[s->rule].rule.raises)
+        return "its scaler ends the run at its floor, which training does not do yet";
     return NULL;
 }
 

@@ -6,26 +6,6 @@
 const char *const hc_on_found_names[] = {"unseen", "skips", "steps anyway"};
 const char *const hc_detector_names[] = {"none", "sum of each gradient", "each element"};
 
-static void keep(const struct hc_scaler *scaler, struct hc_scaler_state *state, bool found)
-{
-    (void)scaler;
-    state->clean = found ? 0 : state->clean + 1;
-}
-
-/* torch's kernel multiplies fp32 with a C++ double and rounds into fp32, on both ways. */
-static void torch_update(const struct hc_scaler *scaler, struct hc_scaler_state *state, bool found)
-{
-    if (found) {
-        state->scale = (float)((double)state->scale * (double)scaler->backoff);
-        state->clean = 0;
-    } else if (++state->clean == scaler->interval) {
-        float grown = (float)((double)state->scale * (double)scaler->growth);
-        if (isfinite(grown))
-            state->scale = grown;
-        state->clean = 0;
-    }
-}
-
 /* Python's numbers are fp64; here a scale is fp32 in every rule. */
 const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
     [HC_SCALER_NONE] =
@@ -36,7 +16,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .defects = "never looks",
             .initial = 1,
             .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
-            .update = keep,
         },
     [HC_SCALER_STATIC] =
         {
@@ -47,7 +26,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .defects = "never looks: one infinity poisons the masters for ever",
             .initial = 512,
             .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
-            .update = keep,
         },
     [HC_SCALER_FASTAI] =
         {
@@ -75,7 +53,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .defects = "no cap, no floor; an overflow does not restart the count; each fit does",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_SUM,
-            .skips = true,
             .initial = 0x1p24F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -93,7 +70,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_SUM,
             .saves_clean = true,
-            .skips = true,
             .initial = 0x1p32F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -112,7 +88,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
-            .skips = true,
             .initial = 0x1p16F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -132,7 +107,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
-            .skips = true,
             .initial = 0x1p16F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -140,7 +114,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
                      .cap = HC_CAP_FINITE,
                      .interval = 2000,
                      .skips = true},
-            .update = torch_update,
         },
     [HC_SCALER_DEEPSPEED] =
         {
@@ -152,7 +125,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
-            .skips = true,
             .initial = 0x1p16F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -173,7 +145,6 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
-            .skips = true,
             .initial = 0x1p32F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
@@ -211,10 +182,4 @@ struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler)
     if (scaler->interval > 0)
         rule.interval = scaler->interval;
     return rule;
-}
-
-struct hc_scaler_state hc_scaler_start(const struct hc_scaler *scaler)
-{
-    return (struct hc_scaler_state){.scale =
-                                        scaler->rule == HC_SCALER_NONE ? 1.0f : scaler->initial};
 }

@@ -30,12 +30,6 @@ struct hc_scaler {
     int32_t interval; /* clean steps before growth */
 };
 
-struct hc_scaler_state {
-    float scale;
-    int32_t
-        clean; /* steps without a found infinity since the scale last changed or one was found */
-};
-
 /* What becomes of a step in which the rule sees an infinity or NaN. */
 enum hc_on_found {
     HC_FOUND_UNSEEN, /* it never looks */
@@ -59,10 +53,8 @@ struct hc_scaler_info {
     enum hc_on_found on_found;
     enum hc_detector detector;
     bool saves_clean; /* a state dict or a new fit keeps the count of clean steps */
-    bool skips; /* a step with an infinity or NaN in a gradient changes no weight and no state */
     float initial;
     struct hc_scaler_update rule;
-    void (*update)(const struct hc_scaler *scaler, struct hc_scaler_state *state, bool found);
 };
 
 extern const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT];
@@ -75,7 +67,5 @@ enum hc_scaler_rule hc_scaler_by_name(const char *name);
 /* The scale at the first step, and what the op scaler_update is told. */
 float hc_scaler_initial(const struct hc_scaler *scaler);
 struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler);
-
-struct hc_scaler_state hc_scaler_start(const struct hc_scaler *scaler);
 
 #endif

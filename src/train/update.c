@@ -158,7 +158,7 @@ static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *
 static enum hc_status open_state(struct hc_update *update)
 {
     struct hc_device *device = update->device;
-    struct hc_scaler_state start = hc_scaler_start(&update->recipe.scaler);
+    float scale = hc_scaler_initial(&update->recipe.scaler);
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->hyper = hc_storage_new(device, HC_FP32, 3);
@@ -166,7 +166,7 @@ static enum hc_status open_state(struct hc_update *update)
     update->single = hc_storage_new(device, HC_FP32, 2);
     if (!update->scale || !update->found || !update->hyper || !update->counts || !update->single)
         return HC_NO_MEMORY;
-    return hc_storage_write(update->scale, &start.scale);
+    return hc_storage_write(update->scale, &scale);
 }
 
 enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,

@@ -20,7 +20,7 @@ static int print(const struct hc_scaler_choice *choice, uint64_t seed, int steps
 
 static int run(int argc, char **argv)
 {
-    enum { MOST = 100 * 1000 * 1000, INTERVALS = 25 };
+    enum { INTERVALS = 25, INTERVAL = 4 * 1000 * 1000, MOST = INTERVALS * INTERVAL };
     uint64_t seed = 0;
     int steps = 0;
     int interval = 0;
@@ -37,7 +37,7 @@ static int run(int argc, char **argv)
          .value = "N",
          .count = &interval,
          .least = 1,
-         .most = MOST / INTERVALS,
+         .most = INTERVAL,
          .help = "clean steps before growth (default the rule's)"},
         {.name = "initial",
          .value = "X",

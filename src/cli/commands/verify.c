@@ -169,7 +169,7 @@ static int run(int argc, char **argv)
          .value = "N",
          .count = &interval,
          .least = 1,
-         .most = 10 * 1000 * 1000,
+         .most = 4 * 1000 * 1000,
          .help = "clean steps before growth (default the rule's)"},
         {.name = "initial",
          .value = "X",
