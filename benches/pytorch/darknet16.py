@@ -153,6 +153,8 @@ def halfcheck_rate(arguments, recipe, batch):
     with tempfile.TemporaryDirectory() as folder:
         command = [arguments.halfcheck, "train", "--recipe", recipe, "--backend", arguments.backend, "--batch",
                    str(batch), "--epochs", "3", "--images", str((steps * batch + 9) // 10), "--out", folder]
+        if arguments.device == "cuda":
+            command += ["--measure-every", "1000000"]
         ran = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if ran.returncode == 2:  # 1: it did not learn, which such a short one may well not
             raise RuntimeError(ran.stderr.strip())

@@ -60,6 +60,16 @@ Test(selftest, every_planted_fault_is_caught, .init = enter_folder)
     expect_refusal("$hc selftest no-such-fault", "no fault");
 }
 
+Test(bench, measures_any_backend, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc bench 'rate/*' --backend cuda-emulated --json r.json");
+    cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_assert_not_null(strstr(ran->out, "of a copy"), "%s", ran->out);
+    cr_assert_not_null(strstr(ran->out, "of gemm"), "%s", ran->out);
+    cr_assert_null(strstr(ran->out, "SKIPPED"), "%s", ran->out);
+    cr_assert_eq(run_shell("grep -q '\"backend\": \"cuda-emulated\"' r.json")->status, 0);
+}
+
 Test(bench, writes_rates_and_ratios, .init = enter_folder)
 {
     const struct ran *ran = run_shell("$hc bench reference/add-fp16 --json rates.json");
@@ -67,5 +77,8 @@ Test(bench, writes_rates_and_ratios, .init = enter_folder)
     cr_assert_not_null(strstr(ran->out, "elements/s"));
     cr_assert_eq(run_shell("grep -q '\"ratio\"' rates.json")->status, 0);
     expect_refusal("$hc bench none-such", "none-such");
+    expect_refusal("$hc bench reference/add-fp16 --backend host", "no bench matches");
+    expect_refusal("$hc bench --backend none-such", "no backend 'none-such'");
+    expect_refusal("$hc bench --backend host,exact", "one backend");
     expect_refusal("$hc bench reference/add-fp16 --json /nonexistent/r", "cannot write");
 }
