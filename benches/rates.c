@@ -7,7 +7,7 @@
 #include "benches/inner/calls.h"
 #include "benches/inner/subject.h"
 
-enum { MOST_FORMATS = 3 };
+enum { MOST_FORMATS = 4 };
 
 /* An op in some formats. */
 struct row {
@@ -126,9 +126,9 @@ static void bytes(struct hc_bench_run *run)
 static void operations(struct hc_bench_run *run)
 {
     static const struct row rows[] = {
-        {hc_conv_call, {HC_FP32, HC_FP16, HC_BF16}, 3},
-        {hc_conv_data_call, {HC_FP32, HC_FP16, HC_BF16}, 3},
-        {hc_conv_filter_call, {HC_FP32, HC_FP16, HC_BF16}, 3},
+        {hc_conv_call, {HC_FP32, HC_TF32, HC_FP16, HC_BF16}, 4},
+        {hc_conv_data_call, {HC_FP32, HC_TF32, HC_FP16, HC_BF16}, 4},
+        {hc_conv_filter_call, {HC_FP32, HC_TF32, HC_FP16, HC_BF16}, 4},
     };
     measure_all(run, &(struct sheet){rows, sizeof rows / sizeof rows[0], hc_gemm_call,
                                      hc_call_operations, "FLOP/s", "gemm"});

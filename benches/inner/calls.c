@@ -129,10 +129,18 @@ struct hc_call hc_adamw_call(enum hc_format format, int64_t n)
     return call;
 }
 
+/* tf32 is a way to multiply fp32 numbers. */
+static enum hc_format stored(enum hc_format format)
+{
+    return format == HC_TF32 ? HC_FP32 : format;
+}
+
 struct hc_call hc_conv_call(enum hc_format format, int64_t n)
 {
+    bool tf32 = format == HC_TF32;
+    format = stored(format);
     return (struct hc_call){.op = HC_OP_conv2d,
-                            .params.conv = {.stride = 1, .pad = 1},
+                            .params.conv = {.stride = 1, .pad = 1, .tf32 = tf32},
                             .in = {activations(format, n), filters(format)},
                             .out = {activations(format, n)}};
 }
@@ -146,17 +154,21 @@ struct hc_call hc_conv_data_call(enum hc_format format, int64_t n)
 
 struct hc_call hc_conv_filter_call(enum hc_format format, int64_t n)
 {
+    bool tf32 = format == HC_TF32;
+    format = stored(format);
     return (struct hc_call){.op = HC_OP_conv2d_bwd_filter,
-                            .params.conv = {.stride = 1, .pad = 1},
+                            .params.conv = {.stride = 1, .pad = 1, .tf32 = tf32},
                             .in = {activations(format, n), activations(format, n)},
                             .out = {filters(format)}};
 }
 
 struct hc_call hc_gemm_call(enum hc_format format, int64_t n)
 {
-    struct hc_tensor square = hc_tensor2(format, 8 * n, 8 * n, NULL);
-    return (struct hc_call){
-        .op = HC_OP_gemm, .params.gemm.alpha = 1, .in = {square, square}, .out = {square}};
+    struct hc_tensor square = hc_tensor2(stored(format), 8 * n, 8 * n, NULL);
+    return (struct hc_call){.op = HC_OP_gemm,
+                            .params.gemm = {.alpha = 1, .tf32 = format == HC_TF32},
+                            .in = {square, square},
+                            .out = {square}};
 }
 
 static double bytes_of(const struct hc_tensor *t)

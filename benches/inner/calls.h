@@ -23,7 +23,7 @@ hc_make_call hc_adamw_call;
 hc_make_call hc_conv_call;
 hc_make_call hc_conv_data_call;
 hc_make_call hc_conv_filter_call;
-hc_make_call hc_gemm_call; /* square, of 8 n rows */
+hc_make_call hc_gemm_call; /* square, of 8 n rows; tf32, as in convolutions, of fp32 numbers */
 
 /* Bytes of all tensors of the call, each counted once: what it must move at the least, and as if what
    it works on in place were read and written. */
