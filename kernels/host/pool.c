@@ -30,19 +30,6 @@ static void pool_run(const struct hc_queue *queue, const struct hc_call *call, i
     hc_host_flush(queue, y, pixel * y->shape[3] + channel, n, out);
 }
 
-enum hc_status hc_host_avg_pool(struct hc_queue *queue, const struct hc_call *call)
-{
-    const struct hc_tensor *y = &call->out[0];
-    int64_t channels = y->shape[3];
-    int64_t pixels = y->shape[0] * y->shape[1] * y->shape[2];
-#pragma omp parallel for num_threads(queue->threads)                                               \
-    schedule(static) if (pixels * channels > HC_HOST_SMALL)
-    for (int64_t p = 0; p < pixels; p++)
-        for (int64_t c = 0; c < channels; c += HC_HOST_BLOCK)
-            pool_run(queue, call, p, c, block_of(c, channels));
-    return HC_OK;
-}
-
 /* n channels from `channel` on of input pixel `pixel`. */
 static void unpool_run(const struct hc_queue *queue, const struct hc_call *call, int64_t pixel,
                        int64_t channel, int64_t n)
@@ -60,15 +47,28 @@ static void unpool_run(const struct hc_queue *queue, const struct hc_call *call,
     hc_host_flush(queue, dx, pixel * dx->shape[3] + channel, n, out);
 }
 
-enum hc_status hc_host_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
+/* Every run of channels of every pixel that is written. */
+static enum hc_status each_run(struct hc_queue *queue, const struct hc_call *call,
+                               void (*run)(const struct hc_queue *queue, const struct hc_call *call,
+                                           int64_t pixel, int64_t channel, int64_t n))
 {
-    const struct hc_tensor *dx = &call->out[0];
-    int64_t channels = dx->shape[3];
-    int64_t pixels = dx->shape[0] * dx->shape[1] * dx->shape[2];
+    const struct hc_tensor *to = &call->out[0];
+    int64_t channels = to->shape[3];
+    int64_t pixels = to->shape[0] * to->shape[1] * to->shape[2];
 #pragma omp parallel for num_threads(queue->threads)                                               \
     schedule(static) if (pixels * channels > HC_HOST_SMALL)
     for (int64_t p = 0; p < pixels; p++)
         for (int64_t c = 0; c < channels; c += HC_HOST_BLOCK)
-            unpool_run(queue, call, p, c, block_of(c, channels));
+            run(queue, call, p, c, block_of(c, channels));
     return HC_OK;
+}
+
+enum hc_status hc_host_avg_pool(struct hc_queue *queue, const struct hc_call *call)
+{
+    return each_run(queue, call, pool_run);
+}
+
+enum hc_status hc_host_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    return each_run(queue, call, unpool_run);
 }
