@@ -13,7 +13,7 @@ static void put(const struct hc_tensor *t, int64_t j, float value)
     hc_store(t->format, t->data, j, value);
 }
 
-/* A call of bn_bwd, or of bn_leaky_bwd: then y is there. */
+/* A call of bn_bwd, where dz is dy, or of bn_leaky_bwd, where y is there. */
 struct tensors {
     const struct hc_tensor *x;
     const struct hc_tensor *y; /* or NULL */
@@ -21,38 +21,44 @@ struct tensors {
     const struct hc_tensor *gamma;
     const struct hc_tensor *mean;
     const struct hc_tensor *invstd;
+    struct hc_tensor dz;
     float slope;
 };
 
-static struct tensors tensors_of(const struct hc_call *call, bool leaky)
+/* leaky_relu_bwd's dz lies where dx will, or behind the sums where dx has another format. */
+static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_cut *c,
+                                 bool leaky)
 {
     const struct hc_tensor *after = &call->in[leaky ? 2 : 1];
-    return (struct tensors){.x = &call->in[0],
-                            .y = leaky ? &call->in[1] : NULL,
-                            .dy = after,
-                            .gamma = after + 1,
-                            .mean = after + 2,
-                            .invstd = after + 3,
-                            .slope = (float)call->params.bn.slope};
+    struct tensors t = {.x = &call->in[0],
+                        .y = leaky ? &call->in[1] : NULL,
+                        .dy = after,
+                        .gamma = after + 1,
+                        .mean = after + 2,
+                        .invstd = after + 3,
+                        .dz = *after,
+                        .slope = (float)call->params.bn.slope};
+    if (leaky)
+        t.dz.data = call->out[0].format == after->format
+                        ? call->out[0].data
+                        : (float *)call->scratch + hc_norm_floats(c);
+    return t;
 }
 
-/* n elements of dz from element `at` on: those of dy, or leaky_relu_bwd's as it rounds them. */
-static const float *view_dz(const struct hc_queue *queue, const struct tensors *t, int64_t at,
+/* Makes n elements of dz from element `at` on, as leaky_relu_bwd rounds them, and views them. */
+static const float *make_dz(const struct hc_queue *queue, const struct tensors *t, int64_t at,
                             int64_t n, float *room)
 {
-    const float *dy = hc_host_view(queue, t->dy, at, n, room);
     if (!t->y)
-        return dy;
+        return hc_host_view(queue, &t->dz, at, n, room);
     float signs[HC_NORM_BLOCK];
-    uint16_t rounded[HC_NORM_BLOCK];
     struct hc_host_scalars scalars = {.by = t->slope};
-    const float *const in[3] = {hc_host_view(queue, t->y, at, n, signs), dy};
-    queue->loops->map[HC_OP_leaky_relu_bwd](in, room, n, &scalars);
-    if (t->dy->format != HC_FP32) {
-        queue->loops->store(t->dy->format, room, n, rounded);
-        queue->loops->load(t->dy->format, rounded, n, room);
-    }
-    return room;
+    const float *const in[3] = {hc_host_view(queue, t->y, at, n, signs),
+                                hc_host_view(queue, t->dy, at, n, room)};
+    float *to = hc_host_target(&t->dz, at, room);
+    queue->loops->map[HC_OP_leaky_relu_bwd](in, to, n, &scalars);
+    hc_host_flush(queue, &t->dz, at, n, to);
+    return hc_host_view(queue, &t->dz, at, n, room);
 }
 
 static void chunk_gradients(const struct hc_queue *queue, const struct tensors *tensors,
@@ -69,7 +75,7 @@ static void chunk_gradients(const struct hc_queue *queue, const struct tensors *
         n = hc_norm_block_rows(c, done, rows);
         int64_t first = (chunk * c->chunk + done) * c->channels;
         const float *x = hc_host_view(queue, tensors->x, first, n * c->channels, room[0]);
-        const float *dz = view_dz(queue, tensors, first, n * c->channels, room[1]);
+        const float *dz = make_dz(queue, tensors, first, n * c->channels, room[1]);
         for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(&w, t.lane);
             queue->loops->products(t.rows, x + t.at, dz + t.at, &norm, s.first + t.lane,
@@ -93,7 +99,7 @@ static void gradient(struct hc_queue *queue, const struct tensors *tensors,
         int64_t first = row * c->channels;
         int64_t n = rows * c->channels;
         const float *x = hc_host_view(queue, tensors->x, first, n, room[0]);
-        const float *dz = view_dz(queue, tensors, first, n, room[1]);
+        const float *dz = hc_host_view(queue, &tensors->dz, first, n, room[1]);
         float *dx = hc_host_target(out, first, room[2]);
         for (int i = 0; hc_norm_strip_of(c, rows, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(w, t.lane);
@@ -106,7 +112,7 @@ static void gradient(struct hc_queue *queue, const struct tensors *tensors,
 static void run(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
                 bool leaky)
 {
-    struct tensors t = tensors_of(call, leaky);
+    struct tensors t = tensors_of(call, c, leaky);
     struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
     for (int64_t j = 0; j < c->channels; j++) {
         w.mean[j] = at(t.mean, j);

@@ -103,10 +103,18 @@ void hc_norm_spread(const struct hc_norm_cut *c, const struct hc_norm_whole *w)
             arrays[i][j] = arrays[i][j % c->channels];
 }
 
+int64_t hc_norm_floats(const struct hc_norm_cut *c)
+{
+    return (WHOLE_ARRAYS + CHUNK_ARRAYS * c->chunks) * c->lanes;
+}
+
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return hc_exact_scratch(queue, call);
-    return (size_t)((WHOLE_ARRAYS + CHUNK_ARRAYS * c.chunks) * c.lanes) * sizeof(float);
+    size_t bytes = (size_t)hc_norm_floats(&c) * sizeof(float);
+    if (call->op == HC_OP_bn_leaky_bwd && call->out[0].format != call->in[2].format)
+        bytes += hc_tensor_bytes(&call->in[2]);
+    return bytes;
 }

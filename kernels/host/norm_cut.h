@@ -66,6 +66,9 @@ struct hc_norm_whole {
 
 struct hc_norm_whole hc_norm_whole_of(const struct hc_norm_cut *c, float *scratch);
 
+/* How many floats all of these arrays take in the scratch. */
+int64_t hc_norm_floats(const struct hc_norm_cut *c);
+
 /* The whole's arrays from that lane on. */
 struct hc_host_norm hc_norm_at(const struct hc_norm_whole *w, int64_t lane);
 
