@@ -239,3 +239,30 @@ Test(trainer, a_captured_step_gives_the_bits_of_one_that_is_queued_each_time_als
     cr_assert_str_eq(captured.result.captured, "captured");
     same_outcome(&queued, &captured);
 }
+
+static const struct hc_backend *right;
+
+/* Waits for the device in the middle of a step, as no captured step may. */
+static enum hc_status looks(struct hc_queue *queue, const struct hc_call *call)
+{
+    float seen;
+    enum hc_status status = right->kernel[HC_OP_xent](queue, call);
+    return status == HC_OK ? right->download(queue, &seen, call->out[0].data, sizeof seen) : status;
+}
+
+Test(trainer, what_cannot_be_captured_is_queued_each_time_and_says_why)
+{
+    static struct outcome captured;
+    static struct outcome queued;
+    right = hc_backend_by_name("cuda-emulated");
+    struct hc_backend bad = *right;
+    struct hc_train_options o = emulated(right);
+    o.epochs = 1;
+    train_to(o, &captured);
+    bad.kernel[HC_OP_xent] = looks;
+    o.backend = &bad;
+    train_to(o, &queued);
+    cr_assert(strstr(queued.result.captured, "not captured: "), "%s", queued.result.captured);
+    cr_assert(strstr(queued.result.captured, "download"), "%s", queued.result.captured);
+    same_outcome(&captured, &queued);
+}

@@ -226,3 +226,97 @@ Test(update, a_contradictory_recipe_is_refused_in_one_line_that_names_it)
                      "recipe fp16-dynamic: GradScaler refuses to unscale 16-bit gradients");
     cr_assert_null(update);
 }
+
+static int calls[HC_OP_COUNT];
+
+static void count_call(const struct hc_call *call, void *context)
+{
+    (void)context;
+    calls[call->op]++;
+}
+
+/* Two fp16 weights with a norm between them, which is fp32: of each op one call for what has one
+   format, and one optimizer for all masters that decay alike. */
+Test(update, neighbours_share_a_call_unless_the_recipe_keeps_them_apart)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+        recipe.apart = apart != 0;
+        recipe.decay_norm = true;
+        begin(&recipe);
+        gradients(0);
+        memset(calls, 0, sizeof calls);
+        device.observe = count_call;
+        step(1e-3);
+        device.observe = NULL;
+        cr_assert_eq(calls[HC_OP_rates], 1);
+        cr_assert_eq(calls[HC_OP_scaler_update], 1);
+        cr_assert_eq(calls[HC_OP_unscale], apart ? 3 : 2);
+        cr_assert_eq(calls[HC_OP_adamw], apart ? 3 : 1);
+        cr_assert_eq(calls[HC_OP_master_to_model], apart ? 3 : 2);
+        end();
+    }
+}
+
+/* A parameter that got other storage is no neighbour any more, and the step still finds it. */
+Test(update, a_parameter_that_moved_is_stepped_where_it_is)
+{
+    static unsigned char stayed[16384];
+    static unsigned char moved[16384];
+    for (int way = 0; way < 2; way++) {
+        begin(hc_recipe_by_name("fp32"));
+        if (way == 1)
+            cr_assert_eq(hc_parameter_place(list[2], hc_storage_new(&device, HC_FP32, sizes[2])),
+                         HC_OK);
+        for (int s = 0; s < 3; s++) {
+            gradients(s);
+            step(1e-3);
+        }
+        size_t bytes = all_bytes(way == 0 ? stayed : moved);
+        if (way == 1)
+            cr_assert_arr_eq(moved, stayed, bytes);
+        end();
+    }
+}
+
+/* A schedule's steps, queued one after the other, and the same rates given step by step. */
+Test(update, queued_steps_have_the_bits_of_steps_with_given_rates_and_leave_their_rows)
+{
+    static unsigned char given[16384];
+    static unsigned char queued[16384];
+    static const struct hc_rates rates[4] = {{1e-3, 0.9}, {2e-3, 0.8}, {3e-3, 0.85}, {1e-4, 0.95}};
+    struct hc_storage *reported = NULL;
+    for (int way = 0; way < 2; way++) {
+        struct hc_journal_row rows[3];
+        begin(hc_recipe_by_name("fp16-dynamic"));
+        const float loss_right[2] = {0.5f, 7};
+        reported = hc_storage_new(&device, HC_FP32, 2);
+        cr_assert_eq(hc_storage_write(reported, loss_right), HC_OK);
+        cr_assert_eq(hc_update_schedule(update, rates, 4), HC_OK);
+        cr_assert_eq(hc_update_journal(update, 3, hc_tensor1(HC_FP32, 1, reported->data),
+                                       hc_tensor1(HC_FP32, 1, (float *)reported->data + 1)),
+                     HC_OK);
+        for (int s = 0; s < 4; s++) {
+            gradients(s);
+            if (s == 2)
+                put(HC_PIECE_GRADIENT, 1, 0, INFINITY);
+            cr_assert_eq(way ? hc_update_queue(update)
+                             : hc_update_step(update, rates[s].lr, rates[s].beta1),
+                         HC_OK);
+        }
+        size_t bytes = all_bytes(way == 0 ? given : queued);
+        if (way == 1)
+            cr_assert_arr_eq(queued, given, bytes);
+        cr_assert_eq(hc_update_read_journal(update, rows), HC_OK);
+        for (int r = 0; r < 3; r++) { /* steps 3, 1, 2 */
+            cr_assert_eq(rows[r].loss, 0.5f);
+            cr_assert_eq(rows[r].right, 7);
+            cr_assert_eq(rows[r].found, r == 2 ? 1 : 0);
+            cr_assert_eq(rows[r].scale, r == 0 ? 32768.0f : 65536.0f);
+        }
+        cr_assert_eq(counters().skipped, 1);
+        cr_assert_eq(counters().taken, 3);
+        end();
+        hc_storage_drop(reported);
+    }
+}
