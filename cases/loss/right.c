@@ -1,0 +1,68 @@
+/* Which rows count as right, with ties, infinities and NaN among the logits. */
+#include "case.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { CLASSES = 3, VALUES = 5, ROWS = VALUES * VALUES * VALUES };
+
+/* The first of the largest, a NaN being none; -1: all are NaN. */
+static int best(const double *z)
+{
+    int at = -1;
+    for (int j = CLASSES - 1; j >= 0; j--)
+        if (!isnan(z[j]) && (at < 0 || z[j] >= z[at]))
+            at = j;
+    return at;
+}
+
+/* Every row of three of these logits with every label, alone; and all of them at once. */
+static void every_row(struct hc_check *check)
+{
+    const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};
+    struct hc_call all = {.op = HC_OP_xent};
+    all.in[0] = hc_check_vector(check, HC_FP16, (int64_t)ROWS * CLASSES);
+    all.in[0] = hc_tensor2(HC_FP16, ROWS, CLASSES, all.in[0].data);
+    all.in[1] = hc_check_vector(check, HC_I32, ROWS);
+    all.out[0] = hc_check_vector(check, HC_FP32, 1);
+    all.out[1] = hc_check_vector(check, HC_FP32, 1);
+    for (int label = 0; label < CLASSES; label++) {
+        int wrong = 0;
+        int want = 0;
+        char first[96] = "";
+        for (int row = 0; row < ROWS; row++) {
+            const double z[CLASSES] = {values[row % VALUES], values[row / VALUES % VALUES],
+                                       values[row / VALUES / VALUES]};
+            struct hc_call one = all;
+            for (int j = 0; j < CLASSES; j++)
+                hc_tensor_put(&all.in[0], (int64_t)row * CLASSES + j, z[j]);
+            hc_tensor_put(&all.in[1], row, label);
+            one.in[0] = hc_tensor2(HC_FP16, 1, CLASSES, (uint16_t *)all.in[0].data + row * CLASSES);
+            one.in[1] = hc_tensor1(HC_I32, 1, (int32_t *)all.in[1].data + row);
+            if (hc_do(check, &one) != HC_OK)
+                return;
+            int right = best(z) == label;
+            double got = hc_tensor_get(&one.out[1], 0);
+            want += right;
+            if (got != right && wrong++ == 0)
+                (void)snprintf(first, sizeof first, "[%g, %g, %g], label %d: want %d, got %g", z[0],
+                               z[1], z[2], label, right, got);
+        }
+        hc_claim_sweep(check, ROWS, wrong, wrong ? first : NULL);
+        if (hc_do(check, &all) != HC_OK)
+            return;
+        hc_claim_value(check, "of all rows", want, hc_tensor_get(&all.out[1], 0));
+        hc_say(check, "label %d: %d of %d rows are right", label, want, ROWS);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "loss/right-is-the-first-of-the-largest",
+     .title = "a row is right if its label is the first of its largest logits, and no NaN is one",
+     .source = "contract of xent in src/op/call.h",
+     .level = HC_QUICK,
+     .run = every_row},
+};
+
+const struct hc_case_table hc_cases_loss_right;
+const struct hc_case_table hc_cases_loss_right = {cases, sizeof cases / sizeof cases[0]};
