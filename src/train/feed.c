@@ -54,17 +54,6 @@ static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *st
     return status;
 }
 
-static enum hc_status start_loader(struct hc_feed *feed)
-{
-    struct hc_loader_options options = {
-        .set = feed->stream.set,
-        .train = feed->stream.train,
-        .batch = feed->stream.batch,
-        .seed = feed->stream.seed,
-        .start = {feed->steps / feed->batches, feed->steps % feed->batches}};
-    return hc_loader_open(&options, &feed->loader);
-}
-
 enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
                             const struct hc_feed_options *options)
 {
@@ -84,8 +73,9 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (status == HC_OK)
         status = place(made, &made->call.out[1], NULL);
     if (status == HC_OK)
-        status =
-            device->backend->host_memory ? start_loader(made) : place_set(made, &options->steps);
+        status = device->backend->host_memory
+                     ? hc_loader_open(&made->stream, made->steps, &made->loader)
+                     : place_set(made, &options->steps);
     if (status != HC_OK) {
         hc_feed_close(made);
         *feed = NULL;

@@ -18,8 +18,7 @@ struct hc_loader {
     struct hc_batch slot[SLOTS];
     void *memory;
 
-    struct hc_position start; /* of the thread */
-    struct hc_position next;  /* of the trainer */
+    int64_t start; /* steps before the first batch */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* guards what follows */
@@ -29,33 +28,27 @@ struct hc_loader {
     bool stop;
 };
 
-static void advance(const struct hc_loader *loader, struct hc_position *position)
-{
-    if (++position->batch == loader->batches)
-        *position = (struct hc_position){.epoch = position->epoch + 1};
-}
-
-static void fill(struct hc_loader *loader, struct hc_position position, struct hc_batch *out)
+static void fill(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
 {
     struct hc_call call = loader->call;
-    int32_t steps = (int32_t)(position.epoch * loader->batches + position.batch);
-    if (loader->order && loader->order_epoch != position.epoch) {
-        hc_stream_order(&loader->stream, position.epoch, loader->order);
-        loader->order_epoch = position.epoch;
+    int32_t count = (int32_t)steps;
+    int64_t epoch = steps / loader->batches;
+    if (loader->order && loader->order_epoch != epoch) {
+        hc_stream_order(&loader->stream, epoch, loader->order);
+        loader->order_epoch = epoch;
     }
-    call.in[2].data = &steps;
+    call.in[2].data = &count;
     call.out[0].data = out->images;
     call.out[1].data = out->labels;
     enum hc_status status = hc_device_run(&loader->exact, &call);
     assert(status == HC_OK);
-    out->position = position;
-    out->count = hc_stream_count(&loader->stream, position.batch);
+    out->steps = steps;
+    out->count = hc_stream_count(&loader->stream, steps % loader->batches);
 }
 
 static void *work(void *argument)
 {
     struct hc_loader *loader = argument;
-    struct hc_position position = loader->start;
     for (int64_t n = 0;; n++) {
         pthread_mutex_lock(&loader->lock);
         while (!loader->stop && n >= loader->given - 1 + SLOTS)
@@ -64,8 +57,7 @@ static void *work(void *argument)
         pthread_mutex_unlock(&loader->lock);
         if (stop)
             return NULL;
-        fill(loader, position, &loader->slot[n % SLOTS]);
-        advance(loader, &position);
+        fill(loader, loader->start + n, &loader->slot[n % SLOTS]);
         pthread_mutex_lock(&loader->lock);
         loader->made = n + 1;
         pthread_cond_broadcast(&loader->changed);
@@ -96,18 +88,12 @@ static enum hc_status allocate(struct hc_loader *loader)
 
 static enum hc_status start(struct hc_loader *loader)
 {
-    struct hc_position at = loader->start;
-    enum hc_status status = hc_stream_check(&loader->stream, 0);
+    enum hc_status status = hc_stream_check(&loader->stream, loader->start);
     if (status != HC_OK)
         return status;
     loader->batches = hc_stream_batches(&loader->stream);
     loader->call = hc_stream_call(&loader->stream, HC_FP32);
-    if (at.epoch < 0 || at.batch < 0 || at.batch >= loader->batches)
-        return hc_fail(HC_INVALID, "no batch %lld in an epoch of %lld", (long long)at.batch,
-                       (long long)loader->batches);
-    status = hc_stream_check(&loader->stream, at.epoch * loader->batches + at.batch);
-    if (status == HC_OK)
-        status = loader->exact.backend->open(&loader->exact.queue, 1);
+    status = loader->exact.backend->open(&loader->exact.queue, 1);
     if (status == HC_OK)
         status = allocate(loader);
     if (status != HC_OK)
@@ -118,17 +104,17 @@ static enum hc_status start(struct hc_loader *loader)
     return HC_OK;
 }
 
-enum hc_status hc_loader_open(const struct hc_loader_options *options, struct hc_loader **loader)
+enum hc_status hc_loader_open(const struct hc_stream *stream, int64_t start_at,
+                              struct hc_loader **loader)
 {
     struct hc_loader *made = calloc(1, sizeof *made);
     *loader = made;
     if (made == NULL)
         return hc_fail(HC_NO_MEMORY, "no memory for a loader");
-    made->stream = (struct hc_stream){options->set, options->train, options->batch, options->seed};
+    made->stream = *stream;
+    made->start = start_at;
     made->exact.backend = hc_backend_by_name("exact");
     made->order_epoch = -1;
-    made->start = options->start;
-    made->next = options->start;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     enum hc_status status = start(made);
@@ -161,11 +147,6 @@ void hc_loader_close(struct hc_loader *loader)
     free(loader);
 }
 
-int64_t hc_loader_batches(const struct hc_loader *loader)
-{
-    return loader->batches;
-}
-
 const struct hc_batch *hc_loader_next(struct hc_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -174,11 +155,5 @@ const struct hc_batch *hc_loader_next(struct hc_loader *loader)
     while (loader->made <= n)
         pthread_cond_wait(&loader->changed, &loader->lock);
     pthread_mutex_unlock(&loader->lock);
-    advance(loader, &loader->next);
     return &loader->slot[n % SLOTS];
-}
-
-struct hc_position hc_loader_position(const struct hc_loader *loader)
-{
-    return loader->next;
 }

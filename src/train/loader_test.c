@@ -20,15 +20,11 @@ static void unmake(void)
 
 TestSuite(loader, .init = make, .fini = unmake);
 
-static struct hc_loader *open_at(bool train, int batch, int64_t epoch, int64_t at)
+static struct hc_loader *open_at(bool train, int batch, int64_t start)
 {
     struct hc_loader *loader;
-    struct hc_loader_options options = {.set = &set,
-                                        .train = train,
-                                        .batch = batch,
-                                        .seed = 4,
-                                        .start = {.epoch = epoch, .batch = at}};
-    cr_assert_eq(hc_loader_open(&options, &loader), HC_OK, "%s", hc_message());
+    struct hc_stream stream = {.set = &set, .train = train, .batch = batch, .seed = 4};
+    cr_assert_eq(hc_loader_open(&stream, start, &loader), HC_OK, "%s", hc_message());
     return loader;
 }
 
@@ -40,14 +36,12 @@ static float normal(const uint8_t *pixels, int at)
 
 Test(loader, test_images_come_in_order_untouched_with_a_short_last_batch)
 {
-    struct hc_loader *loader = open_at(false, 8, 0, 0);
-    cr_assert_eq(hc_loader_batches(loader), 4);
+    struct hc_loader *loader = open_at(false, 8, 0);
     for (int epoch = 0; epoch < 2; epoch++)
         for (int b = 0; b < 4; b++) {
             const struct hc_batch *batch = hc_loader_next(loader);
             cr_assert_eq(batch->count, b < 3 ? 8 : 6);
-            cr_assert_eq(batch->position.epoch, epoch);
-            cr_assert_eq(batch->position.batch, b);
+            cr_assert_eq(batch->steps, 4 * epoch + b);
             for (int i = 0; i < 8 * HC_IMAGE_BYTES; i++) {
                 int image = 8 * b + i / HC_IMAGE_BYTES;
                 float want = image < 30
@@ -101,8 +95,7 @@ Test(loader, an_epoch_is_every_image_once_in_a_new_order_cropped_and_flipped)
     int down[9] = {0};
     int right[9] = {0};
     int flipped = 0;
-    struct hc_loader *loader = open_at(true, 13, 0, 0);
-    cr_assert_eq(hc_loader_batches(loader), 10);
+    struct hc_loader *loader = open_at(true, 13, 0);
     for (int e = 0; e < EPOCHS; e++) {
         bool seen[IMAGES] = {false};
         for (int i = 0; i < IMAGES; i++) {
@@ -139,12 +132,11 @@ Test(loader, an_epoch_is_every_image_once_in_a_new_order_cropped_and_flipped)
 
 Test(loader, what_is_left_over_of_a_batch_waits)
 {
-    struct hc_loader *loader = open_at(true, 64, 0, 0);
-    cr_assert_eq(hc_loader_batches(loader), 2);
+    struct hc_loader *loader = open_at(true, 64, 0);
+    struct hc_stream stream = {.set = &set, .train = true, .batch = 64};
+    cr_assert_eq(hc_stream_batches(&stream), 2);
     for (int i = 0; i < 6; i++)
         cr_assert_eq(hc_loader_next(loader)->count, 64);
-    cr_assert_eq(hc_loader_position(loader).epoch, 3);
-    cr_assert_eq(hc_loader_position(loader).batch, 0);
     hc_loader_close(loader);
 }
 
@@ -157,18 +149,17 @@ static void nap(long nanoseconds)
 Test(loader, a_resumed_and_a_hurried_stream_are_the_same_stream)
 {
     enum { BATCHES = 25, BYTES = 13 * HC_IMAGE_BYTES * 4 };
-    struct hc_loader *whole = open_at(true, 13, 0, 0);
+    struct hc_loader *whole = open_at(true, 13, 0);
     for (int i = 0; i < BATCHES; i++) {
-        struct hc_position at = hc_loader_position(whole);
-        struct hc_loader *resumed = open_at(true, 13, at.epoch, at.batch);
+        struct hc_loader *resumed = open_at(true, 13, i);
         const struct hc_batch *want = hc_loader_next(whole);
         if (i % 5 == 0)
             nap(2000000);
         const struct hc_batch *got = hc_loader_next(resumed);
         cr_assert_eq(memcmp(want->images, got->images, BYTES), 0);
         cr_assert_eq(memcmp(want->labels, got->labels, 13 * 4), 0);
-        cr_assert_eq(want->position.epoch, i / 10);
-        cr_assert_eq(got->position.batch, i % 10);
+        cr_assert_eq(want->steps, i);
+        cr_assert_eq(got->steps, i);
         hc_loader_close(resumed);
     }
     hc_loader_close(whole);
@@ -177,7 +168,7 @@ Test(loader, a_resumed_and_a_hurried_stream_are_the_same_stream)
 Test(loader, a_batch_stays_as_it_is_until_the_next_call)
 {
     static float copy[13 * HC_IMAGE_BYTES];
-    struct hc_loader *loader = open_at(true, 13, 0, 0);
+    struct hc_loader *loader = open_at(true, 13, 0);
     for (int i = 0; i < 20; i++) {
         const struct hc_batch *batch = hc_loader_next(loader);
         memcpy(copy, batch->images, sizeof copy);
@@ -187,15 +178,13 @@ Test(loader, a_batch_stays_as_it_is_until_the_next_call)
     hc_loader_close(loader);
 }
 
-Test(loader, a_batch_larger_than_the_set_and_a_place_outside_the_epoch_are_refused)
+Test(loader, a_batch_larger_than_the_set_and_a_start_that_is_none_are_refused)
 {
     struct hc_loader *loader;
-    struct hc_loader_options options = {.set = &set, .train = true, .batch = 131};
-    cr_assert_eq(hc_loader_open(&options, &loader), HC_INVALID);
+    struct hc_stream stream = {.set = &set, .train = true, .batch = 131};
+    cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_INVALID);
     cr_assert_null(loader);
-    options.batch = 13;
-    options.start.batch = 10;
-    cr_assert_eq(hc_loader_open(&options, &loader), HC_INVALID);
-    options.start.batch = -1;
-    cr_assert_eq(hc_loader_open(&options, &loader), HC_INVALID);
+    stream.batch = 13;
+    cr_assert_eq(hc_loader_open(&stream, -1, &loader), HC_INVALID);
+    cr_assert_eq(hc_loader_open(&stream, (int64_t)INT32_MAX + 1, &loader), HC_INVALID);
 }
