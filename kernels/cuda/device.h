@@ -101,12 +101,15 @@ int hc_blocks(void);
 /* The block's shared memory, aligned to 16, with nothing in it. */
 void *hc_shared(void);
 
-/* All threads of the block wait for each other. */
-void hc_sync(void);
+/* hc_sync(): all threads of the block wait for each other, in the same call of the source. */
+void hc_sync_at(const char *file, int line);
+#define hc_sync()                 hc_sync_at(__FILE__, __LINE__)
 
-/* The value of x in the lane `delta` above this one in its warp of 32, all of which take part; the
-   thread's own x where there is no such lane. */
-float hc_shuffle_down(float x, int delta);
+/* hc_shuffle_down(float x, int delta): the value of x in the lane `delta` above this one in its warp of
+   32, all of which take part, in the same call of the source; the thread's own x where there is no such
+   lane. */
+float hc_shuffle_down_at(float x, int delta, const char *file, int line);
+#define hc_shuffle_down(x, delta) hc_shuffle_down_at(x, delta, __FILE__, __LINE__)
 
 /* Return what was there before. */
 unsigned hc_atomic_or(unsigned *to, unsigned bits);

@@ -1,76 +1,15 @@
-/* Faults planted in the text of reduce.c and reduce_kernels.c, emulated: the generated cases of sum
-   fail, or the emulation ends the program. */
+/* Defects planted in what the kernels get from the emulation: the generated cases of their ops fail, or
+   the emulation ends the program. */
+#include "kernels/cuda/emulate/planted.h"
+
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check/opcase.h"
 #include "check/runner.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/emulate/emulator.h"
-#include "kernels/cuda/emulate/stream.h"
-#include "kernels/cuda/launch.h"
-
-static enum { SOUND, NO_BARRIER, WRONG_TREE, WRONG_STRIDE, WRONG_TARGET } planted;
-
-static inline void maybe_sync(void)
-{
-    if (planted != NO_BARRIER)
-        hc_sync();
-}
-
-/* The last of the five steps reaches too far. */
-static inline float maybe_shuffle(float x, int delta)
-{
-    return hc_shuffle_down(x, planted == WRONG_TREE && delta == 1 ? 2 : delta);
-}
-
-static inline int maybe_blocks(void)
-{
-    return hc_blocks() + (planted == WRONG_STRIDE ? 1 : 0);
-}
-
-static inline int maybe_block(void)
-{
-    return hc_block() + (planted == WRONG_TARGET ? 1 : 0);
-}
-
-static enum hc_status planted_launch(struct hc_queue *queue, enum hc_device_kernel which,
-                                     int blocks, int threads, size_t shared, const void *args,
-                                     size_t args_size);
-
-#define hc_sync                  maybe_sync
-#define hc_shuffle_down          maybe_shuffle
-#define hc_blocks                maybe_blocks
-#define hc_block                 maybe_block
-#define hc_launch                planted_launch
-#define hc_cuda_sum              planted_sum
-#define hc_cuda_dot              planted_dot
-#define hc_cuda_whole_sum        planted_whole_sum
-#define hc_cuda_reduce_scratch   planted_reduce_scratch
-#define hc_dk_partial_sums_entry planted_partial_sums_entry
-#define hc_dk_partial_sums_size  planted_partial_sums_size
-#define hc_dk_whole_sum_entry    planted_whole_sum_entry
-#define hc_dk_whole_sum_size     planted_whole_sum_size
-#define hc_dk_sum_in_order_entry planted_sum_in_order_entry
-#define hc_dk_sum_in_order_size  planted_sum_in_order_size
-#include "kernels/cuda/reduce.c"
-#include "kernels/cuda/reduce_kernels.c"
-
-static enum hc_status planted_launch(struct hc_queue *queue, enum hc_device_kernel which,
-                                     int blocks, int threads, size_t shared, const void *args,
-                                     size_t args_size)
-{
-    (void)args_size;
-    struct hc_grid grid = {"planted", planted_partial_sums_entry, blocks, threads, shared};
-    if (which == HC_DK_whole_sum)
-        grid.entry = planted_whole_sum_entry;
-    else if (which == HC_DK_sum_in_order)
-        grid.entry = planted_sum_in_order_entry;
-    if (blocks > 0)
-        hc_emulate(hc_stream_emulator(queue->stream), &grid, args);
-    return HC_OK;
-}
 
 struct tally {
     int passed;
@@ -82,20 +21,17 @@ static bool report(const struct hc_result *result, void *context)
     struct tally *tally = context;
     tally->passed += result->verdict == HC_PASS;
     tally->failed += result->verdict == HC_FAIL;
-    return true;
+    return result->verdict != HC_FAIL;
 }
 
-/* The cases of sum on cuda-emulated with the sum above. */
-static struct tally run(void)
+/* The cases of the pattern on cuda-emulated, up to the first that fails. */
+static struct tally run(const char *pattern)
 {
     const struct hc_case_table *table = hc_op_cases();
     const struct hc_case **all = malloc((size_t)table->count * sizeof(struct hc_case *));
     for (int i = 0; i < table->count; i++)
         all[i] = &table->cases[i];
-    struct hc_backend backend = *hc_backend_by_name("cuda-emulated");
-    backend.kernel[HC_OP_sum] = planted_sum;
-    const struct hc_backend *chosen = &backend;
-    const char *pattern = "op/sum/*";
+    const struct hc_backend *chosen = hc_backend_by_name("cuda-emulated");
     struct tally tally = {0};
     struct hc_run_options options = {.cases = all,
                                      .case_count = table->count,
@@ -112,33 +48,93 @@ static struct tally run(void)
     return tally;
 }
 
-Test(cuda_planted, without_a_fault_the_cases_of_sum_pass)
+static const struct {
+    const char *pattern;
+    struct hc_planted planted;
+} barriers[] =
+    {
+        {"op/sum/fp32*", {HC_NO_BARRIER, "partial_sums", 0}},
+        {"op/sum/fp32*", {HC_NO_BARRIER, "whole_sum", 0}},
+        {"op/xent/fp32*", {HC_NO_BARRIER, "row_losses", 0}},
+        {"op/xent_bwd/fp32*", {HC_NO_BARRIER, "xent_bwd", 0}},
+        {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_moments", 0}},
+        {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_statistics", 0}},
+        {"op/bn_bwd/fp32*", {HC_NO_BARRIER, "bn_bwd_sums", 0}},
+        {"op/sgd/fp32*", {HC_NO_BARRIER, "sgd", 0}},
+        {"op/adam/fp32*", {HC_NO_BARRIER, "adam", 0}},
+},
+  indices[] = {
+      {"op/sum/fp32*", {HC_WRONG_SHUFFLE, "partial_sums", 0}},
+      {"op/sum/fp32*", {HC_WRONG_BLOCKS, "partial_sums", 0}},
+      {"op/xent/fp32*", {HC_WRONG_SHUFFLE, "row_losses", 0}},
+      {"op/xent/fp32*", {HC_WRONG_BLOCK, "row_losses", 0}},
+      {"op/xent_bwd/fp32*", {HC_WRONG_THREAD, "xent_bwd", 0}},
+      {"op/bn_train/fp32*", {HC_WRONG_BLOCK, "bn_statistics", 0}},
+      {"op/bn_infer/fp32*", {HC_WRONG_THREAD, "bn_normalize", 0}},
+      {"op/bn_bwd/fp32*", {HC_WRONG_THREAD, "bn_bwd", 0}},
+      {"op/cast/fp32-fp16*", {HC_WRONG_THREAD, "cast", 0}},
+      {"op/cast/fp32-fp16*", {HC_WRONG_BLOCK, "cast", 0}},
+      {"op/add/*", {HC_WRONG_THREAD, "arithmetic", 0}},
+      {"op/axpy/*", {HC_WRONG_THREAD, "axpy", 0}},
+      {"op/scale/*", {HC_WRONG_THREAD, "scale", 0}},
+      {"op/unscale/*", {HC_WRONG_THREAD, "unscale", 0}},
+      {"op/bn_bwd/fp32*", {HC_WRONG_BLOCK, "bn_bwd_settle", 0}},
+      {"op/leaky_relu/*", {HC_WRONG_THREAD, "leaky_relu", 0}},
+      {"op/leaky_relu_bwd/*", {HC_WRONG_THREAD, "leaky_relu_bwd", 0}},
+      {"op/avg_pool/*", {HC_WRONG_THREAD, "avg_pool", 0}},
+      {"op/avg_pool_bwd/*", {HC_WRONG_THREAD, "avg_pool_bwd", 0}},
+      {"op/gemm/*", {HC_WRONG_THREAD, "spread", 0}},
+      {"op/sgd/*", {HC_WRONG_BLOCK, "sgd", 0}},
+      {"op/adam/*", {HC_WRONG_BLOCK, "adam", 0}},
+};
+
+Test(cuda_planted, without_a_defect_the_cases_pass)
 {
-    struct tally tally = run();
-    cr_assert_gt(tally.passed, 0);
-    cr_assert_eq(tally.failed, 0);
+    static const char *const patterns[] = {"op/sum/fp32*", "op/xent/fp32*", "op/bn_train/fp32*"};
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        struct tally tally = run(patterns[i]);
+        cr_expect_gt(tally.passed, 0, "%s", patterns[i]);
+        cr_expect_eq(tally.failed, 0, "%s", patterns[i]);
+    }
 }
 
-Test(cuda_planted, a_missing_barrier_fails_cases)
+/* Whether, in a process of its own, a case of the pattern failed, or the emulation ended it. */
+static bool found(const char *pattern, const struct hc_planted *planted)
 {
-    planted = NO_BARRIER;
-    cr_assert_gt(run().failed, 0);
+    int how;
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        hc_plant(planted);
+        bool failed = run(pattern).failed > 0;
+        _exit(failed && (planted->kind != HC_NO_BARRIER || hc_planted_sites() > planted->site));
+    }
+    cr_assert_eq(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) ? WEXITSTATUS(how) == 1 : WTERMSIG(how) == SIGABRT;
 }
 
-Test(cuda_planted, a_wrong_step_of_the_reduction_fails_cases)
+Test(cuda_planted, a_missing_barrier_is_found)
 {
-    planted = WRONG_TREE;
-    cr_assert_gt(run().failed, 0);
+    for (size_t i = 0; i < sizeof barriers / sizeof barriers[0]; i++)
+        cr_expect(found(barriers[i].pattern, &barriers[i].planted), "%s, hc_sync %d",
+                  barriers[i].planted.kernel, barriers[i].planted.site);
 }
 
-Test(cuda_planted, a_stride_that_skips_elements_fails_cases)
+Test(cuda_planted, a_wrong_index_is_found)
 {
-    planted = WRONG_STRIDE;
-    cr_assert_gt(run().failed, 0);
+    for (size_t i = 0; i < sizeof indices / sizeof indices[0]; i++)
+        cr_expect(found(indices[i].pattern, &indices[i].planted), "%s, kind %d",
+                  indices[i].planted.kernel, indices[i].planted.kind);
+}
+
+Test(cuda_planted, a_defect_in_a_kernel_that_does_not_run_is_not_found)
+{
+    cr_expect(!found("op/sum/fp32*", &(struct hc_planted){HC_WRONG_THREAD, "no_such", 0}));
+    cr_expect(!found("op/sum/fp32*", &(struct hc_planted){HC_NO_BARRIER, "whole_sum", 9}));
 }
 
 Test(cuda_planted, a_write_beside_the_partial_sums_ends_the_program, .signal = SIGABRT)
 {
-    planted = WRONG_TARGET;
-    (void)run();
+    hc_plant(&(struct hc_planted){HC_WRONG_BLOCK, "partial_sums", 0});
+    (void)run("op/sum/*");
 }

@@ -3,9 +3,8 @@
    from barrier to barrier, so that what leans on an order shows. Shared memory starts as NaN.
 
    What a device would do silently ends the program with one line here: a barrier or a shuffle that
-   some threads of the block or the warp do not come to, a write beside the shared memory, shared
-   memory that was not asked for. Two threads that wait at different barriers pass for waiting at the
-   same one. */
+   some threads of the block or the warp do not come to, or come to in another line of the source, a
+   write beside the shared memory, shared memory that was not asked for. */
 #ifndef HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 #define HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 

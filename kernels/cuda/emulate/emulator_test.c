@@ -195,6 +195,34 @@ Test(emulator, aborts_when_a_warp_is_split_between_a_barrier_and_a_shuffle, .sig
     launch(some_shuffle_some_wait, 1, 64, 0, NULL);
 }
 
+static void two_barriers(const void *args)
+{
+    (void)args;
+    if (hc_thread() < 40)
+        hc_sync();
+    else
+        hc_sync();
+}
+
+Test(emulator, aborts_when_threads_wait_at_different_barriers, .signal = SIGABRT)
+{
+    launch(two_barriers, 1, 64, 0, NULL);
+}
+
+static void two_shuffles(const void *args)
+{
+    (void)args;
+    if (hc_thread() % 32 < 7)
+        (void)hc_shuffle_down(1, 1);
+    else
+        (void)hc_shuffle_down(2, 1);
+}
+
+Test(emulator, aborts_when_a_warp_waits_at_different_shuffles, .signal = SIGABRT)
+{
+    launch(two_shuffles, 1, 64, 0, NULL);
+}
+
 Test(emulator, aborts_on_a_shuffle_in_a_warp_that_is_not_whole, .signal = SIGABRT)
 {
     launch(warp_sum, 1, 33, 0, &(float *){(float[2]){0}});

@@ -4,18 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The address sanitizer wants to be told of each switch (sanitizer/common_interface_defs.h). */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+
+static void leave(void **shadow, const void *stack, size_t size)
+{
+    __sanitizer_start_switch_fiber(shadow, stack, size);
+}
+
+static void arrive(void *shadow, const void **stack, size_t *size)
+{
+    __sanitizer_finish_switch_fiber(shadow, stack, size);
+}
+#else
+static void leave(void **shadow, const void *stack, size_t size)
+{
+    (void)shadow;
+    (void)stack;
+    (void)size;
+}
+
+static void arrive(void *shadow, const void **stack, size_t *size)
+{
+    (void)shadow;
+    (void)stack;
+    (void)size;
+}
+#endif
+
 enum { STACK = 128 * 1024 };
 
 static const uint64_t canary = 0x5ca1ab1eca5cade5;
 
-static bool prepare(ucontext_t *context, unsigned char *stack, void (*run)(void))
+static _Thread_local struct hc_fiber *beginning;
+
+static void begin(void)
+{
+    struct hc_fiber *fiber = beginning;
+    arrive(NULL, &fiber->home_stack, &fiber->home_size);
+    fiber->run();
+}
+
+static bool prepare(ucontext_t *context, unsigned char *stack)
 {
     if (!stack || getcontext(context) != 0)
         return false;
     memcpy(stack, &canary, sizeof canary);
     context->uc_stack.ss_sp = stack;
     context->uc_stack.ss_size = STACK;
-    makecontext(context, run, 0);
+    makecontext(context, begin, 0);
     return true;
 }
 
@@ -24,8 +62,9 @@ struct hc_fiber *hc_fiber_new(void (*run)(void))
     struct hc_fiber *fiber = calloc(1, sizeof *fiber);
     if (!fiber)
         return NULL;
+    fiber->run = run;
     fiber->stack = aligned_alloc(64, STACK);
-    if (prepare(&fiber->context, fiber->stack, run))
+    if (prepare(&fiber->context, fiber->stack))
         return fiber;
     hc_fiber_free(fiber);
     return NULL;
@@ -37,14 +76,19 @@ void hc_fiber_free(struct hc_fiber *fiber)
     free(fiber);
 }
 
-bool hc_fiber_resume(struct hc_fiber *fiber, ucontext_t *home)
+bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_home *home)
 {
     fiber->home = home;
-    (void)swapcontext(home, &fiber->context);
+    beginning = fiber;
+    leave(&home->shadow, fiber->stack, STACK);
+    (void)swapcontext(&home->context, &fiber->context);
+    arrive(home->shadow, NULL, NULL);
     return memcmp(fiber->stack, &canary, sizeof canary) == 0;
 }
 
 void hc_fiber_pause(struct hc_fiber *fiber)
 {
-    (void)swapcontext(&fiber->context, fiber->home);
+    leave(&fiber->shadow, fiber->home_stack, fiber->home_size);
+    (void)swapcontext(&fiber->context, &fiber->home->context);
+    arrive(fiber->shadow, &fiber->home_stack, &fiber->home_size);
 }

@@ -6,11 +6,21 @@
 #include <stddef.h>
 #include <ucontext.h>
 
+/* Who resumes fibers, and is come back to when they pause. */
+struct hc_home {
+    ucontext_t context;
+    void *shadow; /* of the address sanitizer */
+};
+
 struct hc_fiber {
     struct hc_fiber *next; /* in whatever list its owner keeps */
     ucontext_t context;
-    ucontext_t *home; /* who resumed it */
+    struct hc_home *home; /* who resumed it */
     unsigned char *stack;
+    void *shadow;
+    const void *home_stack; /* as the address sanitizer names it */
+    size_t home_size;
+    void (*run)(void);
 };
 
 /* A fiber that will run `run`, which never returns; NULL when there is no memory. */
@@ -18,7 +28,7 @@ struct hc_fiber *hc_fiber_new(void (*run)(void));
 void hc_fiber_free(struct hc_fiber *fiber);
 
 /* Runs the fiber until it pauses. Whether it stayed within its stack. */
-bool hc_fiber_resume(struct hc_fiber *fiber, ucontext_t *home);
+bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_home *home);
 void hc_fiber_pause(struct hc_fiber *fiber);
 
 #endif

@@ -1,0 +1,55 @@
+/* What the files of the emulation share: the launch that runs, as the kernels' calls see it. */
+#ifndef HC_KERNELS_CUDA_EMULATE_INNER_H
+#define HC_KERNELS_CUDA_EMULATE_INNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/fiber.h"
+#include "kernels/cuda/emulate/planted.h"
+#include "kernels/cuda/emulate/room.h"
+#include "kernels/cuda/launch.h"
+
+/* A call in the source of a kernel. */
+struct hc_site {
+    const char *file;
+    int line;
+};
+bool hc_same_site(struct hc_site a, struct hc_site b);
+
+enum hc_thread_state { HC_FRESH, HC_READY, HC_AT_SYNC, HC_AT_SHUFFLE, HC_ENDED };
+
+struct hc_emulated_thread {
+    enum hc_thread_state state;
+    struct hc_fiber *fiber; /* where it waits */
+    struct hc_site site;    /* the call that it waits in */
+    float value;            /* handed to a shuffle, then what came back */
+    int delta;
+};
+
+struct hc_emulator {
+    const struct hc_grid *grid;
+    const void *args;
+    int block;
+    int current; /* the thread that runs */
+    int started;
+    uint32_t order; /* changes with each launch, block and barrier */
+    struct hc_home home;
+    struct hc_fiber *fiber; /* the one that runs */
+    struct hc_fiber *idle;
+    struct hc_emulated_thread thread[HC_MAX_THREADS];
+    struct hc_room room; /* shared memory */
+};
+
+/* The launch that this thread of the CPU runs. */
+extern _Thread_local struct hc_emulator *hc_running;
+
+/* Ends the program with a line that names kernel and block. */
+_Noreturn void hc_emulator_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether that defect is planted in the kernel; whether it leaves out that hc_sync. */
+bool hc_planted_is(const char *kernel, enum hc_planted_kind kind);
+bool hc_planted_skips(const char *kernel, struct hc_site site);
+
+#endif

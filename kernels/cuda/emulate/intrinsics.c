@@ -1,0 +1,80 @@
+/* What a kernel calls (kernels/cuda/device.h). */
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/emulate/inner.h"
+
+static void wait_as(enum hc_thread_state state, const char *file, int line)
+{
+    struct hc_emulated_thread *me = &hc_running->thread[hc_running->current];
+    me->state = state;
+    me->fiber = hc_running->fiber;
+    me->site = (struct hc_site){file, line};
+    hc_fiber_pause(me->fiber);
+}
+
+static int planted(enum hc_planted_kind kind)
+{
+    return hc_planted_is(hc_running->grid->name, kind);
+}
+
+int hc_thread(void)
+{
+    return hc_running->current + planted(HC_WRONG_THREAD);
+}
+
+int hc_threads(void)
+{
+    return hc_running->grid->threads;
+}
+
+int hc_block(void)
+{
+    return hc_running->block + planted(HC_WRONG_BLOCK);
+}
+
+int hc_blocks(void)
+{
+    return hc_running->grid->blocks + planted(HC_WRONG_BLOCKS);
+}
+
+void *hc_shared(void)
+{
+    if (hc_running->grid->shared == 0)
+        hc_emulator_die("uses shared memory that the launch did not ask for");
+    return hc_running->room.memory + HC_ROOM_GUARD;
+}
+
+void hc_sync_at(const char *file, int line)
+{
+    if (!hc_planted_skips(hc_running->grid->name, (struct hc_site){file, line}))
+        wait_as(HC_AT_SYNC, file, line);
+}
+
+float hc_shuffle_down_at(float x, int delta, const char *file, int line)
+{
+    struct hc_emulated_thread *me = &hc_running->thread[hc_running->current];
+    me->value = x;
+    me->delta = delta == 1 && planted(HC_WRONG_SHUFFLE) ? 2 : delta;
+    wait_as(HC_AT_SHUFFLE, file, line);
+    return me->value;
+}
+
+unsigned hc_atomic_or(unsigned *to, unsigned bits)
+{
+    unsigned before = *to;
+    *to |= bits;
+    return before;
+}
+
+unsigned hc_atomic_max(unsigned *to, unsigned value)
+{
+    unsigned before = *to;
+    *to = before > value ? before : value;
+    return before;
+}
+
+unsigned hc_atomic_add(unsigned *to, unsigned value)
+{
+    unsigned before = *to;
+    *to += value;
+    return before;
+}
