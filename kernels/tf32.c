@@ -1,5 +1,7 @@
 #include "kernels/tf32.h"
 
+#include <assert.h>
+
 #include "num/bits.h"
 
 static size_t bytes_of(const struct hc_tensor *t)
@@ -32,6 +34,7 @@ enum hc_status hc_tf32_run(struct hc_queue *queue, const struct hc_call *call, h
         const float *from = call->in[slot].data;
         float *to = (float *)(void *)room;
         int64_t n = hc_tensor_count(&call->in[slot]);
+        assert(n == 0 || (from && to));
         for (int64_t i = 0; i < n; i++)
             to[i] = hc_tf32_round(from[i]);
         plain.in[slot].data = to;

@@ -1,4 +1,5 @@
 /* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where single is. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "check/fault.h"
@@ -12,12 +13,14 @@ static enum hc_status as_tf32(hc_kernel *right, struct hc_queue *queue, const st
     if (call->in[0].format != HC_FP32)
         return right(queue, call);
     for (int slot = 0; slot < 2 && status == HC_OK; slot++) {
+        const float *from = call->in[slot].data;
         int64_t n = hc_tensor_count(&call->in[slot]);
+        assert(n == 0 || from);
         copy[slot] = malloc((size_t)(n + 1) * sizeof(float));
         if (!copy[slot])
             status = hc_fail(HC_NO_MEMORY, "no memory for a fault's inputs");
-        for (int64_t i = 0; status == HC_OK && i < n; i++)
-            copy[slot][i] = hc_tf32_round(((const float *)call->in[slot].data)[i]);
+        for (int64_t i = 0; copy[slot] && i < n; i++)
+            copy[slot][i] = hc_tf32_round(from[i]);
         bad.in[slot].data = copy[slot];
     }
     if (status == HC_OK)
