@@ -72,13 +72,16 @@ static void images_a_second(struct hc_bench_run *run, int batch)
         hc_bench_skip(run, hc_message());
         return;
     }
-    for (int r = 0; r < count; r++)
+    for (int r = 0; r < count; r++) {
+        bool is_16_bit = racers[r].recipe->model != HC_FP32;
+        double least = is_16_bit && backend->host_memory ? 0.75 : 0;
         hc_bench_rate(run, &(struct hc_rate){.what = racers[r].recipe->name,
                                              .rate = racers[r].best,
                                              .unit = "images/s",
                                              .against = r ? "fp32" : NULL,
                                              .other = racers[0].best,
-                                             .least = r && backend->host_memory ? 0.75 : 0});
+                                             .least = least});
+    }
 }
 
 static void small(struct hc_bench_run *run)
