@@ -72,7 +72,8 @@ static enum hc_status open_feeds(struct hc_run *run)
         return status;
     run->batches = hc_feed_batches(run->train);
     run->steps = run->batches * o->epochs;
-    return HC_OK;
+    run->results = hc_storage_new(&run->device, HC_FP32, 2 * hc_feed_batches(run->test));
+    return run->results ? HC_OK : HC_NO_MEMORY;
 }
 
 static enum hc_status open_run(struct hc_run *run, const struct hc_train_options *options)

@@ -24,17 +24,13 @@ enum hc_status hc_run_evaluate(struct hc_run *run)
 {
     int64_t batches = hc_feed_batches(run->test);
     float *results = malloc(2 * (size_t)batches * sizeof *results);
-    enum hc_status status = HC_OK;
     double sum = 0;
     double images = 0;
     double right = 0;
-    if (!run->results)
-        run->results = hc_storage_new(&run->device, HC_FP32, 2 * batches);
-    if (!run->results)
-        status = HC_NO_MEMORY;
     if (!results)
-        status =
-            hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches", (long long)batches);
+        return hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches",
+                       (long long)batches);
+    enum hc_status status = HC_OK;
     for (int64_t b = 0; b < batches && status == HC_OK; b++)
         status = queue(run, b);
     if (status == HC_OK)
