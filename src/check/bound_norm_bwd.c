@@ -56,7 +56,8 @@ static double gradient(const struct hc_call *call, bool leaky, int out, int64_t 
 {
     struct tensors t = tensors_of(call, leaky);
     int64_t c = index % t.channels;
-    struct hc_near n = hc_near_exact((double)(hc_tensor_count(&call->in[0]) / t.channels));
+    int64_t rows = hc_tensor_count(&call->in[0]) / t.channels;
+    struct hc_near n = hc_near_exact((double)rows);
     struct gradients g = sums(&t, c);
     if (out > 0)
         return out == 1 ? g.dgamma.error : g.dbeta.error;
