@@ -104,14 +104,24 @@ Test(standin, a_queue_that_cannot_be_opened_ends_the_run, .init = enter_folder)
     expect_no_start(run, "cudaMalloc:1=2", "cuda: cuBLAS's workspace: out of memory");
 }
 
+#define TRAIN "train --recipe fp16-dynamic --network darknet-tiny --images 4 --batch 8 --epochs 1"
+
+Test(standin, trains_with_captured_steps_to_the_bits_of_the_emulation, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(WITH "$hc " TRAIN " --backend cuda --out a");
+    cr_expect_not_null(strstr(ran->out, "captured"), "%s%s", ran->out, ran->err);
+    (void)run_shell(WITH "$hc " TRAIN " --backend cuda-emulated --out b");
+    cr_expect_eq(run_shell("grep -q , a/steps.csv && cmp a/steps.csv b/steps.csv")->status, 0);
+}
+
 Test(standin, a_training_ends_with_the_line_of_what_failed, .init = enter_folder)
 {
-    static const char train[] = "train --recipe fp32 --network darknet-tiny --images 16 --batch 8"
-                                " --epochs 1 --backend cuda --out t";
+    static const char train[] = TRAIN " --backend cuda --out t";
     expect_no_start(train, "devices=0", "the NVIDIA driver finds no GPU");
     expect_no_start(train, "cudaMalloc:20=2", "are free");
     expect_no_start(train, "cudaMemcpyAsync:30=719", "cuda: upload");
     expect_no_start(train, "cudaLaunchKernel:10=700", "illegal memory access");
+    expect_no_start(train, "cudaGraphLaunch:2=700", "illegal memory access");
 }
 
 #endif

@@ -32,11 +32,11 @@ enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph)
         status = hc_fail(HC_NO_MEMORY, "cuda: no memory for a graph");
     if (status == HC_OK)
         status = hc_cuda_check(error, "end of the capture");
-    if (status == HC_OK)
+    if (g && status == HC_OK)
         status = hc_cuda_check(cudaGraphInstantiate(&g->executable, captured, 0), "graph");
     if (captured)
         (void)cudaGraphDestroy(captured);
-    if (status == HC_OK)
+    if (g && status == HC_OK)
         status = hc_cuda_check(cudaGraphUpload(g->executable, queue->stream), "graph's upload");
     if (status == HC_OK)
         *graph = g;

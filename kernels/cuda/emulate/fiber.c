@@ -26,9 +26,10 @@ static void leave(void **shadow, const void *stack, size_t size)
     __sanitizer_start_switch_fiber(shadow, stack, size);
 }
 
-static void arrive(void *shadow, const void **stack, size_t *size)
+static void arrive(void *shadow, struct hc_fiber *fiber)
 {
-    __sanitizer_finish_switch_fiber(shadow, stack, size);
+    __sanitizer_finish_switch_fiber(shadow, fiber ? &fiber->home_stack : NULL,
+                                    fiber ? &fiber->home_size : NULL);
 }
 #else
 static void swap(ucontext_t *from, const ucontext_t *to)
@@ -43,11 +44,10 @@ static void leave(void **shadow, const void *stack, size_t size)
     (void)size;
 }
 
-static void arrive(void *shadow, const void **stack, size_t *size)
+static void arrive(void *shadow, struct hc_fiber *fiber)
 {
     (void)shadow;
-    (void)stack;
-    (void)size;
+    (void)fiber;
 }
 #endif
 
@@ -60,7 +60,7 @@ static _Thread_local struct hc_fiber *beginning;
 static void begin(void)
 {
     struct hc_fiber *fiber = beginning;
-    arrive(NULL, &fiber->home_stack, &fiber->home_size);
+    arrive(NULL, fiber);
     fiber->run();
 }
 
@@ -100,7 +100,7 @@ bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_home *home)
     beginning = fiber;
     leave(&home->shadow, fiber->stack, STACK);
     swap(&home->context, &fiber->context);
-    arrive(home->shadow, NULL, NULL);
+    arrive(home->shadow, NULL);
     return memcmp(fiber->stack, &canary, sizeof canary) == 0;
 }
 
@@ -108,5 +108,5 @@ void hc_fiber_pause(struct hc_fiber *fiber)
 {
     leave(&fiber->shadow, fiber->home_stack, fiber->home_size);
     swap(&fiber->context, &fiber->home->context);
-    arrive(fiber->shadow, &fiber->home_stack, &fiber->home_size);
+    arrive(fiber->shadow, fiber);
 }
