@@ -8,17 +8,21 @@ struct hc_intent hc_intent_make(const struct hc_recipe *recipe, int64_t taken, d
     enum hc_role role = HC_ROLE_WEIGHT;
     enum hc_format arithmetic = hc_recipe_optimizes(recipe, role, recipe->arithmetic);
     bool decoupled = recipe->decay == HC_DECAY_DECOUPLED && hc_recipe_decays(recipe, role);
+    bool l2 = recipe->decay == HC_DECAY_L2 && hc_recipe_decays(recipe, role);
+    lr *= hc_recipe_rate(recipe);
     return (struct hc_intent){.recipe = recipe,
                               .lr = lr,
+                              .beta1 = beta1,
+                              .l2 = l2 ? recipe->weight_decay : 0,
                               .decay = decoupled ? lr * recipe->weight_decay : 0,
                               .first = 1 - pow(beta1, (double)taken),
                               .second = 1 - pow(recipe->beta2, (double)taken),
                               .eps = hc_round(arithmetic, recipe->eps)};
 }
 
-double hc_intent_update(const struct hc_intent *intent, double w, double m, double v)
+double hc_intent_update(const struct hc_intent *intent, double w, double g, double m, double v)
 {
-    double step = m;
+    double step = intent->recipe->nesterov ? g + intent->l2 * w + intent->beta1 * m : m;
     if (intent->recipe->optimizer == HC_OPTIMIZER_ADAM) {
         double second = v / intent->second;
         double root =

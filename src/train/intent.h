@@ -7,7 +7,9 @@
 
 struct hc_intent {
     const struct hc_recipe *recipe;
-    double lr;
+    double lr; /* with the recipe's factor */
+    double beta1;
+    double l2;     /* weight decay that is added to the gradient, else 0 */
     double decay;  /* decoupled: lr * weight decay, else 0 */
     double first;  /* 1 - beta1^t */
     double second; /* 1 - beta2^t */
@@ -18,7 +20,8 @@ struct hc_intent {
 struct hc_intent hc_intent_make(const struct hc_recipe *recipe, int64_t taken, double lr,
                                 double beta1);
 
-/* w before the step, m and v after it (SGD: v is ignored); the weight becomes w minus the result. */
-double hc_intent_update(const struct hc_intent *intent, double w, double m, double v);
+/* w before the step, its gradient unscaled, m and v after it (SGD: v is ignored); the weight becomes w
+   minus the result. */
+double hc_intent_update(const struct hc_intent *intent, double w, double g, double m, double v);
 
 #endif

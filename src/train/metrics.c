@@ -146,7 +146,8 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     if (status == HC_OK && intent->recipe->optimizer == HC_OPTIMIZER_ADAM)
         status = draw(metrics, HC_PIECE_V, sample->parameter, v, &n);
     for (int i = 0; i < sample->n && status == HC_OK; i++) {
-        double u = hc_intent_update(intent, sample->w[i], m[i], v[i]);
+        double u =
+            hc_intent_update(intent, sample->w[i], sample->g[i] / metrics->scale, m[i], v[i]);
         lost += isfinite(u) && u != 0 && hc_round(model, sample->w[i] - u) == sample->w[i];
     }
     *share = (double)lost / sample->n;

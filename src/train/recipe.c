@@ -1,167 +1,6 @@
 #include "train/recipe.h"
 
 #include <math.h>
-#include <string.h>
-
-static const struct hc_recipe table[] = {
-    {.name = "fp32",
-     .title = "everything in single precision",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
-     .model = HC_FP32,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP32,
-     .state = HC_FP32,
-     .arithmetic = HC_FP32,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "tf32",
-     .title = "single precision, products of matrices and convolutions in tf32",
-     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
-     .model = HC_FP32,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP32,
-     .state = HC_FP32,
-     .arithmetic = HC_FP32,
-     .tf32 = true,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "fp16-static",
-     .title = "half model, batch norm in single, flat masters, static scale 512",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
-     .defects =
-         "no overflow check: one infinity poisons the masters for ever; masters are made from "
-         "rounded weights",
-     .model = HC_FP16,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP32,
-     .state = HC_FP32,
-     .arithmetic = HC_FP32,
-     .masters = HC_MASTERS_FROM_MODEL,
-     .norm_rounded = true,
-     .scaler = {.rule = HC_SCALER_STATIC, .initial = 512},
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "fp16-dynamic",
-     .title = "half model, batch norm in single, fp32 weights kept, GradScaler's rule",
-     .source = "pytorch torch/amp/grad_scaler.py with autocast",
-     .model = HC_FP16,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP32,
-     .state = HC_FP32,
-     .arithmetic = HC_FP32,
-     .masters = HC_MASTERS_FROM_FP32,
-     .scaler = {HC_SCALER_TORCH, .initial = 65536, .growth = 2, .backoff = 0.5f, .interval = 2000},
-     .reciprocal = true,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "bf16",
-     .title = "bf16 model, batch norm in single, fp32 weights kept, no scaler",
-     .source = "pytorch autocast(dtype=torch.bfloat16)",
-     .model = HC_BF16,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP32,
-     .state = HC_FP32,
-     .arithmetic = HC_FP32,
-     .masters = HC_MASTERS_FROM_FP32,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "fp16-bn32",
-     .title = "half model and optimizer, batch norm in single, no masters, no scaler",
-     .source = "PyTorch forums 11815, 'Training with Half Precision', post 2: model.half(), then "
-               "float() of the batch norms; eps 1e-4 as thread 1765 advises",
-     .defects =
-         "updates below half an ulp are lost; eps 1e-4 makes steps for gradients below it too "
-         "small",
-     .model = HC_FP16,
-     .norm = HC_FP32,
-     .statistics = HC_FP32,
-     .loss = HC_FP32,
-     .gradient = HC_FP16,
-     .state = HC_FP16,
-     .arithmetic = HC_FP16,
-     .norm_rounded = true,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-4,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "fp16-pure",
-     .title = "half everywhere: model, batch norm and its statistics, loss, optimizer",
-     .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?': model.half(), eps 1e-8",
-     .defects =
-         "eps is 0 in half: a gradient that underflows makes the weight NaN at the first step",
-     .model = HC_FP16,
-     .norm = HC_FP16,
-     .statistics = HC_FP16,
-     .loss = HC_FP16,
-     .gradient = HC_FP16,
-     .state = HC_FP16,
-     .arithmetic = HC_FP16,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-8,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-    {.name = "fp16-pure-eps",
-     .title = "half everywhere, with the eps of 1e-4 that the threads advise",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
-     .defects = "no NaN, but updates below half an ulp are lost and steps have a wrong size",
-     .model = HC_FP16,
-     .norm = HC_FP16,
-     .statistics = HC_FP16,
-     .loss = HC_FP16,
-     .gradient = HC_FP16,
-     .state = HC_FP16,
-     .arithmetic = HC_FP16,
-     .optimizer = HC_OPTIMIZER_ADAM,
-     .beta2 = 0.99,
-     .eps = 1e-4,
-     .weight_decay = 1e-2,
-     .decay_norm = true},
-};
-
-enum { COUNT = sizeof table / sizeof table[0] };
-
-const struct hc_recipe *hc_recipes(int *n)
-{
-    *n = COUNT;
-    return table;
-}
-
-const struct hc_recipe *hc_recipe_by_name(const char *name)
-{
-    for (int i = 0; i < COUNT; i++)
-        if (strcmp(table[i].name, name) == 0)
-            return &table[i];
-    return NULL;
-}
 
 /* A number that is 0 is the rule's own. */
 static const char *wrong_scaler(const struct hc_scaler *s)
@@ -201,6 +40,10 @@ static const char *wrong(const struct hc_recipe *r)
         return "decay before unscaling needs a loss scale";
     if (!(r->beta2 >= 0 && r->beta2 < 1))
         return "beta2 is not in [0, 1)";
+    if (!(r->rate >= 0) || !isfinite(r->rate))
+        return "the factor of the learning rate is not a positive number";
+    if (r->nesterov && r->optimizer != HC_OPTIMIZER_SGD)
+        return "Nesterov's momentum is SGD's";
     if (!(r->eps >= 0) || !(r->weight_decay >= 0))
         return "eps or weight decay is negative";
     return wrong_scaler(&r->scaler);
@@ -224,6 +67,11 @@ enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role 
 {
     bool own = recipe->masters == HC_MASTERS_NONE && hc_recipe_format(recipe, role) == HC_FP32;
     return own ? HC_FP32 : format;
+}
+
+double hc_recipe_rate(const struct hc_recipe *recipe)
+{
+    return recipe->rate > 0 ? recipe->rate : 1;
 }
 
 bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role)

@@ -48,6 +48,8 @@ struct hc_recipe {
     bool sum_loss;   /* over the batch, instead of the mean */
 
     enum hc_optimizer optimizer;
+    double rate;   /* factor of the schedule's learning rate; 0: 1 */
+    bool nesterov; /* SGD's */
     double beta2;
     double eps;
     bool eps_inside;
@@ -65,10 +67,12 @@ enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
 
 /* The format that a parameter of that role has in the model; the format of its `gradient`, `state`
    or `arithmetic`, given as `format`: fp32 for an fp32 parameter without a master, as torch's
-   optimizers compute in each parameter's own; whether it is decayed. */
+   optimizers compute in each parameter's own; the factor of the learning rate; whether the parameter
+   is decayed. */
 enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role);
 enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role role,
                                    enum hc_format format);
+double hc_recipe_rate(const struct hc_recipe *recipe);
 bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role);
 
 /* Converts a parameter as the recipe says, through the model's format where norm_rounded. */

@@ -96,7 +96,7 @@ enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rate
     if (!table)
         status = hc_fail(HC_NO_MEMORY, "no memory for the rates of %lld steps", (long long)steps);
     for (int64_t i = 0; table && i < steps; i++) {
-        table[2 * i] = (float)rates[i].lr;
+        table[2 * i] = (float)(rates[i].lr * hc_recipe_rate(&update->recipe));
         table[2 * i + 1] = (float)rates[i].beta1;
     }
     if (status == HC_OK)

@@ -131,8 +131,10 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
         found = hc_storage_tensor(update->found);
     if (r->optimizer == HC_OPTIMIZER_SGD) {
         call = (struct hc_call){.op = HC_OP_sgd, .in = {w, g, m, hyper, found}, .out = {w, m}};
-        call.params.sgd = (struct hc_sgd){
-            .weight_decay = decay, .decoupled = decoupled, .arithmetic = slot->arithmetic};
+        call.params.sgd = (struct hc_sgd){.weight_decay = decay,
+                                          .decoupled = decoupled,
+                                          .nesterov = r->nesterov,
+                                          .arithmetic = slot->arithmetic};
     } else {
         struct hc_tensor v = span(update, first, last, HC_PIECE_V);
         call = (struct hc_call){.op = decoupled ? HC_OP_adamw : HC_OP_adam,
@@ -245,9 +247,10 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
-    const float row[2] = {(float)lr, (float)beta1};
+    double rate = lr * hc_recipe_rate(&update->recipe);
+    const float row[2] = {(float)rate, (float)beta1};
     enum hc_status status = hc_storage_write(update->single, row);
-    return status == HC_OK ? step(update, update->single, lr) : status;
+    return status == HC_OK ? step(update, update->single, rate) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)

@@ -1,0 +1,243 @@
+/* The systems as rows. A row names its system's own choices; what many have in common stands in these
+   lists. The optimizer is the AdamW of fastai's nb_004b (the one-cycle's betas and 0.99, decay 1e-2 on
+   everything) unless a row says otherwise, so that recipes differ in precision alone. */
+#include <string.h>
+
+#include "train/recipe.h"
+
+#define ADAMW                                                                                      \
+    .optimizer = HC_OPTIMIZER_ADAM, .beta2 = 0.99, .weight_decay = 1e-2, .decay_norm = true
+#define NORM_FP32   .norm = HC_FP32, .statistics = HC_FP32, .loss = HC_FP32
+#define UPDATE_FP32 .gradient = HC_FP32, .state = HC_FP32, .arithmetic = HC_FP32
+#define UPDATE_FP16 .gradient = HC_FP16, .state = HC_FP16, .arithmetic = HC_FP16
+#define UPDATE_BF16 .gradient = HC_BF16, .state = HC_BF16, .arithmetic = HC_BF16
+
+/* Everything in fp32. */
+#define SINGLE .model = HC_FP32, NORM_FP32, UPDATE_FP32
+
+/* 16-bit parameters and activations, batch norm and loss in fp32. */
+#define MIXED_FP16 .model = HC_FP16, NORM_FP32, UPDATE_FP32
+#define MIXED_BF16 .model = HC_BF16, NORM_FP32, UPDATE_FP32
+
+/* model.half(): nothing is left in fp32. */
+#define HALF .model = HC_FP16, .norm = HC_FP16, .statistics = HC_FP16, .loss = HC_FP16, UPDATE_FP16
+
+static const struct hc_recipe table[] = {
+    {.name = "fp32",
+     .title = "everything in single precision",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
+     SINGLE,
+     ADAMW,
+     .eps = 1e-8},
+    {.name = "tf32",
+     .title = "single precision, products of matrices and convolutions in tf32",
+     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
+     SINGLE,
+     ADAMW,
+     .eps = 1e-8,
+     .tf32 = true},
+
+    {.name = "fp16-pure",
+     .title = "half everywhere: model, batch norm and its statistics, loss, optimizer",
+     .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?': model.half(), eps 1e-8",
+     .defects =
+         "eps is 0 in half: a gradient that underflows makes the weight NaN at the first step",
+     HALF,
+     ADAMW,
+     .eps = 1e-8},
+    {.name = "fp16-bn32",
+     .title = "half model and optimizer, batch norm in single, no masters, no scaler",
+     .source = "PyTorch forums 11815, 'Training with Half Precision', post 2: model.half(), then "
+               "float() of the batch norms; eps 1e-4 as thread 1765 advises",
+     .defects = "updates below half an ulp are lost; eps 1e-4 makes steps for gradients below it "
+                "too small",
+     .model = HC_FP16,
+     NORM_FP32,
+     UPDATE_FP16,
+     ADAMW,
+     .eps = 1e-4,
+     .norm_rounded = true},
+    {.name = "fp16-pure-eps",
+     .title = "half everywhere, with the eps of 1e-4 that the threads advise",
+     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
+               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
+     .defects = "no NaN, but updates below half an ulp are lost and steps have a wrong size",
+     HALF,
+     ADAMW,
+     .eps = 1e-4},
+    {.name = "sum-loss-fp16",
+     .title = "half weights and momentum, batch norm in single, a summed loss for a scale, SGD",
+     .source =
+         "davidcpage/cifar10-fast: half(), float() of the batch norms, CrossEntropyLoss(sum), "
+         "rate 0.4 / 512 and decay 5e-4 * batch, Nesterov's momentum",
+     .defects = "the scale is the size of the batch, whatever the gradients need; updates below "
+                "half an ulp are lost",
+     .model = HC_FP16,
+     NORM_FP32,
+     UPDATE_FP16,
+     .norm_rounded = true,
+     .sum_loss = true,
+     .optimizer = HC_OPTIMIZER_SGD,
+     .nesterov = true,
+     .rate = 0.26,
+     .decay = HC_DECAY_L2,
+     .weight_decay = 5e-4 * 64,
+     .decay_norm = true},
+
+    {.name = "fastai-004b",
+     .title = "half model, batch norm in single, masters, static scale 512",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision()",
+     .defects = "no overflow check: one infinity poisons the masters for ever; masters are made "
+                "from rounded weights",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .apart = true,
+     .norm_rounded = true,
+     .scaler = {.rule = HC_SCALER_STATIC, .initial = 512}},
+    {.name = "fp16-static",
+     .title = "half model, batch norm in single, flat masters, static scale 512",
+     .source =
+         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
+     .defects = "no overflow check: one infinity poisons the masters for ever; masters are made "
+                "from rounded weights",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .norm_rounded = true,
+     .scaler = {.rule = HC_SCALER_STATIC, .initial = 512}},
+    {.name = "fastai2-nonnative",
+     .title =
+         "half model, batch norm in single, masters, 2^24 halved, doubled after 500 good steps",
+     .source = "fastai fastai/callback/fp16.py, MixedPrecision of 2.0 to 2.2; Adam's eps 1e-5 and "
+               "wd_bn_bias=False as Learner has them",
+     .defects = "no floor and no cap: the scale halves to 0 and doubles to infinity; masters are "
+                "made from rounded weights",
+     MIXED_FP16,
+     .optimizer = HC_OPTIMIZER_ADAM,
+     .beta2 = 0.99,
+     .eps = 1e-5,
+     .weight_decay = 1e-2,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .scaler = {.rule = HC_SCALER_FASTAI2}},
+    {.name = "fastai2-native",
+     .title = "autocast and GradScaler inside fastai v2",
+     .source = "fastai fastai/callback/fp16.py, NativeMixedPrecision; Adam's eps 1e-5 and "
+               "wd_bn_bias=False as Learner has them",
+     MIXED_FP16,
+     .optimizer = HC_OPTIMIZER_ADAM,
+     .beta2 = 0.99,
+     .eps = 1e-5,
+     .weight_decay = 1e-2,
+     .masters = HC_MASTERS_FROM_FP32,
+     .scaler = {.rule = HC_SCALER_TORCH},
+     .reciprocal = true},
+
+    {.name = "apex-O0",
+     .title = "Apex's fp32: no casts, no masters, scale 1",
+     .source = "NVIDIA/apex apex/amp/frontend.py, class O0; handle.py: a static scale of 1 without "
+               "masters is passed over",
+     SINGLE,
+     ADAMW,
+     .eps = 1e-8},
+    {.name = "apex-O1",
+     .title = "half inside patched functions, fp32 parameters, Apex's dynamic scale",
+     .source = "NVIDIA/apex apex/amp/frontend.py, class O1; scaler.py",
+     .defects = "no floor: overflows without end bring the scale to 0",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_FP32,
+     .scaler = {.rule = HC_SCALER_APEX_AMP},
+     .reciprocal = true},
+    {.name = "apex-O2",
+     .title = "half model, batch norm in single, masters, Apex's dynamic scale",
+     .source = "NVIDIA/apex apex/amp/frontend.py, class O2; _process_optimizer.py: masters are "
+               "copies of the half parameters",
+     .defects = "no floor: overflows without end bring the scale to 0; masters are made from "
+                "rounded weights",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .scaler = {.rule = HC_SCALER_APEX_AMP},
+     .reciprocal = true},
+    {.name = "apex-O3",
+     .title = "Apex's pure half: batch norm too, no masters, scale 1",
+     .source = "NVIDIA/apex apex/amp/frontend.py, class O3",
+     .defects = "as fp16-pure: eps is 0 in half",
+     HALF,
+     ADAMW,
+     .eps = 1e-8},
+    {.name = "apex-fp16opt-static",
+     .title = "half model, batch norm in single, masters, static scale 128",
+     .source = "NVIDIA/apex apex/fp16_utils/fp16_optimizer.py, FP16_Optimizer(static_loss_scale); "
+               "128 in examples/imagenet; network_to_half rounds batch norm on the way",
+     .defects = "a static scale never looks; masters are made from rounded weights",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .norm_rounded = true,
+     .scaler = {.rule = HC_SCALER_STATIC, .initial = 128},
+     .reciprocal = true},
+    {.name = "apex-fp16opt-dynamic",
+     .title = "half model, batch norm in single, masters, 2^32 halved down to 1",
+     .source = "NVIDIA/apex apex/fp16_utils/fp16_optimizer.py, "
+               "FP16_Optimizer(dynamic_loss_scale=True); network_to_half rounds batch norm",
+     .defects = "the first scales are far too large: a run begins with skips; no cap; at scale 1 "
+                "it skips for ever; masters are made from rounded weights",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_MODEL,
+     .norm_rounded = true,
+     .scaler = {.rule = HC_SCALER_APEX_FP16UTILS},
+     .reciprocal = true},
+
+    {.name = "fp16-dynamic",
+     .title = "autocast to half (batch norm and loss in single), fp32 weights, GradScaler",
+     .source = "pytorch torch/amp/grad_scaler.py with autocast",
+     MIXED_FP16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_FP32,
+     .scaler = {.rule = HC_SCALER_TORCH},
+     .reciprocal = true},
+    {.name = "bf16",
+     .title = "autocast to bf16, fp32 weights, no scaler",
+     .source = "pytorch autocast(dtype=torch.bfloat16)",
+     MIXED_BF16,
+     ADAMW,
+     .eps = 1e-8,
+     .masters = HC_MASTERS_FROM_FP32},
+    {.name = "bf16-pure",
+     .title = "bf16 model and optimizer, batch norm in single, no masters",
+     .source = "pytorch model.bfloat16(); arXiv 2010.06192, 'Revisiting BFloat16 Training', its "
+               "16-bit-FPU training with nearest rounding",
+     .defects = "updates below half an ulp, 2^-9 of the weight, are lost",
+     .model = HC_BF16,
+     NORM_FP32,
+     UPDATE_BF16,
+     ADAMW,
+     .eps = 1e-8,
+     .norm_rounded = true},
+};
+
+enum { COUNT = sizeof table / sizeof table[0] };
+
+const struct hc_recipe *hc_recipes(int *n)
+{
+    *n = COUNT;
+    return table;
+}
+
+const struct hc_recipe *hc_recipe_by_name(const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
