@@ -232,6 +232,16 @@ void hc_check_failed(struct hc_check *check)
     hc_tally_verdict(check, HC_ERROR);
 }
 
+void hc_remark(struct hc_check *check, const char *format, ...)
+{
+    va_list arguments;
+    if (check->result.note[0])
+        return;
+    va_start(arguments, format);
+    note(check, format, arguments);
+    va_end(arguments);
+}
+
 void hc_say(struct hc_check *check, const char *format, ...)
 {
     if (!check->trace)

@@ -145,6 +145,13 @@ bool hc_check_ok(struct hc_check *check, enum hc_status status);
 /* Ends as ERROR with hc_message(). */
 void hc_check_failed(struct hc_check *check);
 
+/* What a reader of the result should know though every claim holds; the words of a failure before it
+   stay. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_remark(struct hc_check *check, const char *format, ...);
+
 /* A line of `halfcheck explain`; costs nothing otherwise. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -1,0 +1,77 @@
+/* Defects of a skipped step: what it moves though it must not. */
+#include "check/fault.h"
+
+#include <string.h>
+
+static bool skips(const struct hc_tensor *found)
+{
+    return found->data && hc_tensor_get(found, 0) != 0;
+}
+
+/* The decay comes before the optimizer asks whether it may run. */
+static enum hc_status decays_anyway(hc_kernel *right, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    const struct hc_tensor *w = &call->out[0];
+    double factor = 1 - hc_tensor_get(&call->in[4], 0) * call->params.adam.weight_decay;
+    enum hc_status status = right(queue, call);
+    for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(w); i++)
+        hc_tensor_put(w, i, hc_tensor_get(w, i) * factor);
+    return status;
+}
+
+/* Gradients that are infinite or NaN are taken as 0, and the optimizer runs. */
+static enum hc_status momentum_moves(hc_kernel *right, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    const struct hc_tensor *m = &call->out[1];
+    double beta1 = hc_tensor_get(&call->in[4], 1);
+    enum hc_status status = right(queue, call);
+    for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(m); i++)
+        hc_tensor_put(m, i, hc_tensor_get(m, i) * beta1);
+    return status;
+}
+
+static enum hc_status counts_t(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.scaler.skips = false;
+    return right(queue, &bad);
+}
+
+/* Each tensor's detector forgets what those before it have found. */
+static enum hc_status forgets(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.in[2] = (struct hc_tensor){.format = HC_FP32};
+    return right(queue, &bad);
+}
+
+static enum hc_status statistics_stay(hc_kernel *right, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    float was[2][256];
+    size_t bytes = hc_tensor_bytes(&call->in[3]);
+    bool small = bytes <= sizeof was[0];
+    for (int k = 0; k < 2 && small; k++)
+        memcpy(was[k], call->in[3 + k].data, bytes);
+    enum hc_status status = right(queue, call);
+    for (int k = 0; k < 2 && small && status == HC_OK; k++)
+        memcpy(call->out[3 + k].data, was[k], bytes);
+    return status;
+}
+
+static const struct hc_fault faults[] = {
+    {"skip-decays", "a skipped step decays the weights", "skip/*", HC_OP_adamw, decays_anyway},
+    {"skip-moves-momentum", "a skipped step decays the momentum", "skip/*", HC_OP_adamw,
+     momentum_moves},
+    {"skip-counts-t", "a skipped step is counted in Adam's t", "skip/*", HC_OP_scaler_update,
+     counts_t},
+    {"skip-forgets", "only the last gradient's infinities skip the step", "skip/*", HC_OP_unscale,
+     forgets},
+    {"skip-holds-statistics", "running statistics do not move", "skip/*", HC_OP_bn_leaky_train,
+     statistics_stay},
+};
+
+const struct hc_fault_table hc_faults_skip;
+const struct hc_fault_table hc_faults_skip = {faults, sizeof faults / sizeof faults[0]};
