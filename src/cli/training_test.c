@@ -170,6 +170,11 @@ Test(training, a_checkpoint_that_is_missing_damaged_or_another_runs_is_refused)
         "train --recipe fp32 --network darknet-tiny --classes dog,ship --epochs 2 --resume --out r",
         "recipe");
     refuse(QUICK "--seed 2 --resume --out r", "seed=");
+    refuse(QUICK "--data-seed 2 --resume --out r", "data=");
+    refuse(QUICK "--classes cat,dog --resume --out r", "data=");
+    cr_assert_eq(shell("cp r/steps.csv rows; head -n 3 rows >r/steps.csv"), 0);
+    refuse(QUICK "--resume --out r", "r/steps.csv: ends before row 2, which its checkpoint");
+    cr_assert_eq(shell("cp rows r/steps.csv"), 0);
     cr_assert_eq(shell("head -c 1000 whole >r/checkpoint"), 0);
     refuse(QUICK "--resume --out r", "cut");
     cr_assert_eq(shell("cp whole r/checkpoint; printf X | dd of=r/checkpoint bs=1 seek=3000 "

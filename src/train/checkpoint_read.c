@@ -105,15 +105,29 @@ static enum hc_status check_identity(const char *path, const char *got, size_t l
     return HC_OK;
 }
 
+/* Names the first piece that the file lacks. */
+static enum hc_status check_complete(const char *path, const struct hc_blob *blobs, int count,
+                                     const unsigned char *const *content)
+{
+    const char *first = NULL;
+    int missing = 0;
+    for (int i = 0; i < count; i++)
+        if (content[i] == NULL && missing++ == 0)
+            first = blobs[i].name;
+    if (missing == 0)
+        return HC_OK;
+    if (missing == 1)
+        return hc_fail(HC_INVALID, "%s: lacks \"%s\" of this run's state", path, first);
+    return hc_fail(HC_INVALID, "%s: lacks \"%s\" and %d more pieces of this run's state", path,
+                   first, missing - 1);
+}
+
 /* Points content[i] at what the file holds for blobs[i]. */
 static enum hc_status find_blobs(const char *path, struct cursor *cursor, uint64_t held,
                                  const struct hc_blob *blobs, int count,
                                  const unsigned char **content)
 {
-    if (held != (uint64_t)count)
-        return hc_fail(HC_INVALID, "%s: holds %llu pieces of state, this run has %d", path,
-                       (unsigned long long)held, count);
-    for (int n = 0; n < count; n++) {
+    for (uint64_t n = 0; n < held; n++) {
         size_t name_length;
         size_t bytes;
         const char *name = (const char *)take_sized(cursor, 4, &name_length);
@@ -132,7 +146,7 @@ static enum hc_status find_blobs(const char *path, struct cursor *cursor, uint64
                            bytes, blobs[i].name, blobs[i].bytes);
         content[i] = data;
     }
-    return HC_OK;
+    return check_complete(path, blobs, count, content);
 }
 
 /* Of a whole file: looks at everything before it copies anything. */

@@ -168,6 +168,7 @@ Test(checkpoint, other_names_and_sizes_are_refused)
     save();
     blobs_of(&state, blobs);
     cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 2), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "holds \"nothing\", which this run has not"));
     blobs[1].name = "models";
     cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 3), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), "\"model\""));
@@ -176,6 +177,21 @@ Test(checkpoint, other_names_and_sizes_are_refused)
     cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 3), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), "12 bytes of \"masters\" where this run has 8"));
     cr_assert_eq(state.masters[0], 0);
+}
+
+Test(checkpoint, what_is_missing_is_named)
+{
+    struct state state = sample();
+    struct hc_blob blobs[3];
+    blobs_of(&state, blobs);
+    cr_assert_eq(hc_checkpoint_write(path, identity, blobs, 2), HC_OK);
+    cr_assert_eq(load(identity, &state), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), ": lacks \"nothing\" of this run's state"));
+    cr_assert_eq(hc_checkpoint_write(path, identity, blobs + 1, 1), HC_OK);
+    memset(&state, 0, sizeof state);
+    cr_assert_eq(load(identity, &state), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), ": lacks \"masters\" and 1 more pieces"));
+    cr_assert_eq(state.model[0], 0);
 }
 
 Test(checkpoint, a_missing_or_unreadable_file_is_an_io_error)

@@ -51,6 +51,7 @@ struct hc_run {
     char captured[160];          /* "captured", or why not */
     FILE *log[HC_LOGS];          /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
     struct hc_tally_state tally;
+    uint64_t data;        /* hash of the images, 0 before it is asked for */
     float loss;           /* of the last step */
     double rate;          /* images a second of this epoch */
     double seconds;       /* of training in this call */
@@ -95,6 +96,9 @@ void hc_log_close(struct hc_run *run);
 
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts);
 enum hc_status hc_log_flush(struct hc_run *run);
+
+/* Onto the disk, before a checkpoint that knows of their rows. */
+enum hc_status hc_log_sync(struct hc_run *run);
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch);
 
 /* All state, to out/checkpoint and back; hc_state_read comes before the loader is opened. */

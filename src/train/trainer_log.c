@@ -46,7 +46,8 @@ static enum hc_status begin(const struct hc_run *run, int log)
 }
 
 /* Rows begin with their step or epoch, and grow in it. Those that the checkpoint does not know, or
-   that were cut in the middle, are dropped. */
+   that were cut in the middle, are dropped. Those that it does know must be there; an epoch without
+   a measured step has none in gradients.csv. */
 static enum hc_status go_on(const struct hc_run *run, int log)
 {
     const struct hc_tally_state *t = &run->tally;
@@ -54,12 +55,14 @@ static enum hc_status go_on(const struct hc_run *run, int log)
     bool given_up = t->bad >= HC_GIVE_UP;
     int64_t epochs = (t->step + (given_up ? run->batches - 1 : 0)) / run->batches;
     int64_t rows = log == 0 ? t->step : epochs;
+    int64_t next = 0;
     char *line = NULL;
     size_t room = 0;
     off_t end = 0;
     bool header = true;
     ssize_t length = getline(&line, &room, file);
     while (length > 0 && line[length - 1] == '\n' && (header || strtoll(line, NULL, 10) < rows)) {
+        next = header ? 0 : strtoll(line, NULL, 10) + 1;
         header = false;
         end += (off_t)length;
         length = getline(&line, &room, file);
@@ -67,6 +70,9 @@ static enum hc_status go_on(const struct hc_run *run, int log)
     free(line);
     if (ferror(file) || ftruncate(fileno(file), end) != 0 || fseeko(file, end, SEEK_SET) != 0)
         return failed(run, log);
+    if (next < rows && log != 2)
+        return hc_fail(HC_INVALID, "%s/%s: ends before row %lld, which its checkpoint has done",
+                       run->options.out, names[log], (long long)next);
     return header ? begin(run, log) : HC_OK;
 }
 
@@ -107,7 +113,7 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
     struct hc_shares all = facts->measured ? hc_metrics_all(run->metrics) : unmeasured;
     if (!file)
         return HC_OK;
-    (void)fprintf(file, "%lld,%lld,%.9g,%.9g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+    (void)fprintf(file, "%lld,%lld,%.9g,%.17g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
                   (long long)run->tally.step, (long long)(run->tally.step / run->batches),
                   fabs((double)facts->loss), (double)facts->scale, facts->skipped, facts->lr,
                   facts->beta1, fabs(all.gradient_norm), all.underflow, all.unscaled,
@@ -124,6 +130,15 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
 enum hc_status hc_log_flush(struct hc_run *run)
 {
     return run->log[0] ? flush(run, 0) : HC_OK;
+}
+
+enum hc_status hc_log_sync(struct hc_run *run)
+{
+    enum hc_status status = HC_OK;
+    for (int log = 0; log < HC_LOGS && run->log[log] && status == HC_OK; log++)
+        if (fsync(fileno(run->log[log])) != 0 && errno != EINVAL)
+            status = failed(run, log);
+    return status;
 }
 
 static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
@@ -145,7 +160,7 @@ enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
     int64_t images = (tally->step - epoch * run->batches) * run->options.batch;
     if (!run->options.out)
         return HC_OK;
-    (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.9g\n", (long long)epoch,
+    (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,
                   fabs(tally->train_loss), (double)tally->epoch_right / (double)images,
                   tally->test_loss, tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
                   (long long)(tally->skipped - tally->epoch_skipped), (double)run->counters.scale);

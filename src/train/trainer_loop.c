@@ -139,8 +139,11 @@ enum hc_status hc_run_loop(struct hc_run *run)
         bool keeps = o->checkpoint_every > 0 && run->tally.step % o->checkpoint_every == 0;
         if (evaluates)
             status = end_epoch(run);
-        if (status == HC_OK && o->out && (evaluates || keeps))
-            status = hc_state_write(run);
+        if (status == HC_OK && o->out && (evaluates || keeps)) {
+            status = hc_log_sync(run);
+            if (status == HC_OK)
+                status = hc_state_write(run);
+        }
         if (status != HC_OK)
             return status;
         goes_on = !evaluates || report(run, run->loss, run->counters.scale, true);

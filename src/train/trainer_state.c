@@ -1,13 +1,20 @@
-/* What a checkpoint holds: the model's parameters and statistics, masters and momenta, the counters
-   with the loss scale, the tally with the position in the data. The schedule, the order of the images,
-   augmentation and initial weights are functions of the step and the seed: they have no state. */
+/* What a checkpoint holds: the counts of steps, what the scaler keeps, the tally with the position in
+   the data, the model's parameters and statistics, masters and momenta. The schedule, the order of
+   the images, augmentation and initial weights are functions of the step and the seed: they have no
+   state. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "train/checkpoint.h"
+#include "train/checkpoint_format.h"
 #include "train/trainer_inner.h"
 
-enum { NAME = 64, MOST = 3 * HC_MAX_LAYERS * 4 + 2 * HC_MAX_LAYERS + 2 };
+enum {
+    NAME = 64,
+    OWN = 3, /* the first pieces lie in the run itself */
+    MOST = 3 * HC_MAX_LAYERS * HC_PIECE_COUNT + 2 * HC_MAX_LAYERS + OWN
+};
 
 struct blobs {
     int count;
@@ -15,12 +22,16 @@ struct blobs {
     char name[MOST][NAME];
 };
 
-static const enum hc_piece pieces[] = {HC_PIECE_MODEL, HC_PIECE_MASTER, HC_PIECE_M, HC_PIECE_V};
-
-/* Without masters the optimizer works on the model: that piece is kept once. */
+/* Without masters the optimizer works on the model: that piece is kept once. Gradients are made anew
+   by each step, but for those that a scaler steps on again when it has found an infinity. */
 static bool keeps(const struct hc_run *run, enum hc_piece piece)
 {
-    return piece != HC_PIECE_MASTER || run->options.recipe->masters != HC_MASTERS_NONE;
+    const struct hc_recipe *recipe = run->options.recipe;
+    if (piece == HC_PIECE_MASTER)
+        return recipe->masters != HC_MASTERS_NONE;
+    if (piece == HC_PIECE_MASTER_GRADIENT)
+        return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
+    return piece != HC_PIECE_GRADIENT;
 }
 
 /* Adds a blob; with `size` bytes of its own memory where data is NULL. */
@@ -36,10 +47,15 @@ static bool add(struct blobs *blobs, const char *what, const char *of, void *dat
 
 static void release(struct blobs *blobs)
 {
-    for (int i = 2; blobs && i < blobs->count; i++) /* the first two are the run's own */
+    for (int i = OWN; blobs && i < blobs->count; i++)
         free(blobs->blob[i].data);
     free(blobs);
 }
+
+_Static_assert(offsetof(struct hc_counters, clean) == 4 * sizeof(int32_t) &&
+                   offsetof(struct hc_counters, scale) + sizeof(float) ==
+                       sizeof(struct hc_counters),
+               "counts of steps first, then all that the scaler keeps");
 
 /* The list, with memory for everything; the counters and the tally are where they are. */
 static struct blobs *list(struct hc_run *run, struct hc_counters *counters)
@@ -48,14 +64,17 @@ static struct blobs *list(struct hc_run *run, struct hc_counters *counters)
     struct blobs *blobs = calloc(1, sizeof *blobs);
     if (!blobs)
         return NULL;
-    bool all = add(blobs, "counters", "-", counters, sizeof *counters) &&
-               add(blobs, "tally", "-", &run->tally, sizeof run->tally);
+    size_t steps = offsetof(struct hc_counters, clean);
+    bool all = add(blobs, "step counts", "of the optimizer", counters, steps) &&
+               add(blobs, "scale and counts", "of the scaler", (char *)counters + steps,
+                   sizeof *counters - steps) &&
+               add(blobs, "tally", "of the run", &run->tally, sizeof run->tally);
     for (int p = 0; p < plan->parameters; p++)
-        for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++) {
-            if (!keeps(run, pieces[k]))
+        for (int k = 0; k < HC_PIECE_COUNT; k++) {
+            if (!keeps(run, (enum hc_piece)k))
                 continue;
-            struct hc_tensor t = hc_update_tensor(run->update, pieces[k], p);
-            all = add(blobs, hc_piece_names[pieces[k]], hc_net_parameters(run->net)[p]->name, NULL,
+            struct hc_tensor t = hc_update_tensor(run->update, (enum hc_piece)k, p);
+            all = add(blobs, hc_piece_names[k], hc_net_parameters(run->net)[p]->name, NULL,
                       hc_tensor_bytes(&t)) &&
                   all;
         }
@@ -75,14 +94,14 @@ static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
     enum hc_status status = HC_OK;
-    int at = 2;
+    int at = OWN;
     for (int p = 0; p < plan->parameters; p++)
-        for (size_t k = 0; k < sizeof pieces / sizeof pieces[0] && status == HC_OK; k++) {
-            if (!keeps(run, pieces[k]))
+        for (int k = 0; k < HC_PIECE_COUNT && status == HC_OK; k++) {
+            if (!keeps(run, (enum hc_piece)k))
                 continue;
             void *data = blobs->blob[at++].data;
-            status = back ? hc_update_write(run->update, pieces[k], p, data)
-                          : hc_update_read(run->update, pieces[k], p, data);
+            status = back ? hc_update_write(run->update, (enum hc_piece)k, p, data)
+                          : hc_update_read(run->update, (enum hc_piece)k, p, data);
         }
     for (int s = 0; s < plan->statistics && status == HC_OK; s++) {
         struct hc_storage *storage = hc_net_statistics(run->net)[s]->storage;
@@ -92,15 +111,31 @@ static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
     return status;
 }
 
-static void identify(const struct hc_run *run, char *identity, size_t size)
+static uint64_t hash_images(uint64_t hash, const struct hc_images *images)
+{
+    hash = hc_fnv(hash, images->labels, (size_t)images->count * sizeof *images->labels);
+    return hc_fnv(hash, images->pixels, (size_t)images->count * HC_IMAGE_BYTES);
+}
+
+/* Other classes, files or seeds of the synthetic set are other data. */
+static uint64_t hash_data(struct hc_run *run)
+{
+    if (run->data == 0)
+        run->data = hash_images(hash_images(HC_FNV_START, &run->options.data->train),
+                                &run->options.data->test);
+    return run->data;
+}
+
+static void identify(struct hc_run *run, char *identity, size_t size)
 {
     const struct hc_train_options *o = &run->options;
     (void)snprintf(identity, size,
-                   "recipe=%s network=%s classes=%d images=%lld synthetic=%d batch=%d epochs=%d "
-                   "lr=%a seed=%llu backend=%s",
+                   "recipe=%s network=%s classes=%d images=%lld synthetic=%d data=%016llx batch=%d "
+                   "epochs=%d lr=%a seed=%llu backend=%s",
                    o->recipe->name, o->network->name, o->data->classes,
-                   (long long)o->data->train.count, o->data->synthetic, o->batch, o->epochs,
-                   o->max_lr, (unsigned long long)o->seed, o->backend->name);
+                   (long long)o->data->train.count, o->data->synthetic,
+                   (unsigned long long)hash_data(run), o->batch, o->epochs, o->max_lr,
+                   (unsigned long long)o->seed, o->backend->name);
 }
 
 enum hc_status hc_state_write(struct hc_run *run)
