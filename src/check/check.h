@@ -102,6 +102,11 @@ void hc_claim_call(struct hc_check *check, const struct hc_call *call);
    the op: small outputs that need no rounding are not MISTRUSTED. */
 void hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
 
+/* The call on the backend under test and on `exact`, each with outputs of its own: the same bits in all
+   elements, NaN for NaN; `what` names the inputs. False when there was nothing to compare: the verdict
+   is set then. For cases that are `against_exact`. */
+bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
+
 enum { HC_MARKS = 3, HC_SERIES_POINTS = 200 };
 
 /* A vertical line in a picture. */

@@ -50,6 +50,24 @@ static enum hc_status by_reciprocal(hc_kernel *right, struct hc_queue *queue,
     return right(queue, &bad);
 }
 
+static enum hc_status grows_late(hc_kernel *right, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.scaler.late++;
+    return right(queue, &bad);
+}
+
+/* Nine digits of a mean are more than fp32 has. */
+static enum hc_status single_pixels(hc_kernel *right, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    for (int c = 0; c < 3; c++)
+        bad.params.augment.mean[c] = (double)(float)bad.params.augment.mean[c];
+    return right(queue, &bad);
+}
+
 /* A vector loop whose last elements are left to something else. */
 static enum hc_status last_one(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
 {
@@ -70,6 +88,10 @@ static const struct hc_fault faults[] = {
      HC_OP_unscale, by_reciprocal},
     {"leaky-last-element", "leaky ReLU has another last bit at the end of a vector",
      "bits/leaky_relu/*", HC_OP_leaky_relu, last_one},
+    {"scale-grows-late", "the loss scale grows one step late", "bits/scaler_update",
+     HC_OP_scaler_update, grows_late},
+    {"pixel-means-in-single", "the means that pixels are freed of are rounded into fp32",
+     "bits/augment", HC_OP_augment, single_pixels},
 };
 
 const struct hc_fault_table hc_faults_bits;

@@ -1,0 +1,97 @@
+/* The ops that a training step decides by give the same bits on every backend. (Those of the other ops
+   that are settled to the bit are generated: check/bitcase.c.) */
+#include <float.h>
+#include <math.h>
+
+#include "case.h"
+
+static uint64_t draw(const struct hc_check *check, uint64_t *at, uint64_t below)
+{
+    return hc_random(hc_check_seed(check), 90, (*at)++) % below;
+}
+
+static const float scales[] = {0,        0x1p-149F, 0x1.8p-126F,     1,
+                               8,        65536,     0x1.fffffep23F,  0x1p24F,
+                               0x1p127F, FLT_MAX,   (float)INFINITY, (float)NAN};
+static const float founds[] = {0, 0, 0, 1, (float)INFINITY, (float)NAN};
+
+/* Each system's rule at every kind of scale, one step before, at and after its growth. */
+static void scaler_updates(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_scaler_update};
+    uint64_t at = 0;
+    bool ran = true;
+    for (int i = 0; i < 9000 && ran; i++) {
+        enum hc_scaler_rule rule = (enum hc_scaler_rule)(i % HC_SCALER_COUNT);
+        call.in[0] = hc_check_vector(check, HC_FP32, 1);
+        call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
+        call.in[2] = hc_check_vector(check, HC_FP32, 1);
+        call.out[0] = call.in[0];
+        call.out[1] = call.in[1];
+        call.params.scaler = hc_scaler_params(&(struct hc_scaler){.rule = rule});
+        hc_tensor_put(&call.in[0], 0, (double)scales[draw(check, &at, 12)]);
+        hc_tensor_put(&call.in[2], 0, (double)founds[draw(check, &at, 6)]);
+        for (int c = 0; c < HC_COUNTS; c++)
+            hc_tensor_put(&call.in[1], c, (double)draw(check, &at, 3));
+        int64_t clean = call.params.scaler.interval + (int64_t)draw(check, &at, 4) - 2;
+        if (draw(check, &at, 2))
+            hc_tensor_put(&call.in[1], HC_COUNT_CLEAN, (double)(clean > 0 ? clean : 0));
+        ran = hc_claim_exact_bits(check, hc_scalers[rule].name, &call);
+    }
+}
+
+/* Batches of CIFAR-10's shape with all pixel values, in each format, with crops and without, with orders
+   and without, the last one of an epoch short. */
+static void batches(struct hc_check *check)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};
+    enum { IMAGES = 7, SIDE = 32, BATCH = 3, BATCHES = 3 };
+    struct hc_call call = {.op = HC_OP_augment};
+    bool ran = true;
+    call.in[0] = hc_tensor4(HC_U8, IMAGES, SIDE, SIDE, 3, NULL);
+    call.in[0].data = hc_check_memory(check, hc_tensor_bytes(&call.in[0]));
+    call.in[1] = hc_check_vector(check, HC_I32, IMAGES);
+    call.in[2] = hc_check_vector(check, HC_I32, 1);
+    call.in[3] = hc_check_vector(check, HC_I32, 2 * IMAGES);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
+        hc_tensor_put_bits(&call.in[0], i, hc_random(hc_check_seed(check), 91, (uint64_t)i) >> 56);
+    for (int64_t i = 0; i < IMAGES; i++) {
+        hc_tensor_put(&call.in[1], i, (double)(10 - i));
+        hc_tensor_put(&call.in[3], i, (double)(i * 3 % IMAGES));
+        hc_tensor_put(&call.in[3], IMAGES + i, (double)(IMAGES - 1 - i));
+    }
+    struct hc_tensor orders = hc_tensor2(HC_I32, 2, IMAGES, call.in[3].data);
+    for (int i = 0; i < 72 && ran; i++) {
+        call.in[3] = i / 18 % 2 ? orders : (struct hc_tensor){0};
+        call.params.augment =
+            (struct hc_augment){.seed = hc_check_seed(check) + (uint64_t)i,
+                                .batches = BATCHES,
+                                .pad = 4,
+                                .crops = i / 36 == 0,
+                                .mean = {0.49139968, 0.48215841, 0.44653091},
+                                .deviation = {0.24703223, 0.24348513, 0.26158784}};
+        hc_tensor_put(&call.in[2], 0, i % 18 < 17 ? i % 18 : 3e6 + 1);
+        call.out[0] = hc_tensor4(formats[(i + i / 18) % 3], BATCH, SIDE, SIDE, 3, NULL);
+        call.out[1] = hc_tensor1(HC_I32, BATCH, NULL);
+        call.out[2] = call.in[2];
+        ran = hc_claim_exact_bits(check, "a batch", &call);
+    }
+}
+
+static const char source[] = "src/op/call.h: every backend gives the same bits";
+
+static const struct hc_case cases[] = {
+    {.name = "bits/scaler_update",
+     .title = "nine loss scalers' rules: the same bits as exact",
+     .source = source,
+     .run = scaler_updates,
+     .against_exact = true},
+    {.name = "bits/augment",
+     .title = "batches cropped, flipped and normalised: the same bits as exact",
+     .source = source,
+     .run = batches,
+     .against_exact = true},
+};
+
+const struct hc_case_table hc_cases_bits_control;
+const struct hc_case_table hc_cases_bits_control = {cases, sizeof cases / sizeof cases[0]};
