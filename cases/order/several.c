@@ -1,0 +1,209 @@
+/* One scaler with two optimizers, and gradients that are added up over several passes. */
+#include "cases/amp.h"
+
+#include <math.h>
+
+/* Optimizer 1 has an infinity: it alone is skipped, and the one update halves the scale once. */
+static void two_optimizers(struct hc_check *check)
+{
+    struct hc_amp amp;
+    double g = hc_amp_seen(1024, 0.7);
+    hc_amp_open(&amp, check, 1024, 2000);
+    hc_amp_backward(&amp, 0, 0, 0.7);
+    hc_amp_backward(&amp, 1, 0, 100);
+    hc_amp_backward(&amp, 1, 1, 0.7);
+    hc_amp_holds(&amp, "both step, one update",
+                 hc_amp_step(&amp, 0) == HC_OK && hc_amp_step(&amp, 1) == HC_OK &&
+                     hc_amp_update(&amp) == HC_OK);
+    hc_amp_claim_way(&amp, "the sound one has stepped", 0, 0, g, 0);
+    hc_amp_claim(&amp, "the other has not", 0, hc_amp_way(&amp, 1, 0));
+    hc_amp_claim(&amp, "nor its sound parameter", 0, hc_amp_way(&amp, 1, 1));
+    hc_amp_claim(&amp, "the scale is halved once", 512, (double)amp.scale);
+    hc_amp_claim(&amp, "one step is counted", 1, (double)amp.counts[HC_COUNT_STEPS]);
+}
+
+/* An update after each optimizer's step: the second's gradients came back at the old scale. */
+static void update_for_each(struct hc_check *check)
+{
+    static const struct {
+        const char *what;
+        double first; /* optimizer 0's gradient at scale 1024; 100 is infinite there */
+        double factor;
+    } rows[] = {{"the first overflows: the second goes twice its way", 100, 2},
+                {"the first grows the scale: the second goes half its way", 0.7, 0.5}};
+    double g = hc_amp_seen(1024, 0.7);
+    for (int r = 0; r < 2; r++) {
+        struct hc_amp amp;
+        hc_amp_open(&amp, check, 1024, 1);
+        hc_amp_backward(&amp, 0, 0, rows[r].first);
+        hc_amp_backward(&amp, 1, 0, 0.7);
+        (void)hc_amp_step(&amp, 0);
+        (void)hc_amp_update(&amp);
+        (void)hc_amp_step(&amp, 1);
+        hc_say(check, "%s: %.4g instead of %.4g", rows[r].what, hc_amp_way(&amp, 1, 0), amp.lr * g);
+        hc_amp_claim_way(&amp, rows[r].what, 1, 0, rows[r].factor * g, 0);
+        (void)hc_amp_update(&amp);
+        hc_amp_claim(&amp, "two steps are counted", 2, (double)amp.counts[HC_COUNT_STEPS]);
+
+        hc_amp_open(&amp, check, 1024, 1);
+        hc_amp_backward(&amp, 0, 0, rows[r].first);
+        hc_amp_backward(&amp, 1, 0, 0.7);
+        (void)hc_amp_step(&amp, 0);
+        (void)hc_amp_step(&amp, 1);
+        (void)hc_amp_update(&amp);
+        hc_amp_claim_way(&amp, "one update after both: its way", 1, 0, g, 0);
+    }
+}
+
+/* Four micro-batches, one step. Sums in fp32: three roundings. */
+static void accumulates(struct hc_check *check)
+{
+    static const double parts[] = {0.7, -0.1, 0.3, 0.05};
+    struct hc_amp amp;
+    double sum = 0;
+    hc_amp_open(&amp, check, 1024, 1);
+    for (int i = 0; i < 4; i++) {
+        sum += hc_amp_seen(1024, parts[i]);
+        hc_amp_backward(&amp, 0, 0, parts[i]);
+    }
+    hc_amp_holds(&amp, "step and update",
+                 hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
+    hc_amp_claim_way(&amp, "four passes, one step", 0, 0, sum, 4);
+    hc_amp_claim(&amp, "the scale grows once", 2048, (double)amp.scale);
+
+    hc_amp_open(&amp, check, 1024, 2000);
+    for (int i = 0; i < 4; i++)
+        hc_amp_backward(&amp, 0, 0, i == 1 ? 100 : parts[i]);
+    (void)hc_amp_step(&amp, 0);
+    hc_amp_claim(&amp, "an infinity in one pass skips all four", 0, hc_amp_way(&amp, 0, 0));
+}
+
+/* g at S = 1024, g at 2048, over 2048: 1.5 g instead of 2 g. */
+static void micro_updates(struct hc_check *check)
+{
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 1024, 1);
+    amp.guarded = false;
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_update(&amp);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_step(&amp, 0);
+    hc_say(check, "an update in between: the sum is %g instead of 1", hc_amp_gradient(&amp, 0, 0));
+    hc_amp_claim_way(&amp, "an update between two passes: 3/4 of the way", 0, 0, 0.75, 0);
+
+    hc_amp_open(&amp, check, 1024, 1);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    hc_amp_claim_refused(&amp, "an update that nothing was unscaled for", hc_amp_update(&amp),
+                         "update: no gradient was looked at");
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_step(&amp, 0);
+    hc_amp_claim_way(&amp, "none in between: the whole", 0, 0, 1, 0);
+}
+
+/* unscale after the first pass, and then another pass: g + S g. */
+static void unscale_between(struct hc_check *check)
+{
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 4, 2000);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_unscale(&amp, 0);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_step(&amp, 0);
+    hc_say(check, "unscaled after the first of two passes, at S = 4: %g instead of 1",
+           hc_amp_gradient(&amp, 0, 0));
+    hc_amp_claim_way(&amp, "(1 + S) g instead of 2 g", 0, 0, 2.5, 0);
+}
+
+/* A step that was skipped, whose gradients are still scaled and not set to zero: the next pass adds to
+   them. */
+static void not_zeroed(struct hc_check *check)
+{
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 4, 2000);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    hc_amp_backward(&amp, 0, 1, (double)INFINITY);
+    (void)hc_amp_step(&amp, 0);
+    (void)hc_amp_update(&amp);
+    hc_amp_claim(&amp, "the step is skipped, the sound gradient unscaled", 0.5,
+                 hc_amp_gradient(&amp, 0, 0));
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    hc_say(check, "skipped, not zeroed, another pass at S = 2: %g instead of 1",
+           hc_amp_gradient(&amp, 0, 0));
+    hc_amp_claim(&amp, "another pass adds S g to g", 1.5, hc_amp_gradient(&amp, 0, 0));
+    (void)hc_amp_step(&amp, 0);
+    hc_amp_claim(&amp, "and the infinity is still there: skipped again", 0, hc_amp_way(&amp, 0, 0));
+    hc_amp_zero(&amp, 0);
+    (void)hc_amp_update(&amp);
+    hc_amp_backward(&amp, 0, 0, 0.5);
+    (void)hc_amp_step(&amp, 0);
+    hc_amp_claim_way(&amp, "zeroed: the step is made", 0, 0, 0.5, 0);
+}
+
+/* 4096 times 1e-3, added one by one in 16 bits: stops where half an ulp is no less than the addend. */
+static void narrow_sum(struct hc_check *check)
+{
+    static const struct {
+        enum hc_format format;
+        double stops;
+    } rows[] = {{HC_BF16, 0.5}, {HC_FP16, 4}, {HC_FP32, 0}};
+    for (int r = 0; r < 3; r++) {
+        enum hc_format format = rows[r].format;
+        struct hc_tensor many = hc_check_vector(check, format, 4096);
+        struct hc_tensor sum = hc_check_vector(check, format, 1);
+        for (int i = 0; i < 4096; i++)
+            hc_tensor_put(&many, i, 1e-3);
+        struct hc_call call = {
+            .op = HC_OP_sum, .in = {many}, .out = {sum}, .params.reduce = {format}};
+        if (hc_do(check, &call) != HC_OK)
+            return;
+        double real = 4096 * hc_tensor_get(&many, 0);
+        hc_say(check, "4096 gradients of 1e-3 in %s: %g", hc_formats[format].name,
+               hc_tensor_get(&sum, 0));
+        if (rows[r].stops != 0)
+            hc_claim_value(check, hc_formats[format].name, rows[r].stops, hc_tensor_get(&sum, 0));
+        else
+            hc_claim_within(check, "fp32", real, hc_tensor_get(&sum, 0), 4096 * 0x1p-24 * real);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "order/two-optimizers",
+     .title = "one scaler, two optimizers, one update: an overflow skips its own optimizer alone "
+              "and halves the scale once",
+     .source = "pytorch docs, Automatic Mixed Precision examples, 'Working with Multiple Models, "
+               "Losses, and Optimizers'",
+     .run = two_optimizers},
+    {.name = "order/update-for-each-optimizer",
+     .title =
+         "an update between two optimizers' steps makes the second's step twice or half as long",
+     .source = "https://github.com/huggingface/accelerate/issues/439, 'Potential bugs caused by "
+               "AcceleratedOptimizer'",
+     .run = update_for_each},
+    {.name = "order/accumulate",
+     .title = "gradients of several passes at one scale, then one step and update: their sum",
+     .source = "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation'",
+     .run = accumulates},
+    {.name = "order/update-between-passes",
+     .title = "an update between two passes mixes two scales: 3/4 of the sum",
+     .source = "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': scale "
+               "updates should occur at effective-batch granularity",
+     .run = micro_updates},
+    {.name = "order/unscale-between-passes",
+     .title = "a pass after unscale adds a scaled gradient to an unscaled one",
+     .source =
+         "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': if "
+         "grads are unscaled before accumulation is complete, the next backward pass will add "
+         "scaled grads to unscaled grads",
+     .run = unscale_between},
+    {.name = "order/skipped-not-zeroed",
+     .title = "gradients of a skipped step that are not set to zero go on into the next",
+     .source = "https://github.com/pytorch/pytorch/pull/97415",
+     .run = not_zeroed},
+    {.name = "order/accumulate-narrow",
+     .title = "4096 gradients of 1e-3 added up in bf16 are 0.5, in half 4, in fp32 4.096",
+     .source = "https://github.com/deepspeedai/DeepSpeed/issues/2768",
+     .run = narrow_sum},
+};
+
+const struct hc_case_table hc_cases_order_several;
+const struct hc_case_table hc_cases_order_several = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,182 @@
+/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others. */
+#include "cases/amp.h"
+
+#include <math.h>
+
+static void round_trip(struct hc_amp *amp)
+{
+    for (int p = 0; p < HC_AMP_PARAMETERS; p++)
+        hc_amp_backward(amp, 0, p, 0.7);
+}
+
+/* step() unscales by itself, or finds it done. */
+static void legal(struct hc_check *check)
+{
+    for (int explicitly = 0; explicitly < 2; explicitly++) {
+        struct hc_amp amp;
+        hc_amp_open(&amp, check, 65536, 2000);
+        amp.scale = 1024;
+        round_trip(&amp);
+        enum hc_status status = explicitly ? hc_amp_unscale(&amp, 0) : HC_OK;
+        if (status == HC_OK)
+            status = hc_amp_step(&amp, 0);
+        if (status == HC_OK)
+            status = hc_amp_update(&amp);
+        hc_amp_holds(&amp, "nothing is refused", status == HC_OK);
+        hc_amp_claim_way(&amp, explicitly ? "unscale, step" : "step alone", 0, 0,
+                         hc_amp_seen(1024, 0.7), 0);
+    }
+}
+
+static void unscale_twice(struct hc_check *check)
+{
+    struct hc_amp amp;
+    double g = hc_amp_seen(1024, 0.7);
+    hc_amp_open(&amp, check, 1024, 2000);
+    round_trip(&amp);
+    hc_amp_holds(&amp, "once", hc_amp_unscale(&amp, 0) == HC_OK);
+    hc_amp_claim_refused(&amp, "unscale twice", hc_amp_unscale(&amp, 0),
+                         "unscale: already called for this optimizer since the update");
+    (void)hc_amp_step(&amp, 0);
+    hc_amp_claim_way(&amp, "refused, the first has counted", 0, 0, g, 0);
+
+    hc_amp_open(&amp, check, 1024, 2000);
+    amp.guarded = false;
+    round_trip(&amp);
+    (void)hc_amp_unscale(&amp, 0);
+    (void)hc_amp_unscale(&amp, 0);
+    (void)hc_amp_step(&amp, 0);
+    hc_say(check, "without the guard: the weight goes %.3g of %.3g", hc_amp_way(&amp, 0, 0),
+           amp.lr * g);
+    hc_amp_claim_way(&amp, "without the guard, 1/1024 of the way", 0, 0, g / 1024, 0);
+}
+
+static void after_step(struct hc_check *check)
+{
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 1024, 2000);
+    hc_amp_claim_refused(&amp, "update before anything", hc_amp_update(&amp),
+                         "update: no gradient was looked at");
+    round_trip(&amp);
+    hc_amp_holds(&amp, "the first step", hc_amp_step(&amp, 0) == HC_OK);
+    hc_amp_claim_refused(&amp, "unscale after step", hc_amp_unscale(&amp, 0),
+                         "unscale: called after step");
+    hc_amp_claim_refused(&amp, "step twice", hc_amp_step(&amp, 0),
+                         "step: already called since the update");
+    hc_amp_claim_way(&amp, "one step was made", 0, 0, hc_amp_seen(1024, 0.7), 0);
+    hc_amp_holds(&amp, "update", hc_amp_update(&amp) == HC_OK);
+    hc_amp_zero(&amp, 0);
+    round_trip(&amp);
+    hc_amp_holds(&amp, "and all may begin again", hc_amp_step(&amp, 0) == HC_OK);
+    hc_amp_claim_way(&amp, "two steps", 0, 0, 2 * hc_amp_seen(1024, 0.7), 1);
+}
+
+/* The gradients came back at scale S; the update grows it, or halves it, before they are unscaled. */
+static void update_first(struct hc_check *check)
+{
+    double g = hc_amp_seen(1024, 0.7);
+    for (int overflow = 0; overflow < 2; overflow++) {
+        struct hc_amp amp;
+        hc_amp_open(&amp, check, 1024, 1);
+        amp.guarded = false;
+        round_trip(&amp);
+        amp.optimizer[1].found = (float)overflow;
+        (void)hc_amp_update(&amp);
+        (void)hc_amp_step(&amp, 0);
+        hc_say(check,
+               "update before unscale: the scale went from 1024 to %g, the weight goes %.4g "
+               "of %.4g",
+               (double)amp.scale, hc_amp_way(&amp, 0, 0), amp.lr * g);
+        hc_amp_claim_way(&amp, overflow ? "twice the way after a halving" : "half at a growth", 0,
+                         0, overflow ? 2 * g : g / 2, 0);
+    }
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 1024, 1);
+    round_trip(&amp);
+    hc_amp_claim_refused(&amp, "update before unscale", hc_amp_update(&amp),
+                         "update: no gradient was looked at");
+    hc_amp_holds(&amp, "step, update",
+                 hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
+    hc_amp_claim_way(&amp, "the right order, at a growth step", 0, 0, g, 0);
+    hc_amp_claim(&amp, "the scale has grown", 2048, (double)amp.scale);
+}
+
+static void none(struct hc_check *check)
+{
+    struct hc_amp amp;
+    hc_amp_open(&amp, check, 1024, 2000);
+    hc_amp_backward(&amp, 0, 1, 0.7);
+    hc_amp_holds(&amp, "one gradient is None: step and update go",
+                 hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
+    hc_amp_claim(&amp, "None: the weight stays", 0, hc_amp_way(&amp, 0, 0));
+    hc_amp_claim_way(&amp, "the other moves", 0, 1, hc_amp_seen(1024, 0.7), 0);
+    hc_amp_zero(&amp, 0);
+    hc_amp_claim_refused(&amp, "a step whose gradients are all None", hc_amp_step(&amp, 0),
+                         "step: no gradient was looked at for this optimizer");
+    hc_amp_open(&amp, check, 1024, 2000);
+    hc_amp_backward(&amp, 0, 0, (double)INFINITY);
+    hc_amp_holds(&amp, "an infinity beside a None is found", hc_amp_step(&amp, 0) == HC_OK);
+    hc_amp_claim(&amp, "the weight stays", 0, hc_amp_way(&amp, 0, 0));
+    (void)hc_amp_update(&amp);
+    hc_amp_claim(&amp, "the scale halves", 512, (double)amp.scale);
+}
+
+/* A gradient of 1e-9 at S = 65536: half(S g) is 6.56e-5, in half it is 0 after the division. */
+static void half_gradients(struct hc_check *check)
+{
+    struct hc_amp amp;
+    float scale = 65536;
+    hc_amp_open(&amp, check, scale, 2000);
+    struct hc_tensor half = hc_check_vector(check, HC_FP16, 1);
+    struct hc_tensor wide = hc_check_vector(check, HC_FP32, 1);
+    hc_tensor_put(&half, 0, 65536 * 1e-9);
+    struct hc_call call = {.op = HC_OP_unscale,
+                           .in = {half, hc_tensor1(HC_FP32, 1, &scale)},
+                           .out = {half, hc_check_vector(check, HC_FP32, 1)},
+                           .params.unscale = {.reciprocal = true}};
+    struct hc_call into = call;
+    into.out[0] = wide;
+    if (hc_do(check, &into) != HC_OK || hc_do(check, &call) != HC_OK)
+        return;
+    hc_amp_claim(&amp, "unscaled into half: 0", 0, hc_tensor_get(&half, 0));
+    hc_amp_near(&amp, "unscaled into fp32", hc_round(HC_FP16, 65536 * 1e-9) / 65536,
+                hc_tensor_get(&wide, 0), 0);
+    amp.optimizer[0].g[0] = half;
+    hc_amp_claim_refused(&amp, "unscaling a half gradient", hc_amp_unscale(&amp, 0),
+                         "unscale: gradients in fp16");
+}
+
+static const struct hc_case cases[] = {
+    {.name = "order/unscale-step-update",
+     .title = "scale, backward, (unscale,) step, update: the weight goes lr times the gradient",
+     .source =
+         "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
+     .run = legal},
+    {.name = "order/unscale-twice",
+     .title = "a second unscale is refused; unguarded it divides by the scale again",
+     .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
+               "been called on this optimizer since the last update()'",
+     .run = unscale_twice},
+    {.name = "order/after-step",
+     .title = "unscale after step, a second step, and an update of nothing are refused; after the "
+              "update all may begin again",
+     .source = "pytorch torch/amp/grad_scaler.py, OptState",
+     .run = after_step},
+    {.name = "order/update-before-unscale",
+     .title = "an update before unscaling halves the step at a growth and doubles it at a halving",
+     .source = "https://github.com/deepspeedai/DeepSpeed/pull/8588",
+     .run = update_first},
+    {.name = "order/none-gradients",
+     .title = "parameters without a gradient stay, an infinity beside them is found, and a step "
+              "without any gradient is refused",
+     .source = "pytorch torch/amp/grad_scaler.py, _unscale_grads_ and step",
+     .run = none},
+    {.name = "order/half-gradients",
+     .title = "unscaling into half loses what the scale has saved, and is refused",
+     .source = "pytorch torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; fastai "
+               "dev_nb/004b_mixed_precision.ipynb divides in fp32",
+     .run = half_gradients},
+};
+
+const struct hc_case_table hc_cases_order_stages;
+const struct hc_case_table hc_cases_order_stages = {cases, sizeof cases / sizeof cases[0]};
