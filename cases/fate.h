@@ -1,0 +1,39 @@
+/* An infinity or a NaN in a training step under every recipe of the table, and the claims that what it
+   moves is what the recipe's rule says. What the rules say stands in fate.c once more, and on purpose: it
+   shares nothing with the data that the engine goes by. */
+#ifndef HC_CASES_FATE_H
+#define HC_CASES_FATE_H
+
+#include "cases/plant.h"
+
+/* One recipe at one moment: the states before the step, after it when it is clean, and poisoned. */
+struct hc_scene {
+    struct hc_plant *plant;
+    const char *moment;
+    int batch;
+    struct hc_plant_state before;
+    struct hc_plant_state clean;
+    struct hc_plant_state after;
+    int calls; /* of the pass */
+    enum hc_op op[sizeof((struct hc_plant *)0)->op / sizeof(enum hc_op)];
+};
+
+/* What moved against the user's interest, over all scenes of a case. */
+struct hc_harm {
+    int poisoned;   /* recipes whose weights are lost */
+    int statistics; /* skipped steps that left running statistics infinite or NaN */
+    int skipped;
+    int recipes;
+};
+
+/* Calls `walk` for each recipe at the first step, a middle one and the one that would grow the scale. */
+typedef void hc_scene_walk(struct hc_scene *scene, struct hc_harm *harm);
+void hc_fate_of_recipes(struct hc_check *check, hc_scene_walk *walk);
+
+/* The step with an infinity or NaN there, and the claims. */
+void hc_fate_plant(struct hc_scene *scene, const struct hc_plant_at *at, struct hc_harm *harm);
+
+/* The same step, and the claim that it moves what the clean one does. */
+void hc_fate_reported(struct hc_scene *scene, const struct hc_plant_at *at);
+
+#endif

@@ -1,0 +1,87 @@
+/* Gradients in half, averaged over ranks: division before the sum, after it, or in two parts. Every
+   addition and product is rounded into half, in the ranks' order. */
+#include "case.h"
+
+#include <math.h>
+
+struct way {
+    const char *name;
+    double before; /* what each rank's gradient is divided by, and the sum */
+    double after;
+};
+
+/* N equal gradients of g by way of the op `sum` in half, as a ring of one element adds them. */
+static enum hc_status average(struct hc_check *check, const struct way *way, int ranks, double g,
+                              double *got)
+{
+    float factor[2] = {(float)(1 / way->before), (float)(1 / way->after)};
+    struct hc_tensor part = hc_check_vector(check, HC_FP16, ranks);
+    struct hc_tensor sum = hc_check_vector(check, HC_FP16, 1);
+    for (int r = 0; r < ranks; r++)
+        hc_tensor_put(&part, r, g);
+    struct hc_call before = {
+        .op = HC_OP_scale, .in = {part, hc_tensor1(HC_FP32, 1, &factor[0])}, .out = {part}};
+    struct hc_call add = {.op = HC_OP_sum, .in = {part}, .out = {sum}, .params.reduce = {HC_FP16}};
+    struct hc_call after = {
+        .op = HC_OP_scale, .in = {sum, hc_tensor1(HC_FP32, 1, &factor[1])}, .out = {sum}};
+    enum hc_status status = hc_do(check, &before);
+    if (status == HC_OK)
+        status = hc_do(check, &add);
+    if (status == HC_OK)
+        status = hc_do(check, &after);
+    *got = hc_tensor_get(&sum, 0);
+    return status;
+}
+
+/* The same by exact arithmetic: each step is a real number, rounded to half. */
+static double defined(const struct way *way, int ranks, double g)
+{
+    double part = hc_round(HC_FP16, hc_round(HC_FP16, g) / way->before);
+    double sum = 0;
+    for (int r = 0; r < ranks; r++)
+        sum = hc_round(HC_FP16, sum + part);
+    return hc_round(HC_FP16, sum / way->after);
+}
+
+/* 1024 ranks; powers of two divide exactly but for underflow. Of what neither overflows nor goes to 0
+   a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within 2^-11,
+   leave at least half and at most three halves: 0.45 to 1.65 of it. */
+static void orders(struct hc_check *check)
+{
+    enum { RANKS = 1024, WAYS = 3 };
+    static const struct way ways[WAYS] = {
+        {"sum, / 1024", 1, RANKS}, {"/ 1024, sum", RANKS, 1}, {"/ 32, sum, / 32", 32, 32}};
+    static const struct {
+        double g;
+        double least[WAYS]; /* of the gradient that is left; infinite: an overflow */
+        double most[WAYS];
+    } rows[] = {
+        {100, {(double)INFINITY, 0.45, 0.45}, {(double)INFINITY, 1.65, 1.65}},
+        {1, {0.45, 0.45, 0.45}, {1.65, 1.65, 1.65}},
+        {1e-5, {0.45, 0, 0.45}, {1.65, 0, 1.65}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int w = 0; w < WAYS; w++) {
+            double got;
+            if (average(check, &ways[w], RANKS, rows[i].g, &got) != HC_OK)
+                return;
+            hc_say(check, "1024 ranks with %-6g %-16s %g", rows[i].g, ways[w].name, got);
+            hc_claim_value(check, ways[w].name, defined(&ways[w], RANKS, rows[i].g), got);
+            hc_claim_true(check, "what is left of it",
+                          got >= rows[i].least[w] * rows[i].g &&
+                              got <= rows[i].most[w] * rows[i].g);
+        }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "order/average-over-ranks",
+     .title = "1024 ranks' gradients in half: sum then divide makes 100 infinite, divide then sum "
+              "makes 1e-5 zero, by 32 twice keeps both",
+     .source = "https://github.com/horovod/horovod/issues/1699; "
+               "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex "
+               "apex/parallel/distributed.py, gradient_predivide_factor",
+     .run = orders},
+};
+
+const struct hc_case_table hc_cases_order_average;
+const struct hc_case_table hc_cases_order_average = {cases, sizeof cases / sizeof cases[0]};
