@@ -8,7 +8,7 @@
 
 enum { TURNS = 3, RECIPES = 4, NEVER = 1 << 30 };
 
-static const char *const names[RECIPES] = {"fp32", "tf32", "fp16-dynamic", "bf16"};
+static const char *const names[RECIPES] = {"fp32", "tf32", "amp", "amp-bf16"};
 
 struct racer {
     const struct hc_recipe *recipe;

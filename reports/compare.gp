@@ -1,6 +1,6 @@
 # Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Run in the folder
 # of the comparison by
-#   gnuplot -e 'recipes = "fp32 fp16-static"; seeds = 3; seed = "1"; synthetic = 0' compare.gp
+#   gnuplot -e 'recipes = "fp32 fastai-004b-flat"; seeds = 3; seed = "1"; synthetic = 0' compare.gp
 # seed is the first one; a run's folder is RECIPE-seedN. What is read of it:
 #   steps.csv      step, loss, scale, skipped
 #   epochs.csv     epoch, test_accuracy

@@ -21,7 +21,7 @@ import time
 import torch
 from torch import nn
 
-RECIPES = {"fp32": "fp32", "tf32": "tf32", "fp16": "fp16-dynamic", "bf16": "bf16"}
+RECIPES = {"fp32": "fp32", "tf32": "tf32", "fp16": "amp", "bf16": "amp-bf16"}
 MEAN = (0.49139968, 0.48215841, 0.44653091)
 DEVIATION = (0.24703223, 0.24348513, 0.26158784)
 

@@ -53,7 +53,7 @@ struct losses {
     double parameters; /* with gamma and beta of before to_fp16 */
 };
 
-/* One training under fp16-static, whose conversion gives batch norms new storage. */
+/* One training under fastai-004b-flat, whose conversion gives batch norms new storage. */
 static struct losses train(struct hc_check *check, uint64_t seed)
 {
     enum { STEPS = 60 };
@@ -67,7 +67,7 @@ static struct losses train(struct hc_check *check, uint64_t seed)
         statistics = take(hc_net_statistics(toy.net), plan->statistics);
         parameters = take(hc_net_parameters(toy.net), plan->parameters);
     }
-    hc_toy_start(&toy, hc_recipe_by_name("fp16-static"));
+    hc_toy_start(&toy, hc_recipe_by_name("fastai-004b-flat"));
     hc_say(check, "step   training   validation   with stale statistics   with stale parameters");
     for (int step = 1; step <= STEPS && !toy.failed; step++) {
         l.training = hc_toy_step(&toy, step, 3e-2);

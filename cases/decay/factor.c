@@ -55,7 +55,7 @@ static void is_one_in_half(struct hc_check *check)
    product are off by at most 2^-25. */
 static void on_the_copy(struct hc_check *check)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     double real = hc_decayed(0.1, 0.1, 100);
     recipe.weight_decay = 0.1;
     for (int fixed = 0; fixed < 2; fixed++) {

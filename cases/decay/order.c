@@ -8,7 +8,7 @@
    weight really got. */
 static bool effective(struct hc_check *check, float scale, enum hc_decay decay, double *got)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     struct hc_rig rig;
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 5e-4;
@@ -106,7 +106,7 @@ static void groups_once(struct hc_check *check, bool norms, bool flat)
 {
     static const enum hc_role roles[] = {HC_ROLE_WEIGHT, HC_ROLE_BIAS, HC_ROLE_NORM};
     static const char *const names[] = {"weight", "bias", "gamma"};
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     struct hc_rig rig;
     recipe.weight_decay = 0.1;
     recipe.decay_norm = norms;

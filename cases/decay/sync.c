@@ -27,7 +27,7 @@ static int64_t out_of_sync(struct hc_rig *rig, struct hc_trail *trail, int64_t s
 static struct hc_trail train(struct hc_check *check, bool on_copy, double lr, double wd,
                              bool *failed)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     struct hc_trail trail = {0};
     struct hc_rig rig;
     uint64_t seed = hc_check_seed(check);

@@ -39,7 +39,7 @@ static void random_step(struct hc_rig *rig, uint64_t step)
 /* The same steps with masters in one arena for each decay group and with one tensor for each. */
 static void flat_and_apart(struct hc_check *check)
 {
-    static const char *const names[] = {"fp16-static", "fp16-dynamic", "bf16"};
+    static const char *const names[] = {"fastai-004b-flat", "amp", "amp-bf16"};
     static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
@@ -72,7 +72,7 @@ static void from_rounded(struct hc_check *check)
 {
     static const char *const values[] = {"70000", "65519", "1e-8", "1234.567", "0.1"};
     enum { COUNT = sizeof values / sizeof values[0] };
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
     for (int fixed = 0; fixed < 2; fixed++) {
         struct hc_rig rig;
         hc_rig_open(&rig, check);
@@ -107,7 +107,7 @@ static void from_rounded(struct hc_check *check)
    model's 1, 2^-11; the gradient of the fixed arm is half(512 * 1e-4) / 512, each update rounds. */
 static void made_anew(struct hc_check *check)
 {
-    struct hc_recipe recipe = plain("fp16-static");
+    struct hc_recipe recipe = plain("fastai-004b-flat");
     double update = hc_round(HC_FP16, 512e-4) / 512;
     double model[2];
     double master[2];
@@ -142,7 +142,7 @@ static void made_anew(struct hc_check *check)
 /* +1 on the model's copy is gone after the next step; +1 on the master is in both. */
 static void edits(struct hc_check *check)
 {
-    struct hc_recipe recipe = plain("fp16-static");
+    struct hc_recipe recipe = plain("fastai-004b-flat");
     struct hc_rig rig;
     hc_rig_open(&rig, check);
     hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 2, 1);
@@ -166,7 +166,7 @@ static void formats(struct hc_check *check)
 {
     struct hc_rig rig;
     build(&rig, check);
-    hc_rig_start(&rig, hc_recipe_by_name("fp16-static"));
+    hc_rig_start(&rig, hc_recipe_by_name("fastai-004b-flat"));
     for (int i = 0; i < rig.n && !rig.failed; i++) {
         enum hc_format model = hc_update_tensor(rig.update, HC_PIECE_MODEL, i).format;
         enum hc_format master = hc_update_tensor(rig.update, HC_PIECE_MASTER, i).format;

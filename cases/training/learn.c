@@ -79,7 +79,7 @@ static void pure(struct hc_check *check)
                   !isfinite(losses.loss[losses.steps - 1]));
     hc_claim_true(check, "buggy arm: it did not learn, and says so",
                   result.finished && !result.learned && result.reason[0]);
-    if (!train(check, hc_recipe_by_name("fp16-pure-eps"), 0, 1, &losses, &result))
+    if (!train(check, hc_recipe_by_name("adamw16"), 0, 1, &losses, &result))
         return;
     hc_claim_true(check, "fixed arm, eps 1e-4: the loss is a number to the end",
                   isfinite(losses.loss[losses.steps - 1]));
@@ -92,8 +92,8 @@ static void overflow(struct hc_check *check)
 {
     struct losses losses;
     struct hc_train_result result;
-    struct hc_recipe buggy = *hc_recipe_by_name("fp16-static");
-    struct hc_recipe fixed = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe buggy = *hc_recipe_by_name("fastai-004b-flat");
+    struct hc_recipe fixed = *hc_recipe_by_name("amp");
     buggy.scaler.initial = fixed.scaler.initial = 0x1p30f;
     if (!train(check, &buggy, 0, 1, &losses, &result))
         return;
@@ -118,7 +118,7 @@ static void repeats(struct hc_check *check)
     struct losses first;
     struct losses again;
     struct hc_train_result result;
-    const struct hc_recipe *recipe = hc_recipe_by_name("fp16-dynamic");
+    const struct hc_recipe *recipe = hc_recipe_by_name("amp");
     if (!train(check, recipe, threads[0], 1, &first, &result))
         return;
     for (int way = 1; way < 3; way++) {
@@ -137,21 +137,21 @@ static const struct hc_case cases[] = {
      .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
      .data = "fp32"},
-    {.name = "training/learns-fp16-static",
+    {.name = "training/learns-fastai-004b-flat",
      .title = "it learns with masters and a static scale of 512",
      .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
-     .data = "fp16-static"},
-    {.name = "training/learns-fp16-dynamic",
+     .data = "fastai-004b-flat"},
+    {.name = "training/learns-amp",
      .title = "it learns with fp32 weights kept and GradScaler's rule",
      .source = "pytorch torch/amp/grad_scaler.py",
      .run = learns,
-     .data = "fp16-dynamic"},
-    {.name = "training/learns-bf16",
+     .data = "amp"},
+    {.name = "training/learns-amp-bf16",
      .title = "it learns in bf16 with fp32 weights kept and no scaler",
      .source = "pytorch autocast(dtype=torch.bfloat16)",
      .run = learns,
-     .data = "bf16"},
+     .data = "amp-bf16"},
     {.name = "training/pure-half-is-nan",
      .title = "everything in half with Adam's eps of 1e-8 ends in NaN, with 1e-4 it does not",
      .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; vxlabs.com 2019, 'Improving "

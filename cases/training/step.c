@@ -130,23 +130,23 @@ static const struct hc_case cases[] = {
      .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
      .run = every_call,
      .data = "tf32"},
-    {.name = "training/step-fp16-static",
+    {.name = "training/step-fastai-004b-flat",
      .title = "every call of a training step with masters and a static scale of 512 is within its "
               "op's bound",
      .source =
          "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
      .run = every_call,
-     .data = "fp16-static"},
-    {.name = "training/step-fp16-dynamic",
+     .data = "fastai-004b-flat"},
+    {.name = "training/step-amp",
      .title = "every call of a training step under GradScaler's rule is within its op's bound",
      .source = "pytorch torch/amp/grad_scaler.py",
      .run = every_call,
-     .data = "fp16-dynamic"},
-    {.name = "training/step-bf16",
+     .data = "amp"},
+    {.name = "training/step-amp-bf16",
      .title = "every call of a training step in bf16 with fp32 weights is within its op's bound",
      .source = "pytorch torch.autocast(dtype=torch.bfloat16)",
      .run = every_call,
-     .data = "bf16"},
+     .data = "amp-bf16"},
 };
 
 const struct hc_case_table hc_cases_training_step;

@@ -64,7 +64,7 @@ static void moves_on(struct hc_check *check)
     char folder[] = "/tmp/halfcheck-schedule-XXXXXX";
     char path[128];
     struct hc_dataset data;
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
     struct hc_data_options set = {.classes = "airplane,dog",
                                   .seed = hc_check_seed(check),
                                   .train_per_class = STEPS * BATCH / 2,

@@ -104,7 +104,7 @@ static void skip_changes_nothing(struct hc_check *check)
 {
     static const int steps[] = {0, 1, 7};
     const double bad[] = {(double)INFINITY, (double)-INFINITY, (double)NAN};
-    struct hc_recipe apart = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe apart = *hc_recipe_by_name("amp");
     const struct hc_recipe flat = apart;
     apart.apart = true;
     for (int s = 0; s < 3; s++)
@@ -121,7 +121,7 @@ static void skip_changes_nothing(struct hc_check *check)
    a hundred clean steps later they still are. The fixed arm, GradScaler's rule, skips. */
 static void poisons(struct hc_check *check)
 {
-    static const char *const names[] = {"fp16-static", "fp16-dynamic"};
+    static const char *const names[] = {"fastai-004b-flat", "amp"};
     for (int arm = 0; arm < 2; arm++) {
         struct hc_rig rig;
         hc_rig_open(&rig, check);
@@ -161,7 +161,7 @@ static void statistics_move(struct hc_check *check)
     struct hc_rig rig;
     for (int e = 0; e < 4; e++)
         hc_tensor_put(&norm.x, e, 2);
-    build(&rig, check, hc_recipe_by_name("fp16-dynamic"));
+    build(&rig, check, hc_recipe_by_name("amp"));
     if (hc_norm_train(&norm) == HC_OK && !rig.failed) {
         clean_step(&rig, 0);
         hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 0, (double)INFINITY);

@@ -23,6 +23,13 @@ struct hc_command {
     int (*run)(int argc, char **argv);
 };
 
+/* The values of an option that may be given more than once, in their order. */
+enum { HC_MAX_WORDS = 32 };
+struct hc_words {
+    int count;
+    const char *word[HC_MAX_WORDS];
+};
+
 /* One option. Exactly one of the destinations is set; its value beforehand is the default. */
 struct hc_option {
     const char *name;  /* without the dashes */
@@ -31,6 +38,7 @@ struct hc_option {
 
     bool *flag;
     const char **text;
+    struct hc_words *words;
     uint64_t *seed;             /* decimal, or 0x... */
     int *count;                 /* within least..most */
     double *real;               /* within least..most */

@@ -59,7 +59,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
 {
     static const enum hc_verdict verdicts[] = {
         [HC_EQUIVALENT] = HC_PASS, [HC_DIFFERENT] = HC_FAIL, [HC_UNDECIDED] = HC_SKIPPED};
-    char name[128];
+    char name[512];
     char note[256];
     char repro[2304];
     char options[2048];

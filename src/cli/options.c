@@ -100,6 +100,13 @@ static int set(const struct hc_command *command, const struct hc_option *option,
         return set_choice(command, option, value);
     if (option->seed)
         return set_seed(command, option, value);
+    if (option->words) {
+        if (option->words->count == HC_MAX_WORDS)
+            return hc_complain("%s: more than %d times --%s", command->name, HC_MAX_WORDS,
+                               option->name);
+        option->words->word[option->words->count++] = value;
+        return HC_AS_CLAIMED;
+    }
     if (option->text) {
         *option->text = value;
         return value[0] ? HC_AS_CLAIMED : refuse_value(command, option, value, option->value);

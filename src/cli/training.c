@@ -11,6 +11,9 @@
 #include "cli/choose.h"
 #include "cli/progress.h"
 #include "cli/training_record.h"
+#include "train/recipe_fields.h"
+
+enum { MOST_READ = 64 };
 
 static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
 static const struct hc_network *const networks[] = {&hc_darknet16, &hc_darknet_tiny};
@@ -91,6 +94,11 @@ void hc_training_options(struct hc_training *t, struct hc_option *options)
          .most = 1e9,
          .help = "steps between those whose lost bits are measured (default 0: 1 on the CPU,\n"
                  "50 on a device)"},
+        {.name = "set",
+         .value = "KEY=VALUE",
+         .words = &t->overrides,
+         .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
+                 "given more than once (the fields: halfcheck list recipes --json)"},
         {.name = "resume",
          .flag = &t->resume,
          .help = "go on from the checkpoint, to the same bits"},
@@ -98,20 +106,25 @@ void hc_training_options(struct hc_training *t, struct hc_option *options)
     memcpy(options, all, sizeof all);
 }
 
-const struct hc_recipe *hc_training_recipe(const char *name, size_t length)
+const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const char *text,
+                                           size_t length)
 {
-    char known[256] = "";
-    int count;
-    const struct hc_recipe *recipes = hc_recipes(&count);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(known);
-        if (strlen(recipes[i].name) == length && memcmp(recipes[i].name, name, length) == 0)
-            return &recipes[i];
-        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                       recipes[i].name);
+    static struct {
+        struct hc_recipe recipe;
+        char name[HC_RECIPE_NAME];
+    } read[MOST_READ];
+    static int count;
+    char all[2 * HC_RECIPE_NAME];
+    int used = snprintf(all, sizeof all, "%.*s", (int)length, text);
+    for (int i = 0; i < t->overrides.count && used >= 0 && used < (int)sizeof all; i++)
+        used += snprintf(all + used, sizeof all - (size_t)used, "+%s", t->overrides.word[i]);
+    if (used < 0 || used >= (int)sizeof all || count == MOST_READ) {
+        (void)hc_fail(HC_INVALID, "too many recipes or overrides");
+        return NULL;
     }
-    (void)hc_fail(HC_INVALID, "no recipe '%.*s'; there are: %s", (int)length, name, known);
-    return NULL;
+    if (hc_recipe_read(&read[count].recipe, read[count].name, all, (size_t)used) != HC_OK)
+        return NULL;
+    return &read[count++].recipe;
 }
 
 static enum hc_status choose_backend(struct hc_training *t)

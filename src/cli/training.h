@@ -24,6 +24,7 @@ struct hc_training {
     int network_choice;
     int checkpoint_every;
     int measure_every;
+    struct hc_words overrides; /* of every recipe */
     bool resume;
     bool lr_find; /* `train` alone: looks for a learning rate instead */
 
@@ -41,13 +42,15 @@ struct hc_training_run {
     struct hc_train_result result;
 };
 
-enum { HC_TRAINING_OPTIONS = 14 };
+enum { HC_TRAINING_OPTIONS = 15 };
 
 /* Sets the defaults, and the options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 
-/* The recipe of that name (`length` bytes of it), or NULL with a line that names those there are. */
-const struct hc_recipe *hc_training_recipe(const char *name, size_t length);
+/* A recipe as hc_recipe_read takes it (`length` bytes of it), with the overrides of --set behind its own;
+   its name says them all. NULL with a line. It lasts as long as the program. */
+const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
+                                           size_t length);
 
 /* Finds the backend, reads the data and prints what will be trained on what. Close it also after a
    failure. */

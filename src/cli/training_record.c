@@ -32,7 +32,7 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
 {
-    char name[128];
+    char name[512];
     char options[2048];
     char repro[2304];
     char note[512];

@@ -94,8 +94,11 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("compare --recipes fp32", "two recipes or more");
     refuse("compare --recipes fp32,fp32", "named twice");
     refuse("compare --recipes fp32,", "no recipe ''");
-    refuse("compare --recipes fp32,bf16 --seeds 0", "--seeds takes a whole number");
-    refuse("compare --recipes fp32,bf16 --margin x", "--margin takes a number");
+    refuse("compare --recipes fp32,amp-bf16 --seeds 0", "--seeds takes a whole number");
+    refuse("compare --recipes fp32,amp-bf16 --margin x", "--margin takes a number");
+    refuse("train --recipe amp --set eps=x", "eps is a number");
+    refuse("train --recipe amp --set loss=u8", "none of fp32, bf16, fp16");
+    refuse("train --recipe fp32 --set loss_scale=8", "recipe fp32+loss_scale=8: a loss scale");
     cr_assert_neq(access("out", F_OK), 0, "the folder of the results was made");
 }
 
@@ -123,7 +126,7 @@ Test(training, data_that_is_not_cifar_10_is_named)
 
 /* Too small to learn from: whether it does is no part of these tests. */
 #define SMALL "--network darknet-tiny --classes dog,ship --images 16 --batch 16 --epochs 2 "
-#define QUICK "train --recipe fp16-dynamic " SMALL
+#define QUICK "train --recipe amp " SMALL
 
 static void ends(const char *before, const char *arguments)
 {
@@ -147,11 +150,11 @@ Test(training, a_run_leaves_its_files_and_says_what_it_trained_on)
     const char *said = content("stdout");
     cr_assert_not_null(strstr(said, "SYNTHETIC images (seed 1), not CIFAR-10"), "%s", said);
     cr_assert_not_null(strstr(said, "epoch 2/2"), "%s", said);
-    cr_assert_not_null(strstr(said, "out/fp16-dynamic-seed1/: run.json"), "%s", said);
-    cr_assert_eq(shell("cd out/fp16-dynamic-seed1 && test -s steps.csv && test -s epochs.csv &&"
+    cr_assert_not_null(strstr(said, "out/amp-seed1/: run.json"), "%s", said);
+    cr_assert_eq(shell("cd out/amp-seed1 && test -s steps.csv && test -s epochs.csv &&"
                        " test -s gradients.csv && test -s run.json && test -s checkpoint"),
                  0);
-    cr_assert_not_null(strstr(content("out/fp16-dynamic-seed1/run.json"), "\"synthetic\": true"));
+    cr_assert_not_null(strstr(content("out/amp-seed1/run.json"), "\"synthetic\": true"));
 }
 
 Test(training, parameters_and_multiplications_are_printed)
@@ -170,6 +173,7 @@ Test(training, a_checkpoint_that_is_missing_damaged_or_another_runs_is_refused)
         "train --recipe fp32 --network darknet-tiny --classes dog,ship --epochs 2 --resume --out r",
         "recipe");
     refuse(QUICK "--seed 2 --resume --out r", "seed=");
+    refuse(QUICK "--set interval=9 --resume --out r", "recipe=amp, not recipe=amp+interval=9");
     refuse(QUICK "--data-seed 2 --resume --out r", "data=");
     refuse(QUICK "--classes cat,dog --resume --out r", "data=");
     cr_assert_eq(shell("cp r/steps.csv rows; head -n 3 rows >r/steps.csv"), 0);
@@ -196,22 +200,22 @@ Test(training, a_full_disk_is_one_line_and_leaves_the_old_checkpoint)
 
 Test(training, compare_prints_a_table_and_writes_a_record_with_every_run)
 {
-    ends("", "compare --recipes fp32,fp16-dynamic --seeds 2 " SMALL);
+    ends("", "compare --recipes fp32,amp --seeds 2 " SMALL);
     const char *said = content("stdout");
     cr_assert_not_null(strstr(said, "accuracy against fp32, pair by pair (2)"), "%s", said);
     cr_assert_not_null(strstr(said, "SYNTHETIC"), "%s", said);
     const char *record = content("out/compare/record.json");
-    cr_assert_not_null(strstr(record, "\"train/fp16-dynamic-seed2\""));
-    cr_assert_not_null(strstr(record, "\"compare/fp16-dynamic-as-fp32\""));
+    cr_assert_not_null(strstr(record, "\"train/amp-seed2\""));
+    cr_assert_not_null(strstr(record, "\"compare/amp-as-fp32\""));
 }
 
 Test(training, pictures_change_no_status)
 {
-    int with = run("", "compare --recipes fp32,bf16 " SMALL);
+    int with = run("", "compare --recipes fp32,amp-bf16 " SMALL);
     cr_assert(strstr(content("stdout"), "pictures: out/compare/{curves,scale,gradients}") != NULL ||
                   strstr(content("stdout"), "no pictures: gnuplot is not installed\n") != NULL,
               "%s", content("stdout"));
-    int without = run("PATH=/nonexistent", "compare --recipes fp32,bf16 " SMALL);
+    int without = run("PATH=/nonexistent", "compare --recipes fp32,amp-bf16 " SMALL);
     cr_assert_not_null(strstr(content("stdout"), "no pictures: gnuplot is not installed\n"));
     cr_assert_eq(with, without);
 }
@@ -230,16 +234,16 @@ Test(training, a_run_that_does_not_learn_fails_by_itself)
     int status = run("", "train --recipe fp32 --lr 1e-12 " SMALL);
     cr_assert_eq(status, 1, "%s", content("stderr"));
     cr_assert_not_null(strstr(content("stdout"), "FAIL  fp32 did not learn: "));
-    status = run("", "compare --recipes fp32,bf16 --lr 1e-12 " SMALL);
+    status = run("", "compare --recipes fp32,amp-bf16 --lr 1e-12 " SMALL);
     cr_assert_eq(status, 1, "%s", content("stderr"));
-    cr_assert_not_null(strstr(content("stdout"), "FAIL  bf16, seed 1, did not learn: "));
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  amp-bf16, seed 1, did not learn: "));
 }
 
 /* Killed a moment after its first checkpoint. */
 Test(training, a_killed_run_goes_on_to_the_same_bits)
 {
     const char *script =
-        "set -- train --recipe fp16-dynamic --network darknet-tiny --classes dog,ship --images 16 "
+        "set -- train --recipe amp --network darknet-tiny --classes dog,ship --images 16 "
         "--batch 16 --epochs 20 --checkpoint-every 1 --out\n"
         "'" HC_PROGRAM "' \"$@\" whole >/dev/null\n"
         "'" HC_PROGRAM "' \"$@\" cut >/dev/null &\n"

@@ -7,7 +7,7 @@
      struct hc_parameter w;
      struct hc_parameter *list[] = {&w};
      hc_parameter_open(&w, &device, "w", HC_ROLE_WEIGHT, &one);
-     hc_update_open(&update, &device, hc_recipe_by_name("fp16-static"), list, 1);
+     hc_update_open(&update, &device, hc_recipe_by_name("fastai-004b-flat"), list, 1);
      hc_update_put(update, HC_PIECE_MASTER, 0, 0, 1.0);
      hc_update_put(update, HC_PIECE_GRADIENT, 0, 0, 1e-4 * 512);
      hc_update_step(update, 1e-3, 0.9);

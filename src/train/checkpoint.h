@@ -18,7 +18,7 @@ struct hc_blob {
 };
 
 /* `identity` says what run this is: words "key=value" separated by single spaces, such as
-   "recipe=fp16-dynamic network=darknet16 classes=10 seed=1". */
+   "recipe=amp network=darknet16 classes=10 seed=1". */
 
 /* Replaces the file at once (a file beside it, fsync, rename, fsync of the folder): whoever stops
    in between, or meets a full disk, leaves the old file as it was. HC_IO with one line. */

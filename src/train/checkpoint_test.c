@@ -13,7 +13,7 @@
 
 #include "train/checkpoint_format.h"
 
-static const char identity[] = "recipe=fp16-static network=tiny seed=1";
+static const char identity[] = "recipe=fastai-004b-flat network=tiny seed=1";
 
 static char folder[] = "/tmp/halfcheck-checkpoint-XXXXXX";
 static char path[64];
@@ -146,12 +146,12 @@ Test(checkpoint, every_cut_and_every_extension_is_seen)
 Test(checkpoint, another_runs_checkpoint_is_refused_by_the_word_that_differs)
 {
     static const char *const others[][2] = {
-        {"recipe=fp32 network=tiny seed=1", "recipe=fp16-static, not recipe=fp32"},
-        {"recipe=fp16-static network=darknet seed=1", "network=tiny, not network=darknet"},
-        {"recipe=fp16-static network=tiny seed=12", "seed=1, not seed=12"},
-        {"recipe=fp16-static network=tiny", "seed=1, not "},
-        {"recipe=fp16-static network=tiny seed=1 more=1", ", not more=1"},
-        {"", "recipe=fp16-static, not "}};
+        {"recipe=fp32 network=tiny seed=1", "recipe=fastai-004b-flat, not recipe=fp32"},
+        {"recipe=fastai-004b-flat network=darknet seed=1", "network=tiny, not network=darknet"},
+        {"recipe=fastai-004b-flat network=tiny seed=12", "seed=1, not seed=12"},
+        {"recipe=fastai-004b-flat network=tiny", "seed=1, not "},
+        {"recipe=fastai-004b-flat network=tiny seed=1 more=1", ", not more=1"},
+        {"", "recipe=fastai-004b-flat, not "}};
     save();
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct state state = {.nothing = 0};

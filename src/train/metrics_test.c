@@ -50,7 +50,7 @@ static void step(double lr, double beta1)
    2^-24, which are nothing after division by 512, 78 of 2^-9, which are 2^-18 after it. */
 Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
 {
-    begin(hc_recipe_by_name("fp16-static"));
+    begin(hc_recipe_by_name("fastai-004b-flat"));
     for (int i = 0; i < 108; i++)
         put(HC_PIECE_GRADIENT, 0, i, i < 10 ? 0 : i < 30 ? 0x1p-24 : 0x1p-9);
     step(1e-3, 0.9);
@@ -69,7 +69,7 @@ Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
    2^-11, downwards 2^-12; both ties go to the even 1, and a little more than each does not. */
 Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
     begin(&recipe);
@@ -87,7 +87,7 @@ Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
 /* Adam's first step is lr in size, whatever the gradient: 1e-4 moves no half at 1, and 1e-3 does. */
 Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
 {
-    begin(hc_recipe_by_name("fp16-pure-eps"));
+    begin(hc_recipe_by_name("adamw16"));
     for (int i = 0; i < 108; i++) {
         put(HC_PIECE_MODEL, 0, i, 1);
         put(HC_PIECE_GRADIENT, 0, i, 1);
@@ -95,7 +95,7 @@ Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
     step(1e-4, 0.9);
     cr_assert_eq(hc_metrics_layer(metrics, 0).update_lost, 1.0);
     end();
-    begin(hc_recipe_by_name("fp16-pure-eps"));
+    begin(hc_recipe_by_name("adamw16"));
     for (int i = 0; i < 108; i++) {
         put(HC_PIECE_MODEL, 0, i, 1);
         put(HC_PIECE_GRADIENT, 0, i, 1);
@@ -107,7 +107,7 @@ Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
 
 Test(metrics, a_skipped_step_has_no_share_of_updates)
 {
-    begin(hc_recipe_by_name("fp16-dynamic"));
+    begin(hc_recipe_by_name("amp"));
     put(HC_PIECE_GRADIENT, 0, 0, INFINITY);
     step(1e-3, 0.9);
     cr_assert(isnan(hc_metrics_all(metrics).update_lost));
@@ -121,7 +121,7 @@ Test(metrics, gradients_of_activations_are_seen_on_their_way_back)
 {
     static float images[2 * 32 * 32 * 3];
     static const int32_t labels[2] = {3, 8};
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     recipe.scaler.initial = 0x1p-22f;
     begin(&recipe);
     struct hc_tensor scale = hc_update_scale(update);

@@ -5,8 +5,11 @@
 /* A number that is 0 is the rule's own. */
 static const char *wrong_scaler(const struct hc_scaler *s)
 {
+    bool fixed = hc_scalers[s->rule].rule.interval == 0;
     if (s->rule == HC_SCALER_NONE && s->initial != 0 && s->initial != 1)
         return "a loss scale without a scaler";
+    if (fixed && (s->growth != 0 || s->backoff != 0 || s->interval != 0))
+        return "a scale that never changes has no growth, backoff or interval";
     if (!(s->initial >= 0) || !isfinite(s->initial))
         return "the loss scale is not a positive number";
     if (s->growth != 0 && (!(s->growth > 1) || !isfinite(s->growth)))

@@ -57,7 +57,7 @@ static const struct hc_recipe table[] = {
      ADAMW,
      .eps = 1e-4,
      .norm_rounded = true},
-    {.name = "fp16-pure-eps",
+    {.name = "adamw16",
      .title = "half everywhere, with the eps of 1e-4 that the threads advise",
      .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
                "Automatic Mixed Precision': AdamW16 with eps=1e-4",
@@ -96,7 +96,7 @@ static const struct hc_recipe table[] = {
      .apart = true,
      .norm_rounded = true,
      .scaler = {.rule = HC_SCALER_STATIC, .initial = 512}},
-    {.name = "fp16-static",
+    {.name = "fastai-004b-flat",
      .title = "half model, batch norm in single, flat masters, static scale 512",
      .source =
          "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
@@ -197,7 +197,7 @@ static const struct hc_recipe table[] = {
      .scaler = {.rule = HC_SCALER_APEX_FP16UTILS},
      .reciprocal = true},
 
-    {.name = "fp16-dynamic",
+    {.name = "amp",
      .title = "autocast to half (batch norm and loss in single), fp32 weights, GradScaler",
      .source = "pytorch torch/amp/grad_scaler.py with autocast",
      MIXED_FP16,
@@ -206,7 +206,7 @@ static const struct hc_recipe table[] = {
      .masters = HC_MASTERS_FROM_FP32,
      .scaler = {.rule = HC_SCALER_TORCH},
      .reciprocal = true},
-    {.name = "bf16",
+    {.name = "amp-bf16",
      .title = "autocast to bf16, fp32 weights, no scaler",
      .source = "pytorch autocast(dtype=torch.bfloat16)",
      MIXED_BF16,

@@ -33,10 +33,10 @@ Test(scaler, a_recipes_numbers_take_the_place_of_the_rules)
 
 static void refused(struct hc_scaler scaler, const char *why)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
     char line[160];
     recipe.scaler = scaler;
-    (void)snprintf(line, sizeof line, "recipe fp16-dynamic: %s", why);
+    (void)snprintf(line, sizeof line, "recipe amp: %s", why);
     cr_assert_eq(hc_recipe_check(&recipe), HC_INVALID, "accepted: %s", why);
     cr_assert_str_eq(hc_message(), line);
 }
@@ -57,7 +57,7 @@ Test(scaler, a_recipe_with_a_wrong_scaler_is_refused)
             "its scaler steps on what the masters hold, which training does not do yet");
     refused((struct hc_scaler){.rule = HC_SCALER_DEEPSPEED},
             "its scaler ends the run at its floor, which training does not do yet");
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
     recipe.scaler = (struct hc_scaler){.rule = HC_SCALER_APEX_AMP};
     cr_assert_eq(hc_recipe_check(&recipe), HC_OK, "%s", hc_message());
 }

@@ -5,12 +5,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "train/checkpoint.h"
 #include "train/checkpoint_format.h"
+#include "train/recipe_fields.h"
 #include "train/trainer_inner.h"
 
 enum {
+    IDENTITY = 2048,
     NAME = 64,
     OWN = 3, /* the first pieces lie in the run itself */
     MOST = 3 * HC_MAX_LAYERS * HC_PIECE_COUNT + 2 * HC_MAX_LAYERS + OWN
@@ -136,12 +139,18 @@ static void identify(struct hc_run *run, char *identity, size_t size)
                    (long long)o->data->train.count, o->data->synthetic,
                    (unsigned long long)hash_data(run), o->batch, o->epochs, o->max_lr,
                    (unsigned long long)o->seed, o->backend->name);
+    for (int f = 0; f < hc_recipe_fields(); f++) {
+        char text[HC_FIELD_TEXT];
+        size_t used = strlen(identity);
+        hc_recipe_field_text(o->recipe, f, text);
+        (void)snprintf(identity + used, size - used, " %s=%s", hc_recipe_field_key(f), text);
+    }
 }
 
 enum hc_status hc_state_write(struct hc_run *run)
 {
     char path[4096];
-    char identity[512];
+    char identity[IDENTITY];
     struct hc_counters counters = run->counters;
     struct blobs *blobs = list(run, &counters);
     if (!blobs)
@@ -158,7 +167,7 @@ enum hc_status hc_state_write(struct hc_run *run)
 enum hc_status hc_state_read(struct hc_run *run)
 {
     char path[4096];
-    char identity[512];
+    char identity[IDENTITY];
     struct hc_counters counters;
     struct blobs *blobs = list(run, &counters);
     if (!blobs)

@@ -82,7 +82,7 @@ static void train_and_be_killed(struct hc_train_options o)
    steps.csv that the last checkpoint does not know, and gone on with in another call. */
 Test(trainer, a_killed_run_resumes_to_the_same_bits)
 {
-    static const char *const recipes[] = {"fp16-dynamic", "fp16-pure-eps", "fp32"};
+    static const char *const recipes[] = {"amp", "adamw16", "fp32"};
     static unsigned char want[1 << 20];
     static unsigned char got[1 << 20];
     static unsigned char want_steps[1 << 17];
@@ -112,7 +112,7 @@ Test(trainer, a_checkpoint_of_another_recipe_is_refused)
     struct hc_train_options o = options("fp32");
     o.epochs = 1;
     cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
-    o.recipe = hc_recipe_by_name("bf16");
+    o.recipe = hc_recipe_by_name("amp-bf16");
     o.resume = true;
     cr_assert_eq(hc_train(&o, &result), HC_INVALID);
     cr_assert(strstr(hc_message(), "recipe"), "%s", hc_message());
@@ -187,7 +187,7 @@ static const struct hc_network minute = {.name = "minute",
 /* Four steps of four images an epoch. */
 static struct hc_train_options emulated(const struct hc_backend *backend)
 {
-    struct hc_train_options o = options("fp16-dynamic");
+    struct hc_train_options o = options("amp");
     o.backend = backend;
     struct hc_data_options small = {
         .classes = "airplane,dog", .seed = 5, .train_per_class = 8, .test_per_class = 2};

@@ -100,7 +100,7 @@ static size_t all_bytes(unsigned char *to)
 /* w = 1, updates of 1e-4: five of them pass the middle between 1 and the next half, 1 + 2^-10. */
 Test(update, a_half_weight_with_a_master_moves_at_the_fifth_step)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+    struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
     begin(&recipe);
@@ -120,7 +120,7 @@ Test(update, a_skipped_step_changes_no_byte_and_halves_the_scale)
 {
     static unsigned char before[16384];
     static unsigned char after[16384];
-    begin(hc_recipe_by_name("fp16-dynamic"));
+    begin(hc_recipe_by_name("amp"));
     for (int s = 0; s < 3; s++) {
         gradients(s);
         step(1e-3);
@@ -151,7 +151,7 @@ Test(update, flat_and_per_tensor_masters_have_the_same_bits)
     static unsigned char apart[16384];
     size_t bytes[2];
     for (int way = 0; way < 2; way++) {
-        struct hc_recipe recipe = *hc_recipe_by_name("fp16-static");
+        struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
         recipe.apart = way != 0;
         recipe.decay_norm = false;
         begin(&recipe);
@@ -168,7 +168,7 @@ Test(update, flat_and_per_tensor_masters_have_the_same_bits)
 
 Test(update, static_scaling_lets_one_infinity_poison_a_master_for_ever)
 {
-    begin(hc_recipe_by_name("fp16-static"));
+    begin(hc_recipe_by_name("fastai-004b-flat"));
     gradients(0);
     put(HC_PIECE_GRADIENT, 0, 5, INFINITY);
     step(1e-3);
@@ -209,10 +209,10 @@ Test(update, every_recipe_gives_its_pieces_the_formats_it_names)
 
 Test(update, masters_from_the_model_lose_what_rounding_took_and_from_fp32_do_not)
 {
-    begin(hc_recipe_by_name("fp16-static"));
+    begin(hc_recipe_by_name("fastai-004b-flat"));
     cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), hc_round(HC_FP16, (double)1.001f));
     end();
-    begin(hc_recipe_by_name("fp16-dynamic"));
+    begin(hc_recipe_by_name("amp"));
     cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), (double)1.001f);
     cr_assert_eq(get(HC_PIECE_MODEL, 0, 1), hc_round(HC_FP16, (double)1.001f));
     end();
@@ -220,11 +220,10 @@ Test(update, masters_from_the_model_lose_what_rounding_took_and_from_fp32_do_not
 
 Test(update, a_contradictory_recipe_is_refused_in_one_line_that_names_it)
 {
-    struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
     recipe.gradient = HC_FP16;
     cr_assert_eq(hc_update_open(&update, &device, &recipe, list, 0), HC_INVALID);
-    cr_assert_str_eq(hc_message(),
-                     "recipe fp16-dynamic: GradScaler refuses to unscale 16-bit gradients");
+    cr_assert_str_eq(hc_message(), "recipe amp: GradScaler refuses to unscale 16-bit gradients");
     cr_assert_null(update);
 }
 
@@ -241,7 +240,7 @@ static void count_call(const struct hc_call *call, void *context)
 Test(update, neighbours_share_a_call_unless_the_recipe_keeps_them_apart)
 {
     for (int apart = 0; apart < 2; apart++) {
-        struct hc_recipe recipe = *hc_recipe_by_name("fp16-dynamic");
+        struct hc_recipe recipe = *hc_recipe_by_name("amp");
         recipe.apart = apart != 0;
         recipe.decay_norm = true;
         begin(&recipe);
@@ -289,7 +288,7 @@ Test(update, queued_steps_have_the_bits_of_steps_with_given_rates_and_leave_thei
     struct hc_storage *reported = NULL;
     for (int way = 0; way < 2; way++) {
         struct hc_journal_row rows[3];
-        begin(hc_recipe_by_name("fp16-dynamic"));
+        begin(hc_recipe_by_name("amp"));
         const float loss_right[2] = {0.5f, 7};
         reported = hc_storage_new(&device, HC_FP32, 2);
         cr_assert_eq(hc_storage_write(reported, loss_right), HC_OK);

@@ -6,6 +6,7 @@
 #include "cli/comparison.h"
 #include "cli/script.h"
 #include "train/plot.h"
+#include "train/recipe_fields.h"
 
 const struct hc_command hc_command_compare;
 
@@ -17,11 +18,11 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c)
         return hc_fail(HC_INVALID, "compare needs --recipes; see: halfcheck list recipes");
     for (const char *at = list; at != NULL;) {
         size_t length = strcspn(at, ",");
-        const struct hc_recipe *recipe = hc_training_recipe(at, length);
+        const struct hc_recipe *recipe = hc_training_recipe(c->training, at, length);
         if (recipe == NULL)
             return HC_INVALID;
         for (int i = 0; i < c->recipes; i++)
-            if (c->recipe[i] == recipe)
+            if (strcmp(c->recipe[i]->name, recipe->name) == 0)
                 return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
         if (c->recipes == HC_MAX_COMPARED)
             return hc_fail(HC_INVALID, "more than %d recipes", HC_MAX_COMPARED);
@@ -49,7 +50,7 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
     if (c->run == NULL)
         return hc_fail(HC_NO_MEMORY, "no memory for the results");
     for (int i = 0; i < c->recipes * c->seeds; i++) {
-        char name[80];
+        char name[HC_RECIPE_NAME + 40];
         char checkpoint[1100];
         struct hc_training_run *run = &c->run[i];
         run->recipe = c->recipe[i % c->recipes];
@@ -111,7 +112,7 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
          .value = "R,R,...",
          .text = recipes,
          .help = "two or more (see halfcheck list recipes); fp32, or else the first, is what\n"
-                 "the others are compared with"},
+                 "the others are compared with; also with overrides: amp,amp+eps=1e-4"},
         {.name = "seeds",
          .value = "N",
          .count = &c->seeds,

@@ -7,7 +7,7 @@
 #include "check/fault.h"
 #include "check/runner.h"
 #include "cli/command.h"
-#include "train/recipe.h"
+#include "train/recipe_fields.h"
 
 const struct hc_command hc_command_list;
 
@@ -95,6 +95,13 @@ static void list_recipes(json_t *rows)
         put(o, "title", recipes[i].title);
         put(o, "source", recipes[i].source);
         put(o, "defects", recipes[i].defects);
+        json_t *fields = json_object();
+        for (int f = 0; f < hc_recipe_fields(); f++) {
+            char text[HC_FIELD_TEXT];
+            hc_recipe_field_text(&recipes[i], f, text);
+            put(fields, hc_recipe_field_key(f), text);
+        }
+        (void)json_object_set_new(o, "fields", fields);
     }
 }
 
@@ -160,6 +167,8 @@ static void print_text(const json_t *rows)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *o = json_array_get(rows, i);
         for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
+            if (json_is_object(json_object_iter_value(at)))
+                continue;
             if (at != json_object_iter(o))
                 (void)putchar('\t');
             print_value(json_object_iter_value(at));
@@ -212,7 +221,7 @@ const struct hc_command hc_command_list = {
         "  cases     name, level, once or on each backend, claim, source\n"
         "  ops       name, inputs, outputs, title, backends that have it\n"
         "  backends  name, available, ops, title, why not available\n"
-        "  recipes   name, title, source, known defects\n"
+        "  recipes   name, title, source, known defects; with --json also all fields\n"
         "  scalers   name, first scale, clean steps before growth (0: never), what becomes of a\n"
         "            step in which it finds an infinity, how it finds one, title, source,\n"
         "            known defects\n"

@@ -38,17 +38,17 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
 {
     if (recipe == NULL)
         return hc_fail(HC_INVALID, "train needs --recipe; see: halfcheck list recipes");
-    run->recipe = hc_training_recipe(recipe, strlen(recipe));
+    run->recipe = hc_training_recipe(t, recipe, strlen(recipe));
     if (run->recipe == NULL)
         return HC_INVALID;
     if (t->lr_find && t->resume)
         return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint that --resume could go on from");
     run->seed = t->seed;
     run->resume = t->resume;
-    int length = t->out != NULL
-                     ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
-                     : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu%s", recipe,
-                                (unsigned long long)t->seed, t->lr_find ? "-lr-find" : "");
+    int length = t->out != NULL ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
+                                : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu%s",
+                                           run->recipe->name, (unsigned long long)t->seed,
+                                           t->lr_find ? "-lr-find" : "");
     return length >= 0 && (size_t)length < sizeof run->folder
                ? HC_OK
                : hc_fail(HC_INVALID, "the name of the output folder is too long");
@@ -65,7 +65,8 @@ static int run(int argc, char **argv)
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
-         .help = "the precision recipe (see halfcheck list recipes)"}};
+         .help = "the precision recipe (see halfcheck list recipes), also with overrides behind\n"
+                 "it: fastai-004b+loss_scale=65536"}};
     hc_training_options(&training, options + 1);
     options[HC_TRAINING_OPTIONS + 1] = (struct hc_option){
         .name = "out",

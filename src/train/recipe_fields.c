@@ -1,0 +1,235 @@
+#include "train/recipe_fields.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FORMAT, TRUTH, REAL, SINGLE, COUNT, SCALER, CHOICE };
+
+struct field {
+    const char *key;
+    enum kind kind;
+    size_t at;
+    const char *const *names; /* of a CHOICE, in the order of its enumeration; ends with NULL */
+};
+
+static const char *const masters[] = {"none", "from-model", "from-fp32", NULL};
+static const char *const optimizers[] = {"sgd", "adam", NULL};
+static const char *const decays[] = {"decoupled", "l2", "scaled", "model", NULL};
+static const char *const truths[] = {"false", "true", NULL};
+
+static const struct field fields[] = {
+    {"model", FORMAT, offsetof(struct hc_recipe, model), NULL},
+    {"norm", FORMAT, offsetof(struct hc_recipe, norm), NULL},
+    {"statistics", FORMAT, offsetof(struct hc_recipe, statistics), NULL},
+    {"loss", FORMAT, offsetof(struct hc_recipe, loss), NULL},
+    {"gradient", FORMAT, offsetof(struct hc_recipe, gradient), NULL},
+    {"state", FORMAT, offsetof(struct hc_recipe, state), NULL},
+    {"arithmetic", FORMAT, offsetof(struct hc_recipe, arithmetic), NULL},
+    {"tf32", TRUTH, offsetof(struct hc_recipe, tf32), truths},
+    {"masters", CHOICE, offsetof(struct hc_recipe, masters), masters},
+    {"apart", TRUTH, offsetof(struct hc_recipe, apart), truths},
+    {"norm_rounded", TRUTH, offsetof(struct hc_recipe, norm_rounded), truths},
+    {"scaler", SCALER, offsetof(struct hc_recipe, scaler.rule), NULL},
+    {"loss_scale", SINGLE, offsetof(struct hc_recipe, scaler.initial), NULL},
+    {"growth", SINGLE, offsetof(struct hc_recipe, scaler.growth), NULL},
+    {"backoff", SINGLE, offsetof(struct hc_recipe, scaler.backoff), NULL},
+    {"interval", COUNT, offsetof(struct hc_recipe, scaler.interval), NULL},
+    {"reciprocal", TRUTH, offsetof(struct hc_recipe, reciprocal), truths},
+    {"sum_loss", TRUTH, offsetof(struct hc_recipe, sum_loss), truths},
+    {"optimizer", CHOICE, offsetof(struct hc_recipe, optimizer), optimizers},
+    {"rate", REAL, offsetof(struct hc_recipe, rate), NULL},
+    {"nesterov", TRUTH, offsetof(struct hc_recipe, nesterov), truths},
+    {"beta2", REAL, offsetof(struct hc_recipe, beta2), NULL},
+    {"eps", REAL, offsetof(struct hc_recipe, eps), NULL},
+    {"eps_inside", TRUTH, offsetof(struct hc_recipe, eps_inside), truths},
+    {"weight_decay", REAL, offsetof(struct hc_recipe, weight_decay), NULL},
+    {"decay", CHOICE, offsetof(struct hc_recipe, decay), decays},
+    {"decay_norm", TRUTH, offsetof(struct hc_recipe, decay_norm), truths},
+};
+
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/* Every choice is stored as an int is. */
+_Static_assert(sizeof(enum hc_format) == sizeof(int) && sizeof(enum hc_masters) == sizeof(int) &&
+                   sizeof(enum hc_optimizer) == sizeof(int) &&
+                   sizeof(enum hc_decay) == sizeof(int) &&
+                   sizeof(enum hc_scaler_rule) == sizeof(int),
+               "an enumeration is no int");
+
+int hc_recipe_fields(void)
+{
+    return FIELDS;
+}
+
+const char *hc_recipe_field_key(int field)
+{
+    return fields[field].key;
+}
+
+static void fill_in(struct hc_recipe *recipe)
+{
+    struct hc_scaler_update rule = hc_scaler_params(&recipe->scaler);
+    recipe->scaler.initial = hc_scaler_initial(&recipe->scaler);
+    recipe->scaler.growth = rule.growth;
+    recipe->scaler.backoff = rule.backoff;
+    recipe->scaler.interval = rule.interval;
+    recipe->rate = hc_recipe_rate(recipe);
+}
+
+/* With as many digits as it takes to read it back. */
+static void number_text(double number, char text[HC_FIELD_TEXT])
+{
+    int digits = 1;
+    do
+        (void)snprintf(text, HC_FIELD_TEXT, "%.*g", digits, number);
+    while (strtod(text, NULL) != number && digits++ < 17);
+}
+
+void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[HC_FIELD_TEXT])
+{
+    struct hc_recipe whole = *recipe;
+    const struct field *f = &fields[field];
+    const unsigned char *at = (const unsigned char *)&whole + f->at;
+    double real = 0;
+    float single = 0;
+    int choice = 0;
+    fill_in(&whole);
+    if (f->kind == REAL)
+        memcpy(&real, at, sizeof real);
+    else if (f->kind == SINGLE)
+        memcpy(&single, at, sizeof single);
+    else if (f->kind == TRUTH)
+        choice = *(const bool *)at;
+    else
+        memcpy(&choice, at, sizeof choice);
+    if (f->names)
+        (void)snprintf(text, HC_FIELD_TEXT, "%s", f->names[choice]);
+    else if (f->kind == FORMAT)
+        (void)snprintf(text, HC_FIELD_TEXT, "%s", hc_formats[choice].name);
+    else if (f->kind == SCALER)
+        (void)snprintf(text, HC_FIELD_TEXT, "%s", hc_scalers[choice].name);
+    else if (f->kind == COUNT)
+        (void)snprintf(text, HC_FIELD_TEXT, "%d", choice);
+    else
+        number_text(f->kind == REAL ? real : (double)single, text);
+}
+
+static const char *name_of(const struct field *f, int i)
+{
+    if (f->kind == FORMAT)
+        return i < HC_FORMAT_COUNT ? hc_formats[i].name : NULL;
+    if (f->kind == SCALER)
+        return i < HC_SCALER_COUNT ? hc_scalers[i].name : NULL;
+    return f->names[i];
+}
+
+static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    char known[320] = "";
+    unsigned char *at = (unsigned char *)recipe + f->at;
+    for (int i = 0; name_of(f, i); i++) {
+        size_t used = strlen(known);
+        if (strcmp(name_of(f, i), value) != 0) {
+            (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", name_of(f, i));
+            continue;
+        }
+        if (f->kind == TRUTH)
+            *(bool *)at = i != 0;
+        else
+            memcpy(at, &i, sizeof i);
+        return HC_OK;
+    }
+    return hc_fail(HC_INVALID, "%s is one of %s, not '%s'", f->key, known, value);
+}
+
+static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    unsigned char *at = (unsigned char *)recipe + f->at;
+    char *end;
+    double number = strtod(value, &end);
+    float single = (float)number;
+    bool good = end != value && !*end && isfinite(number) && number >= 0;
+    if (f->kind == SINGLE)
+        good = good && number > 0 && isfinite(single) && single > 0;
+    if (f->kind == COUNT)
+        good = good && number >= 1 && number <= 0x1p30 && number == floor(number);
+    if (!good)
+        return hc_fail(HC_INVALID, "%s is a number %s, not '%s'", f->key,
+                       f->kind == COUNT    ? "from 1 on"
+                       : f->kind == SINGLE ? "above 0"
+                                           : "from 0 on",
+                       value);
+    int count = f->kind == COUNT ? (int)number : 0;
+    if (f->kind == REAL)
+        memcpy(at, &number, sizeof number);
+    else if (f->kind == SINGLE)
+        memcpy(at, &single, sizeof single);
+    else
+        memcpy(at, &count, sizeof count);
+    return HC_OK;
+}
+
+enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, size_t length)
+{
+    char known[400] = "";
+    char text[HC_FIELD_TEXT];
+    const char *equals = memchr(assignment, '=', length);
+    size_t key = equals ? (size_t)(equals - assignment) : length;
+    if (!equals || length - key - 1 >= sizeof text)
+        return hc_fail(HC_INVALID, "an override is KEY=VALUE, not '%.*s'", (int)length, assignment);
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length - key - 1), equals + 1);
+    for (int i = 0; i < FIELDS; i++) {
+        const struct field *f = &fields[i];
+        size_t used = strlen(known);
+        if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
+            return f->kind == REAL || f->kind == SINGLE || f->kind == COUNT
+                       ? set_number(recipe, f, text)
+                       : set_name(recipe, f, text);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", f->key);
+    }
+    return hc_fail(HC_INVALID, "no field '%.*s'; there are: %s", (int)key, assignment, known);
+}
+
+/* The end of the word: a plus sign before a letter, so that 1e+4 is one. */
+static size_t word(const char *text, size_t length)
+{
+    size_t n = 0;
+    while (n < length && !(text[n] == '+' && n + 1 < length && isalpha((unsigned char)text[n + 1])))
+        n++;
+    return n;
+}
+
+enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME], const char *text,
+                              size_t length)
+{
+    char known[600] = "";
+    int count;
+    const struct hc_recipe *recipes = hc_recipes(&count);
+    const struct hc_recipe *found = NULL;
+    size_t n = word(text, length);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(known);
+        if (strlen(recipes[i].name) == n && memcmp(recipes[i].name, text, n) == 0)
+            found = &recipes[i];
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                       recipes[i].name);
+    }
+    if (!found)
+        return hc_fail(HC_INVALID, "no recipe '%.*s'; there are: %s", (int)n, text, known);
+    if (length >= HC_RECIPE_NAME)
+        return hc_fail(HC_INVALID, "too many overrides");
+    *recipe = *found;
+    (void)snprintf(name, HC_RECIPE_NAME, "%.*s", (int)length, text);
+    recipe->name = name;
+    while (n < length) {
+        size_t next = word(text + n + 1, length - n - 1);
+        enum hc_status status = hc_recipe_set(recipe, text + n + 1, next);
+        if (status != HC_OK)
+            return status;
+        n += 1 + next;
+    }
+    return hc_recipe_check(recipe);
+}

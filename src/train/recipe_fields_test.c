@@ -1,0 +1,92 @@
+#include "train/recipe_fields.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct hc_recipe recipe;
+static char name[HC_RECIPE_NAME];
+
+static enum hc_status read_text(const char *text)
+{
+    return hc_recipe_read(&recipe, name, text, strlen(text));
+}
+
+Test(recipe_fields, every_value_of_every_recipe_reads_back)
+{
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    for (int r = 0; r < n; r++) {
+        struct hc_recipe other = *hc_recipe_by_name(r ? "fp32" : "fp16-pure");
+        for (int f = 0; f < hc_recipe_fields(); f++) {
+            char want[HC_FIELD_TEXT];
+            char got[HC_FIELD_TEXT];
+            char assignment[2 * HC_FIELD_TEXT];
+            hc_recipe_field_text(&recipes[r], f, want);
+            (void)snprintf(assignment, sizeof assignment, "%s=%s", hc_recipe_field_key(f), want);
+            if (strcmp(want, "0") == 0)
+                continue; /* a static scale's interval */
+            cr_assert_eq(hc_recipe_set(&other, assignment, strlen(assignment)), HC_OK, "%s: %s",
+                         assignment, hc_message());
+            hc_recipe_field_text(&other, f, got);
+            cr_assert_str_eq(got, want, "%s of %s", hc_recipe_field_key(f), recipes[r].name);
+        }
+    }
+}
+
+Test(recipe_fields, every_recipe_of_the_table_is_free_of_contradictions)
+{
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    for (int r = 0; r < n; r++) {
+        cr_assert_eq(hc_recipe_check(&recipes[r]), HC_OK, "%s", hc_message());
+        cr_assert(recipes[r].title && recipes[r].source);
+        for (int other = 0; other < r; other++)
+            cr_assert_str_neq(recipes[r].name, recipes[other].name);
+    }
+}
+
+Test(recipe_fields, overrides_stand_behind_the_name)
+{
+    cr_assert_eq(read_text("fastai-004b+loss_scale=65536+eps=1e-4"), HC_OK, "%s", hc_message());
+    cr_assert_eq(recipe.scaler.initial, 65536);
+    cr_assert_eq(recipe.eps, 1e-4);
+    cr_assert_str_eq(recipe.name, "fastai-004b+loss_scale=65536+eps=1e-4");
+    cr_assert_eq(read_text("amp+loss_scale=1e+4+interval=7"), HC_OK, "%s", hc_message());
+    cr_assert_eq(recipe.scaler.initial, 10000);
+    cr_assert_eq(recipe.scaler.interval, 7);
+}
+
+Test(recipe_fields, what_is_wrong_is_said_in_one_line)
+{
+    static const struct {
+        const char *text;
+        const char *line;
+    } rows[] = {
+        {"amp16", "no recipe 'amp16'; there are: fp32, "},
+        {"amp+", "no recipe 'amp+'"},
+        {"amp+eps", "an override is KEY=VALUE, not 'eps'"},
+        {"amp+epsilon=1", "no field 'epsilon'; there are: model, "},
+        {"amp+eps=-1", "eps is a number from 0 on, not '-1'"},
+        {"amp+eps=nan", "eps is a number from 0 on, not 'nan'"},
+        {"amp+eps=1x", "eps is a number from 0 on, not '1x'"},
+        {"amp+eps=", "eps is a number from 0 on, not ''"},
+        {"amp+loss_scale=0", "loss_scale is a number above 0, not '0'"},
+        {"amp+loss_scale=1e39", "loss_scale is a number above 0, not '1e39'"},
+        {"amp+interval=1.5", "interval is a number from 1 on, not '1.5'"},
+        {"amp+masters=maybe", "masters is one of none, from-model, from-fp32, not 'maybe'"},
+        {"amp+apart=1", "apart is one of false, true, not '1'"},
+        {"amp+model=int4", "model is one of fp64, fp32, "},
+        {"amp+model=u8", "a format is none of fp32, bf16, fp16"},
+        {"amp+scaler=mine", "scaler is one of none, static, "},
+        {"fp32+loss_scale=8", ": a loss scale without a scaler"},
+        {"fastai-004b+interval=8", ": a scale that never changes has no growth"},
+        {"amp+gradient=fp16", "GradScaler refuses to unscale 16-bit gradients"},
+        {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert_eq(read_text(rows[i].text), HC_INVALID, "%s is accepted", rows[i].text);
+        cr_assert_not_null(strstr(hc_message(), rows[i].line), "%s: %s", rows[i].text,
+                           hc_message());
+    }
+}
