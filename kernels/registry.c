@@ -31,3 +31,13 @@ const struct hc_backend *hc_backend_by_name(const char *name)
             return cuda->backends[i];
     return NULL;
 }
+
+enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call)
+{
+    const char *op = hc_ops[call->op].name;
+    if (!backend->kernel[call->op])
+        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, op);
+    if (!backend->fp64 && hc_call_fp64(call))
+        return hc_fail(HC_UNSUPPORTED, "%s has no %s in fp64", backend->name, op);
+    return HC_OK;
+}

@@ -12,6 +12,7 @@ struct tensors {
     const struct hc_tensor *mean;
     const struct hc_tensor *invstd;
     double slope;
+    enum hc_format work;
     int64_t channels;
 };
 
@@ -25,15 +26,16 @@ static struct tensors tensors_of(const struct hc_call *call, bool leaky)
                             .mean = after + 2,
                             .invstd = after + 3,
                             .slope = (double)(float)call->params.bn.slope,
+                            .work = hc_call_fp64(call) ? HC_FP64 : HC_FP32,
                             .channels = call->in[0].shape[call->in[0].rank - 1]};
 }
 
-/* The product of two fp32 numbers is exact in fp64. */
+/* The product of two fp32 numbers is exact in fp64; of fp64 ones it is the rounded product. */
 static void load_dz(mpfr_t dz, const struct tensors *t, int64_t i)
 {
     double dy = hc_tensor_get(t->dy, i);
     if (t->y && !(hc_tensor_get(t->y, i) > 0))
-        dy = hc_round(t->dy->format, hc_round(HC_FP32, t->slope * dy));
+        dy = hc_round(t->dy->format, hc_round(t->work, t->slope * dy));
     mpfr_set_d(dz, dy, MPFR_RNDN);
 }
 

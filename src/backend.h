@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
    refused. */
-#define HC_BACKEND_ABI 3u
+#define HC_BACKEND_ABI 4u
 
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 struct hc_graph; /* a backend's own: calls that were captured */
@@ -49,6 +49,10 @@ struct hc_backend {
     /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
        which it lacks are left out for it instead of being UNIMPLEMENTED. */
     bool partial;
+
+    /* Has the network's ops in fp64 (hc_call_fp64); where not, they come to no kernel, and cases of them
+       are left out for it. */
+    bool fp64;
 
     /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
     bool on_request;
@@ -132,6 +136,10 @@ typedef const struct hc_plugin *hc_plugin_entry(hc_fail_function *fail);
 /* All there are, in a fixed order: those built in, and last those of the plug-in halfcheck-cuda,
    unavailable where it could not be loaded. Count in *n. */
 const struct hc_backend *const *hc_backends(int *n);
+
+/* HC_UNSUPPORTED with a line where the backend has no kernel for the call's op, or not in fp64. Whoever
+   calls a kernel asks first. */
+enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call);
 
 /* By name, or NULL. Loads the plug-in only when none that is built in has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);

@@ -10,6 +10,7 @@ const struct hc_backend hc_backend_exact = {
     .title = "portable C, format-exact, one thread, stated order",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .host_memory = true,
+    .fp64 = true,
     .open = hc_memory_open,
     .close = hc_memory_close,
     .allocate = hc_memory_allocate,

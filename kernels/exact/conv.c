@@ -1,6 +1,7 @@
 /* Convolutions as sums of products of the taps that lie inside the image; those in the padding are
    left out, not multiplied by zero. Order of the terms: forward r, s, c; backward-data r, s, k;
    backward-filter n, p, q. */
+#include "kernels/exact/double.h"
 #include "kernels/conv_shape.h"
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
@@ -33,6 +34,8 @@ static void forward(const struct hc_conv_shape *g, const float *x, const float *
 
 enum hc_status hc_exact_conv2d(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_double_conv(call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d);
     const struct hc_tensor *y = &call->out[0];
@@ -79,6 +82,8 @@ static void backward(const struct hc_conv_shape *g, const float *dy, const float
 
 enum hc_status hc_exact_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_double_conv(call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_data);
     const struct hc_tensor *dx = &call->out[0];
@@ -123,6 +128,8 @@ static void filter(const struct hc_conv_shape *g, const float *x, const float *d
 
 enum hc_status hc_exact_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_double_conv(call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_conv2d_bwd_filter);
     const struct hc_tensor *dw = &call->out[0];

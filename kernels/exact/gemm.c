@@ -1,4 +1,5 @@
 /* gemm: terms in the order of k; then round(round(alpha * sum) + round(beta * C)) in fp32. */
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/exact/gemm_half.h"
 #include "kernels/exact/tile.h"
@@ -7,6 +8,8 @@
 
 enum hc_status hc_exact_gemm(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_double_gemm(call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_gemm);
     if (call->params.gemm.half_accumulator)

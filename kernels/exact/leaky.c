@@ -1,3 +1,4 @@
+#include "kernels/exact/double.h"
 #include "kernels/leaky.h"
 
 #include "kernels/exact/exact.h"
@@ -14,6 +15,8 @@ static int64_t length(int64_t n, int64_t first)
 enum hc_status hc_exact_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_leaky(call);
     float slope = (float)call->params.leaky.slope;
     int64_t n = hc_tensor_count(&call->out[0]);
     float x[SPAN] = {0};
@@ -29,6 +32,8 @@ enum hc_status hc_exact_leaky_relu(struct hc_queue *queue, const struct hc_call 
 enum hc_status hc_exact_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_leaky_bwd(call);
     float slope = (float)call->params.leaky.slope;
     int64_t n = hc_tensor_count(&call->out[0]);
     float y[SPAN] = {0};

@@ -2,6 +2,7 @@
    the C library's. */
 #include <math.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/load.h"
 
@@ -34,6 +35,8 @@ static bool is_right(const struct hc_tensor *z, int64_t row, int32_t label)
 enum hc_status hc_exact_xent(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_xent(call);
     const struct hc_tensor *z = &call->in[0];
     const int32_t *label = call->in[1].data;
     int64_t rows = z->shape[0];
@@ -55,6 +58,8 @@ enum hc_status hc_exact_xent(struct hc_queue *queue, const struct hc_call *call)
 enum hc_status hc_exact_xent_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_xent_bwd(call);
     const struct hc_tensor *z = &call->in[0];
     const struct hc_tensor *dz = &call->out[0];
     const int32_t *label = call->in[1].data;

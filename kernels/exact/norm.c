@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/exact/span.h"
 
@@ -89,6 +90,8 @@ static void run_on(const struct hc_tensor *from, const struct hc_tensor *to, con
 enum hc_status hc_exact_bn_train(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_bn_train(call);
     const struct hc_tensor *x = &call->in[0];
     float eps = (float)call->params.bn.eps;
     float momentum = (float)call->params.bn.momentum;
@@ -115,6 +118,8 @@ enum hc_status hc_exact_bn_train(struct hc_queue *queue, const struct hc_call *c
 enum hc_status hc_exact_bn_infer(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_bn_infer(call);
     const struct hc_tensor *x = &call->in[0];
     float eps = (float)call->params.bn.eps;
     for (int64_t first = 0; first < x->shape[x->rank - 1]; first += WIDE) {
@@ -180,6 +185,8 @@ static void gradients(const struct hc_call *call, const struct block *b)
 enum hc_status hc_exact_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_bn_bwd(call);
     const struct hc_tensor *x = &call->in[0];
     for (int64_t first = 0; first < x->shape[x->rank - 1]; first += WIDE) {
         struct block b = block_at(x, first);

@@ -1,9 +1,12 @@
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/load.h"
 
 enum hc_status hc_exact_avg_pool(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_pool(call);
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *y = &call->out[0];
     int64_t window = call->params.pool.window;
@@ -28,6 +31,8 @@ enum hc_status hc_exact_avg_pool(struct hc_queue *queue, const struct hc_call *c
 enum hc_status hc_exact_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
+    if (hc_is_double(call))
+        return hc_double_pool_bwd(call);
     const struct hc_tensor *dy = &call->in[0];
     const struct hc_tensor *dx = &call->out[0];
     int64_t window = call->params.pool.window;

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
@@ -37,6 +38,8 @@ static void close_queue(struct hc_queue *queue)
 
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_host_double_scratch(call);
     if (hc_call_tf32(call)) {
         struct hc_call plain = hc_tf32_plain(call);
         return hc_tf32_bytes(call) + scratch(queue, &plain);
@@ -75,6 +78,7 @@ const struct hc_backend hc_backend_host = {
     .title = "fast CPU kernels",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .host_memory = true,
+    .fp64 = true,
     .open = open_queue,
     .close = close_queue,
     .allocate = hc_memory_allocate,

@@ -1,4 +1,5 @@
 /* Elementwise ops: block by block to fp32, the op's loop, and back. */
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/load.h"
@@ -96,11 +97,15 @@ enum hc_status hc_host_scale(struct hc_queue *queue, const struct hc_call *call)
 
 enum hc_status hc_host_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_leaky_relu(queue, call);
     return map(queue, call, 1, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
 }
 
 enum hc_status hc_host_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_leaky_relu_bwd(queue, call);
     return map(queue, call, 2, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
 }
 

@@ -30,6 +30,10 @@ float *hc_host_target(const struct hc_tensor *t, int64_t at, float *room);
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                    const float *from);
 
+/* The network's ops in fp64; the kernels come here for their calls of them. */
+hc_kernel hc_host_double_gemm, hc_host_double_conv;
+size_t hc_host_double_scratch(const struct hc_call *call);
+
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
 
 #define HC_OP(name, class, inputs, outputs, title) hc_kernel hc_host_##name;

@@ -12,7 +12,7 @@
 #include "num/format.h"
 #include "op/op.h"
 
-enum { HC_LANES = 64 };
+enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
 
 /* What the element of an elementwise op needs besides its inputs. */
 struct hc_host_scalars {
@@ -58,6 +58,10 @@ struct hc_host_loops {
 
     hc_host_map *map[HC_OP_COUNT];            /* NULL: not an elementwise op of fp32 */
     bool (*found)(const float *x, int64_t n); /* any infinity or NaN */
+
+    /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms one
+       after the other, product and sum rounded each. */
+    void (*tile)(int64_t terms, const double *a, const double *b, double *sum);
 
     void (*sgd)(enum hc_format arithmetic, const struct hc_sgd_step *step, float *w, const float *g,
                 float *v, int64_t n);

@@ -8,6 +8,7 @@
    cancels that does not in the two passes of the definition. */
 #include <math.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_cut.h"
 #include "kernels/load.h"
@@ -182,20 +183,28 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, wo
 
 enum hc_status hc_host_bn_train(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_train(queue, call);
     return run(queue, call, train, false, hc_exact_bn_train);
 }
 
 enum hc_status hc_host_bn_infer(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_infer(queue, call);
     return run(queue, call, infer, false, hc_exact_bn_infer);
 }
 
 enum hc_status hc_host_bn_leaky_train(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_leaky_train(queue, call);
     return run(queue, call, train, true, hc_exact_bn_leaky_train);
 }
 
 enum hc_status hc_host_bn_leaky_infer(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_leaky_infer(queue, call);
     return run(queue, call, infer, true, hc_exact_bn_leaky_infer);
 }

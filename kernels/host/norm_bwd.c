@@ -1,4 +1,5 @@
 /* Batch norm, backward, with or without leaky ReLU: the chunks' sums are combined in order, in fp64. */
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_cut.h"
 #include "kernels/load.h"
@@ -143,6 +144,8 @@ static void run(struct hc_queue *queue, const struct hc_call *call, const struct
 
 enum hc_status hc_host_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_bwd(queue, call);
     struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return hc_exact_bn_bwd(queue, call);
@@ -152,6 +155,8 @@ enum hc_status hc_host_bn_bwd(struct hc_queue *queue, const struct hc_call *call
 
 enum hc_status hc_host_bn_leaky_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_bn_leaky_bwd(queue, call);
     struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return hc_exact_bn_leaky_bwd(queue, call);

@@ -3,6 +3,7 @@
    filter in the cache worth its while, few enough to stay there themselves. */
 #include <omp.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
@@ -159,6 +160,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 
 enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_host_double_conv(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_onednn_conv2d);
     struct work w;
@@ -167,6 +170,8 @@ enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *ca
 
 enum hc_status hc_onednn_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_host_double_conv(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_data);
     struct work w;

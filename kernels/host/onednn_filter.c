@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
@@ -259,6 +260,8 @@ static void finish(const struct hc_queue *queue, const struct hc_call *call, con
 
 enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_host_double_conv(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_filter);
     struct work w;

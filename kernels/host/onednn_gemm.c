@@ -1,6 +1,7 @@
 /* gemm: blocks of ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
 #include <omp.h>
 
+#include "kernels/exact/double.h"
 #include "kernels/exact/gemm_half.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
@@ -46,6 +47,8 @@ static void finish_row(const struct hc_call *call, int64_t i, int64_t k, const f
 
 enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_host_double_gemm(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_onednn_gemm);
     if (call->params.gemm.half_accumulator)

@@ -1,4 +1,6 @@
 /* Average pooling, a run of channels at a time; the window's sum in row order. */
+#include "kernels/exact/double.h"
+#include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 
 static int64_t block_of(int64_t at, int64_t n)
@@ -65,10 +67,14 @@ static enum hc_status each_run(struct hc_queue *queue, const struct hc_call *cal
 
 enum hc_status hc_host_avg_pool(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_avg_pool(queue, call);
     return each_run(queue, call, pool_run);
 }
 
 enum hc_status hc_host_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
+    if (hc_is_double(call))
+        return hc_exact_avg_pool_bwd(queue, call);
     return each_run(queue, call, unpool_run);
 }

@@ -34,6 +34,11 @@ static const bool through_fp32[HC_OP_COUNT] = {
     [HC_OP_augment] = true,
 };
 
+enum hc_format hc_bound_work(const struct hc_call *call)
+{
+    return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
+}
+
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)
 {
     enum hc_format format = call->out[out].format;
@@ -44,7 +49,7 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
     }
     if (rules[call->op])
         return false;
-    if (through_fp32[call->op])
+    if (through_fp32[call->op] && !hc_call_fp64(call))
         *bits = hc_encode(
             format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->value, want->rest, HC_NEAREST)), 0,
             HC_NEAREST);
@@ -63,11 +68,11 @@ bool hc_bound_ordered(const struct hc_call *call)
 }
 
 /* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
-   number that it can be, a whole one in a directed rounding. fp32's rounding is in the rules. */
+   number that it can be, a whole one in a directed rounding. The rounding into the working format is in the rules. */
 static double last_rounding(const struct hc_call *call, enum hc_format format, bool ruled,
                             double most)
 {
-    if (ruled && format == HC_FP32)
+    if (ruled && format == hc_bound_work(call))
         return 0;
     bool directed = call->op == HC_OP_cast && call->params.cast.direction != HC_NEAREST;
     return hc_ulp(format, most) / (directed ? 1 : 2);
@@ -81,7 +86,7 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
     double error = 0;
     if (rule)
         error = rule(call, accumulator, out, index, want);
-    else if (through_fp32[call->op])
+    else if (through_fp32[call->op] && !hc_call_fp64(call))
         error = hc_ulp(HC_FP32, want->value) / 2;
     if (isnan(want->value))
         return 0;

@@ -1,9 +1,7 @@
-/* Softmax cross-entropy: the definition again, in running error analysis (near.h), in fp32. */
+/* Softmax cross-entropy: the definition again, in running error analysis (near.h). */
 #include <math.h>
 
 #include "check/bound_rules.h"
-
-static const enum hc_format F = HC_FP32;
 
 static double largest(const struct hc_tensor *z, int64_t row)
 {
@@ -13,24 +11,27 @@ static double largest(const struct hc_tensor *z, int64_t row)
     return most;
 }
 
-static struct hc_near shifted(const struct hc_tensor *z, int64_t row, int64_t j, double most)
+static struct hc_near shifted(enum hc_format f, const struct hc_tensor *z, int64_t row, int64_t j,
+                              double most)
 {
-    return hc_near_sub(F, hc_near_element(z, row * z->shape[1] + j), hc_near_exact(most));
+    return hc_near_sub(f, hc_near_element(z, row * z->shape[1] + j), hc_near_exact(most));
 }
 
 /* A logit of minus infinity has probability 0, exactly. */
-static struct hc_near exponential(const struct hc_tensor *z, int64_t row, int64_t j, double most)
+static struct hc_near exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                                  int64_t j, double most)
 {
-    struct hc_near x = shifted(z, row, j, most);
-    return isinf(x.value) ? hc_near_exact(exp(x.value)) : hc_near_exp(x);
+    struct hc_near x = shifted(f, z, row, j, most);
+    return isinf(x.value) ? hc_near_exact(exp(x.value)) : hc_near_exp(f, x);
 }
 
-static struct hc_near exponentials(const struct hc_tensor *z, int64_t row, double most)
+static struct hc_near exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                                   double most)
 {
     struct hc_near_sum sum = {0};
     for (int64_t j = 0; j < z->shape[1]; j++)
-        hc_near_term(&sum, exponential(z, row, j, most));
-    return hc_near_total(&sum);
+        hc_near_term(&sum, exponential(f, z, row, j, most));
+    return hc_near_total(f, &sum);
 }
 
 double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
@@ -42,16 +43,17 @@ double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *ac
     if (out == 1) /* a count; exact up to 2^24 rows, in any order */
         return 0;
     const struct hc_tensor *z = &call->in[0];
+    enum hc_format f = hc_bound_work(call);
     struct hc_near_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double most = largest(z, row);
-        struct hc_near log_sum = hc_near_log(exponentials(z, row, most));
+        struct hc_near log_sum = hc_near_log(f, exponentials(f, z, row, most));
         int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
-        hc_near_term(&loss, hc_near_sub(F, log_sum, shifted(z, row, label, most)));
+        hc_near_term(&loss, hc_near_sub(f, log_sum, shifted(f, z, row, label, most)));
     }
-    struct hc_near total = hc_near_total(&loss);
+    struct hc_near total = hc_near_total(f, &loss);
     if (!call->params.xent.sum)
-        total = hc_near_div(F, total, hc_near_exact((double)z->shape[0]));
+        total = hc_near_div(f, total, hc_near_exact((double)z->shape[0]));
     return total.error;
 }
 
@@ -63,14 +65,16 @@ double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator
     (void)out;
     (void)want;
     const struct hc_tensor *z = &call->in[0];
+    enum hc_format f = hc_bound_work(call);
     int64_t row = index / z->shape[1];
     int64_t j = index % z->shape[1];
     double most = largest(z, row);
-    struct hc_near p = hc_near_div(F, exponential(z, row, j, most), exponentials(z, row, most));
+    struct hc_near p =
+        hc_near_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
     if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
-        p = hc_near_sub(F, p, hc_near_exact(1));
+        p = hc_near_sub(f, p, hc_near_exact(1));
     struct hc_near upstream = hc_near_element(&call->in[2], 0);
     struct hc_near n = hc_near_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
-    return fmax(hc_near_div(F, hc_near_mul(F, p, upstream), n).error,
-                hc_near_mul(F, p, hc_near_div(F, upstream, n)).error);
+    return fmax(hc_near_div(f, hc_near_mul(f, p, upstream), n).error,
+                hc_near_mul(f, p, hc_near_div(f, upstream, n)).error);
 }

@@ -1,7 +1,5 @@
-/* Batch norm, gradients: the definition again, in running error analysis (near.h), in fp32. */
+/* Batch norm, gradients: the definition again, in running error analysis (near.h). */
 #include "check/bound_rules.h"
-
-static const enum hc_format F = HC_FP32;
 
 /* bn_leaky_bwd has y before dy; its dz is rounded as the contract says, on every backend alike, and
    carries no error: what comes after is bn_bwd. */
@@ -10,12 +8,14 @@ struct tensors {
     bool leaky;
     const struct hc_tensor *dy; /* and after it gamma, mean, invstd */
     int64_t channels;
+    enum hc_format work;
 };
 
 static struct tensors tensors_of(const struct hc_call *call, bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
-    return (struct tensors){call, leaky, &call->in[leaky ? 2 : 1], x->shape[x->rank - 1]};
+    return (struct tensors){call, leaky, &call->in[leaky ? 2 : 1], x->shape[x->rank - 1],
+                            hc_bound_work(call)};
 }
 
 static struct hc_near dz_of(const struct tensors *t, int64_t i)
@@ -23,15 +23,15 @@ static struct hc_near dz_of(const struct tensors *t, int64_t i)
     double dy = hc_tensor_get(t->dy, i);
     double slope = (double)(float)t->call->params.bn.slope;
     if (t->leaky && !(hc_tensor_get(&t->call->in[1], i) > 0))
-        dy = hc_round(t->dy->format, hc_round(F, slope * dy));
+        dy = hc_round(t->dy->format, hc_round(t->work, slope * dy));
     return hc_near_exact(dy);
 }
 
 static struct hc_near hat(const struct tensors *t, int64_t i, int64_t c)
 {
     struct hc_near d =
-        hc_near_sub(F, hc_near_element(&t->call->in[0], i), hc_near_element(t->dy + 2, c));
-    return hc_near_mul(F, d, hc_near_element(t->dy + 3, c));
+        hc_near_sub(t->work, hc_near_element(&t->call->in[0], i), hc_near_element(t->dy + 2, c));
+    return hc_near_mul(t->work, d, hc_near_element(t->dy + 3, c));
 }
 
 struct gradients {
@@ -47,9 +47,9 @@ static struct gradients sums(const struct tensors *t, int64_t c)
     for (int64_t i = c; i < hc_tensor_count(&t->call->in[0]); i += t->channels) {
         struct hc_near dz = dz_of(t, i);
         hc_near_term(&dbeta, dz);
-        hc_near_term(&dgamma, hc_near_mul(F, dz, hat(t, i, c)));
+        hc_near_term(&dgamma, hc_near_mul(t->work, dz, hat(t, i, c)));
     }
-    return (struct gradients){hc_near_total(&dgamma), hc_near_total(&dbeta)};
+    return (struct gradients){hc_near_total(t->work, &dgamma), hc_near_total(t->work, &dbeta)};
 }
 
 static double gradient(const struct hc_call *call, bool leaky, int out, int64_t index)
@@ -61,12 +61,13 @@ static double gradient(const struct hc_call *call, bool leaky, int out, int64_t 
     struct gradients g = sums(&t, c);
     if (out > 0)
         return out == 1 ? g.dgamma.error : g.dbeta.error;
-    struct hc_near by_gamma = hc_near_mul(F, hat(&t, index, c), hc_near_div(F, g.dgamma, n));
-    struct hc_near dx = hc_near_sub(F, dz_of(&t, index), hc_near_div(F, g.dbeta, n));
-    dx = hc_near_sub(F, dx, by_gamma);
+    struct hc_near by_gamma =
+        hc_near_mul(t.work, hat(&t, index, c), hc_near_div(t.work, g.dgamma, n));
+    struct hc_near dx = hc_near_sub(t.work, dz_of(&t, index), hc_near_div(t.work, g.dbeta, n));
+    dx = hc_near_sub(t.work, dx, by_gamma);
     struct hc_near scale =
-        hc_near_mul(F, hc_near_element(t.dy + 1, c), hc_near_element(t.dy + 3, c));
-    return hc_near_mul(F, scale, dx).error;
+        hc_near_mul(t.work, hc_near_element(t.dy + 1, c), hc_near_element(t.dy + 3, c));
+    return hc_near_mul(t.work, scale, dx).error;
 }
 
 double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,

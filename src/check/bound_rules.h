@@ -15,6 +15,9 @@ hc_bound_rule hc_bound_bn_leaky_train, hc_bound_bn_leaky_infer, hc_bound_bn_leak
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
+/* The format of the arithmetic: fp64 where the call is in fp64, else fp32. */
+enum hc_format hc_bound_work(const struct hc_call *call);
+
 /* Element i of a tensor, which carries no error. */
 struct hc_near hc_near_element(const struct hc_tensor *t, int64_t i);
 

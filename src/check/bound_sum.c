@@ -5,6 +5,12 @@
 #include "check/bound_rules.h"
 
 static const struct hc_accumulator plain = {.precision = 24, .block = 1};
+static const struct hc_accumulator plain_fp64 = {.precision = 53, .block = 1};
+
+static const struct hc_accumulator *plain_of(const struct hc_call *call)
+{
+    return hc_call_fp64(call) ? &plain_fp64 : &plain;
+}
 
 /* |computed sum - real sum| <= growth(n) * S for n additions, whatever the order.
 
@@ -31,8 +37,9 @@ static double growth(const struct hc_accumulator *a, double n)
 /* Products of 16-bit numbers are exact in fp32 but for underflow, those of fp16 always. */
 static double products(enum hc_format inputs, double terms, double *additions)
 {
-    *additions = inputs == HC_FP32 ? terms : fmax(terms - 1, 0);
-    return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(HC_FP32);
+    bool rounded = inputs == HC_FP32 || inputs == HC_FP64;
+    *additions = rounded ? terms : fmax(terms - 1, 0);
+    return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(inputs == HC_FP64 ? HC_FP64 : HC_FP32);
 }
 
 /* What a product of factors that may be taken as tf32 loses first, of its magnitude. Rounded or cut, x
@@ -50,9 +57,9 @@ static double cut(const struct hc_call *call)
 static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
                         double additions)
 {
-    double ordinary = growth(&plain, additions);
+    double ordinary = growth(plain_of(call), additions);
     struct hc_accumulator half = *accumulator;
-    if (call->in[0].format != HC_FP32)
+    if (call->in[0].format != HC_FP32 && call->in[0].format != HC_FP64)
         return growth(accumulator, additions);
     if (!hc_call_tf32(call))
         return ordinary;
@@ -146,7 +153,7 @@ double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *ac
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
     double error = relative * want->magnitude + lost;
-    return finite(error, want->magnitude, hc_format_max(HC_FP32));
+    return finite(error, want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 
 /* Sums in fp16. Each product and each partial sum is rounded or cut to it: U = 2 u where the device
@@ -188,12 +195,12 @@ double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *ac
     double additions;
     double lost = products(inputs, hc_bound_length(call), &additions) * fmax(alpha, 1);
     double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
-    double u = hc_format_unit(HC_FP32);
+    double u = hc_format_unit(hc_bound_work(call));
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
     relative = relative + (1 + relative) * expm1(tail * log1p(u));
-    double error = relative * want->magnitude + lost + tail * hc_format_tiny(HC_FP32);
-    double largest = hc_format_max(HC_FP32) * fmin(alpha, 1);
+    double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
+    double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
     return finite(error, want->magnitude, largest);
 }
 
@@ -205,6 +212,7 @@ double hc_bound_pool(const struct hc_call *call, const struct hc_accumulator *ac
     (void)out;
     (void)index;
     double n = hc_bound_length(call);
-    double error = growth(&plain, n) * want->magnitude + hc_format_tiny(HC_FP32);
-    return finite(error, n * want->magnitude, hc_format_max(HC_FP32));
+    double error =
+        growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
+    return finite(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }

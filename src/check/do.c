@@ -103,10 +103,9 @@ static enum hc_status check_data(const struct hc_call *call)
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
                            const struct hc_call *call)
 {
-    hc_kernel *kernel = backend->kernel[call->op];
-    if (!kernel)
-        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, hc_ops[call->op].name);
-    enum hc_status status = hc_call_check(call);
+    enum hc_status status = hc_backend_has(backend, call);
+    if (status == HC_OK)
+        status = hc_call_check(call);
     if (status == HC_OK)
         status = check_data(call);
     if (status != HC_OK)
@@ -121,7 +120,7 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
     if (status == HC_OK && !backend->host_memory)
         status = lend_all(&loans, &device);
     if (status == HC_OK)
-        status = kernel(queue, &device);
+        status = backend->kernel[call->op](queue, &device);
     if (status == HC_OK && !backend->host_memory)
         status = fetch(&loans, call, &device);
     for (int i = 0; i < loans.count; i++)
@@ -134,6 +133,7 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_status status = hc_run_call(check->backend, check->queue, call);
+    check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
     (void)hc_check_ok(check, status);
     return status;
 }

@@ -7,11 +7,11 @@ struct hc_near hc_near_exact(double value)
     return (struct hc_near){value, 0};
 }
 
-/* One rounding into f (through fp32) of a result that has strayed by x.error already. */
+/* One rounding into f (through fp32 where it is narrower) of a result that has strayed by x.error already. */
 static struct hc_near rounded(enum hc_format f, struct hc_near x, double underflow)
 {
-    double u = hc_format_unit(HC_FP32) + 0x1p-52;
-    if (f != HC_FP32)
+    double u = hc_format_unit(f == HC_FP64 ? HC_FP64 : HC_FP32) + 0x1p-52;
+    if (f != HC_FP32 && f != HC_FP64)
         u += hc_format_unit(f) * (1 + u);
     double most = fabs(x.value) + x.error;
     if (most == 0)
@@ -25,9 +25,11 @@ static struct hc_near rounded(enum hc_format f, struct hc_near x, double underfl
     return x;
 }
 
-/* Half the smallest subnormal, of fp32 and of f. */
+/* Half the smallest subnormal, of fp32 and of f; in fp64 that of `value` and of the number. */
 static double underflow(enum hc_format f)
 {
+    if (f == HC_FP64)
+        return hc_format_tiny(f);
     return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
 }
 
@@ -41,7 +43,7 @@ struct hc_near hc_near_coefficient(enum hc_format f, double value)
 struct hc_near hc_near_add(enum hc_format f, struct hc_near x, struct hc_near y)
 {
     struct hc_near sum = {x.value + y.value, x.error + y.error};
-    return rounded(f, sum, f == HC_FP32 ? 0 : underflow(f));
+    return rounded(f, sum, f == HC_FP32 || f == HC_FP64 ? 0 : underflow(f));
 }
 
 struct hc_near hc_near_sub(enum hc_format f, struct hc_near x, struct hc_near y)
@@ -81,28 +83,29 @@ struct hc_near hc_near_sqrt(enum hc_format f, struct hc_near x)
     if (x.error > 0)
         root.error = x.error < x.value ? x.error / (root.value + sqrt(x.value - x.error))
                                        : sqrt(x.value + x.error);
-    return rounded(f, root, f == HC_FP32 ? 0 : underflow(f));
+    return rounded(f, root, f == HC_FP32 || f == HC_FP64 ? 0 : underflow(f));
 }
 
-/* Two ulp are at most 4 u |result|, one of the four being counted by rounded(). */
-static struct hc_near elementary(struct hc_near x)
+/* Two ulp are at most 4 u |result|, one of the four being counted by rounded(), as is the ulp that the C
+   library's `value` may be off. */
+static struct hc_near elementary(enum hc_format f, struct hc_near x)
 {
     double least = x.error;
-    x = rounded(HC_FP32, x, 2 * hc_format_tiny(HC_FP32));
-    x.error += 3 * hc_format_unit(HC_FP32) * (fabs(x.value) + least);
+    x = rounded(f, x, (f == HC_FP64 ? 4 : 2) * hc_format_tiny(f));
+    x.error += 3 * hc_format_unit(f) * (fabs(x.value) + least);
     return x;
 }
 
-struct hc_near hc_near_exp(struct hc_near x)
+struct hc_near hc_near_exp(enum hc_format f, struct hc_near x)
 {
     double value = exp(x.value);
-    return elementary((struct hc_near){value, value * expm1(x.error)});
+    return elementary(f, (struct hc_near){value, value * expm1(x.error)});
 }
 
-struct hc_near hc_near_log(struct hc_near x)
+struct hc_near hc_near_log(enum hc_format f, struct hc_near x)
 {
     double error = x.error < x.value ? -log1p(-x.error / x.value) : (double)INFINITY;
-    return elementary((struct hc_near){log(x.value), error});
+    return elementary(f, (struct hc_near){log(x.value), error});
 }
 
 void hc_near_term(struct hc_near_sum *sum, struct hc_near term)
@@ -118,12 +121,12 @@ void hc_near_term(struct hc_near_sum *sum, struct hc_near term)
 /* n terms rounded to nearest, in any order: (n - 1) u times the sum of their magnitudes (Jeannerod
    and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). fp64 adds
    n 2^-53 of it. */
-struct hc_near hc_near_total(const struct hc_near_sum *sum)
+struct hc_near hc_near_total(enum hc_format f, const struct hc_near_sum *sum)
 {
     struct hc_near total = {sum->value, sum->error};
     double n = sum->count;
-    total.error += (n > 1 ? (n - 1) * hc_format_unit(HC_FP32) + n * 0x1p-52 : 0) * sum->magnitude;
-    if (!(sum->magnitude + total.error <= hc_format_max(HC_FP32)))
+    total.error += (n > 1 ? (n - 1) * hc_format_unit(f) + n * 0x1p-52 : 0) * sum->magnitude;
+    if (!(sum->magnitude + total.error <= hc_format_max(f)))
         total.error = (double)INFINITY;
     else if (isinf(total.value))
         total.error = 0;

@@ -87,6 +87,8 @@ static void set_format(struct hc_call *call, int slot, const struct hc_mix *mix)
         t->format = call->in[letter - '0'].format;
     else if (letter == 'f' || letter == 'o')
         t->format = HC_FP32;
+    else if (letter == 'g' || letter == 'q')
+        t->format = mix->in == HC_FP64 ? HC_FP64 : HC_FP32;
     else if (letter == 'i')
         t->format = HC_I32;
     else

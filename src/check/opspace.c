@@ -35,6 +35,7 @@ static const struct hc_mix casts[] = {
 /* Inputs and outputs of H, accumulated in fp32. */
 static const struct hc_mix mixed[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
     {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
     {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
@@ -47,6 +48,7 @@ static const struct hc_mix mixed[] = {
 /* Also fp32 inputs taken as tf32, and fp16 accumulated in fp16. */
 static const struct hc_mix multiplied[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
     {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
     {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
@@ -74,6 +76,7 @@ static const struct hc_mix reduced[] = {
 /* Batch norm, and optimizers with fp32 or 16-bit state. */
 static const struct hc_mix stateful[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
     {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
     {"fp16-state-fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP32},
@@ -275,13 +278,15 @@ bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix)
     char out = formats[hc_ops[op].inputs];
     if (formats[0] == 'f' && mix->in != HC_FP32)
         return false;
-    /* Batch norm computes in fp32 whatever its state is. */
-    if (hc_ops[op].class_ == HC_CLASS_NORM && mix->work != HC_FP32)
+    if (mix->in == HC_FP64 && formats[0] != 'd' && formats[0] != 'w' && formats[0] != 'a')
+        return false;
+    /* Batch norm computes in fp32 whatever its state is, or all of it is fp64. */
+    if (hc_ops[op].class_ == HC_CLASS_NORM && mix->work != HC_FP32 && mix->work != HC_FP64)
         return false;
     /* Convolutions accumulate in fp32 alone. */
     if (hc_ops[op].class_ == HC_CLASS_CONV && mix->work == HC_FP16)
         return false;
     if (hc_ops[op].class_ == HC_CLASS_OPTIMIZER)
         return true;
-    return (out != '0' && out != 'f') || mix->in == mix->out;
+    return (out != '0' && out != 'f' && out != 'g') || mix->in == mix->out;
 }

@@ -16,7 +16,8 @@ struct hc_check {
     struct hc_queue *exact_queue;
     uint64_t seed;
     enum hc_level level;
-    FILE *trace; /* where hc_say goes, or NULL */
+    FILE *trace;     /* where hc_say goes, or NULL */
+    bool lacks_fp64; /* a call was asked for that the backend has not in fp64 */
     int64_t wrong;
     double worst; /* largest error / bound so far */
     struct hc_result result;

@@ -17,6 +17,16 @@ static bool is_h(enum hc_format f)
     return f == HC_FP32 || f == HC_BF16 || f == HC_FP16;
 }
 
+/* Of a tensor that is fp64 just where in0 is, and else fp32 (`single`) or H. */
+static const char *wrong_beside(const struct hc_call *call, bool single, enum hc_format f)
+{
+    if (call->in[0].format == HC_FP64)
+        return f == HC_FP64 ? NULL : "fp64 as in0 is";
+    if (single)
+        return f == HC_FP32 ? NULL : "fp32";
+    return is_h(f) ? NULL : "fp32, bf16 or fp16";
+}
+
 /* What is wrong with the tensor's format, or NULL. */
 static const char *wrong_format(const struct hc_call *call, char letter, enum hc_format f)
 {
@@ -24,9 +34,14 @@ static const char *wrong_format(const struct hc_call *call, char letter, enum hc
     case 'a':
         return f == HC_U8 ? "a floating-point format or i32" : NULL;
     case 'w':
+    case 'd':
         return is_h(f) || f == HC_FP64 ? NULL : "fp32, bf16, fp16 or fp64";
-    case 'h':
+    case 'e':
     case 'b':
+    case 'g':
+    case 'q':
+        return wrong_beside(call, letter == 'g' || letter == 'q', f);
+    case 'h':
         return is_h(f) ? NULL : "fp32, bf16 or fp16";
     case 'f':
     case 'o':
@@ -123,22 +138,22 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_unscale] = {"hfohf", "n11n1", NULL},
     [HC_OP_sum] = {"hh", "n1", accumulator},
     [HC_OP_dot] = {"h0h", "nn1", accumulator},
-    [HC_OP_gemm] = {"h0bh", "....", hc_shapes_gemm},
-    [HC_OP_conv2d] = {"h0h", "...", hc_shapes_conv},
-    [HC_OP_conv2d_bwd_data] = {"h0h", "...", hc_shapes_conv},
-    [HC_OP_conv2d_bwd_filter] = {"h0h", "...", hc_shapes_conv},
-    [HC_OP_bn_train] = {"hhhhhhffhh", "nccccncccc", hc_shapes_batch},
-    [HC_OP_bn_infer] = {"hhhhhh", "nccccn", NULL},
-    [HC_OP_bn_bwd] = {"hhhhhhhh", "nncccncc", hc_shapes_batch},
-    [HC_OP_bn_leaky_train] = {"hhhhhhffhh", "nccccncccc", hc_shapes_batch},
-    [HC_OP_bn_leaky_infer] = {"hhhhhh", "nccccn", NULL},
-    [HC_OP_bn_leaky_bwd] = {"hh1hhhhhh", "nnncccncc", hc_shapes_batch},
-    [HC_OP_leaky_relu] = {"hh", "nn", NULL},
-    [HC_OP_leaky_relu_bwd] = {"h00", "nnn", NULL},
-    [HC_OP_avg_pool] = {"hh", "..", hc_shapes_pool},
-    [HC_OP_avg_pool_bwd] = {"hh", "..", hc_shapes_pool},
-    [HC_OP_xent] = {"hifo", "..11", hc_shapes_loss},
-    [HC_OP_xent_bwd] = {"hifh", "..1n", hc_shapes_loss},
+    [HC_OP_gemm] = {"d0be", "....", hc_shapes_gemm},
+    [HC_OP_conv2d] = {"d0e", "...", hc_shapes_conv},
+    [HC_OP_conv2d_bwd_data] = {"d0e", "...", hc_shapes_conv},
+    [HC_OP_conv2d_bwd_filter] = {"d0e", "...", hc_shapes_conv},
+    [HC_OP_bn_train] = {"deeeeeggee", "nccccncccc", hc_shapes_batch},
+    [HC_OP_bn_infer] = {"deeeee", "nccccn", NULL},
+    [HC_OP_bn_bwd] = {"deeeeeee", "nncccncc", hc_shapes_batch},
+    [HC_OP_bn_leaky_train] = {"deeeeeggee", "nccccncccc", hc_shapes_batch},
+    [HC_OP_bn_leaky_infer] = {"deeeee", "nccccn", NULL},
+    [HC_OP_bn_leaky_bwd] = {"de1eeeeee", "nnncccncc", hc_shapes_batch},
+    [HC_OP_leaky_relu] = {"de", "nn", NULL},
+    [HC_OP_leaky_relu_bwd] = {"d00", "nnn", NULL},
+    [HC_OP_avg_pool] = {"de", "..", hc_shapes_pool},
+    [HC_OP_avg_pool_bwd] = {"de", "..", hc_shapes_pool},
+    [HC_OP_xent] = {"digq", "..11", hc_shapes_loss},
+    [HC_OP_xent_bwd] = {"dige", "..1n", hc_shapes_loss},
     [HC_OP_sgd] = {"hhhfo02", "nnn31nn", arithmetic},
     [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
     [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
@@ -197,6 +212,11 @@ enum hc_status hc_call_check(const struct hc_call *call)
     }
     enum hc_status status = contract->shapes ? contract->shapes(call) : HC_OK;
     return status == HC_OK ? check_overlaps(call) : status;
+}
+
+bool hc_call_fp64(const struct hc_call *call)
+{
+    return call->in[0].format == HC_FP64 && hc_contracts[call->op].formats[0] == 'd';
 }
 
 bool hc_call_tf32(const struct hc_call *call)

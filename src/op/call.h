@@ -7,7 +7,9 @@
    classes; in no other class may tensors overlap. NaN payloads and signs are free. Empty tensors
    are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
    formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
-   Parameters that are given as double are taken as fp32, those of the optimizers as fp64. */
+   Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
+   The network's ops (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) can be had in fp64, too: then
+   all their tensors but i32 are fp64, and so is the arithmetic, wherever fp32 is said of them. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 
@@ -259,6 +261,9 @@ struct hc_call {
 /* Whether the call keeps its op's contract: slots, formats, shapes and parameters. HC_INVALID with
    a line otherwise. The runner asks before every call; kernels rely on it. */
 enum hc_status hc_call_check(const struct hc_call *call);
+
+/* Whether it is a call of the network's ops in fp64. */
+bool hc_call_fp64(const struct hc_call *call);
 
 /* Whether the call's inputs may be taken as tf32: its parameter says so, and they are fp32. */
 bool hc_call_tf32(const struct hc_call *call);

@@ -34,10 +34,9 @@ static enum hc_status reserve(struct hc_device *device, size_t bytes)
 enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
 {
     const struct hc_backend *backend = device->backend;
-    hc_kernel *kernel = backend->kernel[call->op];
-    if (!kernel)
-        return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, hc_ops[call->op].name);
-    enum hc_status status = hc_call_check(call);
+    enum hc_status status = hc_backend_has(backend, call);
+    if (status == HC_OK)
+        status = hc_call_check(call);
     if (status == HC_OK && backend->scratch)
         status = reserve(device, backend->scratch(device->queue, call));
     if (status != HC_OK)
@@ -45,7 +44,7 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     call->scratch = device->scratch;
     if (device->observe)
         device->observe(call, device->context);
-    return kernel(device->queue, call);
+    return backend->kernel[call->op](device->queue, call);
 }
 
 void *hc_device_memory(const struct hc_device *device, size_t bytes)
