@@ -20,10 +20,10 @@ struct hc_scene {
 
 /* What moved against the user's interest, over all scenes of a case. */
 struct hc_harm {
-    int poisoned;   /* recipes whose weights are lost */
+    int poisoned;   /* steps that lost weights */
     int statistics; /* skipped steps that left running statistics infinite or NaN */
-    int skipped;
-    int recipes;
+    int skipped;    /* steps */
+    int recipes;    /* that lost weights */
 };
 
 /* Calls `walk` for each recipe at the first step, a middle one and the one that would grow the scale. */

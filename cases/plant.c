@@ -118,14 +118,14 @@ static enum hc_status pass(struct hc_plant *plant)
 {
     const struct hc_backend *backend = plant->device.backend;
     struct hc_tensor scale = hc_storage_tensor(plant->scale);
-    float loss;
     int right;
     struct hc_counters counters;
     enum hc_status status = hc_update_counters(plant->update, &counters);
     if (status == HC_OK)
         status = hc_storage_write(plant->scale, &counters.scale);
     if (status == HC_OK)
-        status = hc_net_train(plant->net, plant->images, plant->labels, &scale, &loss, &right);
+        status =
+            hc_net_train(plant->net, plant->images, plant->labels, &scale, &plant->loss, &right);
     if (status == HC_OK && plant->planted)
         status = backend->upload(plant->device.queue, plant->planted, plant->was, plant->bytes);
     return status;

@@ -36,6 +36,7 @@ struct hc_plant {
     unsigned char was[8];
     size_t bytes;
     float hyper[3]; /* of the last step's last optimizer: rate, beta1, t */
+    float loss;     /* of the last step */
     bool failed;
 };
 

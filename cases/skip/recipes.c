@@ -6,11 +6,18 @@
 
 static const double poison[] = {(double)INFINITY, (double)NAN};
 
+/* Both where the level asks for it; the one or the other in turn where it does not. */
+static bool wants(const struct hc_scene *s, enum hc_level both, int place, int v)
+{
+    return hc_check_level(s->plant->check) >= both || (place + s->batch) % 2 == v;
+}
+
 static void in_gradients(struct hc_scene *s, struct hc_harm *harm)
 {
     for (int i = 0; i < hc_net_plan(s->plant->net)->parameters; i++)
         for (int v = 0; v < 2; v++)
-            hc_fate_plant(s, &(struct hc_plant_at){i, -1, 0, poison[v]}, harm);
+            if (wants(s, HC_STANDARD, i, v))
+                hc_fate_plant(s, &(struct hc_plant_at){i, -1, 0, poison[v]}, harm);
 }
 
 /* A loss in half passes by a cast, and what comes out is for the reader alone. */
@@ -24,7 +31,8 @@ static void in_the_pass(struct hc_scene *s, struct hc_harm *harm)
 {
     for (int call = 0; call < s->calls; call++)
         for (int v = 0; v < 2 && !is_reported_loss(s, call); v++)
-            hc_fate_plant(s, &(struct hc_plant_at){-1, call, 0, poison[v]}, harm);
+            if (wants(s, HC_EXHAUSTIVE, call, v))
+                hc_fate_plant(s, &(struct hc_plant_at){-1, call, 0, poison[v]}, harm);
 }
 
 /* The logits as the loss gets them, and the gradient of the scaled loss. */

@@ -1,0 +1,121 @@
+/* What a skipped step leaves behind: the place in the schedule, and batch norm's statistics. */
+#include "cases/plant.h"
+
+#include <math.h>
+
+/* GradScaler's rule, and the tiny network. */
+static const struct hc_recipe *rule(void)
+{
+    return hc_recipe_by_name("fastai2-native");
+}
+
+/* Two steps after two clean ones: the first of them clean or skipped, the second clean. What the
+   optimizer is told in the second: the schedule has moved on, Adam's t has not. */
+static void schedule(struct hc_check *check)
+{
+    float told[2][3];
+    const struct hc_plant_at bad = {0, -1, 0, (double)INFINITY};
+    for (int skipped = 0; skipped < 2; skipped++) {
+        struct hc_plant plant;
+        hc_plant_open(&plant, check, rule());
+        for (int s = 0; s < 4; s++)
+            hc_plant_step(&plant, s, skipped && s == 2 ? &bad : &hc_plant_nowhere);
+        for (int k = 0; k < 3; k++)
+            told[skipped][k] = plant.hyper[k];
+        bool failed = plant.failed;
+        hc_plant_close(&plant);
+        if (failed)
+            return;
+        hc_say(check, "step 4, step 3 %-8s rate %g, t %g",
+               skipped ? "skipped:" : "clean:", (double)told[skipped][0], (double)told[skipped][2]);
+    }
+    hc_claim_value(check, "the rate of step 4 is the schedule's", (double)(float)(1e-2 / 4),
+                   (double)told[0][0]);
+    hc_claim_value(check, "also after a skipped step: its rate is lost", (double)told[0][0],
+                   (double)told[1][0]);
+    hc_claim_value(check, "t after three steps", 4, (double)told[0][2]);
+    hc_claim_value(check, "t after two, and one skipped", 3, (double)told[1][2]);
+    hc_remark(check, "against the user: a skipped step uses up its place in the schedule");
+}
+
+struct course {
+    int64_t weights; /* infinite or NaN at the end */
+    int64_t statistics;
+    float train; /* losses */
+    float eval;
+    int32_t skipped;
+};
+
+static bool train(struct hc_check *check, const struct hc_plant_at *at, int steps,
+                  struct course *course)
+{
+    struct hc_plant plant;
+    struct hc_plant_state state = {0};
+    int right;
+    hc_plant_open(&plant, check, rule());
+    for (int s = 0; s < steps; s++)
+        hc_plant_step(&plant, s, s == 2 ? at : &hc_plant_nowhere);
+    hc_plant_save(&plant, &state);
+    if (!plant.failed) {
+        course->weights = hc_plant_lost(&plant, &state, HC_PIECE_MASTER);
+        course->statistics = hc_plant_lost(&plant, &state, HC_PIECE_COUNT);
+        course->skipped = state.counters.skipped;
+        course->train = plant.loss;
+        if (!hc_check_ok(check, hc_net_infer(plant.net, plant.images, plant.labels, HC_PLANT_BATCH,
+                                             &course->eval, &right)))
+            plant.failed = true;
+    }
+    hc_plant_close(&plant);
+    return !plant.failed;
+}
+
+/* An infinite pixel: the third step of fifteen is skipped, the weights are sound, and training goes on
+   with batch statistics; the running ones are NaN for ever, since 0.9 NaN is. An infinity that comes up
+   in the pass back skips as well, and leaves them sound. */
+static void statistics(struct hc_check *check)
+{
+    enum { STEPS = 15 };
+    static const struct {
+        const char *what;
+        int call; /* 1: the first convolution; -1: the gradient of the first filter */
+    } rows[] = {{"in the images", 1}, {"in a gradient", -1}};
+    for (int r = 0; r < 2; r++) {
+        struct course course = {0};
+        const struct hc_plant_at at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0,
+                                       (double)INFINITY};
+        if (!train(check, &at, STEPS, &course))
+            return;
+        bool forward = rows[r].call >= 0;
+        hc_say(check,
+               "inf %s at step 3 of %d: %d skipped; training loss %g, loss by running statistics "
+               "%g; %lld of them are no numbers",
+               rows[r].what, STEPS, course.skipped, (double)course.train, (double)course.eval,
+               (long long)course.statistics);
+        hc_claim_value(check, "one step is skipped", 1, (double)course.skipped);
+        hc_claim_true(check, "all weights are finite", course.weights == 0);
+        hc_claim_true(check, "so is the loss in training", isfinite(course.train));
+        hc_claim_true(check, forward ? "running statistics are lost" : "they are sound",
+                      (course.statistics > 0) == forward);
+        hc_claim_true(check, "so is the loss by them", !isfinite(course.eval) == forward);
+    }
+    hc_remark(check, "against the user: an infinity in the pass forward is skipped, but leaves the "
+                     "running statistics NaN for ever");
+}
+
+static const struct hc_case cases[] = {
+    {.name = "skip/schedule-moves-on",
+     .title = "a skipped step uses up its learning rate, and leaves Adam's t",
+     .source =
+         "pytorch torch/optim/lr_scheduler.py counts its own calls; halfcheck's schedule goes "
+         "by steps, as fastai's does",
+     .run = schedule},
+    {.name = "skip/statistics-stay-lost",
+     .title =
+         "an infinity in the pass forward is skipped and leaves the weights sound, but running "
+         "statistics and evaluation NaN for ever; one in the pass back does not",
+     .source = "pytorch torch/amp/grad_scaler.py: only optimizer.step() is left out",
+     .run = statistics},
+};
+
+const struct hc_case_table hc_cases_skip_after;
+const struct hc_case_table hc_cases_skip_after = {cases, sizeof cases / sizeof cases[0]};
