@@ -109,3 +109,25 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
                      pattern);
     }
 }
+
+/* 2049, a tie, goes up. */
+static enum hc_status integer_tie_up(hc_kernel *right, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    uint16_t *out = call->out[0].data;
+    const int32_t *x = call->in[0].data;
+    bool integers = call->in[0].format == HC_I32;
+    for (int64_t i = 0; status == HC_OK && integers && i < hc_tensor_count(&call->out[0]); i++)
+        out[i] = (uint16_t)(out[i] + (x[i] == 2049));
+    return status;
+}
+
+Test(power, one_wrong_integer_is_caught)
+{
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    struct hc_fault fault = {.name = "2049", .op = HC_OP_cast, .wrong = integer_tie_up};
+    const struct hc_backend *faulty = hc_faulty_backend(exact, &fault);
+    cr_assert_eq(failures(exact, "rounding/i32-to-fp16/*", HC_QUICK), 0);
+    cr_assert_eq(failures(faulty, "rounding/i32-to-fp16/*", HC_QUICK), 4);
+}

@@ -2,9 +2,8 @@
 
 #include "kernels/cuda/wrapper.h"
 
-enum {
-    EACH = 16
-}; /* results that a thread of the judge looks at, at least: blocks end with atomics */
+/* Results that a thread of the judge looks at, at least: every block ends with atomics. */
+enum { EACH = 16 };
 
 static bool is_16(enum hc_format format)
 {

@@ -23,6 +23,18 @@ static void cast_directed(const float *from, const struct hc_tensor *to,
         bits[i] = hc_bf16_directed(from[i], direction);
 }
 
+/* From i32 into 16 bits: fp64 holds every integer. */
+static void cast_integers(const int32_t *from, const struct hc_tensor *to,
+                          enum hc_direction direction)
+{
+    int64_t n = hc_tensor_count(to);
+    uint16_t *bits = to->data;
+    for (int64_t i = 0; i < n && to->format == HC_FP16; i++)
+        bits[i] = hc_fp16_from_fp64((double)from[i], direction);
+    for (int64_t i = 0; i < n && to->format == HC_BF16; i++)
+        bits[i] = hc_bf16_from_fp64((double)from[i], direction);
+}
+
 enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
@@ -35,6 +47,10 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
     }
     if (from->format == HC_FP32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
         cast_directed(from->data, to, direction);
+        return HC_OK;
+    }
+    if (from->format == HC_I32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
+        cast_integers(from->data, to, direction);
         return HC_OK;
     }
     int64_t n = hc_tensor_count(to);

@@ -14,6 +14,11 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
    between two, and the fp64 values beside these. */
 void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
+/* cast from i32 to fp16 in that direction: all integers up to 70,000 on both sides, the ends, and 65,536
+   seeded ones of every length. Exhaustive: all 2^32. The expected side is integer arithmetic, held
+   against MPFR: a seeded sample of it, at level exhaustive every integer up to 65,536. */
+void hc_sweep_from_i32(struct hc_check *check, enum hc_direction direction);
+
 /* add, sub, mul or div of two fp16 or two bf16 values, each x against all 65,536 y. Exhaustive: all
    x. Below that: boundary values of x (hc_boundary_codes) and seeded ones. The expected side is
    check/pairs.h; a seeded sample of it is held against MPFR in every run. */
