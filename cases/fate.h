@@ -1,6 +1,6 @@
 /* An infinity or a NaN in a training step under every recipe of the table, and the claims that what it
-   moves is what the recipe's rule says. What the rules say stands in fate.c once more, and on purpose: it
-   shares nothing with the data that the engine goes by. */
+   moves is what the recipe's rule says. What the rules say stands in fate_rule.c once more, and on
+   purpose: it shares nothing with the data that the engine goes by. */
 #ifndef HC_CASES_FATE_H
 #define HC_CASES_FATE_H
 
@@ -14,7 +14,10 @@ struct hc_scene {
     struct hc_plant_state before;
     struct hc_plant_state clean;
     struct hc_plant_state after;
-    int calls; /* of the pass */
+    int64_t checked;
+    int64_t wrong;
+    char first[240]; /* what was wrong */
+    int calls;       /* of the pass */
     enum hc_op op[sizeof((struct hc_plant *)0)->op / sizeof(enum hc_op)];
 };
 
@@ -23,6 +26,7 @@ struct hc_harm {
     int poisoned;   /* steps that lost weights */
     int statistics; /* skipped steps that left running statistics infinite or NaN */
     int skipped;    /* steps */
+    int stepped;    /* overflowed steps that move the weights */
     int recipes;    /* that lost weights */
 };
 
@@ -35,5 +39,17 @@ void hc_fate_plant(struct hc_scene *scene, const struct hc_plant_at *at, struct 
 
 /* The same step, and the claim that it moves what the clean one does. */
 void hc_fate_reported(struct hc_scene *scene, const struct hc_plant_at *at);
+
+/* By fate_rule.c, for the above: whether a rule has its statement there, and what it claims of
+   scene->after. */
+bool hc_fate_known(enum hc_scaler_rule rule);
+void hc_fate_judge(struct hc_scene *scene, const struct hc_plant_at *at, struct hc_harm *harm);
+void hc_fate_claim(struct hc_scene *scene, const struct hc_plant_at *at, const char *text,
+                   bool held);
+double hc_fate_scale(const struct hc_scene *scene, bool found); /* after the step */
+bool hc_fate_same(const struct hc_bytes *a, const struct hc_bytes *b);
+
+/* The first piece of state in which the two differ, or NULL. */
+const char *hc_fate_moved(const struct hc_plant_state *a, const struct hc_plant_state *b);
 
 #endif
