@@ -1,14 +1,16 @@
 # Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Run in the folder
 # of the comparison by
-#   gnuplot -e 'recipes = "fp32 fastai-004b-flat"; seeds = 3; seed = "1"; synthetic = 0' compare.gp
-# seed is the first one; a run's folder is RECIPE-seedN. What is read of it:
+#   gnuplot -e 'recipes = "fp32 amp"; runs = "3 1"; seeds = 3; seed = "1"; synthetic = 0' compare.gp
+# runs says how many seeds each recipe has, seeds the most of these, seed the first one; a run's folder
+# is RECIPE-seedN. What is read of it:
 #   steps.csv      step, loss, scale, skipped
 #   epochs.csv     epoch, test_accuracy
 #   gradients.csv  exponent (-150: zero, 128: infinite or NaN), scaled, unscaled,
 #                  activations_scaled, activations_unscaled: counts, all epochs' are added
 
 folder(r, s) = sprintf("%s-seed%d", word(recipes, r), int(seed) + s - 1)
-file(r, s, name) = folder(r, s) . "/" . name
+# A seed that the recipe has not is its first once more: what is drawn twice is seen once.
+file(r, s, name) = folder(r, s <= int(word(runs, r)) ? s : 1) . "/" . name
 n = words(recipes)
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
 
@@ -16,7 +18,7 @@ note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
 array colour[8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999933"]
 array dash[8] = [1, 2, 4, 5, 3, 1, 2, 4]
 c(r) = colour[(r - 1) % 8 + 1]
-d(r) = dash[(r - 1) % 8 + 1]
+d(r) = dash[(r - 1 + (r - 1) / 8) % 8 + 1]
 width(r, s) = s > 1 ? 0.7 : r == 1 ? 3 : 2
 
 # Where a count is drawn: zeros and infinities at the edges.
@@ -30,8 +32,13 @@ mean = NaN
 start(step) = (mean = step == 0 ? NaN : mean)
 smooth(x) = (mean = (mean == mean) ? 0.96 * mean + 0.04 * x : x)
 
-open_svg = 'set terminal svg size 1000,420 dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
-open_png = 'set terminal pngcairo size 1500,630 enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
+# The legend has a row for six recipes, the gradients a row for each.
+rows = (n + 5) / 6
+tall = 420 + 24 * (rows - 1) + (n > 6 ? 40 * (n - 6) : 0)
+low = 420 + 24 * (rows - 1)
+foot = (100.0 + 24 * (rows - 1)) / low
+open_svg = 'set terminal svg size 1000,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
+open_png = 'set terminal pngcairo size 1500,1.5*height enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
 
 do for [type in "svg png"] {
     reset
@@ -41,11 +48,12 @@ do for [type in "svg png"] {
     set grid back linestyle 100
     set border 3 linecolor rgb "#444444"
     set tics nomirror
+    height = low
     if (type eq "svg") { @open_svg } else { @open_png }
 
     set output "curves." . type
-    set multiplot layout 1,2 margins 0.07, 0.98, 0.24, 0.88 spacing 0.09, 0.1
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows 1 samplen 4 width 2
+    set multiplot layout 1,2 margins 0.07, 0.98, foot, 0.88 spacing 0.09, 0.1
+    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2
     set title "Training loss, mean over about 25 steps" . note
     set xlabel "step"
     set ylabel "cross-entropy, nat"
@@ -68,8 +76,8 @@ do for [type in "svg png"] {
     set xtics autofreq
 
     set output "scale." . type
-    set margins screen 0.07, screen 0.98, screen 0.24, screen 0.88
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows 1 samplen 4 width 2
+    set margins screen 0.07, screen 0.98, screen foot, screen 0.88
+    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2
     set title "Loss scale (cross: step skipped, a gradient was infinite or NaN)" . note
     set xlabel "step"
     set ylabel "scale"
@@ -86,6 +94,8 @@ do for [type in "svg png"] {
     unset offsets
     set format y
 
+    height = tall
+    if (type eq "svg") { @open_svg } else { @open_png }
     set output "gradients." . type
     set multiplot
     set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 3 width 2
@@ -99,23 +109,24 @@ do for [type in "svg png"] {
     set object 2 rectangle from -24, graph 0 to -14, graph 1 behind fillcolor rgb "#fbf0d9" fillstyle solid noborder
     set object 3 rectangle from 16, graph 0 to 19, graph 1 behind fillcolor rgb "#f4d6c6" fillstyle solid noborder
     set label 2 "Exponents of the gradients' entries (red: beyond the range of fp16, yellow: subnormal in it)" . note \
-        at screen 0.5, screen 0.97 center
+        at screen 0.5, screen 1 - 12.6 / height center
     do for [panel = 0:2 * n - 1] {
         r = panel / 2 + 1
         outputs = panel % 2
         scaled = outputs ? "activations_scaled" : "scaled"
         unscaled = outputs ? "activations_unscaled" : "unscaled"
-        high = (0.82 - 0.2) / n
+        top = 1 - 75.6 / height
+        high = (top - 84.0 / height) / n
         set lmargin at screen 0.06 + 0.48 * outputs
         set rmargin at screen 0.5 + 0.48 * outputs
-        set tmargin at screen 0.82 - high * (r - 1)
-        set bmargin at screen 0.82 - high * r + 0.03
+        set tmargin at screen top - high * (r - 1)
+        set bmargin at screen top - high * r + 12.6 / height
         source = file(r, 1, "gradients.csv")
         stats source using (column("epoch")) name "E" nooutput
         stats source using (column(scaled)) name "A" nooutput
         stats source using (column(unscaled)) name "B" nooutput
         most = 100.0 * (E_max - E_min + 1) * (A_max / A_sum > B_max / B_sum ? A_max / A_sum : B_max / B_sum)
-        set ytics most < 3 ? 1 : floor(most / 2)
+        set ytics most < 3 ? 1 : floor(most / (n > 6 ? 1 : 2))
         set xtics ("" -48, "" 17.5)
         set for [e = -40:10:10] xtics add ("" e)
         if (r == n) {

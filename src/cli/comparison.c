@@ -1,5 +1,6 @@
 #include "cli/comparison.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,12 +13,20 @@ const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, i
     return &c->run[recipe + seed * c->recipes];
 }
 
+struct hc_training_run *hc_comparison_next(const struct hc_comparison *c, int i)
+{
+    for (int at = 0; at < c->recipes * c->seeds; at++)
+        if (at / c->recipes < c->of[at % c->recipes] && i-- == 0)
+            return &c->run[at];
+    return NULL;
+}
+
 struct hc_paired hc_comparison_pairs(const struct hc_comparison *c, int recipe)
 {
     double subject[HC_MAX_SEEDS];
     double base[HC_MAX_SEEDS];
     int n = 0;
-    for (int s = 0; s < c->seeds; s++) {
+    for (int s = 0; s < c->of[recipe] && s < c->of[c->base]; s++) {
         const struct hc_train_result *a = &hc_comparison_run(c, recipe, s)->result;
         const struct hc_train_result *b = &hc_comparison_run(c, c->base, s)->result;
         if (!a->finished || !b->finished)
@@ -31,8 +40,9 @@ struct hc_paired hc_comparison_pairs(const struct hc_comparison *c, int recipe)
 int hc_comparison_failures(const struct hc_comparison *c)
 {
     int failures = 0;
-    for (int i = 0; i < c->recipes * c->seeds; i++)
-        failures += !c->run[i].result.learned;
+    const struct hc_training_run *run;
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+        failures += !run->result.learned;
     for (int r = 0; r < c->recipes; r++)
         failures += r != c->base && hc_comparison_pairs(c, r).verdict == HC_DIFFERENT;
     return failures;
@@ -70,7 +80,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
     hc_training_repro(c->training, options, sizeof options);
     (void)snprintf(repro, sizeof repro,
                    "halfcheck compare --recipes %s,%s --seeds %d --seed %llu --margin %g%s",
-                   c->recipe[c->base]->name, c->recipe[recipe]->name, c->seeds,
+                   c->recipe[c->base]->name, c->recipe[recipe]->name, c->of[recipe],
                    (unsigned long long)c->training->seed, c->margin, options);
     struct hc_row row = {.name = name,
                          .backend = c->training->backend->name,
@@ -90,10 +100,11 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
 enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *folder)
 {
     char path[1100];
+    const struct hc_training_run *run;
     json_t *record = hc_record_new();
     hc_record_describe(record, c->training->backend, NULL);
-    for (int i = 0; i < c->recipes * c->seeds; i++)
-        hc_training_add(record, c->training, &c->run[i]);
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+        hc_training_add(record, c->training, run);
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             add_pair(record, c, r);
@@ -102,4 +113,31 @@ enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *fo
     enum hc_status status = hc_record_write(record, path);
     json_decref(record);
     return status;
+}
+
+enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *folder)
+{
+    char path[1100];
+    const struct hc_training_run *run;
+    (void)snprintf(path, sizeof path, "%s/runs.csv", folder);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    (void)fputs("recipe,seed,learned,accuracy,test_loss,train_loss,skipped,final_scale,underflow,"
+                "unscaled,activation_underflow,activation_unscaled,update_lost,memory,"
+                "images_per_second\n",
+                file);
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++) {
+        const struct hc_train_result *r = &run->result;
+        (void)fprintf(file,
+                      "%s,%llu,%d,%.9g,%.9g,%.9g,%lld,%.17g,%.6g,%.6g,%.6g,%.6g,%.6g,%lld,%.6g\n",
+                      run->recipe->name, (unsigned long long)run->seed, r->learned, r->accuracy,
+                      r->test_loss, r->train_loss, (long long)r->skipped, r->final_scale,
+                      r->underflow, r->unscaled, r->activation_underflow, r->activation_unscaled,
+                      r->update_lost, (long long)r->memory, r->images_per_second);
+    }
+    bool good = !ferror(file);
+    if (fclose(file) != 0 || !good)
+        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    return HC_OK;
 }

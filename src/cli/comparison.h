@@ -7,24 +7,35 @@
 #include "cli/training.h"
 #include "train/statistics.h"
 
-enum { HC_MAX_COMPARED = 16, HC_MAX_SEEDS = 1000 };
+enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
 
-/* Seeds are training->seed, + 1, ... . run[recipe + seed * recipes]. */
+/* Seeds are training->seed, + 1, ... . run[recipe + seed * recipes]; those with a seed that the recipe
+   does not get are zero. */
 struct hc_comparison {
     const struct hc_training *training;
     const struct hc_recipe *recipe[HC_MAX_COMPARED];
     int recipes;
-    int base; /* the recipe that the others are compared with: fp32, or the first */
-    int seeds;
-    double margin; /* of accuracy, in points */
+    int base;                /* the recipe that the others are compared with: fp32, or the first */
+    int of[HC_MAX_COMPARED]; /* seeds that each recipe gets */
+    int seeds;               /* the most of these */
+    double margin;           /* of accuracy, in points */
     struct hc_training_run *run;
 };
 
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *comparison, int recipe,
                                                 int seed);
 
+/* Which of the runs there is number i of all, the first seeds of all recipes before the second; NULL
+   at the end. */
+struct hc_training_run *hc_comparison_next(const struct hc_comparison *comparison, int i);
+
 /* Accuracy in points, recipe minus base, over the pairs in which both runs came to their end. */
 struct hc_paired hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
+
+/* folder/runs.csv, a row for each run: recipe, seed, learned (0, 1), accuracy, test_loss, train_loss,
+   skipped, final_scale, underflow, unscaled, activation_underflow, activation_unscaled, update_lost,
+   memory (0: not known), images_per_second (hc_train_result). */
+enum hc_status hc_comparison_rows(const struct hc_comparison *comparison, const char *folder);
 
 /* A line per recipe, means over the seeds; then a line per pair of recipes; then the runs that did
    not learn. */

@@ -28,10 +28,11 @@ static const struct column columns[] = {
     {"unscaled", offsetof(struct hc_train_result, activation_unscaled), false, 100, "%.3f", 8,
      false},
     {"lost %", offsetof(struct hc_train_result, update_lost), false, 100, "%.2f", 7, false},
+    {"MiB", offsetof(struct hc_train_result, memory), true, 1.0 / 1048576, "%.1f", 7, false},
     {"images/s", offsetof(struct hc_train_result, images_per_second), false, 1, "%.0f", 9, false},
 };
 
-enum { COLUMNS = sizeof columns / sizeof *columns, SPEED = COLUMNS - 1 };
+enum { COLUMNS = sizeof columns / sizeof *columns, SPEED = COLUMNS - 1, MEMORY = SPEED - 1 };
 
 static double member(const struct hc_train_result *result, const struct column *column)
 {
@@ -40,32 +41,34 @@ static double member(const struct hc_train_result *result, const struct column *
     int64_t whole;
     memcpy(&real, at, sizeof real);
     memcpy(&whole, at, sizeof whole);
+    if (column == &columns[MEMORY] && whole == 0)
+        return NAN;
     return column->factor * (column->integer ? (double)whole : real);
 }
 
 static double mean_of(const struct hc_comparison *c, int recipe, const struct column *column)
 {
     double sum = 0;
-    for (int s = 0; s < c->seeds; s++)
+    for (int s = 0; s < c->of[recipe]; s++)
         sum += member(&hc_comparison_run(c, recipe, s)->result, column);
-    return sum / c->seeds;
+    return sum / c->of[recipe];
 }
 
 static double deviation_of(const struct hc_comparison *c, int recipe, const struct column *column,
                            double mean)
 {
     double squares = 0;
-    for (int s = 0; s < c->seeds; s++) {
+    for (int s = 0; s < c->of[recipe]; s++) {
         double x = member(&hc_comparison_run(c, recipe, s)->result, column) - mean;
         squares += x * x;
     }
-    return sqrt(squares / (c->seeds - 1));
+    return sqrt(squares / (c->of[recipe] - 1));
 }
 
 static bool all_learnt(const struct hc_comparison *c, int recipe)
 {
     bool learnt = true;
-    for (int s = 0; s < c->seeds; s++)
+    for (int s = 0; s < c->of[recipe]; s++)
         learnt = learnt && hc_comparison_run(c, recipe, s)->result.learned;
     return learnt;
 }
@@ -83,7 +86,7 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     double mean = mean_of(c, recipe, column);
     (void)snprintf(text, sizeof text, column->format, fabs(mean));
     size_t used = strlen(text);
-    if (column->spread && c->seeds > 1 && !isnan(mean)) {
+    if (column->spread && c->of[recipe] > 1 && !isnan(mean)) {
         text[used++] = ' ';
         text[used++] = '(';
         (void)snprintf(text + used, sizeof text - used, column->format,
@@ -91,21 +94,21 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
         used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, ")");
     }
-    if (isnan(mean) && column == &columns[SPEED])
+    if (isnan(mean) && column >= &columns[MEMORY])
         (void)snprintf(text, sizeof text, "-");
     (void)fprintf(out, " %*s", width_of(c, column), text);
 }
 
 static void print_recipes(const struct hc_comparison *c, FILE *out)
 {
-    (void)fprintf(out, "\n%-14s", "recipe");
+    (void)fprintf(out, "\n%-22s %4s", "recipe", "runs");
     for (int i = 0; i < COLUMNS; i++)
         (void)fprintf(out, " %*s", width_of(c, &columns[i]), columns[i].title);
     int width = (int)strlen(c->recipe[c->base]->name) + 3;
     (void)fprintf(out, "  of %s  verdict\n", c->recipe[c->base]->name);
     double base = mean_of(c, c->base, &columns[SPEED]);
     for (int r = 0; r < c->recipes; r++) {
-        (void)fprintf(out, "%-14s", c->recipe[r]->name);
+        (void)fprintf(out, "%-22s %4d", c->recipe[r]->name, c->of[r]);
         for (int i = 0; i < COLUMNS; i++)
             print_cell(c, r, &columns[i], out);
         double ratio = mean_of(c, r, &columns[SPEED]) / base;
@@ -116,8 +119,7 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
         (void)fprintf(out, "  %s\n", all_learnt(c, r) ? "PASS" : "FAIL");
     }
     if (c->seeds > 1)
-        (void)fprintf(out, "means over %d seeds, in parentheses the deviation of one run\n",
-                      c->seeds);
+        (void)fprintf(out, "means over the runs, in parentheses the deviation of one run\n");
 }
 
 static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
@@ -126,12 +128,12 @@ static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
                                         [HC_DIFFERENT] = "FAIL: different",
                                         [HC_UNDECIDED] = "undecided"};
     struct hc_paired d = hc_comparison_pairs(c, recipe);
-    (void)fprintf(out, "%-14s %+8.2f points", c->recipe[recipe]->name, d.mean);
+    (void)fprintf(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
     if (d.n < 2)
         (void)fprintf(out, "   one pair decides nothing; --seeds 3 or more\n");
     else
-        (void)fprintf(out, "   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.low, d.high, d.p,
-                      words[d.verdict]);
+        (void)fprintf(out, "   %d pairs   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.n, d.low,
+                      d.high, d.p, words[d.verdict]);
     if (d.n >= 2 && d.verdict == HC_UNDECIDED)
         (void)fprintf(out, "; about %d pairs could decide",
                       hc_pairs_needed(d.deviation, c->margin));
@@ -144,14 +146,15 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     print_recipes(c, out);
     if (c->recipes > 1)
         (void)fprintf(out,
-                      "\naccuracy against %s, pair by pair (%d); equivalent: within %g points by "
-                      "two one-sided t tests at 5 %%\n",
-                      c->recipe[c->base]->name, c->seeds, c->margin);
+                      "\naccuracy against %s, pair by pair; equivalent: within %g points by two "
+                      "one-sided t tests at 5 %%\n",
+                      c->recipe[c->base]->name, c->margin);
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             print_pair(c, r, out);
-    for (int i = 0; i < c->recipes * c->seeds; i++)
-        if (!c->run[i].result.learned)
-            (void)fprintf(out, "FAIL  %s, seed %llu, did not learn: %s\n", c->run[i].recipe->name,
-                          (unsigned long long)c->run[i].seed, c->run[i].result.reason);
+    const struct hc_training_run *run;
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+        if (!run->result.learned)
+            (void)fprintf(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
+                          (unsigned long long)run->seed, run->result.reason);
 }

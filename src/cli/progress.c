@@ -57,7 +57,7 @@ bool hc_progress_show(const struct hc_progress *p, void *context)
     if (!p->evaluated)
         return true;
     hc_progress_end(bar);
-    printf("%-14s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
+    printf("%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
            "scale %g  skipped %lld  %.0f images/s\n",
            bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, fabs(p->smooth),
            fabs(p->test_loss), 100 * p->accuracy, p->scale, (long long)p->skipped,

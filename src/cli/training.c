@@ -249,7 +249,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     hc_progress_end(&bar);
     /* A run that was over before has trained nothing now: what it once measured stays. */
     if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
-        run->result.images_per_second = hc_training_recorded_speed(run->folder);
+        hc_training_recall(run);
     if (status == HC_OK)
         status = hc_training_write(t, run, options.told);
     json_decref(options.told);

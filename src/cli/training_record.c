@@ -61,15 +61,38 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     hc_record_add(record, &row);
 }
 
-double hc_training_recorded_speed(const char *folder)
+/* Of the last whole row; the sixth column is images_per_second. */
+static double last_speed(const char *folder)
 {
     char path[1100];
+    char line[512];
     double speed = NAN;
-    (void)snprintf(path, sizeof path, "%s/run.json", folder);
-    json_t *record = json_load_file(path, 0, NULL);
-    (void)json_unpack(record, "{s:{s:f}}", "training", "images_per_second", &speed);
-    json_decref(record);
+    (void)snprintf(path, sizeof path, "%s/epochs.csv", folder);
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &speed) != 1)
+            speed = NAN;
+    if (file != NULL)
+        (void)fclose(file);
     return speed;
+}
+
+void hc_training_recall(struct hc_training_run *run)
+{
+    char path[1100];
+    double speed;
+    json_int_t memory;
+    (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
+    json_t *record = json_load_file(path, 0, NULL);
+    if (json_unpack(record, "{s:{s:f, s:I}}", "training", "images_per_second", &speed,
+                    "memory_bytes", &memory) == 0) {
+        run->result.images_per_second = speed;
+        run->result.memory = (int64_t)memory;
+    } else {
+        run->result.images_per_second = last_speed(run->folder);
+        run->result.memory = 0;
+    }
+    json_decref(record);
 }
 
 /* JSON has no NaN. */

@@ -12,8 +12,9 @@
 enum hc_status hc_training_write(const struct hc_training *training,
                                  const struct hc_training_run *run, json_t *facts);
 
-/* images_per_second of the folder's run.json, or NaN. */
-double hc_training_recorded_speed(const char *folder);
+/* Speed and memory of a run that was over before this call, as the folder's run.json has them; where
+   that was never written, the speed of the last epoch by epochs.csv, or NaN, and no memory: 0. */
+void hc_training_recall(struct hc_training_run *run);
 
 /* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: its last epoch's
    loss, bound: 0.9 ln classes, which that must be below (trainer.h: and the accuracy above guessing). */

@@ -94,6 +94,10 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("compare --recipes fp32", "two recipes or more");
     refuse("compare --recipes fp32,fp32", "named twice");
     refuse("compare --recipes fp32,", "no recipe ''");
+    refuse("compare --recipes fp32:0,amp-bf16", "takes R or R:SEEDS, 1 to 1000, not 'fp32:0'");
+    refuse("compare --recipes fp32:,amp-bf16", "not 'fp32:'");
+    refuse("compare --recipes fp32:2x,amp-bf16", "not 'fp32:2x'");
+    refuse("compare --recipes all,amp-bf16", "recipe amp-bf16 is named twice");
     refuse("compare --recipes fp32,amp-bf16 --seeds 0", "--seeds takes a whole number");
     refuse("compare --recipes fp32,amp-bf16 --margin x", "--margin takes a number");
     refuse("train --recipe amp --set eps=x", "eps is a number");
@@ -202,17 +206,56 @@ Test(training, compare_prints_a_table_and_writes_a_record_with_every_run)
 {
     ends("", "compare --recipes fp32,amp --seeds 2 " SMALL);
     const char *said = content("stdout");
-    cr_assert_not_null(strstr(said, "accuracy against fp32, pair by pair (2)"), "%s", said);
+    cr_assert_not_null(strstr(said, "accuracy against fp32, pair by pair;"), "%s", said);
     cr_assert_not_null(strstr(said, "SYNTHETIC"), "%s", said);
     const char *record = content("out/compare/record.json");
     cr_assert_not_null(strstr(record, "\"train/amp-seed2\""));
     cr_assert_not_null(strstr(record, "\"compare/amp-as-fp32\""));
 }
 
+/* Killed twice, at moments that fall into different runs; a run whose run.json was not written yet keeps
+   the speed of its last epoch. */
+Test(training, a_killed_comparison_goes_on_to_the_same_runs)
+{
+    const char *script =
+        "set -- compare --recipes fp32:2,amp:2,amp-bf16 --network darknet-tiny --classes "
+        "dog,ship "
+        "--images 16 --batch 16 --epochs 4 --checkpoint-every 1 --out\n"
+        "'" HC_PROGRAM "' \"$@\" whole >/dev/null\n"
+        "for file in fp32-seed1/checkpoint amp-bf16-seed1/checkpoint; do\n"
+        "  '" HC_PROGRAM "' \"$@\" cut --resume >/dev/null &\n"
+        "  while [ ! -e cut/$file ]; do sleep 0.01; done\n"
+        "  kill -KILL $!\n"
+        "  wait $! 2>/dev/null\n"
+        "  [ $? = 137 ] || exit 3\n"
+        "done\n"
+        "rm -f cut/amp-seed1/run.json\n"
+        "'" HC_PROGRAM "' \"$@\" cut --resume >/dev/null\n"
+        "for run in fp32-seed1 fp32-seed2 amp-seed1 amp-seed2 amp-bf16-seed1; do\n"
+        "  cmp whole/$run/checkpoint cut/$run/checkpoint || exit 4\n"
+        "  cmp whole/$run/steps.csv cut/$run/steps.csv || exit 5\n"
+        "done\n"
+        "[ -e cut/amp-bf16-seed2 ] && exit 6\n"
+        "cut -d, -f1-13 whole/runs.csv >a; cut -d, -f1-13 cut/runs.csv >b; cmp a b || exit 7\n"
+        "grep -q nan b && exit 8\n"
+        "grep -q '^amp,1,.*,0,[1-9][0-9.e+]*$' cut/runs.csv || exit 9\n"
+        "grep -q '^amp,2,.*,[1-9][0-9]*,[1-9][0-9.e+]*$' cut/runs.csv || exit 10\n"
+        "test -s cut/table.txt";
+    cr_assert_eq(shell(script), 0);
+}
+
+Test(training, a_new_comparison_leaves_no_old_checkpoint)
+{
+    ends("", "compare --recipes fp32,amp-bf16 " SMALL);
+    cr_assert_eq(run("ulimit -f 4;", "compare --recipes fp32,amp-bf16 " SMALL), 2);
+    cr_assert_neq(access("out/compare/amp-bf16-seed1/checkpoint", F_OK), 0);
+}
+
 Test(training, pictures_change_no_status)
 {
     int with = run("", "compare --recipes fp32,amp-bf16 " SMALL);
-    cr_assert(strstr(content("stdout"), "pictures: out/compare/{curves,scale,gradients}") != NULL ||
+    cr_assert(strstr(content("stdout"), "pictures: out/compare/{curves,scale,gradients,summary}") !=
+                      NULL ||
                   strstr(content("stdout"), "no pictures: gnuplot is not installed\n") != NULL,
               "%s", content("stdout"));
     int without = run("PATH=/nonexistent", "compare --recipes fp32,amp-bf16 " SMALL);

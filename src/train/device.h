@@ -14,9 +14,14 @@ struct hc_device {
     void *scratch;
     size_t scratch_bytes;
 
+    /* Of the backend's memory: what is held now, and the most that was held at once. */
+    int64_t bytes;
+    int64_t peak;
+
     /* Set while a graph uses the scratch: when it must grow, what was there is kept for the graph. */
     bool held;
     void *kept[HC_SCRATCH_KEPT];
+    size_t kept_bytes[HC_SCRATCH_KEPT];
     int kept_count;
 
     /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a training
@@ -32,9 +37,11 @@ void hc_device_end(struct hc_device *device);
    HC_UNSUPPORTED when the backend lacks the op, else what hc_call_check or the kernel returned. */
 enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call);
 
-/* Zeroed memory of the backend; NULL with a line when there is none. Given back by
-   device->backend->release. */
-void *hc_device_memory(const struct hc_device *device, size_t bytes);
+/* Memory of the backend, zeroed or not; NULL with a line when there is none. Given back with the same
+   number of bytes; NULL is fine. */
+void *hc_device_memory(struct hc_device *device, size_t bytes);
+void *hc_device_room(struct hc_device *device, size_t bytes);
+void hc_device_release(struct hc_device *device, void *memory, size_t bytes);
 
 /* Sets an fp32 scalar of the backend's memory, or reads it. */
 enum hc_status hc_device_put(const struct hc_device *device, void *to, float value);

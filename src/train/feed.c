@@ -12,6 +12,7 @@ struct hc_feed {
     bool ready;          /* one has been prepared */
     struct hc_call call; /* augment; in host memory only its outputs have data */
     void *owned[6];      /* in the backend's memory */
+    size_t owned_bytes[6];
     int owned_count;
     int32_t *order;           /* on the host, to be uploaded */
     struct hc_loader *loader; /* in host memory */
@@ -20,12 +21,12 @@ struct hc_feed {
 /* Memory of the tensor's size, filled from the host. */
 static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const void *from)
 {
-    const struct hc_device *device = feed->device;
+    struct hc_device *device = feed->device;
     size_t bytes = hc_tensor_bytes(t);
-    t->data =
-        from ? device->backend->allocate(device->queue, bytes) : hc_device_memory(device, bytes);
+    t->data = from ? hc_device_room(device, bytes) : hc_device_memory(device, bytes);
     if (!t->data)
         return HC_NO_MEMORY;
+    feed->owned_bytes[feed->owned_count] = bytes;
     feed->owned[feed->owned_count++] = t->data;
     return from ? device->backend->upload(device->queue, t->data, from, bytes) : HC_OK;
 }
@@ -89,7 +90,7 @@ void hc_feed_close(struct hc_feed *feed)
         return;
     hc_loader_close(feed->loader);
     for (int i = 0; i < feed->owned_count; i++)
-        feed->device->backend->release(feed->device->queue, feed->owned[i]);
+        hc_device_release(feed->device, feed->owned[i], feed->owned_bytes[i]);
     free(feed->order);
     free(feed);
 }

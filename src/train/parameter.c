@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hc_storage *make(const struct hc_device *device, enum hc_format format, int64_t count)
+static struct hc_storage *make(struct hc_device *device, enum hc_format format, int64_t count)
 {
     struct hc_storage *storage = calloc(1, sizeof *storage);
     if (!storage) {
@@ -55,7 +55,8 @@ void hc_storage_drop(struct hc_storage *storage)
     if (storage->arena)
         hc_storage_drop(storage->arena);
     else
-        storage->device->backend->release(storage->device->queue, storage->data);
+        hc_device_release(storage->device, storage->data,
+                          (size_t)storage->count * (size_t)hc_formats[storage->format].bytes);
     free(storage);
 }
 

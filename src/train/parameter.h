@@ -9,7 +9,7 @@
 /* Numbers in the backend's memory, counted references. A view lies inside another storage, its
    arena, and keeps it alive. */
 struct hc_storage {
-    const struct hc_device *device;
+    struct hc_device *device;
     int references;
     enum hc_format format;
     int64_t count;

@@ -100,7 +100,8 @@ struct hc_train_result {
 
     double images_per_second; /* training alone, without evaluation; of this call */
     double seconds;           /* of this call */
-    int64_t memory;           /* peak resident bytes of the process; of this call */
+    int64_t memory; /* most bytes of the backend's that weights, activations, gradients, state, data
+                       and scratch took at once; of this call */
 
     char captured[160]; /* "captured" where steps were replayed as a graph, otherwise why not */
 

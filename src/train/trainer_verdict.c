@@ -1,5 +1,4 @@
 #include <math.h>
-#include <sys/resource.h>
 
 #include "train/trainer_inner.h"
 
@@ -31,8 +30,6 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_tally_state *t = &run->tally;
     const struct hc_plan *plan = hc_net_plan(run->net);
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
     *result = (struct hc_train_result){
         .finished = hc_run_over(run),
         .accuracy = t->accuracy,
@@ -47,7 +44,7 @@ void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
         .activation_unscaled = t->activation_unscaled / (double)t->measured,
         .update_lost = fabs(t->update_lost / (double)t->updates),
         .images_per_second = fabs((double)run->images / run->seconds),
-        .memory = (int64_t)usage.ru_maxrss * 1024,
+        .memory = run->device.peak,
         .parameters = plan->weights + plan->norm_weights,
         .macs = plan->macs,
     };

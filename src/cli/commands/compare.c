@@ -1,3 +1,5 @@
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +14,74 @@ const struct hc_command hc_command_compare;
 
 static const char default_folder[] = "out/compare";
 
-static enum hc_status choose_recipes(const char *list, struct hc_comparison *c)
+static bool chosen(const struct hc_comparison *c, const char *name)
+{
+    for (int i = 0; i < c->recipes; i++)
+        if (strcmp(c->recipe[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `name` is `length` bytes. */
+static enum hc_status choose(struct hc_comparison *c, const char *name, size_t length, int seeds)
+{
+    const struct hc_recipe *recipe = hc_training_recipe(c->training, name, length);
+    if (recipe == NULL)
+        return HC_INVALID;
+    if (chosen(c, recipe->name))
+        return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
+    if (c->recipes == HC_MAX_COMPARED)
+        return hc_fail(HC_INVALID, "more than %d recipes", HC_MAX_COMPARED);
+    if (strcmp(recipe->name, "fp32") == 0)
+        c->base = c->recipes;
+    c->recipe[c->recipes] = recipe;
+    c->of[c->recipes++] = seeds;
+    if (c->seeds < seeds)
+        c->seeds = seeds;
+    return HC_OK;
+}
+
+/* Those that are not named yet. What tf32 does is nothing in host memory. */
+static enum hc_status choose_all(struct hc_comparison *c, int seeds)
+{
+    int count;
+    enum hc_status status = HC_OK;
+    const struct hc_recipe *recipes = hc_recipes(&count);
+    const struct hc_backend *backend = hc_backend_by_name(c->training->backend_name);
+    bool host = backend != NULL && backend->host_memory;
+    for (int i = 0; i < count && status == HC_OK; i++)
+        if (!chosen(c, recipes[i].name) && !(host && recipes[i].tf32))
+            status = choose(c, recipes[i].name, strlen(recipes[i].name), seeds);
+    return status;
+}
+
+/* R or R:N, `length` bytes of it; `seeds` where there is no N. */
+static enum hc_status choose_word(struct hc_comparison *c, const char *word, size_t length,
+                                  int seeds)
+{
+    const char *colon = memchr(word, ':', length);
+    size_t name = colon == NULL ? length : (size_t)(colon - word);
+    if (colon != NULL) {
+        char *end;
+        long n = isdigit((unsigned char)colon[1]) ? strtol(colon + 1, &end, 10) : 0;
+        if (n < 1 || n > HC_MAX_SEEDS || end != word + length)
+            return hc_fail(HC_INVALID, "--recipes takes R or R:SEEDS, 1 to %d, not '%.*s'",
+                           HC_MAX_SEEDS, (int)length, word);
+        seeds = (int)n;
+    }
+    return name == 3 && memcmp(word, "all", 3) == 0 ? choose_all(c, seeds)
+                                                    : choose(c, word, name, seeds);
+}
+
+static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, int seeds)
 {
     if (list == NULL)
         return hc_fail(HC_INVALID, "compare needs --recipes; see: halfcheck list recipes");
     for (const char *at = list; at != NULL;) {
         size_t length = strcspn(at, ",");
-        const struct hc_recipe *recipe = hc_training_recipe(c->training, at, length);
-        if (recipe == NULL)
-            return HC_INVALID;
-        for (int i = 0; i < c->recipes; i++)
-            if (strcmp(c->recipe[i]->name, recipe->name) == 0)
-                return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
-        if (c->recipes == HC_MAX_COMPARED)
-            return hc_fail(HC_INVALID, "more than %d recipes", HC_MAX_COMPARED);
-        if (strcmp(recipe->name, "fp32") == 0)
-            c->base = c->recipes;
-        c->recipe[c->recipes++] = recipe;
+        enum hc_status status = choose_word(c, at, length, seeds);
+        if (status != HC_OK)
+            return status;
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     if (c->recipes < 2)
@@ -42,6 +95,21 @@ static void folder_name(const struct hc_recipe *recipe, uint64_t seed, char *nam
     (void)snprintf(name, bytes, "%s-seed%llu", recipe->name, (unsigned long long)seed);
 }
 
+/* Goes on from the run's checkpoint where that is wished and there is one. Otherwise no old one may
+   stay, which a --resume after an interruption would take for this comparison's. */
+static enum hc_status look_for_checkpoint(const struct hc_comparison *c,
+                                          struct hc_training_run *run)
+{
+    char checkpoint[1100];
+    (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", run->folder);
+    if (access(checkpoint, F_OK) != 0)
+        return HC_OK;
+    run->resume = c->training->resume;
+    if (!run->resume && unlink(checkpoint) != 0)
+        return hc_fail(HC_IO, "%s: %s", checkpoint, strerror(errno));
+    return HC_OK;
+}
+
 static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
 {
     if (strlen(folder) > 900)
@@ -49,18 +117,17 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
     c->run = calloc((size_t)c->recipes * (size_t)c->seeds, sizeof *c->run);
     if (c->run == NULL)
         return hc_fail(HC_NO_MEMORY, "no memory for the results");
-    for (int i = 0; i < c->recipes * c->seeds; i++) {
+    enum hc_status status = HC_OK;
+    struct hc_training_run *run;
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL && status == HC_OK; i++) {
         char name[HC_RECIPE_NAME + 40];
-        char checkpoint[1100];
-        struct hc_training_run *run = &c->run[i];
-        run->recipe = c->recipe[i % c->recipes];
-        run->seed = c->training->seed + (uint64_t)(i / c->recipes);
+        run->recipe = c->recipe[(run - c->run) % c->recipes];
+        run->seed = c->training->seed + (uint64_t)((run - c->run) / c->recipes);
         folder_name(run->recipe, run->seed, name, sizeof name);
         (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
-        (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", run->folder);
-        run->resume = c->training->resume && access(checkpoint, F_OK) == 0;
+        status = look_for_checkpoint(c, run);
     }
-    return HC_OK;
+    return status;
 }
 
 static enum hc_status train_all(struct hc_comparison *c, const char *folder)
@@ -68,27 +135,48 @@ static enum hc_status train_all(struct hc_comparison *c, const char *folder)
     enum hc_status status = hc_make_folder(folder);
     if (status == HC_OK)
         status = make_runs(c, folder);
-    for (int i = 0; i < c->recipes * c->seeds && status == HC_OK; i++)
-        status = hc_training_run(c->training, &c->run[i]);
+    struct hc_training_run *run;
+    for (int i = 0; status == HC_OK && (run = hc_comparison_next(c, i)) != NULL; i++)
+        status = hc_training_run(c->training, run);
     return status;
 }
 
 /* Pictures are worth a line when they cannot be drawn, and no more. */
 static void draw(const struct hc_comparison *c, const char *folder)
 {
-    char definitions[1024];
+    char definitions[2048];
     size_t used = (size_t)snprintf(definitions, sizeof definitions,
                                    "seeds = %d; seed = \"%llu\"; recipes = \"", c->seeds,
                                    (unsigned long long)c->training->seed);
     for (int r = 0; r < c->recipes; r++)
         used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%s",
                                  r > 0 ? " " : "", c->recipe[r]->name);
+    used += (size_t)snprintf(definitions + used, sizeof definitions - used, "\"; runs = \"");
+    for (int r = 0; r < c->recipes; r++)
+        used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%d",
+                                 r > 0 ? " " : "", c->of[r]);
     (void)snprintf(definitions + used, sizeof definitions - used, "\"; synthetic = %d",
                    c->training->set.synthetic);
-    if (hc_plot(hc_script("compare.gp"), definitions, folder) == HC_OK)
-        printf("pictures: %s/{curves,scale,gradients}.{svg,png}\n", folder);
+    if (hc_plot(hc_script("compare.gp"), definitions, folder) == HC_OK &&
+        hc_plot(hc_script("summary.gp"), definitions, folder) == HC_OK)
+        printf("pictures: %s/{curves,scale,gradients,summary}.{svg,png}\n", folder);
     else
         printf("no pictures: %s\n", hc_message());
+}
+
+/* What was printed, for later. */
+static enum hc_status keep_table(const struct hc_comparison *c, const char *folder)
+{
+    char path[1100];
+    (void)snprintf(path, sizeof path, "%s/table.txt", folder);
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    hc_comparison_print(c, file);
+    bool good = !ferror(file);
+    if (fclose(file) != 0 || !good)
+        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    return HC_OK;
 }
 
 static int conclude(const struct hc_comparison *c, const char *folder)
@@ -96,26 +184,29 @@ static int conclude(const struct hc_comparison *c, const char *folder)
     hc_comparison_print(c, stdout);
     if (c->training->set.synthetic)
         printf("\n%s\n", c->training->set.origin);
-    if (hc_comparison_write(c, folder) != HC_OK)
+    if (hc_comparison_write(c, folder) != HC_OK || hc_comparison_rows(c, folder) != HC_OK ||
+        keep_table(c, folder) != HC_OK)
         return hc_complain_message();
-    printf("\nrecord: %s/record.json; a folder per run beside it\n", folder);
+    printf("\nrecord: %s/record.json; runs.csv, table.txt and a folder per run beside it\n",
+           folder);
     draw(c, folder);
     return hc_comparison_failures(c) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
 static bool read_settings(struct hc_training *training, struct hc_comparison *c,
-                          const char **recipes, int argc, char **argv, int *status)
+                          const char **recipes, int *seeds, int argc, char **argv, int *status)
 {
     int words;
     struct hc_option options[HC_TRAINING_OPTIONS + 5] = {
         {.name = "recipes",
-         .value = "R,R,...",
+         .value = "R,R:N,...",
          .text = recipes,
-         .help = "two or more (see halfcheck list recipes); fp32, or else the first, is what\n"
-                 "the others are compared with; also with overrides: amp,amp+eps=1e-4"},
+         .help = "two or more (see halfcheck list recipes), with R:N for N seeds; 'all' for all\n"
+                 "that are not named before; also with overrides: amp,amp+eps=1e-4; fp32, or\n"
+                 "else the first, is what the others are compared with"},
         {.name = "seeds",
          .value = "N",
-         .count = &c->seeds,
+         .count = seeds,
          .least = 1,
          .most = HC_MAX_SEEDS,
          .help = "runs of each recipe, with --seed and the numbers after it (default 1)"},
@@ -143,11 +234,12 @@ static int run(int argc, char **argv)
     int status;
     const char *recipes = NULL;
     struct hc_training training;
-    struct hc_comparison c = {.training = &training, .seeds = 1, .margin = 1};
-    if (!read_settings(&training, &c, &recipes, argc, argv, &status))
+    struct hc_comparison c = {.training = &training, .margin = 1};
+    int seeds = 1;
+    if (!read_settings(&training, &c, &recipes, &seeds, argc, argv, &status))
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
-    if (choose_recipes(recipes, &c) != HC_OK)
+    if (choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
     if (hc_training_open(&training) == HC_OK && train_all(&c, folder) == HC_OK)
         status = conclude(&c, folder);
@@ -166,9 +258,13 @@ const struct hc_command hc_command_compare = {
             "compared as pairs. One run says little: two that differ in one bit drift apart\n"
             "within some hundred steps. From two seeds on, two one-sided t tests on the paired\n"
             "accuracies say whether a recipe is equivalent to fp32, different, or undecided.\n"
-            "A run that does not learn, or a recipe that is shown to differ: status 1.\n\n"
+            "A run that does not learn, or a recipe that is shown to differ: status 1.\n"
+            "Interrupted in whatever way, the same command with --resume goes on where it was,\n"
+            "to the same bits; so does one with more recipes or seeds, which keeps the runs there\n"
+            "are.\n\n"
             "columns: dW = 0, dY = 0: entries of the gradients of weights and of layers' outputs\n"
             "that are zero in their format; unscaled: that would be without the loss scale; lost:\n"
-            "updates below half an ulp of the weight.",
+            "updates below half an ulp of the weight; MiB: the most that the run held of the\n"
+            "backend's memory.",
     .run = run,
 };

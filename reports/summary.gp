@@ -1,0 +1,48 @@
+# Draws what every run of one comparison came to, a row for each recipe, as svg and png: a point for
+# each run, a red cross for one that did not learn. Run in the folder of the comparison as compare.gp is;
+# what is read is runs.csv (src/cli/comparison.h).
+n = words(recipes)
+note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
+row(name) = sum [i = 1:n] (word(recipes, i) eq name ? n + 1 - i : 0)
+
+titles = "'accuracy, %' 'steps skipped' 'last scale' 'gradients of weights = 0, %' 'updates lost, %' 'memory, MiB' 'images/s'"
+members = "accuracy skipped final_scale underflow update_lost memory images_per_second"
+factors = "100 1 1 100 100 9.5367431640625e-7 1"
+shown(p) = column(word(members, p)) * real(word(factors, p))
+learned(yes, x) = column("learned") == yes && !(p == 6 && x == 0) ? x : NaN
+
+open_svg = 'set terminal svg size 1200,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,12"'
+open_png = 'set terminal pngcairo size 1800,1.5*height enhanced background "white" font "Sans,11" linewidth 1.5 pointscale 1.4'
+height = 130 + 22 * n
+
+do for [type in "svg png"] {
+    reset
+    set datafile separator comma
+    set encoding utf8
+    set style line 100 linecolor rgb "#dddddd" linewidth 1
+    set grid back linestyle 100
+    set border 1 linecolor rgb "#444444"
+    set tics nomirror scale 0
+    if (type eq "svg") { @open_svg } else { @open_png }
+    set output "summary." . type
+    set multiplot layout 1,7 margins 0.14, 0.98, 60.0 / height, 1 - 60.0 / height spacing 0.02, 0.1
+    set label 1 "Every run" . note at screen 0.5, screen 1 - 16.0 / height center
+    set yrange [0.5:n + 0.5]
+    set offsets graph 0.08, graph 0.08, graph 0, graph 0
+    set for [i = 1:n] ytics (word(recipes, i) n + 1 - i)
+    unset key
+    do for [p = 1:7] {
+        set title word(titles, p)
+        set xrange [*:*]
+        set format x "%g"
+        set xtics autofreq rotate by -40
+        if (p == 3) { set logscale x 2; set format x "2^{%L}" } else { unset logscale x }
+        if (p > 1) { set for [i = 1:n] ytics ("" n + 1 - i) }
+        plot "runs.csv" using (learned(1, shown(p))):(row(strcol("recipe"))) \
+            with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb "#0072b2", \
+            "" using (learned(0, shown(p))):(row(strcol("recipe"))) \
+            with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
+        unset label 1
+    }
+    unset multiplot
+}
