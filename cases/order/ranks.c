@@ -1,9 +1,10 @@
-/* Gradients in half, averaged over ranks: division before the sum, after it, or in two parts. Every
-   addition and product is rounded into half, in the ranks' order. */
-#include "case.h"
+/* Several ranks: averages of their gradients in half, and what they found. */
+#include "cases/amp.h"
 
 #include <math.h>
 
+/* Division before the sum, after it, or in two parts. Every addition and product is rounded into half,
+   in the ranks' order. */
 struct way {
     const char *name;
     double before; /* what each rank's gradient is divided by, and the sum */
@@ -73,6 +74,43 @@ static void orders(struct hc_check *check)
         }
 }
 
+/* Two ranks with a shard of their own each (parameter 0) and a replica (parameter 1), whose gradient is
+   the same on both. Rank 0's shard overflows. */
+static void ranks_step(struct hc_check *check, bool shared, struct hc_amp rank[2])
+{
+    for (int r = 0; r < 2; r++) {
+        hc_amp_open(&rank[r], check, 1024, 1);
+        hc_amp_backward(&rank[r], 0, 0, r == 0 ? 100 : 0.5);
+        hc_amp_backward(&rank[r], 0, 1, 0.5);
+        (void)hc_amp_unscale(&rank[r], 0);
+    }
+    float found = fmaxf(rank[0].optimizer[0].found, rank[1].optimizer[0].found);
+    for (int r = 0; r < 2; r++) {
+        if (shared)
+            rank[r].optimizer[0].found = found;
+        (void)hc_amp_step(&rank[r], 0);
+        (void)hc_amp_update(&rank[r]);
+        hc_say(check, "%s, rank %d: the replica has gone %g, the scale is %g",
+               shared ? "found shared" : "found alone", r, hc_amp_way(&rank[r], 0, 1),
+               (double)rank[r].scale);
+    }
+}
+
+static void disagree(struct hc_check *check)
+{
+    struct hc_amp rank[2];
+    ranks_step(check, false, rank);
+    hc_amp_claim(&rank[0], "buggy arm: rank 0 skips", 0, hc_amp_way(&rank[0], 0, 1));
+    hc_amp_claim_way(&rank[1], "buggy arm: rank 1 steps", 0, 1, 0.5, 0);
+    hc_amp_claim(&rank[0], "buggy arm: rank 0 halves", 512, (double)rank[0].scale);
+    hc_amp_claim(&rank[1], "buggy arm: rank 1 doubles", 2048, (double)rank[1].scale);
+    ranks_step(check, true, rank);
+    for (int r = 0; r < 2; r++) {
+        hc_amp_claim(&rank[r], "fixed arm: skipped", 0, hc_amp_way(&rank[r], 0, 1));
+        hc_amp_claim(&rank[r], "fixed arm: halved", 512, (double)rank[r].scale);
+    }
+}
+
 static const struct hc_case cases[] = {
     {.name = "order/average-over-ranks",
      .title = "1024 ranks' gradients in half: sum then divide makes 100 infinite, divide then sum "
@@ -81,7 +119,15 @@ static const struct hc_case cases[] = {
                "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex "
                "apex/parallel/distributed.py, gradient_predivide_factor",
      .run = orders},
+    {.name = "order/ranks-disagree",
+     .title =
+         "ranks that keep what they found to themselves step apart and scale apart; sharing it "
+         "skips on all",
+     .source =
+         "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when used "
+         "with TP'",
+     .run = disagree},
 };
 
-const struct hc_case_table hc_cases_order_average;
-const struct hc_case_table hc_cases_order_average = {cases, sizeof cases / sizeof cases[0]};
+const struct hc_case_table hc_cases_order_ranks;
+const struct hc_case_table hc_cases_order_ranks = {cases, sizeof cases / sizeof cases[0]};
