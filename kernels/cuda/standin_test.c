@@ -104,7 +104,7 @@ Test(standin, a_queue_that_cannot_be_opened_ends_the_run, .init = enter_folder)
     expect_no_start(run, "cudaMalloc:1=2", "cuda: cuBLAS's workspace: out of memory");
 }
 
-#define TRAIN "train --recipe fp16-dynamic --network darknet-tiny --images 4 --batch 8 --epochs 1"
+#define TRAIN "train --recipe amp --network darknet-tiny --images 4 --batch 8 --epochs 1"
 
 Test(standin, trains_with_captured_steps_to_the_bits_of_the_emulation, .init = enter_folder)
 {
