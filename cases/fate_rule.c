@@ -168,17 +168,19 @@ static void steps(struct hc_scene *s, const struct hc_plant_at *at, struct hc_ha
     const struct hc_recipe *r = &s->plant->recipe;
     bool first = b->taken == 0;
     bool flat = !r->apart;
+    bool none = first && !flat;
     const double slack = 0x1p-23 * (1 + 0x1p-20);
     if (!first) {
         hc_fate_claim(s, at, "m decays", not_times(s, HC_PIECE_M, 0.9F, slack) == 0);
         hc_fate_claim(s, at, "v decays", not_times(s, HC_PIECE_V, (float)r->beta2, slack) == 0);
-    } else if (!flat) {
+    } else if (none) {
         hc_fate_claim(s, at, "momenta keep their bytes",
                       hc_fate_same(&s->before.piece[HC_PIECE_M], &s->after.piece[HC_PIECE_M]) &&
                           hc_fate_same(&s->before.piece[HC_PIECE_V], &s->after.piece[HC_PIECE_V]));
         if (r->decay_norm)
-            hc_fate_claim(s, at, "masters decay, and nothing else",
-                          not_times(s, HC_PIECE_MASTER, 1 - 1e-2 * r->weight_decay, slack) == 0);
+            hc_fate_claim(
+                s, at, "masters decay, and nothing else",
+                not_times(s, HC_PIECE_MASTER, 1 - (double)1e-2F * r->weight_decay, slack) == 0);
     }
     hc_fate_claim(
         s, at, "masters and model move though the step overflowed",
@@ -186,8 +188,11 @@ static void steps(struct hc_scene *s, const struct hc_plant_at *at, struct hc_ha
     hc_fate_claim(s, at, "the scale is the rule's",
                   (double)c->scale == hc_fate_scale(s, true) && c->scale < b->scale &&
                       c->clean == 0);
-    hc_fate_claim(s, at, "the step is counted, none as skipped",
-                  c->steps == b->steps + 1 && c->skipped == b->skipped && c->found == b->found + 1);
+    hc_fate_claim(s, at, "t is counted unless there are no gradients, the step is",
+                  c->taken == b->taken + !none && c->skipped == b->skipped + none &&
+                      c->steps == b->steps + 1 && c->found == b->found + 1);
+    hc_fate_claim(s, at, "what the optimizer works on stays finite",
+                  hc_plant_lost(s->plant, &s->after, HC_PIECE_MASTER) == 0);
     if (at->parameter >= 0)
         hc_fate_claim(s, at, "running statistics move as in a clean step",
                       hc_fate_same(&s->clean.statistics, &s->after.statistics));
