@@ -1,0 +1,188 @@
+/* What the first steps after a checkpoint do when a piece of its state was not in it. Each buggy arm is
+   a run whose state was changed as the loader in question did; the fixed arm is the whole state. */
+#include <math.h>
+
+#include "cases/rig.h"
+
+static const double unit = 0x1p-24; /* roundoff of fp32 */
+
+static void open_one(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe,
+                     double w)
+{
+    hc_rig_open(rig, check);
+    hc_rig_add(rig, "w", HC_ROLE_WEIGHT, 1, w);
+    hc_rig_start(rig, recipe);
+}
+
+static void count_as(struct hc_rig *rig, int32_t taken, float scale)
+{
+    struct hc_counters counters = hc_rig_counters(rig);
+    counters.taken = taken;
+    counters.scale = scale;
+    if (!rig->failed && !hc_check_ok(rig->check, hc_update_set_counters(rig->update, &counters)))
+        rig->failed = true;
+}
+
+static double step(struct hc_rig *rig, double g, double lr, double beta1)
+{
+    hc_rig_gradient(rig, 0, 0, g);
+    hc_rig_step(rig, lr, beta1);
+    return hc_rig_get(rig, HC_PIECE_MASTER, 0, 0);
+}
+
+/* A gradient of 200 fits into half times 256, not times 512. From 65536 the scale is halved 8 times,
+   and 8 of 12 steps are skipped. A step is 200 / 1024, and every number is exact. */
+static void scaler(struct hc_check *check)
+{
+    static const double scales[] = {256, 65536};
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 0;
+    for (int buggy = 0; buggy < 2; buggy++) {
+        struct hc_rig rig;
+        double w = 1;
+        open_one(&rig, check, &recipe, w);
+        count_as(&rig, 0, (float)scales[buggy]);
+        for (int i = 0; i < 12; i++)
+            w = step(&rig, 200, 0x1p-10, 0);
+        struct hc_counters counters = hc_rig_counters(&rig);
+        hc_rig_close(&rig);
+        if (rig.failed)
+            return;
+        hc_say(check, "resumed at a scale of %g: %d of 12 steps skipped, the weight %g",
+               scales[buggy], counters.skipped, w);
+        hc_claim_value(check, "steps skipped", 8 * buggy, counters.skipped);
+        hc_claim_value(check, "scale in the end", 256, (double)counters.scale);
+        hc_claim_value(check, "weight in the end", 1 - (buggy ? 4 : 12) * (200.0 / 1024), w);
+    }
+}
+
+/* m = 1e-5, v = 1e-9 and no gradient: the step is beta1 m / (sqrt(beta2 v) + eps). Through half v is 0.
+   Roundings of relative size u: m, beta1 and their product; v, beta2, their product, halved by the
+   root; the root; eps and the sum; two quotients and the product with lr: less than 12. Corrections
+   of bias are 1 at t = 10000. */
+static void cast(struct hc_check *check)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    recipe.weight_decay = 0;
+    for (int buggy = 0; buggy < 2; buggy++) {
+        struct hc_rig rig;
+        double m = 1e-5;
+        double v = 1e-9;
+        if (buggy) {
+            m = hc_decode(HC_FP16, hc_encode(HC_FP16, m, 0, HC_NEAREST));
+            v = hc_decode(HC_FP16, hc_encode(HC_FP16, v, 0, HC_NEAREST));
+        }
+        open_one(&rig, check, &recipe, 0);
+        hc_rig_put(&rig, HC_PIECE_M, 0, 0, m);
+        hc_rig_put(&rig, HC_PIECE_V, 0, 0, v);
+        count_as(&rig, 10000, 256);
+        double got = -step(&rig, 0, 1, 0.9);
+        hc_rig_close(&rig);
+        if (rig.failed)
+            return;
+        double want = 0.9 * m / (sqrt(recipe.beta2 * v) + recipe.eps);
+        hc_say(check, "v = %g: the first step is %g times the learning rate", v, got);
+        hc_claim_within(check, buggy ? "step, state cast to half" : "step", want, got,
+                        12 * unit * want);
+        hc_claim_true(check,
+                      buggy ? "buggy arm: 900 times the rate and more" : "fixed arm: below it",
+                      buggy ? got > 900 : got < 1);
+    }
+}
+
+/* After T steps of one gradient m = g (1 - beta1^T), v = g^2 (1 - beta2^T). Step k from a count of 0 is
+   (1 - beta1^(T+k)) / (1 - beta1^k) * sqrt((1 - beta2^k) / (1 - beta2^(T+k))) of the right one. Each
+   step rounds m and v three times, and each of two coefficients was rounded once; those of v are
+   halved by the root: 8 u a step is enough, 12 u for the rest, and 2 u of the weight, which is rounded
+   before and after. eps is 1e-8 of g = 1 and is in the formula. */
+static void count(struct hc_check *check)
+{
+    enum { T = 50, K = 20 };
+    static const double lr = 0x1p-10;
+    static const double beta1 = (double)0.9F;
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    recipe.weight_decay = 0;
+    for (int buggy = 0; buggy < 2; buggy++) {
+        struct hc_rig rig;
+        double w = 0;
+        open_one(&rig, check, &recipe, w);
+        count_as(&rig, 0, 256);
+        for (int i = 0; i < T; i++)
+            w = step(&rig, 1, lr, beta1);
+        if (buggy)
+            count_as(&rig, 0, 256);
+        for (int k = 1; k <= K && !rig.failed; k++) {
+            double before = w;
+            int t = buggy ? k : T + k;
+            w = step(&rig, 1, lr, beta1);
+            double m = (1 - pow(beta1, T + k)) / (1 - pow(beta1, t));
+            double v = (1 - pow(recipe.beta2, T + k)) / (1 - pow(recipe.beta2, t));
+            double want = lr * m / (sqrt(v) + recipe.eps);
+            if (k == 1 || k == K)
+                hc_say(check, "%s: step %d is %.4f of the right one",
+                       buggy ? "count restarted" : "count kept", k, (before - w) / lr);
+            hc_claim_within(check, "step", want, before - w,
+                            ((T + k) * 8 + 12) * unit * want + 2 * unit * fabs(w));
+            if (k == 1)
+                hc_claim_true(check,
+                              buggy ? "buggy arm: half as large again" : "fixed arm: as before",
+                              buggy ? before - w > 1.5 * lr : fabs((before - w) / lr - 1) < 1e-4);
+        }
+        hc_rig_close(&rig);
+    }
+}
+
+/* Four updates of 1e-4 from 1, a checkpoint, four more. A master is at 1.0008, which half sees as 1 +
+   2^-10; one made again from the model's copy has forgotten the first four. Gradients are scaled and
+   rounded in half: each is within 2^-11 of 1e-4, so that eight are more than the 2^-11 half sees, and
+   four are less. */
+static void masters(struct hc_check *check)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 0;
+    for (int buggy = 0; buggy < 2; buggy++) {
+        struct hc_rig rig;
+        open_one(&rig, check, &recipe, 1);
+        count_as(&rig, 0, 512);
+        for (int i = 0; i < 8; i++) {
+            if (i == 4 && buggy)
+                hc_rig_put(&rig, HC_PIECE_MASTER, 0, 0, hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0));
+            (void)step(&rig, -1e-4, 1, 0);
+        }
+        double model = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
+        double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
+        hc_rig_close(&rig);
+        if (rig.failed)
+            return;
+        hc_say(check, "masters %s: master %.9g, model %.10g",
+               buggy ? "made again from the model's copy" : "kept", master, model);
+        hc_claim_value(check, "model after eight updates", buggy ? 1 : 1 + 0x1p-10, model);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "checkpoint/masters-made-again",
+     .title =
+         "masters made again from the model's copy have lost every update that it had not seen",
+     .source = "NVIDIA/apex#42; fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, get_master",
+     .run = masters},
+    {.name = "checkpoint/scaler-state-not-saved",
+     .title = "a resume from 65536 instead of 256 skips 8 steps",
+     .source = "huggingface/transformers#34053; open-mmlab/mmcv#1013",
+     .run = scaler},
+    {.name = "checkpoint/state-cast-to-the-parameters-format",
+     .title =
+         "optimizer state cast to half on load: v = 1e-9 is 0, and a step 3000 times too large",
+     .source = "pytorch/pytorch#43706; facebookresearch/fairscale#50",
+     .run = cast},
+    {.name = "checkpoint/step-count-reset",
+     .title =
+         "with the step count at 0 the correction of bias starts anew on moments that need none",
+     .source = "deepspeedai/DeepSpeed#7786",
+     .run = count},
+};
+
+const struct hc_case_table hc_cases_checkpoint_first_step;
+const struct hc_case_table hc_cases_checkpoint_first_step = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,265 @@
+/* What a checkpoint without a piece of the state costs: a small training is stopped, gone on with from
+   the whole state and from what is left of it, and held beside the uninterrupted one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/toy.h"
+
+enum { STOP = 20, STEPS = 40, PIECES = 4 };
+
+static const double rate = 2e-3;
+static const enum hc_piece pieces[PIECES] = {HC_PIECE_MODEL, HC_PIECE_MASTER, HC_PIECE_M,
+                                             HC_PIECE_V};
+
+/* All that a step moves, on the host: fp32 or half, as it lies on the backend. */
+struct state {
+    struct hc_tensor *piece; /* [parameters * PIECES] */
+    struct hc_tensor *statistic;
+    struct hc_counters counters;
+};
+
+static bool ok(struct hc_toy *toy, enum hc_status status)
+{
+    if (!hc_check_ok(toy->check, status))
+        toy->failed = true;
+    return !toy->failed;
+}
+
+static struct state save(struct hc_toy *toy)
+{
+    const struct hc_plan *plan = hc_net_plan(toy->net);
+    struct state state = {0};
+    state.piece =
+        hc_check_memory(toy->check, (size_t)plan->parameters * PIECES * sizeof *state.piece);
+    state.statistic =
+        hc_check_memory(toy->check, (size_t)plan->statistics * sizeof *state.statistic);
+    for (int i = 0; i < plan->parameters * PIECES && !toy->failed; i++) {
+        struct hc_tensor *t = &state.piece[i];
+        *t = hc_update_tensor(toy->update, pieces[i % PIECES], i / PIECES);
+        t->data = hc_check_memory(toy->check, hc_tensor_bytes(t));
+        (void)ok(toy, hc_update_read(toy->update, pieces[i % PIECES], i / PIECES, t->data));
+    }
+    for (int i = 0; i < plan->statistics && !toy->failed; i++) {
+        struct hc_tensor *t = &state.statistic[i];
+        *t = hc_parameter_tensor(hc_net_statistics(toy->net)[i]);
+        t->data = hc_check_memory(toy->check, hc_tensor_bytes(t));
+        (void)ok(toy, hc_storage_read(hc_net_statistics(toy->net)[i]->storage, t->data));
+    }
+    if (!toy->failed)
+        (void)ok(toy, hc_update_counters(toy->update, &state.counters));
+    return state;
+}
+
+static void load(struct hc_toy *toy, const struct state *state)
+{
+    const struct hc_plan *plan = hc_net_plan(toy->net);
+    for (int i = 0; i < plan->parameters * PIECES && !toy->failed; i++)
+        (void)ok(toy, hc_update_write(toy->update, pieces[i % PIECES], i / PIECES,
+                                      state->piece[i].data));
+    for (int i = 0; i < plan->statistics && !toy->failed; i++)
+        (void)ok(toy, hc_storage_write(hc_net_statistics(toy->net)[i]->storage,
+                                       state->statistic[i].data));
+    if (!toy->failed)
+        (void)ok(toy, hc_update_set_counters(toy->update, &state->counters));
+}
+
+/* What each loader leaves of the state; `start` is how the run began. */
+struct loss {
+    const char *name;
+    void (*lose)(struct hc_tensor piece[PIECES], const struct hc_tensor start[PIECES],
+                 struct hc_counters *counters, const struct hc_counters *initial);
+};
+
+enum { MODEL, MASTER, M, V };
+
+static void copy(struct hc_tensor *to, const struct hc_tensor *from)
+{
+    for (int64_t e = 0; e < hc_tensor_count(to); e++)
+        hc_tensor_put(to, e, hc_tensor_get(from, e));
+}
+
+static void lose_scaler(struct hc_tensor *piece, const struct hc_tensor *start,
+                        struct hc_counters *counters, const struct hc_counters *initial)
+{
+    (void)piece;
+    (void)start;
+    counters->scale = initial->scale;
+    counters->clean = 0;
+}
+
+static void lose_masters(struct hc_tensor *piece, const struct hc_tensor *start,
+                         struct hc_counters *counters, const struct hc_counters *initial)
+{
+    (void)start;
+    (void)counters;
+    (void)initial;
+    copy(&piece[MASTER], &piece[MODEL]);
+}
+
+static void clone_first(struct hc_tensor *piece, const struct hc_tensor *start,
+                        struct hc_counters *counters, const struct hc_counters *initial)
+{
+    (void)counters;
+    (void)initial;
+    copy(&piece[MASTER], &start[MASTER]);
+}
+
+static void cast_state(struct hc_tensor *piece, const struct hc_tensor *start,
+                       struct hc_counters *counters, const struct hc_counters *initial)
+{
+    (void)start;
+    (void)counters;
+    (void)initial;
+    for (int k = M; k <= V; k++)
+        for (int64_t e = 0; e < hc_tensor_count(&piece[k]); e++) {
+            enum hc_format format = piece[MODEL].format;
+            double x = hc_tensor_get(&piece[k], e);
+            hc_tensor_put(&piece[k], e, hc_decode(format, hc_encode(format, x, 0, HC_NEAREST)));
+        }
+}
+
+static void lose_count(struct hc_tensor *piece, const struct hc_tensor *start,
+                       struct hc_counters *counters, const struct hc_counters *initial)
+{
+    (void)piece;
+    (void)start;
+    counters->taken = initial->taken;
+}
+
+static void lose_optimizer(struct hc_tensor *piece, const struct hc_tensor *start,
+                           struct hc_counters *counters, const struct hc_counters *initial)
+{
+    copy(&piece[M], &start[M]);
+    copy(&piece[V], &start[V]);
+    counters->taken = initial->taken;
+}
+
+static const struct loss losses[] = {
+    {"nothing", NULL},
+    {"scaler state", lose_scaler},
+    {"masters, made again", lose_masters},
+    {"masters, cloned before", clone_first},
+    {"state cast to half", cast_state},
+    {"step count", lose_count},
+    {"optimizer state", lose_optimizer},
+};
+
+enum { LOSSES = sizeof losses / sizeof losses[0] };
+
+/* |got - want| / |want - start| over all masters. */
+static double distance(const struct hc_plan *plan, const struct state *got,
+                       const struct state *want, const struct state *start)
+{
+    double difference = 0;
+    double moved = 0;
+    for (int i = MASTER; i < plan->parameters * PIECES; i += PIECES)
+        for (int64_t e = 0; e < hc_tensor_count(&want->piece[i]); e++) {
+            double w = hc_tensor_get(&want->piece[i], e);
+            difference += pow(hc_tensor_get(&got->piece[i], e) - w, 2);
+            moved += pow(w - hc_tensor_get(&start->piece[i], e), 2);
+        }
+    return sqrt(difference / moved);
+}
+
+/* From 2^30 the scaler comes down in the first steps, so that its state is not what it starts with. */
+static void begin(struct hc_toy *toy, struct hc_check *check)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    recipe.scaler.initial = 0x1p30F;
+    hc_toy_open(toy, check, hc_check_seed(check));
+    hc_toy_start(toy, &recipe);
+}
+
+/* The states at the start, at the stop, and after each step from there on: STEPS - STOP + 1 of them. */
+static bool uninterrupted(struct hc_check *check, struct state *start, struct state *after,
+                          struct hc_plan *plan)
+{
+    struct hc_toy toy;
+    begin(&toy, check);
+    if (!toy.failed)
+        *start = save(&toy);
+    for (int s = 0; s < STEPS && !toy.failed; s++) {
+        if (s == STOP)
+            after[0] = save(&toy);
+        (void)hc_toy_step(&toy, s, rate);
+        if (s >= STOP)
+            after[s - STOP + 1] = save(&toy);
+    }
+    if (!toy.failed)
+        *plan = *hc_net_plan(toy.net);
+    hc_toy_close(&toy);
+    return !toy.failed;
+}
+
+static void resume(struct hc_check *check, const struct loss *loss, const struct state *start,
+                   const struct state *after, struct hc_picture *picture)
+{
+    struct hc_toy toy;
+    double far = 0;
+    begin(&toy, check);
+    if (toy.failed) {
+        hc_toy_close(&toy);
+        return;
+    }
+    const struct hc_plan *plan = hc_net_plan(toy.net);
+    load(&toy, &after[0]);
+    struct state left = save(&toy);
+    for (int p = 0; p < plan->parameters && loss->lose && !toy.failed; p++)
+        loss->lose(&left.piece[(size_t)p * PIECES], &start->piece[(size_t)p * PIECES],
+                   &left.counters, &start->counters);
+    load(&toy, &left);
+    for (int s = STOP; s < STEPS && !toy.failed; s++) {
+        (void)hc_toy_step(&toy, s, rate);
+        struct state now = save(&toy);
+        far = toy.failed ? (double)NAN : distance(plan, &now, &after[s - STOP + 1], start);
+        if (far > 0)
+            hc_point(check, picture, loss->name, s + 1, far);
+        left = now;
+    }
+    if (!toy.failed) {
+        int skipped = left.counters.skipped - after[STEPS - STOP].counters.skipped;
+        hc_say(check, "without %-24s %2d steps skipped more, masters %8.4f %% of their way apart",
+               loss->name, skipped, 100 * far);
+        if (!loss->lose)
+            hc_claim_value(check, "whole: distance from the uninterrupted run", 0, far);
+        else
+            hc_claim_true(check, loss->name, far > 0);
+        hc_claim_true(check, "only without the scaler's state steps are skipped again",
+                      loss->lose == lose_scaler ? skipped > 0 : skipped == 0);
+    }
+    hc_toy_close(&toy);
+}
+
+static void lost(struct hc_check *check)
+{
+    static const struct hc_frame frame = {
+        .title = "Masters after a resume, apart from the uninterrupted run's",
+        .x = "step",
+        .y = "distance / way from the start",
+        .log_y = true};
+    struct state start;
+    struct state *after = hc_check_memory(check, (STEPS - STOP + 1) * sizeof *after);
+    struct hc_plan plan;
+    if (!uninterrupted(check, &start, after, &plan))
+        return;
+    struct hc_picture *picture = hc_picture_new(check, &frame);
+    hc_say(check, "stopped after %d of %d steps, at a scale of %g", STOP, STEPS,
+           (double)after[0].counters.scale);
+    if (!(after[0].counters.scale < start.counters.scale && after[0].counters.taken > 0))
+        hc_mistrust(check, "the scaler's state is still what it starts with");
+    for (int i = 0; i < LOSSES; i++)
+        resume(check, &losses[i], &start, after, picture);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "checkpoint/what-a-lost-piece-costs",
+     .title = "a whole checkpoint gives the uninterrupted run's bits; without the scaler's state, "
+              "masters, moments or the step count the run is another one",
+     .source = "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
+               "deepspeedai/DeepSpeed#7786",
+     .run = lost},
+};
+
+const struct hc_case_table hc_cases_checkpoint_lost;
+const struct hc_case_table hc_cases_checkpoint_lost = {cases, sizeof cases / sizeof cases[0]};
