@@ -199,6 +199,7 @@ Test(training, a_full_disk_is_one_line_and_leaves_the_old_checkpoint)
     ends("", QUICK "--out r");
     cr_assert_eq(shell("cp r/checkpoint whole"), 0);
     refuse_with("ulimit -f 4;", QUICK "--out r", "File too large");
+    refuse_with("ulimit -f 40;", QUICK "--out r", "r/checkpoint: File too large");
     cr_assert_eq(shell("cmp -s whole r/checkpoint"), 0);
 }
 

@@ -143,6 +143,24 @@ Test(trainer, a_run_that_learns_says_so_and_one_that_does_not_says_why)
     cr_assert(result.reason[0]);
 }
 
+/* 2^40 + 2^20 is an fp32 number whose nine first digits are another one's in fp64. */
+Test(trainer, steps_have_their_scales_exactly)
+{
+    static unsigned char rows[1 << 15];
+    struct hc_train_result result;
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    struct hc_train_options o = options("amp");
+    recipe.scaler.initial = 0x1.00001p40F;
+    o.recipe = &recipe;
+    o.epochs = 1;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    rows[read_file("steps.csv", rows, sizeof rows - 1)] = '\0';
+    const char *row = strstr((const char *)rows, "\n0,0,");
+    cr_assert_not_null(row);
+    const char *scale = strchr(row + 5, ',') + 1;
+    cr_assert_eq(strtod(scale, NULL), 0x1.00001p40, "%.40s", scale);
+}
+
 static bool stop_at_three(const struct hc_progress *progress, void *context)
 {
     ++*(int *)context;

@@ -1,0 +1,148 @@
+/* Checkpoints of a real run of which a piece was left out, or kept in another format, as other systems'
+   loaders have it: each is refused with one line that names the piece. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+enum { MOST = 1 << 18, PIECES = 256 };
+
+static struct hc_dataset data;
+static char folder[] = "/tmp/halfcheck-lacking-XXXXXX";
+static char path[64];
+
+static void make(void)
+{
+    struct hc_data_options options = {
+        .classes = "airplane,dog", .seed = 5, .train_per_class = 8, .test_per_class = 2};
+    cr_assert_eq(hc_dataset_open(&options, &data), HC_OK, "%s", hc_message());
+    cr_assert_not_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/checkpoint", folder);
+}
+
+static void unmake(void)
+{
+    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
+    for (int i = 0; i < 4; i++) {
+        char file[64];
+        (void)snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+        (void)unlink(file);
+    }
+    (void)rmdir(folder);
+    hc_dataset_close(&data);
+}
+
+TestSuite(lacking, .init = make, .fini = unmake);
+
+static enum hc_status train(bool resume)
+{
+    static const struct hc_network minute = {.name = "minute",
+                                             .side = 32,
+                                             .channels = 3,
+                                             .width = 2,
+                                             .groups = 1,
+                                             .blocks = {1},
+                                             .strides = {2}};
+    struct hc_train_result result;
+    struct hc_train_options o = {.recipe = hc_recipe_by_name("amp"),
+                                 .network = &minute,
+                                 .data = &data,
+                                 .backend = hc_backend_by_name("exact"),
+                                 .epochs = 1,
+                                 .batch = 8,
+                                 .seed = 11,
+                                 .out = folder,
+                                 .resume = resume};
+    return hc_train(&o, &result);
+}
+
+/* A checkpoint taken apart, by the layout in train/checkpoint.h. */
+struct parts {
+    unsigned char bytes[MOST];
+    char identity[1024];
+    char name[PIECES][64];
+    struct hc_blob blob[PIECES];
+    int count;
+};
+
+static uint64_t number(const unsigned char **at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t) * (*at)++ << 8 * i;
+    return value;
+}
+
+static void text(const unsigned char **at, char *to, size_t most)
+{
+    size_t length = number(at, 4);
+    cr_assert(length < most);
+    memcpy(to, *at, length);
+    to[length] = '\0';
+    *at += length;
+}
+
+static void take_apart(struct parts *parts)
+{
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    cr_assert(fread(parts->bytes, 1, MOST, file) < MOST);
+    (void)fclose(file);
+    const unsigned char *at = parts->bytes + 12;
+    parts->count = (int)number(&at, 4);
+    cr_assert(parts->count > 20 && parts->count < PIECES);
+    at += 8;
+    text(&at, parts->identity, sizeof parts->identity);
+    for (int i = 0; i < parts->count; i++) {
+        text(&at, parts->name[i], sizeof parts->name[i]);
+        size_t bytes = number(&at, 8);
+        parts->blob[i] = (struct hc_blob){parts->name[i], (void *)at, bytes};
+        at += bytes;
+    }
+}
+
+/* Without the pieces whose names begin so, or with half of each one's bytes. */
+static void refused(const struct parts *parts, const char *prefix, bool halved, const char *want)
+{
+    struct hc_blob blob[PIECES];
+    int count = 0;
+    int changed = 0;
+    for (int i = 0; i < parts->count; i++) {
+        bool meant = strncmp(parts->name[i], prefix, strlen(prefix)) == 0;
+        changed += meant;
+        if (meant && !halved)
+            continue;
+        blob[count] = parts->blob[i];
+        blob[count++].bytes /= meant ? 2 : 1;
+    }
+    cr_assert_gt(changed, 0, "%s", prefix);
+    cr_assert_eq(hc_checkpoint_write(path, parts->identity, blob, count), HC_OK, "%s",
+                 hc_message());
+    cr_assert_eq(train(true), HC_INVALID, "%s", prefix);
+    cr_assert_not_null(strstr(hc_message(), want), "%s", hc_message());
+    cr_assert_null(strchr(hc_message(), '\n'));
+}
+
+Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
+{
+    static struct parts parts;
+    cr_assert_eq(train(false), HC_OK, "%s", hc_message());
+    take_apart(&parts);
+    refused(&parts, "scale and counts", false,
+            "lacks \"scale and counts of the scaler\" of this run's state");
+    refused(&parts, "step counts", false,
+            "lacks \"step counts of the optimizer\" of this run's state");
+    refused(&parts, "master ", false, "lacks \"master ");
+    refused(&parts, "m ", false, "lacks \"m ");
+    refused(&parts, "v ", false, "lacks \"v ");
+    refused(&parts, "statistic ", false, "lacks \"statistic ");
+    refused(&parts, "v ", true, " bytes of \"v ");
+    refused(&parts, "m ", true, " bytes of \"m ");
+    cr_assert_eq(hc_checkpoint_write(path, parts.identity, parts.blob, parts.count), HC_OK);
+    cr_assert_eq(train(true), HC_OK, "%s", hc_message());
+}
