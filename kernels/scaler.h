@@ -42,13 +42,32 @@ HC_INLINE float hc_scaler_backed(const struct hc_scaler_update *p, float scale, 
     return backed < p->floor ? p->floor : backed;
 }
 
+/* Whether the step is seen to have overflowed, and whether it is then counted as skipped. */
+HC_INLINE int hc_scaler_sees(const struct hc_scaler_update *p, float scale, int found)
+{
+    return found && !(scale <= p->blind);
+}
+
+HC_INLINE int hc_scaler_leaves_out(const struct hc_scaler_update *p, const int32_t *counts)
+{
+    return p->skips || (p->waits && counts[HC_COUNT_TAKEN] == 0);
+}
+
+/* Element i of what decide says. */
+HC_INLINE float hc_scaler_decides(const struct hc_scaler_update *p, float scale,
+                                  const int32_t *counts, int found, int i)
+{
+    int seen = hc_scaler_sees(p, scale, found);
+    return seen && (i == 0 || hc_scaler_leaves_out(p, counts)) ? 1 : 0;
+}
+
 HC_INLINE void hc_scaler_step(const struct hc_scaler_update *p, float *scale, int32_t *counts,
                               int found)
 {
     counts[HC_COUNT_STEPS]++;
     counts[HC_COUNT_FOUND] += found;
-    if (found && !(*scale <= p->blind)) {
-        counts[p->skips ? HC_COUNT_SKIPPED : HC_COUNT_TAKEN]++;
+    if (hc_scaler_sees(p, *scale, found)) {
+        counts[hc_scaler_leaves_out(p, counts) ? HC_COUNT_SKIPPED : HC_COUNT_TAKEN]++;
         if (!p->keeps_clean)
             counts[HC_COUNT_CLEAN] = 0;
         *scale = hc_scaler_backed(p, *scale, counts);

@@ -62,6 +62,8 @@ void hc_reference_unscale(const struct hc_call *call, int out, int64_t index, lo
     }
     if (out == 1)
         mpfr_set_d(x, found_inf(call), MPFR_RNDN);
+    else if (call->in[3].data && call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0)
+        hc_load_real(x, &call->in[3], index);
     hc_split(x, want);
     mpfr_clears(x, s, (mpfr_ptr)0);
 }

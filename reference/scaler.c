@@ -1,4 +1,4 @@
-/* scaler_update, told as the contract tells it: what the step was, then the one output asked for. */
+/* scaler_update and decide, told as the contract tells it: what the step was, then the one output asked for. */
 #include <math.h>
 
 #include "reference/split.h"
@@ -49,11 +49,18 @@ static struct step classify(const struct hc_call *call)
     return s;
 }
 
+static bool left_out(const struct hc_call *call, const struct step *s)
+{
+    const struct hc_scaler_update *p = &call->params.scaler;
+    bool nothing_to_take = p->waits && count(call, HC_COUNT_TAKEN) == 0;
+    return s->seen && (p->skips || nothing_to_take);
+}
+
 static int64_t counted(const struct hc_call *call, const struct step *s, enum hc_count which)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
     int64_t before = count(call, which);
-    bool skipped = s->seen && p->skips;
+    bool skipped = left_out(call, s);
     switch (which) {
     case HC_COUNT_STEPS:
         return before + 1;
@@ -115,6 +122,19 @@ void hc_reference_scaler_update(const struct hc_call *call, int out, int64_t ind
     } else {
         mpfr_set_d(x, (double)counted(call, &s, (enum hc_count)index), MPFR_RNDN);
     }
+    hc_split(x, want);
+    mpfr_clear(x);
+}
+
+hc_reference hc_reference_decide;
+void hc_reference_decide(const struct hc_call *call, int out, int64_t index, long precision,
+                         struct hc_want *want)
+{
+    (void)out;
+    struct step s = classify(call);
+    mpfr_t x;
+    mpfr_init2(x, precision);
+    mpfr_set_ui(x, index == 0 ? (unsigned)s.seen : left_out(call, &s), MPFR_RNDN);
     hc_split(x, want);
     mpfr_clear(x);
 }

@@ -111,6 +111,7 @@ static void groups_once(struct hc_check *check, bool norms, bool flat)
     recipe.weight_decay = 0.1;
     recipe.decay_norm = norms;
     recipe.apart = !flat;
+    recipe.flat = flat;
     hc_rig_open(&rig, check);
     for (int i = 0; i < 3; i++)
         hc_rig_add(&rig, names[i], roles[i], 3, 1);

@@ -49,6 +49,7 @@ static void flat_and_apart(struct hc_check *check)
         for (int flat = 0; flat < 2 && !failed; flat++) {
             struct hc_rig rig;
             recipe.apart = !flat;
+            recipe.flat = flat;
             build(&rig, check);
             hc_rig_start(&rig, &recipe);
             for (uint64_t step = 0; step < 20; step++)

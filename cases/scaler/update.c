@@ -26,6 +26,11 @@ static void from(struct hc_check *check, const struct hc_scaler_update *rule,
     if (state->found < 0)
         call.in[2].data = NULL;
     hc_claim_call_met(check, &call);
+    struct hc_call decide = {.op = HC_OP_decide, .params.scaler = *rule};
+    for (int i = 0; i < 3; i++)
+        decide.in[i] = call.in[i];
+    decide.out[0] = hc_check_vector(check, HC_FP32, 2);
+    hc_claim_call_met(check, &decide);
 }
 
 static uint64_t draw(const struct hc_check *check, uint64_t *at, uint64_t below)
@@ -51,6 +56,7 @@ static struct hc_scaler_update any_rule(const struct hc_check *check, uint64_t *
                                     .raises = draw(check, at, 2) == 0};
     rule.blind = draw(check, at, 3) ? -1 : draw(check, at, 4) ? 1 : (float)INFINITY;
     rule.skips = rule.blind < 0 && draw(check, at, 2);
+    rule.waits = !rule.skips && draw(check, at, 2);
     return rule;
 }
 
@@ -82,7 +88,8 @@ static void any(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "scaler/one-update",
-     .title = "one update of a loss scale is what its contract says, from any state, for any rule",
+     .title = "one update of a loss scale, and what is decided before it, are what the contract "
+              "says, from any state, for any rule",
      .source = "contract in src/op/call.h",
      .run = any},
 };

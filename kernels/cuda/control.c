@@ -13,6 +13,16 @@ enum hc_status hc_cuda_scaler_update(struct hc_queue *queue, const struct hc_cal
     return hc_launch(queue, HC_DK_scaler_update, 1, 1, 0, &a, sizeof a);
 }
 
+enum hc_status hc_cuda_decide(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_decide a = {.params = call->params.scaler,
+                             .scale = call->in[0].data,
+                             .counts = call->in[1].data,
+                             .found = call->in[2].data,
+                             .out = call->out[0].data};
+    return hc_launch(queue, HC_DK_decide, 1, 2, 0, &a, sizeof a);
+}
+
 enum hc_status hc_cuda_rates(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_dk_rates a = {.table = call->in[0].data,

@@ -14,6 +14,15 @@ struct hc_dk_scaler_update {
     int32_t *counts_out;
 };
 
+/* One block of two threads. */
+struct hc_dk_decide {
+    struct hc_scaler_update params;
+    const float *scale;
+    const int32_t *counts;
+    const float *found;
+    float *out;
+};
+
 /* One block of three threads. */
 struct hc_dk_rates {
     const float *table;

@@ -18,6 +18,13 @@ HC_ON_DEVICE void hc_dk_scaler_update_body(const struct hc_dk_scaler_update *a)
 }
 HC_LAUNCHABLE(scaler_update)
 
+HC_ON_DEVICE void hc_dk_decide_body(const struct hc_dk_decide *a)
+{
+    int found = a->found && *a->found != 0;
+    a->out[hc_thread()] = hc_scaler_decides(&a->params, *a->scale, a->counts, found, hc_thread());
+}
+HC_LAUNCHABLE(decide)
+
 HC_ON_DEVICE void hc_dk_rates_body(const struct hc_dk_rates *a)
 {
     a->hyper[hc_thread()] = hc_element_rates(a->table, a->rows, a->counts, hc_thread());

@@ -28,6 +28,8 @@ enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *cal
                               .x = hc_dk_view_of(&call->in[0]),
                               .s = call->in[1].data,
                               .out = hc_dk_view_of(&call->out[0]),
+                              .before = call->in[2].data,
+                              .instead = call->in[3].data,
                               .found = call->out[1].data,
                               .n = hc_tensor_count(&call->out[0])};
     enum hc_status status = hc_launch(queue, HC_DK_found, 1, 1, 0, &before, sizeof before);

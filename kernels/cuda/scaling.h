@@ -31,6 +31,8 @@ struct hc_dk_unscale {
     struct hc_dk_view x;
     const float *s;
     struct hc_dk_view out;
+    const float *before;  /* found before, or NULL */
+    const float *instead; /* of the results where it is not 0; or NULL */
     float *found;
     int64_t n;
 };

@@ -30,10 +30,11 @@ HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_dk_unscale *a)
 {
     float by = a->reciprocal ? hc_unscale_reciprocal(*a->s) : *a->s;
     int found = 0;
+    int instead = a->instead && a->before && *a->before != 0;
     for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
         float x = hc_dk_load(&a->x, i);
         found |= hc_element_found(x);
-        hc_dk_store(&a->out, i, hc_element_unscale(a->reciprocal, x, by));
+        hc_dk_store(&a->out, i, instead ? a->instead[i] : hc_element_unscale(a->reciprocal, x, by));
     }
     if (found)
         hc_atomic_or((unsigned *)a->found, hc_fp32_bits(1));

@@ -18,6 +18,18 @@ enum hc_status hc_exact_scaler_update(struct hc_queue *queue, const struct hc_ca
     return HC_OK;
 }
 
+enum hc_status hc_exact_decide(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const float *found = call->in[2].data;
+    float *out = call->out[0].data;
+    float scale = *(const float *)call->in[0].data;
+    for (int i = 0; i < 2; i++)
+        out[i] = hc_scaler_decides(&call->params.scaler, scale, call->in[1].data,
+                                   found && *found != 0, i);
+    return HC_OK;
+}
+
 enum hc_status hc_exact_rates(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;

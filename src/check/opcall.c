@@ -115,6 +115,8 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct 
             *t = hc_tensor1(HC_FP32, 0, NULL);
         set_format(&call, i, mix);
     }
+    if (op == HC_OP_unscale && call.out[0].format != HC_FP32)
+        call.in[3] = hc_tensor1(HC_FP32, 0, NULL);
     if (hc_ops[op].class_ == HC_CLASS_REDUCTION)
         call.params.reduce.accumulator = mix->work;
     if (op == HC_OP_gemm) {

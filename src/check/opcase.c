@@ -35,6 +35,8 @@ static void give_memory(struct hc_check *check, struct hc_call *call, bool in_pl
 {
     static const int from[HC_MAX_OUT] = {0, 2, 3};
     bool optimizer = hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+    if (in_place && call->op == HC_OP_unscale)
+        call->in[3] = hc_tensor1(HC_FP32, 0, NULL); /* with it, in2 may not be out1 */
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         if (!absent(call, i))
             call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));

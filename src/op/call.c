@@ -115,6 +115,18 @@ static enum hc_status arithmetic(const struct hc_call *call)
     return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
 }
 
+static enum hc_status instead(const struct hc_call *call)
+{
+    if (!call->in[3].data)
+        return HC_OK;
+    if (call->in[2].data == call->out[1].data)
+        return hc_fail(HC_INVALID, "unscale: with in3, in2 and out1 are apart");
+    if (call->out[0].format == HC_FP32)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "unscale: out0 is %s, not fp32 as in3 is",
+                   hc_formats[call->out[0].format].name);
+}
+
 static enum hc_status rule(const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
@@ -135,7 +147,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_fma] = {"w000", "nnnn", NULL},
     [HC_OP_axpy] = {"hhh", "nnn", NULL},
     [HC_OP_scale] = {"hfh", "n1n", NULL},
-    [HC_OP_unscale] = {"hfohf", "n11n1", NULL},
+    [HC_OP_unscale] = {"hfoohf", "n11nn1", instead},
     [HC_OP_sum] = {"hh", "n1", accumulator},
     [HC_OP_dot] = {"h0h", "nn1", accumulator},
     [HC_OP_gemm] = {"d0be", "....", hc_shapes_gemm},
@@ -160,6 +172,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
     [HC_OP_augment] = {"uiijhij", ".......", hc_shapes_augment},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},
+    [HC_OP_decide] = {"fiof", "1812", rule},
     [HC_OP_rates] = {"fif", ".83", hc_shapes_table},
     [HC_OP_journal] = {"fioooof", ".81111n", hc_shapes_table},
 };

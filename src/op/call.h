@@ -37,8 +37,10 @@ struct hc_axpy {
 
 /* scale: out0 = round(fp32: x * s); in0 = x (H), in1 = s (fp32 [1]); out0 H. No parameters. */
 
-/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]; absent: 0), out0 H, out1 = found
-   (fp32 [1]). out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
+/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]; absent: 0), in3 = instead (fp32;
+   absent: nothing), out0 H (fp32 with in3), out1 = found (fp32 [1]). Where in2 is not 0 and in3 is there
+   out0 = in3, which may be out0 itself (in2 may not be out1): fastai 1.0.61's gradients that are not copied. Otherwise
+   out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
    and rounded to fp32 (torch's GradScaler). out1 = 1 if in2 is not 0 or any x is infinite or NaN,
    else 0; out1 may be in2 itself. The detector looks at x, before the division. */
 struct hc_unscale {
@@ -178,7 +180,7 @@ struct hc_adam {
    found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
      steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
      The step is seen to have overflowed if in2 is not 0 and not scale <= blind.
-     Seen: skipped += 1 with `skips`, else taken += 1; clean = 0 unless keeps_clean. If
+     Seen: skipped += 1 with `skips`, or with `waits` where taken is 0, else taken += 1; clean = 0 unless keeps_clean. If
        held_back + 1 < hysteresis: held_back += 1, the scale stays. Else if `raises` and scale = floor:
        gave_up = 1, the scale stays. Else scale = max(round(scale * backoff), floor).
      Not seen: taken += 1; clean += 1; n = clean - late. Growth is due if interval is not 0 and
@@ -186,6 +188,8 @@ struct hc_adam {
        multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back =
        0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
        min(most, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
+   decide: in0 = scale, in1 = counts, in2 = found, as above, before the step; out0 = fp32 [2]: 1 if the step
+     is seen to have overflowed, and 1 if it is then one that is counted as skipped; else 0.
    round is to fp32. A scale that is NaN stays NaN. Counts (op/counts.h) stay below 2^31. */
 enum hc_growth_when { HC_WHEN_EQUAL, HC_WHEN_REACHED, HC_WHEN_MULTIPLE };
 enum hc_cap { HC_CAP_NONE, HC_CAP_BELOW, HC_CAP_CLAMP, HC_CAP_FINITE };
@@ -202,6 +206,7 @@ struct hc_scaler_update {
     int32_t late;
     int32_t hysteresis; /* 0 and 1: none */
     bool skips;         /* only where it always looks */
+    bool waits;         /* until a step is not seen, no step is taken: there are no gradients yet */
     bool keeps_clean;
     bool raises;
 };

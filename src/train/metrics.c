@@ -154,10 +154,13 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     return status;
 }
 
+/* Where the optimizer's gradients are zeroed after the step, of the model's, divided by the scale. */
 static enum hc_status sum_squares(struct hc_metrics *metrics)
 {
+    bool gone = hc_recipe_steps_anyway(hc_update_recipe(metrics->update));
+    enum hc_piece piece = gone ? HC_PIECE_GRADIENT : HC_PIECE_MASTER_GRADIENT;
     for (int p = 0; p < metrics->plan->parameters; p++) {
-        struct hc_tensor g = hc_update_tensor(metrics->update, HC_PIECE_MASTER_GRADIENT, p);
+        struct hc_tensor g = hc_update_tensor(metrics->update, piece, p);
         g = hc_tensor1(g.format, hc_tensor_count(&g), g.data);
         struct hc_call dot = {.op = HC_OP_dot,
                               .in = {g, g},
@@ -167,7 +170,10 @@ static enum hc_status sum_squares(struct hc_metrics *metrics)
         if (status != HC_OK)
             return status;
     }
-    return hc_storage_read(metrics->squares, metrics->norms);
+    enum hc_status status = hc_storage_read(metrics->squares, metrics->norms);
+    for (int p = 0; gone && p < metrics->plan->parameters; p++)
+        metrics->norms[p] /= (float)(metrics->scale * metrics->scale);
+    return status;
 }
 
 /* What the network's shares are divided by. */

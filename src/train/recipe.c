@@ -18,8 +18,6 @@ static const char *wrong_scaler(const struct hc_scaler *s)
         return "the scale's backoff is not between 0 and 1";
     if (s->interval < 0)
         return "the scale's growth interval is not positive";
-    if (hc_scalers[s->rule].on_found == HC_FOUND_STEPS)
-        return "its scaler steps on what the masters hold, which training does not do yet";
     if (hc_scalers[s->rule].rule.raises)
         return "its scaler ends the run at its floor, which training does not do yet";
     return NULL;
@@ -37,6 +35,14 @@ static const char *wrong(const struct hc_recipe *r)
         return "tf32 is a way to multiply fp32 numbers, and its model is not fp32";
     if (r->masters != HC_MASTERS_NONE && r->arithmetic != HC_FP32)
         return "masters are fp32, so the optimizer's arithmetic is";
+    if (r->flat && r->masters == HC_MASTERS_NONE)
+        return "flat masters, but no masters";
+    if (r->flat && r->apart)
+        return "flat masters cannot be kept apart";
+    if (hc_recipe_steps_anyway(r) && r->masters == HC_MASTERS_NONE)
+        return "its scaler steps on what the masters hold, but there are no masters";
+    if (hc_recipe_steps_anyway(r) && r->gradient != HC_FP32)
+        return "its scaler steps on what the masters hold, whose gradients are fp32";
     if (r->scaler.rule == HC_SCALER_TORCH && r->gradient != HC_FP32)
         return "GradScaler refuses to unscale 16-bit gradients";
     if (r->decay == HC_DECAY_SCALED && r->scaler.rule == HC_SCALER_NONE)
@@ -80,6 +86,11 @@ double hc_recipe_rate(const struct hc_recipe *recipe)
 bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role)
 {
     return recipe->weight_decay > 0 && (role == HC_ROLE_WEIGHT || recipe->decay_norm);
+}
+
+bool hc_recipe_steps_anyway(const struct hc_recipe *recipe)
+{
+    return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
 }
 
 enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter)

@@ -39,7 +39,9 @@ struct hc_recipe {
     bool tf32;                 /* gemm and convolutions may take fp32 inputs as tf32 */
 
     enum hc_masters masters;
-    bool apart;        /* the update goes parameter by parameter, not over all of a kind at once */
+    bool flat;  /* they are one vector, whose gradients begin as uninitialised memory; otherwise the
+                   masters have no gradients before the first are copied (fastai) */
+    bool apart; /* the update goes parameter by parameter, not over all of a kind at once */
     bool norm_rounded; /* norm parameters and statistics pass through the model's format at the
                           start: half() of everything, then float() of the norms */
 
@@ -74,6 +76,9 @@ enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role 
                                    enum hc_format format);
 double hc_recipe_rate(const struct hc_recipe *recipe);
 bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role);
+
+/* Whether a step that its scaler sees to overflow still steps, on the gradients that the masters hold. */
+bool hc_recipe_steps_anyway(const struct hc_recipe *recipe);
 
 /* Converts a parameter as the recipe says, through the model's format where norm_rounded. */
 enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter);

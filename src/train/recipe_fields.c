@@ -30,6 +30,7 @@ static const struct field fields[] = {
     {"arithmetic", FORMAT, offsetof(struct hc_recipe, arithmetic), NULL},
     {"tf32", TRUTH, offsetof(struct hc_recipe, tf32), truths},
     {"masters", CHOICE, offsetof(struct hc_recipe, masters), masters},
+    {"flat", TRUTH, offsetof(struct hc_recipe, flat), truths},
     {"apart", TRUTH, offsetof(struct hc_recipe, apart), truths},
     {"norm_rounded", TRUTH, offsetof(struct hc_recipe, norm_rounded), truths},
     {"scaler", SCALER, offsetof(struct hc_recipe, scaler.rule), NULL},

@@ -81,6 +81,9 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"amp+scaler=mine", "scaler is one of none, static, "},
         {"fp32+loss_scale=8", ": a loss scale without a scaler"},
         {"fastai-004b+interval=8", ": a scale that never changes has no growth"},
+        {"fastai-004b-flat+masters=none", "flat masters, but no masters"},
+        {"fastai-004b-flat+apart=true", "flat masters cannot be kept apart"},
+        {"fp32+scaler=fastai", "steps on what the masters hold, but there are no masters"},
         {"amp+gradient=fp16", "GradScaler refuses to unscale 16-bit gradients"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
     };

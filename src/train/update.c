@@ -163,7 +163,7 @@ static enum hc_status open_state(struct hc_update *update)
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->hyper = hc_storage_new(device, HC_FP32, 3);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
-    update->single = hc_storage_new(device, HC_FP32, 2);
+    update->single = hc_storage_new(device, HC_FP32, 4);
     if (!update->scale || !update->found || !update->hyper || !update->counts || !update->single)
         return HC_NO_MEMORY;
     return hc_storage_write(update->scale, &scale);
@@ -182,6 +182,8 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
         return hc_fail(HC_NO_MEMORY, "no memory for an update");
     *update = (struct hc_update){.device = device, .recipe = *recipe, .n = n};
     update->rule = hc_scaler_params(&recipe->scaler);
+    update->anyway = hc_recipe_steps_anyway(recipe);
+    update->rule.waits = update->anyway && !recipe->flat;
     update->slots = calloc((size_t)n + 1, sizeof *update->slots);
     update->order = calloc((size_t)n + 1, sizeof *update->order);
     if (!update->slots || !update->order)
@@ -190,6 +192,8 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
         status = open_state(update);
     if (status == HC_OK)
         status = open_slots(update, parameters);
+    if (status == HC_OK && update->anyway)
+        status = hc_anyway_open(update);
     if (status == HC_OK)
         *out = update;
     else
@@ -204,6 +208,7 @@ void hc_update_close(struct hc_update *update)
     for (int i = 0; update->slots && i < update->n; i++)
         for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++)
             hc_storage_drop(update->slots[i].piece[p]);
+    hc_anyway_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
     hc_storage_drop(update->hyper);

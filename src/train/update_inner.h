@@ -23,11 +23,16 @@ struct hc_update {
     struct hc_update_slot *slots;
     int *
         order; /* of the slots in memory: those that decay first, then by the parameters' formats */
+    bool anyway;                /* hc_recipe_steps_anyway */
+    struct hc_storage *decided; /* anyway: what decide says, and a place for what nobody reads */
+    struct hc_storage *sums;    /* anyway: of each slot's gradient */
+    struct hc_storage *zeros;   /* anyway: as many as the longest span */
+    struct hc_storage *keep;    /* anyway: its first is the factor of decay, as rates gives it */
     struct hc_storage *scale;
     struct hc_storage *found;
     struct hc_storage *hyper;
     struct hc_storage *counts;
-    struct hc_storage *single;   /* a table of one row, hc_update_step's */
+    struct hc_storage *single;   /* tables of one row, hc_update_step's: rates, factors of decay */
     struct hc_storage *schedule; /* of as many as there are steps; or NULL */
     struct hc_storage *journal;  /* or NULL */
     struct hc_tensor reported[2];
@@ -35,6 +40,35 @@ struct hc_update {
 
 /* The storage of a piece, where it is another's that one's; NULL: there is none. */
 struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_piece piece, int i);
+
+/* A step's rows in the two tables: learning rate and momentum; the factor of decay and 0. */
+void hc_update_rates(const struct hc_update *update, double lr, double beta1, float rates[2],
+                     float decay[2]);
+
+/* What fastai's rule needs beside the rest (update_anyway.c): storages, and the gradients as they
+   begin; whether something was found, and what is decided; decay, which needs no gradients; the
+   gradients zeroed after the step. */
+enum hc_status hc_anyway_open(struct hc_update *update);
+void hc_anyway_close(struct hc_update *update);
+enum hc_status hc_anyway_detect(struct hc_update *update);
+enum hc_status hc_anyway_decay(struct hc_update *update);
+enum hc_status hc_anyway_zero(struct hc_update *update);
+
+/* One pass over the slots: where the pieces that it touches lie one after the other, one call does
+   several slots at once. */
+struct hc_pass {
+    int pieces;
+    enum hc_piece piece[4];
+    bool groups; /* what decays and what does not is told apart */
+    bool (*wants)(const struct hc_update *update, const struct hc_update_slot *slot);
+    enum hc_status (*run)(struct hc_update *update, int first, int last);
+};
+
+enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pass);
+
+/* The piece of the slots at these places of the order, with what lies between them. */
+struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
+                                enum hc_piece piece);
 
 static inline int64_t hc_update_padded(int64_t count)
 {

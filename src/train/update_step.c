@@ -2,66 +2,6 @@
 
 #include <assert.h>
 
-/* One pass over the slots: where the pieces that it touches lie one after the other, one call does
-   several slots at once. */
-struct pass {
-    int pieces;
-    enum hc_piece piece[4];
-    bool groups; /* what decays and what does not is told apart */
-    bool (*wants)(const struct hc_update *update, const struct hc_update_slot *slot);
-    enum hc_status (*run)(struct hc_update *update, int first, int last);
-};
-
-static bool follows(const struct hc_storage *a, const struct hc_storage *b)
-{
-    size_t bytes = (size_t)hc_update_padded(a->count) * (size_t)hc_formats[a->format].bytes;
-    return a->arena && a->arena == b->arena && b->data == (unsigned char *)a->data + bytes;
-}
-
-/* Whether place k + 1 in the order goes on where place k ends. */
-static bool goes_on(const struct hc_update *update, const struct pass *pass, int k)
-{
-    const struct hc_update_slot *here = &update->slots[update->order[k]];
-    const struct hc_update_slot *next = &update->slots[update->order[k + 1]];
-    if (!pass->wants(update, next) || here->arithmetic != next->arithmetic ||
-        (pass->groups && here->decays != next->decays))
-        return false;
-    for (int p = 0; p < pass->pieces; p++) {
-        const struct hc_storage *a = hc_update_storage(update, pass->piece[p], update->order[k]);
-        const struct hc_storage *b =
-            hc_update_storage(update, pass->piece[p], update->order[k + 1]);
-        if (a != b && (!a || !b || !follows(a, b)))
-            return false;
-    }
-    return true;
-}
-
-static enum hc_status walk(struct hc_update *update, const struct pass *pass)
-{
-    enum hc_status status = HC_OK;
-    for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
-        last = first;
-        if (!pass->wants(update, &update->slots[update->order[first]]))
-            continue;
-        while (last + 1 < update->n && goes_on(update, pass, last))
-            last++;
-        status = pass->run(update, first, last);
-    }
-    return status;
-}
-
-/* The piece of the slots at these places of the order, with what lies between them. */
-static struct hc_tensor span(const struct hc_update *update, int first, int last,
-                             enum hc_piece piece)
-{
-    const struct hc_storage *a = hc_update_storage(update, piece, update->order[first]);
-    int64_t count = 0;
-    for (int k = first; k < last; k++)
-        count += hc_update_padded(update->slots[update->order[k]].parameter->storage->count);
-    count += update->slots[update->order[last]].parameter->storage->count;
-    return hc_tensor1(a->format, count, a->data);
-}
-
 static bool all(const struct hc_update *update, const struct hc_update_slot *slot)
 {
     (void)update;
@@ -85,8 +25,9 @@ static enum hc_status add_to(struct hc_update *update, double alpha, struct hc_t
 
 static enum hc_status decay_scaled(struct hc_update *update, int first, int last)
 {
-    return add_to(update, update->recipe.weight_decay, span(update, first, last, HC_PIECE_MODEL),
-                  span(update, first, last, HC_PIECE_GRADIENT));
+    return add_to(update, update->recipe.weight_decay,
+                  hc_update_span(update, first, last, HC_PIECE_MODEL),
+                  hc_update_span(update, first, last, HC_PIECE_GRADIENT));
 }
 
 static bool has_master_gradient(const struct hc_update *update, const struct hc_update_slot *slot)
@@ -99,8 +40,8 @@ static bool has_master_gradient(const struct hc_update *update, const struct hc_
 static enum hc_status unscale(struct hc_update *update, int first, int last)
 {
     const struct hc_recipe *r = &update->recipe;
-    struct hc_tensor gradient = span(update, first, last, HC_PIECE_GRADIENT);
-    struct hc_tensor unscaled = span(update, first, last, HC_PIECE_MASTER_GRADIENT);
+    struct hc_tensor gradient = hc_update_span(update, first, last, HC_PIECE_GRADIENT);
+    struct hc_tensor unscaled = hc_update_span(update, first, last, HC_PIECE_MASTER_GRADIENT);
     struct hc_call call = {
         .op = HC_OP_cast, .in = {gradient}, .out = {unscaled}, .params.cast = {HC_NEAREST}};
     if (r->scaler.rule != HC_SCALER_NONE) {
@@ -111,6 +52,12 @@ static enum hc_status unscale(struct hc_update *update, int first, int last)
                                 .params.unscale = {r->reciprocal}};
         if (first > 0)
             call.in[2] = found;
+        if (update->anyway) {
+            float *decided = update->decided->data;
+            call.in[2] = hc_tensor1(HC_FP32, 1, decided);
+            call.in[3] = unscaled;
+            call.out[1] = hc_tensor1(HC_FP32, 1, decided + 2);
+        }
     }
     return hc_device_run(update->device, &call);
 }
@@ -119,16 +66,19 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
 {
     const struct hc_recipe *r = &update->recipe;
     const struct hc_update_slot *slot = &update->slots[update->order[first]];
-    struct hc_tensor w = span(update, first, last, HC_PIECE_MASTER);
-    struct hc_tensor g = span(update, first, last, HC_PIECE_MASTER_GRADIENT);
-    struct hc_tensor m = span(update, first, last, HC_PIECE_M);
+    struct hc_tensor w = hc_update_span(update, first, last, HC_PIECE_MASTER);
+    struct hc_tensor g = hc_update_span(update, first, last, HC_PIECE_MASTER_GRADIENT);
+    struct hc_tensor m = hc_update_span(update, first, last, HC_PIECE_M);
     struct hc_tensor hyper = hc_storage_tensor(update->hyper);
     struct hc_tensor found = {.format = HC_FP32};
     bool decoupled = r->decay == HC_DECAY_DECOUPLED;
-    double decay = slot->decays && (decoupled || r->decay == HC_DECAY_L2) ? r->weight_decay : 0;
+    bool inside = (decoupled && !update->anyway) || r->decay == HC_DECAY_L2;
+    double decay = slot->decays && inside ? r->weight_decay : 0;
     struct hc_call call;
     if (update->rule.skips)
         found = hc_storage_tensor(update->found);
+    if (update->anyway)
+        found = hc_tensor1(HC_FP32, 1, (float *)update->decided->data + 1);
     if (r->optimizer == HC_OPTIMIZER_SGD) {
         call = (struct hc_call){.op = HC_OP_sgd, .in = {w, g, m, hyper, found}, .out = {w, m}};
         call.params.sgd = (struct hc_sgd){.weight_decay = decay,
@@ -136,7 +86,7 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
                                           .nesterov = r->nesterov,
                                           .arithmetic = slot->arithmetic};
     } else {
-        struct hc_tensor v = span(update, first, last, HC_PIECE_V);
+        struct hc_tensor v = hc_update_span(update, first, last, HC_PIECE_V);
         call = (struct hc_call){.op = decoupled ? HC_OP_adamw : HC_OP_adam,
                                 .in = {w, g, m, v, hyper, found},
                                 .out = {w, m, v}};
@@ -159,27 +109,38 @@ static bool has_master(const struct hc_update *update, const struct hc_update_sl
 static enum hc_status to_model(struct hc_update *update, int first, int last)
 {
     struct hc_call call = {.op = HC_OP_master_to_model,
-                           .in = {span(update, first, last, HC_PIECE_MASTER)},
-                           .out = {span(update, first, last, HC_PIECE_MODEL)}};
+                           .in = {hc_update_span(update, first, last, HC_PIECE_MASTER)},
+                           .out = {hc_update_span(update, first, last, HC_PIECE_MODEL)}};
     return hc_device_run(update->device, &call);
 }
 
-static const struct pass decay_scaled_pass = {
+static const struct hc_pass decay_scaled_pass = {
     2, {HC_PIECE_MODEL, HC_PIECE_GRADIENT}, true, decays, decay_scaled};
-static const struct pass unscale_pass = {
+static const struct hc_pass unscale_pass = {
     2, {HC_PIECE_GRADIENT, HC_PIECE_MASTER_GRADIENT}, false, has_master_gradient, unscale};
-static const struct pass optimize_pass = {
+static const struct hc_pass optimize_pass = {
     4, {HC_PIECE_MASTER, HC_PIECE_MASTER_GRADIENT, HC_PIECE_M, HC_PIECE_V}, true, all, optimize};
-static const struct pass to_model_pass = {
+static const struct hc_pass to_model_pass = {
     2, {HC_PIECE_MASTER, HC_PIECE_MODEL}, false, has_master, to_model};
 
-static enum hc_status rates(struct hc_update *update, const struct hc_storage *table)
+static enum hc_status look_up(struct hc_update *update, float *table, int64_t rows,
+                              const struct hc_storage *into)
 {
-    struct hc_call call = {.op = HC_OP_rates,
-                           .in = {hc_tensor2(HC_FP32, table->count / 2, 2, table->data),
-                                  hc_storage_tensor(update->counts)},
-                           .out = {hc_storage_tensor(update->hyper)}};
+    struct hc_call call = {
+        .op = HC_OP_rates,
+        .in = {hc_tensor2(HC_FP32, rows, 2, table), hc_storage_tensor(update->counts)},
+        .out = {hc_storage_tensor(into)}};
     return hc_device_run(update->device, &call);
+}
+
+/* The rates of this step, and the factor of decay where that is a step of its own. */
+static enum hc_status rates(struct hc_update *update, const struct hc_storage *tables)
+{
+    int64_t rows = tables->count / 4;
+    float *table = tables->data;
+    enum hc_status status = look_up(update, table, rows, update->hyper);
+    return status == HC_OK && update->anyway ? look_up(update, table + 2 * rows, rows, update->keep)
+                                             : status;
 }
 
 /* A defect, whose factor comes from the host at each step. */
@@ -231,15 +192,21 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
     enum hc_decay decay = update->recipe.decay;
     enum hc_status status = rates(update, table);
     if (status == HC_OK && decay == HC_DECAY_SCALED)
-        status = walk(update, &decay_scaled_pass);
+        status = hc_update_walk(update, &decay_scaled_pass);
+    if (status == HC_OK && update->anyway)
+        status = hc_anyway_detect(update);
     if (status == HC_OK)
-        status = walk(update, &unscale_pass);
+        status = hc_update_walk(update, &unscale_pass);
     if (status == HC_OK && decay == HC_DECAY_MODEL)
         status = decay_model(update, lr);
+    if (status == HC_OK && update->anyway)
+        status = hc_anyway_decay(update);
     if (status == HC_OK)
-        status = walk(update, &optimize_pass);
+        status = hc_update_walk(update, &optimize_pass);
+    if (status == HC_OK && update->anyway)
+        status = hc_anyway_zero(update);
     if (status == HC_OK)
-        status = walk(update, &to_model_pass);
+        status = hc_update_walk(update, &to_model_pass);
     if (status == HC_OK)
         status = report(update);
     return status == HC_OK ? count(update) : status;
@@ -247,10 +214,11 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
-    double rate = lr * hc_recipe_rate(&update->recipe);
-    const float row[2] = {(float)rate, (float)beta1};
-    enum hc_status status = hc_storage_write(update->single, row);
-    return status == HC_OK ? step(update, update->single, rate) : status;
+    float rows[4];
+    hc_update_rates(update, lr, beta1, rows, rows + 2);
+    enum hc_status status = hc_storage_write(update->single, rows);
+    return status == HC_OK ? step(update, update->single, lr * hc_recipe_rate(&update->recipe))
+                           : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)

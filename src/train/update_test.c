@@ -153,6 +153,7 @@ Test(update, flat_and_per_tensor_masters_have_the_same_bits)
     for (int way = 0; way < 2; way++) {
         struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
         recipe.apart = way != 0;
+        recipe.flat = way == 0;
         recipe.decay_norm = false;
         begin(&recipe);
         for (int s = 0; s < 20; s++) {
