@@ -235,7 +235,7 @@ static void lost(struct hc_check *check)
         .x = "step",
         .y = "distance / way from the start",
         .log_y = true};
-    struct state start;
+    struct state start = {0};
     struct state *after = hc_check_memory(check, (STEPS - STOP + 1) * sizeof *after);
     if (!uninterrupted(check, &start, after))
         return;
