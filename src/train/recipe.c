@@ -18,8 +18,6 @@ static const char *wrong_scaler(const struct hc_scaler *s)
         return "the scale's backoff is not between 0 and 1";
     if (s->interval < 0)
         return "the scale's growth interval is not positive";
-    if (hc_scalers[s->rule].rule.raises)
-        return "its scaler ends the run at its floor, which training does not do yet";
     return NULL;
 }
 

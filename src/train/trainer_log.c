@@ -52,7 +52,7 @@ static enum hc_status go_on(const struct hc_run *run, int log)
 {
     const struct hc_tally_state *t = &run->tally;
     FILE *file = run->log[log];
-    bool given_up = t->bad >= HC_GIVE_UP;
+    bool given_up = t->bad >= HC_GIVE_UP || run->counters.gave_up != 0;
     int64_t epochs = (t->step + (given_up ? run->batches - 1 : 0)) / run->batches;
     int64_t rows = log == 0 ? t->step : epochs;
     int64_t next = 0;

@@ -124,7 +124,8 @@ static enum hc_status end_epoch(struct hc_run *run)
 
 bool hc_run_over(const struct hc_run *run)
 {
-    return run->tally.step >= run->steps || run->tally.bad >= HC_GIVE_UP;
+    return run->tally.step >= run->steps || run->tally.bad >= HC_GIVE_UP ||
+           run->counters.gave_up != 0;
 }
 
 enum hc_status hc_run_loop(struct hc_run *run)

@@ -290,3 +290,19 @@ Test(trainer, what_cannot_be_captured_is_queued_each_time_and_says_why)
     cr_assert(strstr(queued.result.captured, "download"), "%s", queued.result.captured);
     same_outcome(&captured, &queued);
 }
+
+/* DeepSpeed's rule under ZeRO: at its floor it raises, at the second overflow in a row. */
+Test(trainer, a_scaler_that_gives_up_ends_the_run_and_says_so)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("amp");
+    struct hc_train_options o = options("amp");
+    recipe.scaler = (struct hc_scaler){.rule = HC_SCALER_DEEPSPEED, .initial = 1};
+    o.recipe = &recipe;
+    o.max_lr = 1e6;
+    o.out = NULL;
+    struct hc_train_result result;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert(result.finished && !result.learned);
+    cr_assert_not_null(strstr(result.reason, "the scaler gave up by step"), "%s", result.reason);
+    cr_assert_eq(result.final_scale, 1);
+}

@@ -10,7 +10,11 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     double images = (double)run->options.data->test.count;
     double chance = guess + 4 * sqrt(guess * (1 - guess) / images);
     double most = 0.9 * log(run->options.data->classes);
-    if (t->bad >= HC_GIVE_UP)
+    if (run->counters.gave_up)
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "the scaler gave up by step %lld: an overflow at its smallest scale, %g",
+                       (long long)t->step, (double)run->counters.scale);
+    else if (t->bad >= HC_GIVE_UP)
         (void)snprintf(result->reason, sizeof result->reason,
                        "the loss was not finite for %d steps in a row, from step %lld on",
                        HC_GIVE_UP, (long long)(t->step - t->bad));
