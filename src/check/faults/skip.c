@@ -47,6 +47,14 @@ static enum hc_status forgets(hc_kernel *right, struct hc_queue *queue, const st
     return right(queue, &bad);
 }
 
+/* Where fastai keeps what the masters hold, the overflowed gradients are copied. */
+static enum hc_status copies(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.in[3] = (struct hc_tensor){.format = HC_FP32};
+    return right(queue, &bad);
+}
+
 static enum hc_status statistics_stay(hc_kernel *right, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
@@ -69,6 +77,8 @@ static const struct hc_fault faults[] = {
      counts_t},
     {"skip-forgets", "only the last gradient's infinities skip the step", "skip/*", HC_OP_unscale,
      forgets},
+    {"skip-copies", "fastai's overflowed gradients are copied to the masters", "skip/*",
+     HC_OP_unscale, copies},
     {"skip-holds-statistics", "running statistics do not move", "skip/*", HC_OP_bn_leaky_train,
      statistics_stay},
 };
