@@ -45,58 +45,48 @@ HC_INLINE int hc_same16(struct hc_fields16 f, uint32_t want, uint32_t got)
 
 /* A number, m 2^e, negative or not. With `inexact`, something above that by less than 2^e. */
 struct hc_integral {
-    uint64_t m;
+    uint32_t m;
     int e;
     uint32_t negative;
     int inexact;
 };
 
-/* The place of the highest bit of m, which is not 0. */
-HC_INLINE int hc_top_bit(uint64_t m)
+/* The place of the highest bit of m; 0 for 0. Here and below without branches, so that loops on the host
+   become vectors and threads of a device do not part. */
+HC_INLINE int hc_top_bit(uint32_t m)
 {
-    int top = 0;
-    for (int step = 32; step > 0; step /= 2)
-        if (m >> top >> step)
-            top += step;
-    return top;
+    int top = (m >> 16 != 0) << 4;
+    top += (m >> top >> 8 != 0) << 3;
+    top += (m >> top >> 4 != 0) << 2;
+    top += (m >> top >> 2 != 0) << 1;
+    return top + (m >> top >> 1 != 0);
 }
 
-/* Rounds x. What is cut off at the last place that the result has, 2^last, lies below, at or above
-   half of it; an inexact x has at least fraction + 2 bits, so that what it lacks lies beyond the
-   half. The exponent field counts from the smallest normal exponent, the leading bit of a normal
-   significand carries into it, and so does a rounding up. */
+/* Rounds x; where more than 31 places are cut off, m < 2^30. What is cut off at the last place that the result has lies below, at or above
+   half of it; an inexact x has at least fraction + 2 bits, so that what it lacks lies beyond the half.
+   The exponent field counts from the smallest normal exponent, the leading bit of a normal significand
+   carries into it, and so does a rounding up. */
 HC_INLINE uint16_t hc_round16(struct hc_fields16 f, struct hc_integral x,
                               enum hc_direction direction)
 {
-    uint32_t sign = x.negative << 15;
-    if (x.m == 0)
-        return (uint16_t)sign;
     int exponent = hc_top_bit(x.m) + x.e;
-    if (exponent < f.emin)
-        exponent = f.emin;
+    exponent = exponent < f.emin ? f.emin : exponent;
     int cut = exponent - f.fraction - x.e;
-    uint64_t kept = x.m;
-    int above_half = 0;
-    int half = 0;
-    int rest = x.inexact;
-    if (cut > 62) {
-        kept = 0;
-        rest = 1;
-    } else if (cut > 0) {
-        uint64_t lost = x.m & (((uint64_t)1 << cut) - 1);
-        uint64_t middle = (uint64_t)1 << (cut - 1);
-        kept = x.m >> cut;
-        rest = lost != 0 || x.inexact;
-        above_half = lost > middle || (lost == middle && x.inexact);
-        half = lost == middle && !x.inexact;
-    } else {
-        kept = x.m << -cut;
-    }
-    int away = direction == (x.negative ? HC_DOWNWARD : HC_UPWARD);
-    int up = direction == HC_NEAREST ? above_half || (half && (kept & 1)) : away && rest;
-    uint32_t code = ((uint32_t)(exponent - f.emin) << f.fraction) + (uint32_t)kept + (uint32_t)up;
-    uint32_t most = hc_infinity16(f) - !(away || direction == HC_NEAREST);
-    return (uint16_t)(sign | (code < most ? code : most));
+    int down = cut < 0 ? 0 : cut;
+    down = down > 31 ? 31 : down;
+    uint32_t kept = x.m >> down << (cut < 0 ? -cut : 0);
+    uint32_t lost = x.m & ((1u << down) - 1);
+    uint32_t half = 1u << down >> 1;
+    uint32_t rest = (lost != 0) | (uint32_t)x.inexact;
+    uint32_t tie = (lost == half) & !x.inexact;
+    uint32_t beyond = (lost >= half) & rest & !tie;
+    uint32_t away = direction == (x.negative ? HC_DOWNWARD : HC_UPWARD);
+    uint32_t nearest = direction == HC_NEAREST;
+    uint32_t up = nearest ? beyond | (tie & rest & kept) : away & rest;
+    uint32_t code = ((uint32_t)(exponent - f.emin) << f.fraction) + kept + up;
+    uint32_t most = hc_infinity16(f) - !(away | nearest);
+    code = code < most ? code : most;
+    return (uint16_t)(x.negative << 15 | (x.m ? code : 0));
 }
 
 HC_INLINE uint16_t hc_integer_from_fp32(enum hc_format format, uint32_t bits,
@@ -105,14 +95,11 @@ HC_INLINE uint16_t hc_integer_from_fp32(enum hc_format format, uint32_t bits,
     struct hc_fields16 f = hc_fields16_of(format);
     uint32_t exponent = bits >> 23 & 255u;
     uint32_t fraction = bits & 0x7fffffu;
-    struct hc_integral x = {fraction, -149, bits >> 31, 0};
-    if (exponent == 255)
-        return (uint16_t)(x.negative << 15 | (fraction ? hc_nan16(f) : hc_infinity16(f)));
-    if (exponent > 0) {
-        x.m |= 0x800000u;
-        x.e += (int)exponent - 1;
-    }
-    return hc_round16(f, x, direction);
+    uint32_t normal = exponent > 0;
+    struct hc_integral x = {normal << 23 | fraction, (int)(exponent - normal) - 149, bits >> 31, 0};
+    uint32_t special = x.negative << 15 | (fraction ? hc_nan16(f) : hc_infinity16(f));
+    uint32_t finite = hc_round16(f, x, direction);
+    return (uint16_t)(exponent == 255 ? special : finite);
 }
 
 HC_INLINE uint16_t hc_integer_from_i32(enum hc_format format, uint32_t bits,
@@ -127,37 +114,35 @@ HC_INLINE uint16_t hc_integer_from_i32(enum hc_format format, uint32_t bits,
 HC_INLINE struct hc_integral hc_integral_of(struct hc_fields16 f, uint32_t code)
 {
     uint32_t exponent = (code & 0x7fffu) >> f.fraction;
-    struct hc_integral x = {code & ((1u << f.fraction) - 1), f.emin - f.fraction, code >> 15, 0};
-    if (exponent > 0) {
-        x.m |= (uint64_t)1 << f.fraction;
-        x.e += (int)exponent - 1;
-    }
+    uint32_t normal = exponent > 0;
+    struct hc_integral x = {normal << f.fraction | (code & ((1u << f.fraction) - 1)),
+                            f.emin - f.fraction + (int)(exponent - normal), code >> 15, 0};
     return x;
 }
 
-/* x + y of finite numbers. Up to 40 places apart both are whole multiples of the lower unit, and the
-   sum has at most 52 bits. Further apart (bf16 alone) the lower one is less than 2^8 2^-41 of the
-   upper one's unit, which is moved up by 32 places: it only makes the sum inexact, upwards, or
-   downwards from the next integer below. */
+/* x + y of finite numbers. Up to 19 places apart both are whole multiples of the lower unit, and the
+   sum has at most 31 bits. Further apart the upper one is normal, and the lower one less than 2^11 2^-20
+   of its unit, which is moved up by 9 places: it only makes the sum inexact, upwards, or downwards from
+   the next integer below. */
 HC_INLINE struct hc_integral hc_integral_sum(struct hc_integral x, struct hc_integral y)
 {
-    struct hc_integral upper = x.e > y.e ? x : y;
-    struct hc_integral lower = x.e > y.e ? y : x;
-    int apart = upper.e - lower.e;
-    int near = apart <= 40;
-    struct hc_integral sum = {0, near ? lower.e : upper.e - 32, upper.negative, 0};
-    int64_t a = (int64_t)(upper.m << (near ? apart : 32));
-    int64_t b = (int64_t)(near ? lower.m : 0);
-    int64_t total = upper.negative == lower.negative ? a + b : a - b;
-    if (!near && lower.m) {
-        sum.inexact = 1;
-        total -= upper.negative != lower.negative;
-    }
-    if (total < 0)
-        sum.negative = lower.negative;
-    else if (total == 0)
-        sum.negative = x.negative & y.negative; /* to nearest: -0 from two -0 alone */
-    sum.m = (uint64_t)(total < 0 ? -total : total);
+    int swapped = x.e < y.e;
+    uint32_t upper = swapped ? y.m : x.m;
+    uint32_t lower = swapped ? x.m : y.m;
+    uint32_t negative = swapped ? y.negative : x.negative;
+    uint32_t other = swapped ? x.negative : y.negative;
+    int apart = swapped ? y.e - x.e : x.e - y.e;
+    int near = apart <= 19;
+    int lift = near ? apart : 9;
+    int inexact = !near & (lower != 0);
+    uint32_t opposed = negative ^ other;
+    uint32_t b = near ? lower : (uint32_t)inexact & opposed;
+    uint32_t total = (upper << lift) + (b ^ (0u - opposed)) + opposed; /* a + b or a - b */
+    uint32_t below = total >> 31;
+    /* To nearest the sum of opposites is +0; -0 comes from two -0 alone. */
+    uint32_t sign = total ? negative ^ below : negative & other;
+    struct hc_integral sum = {(total ^ (0u - below)) + below, (swapped ? y.e : x.e) - lift, sign,
+                              inexact};
     return sum;
 }
 
@@ -168,13 +153,13 @@ HC_INLINE uint16_t hc_integer_add(enum hc_format format, uint32_t x, uint32_t y)
     uint32_t infinity = hc_infinity16(f);
     uint32_t size_x = x & 0x7fffu;
     uint32_t size_y = y & 0x7fffu;
-    if (size_x > infinity || size_y > infinity)
-        return (uint16_t)hc_nan16(f);
-    if (size_x == infinity)
-        return (uint16_t)(size_y == infinity && x != y ? hc_nan16(f) : x);
-    if (size_y == infinity)
-        return (uint16_t)y;
-    return hc_round16(f, hc_integral_sum(hc_integral_of(f, x), hc_integral_of(f, y)), HC_NEAREST);
+    uint32_t opposed = (size_x == infinity) & (size_y == infinity) & (x != y);
+    uint32_t sum =
+        hc_round16(f, hc_integral_sum(hc_integral_of(f, x), hc_integral_of(f, y)), HC_NEAREST);
+    sum = size_y == infinity ? y : sum;
+    sum = size_x == infinity ? x : sum;
+    sum = (size_x > infinity) | (size_y > infinity) | opposed ? hc_nan16(f) : sum;
+    return (uint16_t)sum;
 }
 
 HC_INLINE uint16_t hc_integer_mul(enum hc_format format, uint32_t x, uint32_t y)
@@ -184,14 +169,15 @@ HC_INLINE uint16_t hc_integer_mul(enum hc_format format, uint32_t x, uint32_t y)
     uint32_t size_x = x & 0x7fffu;
     uint32_t size_y = y & 0x7fffu;
     uint32_t sign = (x ^ y) & 0x8000u;
-    if (size_x > infinity || size_y > infinity)
-        return (uint16_t)hc_nan16(f);
-    if (size_x == infinity || size_y == infinity)
-        return (uint16_t)(size_x && size_y ? sign | infinity : hc_nan16(f));
+    uint32_t infinite = (size_x == infinity) | (size_y == infinity);
+    uint32_t zero = (size_x == 0) | (size_y == 0);
     struct hc_integral a = hc_integral_of(f, x);
     struct hc_integral b = hc_integral_of(f, y);
-    struct hc_integral product = {a.m * b.m, a.e + b.e, sign >> 15, 0};
-    return hc_round16(f, product, HC_NEAREST);
+    struct hc_integral exact = {a.m * b.m, a.e + b.e, sign >> 15, 0};
+    uint32_t product = hc_round16(f, exact, HC_NEAREST);
+    product = infinite ? sign | infinity : product;
+    product = (size_x > infinity) | (size_y > infinity) | (infinite & zero) ? hc_nan16(f) : product;
+    return (uint16_t)product;
 }
 
 /* Both significands are moved up until they have 11 bits: the quotient of x 2^20 by y has 20 bits or
@@ -214,8 +200,8 @@ HC_INLINE uint16_t hc_integer_div(enum hc_format format, uint32_t x, uint32_t y)
     struct hc_integral b = hc_integral_of(f, y);
     int lift_a = 10 - hc_top_bit(a.m);
     int lift_b = 10 - hc_top_bit(b.m);
-    uint32_t dividend = (uint32_t)a.m << (lift_a + 20);
-    uint32_t divisor = (uint32_t)b.m << lift_b;
+    uint32_t dividend = a.m << (lift_a + 20);
+    uint32_t divisor = b.m << lift_b;
     struct hc_integral quotient = {dividend / divisor, (a.e - lift_a) - (b.e - lift_b) - 20,
                                    sign >> 15, dividend % divisor != 0};
     return hc_round16(f, quotient, HC_NEAREST);
