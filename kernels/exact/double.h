@@ -13,6 +13,10 @@ static inline bool hc_is_double(const struct hc_call *call)
     return call->in[0].format == HC_FP64;
 }
 
+/* The optimizers, of a step that is not left out. */
+void hc_double_sgd(const struct hc_call *call);
+void hc_double_adam(const struct hc_call *call, bool decoupled);
+
 enum hc_status hc_double_gemm(const struct hc_call *call);
 enum hc_status hc_double_conv(const struct hc_call *call); /* all three */
 enum hc_status hc_double_bn_train(const struct hc_call *call);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "kernels/adam.h"
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/load.h"
 #include "kernels/sgd.h"
@@ -27,6 +28,10 @@ enum hc_status hc_exact_sgd(struct hc_queue *queue, const struct hc_call *call)
     enum hc_format f = call->params.sgd.arithmetic;
     if (left_out(call, &in[4], 2))
         return HC_OK;
+    if (hc_is_double(call)) {
+        hc_double_sgd(call);
+        return HC_OK;
+    }
     struct hc_sgd_step step = hc_sgd_coefficients(&call->params.sgd, in[3].data);
     int64_t n = hc_tensor_count(&out[0]);
     for (int64_t i = 0; i < n; i++) {
@@ -46,6 +51,10 @@ static void adam(const struct hc_call *call, bool decoupled)
     enum hc_format f = call->params.adam.arithmetic;
     if (left_out(call, &in[5], 3))
         return;
+    if (hc_is_double(call)) {
+        hc_double_adam(call, decoupled);
+        return;
+    }
     struct hc_adam_step step = hc_adam_coefficients(&call->params.adam, decoupled, in[4].data);
     int64_t n = hc_tensor_count(&out[0]);
     for (int64_t i = 0; i < n; i++) {

@@ -1,3 +1,4 @@
+#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 
@@ -28,7 +29,7 @@ enum hc_status hc_host_sgd(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *in = call->in;
     const struct hc_tensor *out = call->out;
-    if (left_out(&in[4]))
+    if (hc_is_double(call) || left_out(&in[4]))
         return hc_exact_sgd(queue, call);
     struct hc_sgd_step step = hc_sgd_coefficients(&call->params.sgd, in[3].data);
     int64_t n = hc_tensor_count(&out[0]);
@@ -69,7 +70,7 @@ static void adam(struct hc_queue *queue, const struct hc_call *call, bool decoup
 
 enum hc_status hc_host_adam(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (left_out(&call->in[5]))
+    if (hc_is_double(call) || left_out(&call->in[5]))
         return hc_exact_adam(queue, call);
     adam(queue, call, false);
     return HC_OK;
@@ -77,7 +78,7 @@ enum hc_status hc_host_adam(struct hc_queue *queue, const struct hc_call *call)
 
 enum hc_status hc_host_adamw(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (left_out(&call->in[5]))
+    if (hc_is_double(call) || left_out(&call->in[5]))
         return hc_exact_adamw(queue, call);
     adam(queue, call, true);
     return HC_OK;

@@ -38,11 +38,19 @@ struct hc_near hc_near_coefficient(enum hc_format f, double value)
     return rounded(f, (struct hc_near){value, 0x1p-40 * fabs(value)}, underflow(f));
 }
 
+/* Finite operands whose result leaves fp64, where `value` is computed: nothing is known of it. */
+static void overflowed(struct hc_near *result, struct hc_near x, struct hc_near y)
+{
+    if (isinf(result->value) && isfinite(x.value) && isfinite(y.value))
+        result->error = (double)INFINITY;
+}
+
 /* Both addends may come from storage of more bits than f: below f's normal range only fp32's sums
    are exact. */
 struct hc_near hc_near_add(enum hc_format f, struct hc_near x, struct hc_near y)
 {
     struct hc_near sum = {x.value + y.value, x.error + y.error};
+    overflowed(&sum, x, y);
     return rounded(f, sum, f == HC_FP32 || f == HC_FP64 ? 0 : underflow(f));
 }
 
@@ -60,6 +68,7 @@ struct hc_near hc_near_mul(enum hc_format f, struct hc_near x, struct hc_near y)
     if ((isinf(x.value) && x.error == 0 && fabs(y.value) > y.error) ||
         (isinf(y.value) && y.error == 0 && fabs(x.value) > x.error))
         product.error = 0;
+    overflowed(&product, x, y);
     return rounded(f, product, underflow(f));
 }
 
@@ -72,6 +81,7 @@ struct hc_near hc_near_div(enum hc_format f, struct hc_near x, struct hc_near y)
         quotient.error = 0;
     else if (least > 0)
         quotient.error = (x.error + fabs(quotient.value) * y.error) / least;
+    overflowed(&quotient, x, y);
     return rounded(f, quotient, underflow(f));
 }
 

@@ -19,6 +19,8 @@ struct hc_comparison {
     int of[HC_MAX_COMPARED]; /* seeds that each recipe gets */
     int seeds;               /* the most of these */
     double margin;           /* of accuracy, in points */
+    bool drift;              /* measure drift instead (cli/drift.h), over `steps` */
+    int steps;
     struct hc_training_run *run;
 };
 

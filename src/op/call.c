@@ -110,7 +110,7 @@ static enum hc_status arithmetic(const struct hc_call *call)
 {
     enum hc_format f =
         call->op == HC_OP_sgd ? call->params.sgd.arithmetic : call->params.adam.arithmetic;
-    if (is_h(f))
+    if (hc_call_fp64(call) ? f == HC_FP64 : is_h(f))
         return HC_OK;
     return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
 }
@@ -166,9 +166,9 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_avg_pool_bwd] = {"de", "..", hc_shapes_pool},
     [HC_OP_xent] = {"digq", "..11", hc_shapes_loss},
     [HC_OP_xent_bwd] = {"dige", "..1n", hc_shapes_loss},
-    [HC_OP_sgd] = {"hhhfo02", "nnn31nn", arithmetic},
-    [HC_OP_adam] = {"hhhhfo023", "nnnn31nnn", arithmetic},
-    [HC_OP_adamw] = {"hhhhfo023", "nnnn31nnn", arithmetic},
+    [HC_OP_sgd] = {"deefo02", "nnn31nn", arithmetic},
+    [HC_OP_adam] = {"deeefo023", "nnnn31nnn", arithmetic},
+    [HC_OP_adamw] = {"deeefo023", "nnnn31nnn", arithmetic},
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
     [HC_OP_augment] = {"uiijhij", ".......", hc_shapes_augment},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},

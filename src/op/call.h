@@ -8,8 +8,9 @@
    are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
    formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
    Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
-   The network's ops (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) can be had in fp64, too: then
-   all their tensors but i32 are fp64, and so is the arithmetic, wherever fp32 is said of them. */
+   The network's ops (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) and the optimizers can be had
+   in fp64, too: then all their tensors but i32, hyper and found are fp64, and so is the arithmetic,
+   wherever fp32 is said of them. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 

@@ -63,6 +63,8 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     call->scratch = device->scratch;
     if (device->observe)
         device->observe(call, device->context);
+    if (device->instead)
+        return device->instead(device, call, device->instead_context);
     return backend->kernel[call->op](device->queue, call);
 }
 

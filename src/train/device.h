@@ -28,6 +28,10 @@ struct hc_device {
        step on the tensors that it met. */
     void (*observe)(const struct hc_call *call, void *context);
     void *context;
+
+    /* Runs every call in the kernel's place, where not NULL (drift.c's roundings). */
+    enum hc_status (*instead)(struct hc_device *device, const struct hc_call *call, void *context);
+    void *instead_context;
 };
 
 void hc_device_end(struct hc_device *device);

@@ -26,6 +26,7 @@ struct hc_metrics {
     int64_t skipped;            /* steps, before this one */
     enum hc_status seen;        /* whether gradients could be sampled on the way back */
     struct hc_storage *squares; /* fp32: each parameter's sum of squares */
+    struct hc_storage *square;  /* of a gradient in fp64 */
     float *norms;               /* and in host memory */
     struct sample *samples;
     struct hc_shares shares[HC_MAX_LAYERS];
@@ -55,11 +56,12 @@ enum hc_status hc_metrics_open(struct hc_metrics **out, struct hc_device *device
     metrics->net = net;
     metrics->plan = plan;
     metrics->update = update;
-    metrics->half_tiny = hc_format_tiny(model == HC_FP32 ? HC_FP16 : model) / 2;
+    metrics->half_tiny = hc_format_tiny(model == HC_FP32 || model == HC_FP64 ? HC_FP16 : model) / 2;
     metrics->squares = hc_storage_new(device, HC_FP32, plan->parameters);
+    metrics->square = hc_storage_new(device, HC_FP64, 1);
     metrics->norms = calloc((size_t)plan->parameters, sizeof *metrics->norms);
     metrics->samples = calloc((size_t)plan->layers, sizeof *metrics->samples);
-    if (!metrics->squares || !metrics->norms || !metrics->samples) {
+    if (!metrics->squares || !metrics->square || !metrics->norms || !metrics->samples) {
         hc_metrics_close(metrics);
         return hc_fail(HC_NO_MEMORY, "no memory for metrics");
     }
@@ -81,6 +83,7 @@ void hc_metrics_close(struct hc_metrics *metrics)
         return;
     hc_net_watch(metrics->net, NULL, NULL);
     hc_storage_drop(metrics->squares);
+    hc_storage_drop(metrics->square);
     free(metrics->norms);
     free(metrics->samples);
     free(metrics);
@@ -154,6 +157,22 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     return status;
 }
 
+/* dot has no fp64, gemm has. */
+static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g,
+                                  struct hc_tensor to)
+{
+    int64_t n = hc_tensor_count(&g);
+    struct hc_tensor square = hc_tensor2(HC_FP64, 1, 1, metrics->square->data);
+    struct hc_call product = {
+        .op = HC_OP_gemm,
+        .in = {hc_tensor2(HC_FP64, 1, n, g.data), hc_tensor2(HC_FP64, n, 1, g.data)},
+        .out = {square},
+        .params.gemm = {.alpha = 1}};
+    struct hc_call cast = {.op = HC_OP_cast, .in = {square}, .out = {to}};
+    enum hc_status status = hc_device_run(metrics->device, &product);
+    return status == HC_OK ? hc_device_run(metrics->device, &cast) : status;
+}
+
 /* Where the optimizer's gradients are zeroed after the step, of the model's, divided by the scale. */
 static enum hc_status sum_squares(struct hc_metrics *metrics)
 {
@@ -166,7 +185,8 @@ static enum hc_status sum_squares(struct hc_metrics *metrics)
                               .in = {g, g},
                               .out = {hc_tensor1(HC_FP32, 1, (float *)metrics->squares->data + p)},
                               .params.reduce = {HC_FP32}};
-        enum hc_status status = hc_device_run(metrics->device, &dot);
+        enum hc_status status = g.format == HC_FP64 ? square_wide(metrics, g, dot.out[0])
+                                                    : hc_device_run(metrics->device, &dot);
         if (status != HC_OK)
             return status;
     }

@@ -136,6 +136,7 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->input);
     hc_storage_drop(net->own_labels);
     hc_storage_drop(net->report);
+    hc_storage_drop(net->wide_report);
     hc_storage_drop(net->loss_held);
     hc_storage_drop(net->ones);
     free(net);

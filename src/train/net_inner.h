@@ -7,6 +7,10 @@
 enum {
     HC_MOST_PARAMETERS = 3 * HC_MAX_LAYERS,
     HC_MOST_STATISTICS = 2 * HC_MAX_LAYERS,
+    HC_WIDE_LOSS = 0,
+    HC_WIDE_RIGHT,
+    HC_WIDE_SCALE,
+    HC_WIDE_COUNT,
     HC_GRADIENT_SLOTS = 2 /* a layer's gradient that comes in, and the one that goes out */
 };
 
@@ -37,9 +41,10 @@ struct hc_net {
     struct hc_storage *image; /* hc_net_train's: as it comes, fp32; in the model's format */
     struct hc_storage *input;
     struct hc_storage *own_labels;
-    struct hc_storage *report;    /* loss and right */
-    struct hc_storage *loss_held; /* in the recipe's format; NULL where that is fp32 */
-    struct hc_storage *ones;      /* [1, batch]: ones x dy is the bias' gradient */
+    struct hc_storage *report;      /* loss and right */
+    struct hc_storage *wide_report; /* loss, right and scale of a net in fp64, else NULL */
+    struct hc_storage *loss_held;   /* in the recipe's format; NULL where that is fp32 */
+    struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
 
     /* Backward: the slot of each value's gradient, and whether a layer adds to the gradient of its

@@ -16,6 +16,12 @@ static struct hc_tensor rows(struct hc_tensor t, int count)
     return t;
 }
 
+/* A number of a net in fp64. */
+static struct hc_tensor wide(const struct hc_net *net, int which)
+{
+    return hc_tensor1(HC_FP64, 1, (double *)net->wide_report->data + which);
+}
+
 /* The loss of the first `count` images, by way of the recipe's format, and how many are right. */
 static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor loss,
                               struct hc_tensor right)
@@ -25,8 +31,16 @@ static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor lo
         .in = {rows(hc_net_value(net, net->plan.layers), count), rows(net->labels, count)},
         .out = {loss, right},
         .params.xent = {net->sum_loss}};
+    if (net->wide_report) {
+        call.out[0] = wide(net, HC_WIDE_LOSS);
+        call.out[1] = wide(net, HC_WIDE_RIGHT);
+    }
     enum hc_status status = hc_device_run(net->device, &call);
-    if (status != HC_OK || net->loss_format == HC_FP32)
+    if (status == HC_OK && net->wide_report)
+        status = cast(net, call.out[0], loss);
+    if (status == HC_OK && net->wide_report)
+        status = cast(net, call.out[1], right);
+    if (status != HC_OK || net->loss_format == HC_FP32 || net->wide_report)
         return status;
     struct hc_tensor held = hc_storage_tensor(net->loss_held);
     status = cast(net, loss, held);
@@ -68,6 +82,10 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
                            .out = {dlogits},
                            .params.xent = {net->sum_loss}};
     enum hc_status status = hc_net_forward(net, true);
+    if (net->wide_report) {
+        back.in[2] = wide(net, HC_WIDE_SCALE);
+        status = status == HC_OK ? cast(net, *scale, back.in[2]) : status;
+    }
     if (status == HC_OK)
         status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
     if (status == HC_OK)

@@ -41,14 +41,15 @@ static void make(struct hc_net *net, enum hc_status *status, struct hc_storage *
 static enum hc_status make_forward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
+    enum hc_format statistics = net->format == HC_FP64 ? HC_FP64 : HC_FP32;
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
         make(net, &status, &kept->value, net->format, count(net, l + 1));
         if (net->plan.layer[l].kind != HC_LAYER_CONV)
             continue;
         make(net, &status, &kept->conv, net->format, count(net, l + 1));
-        make(net, &status, &kept->mean, HC_FP32, net->plan.layer[l].channels);
-        make(net, &status, &kept->invstd, HC_FP32, net->plan.layer[l].channels);
+        make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
+        make(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
     }
     return status;
 }
@@ -84,6 +85,8 @@ static enum hc_status make_batch(struct hc_net *net)
     make(net, &status, &net->input, net->format, count(net, 0));
     make(net, &status, &net->own_labels, HC_I32, net->batch);
     make(net, &status, &net->report, HC_FP32, 2);
+    if (net->format == HC_FP64)
+        make(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
     if (net->loss_format != HC_FP32)
         make(net, &status, &net->loss_held, net->loss_format, 1);
     make(net, &status, &net->ones, net->format, net->batch);

@@ -26,9 +26,15 @@ static const char *wrong(const struct hc_recipe *r)
 {
     const enum hc_format formats[] = {r->model,    r->norm,  r->statistics, r->loss,
                                       r->gradient, r->state, r->arithmetic};
+    bool wide = r->model == HC_FP64;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i] != HC_FP32 && formats[i] != HC_BF16 && formats[i] != HC_FP16)
+        if (wide != (formats[i] == HC_FP64))
+            return "fp64 is for everything or for nothing";
+        else if (!wide && formats[i] != HC_FP32 && formats[i] != HC_BF16 && formats[i] != HC_FP16)
             return "a format is none of fp32, bf16, fp16";
+    if (wide && (r->masters != HC_MASTERS_NONE || r->scaler.rule != HC_SCALER_NONE ||
+                 r->decay == HC_DECAY_SCALED || r->decay == HC_DECAY_MODEL))
+        return "fp64 has no masters, no loss scale and none of their defects";
     if (r->tf32 && r->model != HC_FP32)
         return "tf32 is a way to multiply fp32 numbers, and its model is not fp32";
     if (r->masters != HC_MASTERS_NONE && r->arithmetic != HC_FP32)

@@ -9,7 +9,7 @@ enum hc_status hc_sample_draw(const struct hc_device *device, const struct hc_te
     int64_t length = count <= HC_SAMPLE ? count : HC_SAMPLE_BLOCK;
     *n = 0;
     for (int b = 0; b < blocks; b++) {
-        float bits[HC_SAMPLE];
+        double bits[HC_SAMPLE]; /* of any format */
         int64_t start = blocks == 1 ? 0 : (count - length) * b / (blocks - 1);
         struct hc_tensor block = hc_tensor1(t->format, length, bits);
         const char *from = (const char *)t->data + (size_t)start * size;

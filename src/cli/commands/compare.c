@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/comparison.h"
+#include "cli/drift.h"
 #include "cli/script.h"
 #include "train/plot.h"
 #include "train/recipe_fields.h"
@@ -84,7 +85,7 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, 
             return status;
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    if (c->recipes < 2)
+    if (c->recipes < 2 && !c->drift)
         return hc_fail(HC_INVALID, "compare needs two recipes or more");
     return HC_OK;
 }
@@ -197,7 +198,7 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
                           const char **recipes, int *seeds, int argc, char **argv, int *status)
 {
     int words;
-    struct hc_option options[HC_TRAINING_OPTIONS + 5] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 7] = {
         {.name = "recipes",
          .value = "R,R:N,...",
          .text = recipes,
@@ -222,6 +223,18 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
         .value = "DIR",
         .text = &training->out,
         .help = "folder of the results, replaced if there (default out/compare)"};
+    options[HC_TRAINING_OPTIONS + 4] = (struct hc_option){
+        .name = "drift",
+        .flag = &c->drift,
+        .help = "instead of training to the end, measure each recipe against fp64, and say which\n"
+                "of its roundings do what"};
+    options[HC_TRAINING_OPTIONS + 5] =
+        (struct hc_option){.name = "steps",
+                           .value = "N",
+                           .count = &c->steps,
+                           .least = 1,
+                           .most = 1000,
+                           .help = "of --drift, all with a tenth of --lr (default 10)"};
     if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
         return false;
     if (words > 0)
@@ -234,14 +247,17 @@ static int run(int argc, char **argv)
     int status;
     const char *recipes = NULL;
     struct hc_training training;
-    struct hc_comparison c = {.training = &training, .margin = 1};
+    struct hc_comparison c = {.training = &training, .margin = 1, .steps = 10};
     int seeds = 1;
     if (!read_settings(&training, &c, &recipes, &seeds, argc, argv, &status))
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
-    if (hc_training_open(&training) == HC_OK && train_all(&c, folder) == HC_OK)
+    if (c.drift)
+        status = hc_training_open(&training) == HC_OK ? hc_drift_command(&c, c.steps, folder)
+                                                      : hc_complain_message();
+    else if (hc_training_open(&training) == HC_OK && train_all(&c, folder) == HC_OK)
         status = conclude(&c, folder);
     else
         status = hc_complain_message();
