@@ -33,7 +33,7 @@ do for [type in "svg png"] {
             set ytics nomirror
             set offsets 0.6, 0.6, 0, 0
             set key above horizontal Left reverse samplen 1.5
-            set title r . (what eq "gradient" ? ": gradients at the weights of fp64" : ": weights after a free run") noenhanced
+            set title sprintf("%s: %s", r, what eq "gradient" ? "gradients at the weights of fp64" : "weights after a free run") noenhanced
             set ylabel what eq "gradient" ? "|g - g64| / |g64|" : "|w - w64| / |w64 - start|"
             first = (i - 1) * 9
             plot "attribution.csv" using ($0 - 0.18):(of(r, what eq "gradient" ? 4 : 6)):(0.34):xtic(2) every ::1 + first::9 + first \
