@@ -186,6 +186,9 @@ static enum hc_status conclude(const struct report *r)
     print_summary(r);
     for (int i = 0; i < r->c->recipes; i++)
         print_attribution(&r->drift[i]);
+    printf("\nalone: in fp64 but for this source; where 'all of them' falls short of what is "
+           "measured, it\n"
+           "is the loss or the optimizer's arithmetic, which are no source here\n");
     if (r->c->training->set.synthetic)
         printf("\n%s\n", r->c->training->set.origin);
     enum hc_status status = write_layers(r);
