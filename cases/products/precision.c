@@ -87,8 +87,9 @@ static void tf32_drops(struct hc_check *check)
     }
 }
 
-/* 2048 and 511 ones: an odd number above 2048, which is none of fp16's. */
-static void odd_sum(struct hc_check *check, bool half, double *got)
+/* 2048 and 511 ones: an odd number above 2048, which is none of fp16's. False where the backend lacks
+   the product. */
+static bool odd_sum(struct hc_check *check, bool half, double *got)
 {
     enum { M = 16, N = 8, K = 512 };
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = half}};
@@ -99,24 +100,29 @@ static void odd_sum(struct hc_check *check, bool half, double *got)
         hc_tensor_put(&call.in[0], i, i % K == 37 * (i / K) % K ? 2048 : 1);
     for (int64_t i = 0; i < K * N; i++)
         hc_tensor_put(&call.in[1], i, 1);
+    if (hc_do(check, &call) != HC_OK)
+        return false;
     hc_claim_call_met(check, &call);
     *got = hc_tensor_get(&call.out[0], 0);
     int64_t wrong = inexact(&call);
     if (!half)
         hc_claim_sweep(check, (int64_t)M * N, wrong, wrong ? "2048 and 511 ones" : NULL);
+    return true;
 }
 
 static void sums_are_single(struct hc_check *check)
 {
     double got = 0;
-    odd_sum(check, false, &got);
+    if (!odd_sum(check, false, &got))
+        return;
     hc_say(check, "2048 and 511 ones are %g", got);
 }
 
 static void sums_in_half(struct hc_check *check)
 {
     double got = 0;
-    odd_sum(check, true, &got);
+    if (!odd_sum(check, true, &got))
+        return;
     hc_say(check, "2048 and 511 ones are %g", got);
     hc_claim_true(check, "the sum is a number of half", got == hc_round(HC_FP16, got));
 }
