@@ -10,7 +10,7 @@ static const struct hc_fault_table *const tables[] = {HC_LIST};
 
 const struct hc_fault *const *hc_all_faults(int *n)
 {
-    enum { MOST = 64 };
+    enum { MOST = 128 };
     static const struct hc_fault *all[MOST];
     *n = 0;
     for (size_t t = 0; tables[t]; t++)
