@@ -9,6 +9,13 @@
 #define HC_CLONES
 #endif
 
+/* The same with all that the loop calls compiled into it, where the compiler can do both. */
+#ifdef __clang__
+#define HC_FLAT_CLONES HC_CLONES
+#else
+#define HC_FLAT_CLONES HC_CLONES __attribute__((flatten))
+#endif
+
 /* For what such a loop calls: to be compiled into each of its versions. */
 #define HC_CLONED static inline __attribute__((always_inline))
 

@@ -45,24 +45,21 @@ static void steps_row(const struct hc_steps *steps, uint32_t first, uint16_t *wa
     }
 }
 
-HC_CLONES __attribute__((flatten)) static void judge_casts(const struct proof *proof,
-                                                           uint32_t first, uint16_t *got)
+HC_FLAT_CLONES static void judge_casts(const struct proof *proof, uint32_t first, uint16_t *got)
 {
 #pragma omp simd
     for (uint32_t i = 0; i < ROW; i++)
         got[i] = hc_integer_from_fp32(proof->to, first + i, proof->direction);
 }
 
-HC_CLONES __attribute__((flatten)) static void judge_sums(enum hc_format to, uint32_t x,
-                                                          uint32_t flip, uint16_t *got)
+HC_FLAT_CLONES static void judge_sums(enum hc_format to, uint32_t x, uint32_t flip, uint16_t *got)
 {
 #pragma omp simd
     for (uint32_t y = 0; y < ROW; y++)
         got[y] = hc_integer_add(to, x, y ^ flip);
 }
 
-HC_CLONES __attribute__((flatten)) static void judge_products(enum hc_format to, uint32_t x,
-                                                              uint16_t *got)
+HC_FLAT_CLONES static void judge_products(enum hc_format to, uint32_t x, uint16_t *got)
 {
 #pragma omp simd
     for (uint32_t y = 0; y < ROW; y++)
