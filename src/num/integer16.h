@@ -189,15 +189,15 @@ HC_INLINE uint16_t hc_integer_div(enum hc_format format, uint32_t x, uint32_t y)
     uint32_t size_x = x & 0x7fffu;
     uint32_t size_y = y & 0x7fffu;
     uint32_t sign = (x ^ y) & 0x8000u;
-    if (size_x > infinity || size_y > infinity || (size_x == infinity && size_y == infinity) ||
-        (size_x == 0 && size_y == 0))
-        return (uint16_t)hc_nan16(f);
-    if (size_x == infinity || size_y == 0)
-        return (uint16_t)(sign | infinity);
-    if (size_x == 0 || size_y == infinity)
-        return (uint16_t)sign;
     struct hc_integral a = hc_integral_of(f, x);
     struct hc_integral b = hc_integral_of(f, y);
+    if (size_x > infinity || size_y > infinity || (size_x == infinity && size_y == infinity) ||
+        (a.m == 0 && b.m == 0))
+        return (uint16_t)hc_nan16(f);
+    if (size_x == infinity || b.m == 0)
+        return (uint16_t)(sign | infinity);
+    if (a.m == 0 || size_y == infinity)
+        return (uint16_t)sign;
     int lift_a = 10 - hc_top_bit(a.m);
     int lift_b = 10 - hc_top_bit(b.m);
     uint32_t dividend = a.m << (lift_a + 20);
