@@ -20,10 +20,14 @@ static void in_gradients(struct hc_scene *s, struct hc_harm *harm)
                 hc_fate_plant(s, &(struct hc_plant_at){i, -1, 0, poison[v]}, harm);
 }
 
-/* A loss in half passes by a cast, and what comes out is for the reader alone. */
+/* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone. (A cast
+   before it is the images', or the scale's on its way into a net in fp64.) */
 static bool is_reported_loss(const struct hc_scene *s, int call)
 {
-    return call > 0 && s->op[call] == HC_OP_cast;
+    bool after = false;
+    for (int i = 0; i < call; i++)
+        after |= s->op[i] == HC_OP_xent;
+    return after && s->op[call] == HC_OP_cast;
 }
 
 /* The images, each activation, and the gradient of each: the first input of each call of the pass. */
