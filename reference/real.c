@@ -67,6 +67,16 @@ void hc_real_sqrt(struct hc_real *x, const struct hc_real *a)
     mpfr_sqrt(x->x, a->x, MPFR_RNDN);
 }
 
+void hc_real_exp(struct hc_real *x, const struct hc_real *a)
+{
+    mpfr_exp(x->x, a->x, MPFR_RNDN);
+}
+
+void hc_real_log(struct hc_real *x, const struct hc_real *a)
+{
+    mpfr_log(x->x, a->x, MPFR_RNDN);
+}
+
 void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n)
 {
     mpfr_pow_si(x->x, a->x, n, MPFR_RNDN);

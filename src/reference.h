@@ -45,6 +45,8 @@ void hc_real_sub(struct hc_real *x, const struct hc_real *a, const struct hc_rea
 void hc_real_mul(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
 void hc_real_div(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
 void hc_real_sqrt(struct hc_real *x, const struct hc_real *a);
+void hc_real_exp(struct hc_real *x, const struct hc_real *a);
+void hc_real_log(struct hc_real *x, const struct hc_real *a);
 void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
 double hc_real_double(const struct hc_real *x); /* nearest */
 uint64_t hc_real_bits(const struct hc_real *x, enum hc_format format, enum hc_direction direction);
