@@ -1,5 +1,6 @@
 #include "cli/drift.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,12 +31,14 @@ static const char *format_name(const struct hc_drift *d, int k)
 
 static void print_summary(const struct report *r)
 {
+    assert(r->drift);
     printf("\nagainst fp64, mean over %d steps at its weights         |  free run of %d steps\n",
            r->steps, r->steps);
     printf("%-22s %10s %12s %9s %8s  %9s %10s\n", "recipe", "gradient", "1 - cosine", "dW = 0 %",
            "lost %", "weights", "loss");
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
+        assert(d->recipe);
         printf("%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", d->recipe->name, d->all.error,
                1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost, d->free, d->unlike);
     }
