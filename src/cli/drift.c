@@ -220,7 +220,11 @@ int hc_drift_command(const struct hc_comparison *c, int steps, const char *folde
     struct report r = {.c = c, .folder = folder, .steps = steps};
     hc_plan_make(t->network, t->set.classes, &r.plan);
     r.drift = calloc((size_t)c->recipes, sizeof *r.drift);
-    enum hc_status status = r.drift ? hc_make_folder(folder) : hc_fail(HC_NO_MEMORY, "no memory");
+    if (!r.drift) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
+        return hc_complain_message();
+    }
+    enum hc_status status = hc_make_folder(folder);
     for (int i = 0; i < c->recipes && status == HC_OK; i++)
         status = hc_drift_measure(&options, c->recipe[i], &r.drift[i]);
     if (status == HC_OK)
