@@ -39,8 +39,9 @@ static void print_summary(const struct report *r)
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         assert(d->recipe);
-        printf("%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", d->recipe->name, d->all.error,
-               1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost, d->free, d->unlike);
+        printf("%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", r->c->recipe[i]->name,
+               d->all.error, 1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost, d->free,
+               d->unlike);
     }
     printf("gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: less that of "
            "fp64\n");
