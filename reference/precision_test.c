@@ -25,8 +25,10 @@ static bool agree(const struct hc_call *call, const struct hc_want *a, const str
 static void double_the_precision(struct hc_call *call, enum hc_fill fill)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
-    for (int i = 0; i < op->inputs; i++)
-        call->in[i].data = calloc(1, hc_tensor_bytes(&call->in[i]) + 1);
+    for (int i = 0; i < op->inputs; i++) {
+        size_t bytes = hc_tensor_bytes(&call->in[i]);
+        call->in[i].data = bytes ? calloc(1, bytes) : NULL; /* NULL: an absent input */
+    }
     hc_fill_call(call, fill, 7);
     for (int out = 0; out < op->outputs; out++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[out]) && i < 9; i += 4) {

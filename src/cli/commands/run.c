@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 
 #include "cases/registry.h"
@@ -43,18 +44,28 @@ static void starting(const struct hc_case *what, const char *backend, void *cont
 }
 
 /* Asked to end (a time limit, ctrl-C), a run stops after the case that it is at and keeps what it has.
-   Asked twice, it ends at once. */
+   Asked again after a second, it ends at once; sooner it is the same request: timeout(1) sends its
+   signal to the process and to its group. */
 static volatile sig_atomic_t stopped_by;
+static struct timespec stopped_at;
 
 static void stop(int number)
 {
-    stopped_by = number;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!stopped_by) {
+        stopped_at = now;
+        stopped_by = number;
+    } else if (now.tv_sec - stopped_at.tv_sec > 1) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
 }
 
 static void stop_on_request(void)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         (void)sigaction(numbers[i], &action, NULL);
