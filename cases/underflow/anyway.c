@@ -44,6 +44,10 @@ static void decays(struct hc_check *check)
     struct hc_rig rig;
     start(&rig, check, "fastai-1.0.61");
     overflow(&rig);
+    if (rig.failed) {
+        hc_rig_close(&rig);
+        return;
+    }
     tell(&rig, "overflow at the first step");
     hc_claim_value(check, "the master has decayed", keep(),
                    hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0));
@@ -76,6 +80,10 @@ static void garbage_steps(struct hc_check *check)
         struct hc_rig rig;
         start(&rig, check, names[flat]);
         overflow(&rig);
+        if (rig.failed) {
+            hc_rig_close(&rig);
+            return;
+        }
         tell(&rig, names[flat]);
         double first = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
         double m = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
