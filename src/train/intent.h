@@ -3,11 +3,11 @@
 #ifndef HC_TRAIN_INTENT_H
 #define HC_TRAIN_INTENT_H
 
-#include "train/recipe.h"
+#include "train/update.h"
 
 struct hc_intent {
     const struct hc_recipe *recipe;
-    double lr; /* with the recipe's factor */
+    double lr; /* with its factor */
     double beta1;
     double l2;     /* weight decay that is added to the gradient, else 0 */
     double decay;  /* decoupled: lr * weight decay, else 0 */
@@ -16,9 +16,9 @@ struct hc_intent {
     double eps;    /* in the arithmetic's format */
 };
 
-/* For convolution and linear weights, in the step that was the optimizer's `taken`-th. */
-struct hc_intent hc_intent_make(const struct hc_recipe *recipe, int64_t taken, double lr,
-                                double beta1);
+/* For a convolution's or linear weights, in the step that was the optimizer's `taken`-th. */
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_pace pace, int64_t taken,
+                                double lr, double beta1);
 
 /* w before the step, its gradient unscaled, m and v after it (SGD: v is ignored); the weight becomes w
    minus the result. */

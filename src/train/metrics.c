@@ -228,8 +228,6 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
 {
     struct hc_counters counters = {0};
     enum hc_status status = hc_update_counters(metrics->update, &counters);
-    struct hc_intent intent =
-        hc_intent_make(hc_update_recipe(metrics->update), counters.taken, lr, beta1);
     bool skipped = counters.skipped != metrics->skipped;
     if (status == HC_OK)
         status = sum_squares(metrics);
@@ -240,6 +238,9 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
         if (sample->parameter < 0)
             continue;
         metrics->shares[l].update_lost = (double)NAN;
+        struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
+                                                 hc_update_pace(metrics->update, sample->parameter),
+                                                 counters.taken, lr, beta1);
         if (!skipped)
             status = updates_lost(metrics, sample, &intent, &metrics->shares[l].update_lost);
         add_layer(metrics, l, &weights);

@@ -90,6 +90,17 @@ static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *lay
     return status == HC_OK ? fill_uniform(&net->parameter[p + 1], bound, seed, p + 1) : status;
 }
 
+static void number_layers(struct hc_net *net)
+{
+    int layer = 0;
+    for (int l = 0; l < net->plan.layers; l++) {
+        const struct hc_layer *at = &net->plan.layer[l];
+        for (int p = 0; at->parameter >= 0 && p < (at->kind == HC_LAYER_CONV ? 3 : 2); p++)
+            net->parameter[at->parameter + p].layer = layer;
+        layer += at->parameter >= 0;
+    }
+}
+
 enum hc_status hc_net_open(struct hc_net **out, struct hc_device *device,
                            const struct hc_network *network, int classes, int batch, uint64_t seed)
 {
@@ -107,6 +118,7 @@ enum hc_status hc_net_open(struct hc_net **out, struct hc_device *device,
         else if (net->plan.layer[l].kind == HC_LAYER_LINEAR)
             status = open_linear(net, &net->plan.layer[l], seed);
     }
+    number_layers(net);
     if (status == HC_OK)
         *out = net;
     else

@@ -42,13 +42,14 @@ enum hc_role {
 struct hc_parameter {
     char name[40];
     enum hc_role role;
+    int layer; /* of its network's that have parameters, from 0 on */
     int rank;
     int64_t shape[HC_MAX_RANK];
     struct hc_device *device;
     struct hc_storage *storage; /* one reference, the parameter's own */
 };
 
-/* Zeros of that name, role and format; shape is as->shape (as->data is not looked at). */
+/* Zeros of that name, role and format, of layer 0; shape is as->shape (as->data is not looked at). */
 enum hc_status hc_parameter_open(struct hc_parameter *parameter, struct hc_device *device,
                                  const char *name, enum hc_role role, const struct hc_tensor *as);
 void hc_parameter_close(struct hc_parameter *parameter);

@@ -21,6 +21,18 @@ static const char *wrong_scaler(const struct hc_scaler *s)
     return NULL;
 }
 
+static const char *wrong_groups(const struct hc_recipe *r)
+{
+    const struct hc_per_part *lists[] = {&r->group_rates, &r->group_decays};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        for (int part = 0; part < lists[i]->n; part++)
+            if (!(lists[i]->value[part] >= 0) || !isfinite(lists[i]->value[part]))
+                return "a group's rate or decay is not a number from 0 on";
+    if (r->group_rates.n > 0 && r->group_decays.n > 0 && r->group_rates.n != r->group_decays.n)
+        return "group_rates and group_decays are of different numbers of layer groups";
+    return NULL;
+}
+
 /* The first contradiction, or NULL. */
 static const char *wrong(const struct hc_recipe *r)
 {
@@ -59,7 +71,8 @@ static const char *wrong(const struct hc_recipe *r)
         return "Nesterov's momentum is SGD's";
     if (!(r->eps >= 0) || !(r->weight_decay >= 0))
         return "eps or weight decay is negative";
-    return wrong_scaler(&r->scaler);
+    const char *why = wrong_groups(r);
+    return why ? why : wrong_scaler(&r->scaler);
 }
 
 enum hc_status hc_recipe_check(const struct hc_recipe *recipe)
@@ -82,14 +95,31 @@ enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role 
     return own ? HC_FP32 : format;
 }
 
-double hc_recipe_rate(const struct hc_recipe *recipe)
+int hc_recipe_parts(const struct hc_recipe *recipe)
 {
-    return recipe->rate > 0 ? recipe->rate : 1;
+    if (recipe->group_rates.n > 0)
+        return recipe->group_rates.n;
+    return recipe->group_decays.n > 0 ? recipe->group_decays.n : 1;
 }
 
-bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role)
+double hc_recipe_rate(const struct hc_recipe *recipe, int part)
 {
-    return recipe->weight_decay > 0 && (role == HC_ROLE_WEIGHT || recipe->decay_norm);
+    double rate = recipe->rate > 0 ? recipe->rate : 1;
+    return recipe->group_rates.n > 0 ? rate * recipe->group_rates.value[part] : rate;
+}
+
+double hc_recipe_decay(const struct hc_recipe *recipe, int part, enum hc_role role)
+{
+    if (role != HC_ROLE_WEIGHT && !recipe->decay_norm)
+        return 0;
+    return recipe->group_decays.n > 0 ? recipe->group_decays.value[part] : recipe->weight_decay;
+}
+
+int hc_recipe_group(const struct hc_recipe *recipe, int part, enum hc_role role)
+{
+    bool unlike =
+        hc_recipe_decay(recipe, part, role) != hc_recipe_decay(recipe, part, HC_ROLE_WEIGHT);
+    return 2 * part + ((recipe->split_bn_bias && role != HC_ROLE_WEIGHT) || unlike);
 }
 
 bool hc_recipe_steps_anyway(const struct hc_recipe *recipe)

@@ -23,6 +23,14 @@ enum hc_decay {
     HC_DECAY_MODEL /* a defect: the model's copy, not the masters, becomes w * (1 - lr * decay) */
 };
 
+/* A number for each layer group. */
+enum { HC_MOST_PARTS = 8 };
+
+struct hc_per_part {
+    int n; /* 0: none are given */
+    double value[HC_MOST_PARTS];
+};
+
 struct hc_recipe {
     const char *name;
     const char *title;
@@ -58,6 +66,15 @@ struct hc_recipe {
     double weight_decay;
     enum hc_decay decay;
     bool decay_norm; /* decay for norm parameters and biases too (fastai's bn_wd) */
+
+    /* What follows came after the first checkpoints; what is zero of it they do not name.
+       Layer groups: the network's layers that have parameters, in as many contiguous parts as there are
+       numbers, of equal length (layer l of n belongs to part l * parts / n). */
+    struct hc_per_part group_rates;  /* factors of the learning rate: discriminative rates */
+    struct hc_per_part group_decays; /* in the stead of weight_decay */
+    bool
+        split_bn_bias; /* norm parameters and biases are a group of their own in each layer group, also
+                           where they decay as the rest does */
 };
 
 /* The table, fp32 first; by name, or NULL. */
@@ -69,13 +86,18 @@ enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
 
 /* The format that a parameter of that role has in the model; the format of its `gradient`, `state`
    or `arithmetic`, given as `format`: fp32 for an fp32 parameter without a master, as torch's
-   optimizers compute in each parameter's own; the factor of the learning rate; whether the parameter
-   is decayed. */
+   optimizers compute in each parameter's own. */
 enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role);
 enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role role,
                                    enum hc_format format);
-double hc_recipe_rate(const struct hc_recipe *recipe);
-bool hc_recipe_decays(const struct hc_recipe *recipe, enum hc_role role);
+
+/* How many layer groups there are, and of one: the factor of the learning rate, the decay (0: none),
+   and the number of the group that its parameters of that role belong to. Those of one group have one
+   rate and one decay; norm parameters and biases come behind the rest of their layer group. */
+int hc_recipe_parts(const struct hc_recipe *recipe);
+double hc_recipe_rate(const struct hc_recipe *recipe, int part);
+double hc_recipe_decay(const struct hc_recipe *recipe, int part, enum hc_role role);
+int hc_recipe_group(const struct hc_recipe *recipe, int part, enum hc_role role);
 
 /* Whether a step that its scaler sees to overflow still steps, on the gradients that the masters hold. */
 bool hc_recipe_steps_anyway(const struct hc_recipe *recipe);

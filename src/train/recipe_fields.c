@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FORMAT, TRUTH, REAL, SINGLE, COUNT, SCALER, CHOICE };
+enum kind { FORMAT, TRUTH, REAL, SINGLE, COUNT, SCALER, CHOICE, LIST };
 
 struct field {
     const char *key;
@@ -49,9 +49,15 @@ static const struct field fields[] = {
     {"weight_decay", REAL, offsetof(struct hc_recipe, weight_decay), NULL},
     {"decay", CHOICE, offsetof(struct hc_recipe, decay), decays},
     {"decay_norm", TRUTH, offsetof(struct hc_recipe, decay_norm), truths},
+    {"group_rates", LIST, offsetof(struct hc_recipe, group_rates), NULL},
+    {"group_decays", LIST, offsetof(struct hc_recipe, group_decays), NULL},
+    {"split_bn_bias", TRUTH, offsetof(struct hc_recipe, split_bn_bias), truths},
 };
 
-enum { FIELDS = sizeof fields / sizeof fields[0] };
+enum {
+    FIELDS = sizeof fields / sizeof fields[0],
+    NUMBER = HC_FIELD_TEXT / HC_MOST_PARTS /* with 17 digits, sign, point, exponent */
+};
 
 /* Every choice is stored as an int is. */
 _Static_assert(sizeof(enum hc_format) == sizeof(int) && sizeof(enum hc_masters) == sizeof(int) &&
@@ -70,6 +76,15 @@ const char *hc_recipe_field_key(int field)
     return fields[field].key;
 }
 
+bool hc_recipe_field_is_quiet(const struct hc_recipe *recipe, int field)
+{
+    const struct field *f = &fields[field];
+    const unsigned char *at = (const unsigned char *)recipe + f->at;
+    size_t bytes = f->kind == TRUTH ? sizeof(bool) : f->kind == REAL ? sizeof(double) : sizeof(int);
+    static const unsigned char zero[sizeof(double)];
+    return f->at >= offsetof(struct hc_recipe, group_rates) && memcmp(at, zero, bytes) == 0;
+}
+
 static void fill_in(struct hc_recipe *recipe)
 {
     struct hc_scaler_update rule = hc_scaler_params(&recipe->scaler);
@@ -77,16 +92,27 @@ static void fill_in(struct hc_recipe *recipe)
     recipe->scaler.growth = rule.growth;
     recipe->scaler.backoff = rule.backoff;
     recipe->scaler.interval = rule.interval;
-    recipe->rate = hc_recipe_rate(recipe);
+    recipe->rate = recipe->rate > 0 ? recipe->rate : 1;
 }
 
 /* With as many digits as it takes to read it back. */
-static void number_text(double number, char text[HC_FIELD_TEXT])
+static void number_text(double number, char text[NUMBER])
 {
     int digits = 1;
     do
-        (void)snprintf(text, HC_FIELD_TEXT, "%.*g", digits, number);
+        (void)snprintf(text, NUMBER, "%.*g", digits, number);
     while (strtod(text, NULL) != number && digits++ < 17);
+}
+
+static void list_text(const struct hc_per_part *list, char text[HC_FIELD_TEXT])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < list->n; i++) {
+        char number[NUMBER];
+        number_text(list->value[i], number);
+        used += (size_t)snprintf(text + used, HC_FIELD_TEXT - used, "%s%s", i ? "/" : "", number);
+    }
 }
 
 void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[HC_FIELD_TEXT])
@@ -104,7 +130,7 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
         memcpy(&single, at, sizeof single);
     else if (f->kind == TRUTH)
         choice = *(const bool *)at;
-    else
+    else if (f->kind != LIST)
         memcpy(&choice, at, sizeof choice);
     if (f->names)
         (void)snprintf(text, HC_FIELD_TEXT, "%s", f->names[choice]);
@@ -114,6 +140,8 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
         (void)snprintf(text, HC_FIELD_TEXT, "%s", hc_scalers[choice].name);
     else if (f->kind == COUNT)
         (void)snprintf(text, HC_FIELD_TEXT, "%d", choice);
+    else if (f->kind == LIST)
+        list_text((const struct hc_per_part *)(const void *)at, text);
     else
         number_text(f->kind == REAL ? real : (double)single, text);
 }
@@ -173,9 +201,41 @@ static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f
     return HC_OK;
 }
 
+/* A number for each layer group; nothing: none. */
+static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    struct hc_per_part list = {0};
+    const char *at = value;
+    bool good = true;
+    while (*value && good) {
+        char *end;
+        double number = strtod(at, &end);
+        good = end != at && list.n < HC_MOST_PARTS && isfinite(number) && number >= 0;
+        if (good)
+            list.value[list.n++] = number;
+        if (!*end)
+            break;
+        good = good && (*end == '/' || *end == ',');
+        at = end + 1;
+    }
+    if (!good)
+        return hc_fail(HC_INVALID, "%s is up to %d numbers from 0 on, such as 0.1/0.3/1, not '%s'",
+                       f->key, HC_MOST_PARTS, value);
+    memcpy((unsigned char *)recipe + f->at, &list, sizeof list);
+    return HC_OK;
+}
+
+static enum hc_status set(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    if (f->kind == LIST)
+        return set_list(recipe, f, value);
+    return f->kind == REAL || f->kind == SINGLE || f->kind == COUNT ? set_number(recipe, f, value)
+                                                                    : set_name(recipe, f, value);
+}
+
 enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, size_t length)
 {
-    char known[400] = "";
+    char known[600] = "";
     char text[HC_FIELD_TEXT];
     const char *equals = memchr(assignment, '=', length);
     size_t key = equals ? (size_t)(equals - assignment) : length;
@@ -186,9 +246,7 @@ enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, s
         const struct field *f = &fields[i];
         size_t used = strlen(known);
         if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
-            return f->kind == REAL || f->kind == SINGLE || f->kind == COUNT
-                       ? set_number(recipe, f, text)
-                       : set_name(recipe, f, text);
+            return set(recipe, f, text);
         (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", f->key);
     }
     return hc_fail(HC_INVALID, "no field '%.*s'; there are: %s", (int)key, assignment, known);
@@ -224,6 +282,8 @@ enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME
         return hc_fail(HC_INVALID, "too many overrides");
     *recipe = *found;
     (void)snprintf(name, HC_RECIPE_NAME, "%.*s", (int)length, text);
+    for (char *comma = name; (comma = strchr(comma, ',')) != NULL;)
+        *comma = '/';
     recipe->name = name;
     while (n < length) {
         size_t next = word(text + n + 1, length - n - 1);

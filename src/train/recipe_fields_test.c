@@ -57,6 +57,45 @@ Test(recipe_fields, overrides_stand_behind_the_name)
     cr_assert_eq(recipe.scaler.interval, 7);
 }
 
+/* Commas come from --set; a list of recipes is parted at them, and so are rows of csv files. */
+Test(recipe_fields, numbers_of_layer_groups_stand_between_slashes_or_commas)
+{
+    static const char *const texts[] = {"amp+group_rates=0.1,0.3,1+split_bn_bias=true",
+                                        "amp+group_rates=0.1/0.3/1+split_bn_bias=true"};
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(read_text(texts[i]), HC_OK, "%s", hc_message());
+        cr_assert_str_eq(recipe.name, texts[1]);
+        cr_assert_eq(recipe.group_rates.n, 3);
+        cr_assert_eq(recipe.group_rates.value[1], 0.3);
+        cr_assert(recipe.split_bn_bias);
+    }
+    cr_assert_eq(read_text("amp+group_rates=0.1/1+group_rates="), HC_OK, "%s", hc_message());
+    cr_assert_eq(recipe.group_rates.n, 0);
+}
+
+/* So that a checkpoint of a recipe that lacks what came later still is that recipe's. */
+Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
+{
+    static const char *const later[] = {"group_rates=1/1", "group_decays=0", "split_bn_bias=true"};
+    cr_assert_eq(read_text("amp"), HC_OK);
+    for (int f = 0; f < hc_recipe_fields(); f++) {
+        const char *key = hc_recipe_field_key(f);
+        bool came_later = false;
+        for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+            came_later |= strncmp(later[i], key, strlen(key)) == 0;
+        if (came_later)
+            cr_assert(hc_recipe_field_is_quiet(&recipe, f), "%s", key);
+        if (strcmp(key, "tf32") == 0 || strcmp(key, "nesterov") == 0)
+            cr_assert_not(hc_recipe_field_is_quiet(&recipe, f), "%s", key);
+    }
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        cr_assert_eq(hc_recipe_set(&recipe, later[i], strlen(later[i])), HC_OK);
+    for (int f = 0; f < hc_recipe_fields(); f++)
+        for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+            if (strncmp(later[i], hc_recipe_field_key(f), strlen(hc_recipe_field_key(f))) == 0)
+                cr_assert_not(hc_recipe_field_is_quiet(&recipe, f), "%s", hc_recipe_field_key(f));
+}
+
 Test(recipe_fields, what_is_wrong_is_said_in_one_line)
 {
     static const struct {
@@ -85,6 +124,15 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"fastai-004b-flat+apart=true", "flat masters cannot be kept apart"},
         {"fp32+scaler=fastai", "steps on what the masters hold, but there are no masters"},
         {"amp+gradient=fp16", "GradScaler refuses to unscale 16-bit gradients"},
+        {"amp+group_rates=1/-1",
+         "group_rates is up to 8 numbers from 0 on, such as 0.1/0.3/1, not"},
+        {"amp+group_rates=1/nan", "group_rates is up to 8 numbers"},
+        {"amp+group_rates=1//1", "group_rates is up to 8 numbers"},
+        {"amp+group_rates=1/", "group_rates is up to 8 numbers"},
+        {"amp+group_rates=1;2", "group_rates is up to 8 numbers"},
+        {"amp+group_decays=1/2/3/4/5/6/7/8/9", "group_decays is up to 8 numbers"},
+        {"amp+group_rates=0.1/1+group_decays=0/0/0",
+         "group_rates and group_decays are of different numbers of layer groups"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

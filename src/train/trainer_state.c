@@ -142,6 +142,8 @@ static void identify(struct hc_run *run, char *identity, size_t size)
     for (int f = 0; f < hc_recipe_fields(); f++) {
         char text[HC_FIELD_TEXT];
         size_t used = strlen(identity);
+        if (hc_recipe_field_is_quiet(o->recipe, f))
+            continue;
         hc_recipe_field_text(o->recipe, f, text);
         (void)snprintf(identity + used, size - used, " %s=%s", hc_recipe_field_key(f), text);
     }

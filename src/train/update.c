@@ -51,10 +51,10 @@ static enum hc_status give(struct hc_update_slot *slot, enum hc_piece piece,
     return HC_OK;
 }
 
-/* The slots that have the piece in that format: one after the other in an arena, or each in a storage
-   of its own. */
-static enum hc_status open_format(struct hc_update *update, enum hc_piece piece,
-                                  enum hc_format format)
+/* Those of the slots at these places that have the piece in that format: one after the other in an
+   arena, or each in a storage of its own. */
+static enum hc_status open_format(struct hc_update *update, int first, int last,
+                                  enum hc_piece piece, enum hc_format format)
 {
     bool apart = update->recipe.apart;
     struct hc_storage *arena = NULL;
@@ -62,7 +62,7 @@ static enum hc_status open_format(struct hc_update *update, enum hc_piece piece,
     int64_t end = 0;
     for (int pass = 0; pass < 2 && status == HC_OK; pass++) {
         int64_t at = 0;
-        for (int k = 0; k < update->n && status == HC_OK; k++) {
+        for (int k = first; k <= last && status == HC_OK; k++) {
             struct hc_update_slot *slot = &update->slots[update->order[k]];
             int64_t count = slot->parameter->storage->count;
             enum hc_format own;
@@ -84,11 +84,19 @@ static enum hc_status open_format(struct hc_update *update, enum hc_piece piece,
     return status;
 }
 
+/* Flat masters are one vector for each group, and so are their gradients and momenta. */
 static enum hc_status open_piece(struct hc_update *update, enum hc_piece piece)
 {
+    bool whole = !update->recipe.flat || piece == HC_PIECE_MODEL || piece == HC_PIECE_GRADIENT;
     enum hc_status status = HC_OK;
-    for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
-        status = open_format(update, piece, (enum hc_format)f);
+    for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
+        last = first;
+        while (last + 1 < update->n && (whole || update->slots[update->order[last + 1]].group ==
+                                                     update->slots[update->order[first]].group))
+            last++;
+        for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
+            status = open_format(update, first, last, piece, (enum hc_format)f);
+    }
     return status;
 }
 
@@ -120,8 +128,8 @@ static bool before(const struct hc_update *update, int a, int b)
     const struct hc_recipe *r = &update->recipe;
     const struct hc_update_slot *x = &update->slots[a];
     const struct hc_update_slot *y = &update->slots[b];
-    if (x->decays != y->decays)
-        return x->decays;
+    if (x->group != y->group)
+        return x->group < y->group;
     return hc_recipe_format(r, x->parameter->role) < hc_recipe_format(r, y->parameter->role);
 }
 
@@ -142,12 +150,12 @@ static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *
     for (int i = 0; i < update->n; i++) {
         enum hc_role role = parameters[i]->role;
         assert(role != HC_ROLE_STATISTIC);
-        update->slots[i] =
-            (struct hc_update_slot){.parameter = parameters[i],
-                                    .arithmetic = hc_recipe_optimizes(r, role, r->arithmetic),
-                                    .decays = hc_recipe_decays(r, role)};
+        update->slots[i] = (struct hc_update_slot){
+            .parameter = parameters[i], .arithmetic = hc_recipe_optimizes(r, role, r->arithmetic)};
     }
-    sort(update);
+    status = hc_groups_open(update);
+    if (status == HC_OK)
+        sort(update);
     for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT && status == HC_OK; p++)
         status = open_piece(update, (enum hc_piece)p);
     for (int i = 0; i < update->n && status == HC_OK; i++)
@@ -161,10 +169,8 @@ static enum hc_status open_state(struct hc_update *update)
     float scale = hc_scaler_initial(&update->recipe.scaler);
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
-    update->hyper = hc_storage_new(device, HC_FP32, 3);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
-    update->single = hc_storage_new(device, HC_FP32, 4);
-    if (!update->scale || !update->found || !update->hyper || !update->counts || !update->single)
+    if (!update->scale || !update->found || !update->counts)
         return HC_NO_MEMORY;
     return hc_storage_write(update->scale, &scale);
 }
@@ -209,12 +215,10 @@ void hc_update_close(struct hc_update *update)
         for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++)
             hc_storage_drop(update->slots[i].piece[p]);
     hc_anyway_close(update);
+    hc_groups_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
-    hc_storage_drop(update->hyper);
     hc_storage_drop(update->counts);
-    hc_storage_drop(update->single);
-    hc_storage_drop(update->schedule);
     hc_storage_drop(update->journal);
     free(update->slots);
     free(update->order);

@@ -11,9 +11,10 @@
      masters -> model                    master_to_model
      scaler's rule                       scaler_update, on the scale and the counts
 
-   Parameters that decay alike and have one format lie one after the other in the backend's memory,
-   and so do their gradients, masters and momenta: an op is queued once for all of them (with the
-   recipe's `apart` once for each; the bits are the same). */
+   Parameters of one group (hc_recipe_group) and one format lie one after the other in the backend's
+   memory, and so do their gradients, masters and momenta: an op is queued once for all of them (with the
+   recipe's `apart` once for each; the bits are the same). The optimizer is queued for each group, with
+   its layer group's learning rate and its decay. */
 #ifndef HC_TRAIN_UPDATE_H
 #define HC_TRAIN_UPDATE_H
 
@@ -26,7 +27,7 @@ struct hc_update;
 /* Over n parameters (not statistics), which stay the caller's and must outlive it. Converts them as
    the recipe says and makes the masters, in the order that recipe->masters states: opening again
    over the same parameters is what "masters made again at each fit" means. The recipe is copied.
-   HC_INVALID (hc_recipe_check), HC_NO_MEMORY or what the backend returned. */
+   HC_INVALID (hc_recipe_check, or more layer groups than layers), HC_NO_MEMORY or what the backend returned. */
 enum hc_status hc_update_open(struct hc_update **update, struct hc_device *device,
                               const struct hc_recipe *recipe,
                               struct hc_parameter *const *parameters, int n);
@@ -56,6 +57,14 @@ struct hc_journal_row {
 enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
                                  struct hc_tensor right);
 enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_journal_row *rows);
+
+/* How parameter i is stepped: the factor of its learning rate, and its decay (0: none). */
+struct hc_pace {
+    double rate;
+    double decay;
+};
+
+struct hc_pace hc_update_pace(const struct hc_update *update, int i);
 
 /* Whether a step with something found changes nothing but the scale and the counts. */
 bool hc_update_skips(const struct hc_update *update);

@@ -18,7 +18,7 @@ static bool all(const struct hc_update *update, const struct hc_update_slot *slo
 static bool decays(const struct hc_update *update, const struct hc_update_slot *slot)
 {
     (void)update;
-    return slot->decays;
+    return slot->decay > 0;
 }
 
 static enum hc_status soil(struct hc_update *update)
@@ -51,8 +51,7 @@ enum hc_status hc_anyway_open(struct hc_update *update)
     update->decided = hc_storage_new(update->device, HC_FP32, 3);
     update->sums = hc_storage_new(update->device, HC_FP32, update->n + 1);
     update->zeros = hc_storage_new(update->device, HC_FP32, most);
-    update->keep = hc_storage_new(update->device, HC_FP32, 3);
-    if (!update->decided || !update->sums || !update->zeros || !update->keep)
+    if (!update->decided || !update->sums || !update->zeros)
         return HC_NO_MEMORY;
     return update->recipe.flat ? soil(update) : HC_OK;
 }
@@ -62,7 +61,6 @@ void hc_anyway_close(struct hc_update *update)
     hc_storage_drop(update->decided);
     hc_storage_drop(update->sums);
     hc_storage_drop(update->zeros);
-    hc_storage_drop(update->keep);
 }
 
 /* The detector: the sum of a gradient in fp32, which is infinite or NaN where an element is. */
@@ -96,7 +94,8 @@ enum hc_status hc_anyway_detect(struct hc_update *update)
 static enum hc_status shrink(struct hc_update *update, int first, int last)
 {
     struct hc_tensor w = hc_update_span(update, first, last, HC_PIECE_MASTER);
-    struct hc_tensor keep = hc_tensor1(HC_FP32, 1, update->keep->data);
+    int part = update->slots[update->order[first]].part;
+    struct hc_tensor keep = hc_tensor1(HC_FP32, 1, update->part[part].keep->data);
     struct hc_call call = {.op = HC_OP_scale, .in = {w, keep}, .out = {w}};
     return hc_device_run(update->device, &call);
 }

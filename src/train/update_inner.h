@@ -12,7 +12,15 @@ struct hc_update_slot {
     struct hc_parameter *parameter;
     struct hc_storage *piece[HC_PIECE_COUNT]; /* all but MODEL */
     enum hc_format arithmetic;
-    bool decays;
+    int part;     /* its layer group */
+    int group;    /* hc_recipe_group */
+    double decay; /* 0: none */
+};
+
+/* What a layer group has of its own at each step. */
+struct hc_update_part {
+    struct hc_storage *hyper; /* as rates gives it */
+    struct hc_storage *keep;  /* anyway: its first is the factor of decay, as rates gives it */
 };
 
 struct hc_update {
@@ -21,18 +29,17 @@ struct hc_update {
     struct hc_scaler_update rule;
     int n;
     struct hc_update_slot *slots;
-    int *
-        order; /* of the slots in memory: those that decay first, then by the parameters' formats */
+    int *order; /* of the slots in memory: by their groups, then by the parameters' formats */
+    int parts;
+    struct hc_update_part part[HC_MOST_PARTS];
     bool anyway;                /* hc_recipe_steps_anyway */
     struct hc_storage *decided; /* anyway: what decide says, and a place for what nobody reads */
     struct hc_storage *sums;    /* anyway: of each slot's gradient */
     struct hc_storage *zeros;   /* anyway: as many as the longest span */
-    struct hc_storage *keep;    /* anyway: its first is the factor of decay, as rates gives it */
     struct hc_storage *scale;
     struct hc_storage *found;
-    struct hc_storage *hyper;
     struct hc_storage *counts;
-    struct hc_storage *single;   /* tables of one row, hc_update_step's: rates, factors of decay */
+    struct hc_storage *single;   /* tables of one row, hc_update_step's (update_groups.c) */
     struct hc_storage *schedule; /* of as many as there are steps; or NULL */
     struct hc_storage *journal;  /* or NULL */
     struct hc_tensor reported[2];
@@ -41,9 +48,12 @@ struct hc_update {
 /* The storage of a piece, where it is another's that one's; NULL: there is none. */
 struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_piece piece, int i);
 
-/* A step's rows in the two tables: learning rate and momentum; the factor of decay and 0. */
-void hc_update_rates(const struct hc_update *update, double lr, double beta1, float rates[2],
-                     float decay[2]);
+/* Groups (update_groups.c): the slots' and the layer groups' storages; the tables of one step, into
+   `single`; the rates of this step, and the factor of decay where that is a step of its own. */
+enum hc_status hc_groups_open(struct hc_update *update);
+void hc_groups_close(struct hc_update *update);
+enum hc_status hc_groups_give(struct hc_update *update, double lr, double beta1);
+enum hc_status hc_groups_rates(struct hc_update *update, const struct hc_storage *tables);
 
 /* What fastai's rule needs beside the rest (update_anyway.c): storages, and the gradients as they
    begin; whether something was found, and what is decided; decay, which needs no gradients; the
@@ -59,7 +69,7 @@ enum hc_status hc_anyway_zero(struct hc_update *update);
 struct hc_pass {
     int pieces;
     enum hc_piece piece[4];
-    bool groups; /* what decays and what does not is told apart */
+    bool groups; /* are told apart */
     bool (*wants)(const struct hc_update *update, const struct hc_update_slot *slot);
     enum hc_status (*run)(struct hc_update *update, int first, int last);
 };

@@ -1,6 +1,5 @@
 #include <assert.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "train/update_inner.h"
@@ -89,35 +88,6 @@ bool hc_update_is_fixed(const struct hc_update *update)
     return update->recipe.decay != HC_DECAY_MODEL;
 }
 
-void hc_update_rates(const struct hc_update *update, double lr, double beta1, float rates[2],
-                     float decay[2])
-{
-    const struct hc_recipe *r = &update->recipe;
-    double rate = lr * hc_recipe_rate(r);
-    rates[0] = (float)rate;
-    rates[1] = (float)beta1;
-    decay[0] = (float)(1 - (double)rates[0] * r->weight_decay);
-    decay[1] = 0;
-}
-
-enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
-                                  int64_t steps)
-{
-    assert(!update->schedule && steps > 0);
-    float *table = malloc((size_t)steps * 4 * sizeof *table);
-    update->schedule = hc_storage_new(update->device, HC_FP32, 4 * steps);
-    enum hc_status status = update->schedule ? HC_OK : HC_NO_MEMORY;
-    if (!table)
-        status = hc_fail(HC_NO_MEMORY, "no memory for the rates of %lld steps", (long long)steps);
-    for (int64_t i = 0; table && i < steps; i++)
-        hc_update_rates(update, rates[i].lr, rates[i].beta1, table + 2 * i,
-                        table + 2 * (steps + i));
-    if (status == HC_OK)
-        status = hc_storage_write(update->schedule, table);
-    free(table);
-    return status;
-}
-
 enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
                                  struct hc_tensor right)
 {
@@ -156,4 +126,10 @@ int hc_update_parameters(const struct hc_update *update)
 const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
 {
     return &update->recipe;
+}
+
+struct hc_pace hc_update_pace(const struct hc_update *update, int i)
+{
+    const struct hc_update_slot *slot = &update->slots[i];
+    return (struct hc_pace){hc_recipe_rate(&update->recipe, slot->part), slot->decay};
 }

@@ -12,7 +12,7 @@ static bool all(const struct hc_update *update, const struct hc_update_slot *slo
 static bool decays(const struct hc_update *update, const struct hc_update_slot *slot)
 {
     (void)update;
-    return slot->decays;
+    return slot->decay > 0;
 }
 
 /* out = alpha * x + out */
@@ -25,7 +25,7 @@ static enum hc_status add_to(struct hc_update *update, double alpha, struct hc_t
 
 static enum hc_status decay_scaled(struct hc_update *update, int first, int last)
 {
-    return add_to(update, update->recipe.weight_decay,
+    return add_to(update, update->slots[update->order[first]].decay,
                   hc_update_span(update, first, last, HC_PIECE_MODEL),
                   hc_update_span(update, first, last, HC_PIECE_GRADIENT));
 }
@@ -69,11 +69,11 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
     struct hc_tensor w = hc_update_span(update, first, last, HC_PIECE_MASTER);
     struct hc_tensor g = hc_update_span(update, first, last, HC_PIECE_MASTER_GRADIENT);
     struct hc_tensor m = hc_update_span(update, first, last, HC_PIECE_M);
-    struct hc_tensor hyper = hc_storage_tensor(update->hyper);
+    struct hc_tensor hyper = hc_storage_tensor(update->part[slot->part].hyper);
     struct hc_tensor found = {.format = HC_FP32};
     bool decoupled = r->decay == HC_DECAY_DECOUPLED;
     bool inside = (decoupled && !update->anyway) || r->decay == HC_DECAY_L2;
-    double decay = slot->decays && inside ? r->weight_decay : 0;
+    double decay = inside ? slot->decay : 0;
     struct hc_call call;
     if (update->rule.skips)
         found = hc_storage_tensor(update->found);
@@ -123,34 +123,15 @@ static const struct hc_pass optimize_pass = {
 static const struct hc_pass to_model_pass = {
     2, {HC_PIECE_MASTER, HC_PIECE_MODEL}, false, has_master, to_model};
 
-static enum hc_status look_up(struct hc_update *update, float *table, int64_t rows,
-                              const struct hc_storage *into)
-{
-    struct hc_call call = {
-        .op = HC_OP_rates,
-        .in = {hc_tensor2(HC_FP32, rows, 2, table), hc_storage_tensor(update->counts)},
-        .out = {hc_storage_tensor(into)}};
-    return hc_device_run(update->device, &call);
-}
-
-/* The rates of this step, and the factor of decay where that is a step of its own. */
-static enum hc_status rates(struct hc_update *update, const struct hc_storage *tables)
-{
-    int64_t rows = tables->count / 4;
-    float *table = tables->data;
-    enum hc_status status = look_up(update, table, rows, update->hyper);
-    return status == HC_OK && update->anyway ? look_up(update, table + 2 * rows, rows, update->keep)
-                                             : status;
-}
-
 /* A defect, whose factor comes from the host at each step. */
 static enum hc_status decay_model(struct hc_update *update, double lr)
 {
     enum hc_status status = HC_OK;
     for (int i = 0; i < update->n && status == HC_OK; i++) {
         struct hc_tensor w = hc_storage_tensor(update->slots[i].parameter->storage);
-        if (update->slots[i].decays)
-            status = add_to(update, -(lr * update->recipe.weight_decay), w, w);
+        struct hc_pace pace = hc_update_pace(update, i);
+        if (pace.decay > 0)
+            status = add_to(update, -(lr * pace.rate * pace.decay), w, w);
     }
     return status;
 }
@@ -187,10 +168,10 @@ static enum hc_status count(struct hc_update *update)
     return hc_device_run(update->device, &call);
 }
 
-static enum hc_status step(struct hc_update *update, const struct hc_storage *table, double lr)
+static enum hc_status step(struct hc_update *update, const struct hc_storage *tables, double lr)
 {
     enum hc_decay decay = update->recipe.decay;
-    enum hc_status status = rates(update, table);
+    enum hc_status status = hc_groups_rates(update, tables);
     if (status == HC_OK && decay == HC_DECAY_SCALED)
         status = hc_update_walk(update, &decay_scaled_pass);
     if (status == HC_OK && update->anyway)
@@ -214,11 +195,8 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
-    float rows[4];
-    hc_update_rates(update, lr, beta1, rows, rows + 2);
-    enum hc_status status = hc_storage_write(update->single, rows);
-    return status == HC_OK ? step(update, update->single, lr * hc_recipe_rate(&update->recipe))
-                           : status;
+    enum hc_status status = hc_groups_give(update, lr, beta1);
+    return status == HC_OK ? step(update, update->single, lr) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)

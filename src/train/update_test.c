@@ -259,6 +259,27 @@ Test(update, neighbours_share_a_call_unless_the_recipe_keeps_them_apart)
     }
 }
 
+static struct hc_recipe with_groups(const char *name)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name(name);
+    recipe.group_rates = (struct hc_per_part){2, {0, 1}};
+    recipe.group_decays = (struct hc_per_part){2, {0.5, 0.25}};
+    return recipe;
+}
+
+Test(update, more_layer_groups_than_layers_are_refused)
+{
+    struct hc_recipe recipe = with_groups("amp");
+    for (int p = 0; p < SIZES; p++) {
+        struct hc_tensor as = hc_tensor1(HC_FP32, sizes[p], NULL);
+        list[p] = &parameters[p];
+        cr_assert_eq(hc_parameter_open(list[p], &device, "p", roles[p], &as), HC_OK);
+    }
+    cr_assert_eq(hc_update_open(&update, &device, &recipe, list, SIZES), HC_INVALID);
+    cr_assert_str_eq(hc_message(), "recipe amp: 2 layer groups for a network of 1 layers");
+    end();
+}
+
 /* A parameter that got other storage is no neighbour any more, and the step still finds it. */
 Test(update, a_parameter_that_moved_is_stepped_where_it_is)
 {

@@ -13,7 +13,7 @@ static bool goes_on(const struct hc_update *update, const struct hc_pass *pass, 
     const struct hc_update_slot *here = &update->slots[update->order[k]];
     const struct hc_update_slot *next = &update->slots[update->order[k + 1]];
     if (!pass->wants(update, next) || here->arithmetic != next->arithmetic ||
-        (pass->groups && here->decays != next->decays))
+        (pass->groups && here->group != next->group))
         return false;
     for (int p = 0; p < pass->pieces; p++) {
         const struct hc_storage *a = hc_update_storage(update, pass->piece[p], update->order[k]);
