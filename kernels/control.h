@@ -1,7 +1,8 @@
-/* rates and journal: the state of the training engine, by the step's number. */
+/* rates and journal: the state of the training engine, by the step's number; clip. */
 #ifndef HC_KERNELS_CONTROL_H
 #define HC_KERNELS_CONTROL_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "num/inline.h"
@@ -14,6 +15,14 @@ HC_INLINE float hc_element_rates(const float *table, int64_t rows, const int32_t
     if (i == 2)
         return (float)((int64_t)counts[HC_COUNT_TAKEN] + 1);
     return table[2 * (row < rows ? row : rows - 1) + i];
+}
+
+/* What clips gradients whose squares' sum is s to the norm `most`. */
+HC_INLINE float hc_element_clip(float s, float most, int held)
+{
+    float reciprocal = 1 / (sqrtf(s) + 1e-6F);
+    float factor = reciprocal * most;
+    return held || factor > 1 ? 1 : factor;
 }
 
 /* Element i of a journal of `rows` >= 1 rows of four, of which this step has one; `was` is what stood

@@ -1,4 +1,4 @@
-/* rates and journal: what is copied from where. */
+/* rates and journal: what is copied from where; clip: its roundings one after the other. */
 #include "op/counts.h"
 #include "reference/split.h"
 
@@ -40,4 +40,28 @@ void hc_reference_journal(const struct hc_call *call, int out, int64_t index, lo
         hc_load_real(x, scalar, 0);
     hc_split(x, want);
     mpfr_clear(x);
+}
+
+/* MPFR's numbers of fp32's precision are those of fp32 where nothing is subnormal or beyond 2^128: a root,
+   what is 1e-6 or more, and its reciprocal are not. The product is left whole: 48 bits. */
+hc_reference hc_reference_clip;
+void hc_reference_clip(const struct hc_call *call, int out, int64_t index, long precision,
+                       struct hc_want *want)
+{
+    (void)out;
+    (void)index;
+    mpfr_t d;
+    mpfr_t factor;
+    mpfr_init2(d, hc_formats[HC_FP32].precision);
+    mpfr_init2(factor, precision);
+    hc_load_real(d, &call->in[0], 0);
+    mpfr_sqrt(d, d, MPFR_RNDN);
+    mpfr_add_d(d, d, (double)1e-6F, MPFR_RNDN);
+    mpfr_ui_div(d, 1, d, MPFR_RNDN);
+    mpfr_mul_d(factor, d, hc_round(HC_FP32, call->params.clip.max_norm), MPFR_RNDN);
+    bool held = call->in[1].data && hc_tensor_get(&call->in[1], 0) != 0;
+    if (held || (!mpfr_nan_p(factor) && mpfr_cmp_ui(factor, 1) > 0))
+        mpfr_set_ui(factor, 1, MPFR_RNDN);
+    hc_split(factor, want);
+    mpfr_clears(d, factor, (mpfr_ptr)0);
 }

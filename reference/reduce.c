@@ -28,3 +28,21 @@ void hc_reference_dot(const struct hc_call *call, int out, int64_t index, long p
         hc_terms_product(&s, &call->in[0], i, &call->in[1], i);
     hc_terms_end(&s, want);
 }
+
+hc_reference hc_reference_sum_squares;
+void hc_reference_sum_squares(const struct hc_call *call, int out, int64_t index, long precision,
+                              struct hc_want *want)
+{
+    (void)out;
+    (void)index;
+    struct hc_terms s;
+    hc_terms_begin(&s, precision);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
+        hc_terms_product(&s, &call->in[0], i, &call->in[0], i);
+    hc_terms_fold(&s);
+    if (call->in[1].data) {
+        hc_load_real(s.term, &call->in[1], 0);
+        hc_terms_add(&s);
+    }
+    hc_terms_end(&s, want);
+}

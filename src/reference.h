@@ -8,7 +8,7 @@
 /* The real value is value + rest to 2^-100 of magnitude (rest is 0 only when value is exact), so
    that hc_encode(format, value, rest, direction) is its correct rounding. A result that is NaN or
    infinite by the definition has rest 0.
-   magnitude: for a sum of terms (sum, dot, gemm, conv2d*, avg_pool) the sum of the magnitudes of
+   magnitude: for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool) the sum of the magnitudes of
    those that are finite, otherwise |value|. Where inputs may be taken as tf32 (hc_call_tf32), a factor
    below 2^-126 counts as 2^-126, where tf32's numbers stop getting denser, unless it is 0; and the
    magnitude is infinite where a finite factor may become infinite. */

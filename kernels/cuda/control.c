@@ -42,3 +42,12 @@ enum hc_status hc_cuda_journal(struct hc_queue *queue, const struct hc_call *cal
         a.scalar[i] = call->in[2 + i].data;
     return hc_cuda_walk(queue, HC_DK_journal, 4 * a.rows, &a, sizeof a);
 }
+
+enum hc_status hc_cuda_clip(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_dk_clip a = {.squares = call->in[0].data,
+                           .held = call->in[1].data,
+                           .max_norm = (float)call->params.clip.max_norm,
+                           .factor = call->out[0].data};
+    return hc_launch(queue, HC_DK_clip, 1, 1, 0, &a, sizeof a);
+}

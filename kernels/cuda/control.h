@@ -39,4 +39,12 @@ struct hc_dk_journal {
     float *to;
 };
 
+/* One thread. held [1] or NULL. */
+struct hc_dk_clip {
+    const float *squares;
+    const float *held;
+    float max_norm;
+    float *factor;
+};
+
 #endif

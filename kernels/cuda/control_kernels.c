@@ -37,3 +37,9 @@ HC_ON_DEVICE void hc_dk_journal_body(const struct hc_dk_journal *a)
         a->to[i] = hc_element_journal(a->from[i], a->scalar, a->rows, a->counts, i);
 }
 HC_LAUNCHABLE(journal)
+
+HC_ON_DEVICE void hc_dk_clip_body(const struct hc_dk_clip *a)
+{
+    *a->factor = hc_element_clip(*a->squares, a->max_norm, a->held && *a->held != 0);
+}
+HC_LAUNCHABLE(clip)

@@ -17,11 +17,12 @@ struct hc_dk_partial_sums {
     float *to;
 };
 
-/* One block: out[0] = (sum of from[0..n-1]) / by. Shared memory: a float for every warp. */
+/* One block: out[0] = (sum of from[0..n-1]) / by, to which onto[0] is added, unless NULL. Shared memory: a float for every warp. */
 struct hc_dk_whole_sum {
     const float *from;
     int64_t n;
     float by;
+    const float *onto;
     struct hc_dk_view out;
 };
 

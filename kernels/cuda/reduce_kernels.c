@@ -1,4 +1,4 @@
-/* sum and dot. With an fp32 accumulator every thread sums its own elements, every block its threads,
+/* sum, dot and sum_squares. With an fp32 accumulator every thread sums its own elements, every block its threads,
    and one block the blocks: an order that depends on the number of elements alone. With a 16-bit
    accumulator one thread takes them in order. */
 #include "kernels/cuda/reduce.h"
@@ -31,7 +31,7 @@ HC_ON_DEVICE void hc_dk_whole_sum_body(const struct hc_dk_whole_sum *a)
         sum += a->from[i];
     sum = hc_dk_block_sum(sum, (float *)hc_shared());
     if (hc_thread() == 0)
-        hc_dk_store(&a->out, 0, sum / a->by);
+        hc_dk_store(&a->out, 0, a->onto ? *a->onto + sum / a->by : sum / a->by);
 }
 HC_LAUNCHABLE(whole_sum)
 

@@ -39,6 +39,15 @@ enum hc_status hc_exact_rates(struct hc_queue *queue, const struct hc_call *call
     return HC_OK;
 }
 
+enum hc_status hc_exact_clip(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const float *held = call->in[1].data;
+    *(float *)call->out[0].data = hc_element_clip(
+        *(const float *)call->in[0].data, (float)call->params.clip.max_norm, held && *held != 0);
+    return HC_OK;
+}
+
 enum hc_status hc_exact_journal(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;

@@ -1,4 +1,4 @@
-/* sum and dot, in the order 0, 1, 2, ... for every accumulator. */
+/* sum, dot and sum_squares, in the order 0, 1, 2, ... for every accumulator. */
 #include "kernels/exact/exact.h"
 #include "kernels/load.h"
 #include "kernels/round.h"
@@ -29,5 +29,20 @@ enum hc_status hc_exact_dot(struct hc_queue *queue, const struct hc_call *call)
         sum = hc_into(f, sum + hc_into(f, product));
     }
     hc_store(call->out[0].format, call->out[0].data, 0, sum);
+    return HC_OK;
+}
+
+enum hc_status hc_exact_sum_squares(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_tensor *x = &call->in[0];
+    const float *partial = call->in[1].data;
+    int64_t n = hc_tensor_count(x);
+    float sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float value = hc_load(x->format, x->data, i);
+        sum += value * value;
+    }
+    *(float *)call->out[0].data = partial ? *partial + sum : sum;
     return HC_OK;
 }

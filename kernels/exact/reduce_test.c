@@ -61,3 +61,19 @@ Test(reduce, the_sum_over_nothing_is_plus_zero)
     cr_assert(sum == 0 && !signbit(sum));
     cr_assert_eq(reduce(HC_OP_dot, none, none, HC_FP32, HC_FP32), 0);
 }
+
+Test(reduce, squares_are_added_to_a_partial_sum_in_place)
+{
+    double x[] = {3, -4};
+    double before = 0x1p24;
+    struct hc_tensor sum = vector_of(HC_FP32, 1, &before);
+    struct hc_call call = {.op = HC_OP_sum_squares,
+                           .in = {vector_of(HC_FP16, 2, x), sum},
+                           .out = {sum},
+                           .params.reduce.accumulator = HC_FP32};
+    call_exact(&call);
+    cr_assert_eq(hc_tensor_get(&sum, 0), 0x1p24 + 24); /* 25 is a tie */
+    call.in[1] = (struct hc_tensor){0};
+    call_exact(&call);
+    cr_assert_eq(hc_tensor_get(&sum, 0), 25);
+}

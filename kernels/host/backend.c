@@ -101,6 +101,7 @@ const struct hc_backend hc_backend_host = {
             [HC_OP_unscale] = hc_host_unscale,
             [HC_OP_sum] = hc_host_sum,
             [HC_OP_dot] = hc_host_dot,
+            [HC_OP_sum_squares] = hc_host_sum_squares,
 #ifdef HC_ONEDNN
             [HC_OP_gemm] = hc_onednn_gemm,
             [HC_OP_conv2d] = hc_onednn_conv2d,
@@ -133,5 +134,6 @@ const struct hc_backend hc_backend_host = {
             [HC_OP_decide] = hc_exact_decide,
             [HC_OP_rates] = hc_exact_rates,
             [HC_OP_journal] = hc_exact_journal,
+            [HC_OP_clip] = hc_exact_clip,
         },
 };

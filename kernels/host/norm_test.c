@@ -94,7 +94,7 @@ Test(norm, bits_depend_neither_on_threads_nor_on_the_instruction_set)
         }
 }
 
-Test(norm, sums_and_dots_have_one_result_too)
+Test(norm, sums_dots_and_squares_have_one_result_too)
 {
     static const int64_t lengths[] = {0, 1, 63, 64, 65, 2049, 50000};
     for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
@@ -106,6 +106,9 @@ Test(norm, sums_and_dots_have_one_result_too)
                                    .params.reduce.accumulator = HC_FP32};
             assert_one_result(&call);
             call.op = HC_OP_sum;
+            assert_one_result(&call);
+            call.op = HC_OP_sum_squares;
+            call.in[1] = filled(hc_tensor1(HC_FP32, 1, NULL), 3, 5);
             assert_one_result(&call);
         }
 }

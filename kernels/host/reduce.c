@@ -1,4 +1,4 @@
-/* sum and dot with an fp32 accumulator: HC_LANES partial sums over at most PIECES pieces,
+/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most PIECES pieces,
    each piece's lanes added from the first to the last, then the pieces in order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
@@ -23,14 +23,14 @@ static float piece(const struct hc_queue *queue, const struct hc_tensor *x,
         int64_t n = to - at < HC_HOST_BLOCK ? to - at : HC_HOST_BLOCK;
         const float *a = hc_host_view(queue, x, at, n, room[0]);
         if (y)
-            queue->loops->dot(a, hc_host_view(queue, y, at, n, room[1]), n, lane);
+            queue->loops->dot(a, y == x ? a : hc_host_view(queue, y, at, n, room[1]), n, lane);
         else
             queue->loops->sum(a, n, lane);
     }
     return total(lane);
 }
 
-static void reduce(struct hc_queue *queue, const struct hc_call *call, const struct hc_tensor *y)
+static float reduce(struct hc_queue *queue, const struct hc_call *call, const struct hc_tensor *y)
 {
     const struct hc_tensor *x = &call->in[0];
     int64_t n = hc_tensor_count(x);
@@ -47,14 +47,14 @@ static void reduce(struct hc_queue *queue, const struct hc_call *call, const str
     float sum = 0;
     for (int i = 0; i < PIECES; i++)
         sum += sums[i];
-    hc_store(call->out[0].format, call->out[0].data, 0, sum);
+    return sum;
 }
 
 enum hc_status hc_host_sum(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
         return hc_exact_sum(queue, call);
-    reduce(queue, call, NULL);
+    hc_store(call->out[0].format, call->out[0].data, 0, reduce(queue, call, NULL));
     return HC_OK;
 }
 
@@ -62,6 +62,14 @@ enum hc_status hc_host_dot(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
         return hc_exact_dot(queue, call);
-    reduce(queue, call, &call->in[1]);
+    hc_store(call->out[0].format, call->out[0].data, 0, reduce(queue, call, &call->in[1]));
+    return HC_OK;
+}
+
+enum hc_status hc_host_sum_squares(struct hc_queue *queue, const struct hc_call *call)
+{
+    const float *partial = call->in[1].data;
+    float sum = reduce(queue, call, &call->in[0]);
+    *(float *)call->out[0].data = partial ? *partial + sum : sum;
     return HC_OK;
 }

@@ -35,9 +35,16 @@ static const struct scalar scale = {
 static const struct scalar steps = {4, 2, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
 static const struct scalar sgd_steps = {3, 2, 2, {1, 1000}};
 
+/* Sums of squares. */
+static const struct scalar squares = {0,
+                                      0,
+                                      15,
+                                      {0, 1, 0.25, 25, 1e-12, 1e-14, 1e-30, 0x1p-149,
+                                       0x1.fffffep127, 3e38, 2, INFINITY, NAN, -1, -0.0}};
+
 static const struct scalar *const scalars[HC_OP_COUNT] = {
     [HC_OP_scale] = &scale, [HC_OP_unscale] = &scale, [HC_OP_sgd] = &sgd_steps,
-    [HC_OP_adam] = &steps,  [HC_OP_adamw] = &steps,
+    [HC_OP_adam] = &steps,  [HC_OP_adamw] = &steps,   [HC_OP_clip] = &squares,
 };
 
 struct hc_bit_fill hc_bit_fill(const struct hc_call *call, int number)

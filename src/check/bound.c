@@ -9,6 +9,7 @@
 static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_sum] = hc_bound_sum,
     [HC_OP_dot] = hc_bound_dot,
+    [HC_OP_sum_squares] = hc_bound_sum_squares,
     [HC_OP_gemm] = hc_bound_gemm,
     [HC_OP_conv2d] = hc_bound_conv,
     [HC_OP_conv2d_bwd_data] = hc_bound_conv,

@@ -9,7 +9,8 @@
 typedef double hc_bound_rule(const struct hc_call *call, const struct hc_accumulator *accumulator,
                              int out, int64_t index, const struct hc_want *want);
 
-hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_gemm, hc_bound_conv, hc_bound_pool;
+hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_sum_squares, hc_bound_gemm, hc_bound_conv,
+    hc_bound_pool;
 hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
 hc_bound_rule hc_bound_bn_leaky_train, hc_bound_bn_leaky_infer, hc_bound_bn_leaky_bwd;
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;

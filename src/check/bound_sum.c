@@ -1,4 +1,4 @@
-/* Sums of products: sum, dot, gemm, conv2d*, avg_pool. S is the reference's magnitude, the sum of
+/* Sums of products: sum, dot, sum_squares, gemm, conv2d*, avg_pool. S is the reference's magnitude, the sum of
    the magnitudes of the terms. */
 #include <math.h>
 
@@ -80,6 +80,7 @@ double hc_bound_length(const struct hc_call *call)
     switch (call->op) {
     case HC_OP_sum:
     case HC_OP_dot:
+    case HC_OP_sum_squares:
         return (double)hc_tensor_count(x);
     case HC_OP_gemm:
         return (double)x->shape[call->params.gemm.transpose_a ? 0 : 1];
@@ -140,6 +141,24 @@ double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *acc
     double lost = products(inputs, n, &additions);
     double error = growth_of(call, accumulator, additions) * want->magnitude + lost;
     return finite(error, want->magnitude, hc_format_max(HC_FP32));
+}
+
+/* The partial sum is one more product, with 1. Never infinite: no term is below 0, so that no partial sum
+   that has overflowed comes back. Had fp32 no end, such a sum and all after it were 2^128 or more and
+   within this bound of the real one; and 2^128 is what an infinity counts as (hc_bound_error), or the
+   real number if that is more. What is finite met no overflow. */
+double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                            int out, int64_t index, const struct hc_want *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)index;
+    double n = hc_bound_length(call);
+    double additions;
+    double lost = products(call->in[0].format, n, &additions);
+    if (call->in[1].data && n > 0)
+        additions++;
+    return growth(&plain, additions) * want->magnitude + lost;
 }
 
 double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,

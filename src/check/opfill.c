@@ -21,7 +21,7 @@ const char *const hc_fill_names[HC_FILL_COUNT] = {
 
 /* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
    addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
-   q a second moment; h an optimizer's hyperparameters; o its found flag; l labels; k counts. NULL:
+   q a second moment; s a sum of squares; h an optimizer's hyperparameters; o a found flag; l labels; k counts. NULL:
    x for vectors, p for scalars. */
 static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_mul] = "xy",
@@ -29,6 +29,7 @@ static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_fma] = "xyz",
     [HC_OP_unscale] = "xpox",
     [HC_OP_dot] = "xy",
+    [HC_OP_sum_squares] = "xp",
     [HC_OP_gemm] = "xyb",
     [HC_OP_conv2d] = "xy",
     [HC_OP_conv2d_bwd_data] = "xy",
@@ -47,6 +48,7 @@ static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_adamw] = "xxxqho",
     [HC_OP_rates] = "xk",
     [HC_OP_journal] = "xkxxxx",
+    [HC_OP_clip] = "so",
 };
 
 static const bool cancels[HC_OP_COUNT] = {
@@ -83,7 +85,8 @@ bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
     case HC_FILL_CANCELLATION:
         return cancels[call->op];
     case HC_FILL_FOUND:
-        return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+        return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
+               (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0);
     case HC_FILL_SUBNORMALS:
         return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
     case HC_FILL_SPECIALS:

@@ -174,6 +174,12 @@ static const struct hc_op_shape tables[] = {
     {.name = NULL},
 };
 
+static const struct hc_op_shape scalars[] = {
+    {"1", HC_QUICK, true, false, {1}},
+    {"1-in-place", HC_STANDARD, true, true, {1}},
+    {.name = NULL},
+};
+
 static const struct hc_variant plain[] = {{.name = ""}, {.name = NULL}};
 
 static const struct hc_variant directions[] = {
@@ -196,9 +202,17 @@ static const struct hc_variant unscales[] = {
     {.name = NULL},
 };
 
-static const struct hc_variant journals[] = {
+/* With the scalars that may be absent, and without. */
+static const struct hc_variant more_or_less[] = {
     {.name = ""},
     {.name = "-bare", .bare = true},
+    {.name = NULL},
+};
+
+static const struct hc_variant clips[] = {
+    {.name = "", .params.clip = {1}},
+    {.name = "-tenth", .params.clip = {0.1}},
+    {.name = "-bare", .params.clip = {5}, .bare = true},
     {.name = NULL},
 };
 
@@ -254,7 +268,9 @@ static const struct hc_variant *const by_op[HC_OP_COUNT] = {
 /* Ops that are like no others of their class. */
 static const struct hc_opspace of_op[HC_OP_COUNT] = {
     [HC_OP_rates] = {plain_fp32, tables, plain},
-    [HC_OP_journal] = {plain_fp32, tables, journals},
+    [HC_OP_journal] = {plain_fp32, tables, more_or_less},
+    [HC_OP_sum_squares] = {mixed, sums, more_or_less},
+    [HC_OP_clip] = {plain_fp32, scalars, clips},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)

@@ -187,6 +187,8 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
         return fill == HC_FILL_CANCELLATION && call->op != HC_OP_gemm ? 500 : hc_place_normal(&p);
     case 'v':
         return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
+    case 's':
+        return fabs(data(&p, slot, 'x', fill));
     case 'q':
         p.stream = 1; /* like the square of the gradient */
         if (fill == HC_FILL_SPECIALS || fill == HC_FILL_SUBNORMALS)

@@ -1,6 +1,7 @@
 /* The contracts of op/call.h as far as formats, shapes and parameters go. */
 #include "op/call.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "op/contract.h"
@@ -100,8 +101,10 @@ static enum hc_status direction(const struct hc_call *call)
 static enum hc_status accumulator(const struct hc_call *call)
 {
     enum hc_format f = call->params.reduce.accumulator;
-    if (f == HC_FP32 || f == call->in[0].format)
+    if (f == HC_FP32 || (f == call->in[0].format && call->op != HC_OP_sum_squares))
         return HC_OK;
+    if (call->op == HC_OP_sum_squares)
+        return hc_fail(HC_INVALID, "sum_squares: the accumulator is not fp32");
     return hc_fail(HC_INVALID, "%s: the accumulator is neither fp32 nor the inputs' format",
                    hc_ops[call->op].name);
 }
@@ -137,6 +140,14 @@ static enum hc_status rule(const struct hc_call *call)
     return HC_OK;
 }
 
+static enum hc_status limit(const struct hc_call *call)
+{
+    double most = call->params.clip.max_norm;
+    if (most >= 0 && isfinite((float)most))
+        return HC_OK;
+    return hc_fail(HC_INVALID, "clip: no norm can be at most %g", most);
+}
+
 const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_cast] = {"aa", "nn", direction},
     [HC_OP_add] = {"w00", "nnn", NULL},
@@ -150,6 +161,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_unscale] = {"hfoohf", "n11nn1", instead},
     [HC_OP_sum] = {"hh", "n1", accumulator},
     [HC_OP_dot] = {"h0h", "nn1", accumulator},
+    [HC_OP_sum_squares] = {"hof", "n11", accumulator},
     [HC_OP_gemm] = {"d0be", "....", hc_shapes_gemm},
     [HC_OP_conv2d] = {"d0e", "...", hc_shapes_conv},
     [HC_OP_conv2d_bwd_data] = {"d0e", "...", hc_shapes_conv},
@@ -174,6 +186,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},
     [HC_OP_decide] = {"fiof", "1812", rule},
     [HC_OP_rates] = {"fif", ".83", hc_shapes_table},
+    [HC_OP_clip] = {"fof", "111", limit},
     [HC_OP_journal] = {"fioooof", ".81111n", hc_shapes_table},
 };
 
@@ -194,7 +207,8 @@ static bool may_be(const struct hc_call *call, int o, int i)
                 hc_tensor_count(in) == hc_tensor_count(out);
     bool running =
         (call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train) && o == i && o >= 3;
-    return same && (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
+    bool chained = call->op == HC_OP_sum_squares && i == 1;
+    return same && (chained || class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
                     class_ == HC_CLASS_CONTROL || running);
 }
 

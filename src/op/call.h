@@ -50,7 +50,10 @@ struct hc_unscale {
 
 /* sum: out0 [1] = sum of in0. dot: out0 [1] = sum of in0[i] * in1[i]. Inputs and output H, both
    inputs of one format. Products and partial sums are rounded into `accumulator` (fp32, or the
-   inputs' own 16-bit format); with fp32 the order is free, otherwise it is 0, 1, 2, ... . */
+   inputs' own 16-bit format); with fp32 the order is free, otherwise it is 0, 1, 2, ... .
+   sum_squares: out0 (fp32 [1]) = in1 + sum of in0[i]^2; in0 H, in1 = partial (fp32 [1], not below 0;
+   absent: 0), which may be out0 itself: several calls sum over several tensors. The accumulator is fp32,
+   to nearest, never a matrix unit's; the order is free, fused or not. What goes beyond fp32 is infinite. */
 struct hc_reduce {
     enum hc_format accumulator;
 };
@@ -212,6 +215,16 @@ struct hc_scaler_update {
     bool raises;
 };
 
+/* clip: in0 = s (fp32 [1]), the sum of the gradients' squares, in1 = held (fp32 [1]) or absent; out0 =
+     c (fp32 [1]), what the gradients are to be multiplied with. 1 where in1 is not 0 (fastai 1.0.61
+     clips no gradients that it has not copied). Else, in fp32 and as torch has it (torch/nn/utils/clip_grad.py,
+     _clip_grads_with_norm_; a number over a tensor is the tensor's reciprocal times the number:
+     torch/_tensor.py, __rdiv__): d = sqrt(s) + 1e-6; c = (1 / d) * max_norm, 1 where that is more.
+     A NaN stays; an infinite s gives 0. max_norm is finite and not below 0. */
+struct hc_clip {
+    double max_norm;
+};
+
 /* augment: a batch out of a set of images.
      in0 = pixels (u8 [N, H, W, 3]), in1 = labels (i32 [N]), in2 = steps (i32, its first element
      s >= 0: how many batches came before), in3 = order (i32 [n], numbers of images) or absent;
@@ -253,6 +266,7 @@ union hc_params {
     struct hc_adam adam;
     struct hc_augment augment;
     struct hc_scaler_update scaler;
+    struct hc_clip clip;
 };
 
 /* scratch: as many bytes as the backend's scratch query asked for, aligned to 64; NULL when none. */

@@ -222,6 +222,28 @@ Test(call, in_place_is_for_elementwise_ops_and_whole_tensors)
     refused(&call, "sum: out0 overlaps in0");
 }
 
+Test(call, clipping_takes_squares_summed_in_fp32_and_a_norm)
+{
+    struct hc_call call = {
+        .op = HC_OP_sum_squares, .in = {vector(HC_FP16, 3)}, .out = {vector(HC_FP32, 1)}};
+    call.params.reduce.accumulator = HC_FP16;
+    refused(&call, "sum_squares: the accumulator is not fp32");
+    call.params.reduce.accumulator = HC_FP32;
+    accepted(&call);
+    float sum = 0;
+    call.in[1] = call.out[0] = hc_tensor1(HC_FP32, 1, &sum);
+    accepted(&call);
+    call.in[0] = hc_tensor1(HC_FP32, 1, &sum);
+    refused(&call, "sum_squares: out0 overlaps in0");
+    call =
+        (struct hc_call){.op = HC_OP_clip, .in = {vector(HC_FP32, 1)}, .out = {vector(HC_FP32, 1)}};
+    accepted(&call);
+    call.params.clip.max_norm = -1;
+    refused(&call, "clip: no norm can be at most -1");
+    call.params.clip.max_norm = 1e39;
+    refused(&call, "clip: no norm can be at most 1e+39");
+}
+
 Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
 {
     struct hc_call call = {.op = HC_OP_rates,
