@@ -7,168 +7,18 @@
    where a leaky ReLU's input is 0; none of them is within h.) */
 #include <math.h>
 
-#include "case.h"
-
-enum { BATCH = 2, CLASSES = 3, SIDE = 4, CHANNELS = 2, MOST = 128 };
-enum { PIXELS = BATCH * SIDE * SIDE * CHANNELS };
+#include "cases/shadow.h"
 
 static const struct hc_network network = {.name = "darknet-2",
-                                          .side = SIDE,
-                                          .channels = CHANNELS,
+                                          .side = HC_SHADOW_SIDE,
+                                          .channels = HC_SHADOW_CHANNELS,
                                           .width = 2,
                                           .groups = 1,
                                           .blocks = {1},
                                           .strides = {2}};
 
-struct shadow {
-    const struct hc_plan *plan;
-    const int32_t *labels;
-    struct hc_real **parameter[3 * HC_MAX_LAYERS];
-    struct hc_real *value[HC_MAX_LAYERS + 1][MOST]; /* [n, side, side, channels] */
-    struct hc_real *mean;
-    struct hc_real *variance;
-    struct hc_real *term;
-    struct hc_real *loss;
-};
-
-static void add_product(struct shadow *s, struct hc_real *sum, const struct hc_real *a,
-                        const struct hc_real *b)
-{
-    hc_real_mul(s->term, a, b);
-    hc_real_add(sum, sum, s->term);
-}
-
-static void add_square(struct shadow *s, struct hc_real *sum, const struct hc_real *a,
-                       const struct hc_real *b)
-{
-    hc_real_sub(s->term, a, b);
-    add_product(s, sum, s->term, s->term);
-}
-
-static void divide(struct shadow *s, struct hc_real *x, double by)
-{
-    hc_real_set(s->term, by);
-    hc_real_div(x, x, s->term);
-}
-
-static int side_of(const struct shadow *s, int v)
-{
-    return v == 0 ? SIDE : s->plan->layer[v - 1].side;
-}
-
-static int channels_of(const struct shadow *s, int v)
-{
-    return v == 0 ? CHANNELS : s->plan->layer[v - 1].channels;
-}
-
-static void convolve(struct shadow *s, const struct hc_layer *l, int at, struct hc_real *sum)
-{
-    int side = side_of(s, l->in);
-    int channels = channels_of(s, l->in);
-    int k = at % l->channels;
-    int q = at / l->channels % l->side;
-    int p = at / l->channels / l->side % l->side;
-    int n = at / l->channels / l->side / l->side;
-    hc_real_set(sum, 0);
-    for (int tap = 0; tap < l->kernel * l->kernel; tap++) {
-        int h = p * l->stride + tap / l->kernel - l->pad;
-        int w = q * l->stride + tap % l->kernel - l->pad;
-        for (int c = 0; c < channels && h >= 0 && h < side && w >= 0 && w < side; c++)
-            add_product(
-                s, sum, s->value[l->in][((n * side + h) * side + w) * channels + c],
-                s->parameter[l->parameter][(k * l->kernel * l->kernel + tap) * channels + c]);
-    }
-}
-
-static void normalize_and_leak(struct shadow *s, const struct hc_layer *l, struct hc_real **y,
-                               int c)
-{
-    int n = BATCH * l->side * l->side;
-    hc_real_set(s->mean, 0);
-    hc_real_set(s->variance, 0);
-    for (int i = 0; i < n; i++)
-        hc_real_add(s->mean, s->mean, y[i * l->channels + c]);
-    divide(s, s->mean, n);
-    for (int i = 0; i < n; i++)
-        add_square(s, s->variance, y[i * l->channels + c], s->mean);
-    divide(s, s->variance, n);
-    hc_real_set(s->term, (double)(float)HC_NORM_EPS);
-    hc_real_add(s->variance, s->variance, s->term);
-    hc_real_sqrt(s->variance, s->variance);
-    for (int i = 0; i < n; i++) {
-        struct hc_real *z = y[i * l->channels + c];
-        hc_real_sub(z, z, s->mean);
-        hc_real_div(z, z, s->variance);
-        hc_real_mul(z, z, s->parameter[l->parameter + 1][c]);
-        hc_real_add(z, z, s->parameter[l->parameter + 2][c]);
-        hc_real_set(s->term, (double)(float)HC_LEAKY_SLOPE);
-        if (!(hc_real_double(z) > 0))
-            hc_real_mul(z, z, s->term);
-    }
-}
-
-static void pool_or_linear(struct shadow *s, const struct hc_layer *l, struct hc_real **y)
-{
-    int channels = channels_of(s, l->in);
-    int pixels = side_of(s, l->in) * side_of(s, l->in);
-    for (int i = 0; i < BATCH * l->channels; i++) {
-        int n = i / l->channels;
-        int k = i % l->channels;
-        hc_real_set(y[i], 0);
-        for (int j = 0; j < pixels && l->kind == HC_LAYER_POOL; j++)
-            hc_real_add(y[i], y[i], s->value[l->in][(n * pixels + j) * channels + k]);
-        if (l->kind == HC_LAYER_POOL) {
-            divide(s, y[i], pixels);
-            continue;
-        }
-        for (int c = 0; c < channels; c++)
-            add_product(s, y[i], s->value[l->in][n * channels + c],
-                        s->parameter[l->parameter][k * channels + c]);
-        hc_real_add(y[i], y[i], s->parameter[l->parameter + 1][k]);
-    }
-}
-
-/* The mean of log(sum_j exp(z_j - z_label)). */
-static void cross_entropy(struct shadow *s, struct hc_real **z)
-{
-    hc_real_set(s->loss, 0);
-    for (int n = 0; n < BATCH; n++) {
-        hc_real_set(s->mean, 0);
-        for (int j = 0; j < CLASSES; j++) {
-            hc_real_sub(s->term, z[n * CLASSES + j], z[n * CLASSES + s->labels[n]]);
-            hc_real_exp(s->term, s->term);
-            hc_real_add(s->mean, s->mean, s->term);
-        }
-        hc_real_log(s->mean, s->mean);
-        hc_real_add(s->loss, s->loss, s->mean);
-    }
-    divide(s, s->loss, BATCH);
-}
-
-/* s->loss of the parameters and images as they are. */
-static void forward(struct shadow *s)
-{
-    for (int l = 0; l < s->plan->layers; l++) {
-        const struct hc_layer *layer = &s->plan->layer[l];
-        struct hc_real **y = s->value[l + 1];
-        int count = BATCH * layer->side * layer->side * layer->channels;
-        if (layer->kind == HC_LAYER_CONV) {
-            for (int i = 0; i < count; i++)
-                convolve(s, layer, i, y[i]);
-            for (int c = 0; c < layer->channels; c++)
-                normalize_and_leak(s, layer, y, c);
-        } else if (layer->kind == HC_LAYER_ADD) {
-            for (int i = 0; i < count; i++)
-                hc_real_add(y[i], s->value[layer->in][i], s->value[layer->skip][i]);
-        } else {
-            pool_or_linear(s, layer, y);
-        }
-    }
-    cross_entropy(s, s->value[s->plan->layers]);
-}
-
 /* The central difference in parameter i of tensor p. */
-static double slope(struct shadow *s, int p, int64_t i)
+static double slope(struct hc_shadow *s, int p, int64_t i)
 {
     struct hc_real *w = s->parameter[p][i];
     struct hc_real *kept = hc_real_new(0);
@@ -176,10 +26,10 @@ static double slope(struct shadow *s, int p, int64_t i)
     struct hc_real *up = hc_real_new(0);
     hc_real_copy(kept, w);
     hc_real_add(w, kept, h);
-    forward(s);
+    hc_shadow_forward(s);
     hc_real_copy(up, s->loss);
     hc_real_sub(w, kept, h);
-    forward(s);
+    hc_shadow_forward(s);
     hc_real_sub(up, up, s->loss);
     hc_real_add(h, h, h);
     hc_real_div(up, up, h);
@@ -189,43 +39,6 @@ static double slope(struct shadow *s, int p, int64_t i)
     hc_real_free(h);
     hc_real_free(up);
     return result;
-}
-
-static void shadow_open(struct hc_check *check, struct shadow *s, struct hc_net *net,
-                        const float *images, const int32_t *labels)
-{
-    *s = (struct shadow){.plan = hc_net_plan(net), .labels = labels};
-    s->mean = hc_real_new(0);
-    s->variance = hc_real_new(0);
-    s->term = hc_real_new(0);
-    s->loss = hc_real_new(0);
-    for (int v = 0; v <= s->plan->layers; v++)
-        for (int i = 0; i < MOST; i++)
-            s->value[v][i] = hc_real_new(v == 0 && i < PIXELS ? (double)images[i] : 0);
-    for (int p = 0; p < s->plan->parameters; p++) {
-        struct hc_tensor t = hc_parameter_tensor(hc_net_parameters(net)[p]);
-        int64_t n = hc_tensor_count(&t);
-        struct hc_tensor host =
-            hc_tensor1(t.format, n, hc_check_memory(check, hc_tensor_bytes(&t)));
-        s->parameter[p] = hc_check_memory(check, (size_t)n * sizeof(struct hc_real *));
-        (void)hc_check_ok(check, hc_storage_read(hc_net_parameters(net)[p]->storage, host.data));
-        for (int64_t i = 0; i < n; i++)
-            s->parameter[p][i] = hc_real_new(hc_tensor_get(&host, i));
-    }
-}
-
-static void shadow_close(struct shadow *s, struct hc_net *net)
-{
-    for (int v = 0; v <= s->plan->layers; v++)
-        for (int i = 0; i < MOST; i++)
-            hc_real_free(s->value[v][i]);
-    for (int p = 0; p < s->plan->parameters; p++)
-        for (int64_t i = 0; i < hc_parameter_count(hc_net_parameters(net)[p]); i++)
-            hc_real_free(s->parameter[p][i]);
-    hc_real_free(s->mean);
-    hc_real_free(s->variance);
-    hc_real_free(s->term);
-    hc_real_free(s->loss);
 }
 
 /* One step under the recipe from the same weights: |g - want| / |want| over all parameters, g unscaled. */
@@ -242,7 +55,8 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
     int right;
     double off = 0;
     double all = 0;
-    enum hc_status status = hc_net_open(&net, &device, &network, CLASSES, BATCH, 1);
+    enum hc_status status =
+        hc_net_open(&net, &device, &network, HC_SHADOW_CLASSES, HC_SHADOW_BATCH, 1);
     if (status == HC_OK)
         status = hc_update_open(&update, &device, recipe, hc_net_parameters(net),
                                 hc_net_plan(net)->parameters);
@@ -279,20 +93,31 @@ static enum hc_status differences(struct hc_check *check, const float *images,
 {
     struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
     struct hc_net *net = NULL;
-    struct shadow s;
-    enum hc_status status = hc_net_open(&net, &device, &network, CLASSES, BATCH, 1);
+    struct hc_shadow s;
+    enum hc_status status =
+        hc_net_open(&net, &device, &network, HC_SHADOW_CLASSES, HC_SHADOW_BATCH, 1);
     if (status == HC_OK) {
         int64_t n = hc_net_plan(net)->weights + hc_net_plan(net)->norm_weights;
         double *to = *want = hc_check_memory(check, (size_t)n * sizeof *to);
-        shadow_open(check, &s, net, images, labels);
+        hc_shadow_open(check, &s, net, images, labels);
         for (int p = 0; p < s.plan->parameters; p++)
             for (int64_t i = 0; i < hc_parameter_count(hc_net_parameters(net)[p]); i++)
                 *to++ = slope(&s, p, i);
-        shadow_close(&s, net);
+        hc_shadow_close(&s, net);
     }
     hc_net_close(net);
     hc_device_end(&device);
     return status;
+}
+
+/* Asks for a product of two numbers: backends without fp64 are left out here as everywhere. */
+static bool has_fp64(struct hc_check *check)
+{
+    struct hc_call product = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
+    struct hc_tensor *const tensors[] = {&product.in[0], &product.in[1], &product.out[0]};
+    for (int i = 0; i < 3; i++)
+        *tensors[i] = hc_tensor2(HC_FP64, 1, 1, hc_check_memory(check, sizeof(double)));
+    return hc_do(check, &product) == HC_OK;
 }
 
 /* A static scale: 65536 overflows in so small a network for some seeds.
@@ -302,17 +127,15 @@ static enum hc_status differences(struct hc_check *check, const float *images,
 static void shadow(struct hc_check *check)
 {
     static const char *const recipes[] = {"fp32", "fastai-004b", "amp-bf16"};
-    float *images = hc_check_memory(check, sizeof(float) * PIXELS);
-    int32_t *labels = hc_check_memory(check, sizeof(int32_t) * BATCH);
+    float *images = hc_check_memory(check, sizeof(float) * HC_SHADOW_PIXELS);
+    int32_t *labels = hc_check_memory(check, sizeof(int32_t) * HC_SHADOW_BATCH);
     double *want = NULL;
     double wide = 0;
-    if (!hc_check_backend(check)->fp64) {
-        hc_skip(check, "the backend has no fp64");
+    if (!has_fp64(check))
         return;
-    }
-    for (int i = 0; i < PIXELS; i++)
+    for (int i = 0; i < HC_SHADOW_PIXELS; i++)
         images[i] = (float)hc_random_normal(hc_check_seed(check), 0, (uint64_t)i);
-    for (int i = 0; i < BATCH; i++)
+    for (int i = 0; i < HC_SHADOW_BATCH; i++)
         labels[i] = i;
     enum hc_status status = differences(check, images, labels, &want);
     if (status == HC_OK)
