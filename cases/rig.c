@@ -42,6 +42,31 @@ int hc_rig_add(struct hc_rig *rig, const char *name, enum hc_role role, int64_t 
     return i;
 }
 
+void hc_rig_layers(struct hc_rig *rig)
+{
+    static const char *const names[2 * HC_RIG_LAYERS] = {
+        "a.filter", "a.gamma", "b.filter", "b.gamma", "c.filter", "c.gamma", "linear", "bias"};
+    uint64_t seed = hc_check_seed(rig->check);
+    for (int i = 0; i < 2 * HC_RIG_LAYERS && !rig->failed; i++) {
+        enum hc_role second = i == 2 * HC_RIG_LAYERS - 1 ? HC_ROLE_BIAS : HC_ROLE_NORM;
+        int64_t count = i % 2 ? 3 : 7 + i;
+        hc_rig_add(rig, names[i], i % 2 ? second : HC_ROLE_WEIGHT, count, 0);
+        rig->parameter[i].layer = i / 2;
+        for (int64_t e = 0; e < count; e++)
+            hc_rig_set(rig, i, e,
+                       0.5 + 0.1 * hc_random_normal(seed, 20 + (uint64_t)i, (uint64_t)e));
+    }
+}
+
+void hc_rig_random_gradients(struct hc_rig *rig, uint64_t step, double size)
+{
+    uint64_t seed = hc_check_seed(rig->check);
+    for (int i = 0; i < rig->n && !rig->failed; i++)
+        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
+            hc_rig_gradient(rig, i, e,
+                            size * hc_random_normal(seed, 40 + step, (uint64_t)(64 * i + e)));
+}
+
 void hc_rig_set(struct hc_rig *rig, int i, int64_t index, double value)
 {
     if (rig->failed)

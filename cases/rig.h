@@ -25,6 +25,13 @@ void hc_rig_close(struct hc_rig *rig);
 int hc_rig_add(struct hc_rig *rig, const char *name, enum hc_role role, int64_t count,
                double value);
 
+/* Parameters of a network of four layers, each of a weight (2 i) and of a norm (2 i + 1; in the last
+   layer a bias), with random values about 0.5; and random gradients about 0 of that size for all. */
+enum { HC_RIG_LAYERS = 4 };
+
+void hc_rig_layers(struct hc_rig *rig);
+void hc_rig_random_gradients(struct hc_rig *rig, uint64_t step, double size);
+
 /* Overwrites one element of a parameter; rounds to nearest. */
 void hc_rig_set(struct hc_rig *rig, int i, int64_t index, double value);
 

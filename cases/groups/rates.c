@@ -1,0 +1,261 @@
+/* Layer groups with learning rates and decays of their own, on the trainer's update path. */
+#include "cases/rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { GROUPS = 3, STEPS = 3 };
+
+/* Four layers in three parts, by hand: floor(3 l / 4). */
+static const int part_of[HC_RIG_LAYERS] = {0, 0, 1, 2};
+static const double rates[GROUPS] = {0.01, 0.3, 1};
+static const double decays[GROUPS] = {0.5, 0, 0.1};
+static const double lr = 0.01;
+static const double beta1 = 0.9;
+
+static struct hc_recipe grouped(const char *name)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name(name);
+    recipe.group_rates.n = GROUPS;
+    recipe.group_decays.n = GROUPS;
+    memcpy(recipe.group_rates.value, rates, sizeof rates);
+    memcpy(recipe.group_decays.value, decays, sizeof decays);
+    if (hc_round(recipe.arithmetic, recipe.eps) == 0)
+        recipe.eps = 1e-4;
+    return recipe;
+}
+
+/* What the optimizer is to do with parameter i, as one call on host memory: from its state, its
+   gradient, and the rate and decay of its own. */
+struct wanted {
+    struct hc_call call;
+    float hyper[3];
+    bool adam;
+};
+
+static struct hc_tensor copied(struct hc_rig *rig, enum hc_piece piece, int i)
+{
+    struct hc_tensor t = hc_update_tensor(rig->update, piece, i);
+    t = hc_check_vector(rig->check, t.format, hc_tensor_count(&t));
+    for (int64_t e = 0; e < hc_tensor_count(&t); e++)
+        hc_tensor_put(&t, e, hc_rig_get(rig, piece, i, e));
+    return t;
+}
+
+static struct hc_tensor like(struct hc_rig *rig, const struct hc_tensor *t)
+{
+    return hc_check_vector(rig->check, t->format, hc_tensor_count(t));
+}
+
+/* True decay of fastai 1.0.61, before the optimizer's: the product of two fp32 numbers is exact in fp64,
+   and rounded once. */
+static void decay_first(struct hc_tensor *w, double rate, double decay)
+{
+    double keep = (double)(float)(1 - (double)(float)rate * decay);
+    for (int64_t e = 0; e < hc_tensor_count(w) && decay > 0; e++)
+        hc_tensor_put(w, e, hc_tensor_get(w, e) * keep);
+}
+
+static void want(struct hc_rig *rig, const struct hc_recipe *r, int i, int step,
+                 struct wanted *wanted)
+{
+    int part = part_of[i / 2];
+    enum hc_role role = rig->parameter[i].role;
+    double rate = lr * (r->rate > 0 ? r->rate : 1) * rates[part];
+    double decay = role == HC_ROLE_WEIGHT || r->decay_norm ? decays[part] : 0;
+    bool anyway = r->scaler.rule == HC_SCALER_FASTAI;
+    struct hc_tensor w = copied(rig, HC_PIECE_MASTER, i);
+    struct hc_tensor m = copied(rig, HC_PIECE_M, i);
+    struct hc_tensor g = copied(rig, HC_PIECE_GRADIENT, i);
+    struct hc_tensor unscaled = hc_check_vector(rig->check, HC_FP32, hc_tensor_count(&g));
+    double scale = (double)hc_rig_counters(rig).scale;
+    for (int64_t e = 0; e < hc_tensor_count(&g); e++)
+        hc_tensor_put(&unscaled, e, hc_tensor_get(&g, e) / scale);
+    if (anyway)
+        decay_first(&w, rate, decay);
+    wanted->hyper[0] = (float)rate;
+    wanted->hyper[1] = (float)beta1;
+    wanted->hyper[2] = (float)step;
+    wanted->adam = r->optimizer == HC_OPTIMIZER_ADAM;
+    struct hc_tensor hyper = hc_tensor1(HC_FP32, 3, wanted->hyper);
+    struct hc_tensor found = {.format = HC_FP32};
+    double inside = anyway ? 0 : decay;
+    enum hc_format arithmetic = hc_recipe_optimizes(r, role, r->arithmetic);
+    if (wanted->adam) {
+        struct hc_tensor v = copied(rig, HC_PIECE_V, i);
+        wanted->call = (struct hc_call){.op = HC_OP_adamw,
+                                        .in = {w, unscaled, m, v, hyper, found},
+                                        .out = {like(rig, &w), like(rig, &m), like(rig, &v)}};
+        wanted->call.params.adam = (struct hc_adam){
+            .beta2 = r->beta2, .eps = r->eps, .weight_decay = inside, .arithmetic = arithmetic};
+    } else {
+        wanted->call = (struct hc_call){.op = HC_OP_sgd,
+                                        .in = {w, unscaled, m, hyper, found},
+                                        .out = {like(rig, &w), like(rig, &m)}};
+        wanted->call.params.sgd = (struct hc_sgd){
+            .weight_decay = inside, .nesterov = r->nesterov, .arithmetic = arithmetic};
+    }
+}
+
+/* The op itself is held to its bound; then the step is to have its bits. */
+static void compare(struct hc_rig *rig, const char *name, int step, struct wanted *wanted)
+{
+    static const enum hc_piece pieces[] = {HC_PIECE_MASTER, HC_PIECE_M, HC_PIECE_V};
+    for (int i = 0; i < rig->n && !rig->failed; i++) {
+        int64_t wrong = 0;
+        int64_t checked = 0;
+        char first[120];
+        hc_claim_call_met(rig->check, &wanted[i].call);
+        if (hc_do(rig->check, &wanted[i].call) != HC_OK)
+            return;
+        for (int p = 0; p < (wanted[i].adam ? 3 : 2); p++) {
+            const struct hc_tensor *t = &wanted[i].call.out[p];
+            for (int64_t e = 0; e < hc_tensor_count(t); e++, checked++) {
+                double x = hc_tensor_get(t, e);
+                double got = hc_rig_get(rig, pieces[p], i, e);
+                if (hc_fp64_bits(x) != hc_fp64_bits(got) && wrong++ == 0)
+                    (void)snprintf(first, sizeof first,
+                                   "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g", name, step,
+                                   hc_piece_names[pieces[p]], rig->parameter[i].name, (long long)e,
+                                   x, got);
+            }
+        }
+        hc_claim_sweep(rig->check, checked, wrong, wrong ? first : NULL);
+    }
+}
+
+static void own_rates(struct hc_check *check)
+{
+    static const char *const names[] = {"fp32",          "amp",           "fastai-004b-flat",
+                                        "bf16-pure",     "fastai-1.0.61", "sum-loss-fp16",
+                                        "fastai2-native"};
+    for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
+        struct hc_recipe recipe = grouped(names[k / 2]);
+        struct wanted wanted[2 * HC_RIG_LAYERS];
+        struct hc_rig rig;
+        recipe.split_bn_bias = k % 2 == 1;
+        hc_rig_open(&rig, check);
+        hc_rig_layers(&rig);
+        hc_rig_start(&rig, &recipe);
+        for (int step = 1; step <= STEPS && !rig.failed; step++) {
+            hc_rig_random_gradients(&rig, (uint64_t)step, 1e-3);
+            for (int i = 0; i < rig.n && !rig.failed; i++)
+                want(&rig, &recipe, i, step, &wanted[i]);
+            hc_rig_step(&rig, lr, beta1);
+            compare(&rig, names[k / 2], step, wanted);
+        }
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+    hc_say(check, "4 layers in 3 groups, rates 0.01, 0.3 and 1 of %g, decays 0.5, 0 and 0.1", lr);
+}
+
+/* Bytes of a piece of the first `parameters` parameters. */
+static size_t bytes_of(struct hc_rig *rig, enum hc_piece piece, int parameters)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < parameters; i++) {
+        struct hc_tensor t = hc_update_tensor(rig->update, piece, i);
+        bytes += hc_tensor_bytes(&t);
+    }
+    return bytes;
+}
+
+static void frozen(struct hc_check *check)
+{
+    static const char *const names[] = {"amp", "fastai-004b", "fastai-1.0.61", "bf16-pure",
+                                        "sum-loss-fp16"};
+    static const enum hc_piece pieces[] = {HC_PIECE_MASTER, HC_PIECE_MODEL};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct hc_recipe recipe = grouped(names[k]);
+        struct hc_bytes before[2];
+        struct hc_rig rig;
+        recipe.group_rates.value[0] = 0;
+        hc_rig_open(&rig, check);
+        hc_rig_layers(&rig);
+        hc_rig_start(&rig, &recipe);
+        for (int p = 0; p < 2; p++)
+            before[p] = hc_rig_bytes(&rig, pieces[p]);
+        for (int step = 0; step < 10; step++) {
+            hc_rig_random_gradients(&rig, (uint64_t)step, 1e-3);
+            hc_rig_step(&rig, 0.1, beta1);
+        }
+        for (int p = 0; p < 2 && !rig.failed; p++) {
+            struct hc_bytes after = hc_rig_bytes(&rig, pieces[p]);
+            size_t still = bytes_of(&rig, pieces[p], 4);
+            hc_say(check, "%s, ten steps of 0.1: %s of layers a and b, then of c and linear",
+                   names[k], hc_piece_names[pieces[p]]);
+            hc_claim_true(check, "a group of rate 0 keeps its bytes",
+                          !rig.failed && memcmp(before[p].data, after.data, still) == 0);
+            hc_claim_true(check, "the others do not",
+                          !rig.failed && memcmp(before[p].data + still, after.data + still,
+                                                after.count - still) != 0);
+        }
+        hc_claim_true(check, "its momentum moves", hc_rig_get(&rig, HC_PIECE_M, 0, 0) != 0);
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+}
+
+/* One scaler for all groups. */
+static void skipped(struct hc_check *check)
+{
+    static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+    struct hc_recipe recipe = grouped("amp");
+    for (int i = 0; i < 2 * HC_RIG_LAYERS; i++) {
+        struct hc_bytes before[4];
+        struct hc_rig rig;
+        bool same = true;
+        recipe.split_bn_bias = true;
+        hc_rig_open(&rig, check);
+        hc_rig_layers(&rig);
+        hc_rig_start(&rig, &recipe);
+        hc_rig_random_gradients(&rig, 1, 1e-3);
+        hc_rig_step(&rig, lr, beta1);
+        for (int p = 0; p < 4; p++)
+            before[p] = hc_rig_bytes(&rig, state[p]);
+        hc_rig_random_gradients(&rig, 2, 1e-3);
+        hc_rig_put(&rig, HC_PIECE_GRADIENT, i, 0, (double)INFINITY);
+        hc_rig_step(&rig, lr, beta1);
+        for (int p = 0; p < 4 && !rig.failed; p++) {
+            struct hc_bytes after = hc_rig_bytes(&rig, state[p]);
+            same = same && !rig.failed && hc_bytes_equal(&before[p], &after);
+        }
+        bool failed = rig.failed;
+        hc_claim_true(check, "an infinity in one parameter: no group moves", same || failed);
+        hc_claim_value(check, "steps skipped", 1, (double)hc_rig_counters(&rig).skipped);
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "groups/rates-and-decays",
+     .title = "each parameter is stepped with its layer group's learning rate and decay, bit for "
+              "bit as the optimizer's op alone",
+     .source =
+         "fastai1 fastai/basic_train.py @1.0.61, Learner.lr_range: slice(lr/9, lr) gives "
+         "each layer group its own rate; fastai/callback.py, OptimWrapper.step: zip(self._lr, "
+         "self._wd, ...)",
+     .run = own_rates},
+    {.name = "groups/rate-0-freezes",
+     .title = "a layer group with a rate of 0 keeps every byte of its weights, decay or not; its "
+              "momenta move",
+     .source = "fastai1 fastai/basic_train.py @1.0.61, Learner.lr_range; torch.optim.SGD, Adam: "
+               "every change of a weight has lr for a factor",
+     .run = frozen},
+    {.name = "groups/overflow-skips-all",
+     .title = "an infinity in any parameter's gradient skips the step of all groups",
+     .source =
+         "pytorch torch/amp/grad_scaler.py: one found_inf for all param_groups of an optimizer",
+     .run = skipped},
+};
+
+const struct hc_case_table hc_cases_groups_rates;
+const struct hc_case_table hc_cases_groups_rates = {cases, sizeof cases / sizeof cases[0]};

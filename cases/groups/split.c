@@ -1,0 +1,168 @@
+/* Norm parameters and biases as groups of their own (split_bn_bias), and flat masters by group. */
+#include "cases/rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+
+enum { PIECES = sizeof state / sizeof state[0], MOST = 2 * HC_RIG_LAYERS };
+
+static void begin(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe)
+{
+    hc_rig_open(rig, check);
+    hc_rig_layers(rig);
+    hc_rig_start(rig, recipe);
+}
+
+/* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once, each of the
+   100 products once: 2^-24 relative each, and 2^-24 for what is of second order. */
+static void undecayed(struct hc_check *check)
+{
+    static const char *const names[] = {"fp32", "amp", "fastai-1.0.61", "fastai-004b-flat"};
+    for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
+        struct hc_recipe recipe = *hc_recipe_by_name(names[k / 2]);
+        double start[MOST];
+        struct hc_rig rig;
+        recipe.split_bn_bias = true;
+        recipe.decay_norm = k % 2 == 1;
+        recipe.weight_decay = 0.1;
+        begin(&rig, check, &recipe);
+        for (int i = 0; i < rig.n; i++)
+            start[i] = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
+        for (int step = 0; step < 100 && !rig.failed; step++) {
+            hc_rig_gradients(&rig, 0);
+            hc_rig_step(&rig, 0.01, 0.9);
+        }
+        for (int i = 0; i < rig.n && !rig.failed; i++) {
+            double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
+            bool norm = rig.parameter[i].role != HC_ROLE_WEIGHT;
+            double decayed = start[i] * pow(1 - 0.01 * 0.1, 100);
+            hc_say(check, "%s, decay_norm %s: %s", names[k / 2],
+                   recipe.decay_norm ? "true" : "false", rig.parameter[i].name);
+            if (norm && !recipe.decay_norm)
+                hc_claim_value(check, "undecayed", start[i], got);
+            else
+                hc_claim_within(check, "decayed", decayed, got, 201 * 0x1p-24 * fabs(decayed));
+        }
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+}
+
+static void ten_steps(struct hc_rig *rig, struct hc_bytes bytes[PIECES])
+{
+    for (int step = 0; step < 10; step++) {
+        hc_rig_random_gradients(rig, (uint64_t)step, 1e-3);
+        hc_rig_step(rig, 1e-3, 0.9);
+    }
+    for (int p = 0; p < PIECES; p++)
+        bytes[p] = hc_rig_bytes(rig, state[p]);
+}
+
+/* With one rate and one decay for both, it matters to nobody who is in which group. */
+static void no_bit(struct hc_check *check)
+{
+    static const char *const names[] = {"fp32",           "amp",       "fastai-004b",
+                                        "fastai-1.0.61",  "bf16-pure", "fastai-004b-flat",
+                                        "fastai2-native", "adamw16"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct hc_bytes bytes[2][PIECES];
+        bool failed = false;
+        for (int split = 0; split < 2 && !failed; split++) {
+            struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
+            struct hc_rig rig;
+            recipe.split_bn_bias = split != 0;
+            recipe.group_rates = (struct hc_per_part){split ? 3 : 0, {1, 1, 1}};
+            begin(&rig, check, &recipe);
+            ten_steps(&rig, bytes[split]);
+            failed = rig.failed;
+            hc_rig_close(&rig);
+        }
+        if (failed)
+            return;
+        hc_say(check, "%s: in one group, and in three layer groups with norms apart", names[k]);
+        for (int p = 0; p < PIECES; p++)
+            hc_claim_true(check, hc_piece_names[state[p]],
+                          hc_bytes_equal(&bytes[0][p], &bytes[1][p]));
+    }
+}
+
+/* What the optimizer is called on. */
+struct seen {
+    int calls;
+    const unsigned char *from[MOST];
+    const unsigned char *to[MOST];
+};
+
+static void see(const struct hc_call *call, void *context)
+{
+    struct seen *seen = context;
+    if (call->op != HC_OP_adamw || seen->calls == MOST)
+        return;
+    const unsigned char *w = call->in[0].data;
+    seen->from[seen->calls] = w;
+    seen->to[seen->calls++] = w + hc_tensor_bytes(&call->in[0]);
+}
+
+/* The call that parameter i lies in, or -1. */
+static int call_of(struct hc_rig *rig, const struct seen *seen, int i)
+{
+    const unsigned char *at = hc_update_tensor(rig->update, HC_PIECE_MASTER, i).data;
+    for (int c = 0; c < seen->calls; c++)
+        if (at >= seen->from[c] && at < seen->to[c])
+            return c;
+    return -1;
+}
+
+/* Layers a and b, c, linear; in each the weights, then the norms and biases. */
+static void vectors(struct hc_check *check)
+{
+    static const int want[2][MOST] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 2, 3, 4, 5}};
+    for (int groups = 0; groups < 2; groups++) {
+        struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
+        struct seen seen = {0};
+        struct hc_rig rig;
+        recipe.split_bn_bias = groups != 0;
+        recipe.group_rates = (struct hc_per_part){groups ? 3 : 0, {0.25, 0.5, 1}};
+        begin(&rig, check, &recipe);
+        hc_rig_gradients(&rig, 1e-3);
+        rig.device.observe = see;
+        rig.device.context = &seen;
+        hc_rig_step(&rig, 1e-3, 0.9);
+        rig.device.observe = NULL;
+        hc_say(check, "%s", groups ? "three layer groups, norms and biases apart" : "one group");
+        hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
+        for (int i = 0; i < rig.n && !rig.failed; i++)
+            hc_claim_value(check, rig.parameter[i].name, want[groups][i], call_of(&rig, &seen, i));
+        bool failed = rig.failed;
+        hc_rig_close(&rig);
+        if (failed)
+            return;
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "groups/split-bn-bias-leaves-norms-undecayed",
+     .title = "with norms and biases split from the rest and bn_wd off, they keep their value for "
+              "100 steps of decay; with bn_wd on they decay like the rest",
+     .source = "fastai1 fastai/torch_core.py @1.0.61, split_no_wd_params; fastai/callback.py, "
+               "OptimWrapper.step: if self.bn_wd",
+     .run = undecayed},
+    {.name = "groups/split-changes-no-bit",
+     .title = "splitting what has one rate and one decay into groups changes no bit",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: get_master over "
+               "split_bn_bias(layer_groups)",
+     .run = no_bit},
+    {.name = "groups/flat-masters-by-group",
+     .title = "flat masters are one vector for each group, which the optimizer sees as one",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, get_master: 'for lg in "
+               "model_params: mp = parameters_to_vector(...)'",
+     .run = vectors},
+};
+
+const struct hc_case_table hc_cases_groups_split;
+const struct hc_case_table hc_cases_groups_split = {cases, sizeof cases / sizeof cases[0]};
