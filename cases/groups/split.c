@@ -91,8 +91,9 @@ static void no_bit(struct hc_check *check)
     }
 }
 
-/* What the optimizer is called on. */
+/* What the optimizer is called on, and how often gradients are copied into the masters'. */
 struct seen {
+    int copies;
     int calls;
     const unsigned char *from[MOST];
     const unsigned char *to[MOST];
@@ -101,6 +102,7 @@ struct seen {
 static void see(const struct hc_call *call, void *context)
 {
     struct seen *seen = context;
+    seen->copies += call->op == HC_OP_unscale;
     if (call->op != HC_OP_adamw || seen->calls == MOST)
         return;
     const unsigned char *w = call->in[0].data;
@@ -118,7 +120,8 @@ static int call_of(struct hc_rig *rig, const struct seen *seen, int i)
     return -1;
 }
 
-/* Layers a and b, c, linear; in each the weights, then the norms and biases. */
+/* Layers a and b, c, linear; in each the weights, then the norms and biases. Everything is in half, so
+   that the model's gradients lie in one piece: what parts their copies is the masters' vectors. */
 static void vectors(struct hc_check *check)
 {
     static const int want[2][MOST] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 2, 3, 4, 5}};
@@ -126,6 +129,7 @@ static void vectors(struct hc_check *check)
         struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
         struct seen seen = {0};
         struct hc_rig rig;
+        recipe.norm = HC_FP16;
         recipe.split_bn_bias = groups != 0;
         recipe.group_rates = (struct hc_per_part){groups ? 3 : 0, {0.25, 0.5, 1}};
         begin(&rig, check, &recipe);
@@ -136,6 +140,7 @@ static void vectors(struct hc_check *check)
         rig.device.observe = NULL;
         hc_say(check, "%s", groups ? "three layer groups, norms and biases apart" : "one group");
         hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
+        hc_claim_value(check, "vectors that gradients are copied to", groups ? 6 : 1, seen.copies);
         for (int i = 0; i < rig.n && !rig.failed; i++)
             hc_claim_value(check, rig.parameter[i].name, want[groups][i], call_of(&rig, &seen, i));
         bool failed = rig.failed;
