@@ -151,27 +151,28 @@ enum hc_status hc_amp_update(struct hc_amp *amp)
 
 double hc_amp_clip(struct hc_amp *amp, int o, double most)
 {
-    float squares[HC_AMP_PARAMETERS] = {0};
-    float norm = 0;
+    float squares = 0;
+    float factor;
+    struct hc_call clip = {.op = HC_OP_clip,
+                           .in = {one(&squares)},
+                           .out = {one(&factor)},
+                           .params.clip = {.max_norm = most}};
     for (int p = 0; p < HC_AMP_PARAMETERS; p++) {
-        struct hc_tensor g = amp->optimizer[o].g[p];
-        struct hc_call dot = {
-            .op = HC_OP_dot, .in = {g, g}, .out = {one(&squares[p])}, .params.reduce = {HC_FP32}};
-        if (g.data && !run(amp, &dot))
+        struct hc_call sum = {.op = HC_OP_sum_squares,
+                              .in = {amp->optimizer[o].g[p], one(&squares)},
+                              .out = {one(&squares)},
+                              .params.reduce = {HC_FP32}};
+        if (sum.in[0].data && !run(amp, &sum))
             return (double)NAN;
-        norm += squares[p];
     }
-    norm = sqrtf(norm);
-    float factor = (float)most / (norm + 1e-6F);
-    if (!(factor < 1) && !isnan(factor))
-        return (double)norm;
+    (void)run(amp, &clip);
     for (int p = 0; p < HC_AMP_PARAMETERS; p++) {
         struct hc_tensor g = amp->optimizer[o].g[p];
         struct hc_call scale = {.op = HC_OP_scale, .in = {g, one(&factor)}, .out = {g}};
         if (g.data && !run(amp, &scale))
             return (double)NAN;
     }
-    return (double)norm;
+    return sqrt((double)squares);
 }
 
 double hc_amp_seen(double scale, double g)

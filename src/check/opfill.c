@@ -86,7 +86,8 @@ bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
         return cancels[call->op];
     case HC_FILL_FOUND:
         return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
-               (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0);
+               (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||
+               (call->op == HC_OP_unscale && hc_tensor_count(&call->in[3]) > 0);
     case HC_FILL_SUBNORMALS:
         return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
     case HC_FILL_SPECIALS:

@@ -13,7 +13,7 @@ enum hc_fill {
     HC_FILL_BOUNDARIES,   /* powers of two, midpoints, limits, and their neighbours */
     HC_FILL_CANCELLATION, /* terms that leave little of each other */
     HC_FILL_SPECIALS,     /* infinities, NaN, -0 and limits among normal ones */
-    HC_FILL_FOUND,        /* an optimizer that is told to leave the step out */
+    HC_FILL_FOUND,        /* the flag that an infinity was found is set */
     HC_FILL_COUNT
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "num/format.h"
 #include "op/contract.h"
 
 static const char *slot_name(const struct hc_op_info *op, int slot, char text[16])
@@ -143,7 +144,7 @@ static enum hc_status rule(const struct hc_call *call)
 static enum hc_status limit(const struct hc_call *call)
 {
     double most = call->params.clip.max_norm;
-    if (most >= 0 && isfinite((float)most))
+    if (most >= 0 && isfinite(hc_round(HC_FP32, most)))
         return HC_OK;
     return hc_fail(HC_INVALID, "clip: no norm can be at most %g", most);
 }
