@@ -30,7 +30,8 @@ static void after(struct hc_check *check)
         (void)hc_amp_unscale(&amp, 0);
         double norm = hc_amp_clip(&amp, 0, 1);
         hc_amp_holds(&amp, "step", hc_amp_step(&amp, 0) == HC_OK);
-        hc_amp_near(&amp, "the norm", 4 * fabs(g), norm, (SQUARES / 2 + 1) * 0x1p-24 * 4 * fabs(g));
+        hc_amp_near(&amp, "the norm", 4 * fabs(g), norm,
+                    (SQUARES / 2.0 + 1) * 0x1p-24 * 4 * fabs(g));
         hc_amp_claim_way(&amp, "the weight", 0, 0, clipped(g, 1), ROUNDINGS);
     }
 }

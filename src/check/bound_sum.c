@@ -1,5 +1,5 @@
-/* Sums of products: sum, dot, sum_squares, gemm, conv2d*, avg_pool. S is the reference's magnitude, the sum of
-   the magnitudes of the terms. */
+/* Sums of products: sum, dot, sum_squares, gemm, conv2d*, avg_pool. S is the reference's magnitude,
+   the sum of the magnitudes of the terms. */
 #include <math.h>
 
 #include "check/bound_rules.h"
