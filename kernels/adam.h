@@ -10,7 +10,12 @@
      d = R(sqrt(R(R(v / correction) + eps)))             eps_inside
      w = R(w - R(step * R(m / d)))
 
-   keep = 1 - lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2, step = lr / (1 - beta1^t),
+   With a compensation c the weight stays w until kahan.h adds its update
+
+     u = R(R(step * R(m / d)) + R(decay * w))            adamw
+     u = R(step * R(m / d))                              adam
+
+   keep = 1 - lr * weight_decay, decay = lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2, step = lr / (1 - beta1^t),
    correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), each in fp64; these and beta1, beta2,
    wd and eps are rounded once into `arithmetic`. */
 #ifndef HC_KERNELS_ADAM_H
@@ -18,6 +23,7 @@
 
 #include <math.h>
 
+#include "kernels/kahan.h"
 #include "kernels/power.h"
 #include "kernels/round.h"
 #include "op/call.h"
@@ -33,6 +39,7 @@ struct hc_adam_step {
     float eps;
     float wd;
     float keep;
+    float decay;
     int decoupled; /* w is decayed: adamw */
     int coupled;   /* wd * w goes into the gradient: adam with a weight_decay other than 0 */
     int eps_inside;
@@ -56,17 +63,18 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
     s.eps = hc_coefficient(f, params->eps);
     s.wd = hc_coefficient(f, params->weight_decay);
     s.keep = hc_coefficient(f, 1 - lr * params->weight_decay);
+    s.decay = hc_coefficient(f, lr * params->weight_decay);
     s.decoupled = decoupled;
     s.coupled = !decoupled && params->weight_decay != 0;
     s.eps_inside = params->eps_inside;
     return s;
 }
 
-/* `f` is the step's arithmetic: pass a constant, and the loop around this has no branch. */
-HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, float *w, float g,
-                               float *m, float *v)
+/* R(step * R(m / d)). `f` is the step's arithmetic: pass a constant, and the loop around this has no
+   branch. */
+HC_INLINE float hc_adam_update(enum hc_format f, const struct hc_adam_step *s, float weight,
+                               float g, float *m, float *v)
 {
-    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
     float grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
     float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->rest1 * grad));
     float square = hc_into(f, hc_into(f, s->rest2 * grad) * grad);
@@ -75,9 +83,25 @@ HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, f
         s->eps_inside
             ? hc_into(f, sqrtf(hc_into(f, hc_into(f, variance / s->correction) + s->eps)))
             : hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
-    *w = hc_into(f, weight - hc_into(f, s->step * hc_into(f, mean / denominator)));
     *m = mean;
     *v = variance;
+    return hc_into(f, s->step * hc_into(f, mean / denominator));
+}
+
+HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, float *w, float g,
+                               float *m, float *v)
+{
+    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
+    *w = hc_into(f, weight - hc_adam_update(f, s, weight, g, m, v));
+}
+
+/* `stored`: w's format. */
+HC_INLINE void hc_element_adam_kahan(enum hc_format f, enum hc_format stored,
+                                     const struct hc_adam_step *s, float *w, float g, float *m,
+                                     float *v, float *c)
+{
+    float u = hc_adam_update(f, s, *w, g, m, v);
+    hc_kahan(f, stored, w, c, s->decoupled ? hc_into(f, u + hc_into(f, s->decay * *w)) : u);
 }
 
 #endif

@@ -7,10 +7,16 @@
      v  = R(R(beta1 * v) + g')
      w  = R(w - R(lr * (nesterov ? R(g' + R(beta1 * v)) : v)))
 
-   keep = 1 - lr * weight_decay in fp64; keep, wd, beta1 and lr are rounded once into `arithmetic`. */
+   With a compensation c the weight stays w until kahan.h adds its update
+
+     u = R(R(lr * (nesterov ? ... : v)) + R(decay * w))    decoupled
+     u = R(lr * (nesterov ? ... : v))                      not decoupled
+
+   keep = 1 - lr * weight_decay, decay = lr * weight_decay in fp64; these, wd, beta1 and lr are rounded once into `arithmetic`. */
 #ifndef HC_KERNELS_SGD_H
 #define HC_KERNELS_SGD_H
 
+#include "kernels/kahan.h"
 #include "kernels/round.h"
 #include "op/call.h"
 
@@ -20,6 +26,7 @@ struct hc_sgd_step {
     float beta1;
     float wd;
     float keep;
+    float decay;
     int decoupled; /* w is decayed */
     int coupled;   /* wd * w goes into the gradient */
     int nesterov;
@@ -32,22 +39,39 @@ HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, co
     step.beta1 = hc_coefficient(params->arithmetic, (double)hyper[1]);
     step.wd = hc_coefficient(params->arithmetic, params->weight_decay);
     step.keep = hc_coefficient(params->arithmetic, 1 - (double)hyper[0] * params->weight_decay);
+    step.decay = hc_coefficient(params->arithmetic, (double)hyper[0] * params->weight_decay);
     step.decoupled = params->decoupled;
     step.coupled = !params->decoupled && params->weight_decay != 0;
     step.nesterov = params->nesterov;
     return step;
 }
 
-/* `f` is the step's arithmetic: pass a constant, and the loop around this has no branch. */
+/* What is taken off the weight. `f` is the step's arithmetic: pass a constant, and the loop around this
+   has no branch. */
+HC_INLINE float hc_sgd_update(enum hc_format f, const struct hc_sgd_step *step, float weight,
+                              float g, float *v)
+{
+    float grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
+    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + grad);
+    float along = step->nesterov ? hc_into(f, grad + hc_into(f, step->beta1 * velocity)) : velocity;
+    *v = velocity;
+    return hc_into(f, step->lr * along);
+}
+
 HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, float *w, float g,
                               float *v)
 {
     float weight = step->decoupled ? hc_into(f, *w * step->keep) : *w;
-    float grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
-    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + grad);
-    float along = step->nesterov ? hc_into(f, grad + hc_into(f, step->beta1 * velocity)) : velocity;
-    *w = hc_into(f, weight - hc_into(f, step->lr * along));
-    *v = velocity;
+    *w = hc_into(f, weight - hc_sgd_update(f, step, weight, g, v));
+}
+
+/* `stored`: w's format. */
+HC_INLINE void hc_element_sgd_kahan(enum hc_format f, enum hc_format stored,
+                                    const struct hc_sgd_step *step, float *w, float g, float *v,
+                                    float *c)
+{
+    float u = hc_sgd_update(f, step, *w, g, v);
+    hc_kahan(f, stored, w, c, step->decoupled ? hc_into(f, u + hc_into(f, step->decay * *w)) : u);
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* Adam and AdamW. */
+#include "reference/compensate.h"
 #include "reference/decay.h"
 
 struct state {
-    mpfr_t w, g, m, v, t, u;
+    mpfr_t w, g, m, v, c, t, u;
 };
 
 /* v becomes beta * v + (1 - beta) * g, g being overwritten */
@@ -53,17 +54,26 @@ static void adam(const struct hc_call *call, int out, int64_t index, long precis
 {
     double hyper[3];
     struct state s;
-    mpfr_inits2(precision, s.w, s.g, s.m, s.v, s.t, s.u, (mpfr_ptr)0);
+    bool skipped = call->in[5].data && hc_tensor_get(&call->in[5], 0) != 0;
+    mpfr_inits2(precision, s.w, s.g, s.m, s.v, s.c, s.t, s.u, (mpfr_ptr)0);
     hc_load_real(s.w, &call->in[0], index);
     hc_load_real(s.g, &call->in[1], index);
     hc_load_real(s.m, &call->in[2], index);
     hc_load_real(s.v, &call->in[3], index);
     for (int i = 0; i < 3; i++)
         hyper[i] = hc_tensor_get(&call->in[4], i);
-    if (!call->in[5].data || hc_tensor_get(&call->in[5], 0) == 0)
+    if (!skipped)
         step(&s, &call->params.adam, hyper, decoupled);
-    hc_split(out == 0 ? s.w : out == 1 ? s.m : s.v, want);
-    mpfr_clears(s.w, s.g, s.m, s.v, s.t, s.u, (mpfr_ptr)0);
+    if (call->in[6].data) {
+        hc_load_real(s.c, &call->in[6], index);
+        if (!skipped) {
+            mpfr_add(s.w, s.w, s.c, MPFR_RNDN);
+            mpfr_set(s.c, s.w, MPFR_RNDN);
+            hc_left_over(s.c, call->in[0].format);
+        }
+    }
+    hc_split(out == 0 ? s.w : out == 1 ? s.m : out == 2 ? s.v : s.c, want);
+    mpfr_clears(s.w, s.g, s.m, s.v, s.c, s.t, s.u, (mpfr_ptr)0);
 }
 
 hc_reference hc_reference_adam;

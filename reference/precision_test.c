@@ -52,7 +52,7 @@ Test(reference, twice_the_precision_changes_nothing_in_any_op_format_and_fill)
             for (const struct hc_variant *v = space.variants; v->name; v++)
                 for (int fill = 0; fill < HC_FILL_COUNT; fill++) {
                     struct hc_call call = hc_op_call((enum hc_op)op, mix, &space.shapes[0], v);
-                    if (hc_mix_allowed((enum hc_op)op, mix) &&
+                    if (hc_mix_allowed((enum hc_op)op, mix, v) &&
                         hc_fill_applies(&call, (enum hc_fill)fill))
                         double_the_precision(&call, (enum hc_fill)fill);
                 }

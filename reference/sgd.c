@@ -1,4 +1,5 @@
 /* SGD with momentum. */
+#include "reference/compensate.h"
 #include "reference/decay.h"
 
 hc_reference hc_reference_sgd;
@@ -11,12 +12,14 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
     mpfr_t w;
     mpfr_t g;
     mpfr_t v;
+    mpfr_t c;
     mpfr_t t;
-    mpfr_inits2(precision, w, g, v, t, (mpfr_ptr)0);
+    bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
+    mpfr_inits2(precision, w, g, v, c, t, (mpfr_ptr)0);
     hc_load_real(w, &call->in[0], index);
     hc_load_real(g, &call->in[1], index);
     hc_load_real(v, &call->in[2], index);
-    if (!call->in[4].data || hc_tensor_get(&call->in[4], 0) == 0) {
+    if (!skipped) {
         if (p->decoupled)
             hc_decay(w, lr, p->weight_decay);
         else if (p->weight_decay != 0)
@@ -28,6 +31,14 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
         mpfr_mul_d(t, p->nesterov ? t : v, lr, MPFR_RNDN);
         mpfr_sub(w, w, t, MPFR_RNDN);
     }
-    hc_split(out == 0 ? w : v, want);
-    mpfr_clears(w, g, v, t, (mpfr_ptr)0);
+    if (call->in[5].data) {
+        hc_load_real(c, &call->in[5], index);
+        if (!skipped) {
+            mpfr_add(w, w, c, MPFR_RNDN);
+            mpfr_set(c, w, MPFR_RNDN);
+            hc_left_over(c, call->in[0].format);
+        }
+    }
+    hc_split(out == 0 ? w : out == 1 ? v : c, want);
+    mpfr_clears(w, g, v, c, t, (mpfr_ptr)0);
 }

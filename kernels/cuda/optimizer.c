@@ -14,6 +14,8 @@ enum hc_status hc_cuda_sgd(struct hc_queue *queue, const struct hc_call *call)
                           .v = hc_dk_view_of(&call->in[2]),
                           .w_out = hc_dk_view_of(&call->out[0]),
                           .v_out = hc_dk_view_of(&call->out[1]),
+                          .c = hc_dk_view_of(&call->in[5]),
+                          .c_out = hc_dk_view_of(&call->out[2]),
                           .n = hc_tensor_count(&call->out[0])};
     int blocks = hc_blocks_for(a.n, HC_CUDA_THREADS, HC_CUDA_BLOCKS);
     return hc_launch(queue, HC_DK_sgd, blocks, HC_CUDA_THREADS, sizeof(struct hc_sgd_step), &a,
@@ -33,6 +35,8 @@ static enum hc_status adam(struct hc_queue *queue, const struct hc_call *call, b
                            .w_out = hc_dk_view_of(&call->out[0]),
                            .m_out = hc_dk_view_of(&call->out[1]),
                            .v_out = hc_dk_view_of(&call->out[2]),
+                           .c = hc_dk_view_of(&call->in[6]),
+                           .c_out = hc_dk_view_of(&call->out[3]),
                            .n = hc_tensor_count(&call->out[0])};
     int blocks = hc_blocks_for(a.n, HC_CUDA_THREADS, HC_CUDA_BLOCKS);
     return hc_launch(queue, HC_DK_adam, blocks, HC_CUDA_THREADS, sizeof(struct hc_adam_step), &a,

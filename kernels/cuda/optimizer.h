@@ -15,6 +15,8 @@ struct hc_dk_sgd {
     struct hc_dk_view v;
     struct hc_dk_view w_out;
     struct hc_dk_view v_out;
+    struct hc_dk_view c; /* data NULL: none */
+    struct hc_dk_view c_out;
     int64_t n;
 };
 
@@ -31,6 +33,8 @@ struct hc_dk_adam {
     struct hc_dk_view w_out;
     struct hc_dk_view m_out;
     struct hc_dk_view v_out;
+    struct hc_dk_view c; /* data NULL: none */
+    struct hc_dk_view c_out;
     int64_t n;
 };
 

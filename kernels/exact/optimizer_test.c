@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/exact/testing.h"
-#include "num/rng.h"
+#include "num/stochastic.h"
 
 typedef void real_op(struct hc_real *, const struct hc_real *, const struct hc_real *);
 
@@ -44,21 +44,38 @@ static real_op *const mul = hc_real_mul;
 static real_op *const over = hc_real_div;
 
 struct state {
-    double w, g, m, v;
+    double w, g, m, v, c;
+    bool compensated;
+    enum hc_format stored; /* w */
 };
+
+/* Takes the update off the weight; keep: what decay leaves of it, decay: what that takes. */
+static void take_off(enum hc_format f, struct state *s, double update, bool decoupled, double keep,
+                     double decay)
+{
+    if (!s->compensated) {
+        s->w = in(f, decoupled ? in(f, s->w, mul, keep) : s->w, sub, update);
+        return;
+    }
+    if (decoupled)
+        update = in(f, update, add, in(f, decay, mul, s->w));
+    double y = in(f, s->c, sub, update);
+    double sum = hc_round(s->stored, in(f, s->w, add, y));
+    s->c = in(f, y, sub, in(f, sum, sub, s->w));
+    s->w = sum;
+}
 
 static void want_sgd(const struct hc_sgd *p, const double hyper[3], struct state *s)
 {
     enum hc_format f = p->arithmetic;
     double lr = hc_round(f, hyper[0]);
     double beta = hc_round(f, hyper[1]);
-    if (p->decoupled)
-        s->w = in(f, s->w, mul, hc_round(f, 1 - hyper[0] * p->weight_decay));
-    else if (p->weight_decay != 0)
+    if (!p->decoupled && p->weight_decay != 0)
         s->g = in(f, s->g, add, in(f, hc_round(f, p->weight_decay), mul, s->w));
     s->m = in(f, in(f, beta, mul, s->m), add, s->g);
     double along = p->nesterov ? in(f, s->g, add, in(f, beta, mul, s->m)) : s->m;
-    s->w = in(f, s->w, sub, in(f, lr, mul, along));
+    take_off(f, s, in(f, lr, mul, along), p->decoupled, hc_round(f, 1 - hyper[0] * p->weight_decay),
+             hc_round(f, hyper[0] * p->weight_decay));
 }
 
 static void want_adam(const struct hc_adam *p, bool decoupled, const double hyper[3],
@@ -69,9 +86,7 @@ static void want_adam(const struct hc_adam *p, bool decoupled, const double hype
     double step = hc_round(f, hyper[0] / (1 - power(hyper[1], hyper[2])));
     double correction = hc_round(f, p->eps_inside ? corrected : sqrt(corrected));
     double eps = hc_round(f, p->eps);
-    if (decoupled)
-        s->w = in(f, s->w, mul, hc_round(f, 1 - hyper[0] * p->weight_decay));
-    else if (p->weight_decay != 0)
+    if (!decoupled && p->weight_decay != 0)
         s->g = in(f, s->g, add, in(f, hc_round(f, p->weight_decay), mul, s->w));
     s->m = in(f, in(f, hc_round(f, hyper[1]), mul, s->m), add,
               in(f, hc_round(f, 1 - hyper[1]), mul, s->g));
@@ -79,7 +94,8 @@ static void want_adam(const struct hc_adam *p, bool decoupled, const double hype
     s->v = in(f, in(f, hc_round(f, p->beta2), mul, s->v), add, square);
     double d = p->eps_inside ? root(f, in(f, in(f, s->v, over, correction), add, eps))
                              : in(f, in(f, root(f, s->v), over, correction), add, eps);
-    s->w = in(f, s->w, sub, in(f, step, mul, in(f, s->m, over, d)));
+    take_off(f, s, in(f, step, mul, in(f, s->m, over, d)), decoupled,
+             hc_round(f, 1 - hyper[0] * p->weight_decay), hc_round(f, hyper[0] * p->weight_decay));
 }
 
 enum { N = 500 };
@@ -116,13 +132,19 @@ static void hold(struct hc_call *call, const double hyper[3], bool is_sgd)
 {
     struct state *want = calloc(N, sizeof *want);
     double seen[3];
+    int outputs = is_sgd ? 2 : 3;
+    const struct hc_tensor *c = &call->in[is_sgd ? 5 : 6];
     call->in[is_sgd ? 3 : 4] = hyper_of(hyper);
     for (int i = 0; i < 3; i++)
         seen[i] = hc_tensor_get(&call->in[is_sgd ? 3 : 4], i);
     for (int64_t i = 0; i < N; i++) {
-        want[i] = (struct state){hc_tensor_get(&call->in[0], i), hc_tensor_get(&call->in[1], i),
+        want[i] = (struct state){hc_tensor_get(&call->in[0], i),
+                                 hc_tensor_get(&call->in[1], i),
                                  hc_tensor_get(&call->in[2], i),
-                                 is_sgd ? 0 : hc_tensor_get(&call->in[3], i)};
+                                 is_sgd ? 0 : hc_tensor_get(&call->in[3], i),
+                                 c->data ? hc_tensor_get(c, i) : 0,
+                                 c->data != NULL,
+                                 call->in[0].format};
         if (is_sgd)
             want_sgd(&call->params.sgd, seen, &want[i]);
         else
@@ -130,8 +152,8 @@ static void hold(struct hc_call *call, const double hyper[3], bool is_sgd)
     }
     call_exact(call);
     for (int64_t i = 0; i < N; i++) {
-        double each[] = {want[i].w, want[i].m, want[i].v};
-        for (int o = 0; o < (is_sgd ? 2 : 3); o++) {
+        double each[] = {want[i].w, want[i].m, is_sgd ? want[i].c : want[i].v, want[i].c};
+        for (int o = 0; o < outputs + (c->data != NULL); o++) {
             enum hc_format f = call->out[o].format;
             uint64_t bits = hc_encode(f, each[o], 0, HC_NEAREST);
             cr_assert(same(f, bits, hc_tensor_bits(&call->out[o], i)),
@@ -187,6 +209,83 @@ Test(optimizer, sgd_rounds_in_the_stated_order)
                                                   .arithmetic = formats[f][0]}};
             hold(&call, hypers[(f + variant) % 3], true);
         }
+}
+
+/* Weights of 16 bits, in fp32 and in their own arithmetic. */
+Test(optimizer, compensated_updates_round_in_the_stated_order)
+{
+    static const enum hc_format rows[][2] = {
+        {HC_FP32, HC_BF16}, {HC_FP32, HC_FP16}, {HC_BF16, HC_BF16}, {HC_FP16, HC_FP16}};
+    for (int f = 0; f < 4; f++)
+        for (int variant = 0; variant < 4; variant++) {
+            enum hc_format stored = rows[f][1];
+            struct hc_tensor w = filled(stored, 0);
+            struct hc_tensor c = filled(stored, 5);
+            struct hc_call adam = {
+                .op = variant & 1 ? HC_OP_adamw : HC_OP_adam,
+                .in = {w, filled(stored, 1), filled(stored, 2), filled(stored, 3)},
+                .out = {made(w), made(w), made(w), made(w)},
+                .params.adam = {
+                    .beta2 = 0.99, .eps = 1e-4, .weight_decay = 1e-2, .arithmetic = rows[f][0]}};
+            adam.in[6] = c;
+            hold(&adam, hypers[variant % 3], false);
+            struct hc_call sgd = {.op = HC_OP_sgd,
+                                  .in = {w, filled(stored, 1), filled(stored, 2)},
+                                  .out = {made(w), made(w), made(w)},
+                                  .params.sgd = {.weight_decay = 5e-4,
+                                                 .decoupled = (variant & 1) != 0,
+                                                 .nesterov = (variant & 2) != 0,
+                                                 .arithmetic = rows[f][0]}};
+            sgd.in[5] = c;
+            hold(&sgd, hypers[variant % 3], true);
+        }
+}
+
+/* Rounded by the definition of num/stochastic.h, from the fp32 weight that the same step has. */
+Test(optimizer, stochastic_weights_are_the_fp32_ones_rounded_and_pieces_are_as_the_whole)
+{
+    struct hc_tensor w = filled(HC_BF16, 0);
+    struct hc_tensor single = made(hc_tensor1(HC_FP32, N, NULL));
+    for (int64_t i = 0; i < N; i++)
+        hc_tensor_put(&single, i, hc_tensor_get(&w, i));
+    struct hc_call call = {
+        .op = HC_OP_adamw,
+        .in = {w, filled(HC_BF16, 1), filled(HC_BF16, 2), filled(HC_BF16, 3), hyper_of(hypers[1])},
+        .out = {made(w), made(w), made(w)},
+        .params.adam = {.beta2 = 0.99,
+                        .eps = 1e-4,
+                        .weight_decay = 1e-2,
+                        .arithmetic = HC_FP32,
+                        .stochastic = {true, 99, 1280}}};
+    call_exact(&call);
+    struct hc_call wide = call;
+    wide.in[0] = single;
+    wide.out[0] = made(single);
+    for (int s = 2; s < 4; s++) { /* the contract wants the state in w's format */
+        wide.in[s] = made(single);
+        wide.out[s - 1] = made(single);
+        for (int64_t i = 0; i < N; i++)
+            hc_tensor_put(&wide.in[s], i, hc_tensor_get(&call.in[s], i));
+    }
+    wide.params.adam.stochastic.on = false;
+    call_exact(&wide);
+    struct hc_call piece = call;
+    for (int s = 0; s < 4; s++) {
+        piece.in[s].shape[0] = N - 128;
+        piece.in[s].data = (uint16_t *)piece.in[s].data + 128;
+    }
+    for (int o = 0; o < 3; o++)
+        piece.out[o] = made(piece.in[0]);
+    piece.params.adam.stochastic.first += 128;
+    call_exact(&piece);
+    for (int64_t i = 0; i < N; i++) {
+        uint32_t random = hc_round_random(99, 2, (uint64_t)(1280 + i));
+        uint64_t want = hc_bf16_stochastic((float)hc_tensor_get(&wide.out[0], i), random);
+        cr_assert(same(HC_BF16, want, hc_tensor_bits(&call.out[0], i)), "[%ld]", (long)i);
+        if (i >= 128)
+            cr_assert(same(HC_BF16, want, hc_tensor_bits(&piece.out[0], i - 128)), "[%ld]",
+                      (long)i);
+    }
 }
 
 /* w after the first step of Adam wholly in `f`, from w = 1 (or another), beta1 = 0.9. */

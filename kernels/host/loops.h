@@ -68,6 +68,19 @@ struct hc_host_loops {
     void (*adam)(enum hc_format arithmetic, const struct hc_adam_step *step, float *w,
                  const float *g, float *m, float *v, int64_t n);
 
+    /* The same with compensations c of weights that are stored in the format `stored`. */
+    void (*sgd_kahan)(enum hc_format arithmetic, enum hc_format stored,
+                      const struct hc_sgd_step *step, float *w, const float *g, float *v, float *c,
+                      int64_t n);
+    void (*adam_kahan)(enum hc_format arithmetic, enum hc_format stored,
+                       const struct hc_adam_step *step, float *w, const float *g, float *m,
+                       float *v, float *c, int64_t n);
+
+    /* Rounded into bf16 as elements first, first + 1, ... of step t; first is a multiple of
+       HC_ROUND_BLOCK. */
+    void (*store_stochastic)(uint64_t seed, uint32_t t, int64_t first, const float *from, int64_t n,
+                             uint16_t *to);
+
     /* lane[i % HC_LANES] += x[i], or += x[i] * y[i], product and sum rounded each. */
     void (*sum)(const float *x, int64_t n, float lane[HC_LANES]);
     void (*dot)(const float *x, const float *y, int64_t n, float lane[HC_LANES]);

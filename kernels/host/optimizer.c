@@ -15,6 +15,18 @@ static float *state(const struct hc_queue *queue, const struct hc_tensor *from,
     return room;
 }
 
+/* The new weights of step t from element `at` on. */
+static void flush_weights(const struct hc_queue *queue, const struct hc_call *call,
+                          const struct hc_stochastic *s, uint32_t t, int64_t at, int64_t n,
+                          const float *w)
+{
+    if (s->on)
+        queue->loops->store_stochastic(s->seed, t, s->first + at, w, n,
+                                       (uint16_t *)call->out[0].data + at);
+    else
+        hc_host_flush(queue, &call->out[0], at, n, w);
+}
+
 static int64_t block_of(int64_t at, int64_t n)
 {
     return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
@@ -31,17 +43,25 @@ enum hc_status hc_host_sgd(struct hc_queue *queue, const struct hc_call *call)
     const struct hc_tensor *out = call->out;
     if (hc_is_double(call) || left_out(&in[4]))
         return hc_exact_sgd(queue, call);
-    struct hc_sgd_step step = hc_sgd_coefficients(&call->params.sgd, in[3].data);
+    const struct hc_sgd *p = &call->params.sgd;
+    uint32_t t = (uint32_t)((const float *)in[3].data)[2];
+    struct hc_sgd_step step = hc_sgd_coefficients(p, in[3].data);
     int64_t n = hc_tensor_count(&out[0]);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[3][HC_HOST_BLOCK];
+        float room[4][HC_HOST_BLOCK];
         int64_t count = block_of(at, n);
         float *w = state(queue, &in[0], &out[0], at, count, room[0]);
         float *v = state(queue, &in[2], &out[1], at, count, room[1]);
         const float *g = hc_host_view(queue, &in[1], at, count, room[2]);
-        queue->loops->sgd(call->params.sgd.arithmetic, &step, w, g, v, count);
-        hc_host_flush(queue, &out[0], at, count, w);
+        if (in[5].data) {
+            float *c = state(queue, &in[5], &out[2], at, count, room[3]);
+            queue->loops->sgd_kahan(p->arithmetic, in[0].format, &step, w, g, v, c, count);
+            hc_host_flush(queue, &out[2], at, count, c);
+        } else {
+            queue->loops->sgd(p->arithmetic, &step, w, g, v, count);
+        }
+        flush_weights(queue, call, &p->stochastic, t, at, count, w);
         hc_host_flush(queue, &out[1], at, count, v);
     }
     return HC_OK;
@@ -51,18 +71,26 @@ static void adam(struct hc_queue *queue, const struct hc_call *call, bool decoup
 {
     const struct hc_tensor *in = call->in;
     const struct hc_tensor *out = call->out;
-    struct hc_adam_step step = hc_adam_coefficients(&call->params.adam, decoupled, in[4].data);
+    const struct hc_adam *p = &call->params.adam;
+    uint32_t t = (uint32_t)((const float *)in[4].data)[2];
+    struct hc_adam_step step = hc_adam_coefficients(p, decoupled, in[4].data);
     int64_t n = hc_tensor_count(&out[0]);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[4][HC_HOST_BLOCK];
+        float room[5][HC_HOST_BLOCK];
         int64_t count = block_of(at, n);
         float *w = state(queue, &in[0], &out[0], at, count, room[0]);
         float *m = state(queue, &in[2], &out[1], at, count, room[1]);
         float *v = state(queue, &in[3], &out[2], at, count, room[2]);
         const float *g = hc_host_view(queue, &in[1], at, count, room[3]);
-        queue->loops->adam(call->params.adam.arithmetic, &step, w, g, m, v, count);
-        hc_host_flush(queue, &out[0], at, count, w);
+        if (in[6].data) {
+            float *c = state(queue, &in[6], &out[3], at, count, room[4]);
+            queue->loops->adam_kahan(p->arithmetic, in[0].format, &step, w, g, m, v, c, count);
+            hc_host_flush(queue, &out[3], at, count, c);
+        } else {
+            queue->loops->adam(p->arithmetic, &step, w, g, m, v, count);
+        }
+        flush_weights(queue, call, &p->stochastic, t, at, count, w);
         hc_host_flush(queue, &out[1], at, count, m);
         hc_host_flush(queue, &out[2], at, count, v);
     }

@@ -68,6 +68,44 @@ Test(optimizer, adam_and_adamw_have_the_bits_of_exact)
         }
 }
 
+/* 16-bit arithmetic is of the weights' format. */
+Test(optimizer, compensated_updates_have_the_bits_of_exact)
+{
+    for (int f = 0; f < 8; f++)
+        for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+            enum hc_format w = h[1 + f % 2];
+            enum hc_format arithmetic = f / 2 % 2 ? w : HC_FP32;
+            int64_t n = lengths[l];
+            struct hc_call adamw =
+                adam(f & 4 ? HC_OP_adam : HC_OP_adamw, n, w, h[(size_t)f % 3], (int)l % 4);
+            adamw.params.adam.arithmetic = arithmetic;
+            adamw.in[6] = state(w, n, 5, false);
+            adamw.out[3] = made(hc_tensor1(w, n, NULL));
+            assert_exact_bits(&adamw);
+            struct hc_call momentum = sgd(n, w, h[(size_t)f % 3], (f + (int)l) % 8);
+            momentum.params.sgd.arithmetic = arithmetic;
+            momentum.in[5] = state(w, n, 5, false);
+            momentum.out[2] = made(hc_tensor1(w, n, NULL));
+            assert_exact_bits(&momentum);
+        }
+}
+
+Test(optimizer, stochastic_weights_have_the_bits_of_exact)
+{
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
+        for (int k = 0; k < 2; k++) {
+            struct hc_stochastic s = {true, 0x123456789abcdef0u, k ? 0 : 0x7fffffc0};
+            struct hc_call adamw = adam(HC_OP_adamw, lengths[l], HC_BF16, h[l % 3], 1);
+            adamw.params.adam.stochastic = s;
+            adamw.params.adam.arithmetic = HC_FP32;
+            assert_exact_bits(&adamw);
+            struct hc_call momentum = sgd(lengths[l], HC_BF16, h[l % 3], 3);
+            momentum.params.sgd.stochastic = s;
+            momentum.params.sgd.arithmetic = HC_FP32;
+            assert_exact_bits(&momentum);
+        }
+}
+
 Test(optimizer, state_may_be_updated_in_place)
 {
     for (int f = 0; f < 3; f++) {

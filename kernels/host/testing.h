@@ -55,7 +55,8 @@ static inline void want_exact(const struct hc_call *call, struct hc_tensor want[
 {
     struct hc_call copy = *call;
     for (int i = 0; i < hc_ops[call->op].outputs; i++)
-        copy.out[i] = made(call->out[i]);
+        if (call->out[i].data)
+            copy.out[i] = made(call->out[i]);
     call_exact(&copy);
     for (int i = 0; i < hc_ops[call->op].outputs; i++)
         want[i] = copy.out[i];
@@ -65,7 +66,7 @@ static inline void assert_same(const struct hc_call *call, const struct hc_tenso
                                const char *how)
 {
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
-        for (int64_t i = 0; i < hc_tensor_count(&want[o]); i++) {
+        for (int64_t i = 0; want[o].data && i < hc_tensor_count(&want[o]); i++) {
             uint64_t x = hc_tensor_bits(&want[o], i);
             uint64_t y = hc_tensor_bits(&call->out[o], i);
             cr_assert(same(want[o].format, x, y),

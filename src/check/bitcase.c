@@ -38,8 +38,7 @@ static struct hc_call call_of(const struct row *row, int64_t length)
 static void give_inputs(struct hc_check *check, struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++) {
-        bool absent = hc_contracts[call->op].formats[i] == 'o' && call->in[i].shape[0] == 0;
-        if (!absent)
+        if (!hc_op_absent(call, i))
             call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
     }
 }
@@ -50,7 +49,9 @@ static struct hc_call with_outputs(struct hc_check *check, struct hc_call call, 
     const char *formats = hc_contracts[call.op].formats + hc_ops[call.op].inputs;
     for (int o = 0; o < hc_ops[call.op].outputs; o++) {
         size_t bytes = hc_tensor_bytes(&call.out[o]);
-        if (!call.out[o].data && (formats[o] == 'o' || formats[o] == 'b' || formats[o] == 'j'))
+        bool absent = formats[o] == 'c' ? hc_op_absent(&call, hc_ops[call.op].inputs + o)
+                                        : !call.out[o].data && hc_slot_optional(formats[o]);
+        if (absent)
             continue;
         call.out[o].data = hc_check_memory(check, bytes);
         memset(call.out[o].data, guard, bytes);
@@ -177,7 +178,7 @@ const struct hc_case_table *hc_bit_cases(void)
         struct hc_opspace space = hc_opspace((enum hc_op)op);
         for (const struct hc_mix *mix = space.mixes; settled((enum hc_op)op) && mix->name; mix++)
             for (const struct hc_variant *v = space.variants; v->name; v++)
-                if (hc_mix_allowed((enum hc_op)op, mix))
+                if (hc_mix_allowed((enum hc_op)op, mix, v))
                     append(&table, &(struct row){(enum hc_op)op, mix, v, "", ""});
     }
     return &table;

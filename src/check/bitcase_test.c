@@ -29,6 +29,8 @@ static enum hc_status spoilt(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = host->kernel[call->op](queue, call);
     int last = hc_ops[call->op].outputs - 1;
+    while (last > 0 && !call->out[last].data)
+        last--;
     if (status == HC_OK && slot >= 0)
         spoil(&call->out[slot < last ? slot : last]);
     return status;

@@ -68,15 +68,30 @@ bool hc_bound_ordered(const struct hc_call *call)
            op->class_ == HC_CLASS_CONTROL;
 }
 
-/* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
-   number that it can be, a whole one in a directed rounding. The rounding into the working format is in the rules. */
-static double last_rounding(const struct hc_call *call, enum hc_format format, bool ruled,
-                            double most)
+/* Whether the output is rounded to a neighbour that need not be the nearest. */
+static bool to_either(const struct hc_call *call, int out)
 {
+    switch (call->op) {
+    case HC_OP_cast:
+        return call->params.cast.direction != HC_NEAREST;
+    case HC_OP_sgd:
+        return out == 0 && call->params.sgd.stochastic.on;
+    case HC_OP_adam:
+    case HC_OP_adamw:
+        return out == 0 && call->params.adam.stochastic.on;
+    default:
+        return false;
+    }
+}
+
+/* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
+   number that it can be, a whole one in a directed or stochastic rounding. The rounding into the working format is in the rules. */
+static double last_rounding(const struct hc_call *call, int out, bool ruled, double most)
+{
+    enum hc_format format = call->out[out].format;
     if (ruled && format == hc_bound_work(call))
         return 0;
-    bool directed = call->op == HC_OP_cast && call->params.cast.direction != HC_NEAREST;
-    return hc_ulp(format, most) / (directed ? 1 : 2);
+    return hc_ulp(format, most) / (to_either(call, out) ? 1 : 2);
 }
 
 double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
@@ -97,7 +112,7 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
         return (double)INFINITY;
     if (rule && error == 0 && want->rest == 0 && hc_round(format, want->value) == want->value)
         return 0; /* nothing was computed */
-    return error + last_rounding(call, format, rule != NULL, fabs(want->value) + error);
+    return error + last_rounding(call, out, rule != NULL, fabs(want->value) + error);
 }
 
 double hc_bound_error(enum hc_format format, const struct hc_want *want, double got)

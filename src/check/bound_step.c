@@ -9,6 +9,25 @@ static bool skipped(const struct hc_tensor *found)
     return found->data && hc_tensor_get(found, 0) != 0;
 }
 
+/* The error of w (before it is rounded into its format) or of c as kernels/kahan.h has them, u off the
+   weight. w is rounded to one of the numbers that w + y's error leaves, and the real sum is, too: where
+   that is one number w's rounding adds nothing to c's error, otherwise the distance between them. */
+static double compensated(const struct hc_call *call, enum hc_format f, bool want_c,
+                          struct hc_near w, struct hc_near c, struct hc_near u)
+{
+    enum hc_format stored = call->in[0].format;
+    struct hc_near y = hc_near_sub(f, c, u);
+    if (!want_c)
+        return hc_near_add(f, w, y).error;
+    struct hc_near sum = hc_near_add(HC_FP32, w, y); /* rounding it into w's format is s */
+    double least = hc_round(stored, sum.value - sum.error);
+    double most = hc_round(stored, sum.value + sum.error);
+    struct hc_near s = hc_near_exact(hc_round(stored, sum.value));
+    if (!(least == most))
+        s.error = fabs(most - least);
+    return hc_near_sub(f, y, hc_near_sub(f, s, w)).error;
+}
+
 double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
                     int64_t index, const struct hc_want *want)
 {
@@ -24,16 +43,22 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
     struct hc_near w = hc_near_element(&call->in[0], index);
     struct hc_near g = hc_near_element(&call->in[1], index);
     struct hc_near v = hc_near_element(&call->in[2], index);
-    if (p->decoupled)
+    bool kahan = call->in[5].data;
+    if (p->decoupled && !kahan)
         w = hc_near_mul(f, w, hc_near_coefficient(f, 1 - rate * p->weight_decay));
-    else if (p->weight_decay != 0)
+    else if (!p->decoupled && p->weight_decay != 0)
         g = hc_near_add(f, g, hc_near_mul(f, hc_near_coefficient(f, p->weight_decay), w));
     v = hc_near_add(f, hc_near_mul(f, beta, v), g);
     if (out == 1)
         return v.error;
     if (p->nesterov)
         v = hc_near_add(f, g, hc_near_mul(f, beta, v));
-    return hc_near_sub(f, w, hc_near_mul(f, lr, v)).error;
+    struct hc_near u = hc_near_mul(f, lr, v);
+    if (!kahan)
+        return hc_near_sub(f, w, u).error;
+    if (p->decoupled)
+        u = hc_near_add(f, u, hc_near_mul(f, hc_near_coefficient(f, rate * p->weight_decay), w));
+    return compensated(call, f, out == 2, w, hc_near_element(&call->in[5], index), u);
 }
 
 static struct hc_near denominator(const struct hc_adam *p, struct hc_near v, double correction)
@@ -62,18 +87,24 @@ double hc_bound_adam(const struct hc_call *call, const struct hc_accumulator *ac
     struct hc_near g = hc_near_element(&call->in[1], index);
     struct hc_near m = hc_near_element(&call->in[2], index);
     struct hc_near v = hc_near_element(&call->in[3], index);
-    if (call->op == HC_OP_adamw)
+    bool kahan = call->in[6].data;
+    if (call->op == HC_OP_adamw && !kahan)
         w = hc_near_mul(f, w, hc_near_coefficient(f, 1 - lr * p->weight_decay));
-    else if (p->weight_decay != 0)
+    else if (call->op == HC_OP_adam && p->weight_decay != 0)
         g = hc_near_add(f, g, hc_near_mul(f, hc_near_coefficient(f, p->weight_decay), w));
     m = hc_near_add(f, hc_near_mul(f, hc_near_coefficient(f, beta1), m),
                     hc_near_mul(f, hc_near_coefficient(f, 1 - beta1), g));
     struct hc_near square =
         hc_near_mul(f, hc_near_mul(f, hc_near_coefficient(f, 1 - p->beta2), g), g);
     v = hc_near_add(f, hc_near_mul(f, hc_near_coefficient(f, p->beta2), v), square);
-    if (out > 0)
+    if (out == 1 || out == 2)
         return out == 1 ? m.error : v.error;
     struct hc_near step = hc_near_coefficient(f, lr / (1 - pow(beta1, t)));
     struct hc_near d = denominator(p, v, 1 - pow(p->beta2, t));
-    return hc_near_sub(f, w, hc_near_mul(f, step, hc_near_div(f, m, d))).error;
+    struct hc_near u = hc_near_mul(f, step, hc_near_div(f, m, d));
+    if (!kahan)
+        return hc_near_sub(f, w, u).error;
+    if (call->op == HC_OP_adamw)
+        u = hc_near_add(f, u, hc_near_mul(f, hc_near_coefficient(f, lr * p->weight_decay), w));
+    return compensated(call, f, out == 3, w, hc_near_element(&call->in[6], index), u);
 }

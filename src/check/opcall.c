@@ -85,6 +85,8 @@ static void set_format(struct hc_call *call, int slot, const struct hc_mix *mix)
                  (op->class_ == HC_CLASS_OPTIMIZER && slot != 1);
     if (letter >= '0' && letter <= '9')
         t->format = call->in[letter - '0'].format;
+    else if (letter == 'c')
+        t->format = call->in[0].format;
     else if (letter == 'f' || letter == 'o')
         t->format = HC_FP32;
     else if (letter == 'g' || letter == 'q')
@@ -93,6 +95,20 @@ static void set_format(struct hc_call *call, int slot, const struct hc_mix *mix)
         t->format = HC_I32;
     else
         t->format = state ? mix->state : output || letter == 'b' ? mix->out : mix->in;
+}
+
+/* The contract's letter of a slot. */
+static char letter_of(enum hc_op op, int slot)
+{
+    return hc_contracts[op].formats[slot];
+}
+
+bool hc_op_absent(const struct hc_call *call, int slot)
+{
+    int inputs = hc_ops[call->op].inputs;
+    const struct hc_tensor *t = slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
+    char letter = letter_of(call->op, slot);
+    return (letter == 'o' || letter == 'c') && t->shape[0] == 0;
 }
 
 struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct hc_op_shape *shape,
@@ -111,7 +127,8 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct 
             *t = hc_tensor1(HC_FP32, x->shape[x->rank - 1], NULL);
         else if (counts[i] != '.')
             *t = hc_tensor1(HC_FP32, counts[i] - '0', NULL);
-        if (variant->bare && hc_contracts[op].formats[i] == 'o')
+        if ((variant->bare && letter_of(op, i) == 'o') ||
+            (!variant->compensated && letter_of(op, i) == 'c'))
             *t = hc_tensor1(HC_FP32, 0, NULL);
         set_format(&call, i, mix);
     }

@@ -24,28 +24,28 @@ struct row {
 
 enum { GUARD = 0xa5, GUARD_BYTES = 64 };
 
-/* An optional input that its variant leaves out. */
-static bool absent(const struct hc_call *call, int i)
-{
-    return hc_contracts[call->op].formats[i] == 'o' && call->in[i].shape[0] == 0;
-}
-
 /* Outputs begin as GUARD, so that what a kernel leaves out shows; empty ones must stay so. */
 static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
 {
-    static const int from[HC_MAX_OUT] = {0, 2, 3};
-    bool optimizer = hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+    static const int sgd[HC_MAX_OUT] = {0, 2, 5};
+    static const int adam[HC_MAX_OUT] = {0, 2, 3, 6};
+    static const int control[HC_MAX_OUT] = {0, 2, 4, 6, 8};
+    const int *from = hc_ops[call->op].class_ != HC_CLASS_OPTIMIZER ? control
+                      : call->op == HC_OP_sgd                       ? sgd
+                                                                    : adam;
+    int inputs = hc_ops[call->op].inputs;
     if (in_place && call->op == HC_OP_unscale)
         call->in[3] = hc_tensor1(HC_FP32, 0, NULL); /* with it, in2 may not be out1 */
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
-        if (!absent(call, i))
+        if (!hc_op_absent(call, i))
             call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
     for (int i = 0; i < hc_ops[call->op].outputs; i++) {
         struct hc_tensor *t = &call->out[i];
         size_t bytes = hc_tensor_bytes(t) + GUARD_BYTES;
-        int source = optimizer ? from[i] : 2 * i;
-        if (in_place && !absent(call, source)) {
-            t->data = call->in[source].data;
+        if (hc_op_absent(call, inputs + i))
+            continue;
+        if (in_place && !hc_op_absent(call, from[i])) {
+            t->data = call->in[from[i]].data;
             continue;
         }
         t->data = hc_check_memory(check, bytes);
@@ -57,6 +57,8 @@ static bool guarded(const struct hc_call *call)
 {
     for (int o = 0; o < hc_ops[call->op].outputs; o++) {
         const unsigned char *end = call->out[o].data;
+        if (!end)
+            continue;
         end += hc_tensor_bytes(&call->out[o]);
         for (int i = 0; i < GUARD_BYTES; i++)
             if (end[i] != GUARD)
@@ -82,7 +84,7 @@ static void run(struct hc_check *check)
 static bool wanted(const struct row *row)
 {
     struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
-    if (!hc_mix_allowed(row->op, row->mix) || !hc_fill_applies(&call, row->fill))
+    if (!hc_mix_allowed(row->op, row->mix, row->variant) || !hc_fill_applies(&call, row->fill))
         return false;
     if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL)
         return false;

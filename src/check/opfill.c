@@ -21,7 +21,8 @@ const char *const hc_fill_names[HC_FILL_COUNT] = {
 
 /* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
    addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
-   q a second moment; s a sum of squares; h an optimizer's hyperparameters; o a found flag; l labels; k counts. NULL:
+   q a second moment; c a compensation; s a sum of squares; h an optimizer's hyperparameters; o a found
+   flag; l labels; k counts. NULL:
    x for vectors, p for scalars. */
 static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_mul] = "xy",
@@ -43,9 +44,9 @@ static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_leaky_relu_bwd] = "yx",
     [HC_OP_xent] = "xl",
     [HC_OP_xent_bwd] = "xlp",
-    [HC_OP_sgd] = "xxxho",
-    [HC_OP_adam] = "xxxqho",
-    [HC_OP_adamw] = "xxxqho",
+    [HC_OP_sgd] = "xxxhoc",
+    [HC_OP_adam] = "xxxqhoc",
+    [HC_OP_adamw] = "xxxqhoc",
     [HC_OP_rates] = "xk",
     [HC_OP_journal] = "xkxxxx",
     [HC_OP_clip] = "so",

@@ -235,12 +235,26 @@ static const struct hc_variant sgds[] = {
     {.name = "", .params.sgd = {.weight_decay = 1e-2}},
     {.name = "-nesterov", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}},
     {.name = "-decoupled", .params.sgd = {.weight_decay = 1e-2, .decoupled = true}},
+    {.name = "-stochastic",
+     .params.sgd = {.weight_decay = 1e-2, .stochastic = {.on = true, .seed = 7, .first = 640}}},
+    {.name = "-kahan", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}, .compensated = true},
+    {.name = "-kahan-decoupled",
+     .params.sgd = {.weight_decay = 1e-2, .decoupled = true},
+     .compensated = true},
     {.name = NULL},
 };
 
 static const struct hc_variant adams[] = {
     {.name = "", .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2}},
     {.name = "-eps-inside", .params.adam = {.beta2 = 0.999, .eps = 1e-8, .eps_inside = true}},
+    {.name = "-stochastic",
+     .params.adam = {.beta2 = 0.99,
+                     .eps = 1e-8,
+                     .weight_decay = 1e-2,
+                     .stochastic = {.on = true, .seed = 7, .first = 640}}},
+    {.name = "-kahan",
+     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2},
+     .compensated = true},
     {.name = NULL},
 };
 
@@ -288,8 +302,19 @@ struct hc_opspace hc_opspace(enum hc_op op)
     return space;
 }
 
-bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix)
+static bool rounds_stochastically(enum hc_op op, const struct hc_variant *variant)
 {
+    if (op == HC_OP_sgd)
+        return variant->params.sgd.stochastic.on;
+    return (op == HC_OP_adam || op == HC_OP_adamw) && variant->params.adam.stochastic.on;
+}
+
+bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix, const struct hc_variant *variant)
+{
+    if (rounds_stochastically(op, variant) && (mix->state != HC_BF16 || mix->work != HC_FP32))
+        return false;
+    if (variant->compensated && hc_formats[mix->state].bytes != 2)
+        return false;
     const char *formats = hc_contracts[op].formats;
     char out = formats[hc_ops[op].inputs];
     if (formats[0] == 'f' && mix->in != HC_FP32)

@@ -28,8 +28,9 @@ struct hc_op_shape {
 struct hc_variant {
     const char *name;
     union hc_params params;
-    bool row;  /* gemm: C is one row */
-    bool bare; /* no scalar that may be absent is there */
+    bool row;         /* gemm: C is one row */
+    bool bare;        /* no scalar that may be absent is there */
+    bool compensated; /* optimizers: with the compensation, which is absent otherwise */
 };
 
 /* Each list ends with a NULL name. */
@@ -39,13 +40,16 @@ struct hc_opspace {
     const struct hc_variant *variants;
 };
 
-/* Whether the op's contract allows that mix. */
-bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix);
+/* Whether the op's contract allows that mix with that variant. */
+bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix, const struct hc_variant *variant);
 
 struct hc_opspace hc_opspace(enum hc_op op);
 
 /* A call of the op with the shapes, formats and parameters, its tensors without memory. */
 struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct hc_op_shape *shape,
                           const struct hc_variant *variant);
+
+/* Whether such a call leaves the slot out (inputs, then outputs). */
+bool hc_op_absent(const struct hc_call *call, int slot);
 
 #endif

@@ -3,8 +3,10 @@
 #include <math.h>
 
 #include "check/bound.h"
+#include "check/opspace.h"
 #include "num/rng.h"
 #include "num/ulp.h"
+#include "op/contract.h"
 
 double hc_place_uniform(const struct hc_place *p, uint64_t more)
 {
@@ -149,6 +151,14 @@ static double special(const struct hc_place *p)
     return values[(int)(u * (length > 4 ? 4 : 5))];
 }
 
+/* Optimizers with a compensation: the sum of a subnormal weight and its update would be exact, and
+   leave nothing for it. */
+static bool compensates(const struct hc_call *call)
+{
+    int last = hc_ops[call->op].inputs - 1;
+    return hc_contracts[call->op].formats[last] == 'c' && !hc_op_absent(call, last);
+}
+
 /* Data. */
 static double data(const struct hc_place *p, int slot, char role, enum hc_fill fill)
 {
@@ -156,6 +166,8 @@ static double data(const struct hc_place *p, int slot, char role, enum hc_fill f
     case HC_FILL_LOGNORMAL:
         return lognormal(p);
     case HC_FILL_SUBNORMALS:
+        if (slot == 0 && compensates(p->call))
+            return hc_place_normal(p);
         return role == 'y' ? ldexp(hc_place_normal(p), -(int)(12 * hc_place_uniform(p, 8)))
                            : subnormal(p);
     case HC_FILL_BOUNDARIES:
@@ -174,6 +186,15 @@ static double data(const struct hc_place *p, int slot, char role, enum hc_fill f
     }
 }
 
+/* What w lacks of a weight: within half an ulp of it, but now and then anything. */
+static double compensation(const struct hc_place *p, int slot, char role, enum hc_fill fill)
+{
+    double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
+    if (!isfinite(w) || hc_place_uniform(p, 10) < 0.1)
+        return data(p, slot, role, fill);
+    return hc_ulp(p->format, w) * (hc_place_uniform(p, 11) - 0.5);
+}
+
 double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,
                    uint64_t seed)
 {
@@ -189,6 +210,8 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
         return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
     case 's':
         return fabs(data(&p, slot, 'x', fill));
+    case 'c':
+        return compensation(&p, slot, role, fill);
     case 'q':
         p.stream = 1; /* like the square of the gradient */
         if (fill == HC_FILL_SPECIALS || fill == HC_FILL_SUBNORMALS)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "num/format.h"
+#include "num/stochastic.h"
 #include "op/contract.h"
 
 static const char *slot_name(const struct hc_op_info *op, int slot, char text[16])
@@ -53,6 +54,8 @@ static const char *wrong_format(const struct hc_call *call, char letter, enum hc
     case 'i':
     case 'j':
         return f == HC_I32 ? NULL : "i32";
+    case 'c':
+        return f == call->in[0].format ? NULL : hc_formats[call->in[0].format].name;
     default:
         return f == call->in[letter - '0'].format ? NULL
                                                   : hc_formats[call->in[letter - '0'].format].name;
@@ -110,13 +113,52 @@ static enum hc_status accumulator(const struct hc_call *call)
                    hc_ops[call->op].name);
 }
 
-static enum hc_status arithmetic(const struct hc_call *call)
+/* What w + c can be kept in. */
+static enum hc_status compensated(const struct hc_call *call, enum hc_format arithmetic)
 {
-    enum hc_format f =
-        call->op == HC_OP_sgd ? call->params.sgd.arithmetic : call->params.adam.arithmetic;
-    if (hc_call_fp64(call) ? f == HC_FP64 : is_h(f))
+    const struct hc_op_info *op = &hc_ops[call->op];
+    enum hc_format w = call->in[0].format;
+    bool in = call->in[op->inputs - 1].data;
+    if (in != (bool)call->out[op->outputs - 1].data)
+        return hc_fail(HC_INVALID, "%s: its compensation is in%d and out%d, or neither", op->name,
+                       op->inputs - 1, op->outputs - 1);
+    if (in && w != HC_BF16 && w != HC_FP16)
+        return hc_fail(HC_INVALID, "%s: compensates bf16 and fp16, not %s", op->name,
+                       hc_formats[w].name);
+    if (in && arithmetic != HC_FP32 && arithmetic != w)
+        return hc_fail(HC_INVALID, "%s: compensates %s in fp32 or %s, not %s", op->name,
+                       hc_formats[w].name, hc_formats[w].name, hc_formats[arithmetic].name);
+    return HC_OK;
+}
+
+static enum hc_status stochastic(const struct hc_call *call, enum hc_format arithmetic,
+                                 const struct hc_stochastic *s)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    if (!s->on)
         return HC_OK;
-    return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16", hc_ops[call->op].name);
+    if (call->in[0].format != HC_BF16 || arithmetic != HC_FP32)
+        return hc_fail(HC_INVALID, "%s: rounds stochastically from fp32 into bf16", op->name);
+    if (s->first < 0 || s->first % HC_ROUND_BLOCK != 0)
+        return hc_fail(HC_INVALID, "%s: its first element is %lld, not a multiple of %d", op->name,
+                       (long long)s->first, (int)HC_ROUND_BLOCK);
+    if (call->in[op->inputs - 1].data)
+        return hc_fail(HC_INVALID, "%s: rounds stochastically or compensates", op->name);
+    return HC_OK;
+}
+
+static enum hc_status optimizer(const struct hc_call *call)
+{
+    bool sgd = call->op == HC_OP_sgd;
+    enum hc_format f = sgd ? call->params.sgd.arithmetic : call->params.adam.arithmetic;
+    if (hc_call_fp64(call) ? f != HC_FP64 : !is_h(f))
+        return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16",
+                       hc_ops[call->op].name);
+    enum hc_status status = compensated(call, f);
+    return status == HC_OK
+               ? stochastic(call, f,
+                            sgd ? &call->params.sgd.stochastic : &call->params.adam.stochastic)
+               : status;
 }
 
 static enum hc_status instead(const struct hc_call *call)
@@ -179,9 +221,9 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_avg_pool_bwd] = {"de", "..", hc_shapes_pool},
     [HC_OP_xent] = {"digq", "..11", hc_shapes_loss},
     [HC_OP_xent_bwd] = {"dige", "..1n", hc_shapes_loss},
-    [HC_OP_sgd] = {"deefo02", "nnn31nn", arithmetic},
-    [HC_OP_adam] = {"deeefo023", "nnnn31nnn", arithmetic},
-    [HC_OP_adamw] = {"deeefo023", "nnnn31nnn", arithmetic},
+    [HC_OP_sgd] = {"deefoc02c", "nnn31nnnn", optimizer},
+    [HC_OP_adam] = {"deeefoc023c", "nnnn31nnnnn", optimizer},
+    [HC_OP_adamw] = {"deeefoc023c", "nnnn31nnnnn", optimizer},
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
     [HC_OP_augment] = {"uiijhij", ".......", hc_shapes_augment},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},

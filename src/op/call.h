@@ -143,22 +143,36 @@ struct hc_xent {
    gets its input's bytes. A state tensor's input and output have one format; it may be updated in
    place. `arithmetic` is fp32, or a 16-bit format into which every intermediate
    result is rounded; in1 (the gradient) is H.
-   sgd: in0..4 = w, g, momentum, hyper, found; out0..1 = w, momentum.
+   sgd: in0..5 = w, g, momentum, hyper, found, c; out0..2 = w, momentum, c.
      g' = g + weight_decay * w (not if decoupled: then w first becomes w * (1 - lr * weight_decay));
      v = beta1 * v + g'; w = w - lr * (nesterov ? g' + beta1 * v : v).
-   adam, adamw: in0..5 = w, g, m, v, hyper, found; out0..2 = w, m, v.
+   adam, adamw: in0..6 = w, g, m, v, hyper, found, c; out0..3 = w, m, v, c.
      adam: g' = g + weight_decay * w; adamw: g' = g and w becomes w * (1 - lr * weight_decay) first;
      m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
      w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
      (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). kernels/adam.h states the order of roundings.
    Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
    into the arithmetic's format. Decay that is added to the gradient is left out where weight_decay
-   is 0, so that an infinite weight keeps a finite gradient. */
+   is 0, so that an infinite weight keeps a finite gradient.
+   c (absent: none; as input and output alike) compensates w, which is bf16 or fp16, in arithmetic of
+   fp32 or of w's format: w + c is the weight, of which w is what its format holds, and to which the
+   update is added, decay included (kernels/kahan.h).
+   stochastic: the new w, of fp32 arithmetic, is rounded into bf16, its only format, by num/stochastic.h
+   instead of to nearest. Element i of w is element first + i of step t under the seed; first is a
+   multiple of HC_ROUND_BLOCK, and with it a call on a piece gives what a call on all gives there. Not
+   with c. */
+struct hc_stochastic {
+    bool on;
+    uint64_t seed;
+    int64_t first;
+};
+
 struct hc_sgd {
     double weight_decay;
     bool decoupled;
     bool nesterov;
     enum hc_format arithmetic;
+    struct hc_stochastic stochastic;
 };
 
 struct hc_adam {
@@ -167,6 +181,7 @@ struct hc_adam {
     double weight_decay;
     bool eps_inside;
     enum hc_format arithmetic;
+    struct hc_stochastic stochastic;
 };
 
 /* master_to_model: in0 = masters (fp32), out0 = model copy (H), rounded to nearest. */

@@ -193,6 +193,31 @@ Test(call, optimizers_keep_the_formats_of_their_state)
     refused(&call, "sgd: in4 is fp16, not fp32");
 }
 
+Test(call, weights_are_compensated_or_rounded_stochastically_where_that_makes_sense)
+{
+    struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
+    call.in[0] = call.in[1] = call.in[2] = call.out[0] = call.out[1] = vector(HC_BF16, 5);
+    call.in[3] = vector(HC_FP32, 3);
+    call.params.sgd.stochastic = (struct hc_stochastic){true, 1, 64};
+    accepted(&call);
+    call.params.sgd.stochastic.first = 32;
+    refused(&call, "sgd: its first element is 32, not a multiple of 64");
+    call.params.sgd.stochastic.first = 0;
+    call.params.sgd.arithmetic = HC_BF16;
+    refused(&call, "sgd: rounds stochastically from fp32 into bf16");
+    call.params.sgd.arithmetic = HC_FP32;
+    call.in[5] = hc_tensor1(HC_BF16, 5, call.in);
+    refused(&call, "sgd: its compensation is in5 and out2, or neither");
+    call.out[2] = hc_tensor1(HC_BF16, 5, &call.params);
+    refused(&call, "sgd: rounds stochastically or compensates");
+    call.params.sgd.stochastic.on = false;
+    accepted(&call);
+    call.params.sgd.arithmetic = HC_FP16;
+    refused(&call, "sgd: compensates bf16 in fp32 or bf16, not fp16");
+    call.out[2].format = HC_FP16;
+    refused(&call, "sgd: out2 is fp16, not bf16");
+}
+
 Test(call, casts_have_a_direction)
 {
     struct hc_call call = {

@@ -6,7 +6,7 @@
 
 /* One letter a slot, inputs then outputs.
    Formats: a any but u8, w H or fp64, h H, f fp32, i i32, u u8, a digit: that of this input; o fp32 or
-   absent, j i32 or absent. Where in0 has d, H or fp64, a call is all fp64 or not at all: e is then
+   absent, j i32 or absent, c that of in0 or absent. Where in0 has d, H or fp64, a call is all fp64 or not at all: e is then
    fp64, else H; g fp64, else fp32; b and q are e and g, or absent.
    Counts of elements: n as many as in0, c its last extent, a digit: this many, . left to `shapes`,
    which may be NULL and returns HC_OK, or HC_INVALID with a line. */
@@ -19,7 +19,7 @@ struct hc_contract {
 /* Whether a slot of that format may be absent. */
 static inline bool hc_slot_optional(char format)
 {
-    return format == 'o' || format == 'b' || format == 'j' || format == 'q';
+    return format == 'o' || format == 'b' || format == 'j' || format == 'q' || format == 'c';
 }
 
 extern const struct hc_contract hc_contracts[HC_OP_COUNT];

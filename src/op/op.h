@@ -2,7 +2,7 @@
 #ifndef HC_OP_OP_H
 #define HC_OP_OP_H
 
-#define HC_MAX_IN  6
+#define HC_MAX_IN  7
 #define HC_MAX_OUT 5
 
 enum hc_op {
