@@ -38,9 +38,17 @@ static int64_t image_floats(const struct world *w)
     return (int64_t)w->options->batch * HC_IMAGE_BYTES;
 }
 
-static struct hc_recipe widened(const struct hc_recipe *recipe)
+static struct hc_recipe unclipped(const struct hc_recipe *recipe)
 {
     struct hc_recipe r = *recipe;
+    r.clip = 0;
+    r.clip_groups = r.clip_scaled = false;
+    return r;
+}
+
+static struct hc_recipe widened(const struct hc_recipe *recipe)
+{
+    struct hc_recipe r = unclipped(recipe);
     r.model = r.norm = r.statistics = r.loss = r.gradient = r.state = r.arithmetic = HC_FP64;
     r.masters = HC_MASTERS_NONE;
     r.scaler = (struct hc_scaler){.rule = HC_SCALER_NONE};
@@ -414,7 +422,9 @@ enum hc_status hc_drift_measure(const struct hc_drift_options *options,
 {
     struct world w = {.options = options};
     struct sums tally[HC_MAX_LAYERS + 1];
+    struct hc_recipe own = unclipped(recipe);
     *drift = (struct hc_drift){.recipe = recipe};
+    recipe = &own;
     if (!options->backend->fp64 || !options->backend->host_memory)
         return hc_fail(HC_UNSUPPORTED, "drift: %s has no fp64", options->backend->name);
     enum hc_status status = world_open(&w, recipe);

@@ -2,7 +2,7 @@
 
    Teacher-forced: at every step each recipe gets the weights of the fp64 run and the same batch; its
    gradients are held against those in fp64, and its own optimizer goes on with them. Free: the recipe
-   goes its own way, and the weights are held against those of the fp64 run.
+   goes its own way, and the weights are held against those of the fp64 run. Neither clips gradients.
 
    Attribution: the fp64 run again, with the recipe's formats put in one source at a time (alone), and in
    all sources but one (without). What a source rounds is cast into its format and back; products and

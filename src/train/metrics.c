@@ -110,6 +110,53 @@ static void count_zeros(const struct hc_metrics *metrics, const double *g, int n
     *unscaled = n ? (double)unscaled_zeros / n : 0;
 }
 
+/* dot has no fp64, gemm has. */
+static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g,
+                                  struct hc_tensor to)
+{
+    int64_t n = hc_tensor_count(&g);
+    struct hc_tensor square = hc_tensor2(HC_FP64, 1, 1, metrics->square->data);
+    struct hc_call product = {
+        .op = HC_OP_gemm,
+        .in = {hc_tensor2(HC_FP64, 1, n, g.data), hc_tensor2(HC_FP64, n, 1, g.data)},
+        .out = {square},
+        .params.gemm = {.alpha = 1}};
+    struct hc_call cast = {.op = HC_OP_cast, .in = {square}, .out = {to}};
+    enum hc_status status = hc_device_run(metrics->device, &product);
+    return status == HC_OK ? hc_device_run(metrics->device, &cast) : status;
+}
+
+/* The optimizer's gradients are zeroed after the step, or clipped in it. */
+static bool gone_after(const struct hc_metrics *metrics)
+{
+    const struct hc_recipe *recipe = hc_update_recipe(metrics->update);
+    return hc_recipe_steps_anyway(recipe) || recipe->clip > 0;
+}
+
+/* Of the optimizer's gradients; where they do not stay, before the step of the model's, divided by the
+   scale. */
+static enum hc_status sum_squares(struct hc_metrics *metrics)
+{
+    bool gone = gone_after(metrics);
+    enum hc_piece piece = gone ? HC_PIECE_GRADIENT : HC_PIECE_MASTER_GRADIENT;
+    for (int p = 0; p < metrics->plan->parameters; p++) {
+        struct hc_tensor g = hc_update_tensor(metrics->update, piece, p);
+        g = hc_tensor1(g.format, hc_tensor_count(&g), g.data);
+        struct hc_call dot = {.op = HC_OP_dot,
+                              .in = {g, g},
+                              .out = {hc_tensor1(HC_FP32, 1, (float *)metrics->squares->data + p)},
+                              .params.reduce = {HC_FP32}};
+        enum hc_status status = g.format == HC_FP64 ? square_wide(metrics, g, dot.out[0])
+                                                    : hc_device_run(metrics->device, &dot);
+        if (status != HC_OK)
+            return status;
+    }
+    enum hc_status status = hc_storage_read(metrics->squares, metrics->norms);
+    for (int p = 0; gone && p < metrics->plan->parameters; p++)
+        metrics->norms[p] /= (float)(metrics->scale * metrics->scale);
+    return status;
+}
+
 enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram *histogram)
 {
     struct hc_counters counters = {0};
@@ -134,6 +181,8 @@ enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram
         for (int i = 0; i < s->dys; i++)
             hc_histogram_add_activation(histogram, s->dy[i], metrics->scale);
     }
+    if (status == HC_OK && gone_after(metrics))
+        status = sum_squares(metrics);
     return status;
 }
 
@@ -142,57 +191,23 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
 {
     double m[HC_SAMPLE] = {0};
     double v[HC_SAMPLE] = {0};
+    double clipped[HC_SAMPLE];
+    const struct hc_recipe *recipe = intent->recipe;
+    bool clips = recipe->clip > 0 && recipe->nesterov && !hc_recipe_steps_anyway(recipe);
     enum hc_format model = intent->recipe->model;
     int n;
     int lost = 0;
     enum hc_status status = draw(metrics, HC_PIECE_M, sample->parameter, m, &n);
     if (status == HC_OK && intent->recipe->optimizer == HC_OPTIMIZER_ADAM)
         status = draw(metrics, HC_PIECE_V, sample->parameter, v, &n);
+    if (status == HC_OK && clips)
+        status = draw(metrics, HC_PIECE_MASTER_GRADIENT, sample->parameter, clipped, &n);
     for (int i = 0; i < sample->n && status == HC_OK; i++) {
-        double u =
-            hc_intent_update(intent, sample->w[i], sample->g[i] / metrics->scale, m[i], v[i]);
+        double g = clips ? clipped[i] : sample->g[i] / metrics->scale;
+        double u = hc_intent_update(intent, sample->w[i], g, m[i], v[i]);
         lost += isfinite(u) && u != 0 && hc_round(model, sample->w[i] - u) == sample->w[i];
     }
     *share = (double)lost / sample->n;
-    return status;
-}
-
-/* dot has no fp64, gemm has. */
-static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g,
-                                  struct hc_tensor to)
-{
-    int64_t n = hc_tensor_count(&g);
-    struct hc_tensor square = hc_tensor2(HC_FP64, 1, 1, metrics->square->data);
-    struct hc_call product = {
-        .op = HC_OP_gemm,
-        .in = {hc_tensor2(HC_FP64, 1, n, g.data), hc_tensor2(HC_FP64, n, 1, g.data)},
-        .out = {square},
-        .params.gemm = {.alpha = 1}};
-    struct hc_call cast = {.op = HC_OP_cast, .in = {square}, .out = {to}};
-    enum hc_status status = hc_device_run(metrics->device, &product);
-    return status == HC_OK ? hc_device_run(metrics->device, &cast) : status;
-}
-
-/* Where the optimizer's gradients are zeroed after the step, of the model's, divided by the scale. */
-static enum hc_status sum_squares(struct hc_metrics *metrics)
-{
-    bool gone = hc_recipe_steps_anyway(hc_update_recipe(metrics->update));
-    enum hc_piece piece = gone ? HC_PIECE_GRADIENT : HC_PIECE_MASTER_GRADIENT;
-    for (int p = 0; p < metrics->plan->parameters; p++) {
-        struct hc_tensor g = hc_update_tensor(metrics->update, piece, p);
-        g = hc_tensor1(g.format, hc_tensor_count(&g), g.data);
-        struct hc_call dot = {.op = HC_OP_dot,
-                              .in = {g, g},
-                              .out = {hc_tensor1(HC_FP32, 1, (float *)metrics->squares->data + p)},
-                              .params.reduce = {HC_FP32}};
-        enum hc_status status = g.format == HC_FP64 ? square_wide(metrics, g, dot.out[0])
-                                                    : hc_device_run(metrics->device, &dot);
-        if (status != HC_OK)
-            return status;
-    }
-    enum hc_status status = hc_storage_read(metrics->squares, metrics->norms);
-    for (int p = 0; gone && p < metrics->plan->parameters; p++)
-        metrics->norms[p] /= (float)(metrics->scale * metrics->scale);
     return status;
 }
 
@@ -229,7 +244,7 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
     struct hc_counters counters = {0};
     enum hc_status status = hc_update_counters(metrics->update, &counters);
     bool skipped = counters.skipped != metrics->skipped;
-    if (status == HC_OK)
+    if (status == HC_OK && !gone_after(metrics))
         status = sum_squares(metrics);
     struct weights weights = {0};
     metrics->all = (struct hc_shares){0};

@@ -14,7 +14,8 @@
                   master. u is the update that the optimizer's state and rates ask for, in fp64, so
                   that it is seen where the arithmetic itself lost it. A u that is not finite is not
                   counted as lost. NaN for a skipped step, which has no update.
-     gradient_norm  of the unscaled gradients of all the layer's parameters, every element counted */
+     gradient_norm  of the unscaled gradients of all the layer's parameters, every element counted, before
+                  any clipping */
 #ifndef HC_TRAIN_METRICS_H
 #define HC_TRAIN_METRICS_H
 

@@ -33,6 +33,19 @@ static const char *wrong_groups(const struct hc_recipe *r)
     return NULL;
 }
 
+static const char *wrong_clip(const struct hc_recipe *r)
+{
+    if (!(r->clip >= 0) || !isfinite((float)r->clip))
+        return "the norm to clip to is not a number from 0 on";
+    if (r->clip == 0 && (r->clip_groups || r->clip_scaled))
+        return "a way to clip gradients, but no norm to clip them to";
+    if (r->clip_scaled && r->scaler.rule == HC_SCALER_NONE)
+        return "clipping before unscaling needs a loss scale";
+    if (r->clip > 0 && r->model == HC_FP64)
+        return "fp64 is not clipped";
+    return NULL;
+}
+
 /* The first contradiction, or NULL. */
 static const char *wrong(const struct hc_recipe *r)
 {
@@ -72,6 +85,7 @@ static const char *wrong(const struct hc_recipe *r)
     if (!(r->eps >= 0) || !(r->weight_decay >= 0))
         return "eps or weight decay is negative";
     const char *why = wrong_groups(r);
+    why = why ? why : wrong_clip(r);
     return why ? why : wrong_scaler(&r->scaler);
 }
 

@@ -72,9 +72,13 @@ struct hc_recipe {
        numbers, of equal length (layer l of n belongs to part l * parts / n). */
     struct hc_per_part group_rates;  /* factors of the learning rate: discriminative rates */
     struct hc_per_part group_decays; /* in the stead of weight_decay */
-    bool
-        split_bn_bias; /* norm parameters and biases are a group of their own in each layer group, also
-                           where they decay as the rest does */
+    /* Norm parameters and biases are a group of their own in each layer group, also where they decay as
+       the rest does. */
+    bool split_bn_bias;
+
+    double clip;      /* largest norm of the gradients that the optimizer gets; 0: any */
+    bool clip_groups; /* of each group's by itself, not of all at once */
+    bool clip_scaled; /* a defect: of the model's gradients, before unscaling */
 };
 
 /* The table, fp32 first; by name, or NULL. */

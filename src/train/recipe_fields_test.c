@@ -73,16 +73,22 @@ Test(recipe_fields, numbers_of_layer_groups_stand_between_slashes_or_commas)
     cr_assert_eq(recipe.group_rates.n, 0);
 }
 
+static bool is_key(const char *assignment, const char *key)
+{
+    return strcspn(assignment, "=") == strlen(key) && strncmp(assignment, key, strlen(key)) == 0;
+}
+
 /* So that a checkpoint of a recipe that lacks what came later still is that recipe's. */
 Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
 {
-    static const char *const later[] = {"group_rates=1/1", "group_decays=0", "split_bn_bias=true"};
+    static const char *const later[] = {"group_rates=1/1", "group_decays=0",   "split_bn_bias=true",
+                                        "clip=1",          "clip_groups=true", "clip_scaled=true"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);
         bool came_later = false;
         for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-            came_later |= strncmp(later[i], key, strlen(key)) == 0;
+            came_later |= is_key(later[i], key);
         if (came_later)
             cr_assert(hc_recipe_field_is_quiet(&recipe, f), "%s", key);
         if (strcmp(key, "tf32") == 0 || strcmp(key, "nesterov") == 0)
@@ -92,7 +98,7 @@ Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
         cr_assert_eq(hc_recipe_set(&recipe, later[i], strlen(later[i])), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++)
         for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-            if (strncmp(later[i], hc_recipe_field_key(f), strlen(hc_recipe_field_key(f))) == 0)
+            if (is_key(later[i], hc_recipe_field_key(f)))
                 cr_assert_not(hc_recipe_field_is_quiet(&recipe, f), "%s", hc_recipe_field_key(f));
 }
 
@@ -133,6 +139,11 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"amp+group_decays=1/2/3/4/5/6/7/8/9", "group_decays is up to 8 numbers"},
         {"amp+group_rates=0.1/1+group_decays=0/0/0",
          "group_rates and group_decays are of different numbers of layer groups"},
+        {"amp+clip=-1", "clip is a number from 0 on, not '-1'"},
+        {"amp+clip=1e39", "the norm to clip to is not a number from 0 on"},
+        {"amp+clip_groups=true", "a way to clip gradients, but no norm to clip them to"},
+        {"fp32+clip=1+clip_scaled=true", "clipping before unscaling needs a loss scale"},
+        {"fp64+clip=1", "fp64 is not clipped"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -201,6 +201,8 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
     if (status == HC_OK && update->anyway)
         status = hc_anyway_open(update);
     if (status == HC_OK)
+        status = hc_clip_open(update);
+    if (status == HC_OK)
         *out = update;
     else
         hc_update_close(update);
@@ -216,6 +218,7 @@ void hc_update_close(struct hc_update *update)
             hc_storage_drop(update->slots[i].piece[p]);
     hc_anyway_close(update);
     hc_groups_close(update);
+    hc_clip_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
     hc_storage_drop(update->counts);

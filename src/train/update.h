@@ -5,6 +5,8 @@
      decay of the scaled gradient        axpy on the model's gradients (HC_DECAY_SCALED)
      model gradients -> unscaled, found  unscale; cast where there is no scaler; nothing where the
                                          optimizer reads the model's own gradients
+     clipping to a norm                  sum_squares, clip, scale on them, over all or by group; before
+                                         unscale where the recipe has that defect
      decay of the model's copy           axpy on it (HC_DECAY_MODEL)
      optimizer on the masters            sgd, adam, adamw; nothing changes when found and the
                                          scaler's rule skips

@@ -36,6 +36,9 @@ struct hc_update {
     struct hc_storage *decided; /* anyway: what decide says, and a place for what nobody reads */
     struct hc_storage *sums;    /* anyway: of each slot's gradient */
     struct hc_storage *zeros;   /* anyway: as many as the longest span */
+    struct hc_storage
+        *squares; /* where it clips: the sum over each norm's gradients, and the factor */
+    struct hc_storage *factors; /* that they are clipped with */
     struct hc_storage *scale;
     struct hc_storage *found;
     struct hc_storage *counts;
@@ -63,6 +66,11 @@ void hc_anyway_close(struct hc_update *update);
 enum hc_status hc_anyway_detect(struct hc_update *update);
 enum hc_status hc_anyway_decay(struct hc_update *update);
 enum hc_status hc_anyway_zero(struct hc_update *update);
+
+/* Clipping (update_clip.c); nothing where the recipe has no norm to clip to. */
+enum hc_status hc_clip_open(struct hc_update *update);
+void hc_clip_close(struct hc_update *update);
+enum hc_status hc_clip(struct hc_update *update);
 
 /* One pass over the slots: where the pieces that it touches lie one after the other, one call does
    several slots at once. */

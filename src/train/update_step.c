@@ -174,10 +174,14 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
     enum hc_status status = hc_groups_rates(update, tables);
     if (status == HC_OK && decay == HC_DECAY_SCALED)
         status = hc_update_walk(update, &decay_scaled_pass);
+    if (status == HC_OK && update->recipe.clip_scaled)
+        status = hc_clip(update);
     if (status == HC_OK && update->anyway)
         status = hc_anyway_detect(update);
     if (status == HC_OK)
         status = hc_update_walk(update, &unscale_pass);
+    if (status == HC_OK && !update->recipe.clip_scaled)
+        status = hc_clip(update);
     if (status == HC_OK && decay == HC_DECAY_MODEL)
         status = decay_model(update, lr);
     if (status == HC_OK && update->anyway)
