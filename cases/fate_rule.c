@@ -167,8 +167,7 @@ static void steps(struct hc_scene *s, const struct hc_plant_at *at, struct hc_ha
     const struct hc_counters *c = &s->after.counters;
     const struct hc_recipe *r = &s->plant->recipe;
     bool first = b->taken == 0;
-    bool flat = !r->apart;
-    bool none = first && !flat;
+    bool none = first && !r->flat;
     const double slack = 0x1p-23 * (1 + 0x1p-20);
     if (!first) {
         hc_fate_claim(s, at, "m decays", not_times(s, HC_PIECE_M, 0.9F, slack) == 0);

@@ -4,12 +4,33 @@
 
 #include "case.h"
 
-enum { BATCH = 16, EPOCHS = 4, MOST_STEPS = 64 };
+enum { MOST_STEPS = 64 };
 
-static bool open_data(struct hc_check *check, struct hc_dataset *data)
+struct course {
+    const struct hc_network *network;
+    int images; /* of each of two classes */
+    int batch;
+    double max_lr;
+    int threads;
+};
+
+/* Every kind of layer. Over four epochs, the worst of 20 seeds and four recipes is 92 % right, where 70 %
+   are asked for. */
+static const struct hc_network lean = {.name = "darknet-lean",
+                                       .side = 32,
+                                       .channels = 3,
+                                       .width = 4,
+                                       .groups = 2,
+                                       .blocks = {1, 1},
+                                       .strides = {4, 2}};
+static const struct course usual = {.network = &lean, .images = 64, .batch = 8, .max_lr = 1e-2};
+
+enum { EPOCHS = 4 };
+
+static bool open_data(struct hc_check *check, int images, struct hc_dataset *data)
 {
     struct hc_data_options options = {
-        .classes = "airplane,dog", .seed = 1, .train_per_class = 64, .test_per_class = 50};
+        .classes = "airplane,dog", .seed = 1, .train_per_class = images, .test_per_class = 50};
     return hc_check_ok(check, hc_dataset_open(&options, data));
 }
 
@@ -30,22 +51,25 @@ static bool keep(const struct hc_progress *progress, void *context)
     return true;
 }
 
-static bool train(struct hc_check *check, const struct hc_recipe *recipe, int threads, int epochs,
-                  struct losses *losses, struct hc_train_result *result)
+static bool train(struct hc_check *check, const struct hc_recipe *recipe,
+                  const struct course *course, int epochs, struct losses *losses,
+                  struct hc_train_result *result)
 {
     struct hc_dataset data = {0};
     struct hc_train_options options = {.recipe = recipe,
-                                       .network = &hc_darknet_tiny,
+                                       .network = course->network,
                                        .data = &data,
                                        .backend = hc_check_backend(check),
-                                       .threads = threads,
+                                       .threads = course->threads,
                                        .epochs = epochs,
-                                       .batch = BATCH,
+                                       .batch = course->batch,
+                                       .max_lr = course->max_lr,
                                        .seed = hc_check_seed(check),
                                        .progress = keep,
                                        .context = losses};
     memset(losses, 0, sizeof *losses);
-    bool ok = open_data(check, &data) && hc_check_ok(check, hc_train(&options, result));
+    bool ok =
+        open_data(check, course->images, &data) && hc_check_ok(check, hc_train(&options, result));
     hc_dataset_close(&data);
     if (ok)
         hc_say(check,
@@ -61,7 +85,8 @@ static void learns(struct hc_check *check)
 {
     struct losses losses;
     struct hc_train_result result;
-    if (!train(check, hc_recipe_by_name(hc_check_case(check)->data), 0, EPOCHS, &losses, &result))
+    if (!train(check, hc_recipe_by_name(hc_check_case(check)->data), &usual, EPOCHS, &losses,
+               &result))
         return;
     hc_claim_true(check, "the run finished and learned", result.finished && result.learned);
     hc_claim_true(check, "the last epoch's loss is below the first step's",
@@ -73,20 +98,20 @@ static void pure(struct hc_check *check)
 {
     struct losses losses;
     struct hc_train_result result;
-    if (!train(check, hc_recipe_by_name("fp16-pure"), 0, 1, &losses, &result))
+    if (!train(check, hc_recipe_by_name("fp16-pure"), &usual, 1, &losses, &result))
         return;
     hc_claim_true(check, "buggy arm, eps 1e-8: the loss is no number at the end",
                   !isfinite(losses.loss[losses.steps - 1]));
     hc_claim_true(check, "buggy arm: it did not learn, and says so",
                   result.finished && !result.learned && result.reason[0]);
-    if (!train(check, hc_recipe_by_name("adamw16"), 0, 1, &losses, &result))
+    if (!train(check, hc_recipe_by_name("adamw16"), &usual, 1, &losses, &result))
         return;
     hc_claim_true(check, "fixed arm, eps 1e-4: the loss is a number to the end",
                   isfinite(losses.loss[losses.steps - 1]));
 }
 
 /* With a scale of 2^30 the first scaled gradients overflow in half for sure: dlogits are of the order
-   of 1 / batch, so that 2^30 / 16 is far above 65504. Static: the infinity goes into the masters.
+   of 1 / batch, so that 2^30 / 8 is far above 65504. Static: the infinity goes into the masters.
    Dynamic: steps are skipped and the scale is halved until it fits. */
 static void overflow(struct hc_check *check)
 {
@@ -95,13 +120,13 @@ static void overflow(struct hc_check *check)
     struct hc_recipe buggy = *hc_recipe_by_name("fastai-004b-flat");
     struct hc_recipe fixed = *hc_recipe_by_name("amp");
     buggy.scaler.initial = fixed.scaler.initial = 0x1p30f;
-    if (!train(check, &buggy, 0, 1, &losses, &result))
+    if (!train(check, &buggy, &usual, 1, &losses, &result))
         return;
     hc_claim_true(check, "buggy arm, static: the second loss is no number",
                   !isfinite(losses.loss[1]));
     hc_claim_true(check, "buggy arm, static: nothing is skipped", result.skipped == 0);
     hc_claim_true(check, "buggy arm, static: it did not learn, and says so", !result.learned);
-    if (!train(check, &fixed, 0, EPOCHS, &losses, &result))
+    if (!train(check, &fixed, &usual, EPOCHS, &losses, &result))
         return;
     hc_claim_true(check, "fixed arm, dynamic: steps are skipped", result.skipped > 0);
     hc_claim_value(check, "fixed arm: each skip has halved the scale",
@@ -114,15 +139,17 @@ static void overflow(struct hc_check *check)
 /* The same seed gives the same bits, on one thread and on two. */
 static void repeats(struct hc_check *check)
 {
-    static const int threads[] = {2, 2, 1};
+    struct course course = {
+        .network = &hc_darknet_tiny, .images = 32, .batch = 16, .max_lr = 3e-3, .threads = 2};
     struct losses first;
     struct losses again;
     struct hc_train_result result;
     const struct hc_recipe *recipe = hc_recipe_by_name("amp");
-    if (!train(check, recipe, threads[0], 1, &first, &result))
+    if (!train(check, recipe, &course, 1, &first, &result))
         return;
     for (int way = 1; way < 3; way++) {
-        if (!train(check, recipe, threads[way], 1, &again, &result))
+        course.threads = way == 1 ? 2 : 1;
+        if (!train(check, recipe, &course, 1, &again, &result))
             return;
         hc_claim_true(check, "as many steps", again.steps == first.steps);
         for (int s = 0; s < first.steps; s++)

@@ -1,0 +1,54 @@
+/* What an infinity does where nobody looks, beside GradScaler's rule. (What every recipe lets change in
+   such a step: cases/skip.) */
+#include "cases/rig.h"
+
+#include <math.h>
+
+/* Scale 512 and g = 128: half(512 g) is infinite, nobody looks, and m, v and the master are lost;
+   a hundred clean steps later they still are. The fixed arm, GradScaler's rule, skips. */
+static void poisons(struct hc_check *check)
+{
+    static const char *const names[] = {"fastai-004b-flat", "amp"};
+    for (int arm = 0; arm < 2; arm++) {
+        struct hc_rig rig;
+        hc_rig_open(&rig, check);
+        int w = hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 2, 1);
+        hc_rig_start(&rig, hc_recipe_by_name(names[arm]));
+        for (int step = 1; step <= 101 && !rig.failed; step++) {
+            hc_rig_gradient(&rig, w, 0, step == 2 ? 128 : 1e-3);
+            hc_rig_gradient(&rig, w, 1, 1e-3);
+            hc_rig_step(&rig, 1e-3, 0.9);
+            if (step <= 3 || step == 101)
+                hc_say(check, "%-12s step %3d: master %-10.7g m %-10.4g v %-10.4g; beside it %.7g",
+                       names[arm], step, hc_rig_get(&rig, HC_PIECE_MASTER, w, 0),
+                       hc_rig_get(&rig, HC_PIECE_M, w, 0), hc_rig_get(&rig, HC_PIECE_V, w, 0),
+                       hc_rig_get(&rig, HC_PIECE_MASTER, w, 1));
+        }
+        double master = hc_rig_get(&rig, HC_PIECE_MASTER, w, 0);
+        double model = hc_rig_get(&rig, HC_PIECE_MODEL, w, 0);
+        double beside = hc_rig_get(&rig, HC_PIECE_MASTER, w, 1);
+        if (!rig.failed && arm == 0) {
+            hc_claim_true(check, "static 512: the master is NaN for ever", isnan(master));
+            hc_claim_true(check, "static 512: the model too", isnan(model));
+            hc_claim_true(check, "static 512: other weights go on", beside < 1);
+        } else if (!rig.failed) {
+            struct hc_counters c = hc_rig_counters(&rig);
+            hc_claim_true(check, "GradScaler: the master has moved on", master < 1 && master > 0);
+            hc_claim_value(check, "GradScaler: skipped steps", 1, (double)c.skipped);
+        }
+        hc_rig_close(&rig);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "underflow/static-scale-poisons-masters",
+     .title = "static scale 512: one gradient of 128 makes the master NaN for ever; GradScaler "
+              "skips it",
+     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: loss_scale=512, never checked "
+               "for overflow",
+     .run = poisons},
+};
+
+const struct hc_case_table hc_cases_underflow_static_scale;
+const struct hc_case_table hc_cases_underflow_static_scale = {cases,
+                                                              sizeof cases / sizeof cases[0]};
