@@ -67,8 +67,8 @@ static enum hc_status add_squares(struct hc_update *update, int first, int last)
     return status == HC_OK && ends ? make_factor(update, norm) : status;
 }
 
-/* A factor that is NaN must not reach what lies between the model's gradients, which no pass back would
-   make 0 again; between the masters' the next copy does. */
+/* A factor that is NaN must not stay in what lies between gradients. No pass back would make 0 of it
+   again; the next copy does, as far as it copies several at once: those that are neighbours in both. */
 static enum hc_status multiply(struct hc_update *update, int first, int last)
 {
     bool copied = clipped(update) == HC_PIECE_MASTER_GRADIENT &&
@@ -87,7 +87,8 @@ static enum hc_status multiply(struct hc_update *update, int first, int last)
 enum hc_status hc_clip(struct hc_update *update)
 {
     struct hc_pass sums = {1, {clipped(update)}, true, all, add_squares};
-    struct hc_pass products = {1, {clipped(update)}, true, all, multiply};
+    static const struct hc_pass products = {
+        2, {HC_PIECE_GRADIENT, HC_PIECE_MASTER_GRADIENT}, true, all, multiply};
     if (update->recipe.clip == 0)
         return HC_OK;
     enum hc_status status = hc_update_walk(update, &sums);
