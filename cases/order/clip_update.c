@@ -84,15 +84,17 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
     struct hc_rig rig;
     *touched = 0;
     begin(&rig, check, recipe);
-    fill(&rig);
-    hc_rig_step(&rig, 1e-3, 0);
+    for (int step = 0; step < 2; step++) {
+        fill(&rig);
+        hc_rig_step(&rig, 1e-3, 0);
+    }
     for (int i = 0; i < rig.n && !rig.failed; i++) {
         double squares = squares_with(&rig, recipe, i);
         double want = clipped(gradient(i), factor(squares, recipe->clip));
         double got = hc_rig_get(&rig, HC_PIECE_M, i, 0);
         hc_say(check, "%s: %s, norm %.6g, clipped to %g%s", recipe->name, rig.parameter[i].name,
                sqrt(squares), recipe->clip, recipe->clip_groups ? " by group" : "");
-        hc_claim_value(check, "the gradient that the optimizer gets", want, got);
+        hc_claim_value(check, "the gradient that the optimizer gets at step 2", want, got);
         *touched += got != gradient(i);
     }
     bool failed = rig.failed;
