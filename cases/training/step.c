@@ -137,6 +137,13 @@ static const struct hc_case cases[] = {
          "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
      .run = every_call,
      .data = "fastai-004b-flat"},
+    {.name = "training/step-fastai-1.0.61-clip",
+     .title =
+         "every call of a training step that decides, decays and clips as fastai 1.0.61 does is "
+         "within its op's bound",
+     .source = "fastai1 fastai/callbacks/fp16.py @1.0.61: MixedPrecision(dynamic=True, clip=0.1)",
+     .run = every_call,
+     .data = "fastai-1.0.61-clip"},
     {.name = "training/step-amp",
      .title = "every call of a training step under GradScaler's rule is within its op's bound",
      .source = "pytorch torch/amp/grad_scaler.py",

@@ -6,7 +6,7 @@
 
 #include "train/trainer.h"
 
-/* Step i of `steps` has the rate from (to / from)^(i / steps); beta1 is 0.9 throughout. */
+/* Step i of `steps` has the rate from (to / from)^(i / steps), before the recipe's factors; beta1 is 0.9 throughout. */
 struct hc_lr_range {
     double from;
     double to;

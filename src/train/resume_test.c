@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "num/rng.h"
+#include "train/recipe_fields.h"
 #include "train/trainer.h"
 
 enum { FILES = 4, MOST = 1 << 18 };
@@ -212,6 +213,16 @@ static void kill_and_resume(const struct hc_recipe *recipe, long moment, long st
     same(recipe->name, moment, want, &got);
 }
 
+static const struct hc_recipe *in_groups(void)
+{
+    static const char text[] = "fastai-1.0.61-flat+group_rates=0.1/0.3/1+group_decays=0/0.1/0.01"
+                               "+split_bn_bias=true+clip=0.1+clip_groups=true";
+    static struct hc_recipe recipe;
+    static char name[HC_RECIPE_NAME];
+    cr_assert_eq(hc_recipe_read(&recipe, name, text, strlen(text)), HC_OK, "%s", hc_message());
+    return &recipe;
+}
+
 Test(resume, every_recipe_killed_anywhere_resumes_to_the_same_bits)
 {
     static struct outcome want;
@@ -220,8 +231,9 @@ Test(resume, every_recipe_killed_anywhere_resumes_to_the_same_bits)
     long kills = wish ? strtol(wish, NULL, 10) : 2;
     int count;
     const struct hc_recipe *recipes = hc_recipes(&count);
-    for (int r = 0; r < count; r++) {
-        struct hc_train_options o = options(&recipes[r]);
+    for (int r = 0; r <= count; r++) {
+        const struct hc_recipe *recipe = r < count ? &recipes[r] : in_groups();
+        struct hc_train_options o = options(recipe);
         struct hc_train_result result;
         empty_folder();
         double begun = now();
@@ -229,12 +241,12 @@ Test(resume, every_recipe_killed_anywhere_resumes_to_the_same_bits)
         double seconds = now() - begun;
         if (status == HC_UNSUPPORTED)
             continue;
-        cr_assert_eq(status, HC_OK, "%s: %s", recipes[r].name, hc_message());
+        cr_assert_eq(status, HC_OK, "%s: %s", recipe->name, hc_message());
         look(&want);
         empty_folder();
         long stops = kill_at_stop(&o, -1);
         for (long k = 0; k < kills; k++)
-            kill_and_resume(&recipes[r], 1000L * r + k, stops, seconds, &want, &tally);
+            kill_and_resume(recipe, 1000L * r + k, stops, seconds, &want, &tally);
     }
     cr_assert(tally.at_calls == 0 || tally.mid_file > 0,
               "%ld kills, none of them in the middle of a checkpoint", tally.kills);

@@ -10,7 +10,7 @@
 
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
    Losses and rates have 9 digits, which tell fp32 numbers apart; scales 17, which a reader of doubles
-   needs to have them exactly.
+   needs to have them exactly. lr is the schedule's, before the recipe's factors.
    steps.csv, a row for each step; from gradient_norm on nan in steps that are not measured:
      step, epoch, loss, scale, skipped (0, 1), lr, beta1, gradient_norm, underflow, unscaled,
      update_lost, activation_underflow, activation_unscaled; then for each layer with weights
