@@ -52,7 +52,7 @@ static struct hc_recipe widened(const struct hc_recipe *recipe)
     r.model = r.norm = r.statistics = r.loss = r.gradient = r.state = r.arithmetic = HC_FP64;
     r.masters = HC_MASTERS_NONE;
     r.scaler = (struct hc_scaler){.rule = HC_SCALER_NONE};
-    r.norm_rounded = r.tf32 = r.reciprocal = false;
+    r.norm_rounded = r.tf32 = r.reciprocal = r.stochastic = r.kahan = false;
     if (r.decay == HC_DECAY_SCALED)
         r.decay = HC_DECAY_L2;
     if (r.decay == HC_DECAY_MODEL)

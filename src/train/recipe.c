@@ -46,6 +46,27 @@ static const char *wrong_clip(const struct hc_recipe *r)
     return NULL;
 }
 
+/* Two ways to do without masters. */
+static const char *wrong_rounding(const struct hc_recipe *r)
+{
+    if (r->stochastic && r->kahan)
+        return "weights are rounded stochastically or compensated, not both";
+    if ((r->stochastic || r->kahan) && r->masters != HC_MASTERS_NONE)
+        return "masters lose no update: nothing is left to round stochastically or to compensate";
+    if ((r->stochastic || r->kahan) && r->decay == HC_DECAY_MODEL)
+        return "a decay outside the optimizer is neither rounded stochastically nor compensated";
+    if (r->stochastic && (r->model != HC_BF16 || r->arithmetic != HC_FP32))
+        return "stochastic rounding is from fp32 arithmetic into a bf16 model";
+    if (r->kahan && r->model != HC_BF16 && r->model != HC_FP16)
+        return "compensated weights are bf16 or fp16";
+    if (r->kahan && r->arithmetic != HC_FP32 && r->arithmetic != r->model)
+        return "weights are compensated in fp32 or in the model's format";
+    if ((r->stochastic || r->kahan) && r->norm != HC_FP32 && r->norm != r->model)
+        return "norm parameters that are rounded or compensated as the weights are have their "
+               "format";
+    return NULL;
+}
+
 /* The first contradiction, or NULL. */
 static const char *wrong(const struct hc_recipe *r)
 {
@@ -86,6 +107,7 @@ static const char *wrong(const struct hc_recipe *r)
         return "eps or weight decay is negative";
     const char *why = wrong_groups(r);
     why = why ? why : wrong_clip(r);
+    why = why ? why : wrong_rounding(r);
     return why ? why : wrong_scaler(&r->scaler);
 }
 

@@ -54,6 +54,8 @@ static const struct field fields[] = {
     {"clip", REAL, offsetof(struct hc_recipe, clip), NULL},
     {"clip_groups", TRUTH, offsetof(struct hc_recipe, clip_groups), truths},
     {"clip_scaled", TRUTH, offsetof(struct hc_recipe, clip_scaled), truths},
+    {"stochastic", TRUTH, offsetof(struct hc_recipe, stochastic), truths},
+    {"kahan", TRUTH, offsetof(struct hc_recipe, kahan), truths},
 };
 
 enum {

@@ -144,6 +144,15 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"amp+clip_groups=true", "a way to clip gradients, but no norm to clip them to"},
         {"fp32+clip=1+clip_scaled=true", "clipping before unscaling needs a loss scale"},
         {"fp64+clip=1", "fp64 is not clipped"},
+        {"bf16-sr+kahan=true", "rounded stochastically or compensated, not both"},
+        {"amp-bf16+stochastic=true", "masters lose no update"},
+        {"fp16-bn32+stochastic=true", "from fp32 arithmetic into a bf16 model"},
+        {"bf16-pure+stochastic=true", "from fp32 arithmetic into a bf16 model"},
+        {"bf16-kahan+masters=from-model+arithmetic=fp32", "masters lose no update"},
+        {"bf16-kahan+arithmetic=fp16", "compensated in fp32 or in the model's format"},
+        {"bf16-kahan+norm=fp16", "have their format"},
+        {"bf16-kahan+decay=model", "a decay outside the optimizer"},
+        {"fp32+kahan=true", "compensated weights are bf16 or fp16"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

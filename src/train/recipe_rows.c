@@ -126,6 +126,37 @@ static const struct hc_recipe table[] = {
      ADAMW,
      .eps = 1e-8,
      .norm_rounded = true},
+    {.name = "bf16-sr",
+     .title =
+         "bf16 model and momenta, the optimizer's fp32 weight rounded stochastically, no masters",
+     .source = "pytorch/ao torchao/optim/adam.py, _AdamW with bf16_stochastic_round=True: "
+               "single_param_adam, _fp32_to_bf16_sr; arXiv 2010.06192, 'Revisiting BFloat16 "
+               "Training', stochastic rounding of weight updates",
+     .defects =
+         "each weight carries noise of up to an ulp, 2^-7 of it; batch norm's gain and shift, "
+         "in fp32, are not rounded",
+     .model = HC_BF16,
+     NORM_FP32,
+     .gradient = HC_BF16,
+     .state = HC_BF16,
+     .arithmetic = HC_FP32,
+     ADAMW,
+     .eps = 1e-8,
+     .norm_rounded = true,
+     .stochastic = true},
+    {.name = "bf16-kahan",
+     .title = "bf16 model and optimizer, each weight with Kahan's compensation in bf16, no masters",
+     .source =
+         "arXiv 2010.06192, 'Revisiting BFloat16 Training', Kahan summation of weight updates; "
+         "warner-benjamin/optimi optimi/adam.py, kahan_sum (which decays the weight itself)",
+     .defects = "two bytes more a weight; the network sees the bf16 weight alone",
+     .model = HC_BF16,
+     NORM_FP32,
+     UPDATE_BF16,
+     ADAMW,
+     .eps = 1e-8,
+     .norm_rounded = true,
+     .kahan = true},
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

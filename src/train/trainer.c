@@ -47,6 +47,7 @@ static enum hc_status open_network(struct hc_run *run)
                             parameters);
     if (status != HC_OK)
         return status;
+    hc_update_seed(run->update, o->seed);
     for (int i = 0; i < parameters; i++)
         gradients[i] = hc_update_tensor(run->update, HC_PIECE_GRADIENT, i);
     status = hc_net_prepare(run->net, o->recipe, gradients);

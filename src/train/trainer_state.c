@@ -1,6 +1,6 @@
 /* What a checkpoint holds: the counts of steps, what the scaler keeps, the tally with the position in
-   the data, the model's parameters and statistics, masters and momenta. The schedule, the order of
-   the images, augmentation and initial weights are functions of the step and the seed: they have no
+   the data, the model's parameters and statistics, masters, momenta and compensations. The schedule, the order of
+   the images, augmentation, the bits of stochastic rounding and initial weights are functions of the step and the seed: they have no
    state. */
 #include <stddef.h>
 #include <stdio.h>
@@ -34,6 +34,8 @@ static bool keeps(const struct hc_run *run, enum hc_piece piece)
         return recipe->masters != HC_MASTERS_NONE;
     if (piece == HC_PIECE_MASTER_GRADIENT)
         return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
+    if (piece == HC_PIECE_COMPENSATION)
+        return recipe->kahan;
     return piece != HC_PIECE_GRADIENT;
 }
 

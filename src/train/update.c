@@ -4,9 +4,13 @@
 #include "train/update_inner.h"
 
 const char *const hc_piece_names[HC_PIECE_COUNT] = {
-    [HC_PIECE_MODEL] = "model",   [HC_PIECE_GRADIENT] = "gradient",
-    [HC_PIECE_MASTER] = "master", [HC_PIECE_MASTER_GRADIENT] = "master gradient",
-    [HC_PIECE_M] = "m",           [HC_PIECE_V] = "v",
+    [HC_PIECE_MODEL] = "model",
+    [HC_PIECE_GRADIENT] = "gradient",
+    [HC_PIECE_MASTER] = "master",
+    [HC_PIECE_MASTER_GRADIENT] = "master gradient",
+    [HC_PIECE_M] = "m",
+    [HC_PIECE_V] = "v",
+    [HC_PIECE_COMPENSATION] = "compensation",
 };
 
 /* Whether gradients pass through storage of their own on the way to the optimizer. A 16-bit
@@ -33,6 +37,9 @@ static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_piece p
     case HC_PIECE_V:
         *format = hc_recipe_optimizes(r, role, r->state);
         return piece == HC_PIECE_M || r->optimizer == HC_OPTIMIZER_ADAM;
+    case HC_PIECE_COMPENSATION:
+        *format = hc_recipe_format(r, role);
+        return r->kahan && *format != HC_FP32;
     default:
         *format = hc_recipe_format(r, role);
         return true;
@@ -140,6 +147,12 @@ static void sort(struct hc_update *update)
         for (; k > 0 && before(update, i, update->order[k - 1]); k--)
             update->order[k] = update->order[k - 1];
         update->order[k] = i;
+    }
+    int64_t first = 0;
+    for (int k = 0; k < update->n; k++) {
+        struct hc_update_slot *slot = &update->slots[update->order[k]];
+        slot->first = first;
+        first += hc_update_padded(slot->parameter->storage->count);
     }
 }
 

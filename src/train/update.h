@@ -35,6 +35,9 @@ enum hc_status hc_update_open(struct hc_update **update, struct hc_device *devic
                               struct hc_parameter *const *parameters, int n);
 void hc_update_close(struct hc_update *update); /* NULL is fine */
 
+/* Of the random bits that a stochastic recipe rounds with; 0 at first. Before the first step. */
+void hc_update_seed(struct hc_update *update, uint64_t seed);
+
 /* One step with the gradients that lie in HC_PIECE_GRADIENT. `lr` and `beta1` (momentum for SGD)
    are rounded to fp32. */
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1);
@@ -79,6 +82,7 @@ enum hc_piece {
     HC_PIECE_MASTER_GRADIENT, /* unscaled; the model's gradient itself where nothing is unscaled */
     HC_PIECE_M,               /* momentum */
     HC_PIECE_V,               /* second moment; count 0 for SGD */
+    HC_PIECE_COMPENSATION,    /* Kahan's, of a 16-bit weight; else count 0 */
     HC_PIECE_COUNT
 };
 

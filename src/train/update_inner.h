@@ -12,9 +12,10 @@ struct hc_update_slot {
     struct hc_parameter *parameter;
     struct hc_storage *piece[HC_PIECE_COUNT]; /* all but MODEL */
     enum hc_format arithmetic;
-    int part;     /* its layer group */
-    int group;    /* hc_recipe_group */
-    double decay; /* 0: none */
+    int part;      /* its layer group */
+    int group;     /* hc_recipe_group */
+    double decay;  /* 0: none */
+    int64_t first; /* number of its first element among all, in their order in memory */
 };
 
 /* What a layer group has of its own at each step. */
@@ -32,6 +33,7 @@ struct hc_update {
     int *order; /* of the slots in memory: by their groups, then by the parameters' formats */
     int parts;
     struct hc_update_part part[HC_MOST_PARTS];
+    uint64_t seed;
     bool anyway;                /* hc_recipe_steps_anyway */
     struct hc_storage *decided; /* anyway: what decide says, and a place for what nobody reads */
     struct hc_storage *sums;    /* anyway: of each slot's gradient */
@@ -76,7 +78,7 @@ enum hc_status hc_clip(struct hc_update *update);
    several slots at once. */
 struct hc_pass {
     int pieces;
-    enum hc_piece piece[4];
+    enum hc_piece piece[5];
     bool groups; /* are told apart */
     bool (*wants)(const struct hc_update *update, const struct hc_update_slot *slot);
     enum hc_status (*run)(struct hc_update *update, int first, int last);

@@ -103,6 +103,11 @@ enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_
     return hc_storage_read(update->journal, rows);
 }
 
+void hc_update_seed(struct hc_update *update, uint64_t seed)
+{
+    update->seed = seed;
+}
+
 bool hc_update_skips(const struct hc_update *update)
 {
     return update->rule.skips;

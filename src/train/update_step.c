@@ -62,6 +62,13 @@ static enum hc_status unscale(struct hc_update *update, int first, int last)
     return hc_device_run(update->device, &call);
 }
 
+static struct hc_stochastic stochastic(const struct hc_update *update,
+                                       const struct hc_update_slot *slot, struct hc_tensor w)
+{
+    bool on = update->recipe.stochastic && w.format == HC_BF16;
+    return (struct hc_stochastic){on, on ? update->seed : 0, on ? slot->first : 0};
+}
+
 static enum hc_status optimize(struct hc_update *update, int first, int last)
 {
     const struct hc_recipe *r = &update->recipe;
@@ -71,30 +78,36 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
     struct hc_tensor m = hc_update_span(update, first, last, HC_PIECE_M);
     struct hc_tensor hyper = hc_storage_tensor(update->part[slot->part].hyper);
     struct hc_tensor found = {.format = HC_FP32};
+    struct hc_tensor c = hc_tensor1(w.format, 0, NULL);
     bool decoupled = r->decay == HC_DECAY_DECOUPLED;
     bool inside = (decoupled && !update->anyway) || r->decay == HC_DECAY_L2;
     double decay = inside ? slot->decay : 0;
     struct hc_call call;
+    if (slot->piece[HC_PIECE_COMPENSATION])
+        c = hc_update_span(update, first, last, HC_PIECE_COMPENSATION);
     if (update->rule.skips)
         found = hc_storage_tensor(update->found);
     if (update->anyway)
         found = hc_tensor1(HC_FP32, 1, (float *)update->decided->data + 1);
     if (r->optimizer == HC_OPTIMIZER_SGD) {
-        call = (struct hc_call){.op = HC_OP_sgd, .in = {w, g, m, hyper, found}, .out = {w, m}};
+        call =
+            (struct hc_call){.op = HC_OP_sgd, .in = {w, g, m, hyper, found, c}, .out = {w, m, c}};
         call.params.sgd = (struct hc_sgd){.weight_decay = decay,
                                           .decoupled = decoupled,
                                           .nesterov = r->nesterov,
-                                          .arithmetic = slot->arithmetic};
+                                          .arithmetic = slot->arithmetic,
+                                          .stochastic = stochastic(update, slot, w)};
     } else {
         struct hc_tensor v = hc_update_span(update, first, last, HC_PIECE_V);
         call = (struct hc_call){.op = decoupled ? HC_OP_adamw : HC_OP_adam,
-                                .in = {w, g, m, v, hyper, found},
-                                .out = {w, m, v}};
+                                .in = {w, g, m, v, hyper, found, c},
+                                .out = {w, m, v, c}};
         call.params.adam = (struct hc_adam){.beta2 = r->beta2,
                                             .eps = r->eps,
                                             .weight_decay = decay,
                                             .eps_inside = r->eps_inside,
-                                            .arithmetic = slot->arithmetic};
+                                            .arithmetic = slot->arithmetic,
+                                            .stochastic = stochastic(update, slot, w)};
     }
     return hc_device_run(update->device, &call);
 }
@@ -119,7 +132,11 @@ static const struct hc_pass decay_scaled_pass = {
 static const struct hc_pass unscale_pass = {
     2, {HC_PIECE_GRADIENT, HC_PIECE_MASTER_GRADIENT}, false, has_master_gradient, unscale};
 static const struct hc_pass optimize_pass = {
-    4, {HC_PIECE_MASTER, HC_PIECE_MASTER_GRADIENT, HC_PIECE_M, HC_PIECE_V}, true, all, optimize};
+    5,
+    {HC_PIECE_MASTER, HC_PIECE_MASTER_GRADIENT, HC_PIECE_M, HC_PIECE_V, HC_PIECE_COMPENSATION},
+    true,
+    all,
+    optimize};
 static const struct hc_pass to_model_pass = {
     2, {HC_PIECE_MASTER, HC_PIECE_MODEL}, false, has_master, to_model};
 
