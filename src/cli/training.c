@@ -15,97 +15,6 @@
 
 enum { MOST_READ = 64 };
 
-static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
-static const struct hc_network *const networks[] = {&hc_darknet16, &hc_darknet_tiny};
-
-void hc_training_options(struct hc_training *t, struct hc_option *options)
-{
-    *t = (struct hc_training){.backend_name = "host",
-                              .seed = 1,
-                              .data_seed = 1,
-                              .max_lr = 3e-3,
-                              .epochs = 5,
-                              .batch = 64};
-    const struct hc_option all[HC_TRAINING_OPTIONS] = {
-        {.name = "data",
-         .value = "DIR",
-         .text = &t->data,
-         .help = "CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
-                 "batches.meta.txt (default: a synthetic set, made from --data-seed)"},
-        {.name = "classes",
-         .value = "LIST",
-         .text = &t->classes,
-         .help = "only these, such as airplane,dog (default: all ten)"},
-        {.name = "epochs",
-         .value = "N",
-         .count = &t->epochs,
-         .least = 1,
-         .most = 10000,
-         .help = "times through the training images (default 5)"},
-        {.name = "batch",
-         .value = "N",
-         .count = &t->batch,
-         .least = 1,
-         .most = 4096,
-         .help = "images in a step (default 64)"},
-        {.name = "lr",
-         .value = "X",
-         .real = &t->max_lr,
-         .least = 1e-12,
-         .most = 1e6,
-         .help = "peak of the one-cycle learning rate (default 0.003)"},
-        {.name = "seed",
-         .value = "N",
-         .seed = &t->seed,
-         .help = "of initial weights, order and augmentation (default 1)"},
-        {.name = "data-seed",
-         .value = "N",
-         .seed = &t->data_seed,
-         .help = "of the synthetic set (default 1)"},
-        {.name = "images",
-         .value = "N",
-         .count = &t->images,
-         .least = 1,
-         .most = 5000,
-         .help = "of each class in the synthetic set (default 500), and a fifth to test on"},
-        {.name = "backend",
-         .value = "B",
-         .text = &t->backend_name,
-         .help = "that trains (default host; see halfcheck list backends)"},
-        {.name = "threads",
-         .value = "N",
-         .count = &t->threads,
-         .most = 1024,
-         .help = "of the backend (default 0: one per core)"},
-        {.name = "network",
-         .value = "NET",
-         .choice = &t->network_choice,
-         .choices = network_names,
-         .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
-                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
-        {.name = "checkpoint-every",
-         .value = "N",
-         .count = &t->checkpoint_every,
-         .most = 1e9,
-         .help = "steps (default 0: at the end of every epoch)"},
-        {.name = "measure-every",
-         .value = "N",
-         .count = &t->measure_every,
-         .most = 1e9,
-         .help = "steps between those whose lost bits are measured (default 0: 1 on the CPU,\n"
-                 "50 on a device)"},
-        {.name = "set",
-         .value = "KEY=VALUE",
-         .words = &t->overrides,
-         .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
-                 "given more than once (the fields: halfcheck list recipes --json)"},
-        {.name = "resume",
-         .flag = &t->resume,
-         .help = "go on from the checkpoint, to the same bits"},
-    };
-    memcpy(options, all, sizeof all);
-}
-
 const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const char *text,
                                            size_t length)
 {
@@ -189,7 +98,7 @@ enum hc_status hc_training_open(struct hc_training *t)
                                    .test_per_class = (t->images + 4) / 5};
     /* A file that may not grow is a full disk: an error to report, not a signal to die of. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    t->network = networks[t->network_choice];
+    t->network = hc_training_networks[t->network_choice];
     enum hc_status status = choose_backend(t);
     if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);

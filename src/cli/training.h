@@ -44,6 +44,9 @@ struct hc_training_run {
 
 enum { HC_TRAINING_OPTIONS = 15 };
 
+/* By network_choice. */
+extern const struct hc_network *const hc_training_networks[];
+
 /* Sets the defaults, and the options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 

@@ -273,6 +273,14 @@ Test(training, a_run_that_was_over_keeps_the_speed_it_had)
     cr_assert_eq(shell("grep null before"), 1);
 }
 
+/* 2^40 + 2^20, a number of fp32, of which six digits are not enough. */
+Test(training, the_record_of_a_run_has_all_of_its_scale)
+{
+    ends("", "train --recipe fastai-004b --set loss_scale=1099512676352 --out r " SMALL);
+    cr_assert_not_null(strstr(content("r/run.json"), "\"final_scale\": \"0x1.00001p+40\""), "%s",
+                       content("r/run.json"));
+}
+
 Test(training, a_run_that_does_not_learn_fails_by_itself)
 {
     int status = run("", "train --recipe fp32 --lr 1e-12 " SMALL);

@@ -96,6 +96,13 @@ static enum hc_status check_identity(const char *path, const char *got, size_t l
         const char *space = got < end ? memchr(got, ' ', (size_t)(end - got)) : NULL;
         int got_word = (int)((space == NULL ? end : space) - got);
         int want_word = (int)strcspn(want, " ");
+        if (got_word == 0)
+            return hc_fail(HC_INVALID, "%s: the checkpoint of another run: it has no %.*s", path,
+                           want_word, want);
+        if (want_word == 0)
+            return hc_fail(HC_INVALID,
+                           "%s: the checkpoint of another run: its %.*s, which this run has not",
+                           path, got_word, got);
         if (got_word != want_word || memcmp(got, want, (size_t)want_word) != 0)
             return hc_fail(HC_INVALID, "%s: the checkpoint of another run: its %.*s, not %.*s",
                            path, got_word, got, want_word, want);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "train/checkpoint.h"
+#include "train/recipe_fields.h"
 #include "train/trainer.h"
 
 enum { MOST = 1 << 18, PIECES = 256 };
@@ -39,7 +40,7 @@ static void unmake(void)
 
 TestSuite(lacking, .init = make, .fini = unmake);
 
-static enum hc_status train(bool resume)
+static enum hc_status train_under(const struct hc_recipe *recipe, bool resume)
 {
     static const struct hc_network minute = {.name = "minute",
                                              .side = 32,
@@ -49,7 +50,7 @@ static enum hc_status train(bool resume)
                                              .blocks = {1},
                                              .strides = {2}};
     struct hc_train_result result;
-    struct hc_train_options o = {.recipe = hc_recipe_by_name("amp"),
+    struct hc_train_options o = {.recipe = recipe,
                                  .network = &minute,
                                  .data = &data,
                                  .backend = hc_backend_by_name("exact"),
@@ -59,6 +60,11 @@ static enum hc_status train(bool resume)
                                  .out = folder,
                                  .resume = resume};
     return hc_train(&o, &result);
+}
+
+static enum hc_status train(bool resume)
+{
+    return train_under(hc_recipe_by_name("amp"), resume);
 }
 
 /* A checkpoint taken apart, by the layout in train/checkpoint.h. */
@@ -145,4 +151,42 @@ Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
     refused(&parts, "m ", true, " bytes of \"m ");
     cr_assert_eq(hc_checkpoint_write(path, parts.identity, parts.blob, parts.count), HC_OK);
     cr_assert_eq(train(true), HC_OK, "%s", hc_message());
+}
+
+/* What a row was when the run began: overrides that keep its name stand for a table that was edited. */
+Test(lacking, a_row_that_was_changed_since_is_named_by_its_field)
+{
+    static const char *const changes[] = {
+        "norm=fp16",        "statistics=fp16",    "loss=fp16",
+        "state=fp16",       "norm_rounded=true",  "scaler=apex-amp",
+        "loss_scale=1024",  "growth=4",           "backoff=0.25",
+        "interval=7",       "reciprocal=false",   "sum_loss=true",
+        "optimizer=sgd",    "rate=0.5",           "beta2=0.9",
+        "eps=0.0001",       "eps_inside=true",    "weight_decay=0",
+        "decay=l2",         "decay_norm=false",   "apart=true",
+        "flat=true",        "masters=from-model", "group_rates=0.5/1",
+        "group_decays=0/1", "split_bn_bias=true", "clip=1"};
+    cr_assert_eq(train(false), HC_OK, "%s", hc_message());
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        struct hc_recipe changed = *hc_recipe_by_name("amp");
+        cr_assert_eq(hc_recipe_set(&changed, changes[i], strlen(changes[i])), HC_OK, "%s",
+                     hc_message());
+        cr_expect_eq(train_under(&changed, true), HC_INVALID, "%s", changes[i]);
+        cr_expect_not_null(strstr(hc_message(), changes[i]), "%s: %s", changes[i], hc_message());
+    }
+    cr_assert_eq(train(true), HC_OK, "%s", hc_message());
+}
+
+/* Fields that came later stand in an identity where they are not what all recipes had before. */
+Test(lacking, a_field_that_one_of_the_two_runs_has_not_is_named)
+{
+    struct hc_recipe clipped = *hc_recipe_by_name("amp");
+    clipped.clip = 0.5;
+    cr_assert_eq(train(false), HC_OK, "%s", hc_message());
+    cr_assert_eq(train_under(&clipped, true), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "another run: it has no clip=0.5"), "%s", hc_message());
+    cr_assert_eq(train_under(&clipped, false), HC_OK, "%s", hc_message());
+    cr_assert_eq(train(true), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "its clip=0.5, which this run has not"), "%s",
+                       hc_message());
 }

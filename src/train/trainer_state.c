@@ -2,6 +2,7 @@
    the data, the model's parameters and statistics, masters, momenta and compensations. The schedule, the order of
    the images, augmentation, the bits of stochastic rounding and initial weights are functions of the step and the seed: they have no
    state. */
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,7 @@ static void identify(struct hc_run *run, char *identity, size_t size)
         hc_recipe_field_text(o->recipe, f, text);
         (void)snprintf(identity + used, size - used, " %s=%s", hc_recipe_field_key(f), text);
     }
+    assert(strlen(identity) + 1 < size);
 }
 
 enum hc_status hc_state_write(struct hc_run *run)
