@@ -97,10 +97,14 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("compare --recipes fp32:0,amp-bf16", "takes R or R:SEEDS, 1 to 1000, not 'fp32:0'");
     refuse("compare --recipes fp32:,amp-bf16", "not 'fp32:'");
     refuse("compare --recipes fp32:2x,amp-bf16", "not 'fp32:2x'");
+    refuse("compare --recipes fp32,amp+group_rates=0.1,1", "no recipe '1'"); /* 0.1/1 is a list */
     refuse("compare --recipes all,amp-bf16", "recipe amp-bf16 is named twice");
     refuse("compare --recipes fp32,amp-bf16 --seeds 0", "--seeds takes a whole number");
     refuse("compare --recipes fp32,amp-bf16 --margin x", "--margin takes a number");
     refuse("train --recipe amp --set eps=x", "eps is a number");
+    refuse("train --recipe amp --set group_rates=0.1,-1", "group_rates is up to 8 numbers");
+    refuse("train --recipe amp --set group_rates=0.1,1 --set group_decays=0",
+           "recipe amp+group_rates=0.1/1+group_decays=0: group_rates and group_decays are of");
     refuse("train --recipe amp --set loss=u8", "none of fp32, bf16, fp16");
     refuse("train --recipe fp32 --set loss_scale=8", "recipe fp32+loss_scale=8: a loss scale");
     cr_assert_neq(access("out", F_OK), 0, "the folder of the results was made");

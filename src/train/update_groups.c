@@ -9,13 +9,13 @@
 enum hc_status hc_groups_open(struct hc_update *update)
 {
     const struct hc_recipe *r = &update->recipe;
-    int layers = 0;
+    int layers = 1;
     update->parts = hc_recipe_parts(r);
     for (int i = 0; i < update->n; i++)
         if (layers <= update->slots[i].parameter->layer)
             layers = update->slots[i].parameter->layer + 1;
-    if (update->parts > 1 && layers < update->parts)
-        return hc_fail(HC_INVALID, "recipe %s: %d layer groups for a network of %d layers", r->name,
+    if (layers < update->parts)
+        return hc_fail(HC_INVALID, "recipe %s: more layer groups (%d) than layers (%d)", r->name,
                        update->parts, layers);
     for (int i = 0; i < update->n; i++) {
         struct hc_update_slot *slot = &update->slots[i];
@@ -26,8 +26,9 @@ enum hc_status hc_groups_open(struct hc_update *update)
     }
     for (int p = 0; p < update->parts; p++) {
         update->part[p].hyper = hc_storage_new(update->device, HC_FP32, 3);
-        update->part[p].keep = hc_storage_new(update->device, HC_FP32, 3);
-        if (!update->part[p].hyper || !update->part[p].keep)
+        if (update->anyway)
+            update->part[p].keep = hc_storage_new(update->device, HC_FP32, 3);
+        if (!update->part[p].hyper || (update->anyway && !update->part[p].keep))
             return HC_NO_MEMORY;
     }
     update->single = hc_storage_new(update->device, HC_FP32, 4 * update->parts);

@@ -276,7 +276,7 @@ Test(update, more_layer_groups_than_layers_are_refused)
         cr_assert_eq(hc_parameter_open(list[p], &device, "p", roles[p], &as), HC_OK);
     }
     cr_assert_eq(hc_update_open(&update, &device, &recipe, list, SIZES), HC_INVALID);
-    cr_assert_str_eq(hc_message(), "recipe amp: 2 layer groups for a network of 1 layers");
+    cr_assert_str_eq(hc_message(), "recipe amp: more layer groups (2) than layers (1)");
     end();
 }
 
