@@ -1,0 +1,251 @@
+/* Stochastic rounding of bf16 weights. The weights move by SGD without momentum at a rate of 1, so that
+   the fp32 weight is w - g: with w = 1 and g = -f 2^-23 it lies f 65536ths of the way from 1 to the next
+   bf16 number. */
+#include "case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "num/stochastic.h"
+
+enum { N = 65536, DOWN = 0x3f80, UP = 0x3f81 };
+
+static const char ours[] = "src/num/stochastic.h; Salmon, Moraes, Dror, Shaw, 'Parallel random "
+                           "numbers: as easy as 1, 2, 3', SC 2011";
+static const char torchao[] = "pytorch/ao torchao/optim/quant_utils.py, _fp32_to_bf16_sr; arXiv "
+                              "2010.06192, 'Revisiting BFloat16 Training'";
+
+/* The random number of element n at step t, from the words of the counter (block and lane, t, "ROUN"). */
+static uint32_t random_of(uint64_t seed, uint32_t t, uint64_t n)
+{
+    uint64_t lane = n / 64 * 16 + n % 16;
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)lane, (uint32_t)(lane >> 32), t, 0x524f554e};
+    return hc_philox(key, counter).word[n / 16 % 4] >> 16;
+}
+
+/* N weights: what their bits become. */
+struct weights {
+    struct hc_check *check;
+    uint16_t *w;
+    float *g;
+    float *v;
+    uint16_t *out;
+};
+
+static struct weights weights_new(struct hc_check *check)
+{
+    struct weights s = {check, hc_check_memory(check, N * sizeof(uint16_t)),
+                        hc_check_memory(check, N * sizeof(float)),
+                        hc_check_memory(check, N * sizeof(float)),
+                        hc_check_memory(check, N * sizeof(uint16_t))};
+    return s;
+}
+
+/* The weights from `from` on. */
+static bool step(const struct weights *s, uint64_t seed, float t, int64_t from, int64_t n)
+{
+    float hyper[3] = {1, 0, t};
+    struct hc_call call = {
+        .op = HC_OP_sgd,
+        .params.sgd = {.arithmetic = HC_FP32,
+                       .stochastic = {.on = true, .seed = seed, .first = from}},
+    };
+    memset(s->v, 0, N * sizeof *s->v);
+    call.in[0] = hc_tensor1(HC_BF16, n, s->w + from);
+    call.in[1] = hc_tensor1(HC_FP32, n, s->g + from);
+    call.in[2] = call.out[1] = hc_tensor1(HC_FP32, n, s->v);
+    call.in[3] = hc_tensor1(HC_FP32, 3, hyper);
+    call.out[0] = hc_tensor1(HC_BF16, n, s->out + from);
+    return hc_do(s->check, &call) == HC_OK;
+}
+
+/* All weights 1 or -1, f 65536ths from there away from zero. */
+static void all_at(const struct weights *s, uint32_t f, bool negative)
+{
+    for (int i = 0; i < N; i++) {
+        s->w[i] = (uint16_t)(negative ? DOWN | 0x8000 : DOWN);
+        s->g[i] = (negative ? 1.0F : -1.0F) * (float)f * 0x1p-23F;
+    }
+}
+
+/* 2 exp(-2 s^2 / n) <= 1e-9 (Hoeffding): how far the number of successes among n may be from its mean but
+   once in 1e9 seeds. */
+static double spread(double n)
+{
+    return sqrt(n * log(2e9) / 2);
+}
+
+/* Every distance of 65536 is there once. */
+static void carries(struct hc_check *check)
+{
+    uint64_t seed = hc_check_seed(check);
+    struct weights s = weights_new(check);
+    int64_t wrong = 0;
+    char first[96] = "";
+    for (uint32_t t = 1; t <= 4; t++) {
+        for (uint32_t i = 0; i < N; i++) {
+            s.w[i] = (uint16_t)(t % 2 ? DOWN : DOWN | 0x8000);
+            s.g[i] = (t % 2 ? -1.0F : 1.0F) * (float)(i * 40503 % N) * 0x1p-23F;
+        }
+        if (!step(&s, seed, (float)t, 0, N))
+            return;
+        for (uint32_t i = 0; i < N; i++) {
+            bool up = i * 40503 % N + random_of(seed, t, i) >= 65536;
+            uint32_t want = s.w[i] + (uint32_t)up;
+            if (s.out[i] != want && wrong++ == 0)
+                (void)snprintf(first, sizeof first, "step %u, element %u: want 0x%04x, got 0x%04x",
+                               (unsigned)t, (unsigned)i, (unsigned)want, s.out[i]);
+        }
+    }
+    hc_claim_sweep(check, INT64_C(4) * N, wrong, wrong ? first : NULL);
+}
+
+/* As a function of the random number, for which no op stands. */
+static void unbiased(struct hc_check *check)
+{
+    static const uint32_t highs[] = {0, 1, 0x007f, 0x3f80, 0x4123, 0x7f7f, 0x8000, 0xbf80, 0xff7f};
+    int64_t checked = 0;
+    int64_t wrong = 0;
+    char first[96] = "";
+    for (size_t h = 0; h < sizeof highs / sizeof highs[0]; h++)
+        for (uint32_t f = 0; f < 65536; f += f < 3 || f > 65530 ? 1 : 2731) {
+            float x = hc_fp32_value(highs[h] << 16 | f);
+            uint32_t away = 0;
+            uint32_t other = 0;
+            for (uint32_t random = 0; random < 65536; random++) {
+                uint32_t got = hc_bf16_stochastic(x, random);
+                away += got == highs[h] + 1;
+                other += got != highs[h] && got != highs[h] + 1;
+            }
+            checked++;
+            if ((away != f || other > 0) && wrong++ == 0)
+                (void)snprintf(first, sizeof first,
+                               "%a: %u of 65536 go away from zero, want %u; %u go elsewhere",
+                               (double)x, (unsigned)away, (unsigned)f, (unsigned)other);
+        }
+    hc_claim_sweep(check, checked, wrong, wrong ? first : NULL);
+}
+
+static void as_often(struct hc_check *check)
+{
+    static const uint32_t distances[] = {0x10, 0x5555, 0x8000, 0xfff0};
+    enum { STEPS = 2 };
+    struct weights s = weights_new(check);
+    for (size_t d = 0; d < sizeof distances / sizeof distances[0]; d++) {
+        double want = (double)distances[d] * STEPS * N / 65536;
+        int64_t up = 0;
+        int64_t other = 0;
+        all_at(&s, distances[d], d % 2);
+        for (int t = 1; t <= STEPS; t++) {
+            if (!step(&s, hc_check_seed(check), (float)t, 0, N))
+                return;
+            for (int i = 0; i < N; i++) {
+                up += s.out[i] == s.w[i] + 1;
+                other += s.out[i] != s.w[i] && s.out[i] != s.w[i] + 1;
+            }
+        }
+        hc_say(check, "%5u / 65536 of the way: %lld of %d go there, %.0f expected",
+               (unsigned)distances[d], (long long)up, STEPS * N, want);
+        hc_claim_within(check, "how many go away from zero", want, (double)up,
+                        spread((double)STEPS * N));
+        hc_claim_value(check, "how many go elsewhere", 0, (double)other);
+    }
+}
+
+static int64_t equal(const uint16_t *x, const uint16_t *y, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += x[i] == y[i];
+    return count;
+}
+
+/* Half of the way: two decisions that have nothing to do with each other agree half of the time, and the
+   pairs are independent. */
+static void repeatable(struct hc_check *check)
+{
+    static const int apart[] = {1, 2, 16, 48, 64, 4096};
+    uint64_t seed = hc_check_seed(check);
+    struct weights s = weights_new(check);
+    uint16_t *once = hc_check_memory(check, N * sizeof *once);
+    all_at(&s, 0x8000, false);
+    if (!step(&s, seed, 1, 0, N))
+        return;
+    memcpy(once, s.out, N * sizeof *once);
+    for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++) {
+        int64_t pairs = N - apart[k];
+        hc_claim_within(check, "elements that decide as another", (double)pairs / 2,
+                        (double)equal(once, once + apart[k], pairs), spread((double)pairs));
+    }
+    memset(s.out, 0, N * sizeof *s.out);
+    if (!step(&s, seed, 1, 0, 640) || !step(&s, seed, 1, 640, N - 640))
+        return;
+    hc_claim_value(check, "the same again, in two pieces", N, (double)equal(once, s.out, N));
+    if (!step(&s, seed, 2, 0, N))
+        return;
+    hc_claim_within(check, "elements that decide as at the step before", N / 2.0,
+                    (double)equal(once, s.out, N), spread(N));
+    if (!step(&s, seed + 1, 1, 0, N))
+        return;
+    hc_claim_within(check, "elements that decide as under another seed", N / 2.0,
+                    (double)equal(once, s.out, N), spread(N));
+}
+
+/* From the largest bf16 number half of the way to 2^128, where fp32 still has numbers. */
+static void ends(struct hc_check *check)
+{
+    struct weights s = weights_new(check);
+    int64_t infinite = 0;
+    int64_t wrong = 0;
+    for (int i = 0; i < N; i++) {
+        static const uint16_t w[4] = {0x7f7f, 0x7f80, 0xff80, 0x7fff};
+        s.w[i] = w[i / 16 % 4];
+        s.g[i] = w[i / 16 % 4] == 0x7f7f ? -0x1p119F : 0;
+    }
+    if (!step(&s, hc_check_seed(check), 1, 0, N))
+        return;
+    for (int i = 0; i < N; i++) {
+        bool largest = s.w[i] == 0x7f7f;
+        bool nan = s.w[i] == 0x7fff;
+        infinite += largest && s.out[i] == 0x7f80;
+        wrong += largest ? s.out[i] != 0x7f7f && s.out[i] != 0x7f80
+                 : nan   ? (s.out[i] & 0x7fff) <= 0x7f80
+                         : s.out[i] != s.w[i];
+    }
+    hc_claim_value(check, "infinities and NaNs that do not stay", 0, (double)wrong);
+    hc_claim_within(check, "beyond the largest number: how many become infinite", N / 8.0,
+                    (double)infinite, spread(N / 4.0));
+}
+
+static const struct hc_case cases[] = {
+    {.name = "stochastic/goes-where-its-random-number-says",
+     .title = "a weight f / 65536 of the way to its neighbour goes there where f + the element's "
+              "random number of that step is 65536 or more, for every f",
+     .source = ours,
+     .run = carries},
+    {.name = "stochastic/unbiased",
+     .title = "of the 65536 random numbers as many take a weight away from zero as the distance "
+              "says: the mean is the fp32 weight",
+     .source = torchao,
+     .once = true,
+     .run = unbiased},
+    {.name = "stochastic/as-often-as-the-distance-says",
+     .title = "how many of 131072 weights go to the farther neighbour is a binomial number "
+              "(false alarm: one seed in 1e9)",
+     .source = torchao,
+     .run = as_often},
+    {.name = "stochastic/repeatable",
+     .title = "the same bits again for a seed, in pieces too; elements, steps and seeds decide "
+              "independently (false alarm of each: one seed in 1e9)",
+     .source = ours,
+     .run = repeatable},
+    {.name = "stochastic/infinities-and-nans-stay",
+     .title = "infinities and NaNs stay; beyond the largest number the neighbour is the infinity",
+     .source = torchao,
+     .run = ends},
+};
+
+const struct hc_case_table hc_cases_stochastic_rounding;
+const struct hc_case_table hc_cases_stochastic_rounding = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,249 @@
+/* A thousand small updates of bf16 weights by the recipes' own update: rounded to nearest, rounded
+   stochastically, and compensated. */
+#include "cases/adam.h"
+#include "cases/rig.h"
+#include "cases/trail.h"
+#include "cases/unit.h"
+
+#include <math.h>
+
+enum { STEPS = 1000, WEIGHTS = 256 };
+
+static const char source[] =
+    "arXiv 2010.06192, 'Revisiting BFloat16 Training'; pytorch/ao torchao/optim/adam.py, "
+    "bf16_stochastic_round; warner-benjamin/optimi optimi/adam.py, kahan_sum";
+
+/* Unit roundoff of bf16. */
+static const double u = 0x1p-8;
+
+/* The recipe of that name with SGD and without decay, so that an update is lr * g. */
+static struct hc_recipe plain(const char *name)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name(name);
+    recipe.optimizer = HC_OPTIMIZER_SGD;
+    recipe.weight_decay = 0;
+    return recipe;
+}
+
+/* Weights of 1 under the recipe, with one gradient for all. */
+static void start(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe,
+                  int64_t weights, double g)
+{
+    hc_rig_open(rig, check);
+    (void)hc_rig_add(rig, "w", HC_ROLE_WEIGHT, weights, 1);
+    hc_rig_start(rig, recipe);
+    if (rig->failed)
+        return;
+    hc_update_seed(rig->update, hc_check_seed(check));
+    hc_rig_gradients(rig, g);
+}
+
+/* What the weights are on the average. */
+static double mean(struct hc_rig *rig)
+{
+    struct hc_bytes bytes = hc_rig_bytes(rig, HC_PIECE_MODEL);
+    struct hc_tensor w = hc_tensor1(HC_BF16, (int64_t)(bytes.count / 2), bytes.data);
+    double sum = 0;
+    for (int64_t i = 0; i < hc_tensor_count(&w); i++)
+        sum += hc_tensor_get(&w, i);
+    return sum / (double)hc_tensor_count(&w);
+}
+
+/* Each step moves each weight by one of two numbers at most an ulp apart, and by the real amount on the
+   average, whatever came before: the mean over `weights` of n such steps is off by more than this once in
+   1e9 seeds (Azuma, Hoeffding). */
+static double spread(double ulp, double n, double weights)
+{
+    return ulp * sqrt(n * log(2e9) / (2 * weights));
+}
+
+/* 2^-12 of a weight of 1 is a sixteenth of the half ulp from which on nearest takes it. */
+static void on_the_average(struct hc_check *check)
+{
+    const char *const names[] = {"bf16-pure", "bf16-sr"};
+    for (int arm = 0; arm < 2; arm++) {
+        struct hc_recipe recipe = plain(names[arm]);
+        struct hc_rig rig;
+        start(&rig, check, &recipe, WEIGHTS, -1);
+        for (int n = 1; n <= STEPS && !rig.failed; n++) {
+            hc_rig_step(&rig, 0x1p-12, 0);
+            if (!hc_trail_row(n) || rig.failed)
+                continue;
+            double want = arm ? 1 + n * 0x1p-12 : 1;
+            double got = mean(&rig);
+            hc_say(check, "%s, step %4d: %.8g on the average, want %.8g", names[arm], n, got, want);
+            /* w + 2^-12 is an fp32 number: what is rounded is the real sum. */
+            hc_claim_within(check, names[arm], want, got, arm ? spread(2 * u, n, WEIGHTS) : 0);
+        }
+        hc_rig_close(&rig);
+    }
+}
+
+/* w and c by kernels/kahan.h, each operation in bf16 by MPFR. */
+static void by_definition(double *w, double *c, double update)
+{
+    struct hc_unit unit = {.format = HC_BF16};
+    double y = hc_unit_sub(&unit, *c, update);
+    double s = hc_unit_add(&unit, *w, y);
+    *c = hc_unit_sub(&unit, y, hc_unit_sub(&unit, s, *w));
+    *w = s;
+}
+
+/* 1 + n d, d > 0. While 1 <= w < 2, |c| is at most half an ulp, u. y = R(c + d) is off by u (u + d) at
+   most, and c is then exactly what w + y lost (Dekker, for |y| <= |w|): w + c strays by u (u + d) a
+   step, w by |c| more. */
+static void compensated(struct hc_check *check)
+{
+    struct hc_recipe recipe = plain("bf16-kahan");
+    double d = hc_decimal(HC_BF16, "1e-4");
+    double w = 1;
+    double c = 0;
+    struct hc_trail trail = {0};
+    struct hc_rig rig;
+    struct hc_real *real = hc_real_new(1);
+    struct hc_real *update = hc_real_new(d);
+    start(&rig, check, &recipe, 3, -1);
+    for (int n = 1; n <= STEPS && !rig.failed; n++) {
+        hc_rig_step(&rig, d, 0);
+        by_definition(&w, &c, -d);
+        hc_real_add(real, real, update);
+        double got = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 2);
+        double rest = hc_rig_get(&rig, HC_PIECE_COMPENSATION, 0, 2);
+        hc_trail_note(&trail, n, w, got);
+        hc_trail_note(&trail, n, c, rest);
+        if (!hc_trail_row(n) || rig.failed)
+            continue;
+        double want = hc_real_double(real);
+        hc_say(check, "step %4d: w %.8g, c %.8g, w + c %.10g, real sum %.10g", n, got, rest,
+               got + rest, want);
+        hc_claim_within(check, "w + c", want, got + rest, n * u * (u + d));
+        hc_claim_within(check, "w", want, got, n * u * (u + d) + u);
+    }
+    hc_real_free(real);
+    hc_real_free(update);
+    hc_trail_claim(check, &trail);
+    hc_rig_close(&rig);
+}
+
+/* AdamW without gradients: (1 - lr * decay)^n, a step's decay being 1e-4 of the weight.
+   Stochastic: the fp32 weight is off by fp32's keep and product, 2^-23 a step in all; an ulp below 1 is u.
+   Kahan: below 1 |c| is at most u / 2, but u at the start; y is off by u (u + d) as above, d itself by its
+   coefficient and product, 3 u d, and by w standing for w + c, u d. */
+static void decays(struct hc_check *check)
+{
+    const char *const names[] = {"bf16-pure", "bf16-sr", "bf16-kahan"};
+    const double d = 1e-4;
+    for (int arm = 0; arm < 3; arm++) {
+        struct hc_recipe recipe = *hc_recipe_by_name(names[arm]);
+        struct hc_rig rig;
+        start(&rig, check, &recipe, WEIGHTS, 0);
+        for (int n = 1; n <= STEPS && !rig.failed; n++) {
+            hc_rig_step(&rig, 1e-2, 0.9);
+            if (!hc_trail_row(n) || rig.failed)
+                continue;
+            const double bound[] = {0, spread(u, n, WEIGHTS) + n * 0x1p-23, n * u * (u + 5 * d)};
+            double want = arm ? hc_decayed(1e-2, recipe.weight_decay, n) : 1;
+            double got = mean(&rig);
+            if (arm == 2)
+                got += hc_rig_get(&rig, HC_PIECE_COMPENSATION, 0, 0);
+            hc_say(check, "%s, step %4d: %.8g, want %.8g", names[arm], n, got, want);
+            hc_claim_within(check, names[arm], want, got, bound[arm]);
+        }
+        hc_rig_close(&rig);
+    }
+}
+
+/* Under a scaler; gradients in fp32, as GradScaler unscales no others. */
+static void skipped(struct hc_check *check)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("bf16-kahan");
+    struct hc_rig rig;
+    recipe.scaler.rule = HC_SCALER_TORCH;
+    recipe.gradient = HC_FP32;
+    start(&rig, check, &recipe, 70, 1e-3);
+    for (int s = 0; s < 3; s++)
+        hc_rig_step(&rig, 1e-4, 0.9);
+    struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_COMPENSATION);
+    bool some = false;
+    for (size_t i = 0; i < before.count; i++)
+        some |= before.data[i] != 0;
+    if (!rig.failed && !some)
+        hc_mistrust(check, "nothing is compensated before the step that is skipped");
+    for (int way = 0; way < 2 && !rig.failed; way++) {
+        hc_rig_gradients(&rig, 1e-3);
+        if (way == 0)
+            hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 69, (double)INFINITY);
+        hc_rig_step(&rig, 1e-4, 0.9);
+        struct hc_bytes after = hc_rig_bytes(&rig, HC_PIECE_COMPENSATION);
+        if (!rig.failed)
+            hc_claim_true(check,
+                          way ? "the next step moves compensations" : "a skipped one does not",
+                          hc_bytes_equal(&before, &after) == (way == 0));
+    }
+    hc_rig_close(&rig);
+}
+
+/* Parameters of odd sizes, of which two are weights, one after the other or each apart. */
+static void layouts(struct hc_check *check)
+{
+    const char *const names[] = {"bf16-sr", "bf16-kahan"};
+    static const int64_t sizes[] = {13, 70, 129, 5};
+    static const enum hc_role roles[] = {HC_ROLE_WEIGHT, HC_ROLE_NORM, HC_ROLE_WEIGHT,
+                                         HC_ROLE_BIAS};
+    for (int k = 0; k < 2; k++) {
+        struct hc_bytes model[2] = {{0}};
+        for (int apart = 0; apart < 2; apart++) {
+            struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
+            struct hc_rig rig;
+            recipe.apart = apart != 0;
+            hc_rig_open(&rig, check);
+            for (int i = 0; i < 4; i++)
+                (void)hc_rig_add(&rig, "p", roles[i], sizes[i], 1 + 0.01 * i);
+            hc_rig_start(&rig, &recipe);
+            if (!rig.failed)
+                hc_update_seed(rig.update, hc_check_seed(check));
+            for (uint64_t s = 0; s < 5; s++) {
+                hc_rig_random_gradients(&rig, s, 1);
+                hc_rig_step(&rig, 1e-3, 0.9);
+            }
+            model[apart] = hc_rig_bytes(&rig, HC_PIECE_MODEL);
+            bool failed = rig.failed;
+            hc_rig_close(&rig);
+            if (failed)
+                return;
+        }
+        hc_claim_true(check, names[k], hc_bytes_equal(&model[0], &model[1]));
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "stochastic/small-updates-on-the-average",
+     .title =
+         "1000 updates of 2^-12 of a bf16 weight: all lost in rounding to nearest, made on the "
+         "average in stochastic rounding (false alarm: one seed in 1e9 a row)",
+     .source = source,
+     .run = on_the_average},
+    {.name = "stochastic/small-updates-compensated",
+     .title = "1000 updates of 1e-4 of a bf16 weight with Kahan's compensation: bit by bit the "
+              "definition's, and within its bound of the real sum",
+     .source = source,
+     .run = compensated},
+    {.name = "stochastic/decay",
+     .title =
+         "AdamW's decay of 1e-4 a step: never seen by a bf16 weight in rounding to nearest, seen "
+         "in stochastic rounding and with a compensation",
+     .source = "OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'; "
+               "arXiv 2010.06192",
+     .run = decays},
+    {.name = "stochastic/skipped-step-moves-no-compensation",
+     .title = "a step that a scaler skips leaves every byte of the compensations",
+     .source = "pytorch torch/amp/grad_scaler.py: optimizer.step() is not called",
+     .run = skipped},
+    {.name = "stochastic/all-at-once-or-apart",
+     .title = "weights have the same bits whether they are updated all at once or one by one",
+     .source = "src/op/call.h: a call on a piece gives what a call on all gives there",
+     .run = layouts},
+};
+
+const struct hc_case_table hc_cases_stochastic_weights;
+const struct hc_case_table hc_cases_stochastic_weights = {cases, sizeof cases / sizeof cases[0]};
