@@ -11,7 +11,7 @@
                   layer's output
      update_lost  share of updates u, not 0, with round_M(w - u) = w, M being the model's format and w
                   the model's weight before the step: what the weight would not notice without a
-                  master. u is the update that the optimizer's state and rates ask for, in fp64, so
+                  master, in rounding to nearest. u is the update that the optimizer's state and rates ask for, in fp64, so
                   that it is seen where the arithmetic itself lost it. A u that is not finite is not
                   counted as lost. NaN for a skipped step, which has no update.
      gradient_norm  of the unscaled gradients of all the layer's parameters, every element counted, before
