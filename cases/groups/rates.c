@@ -132,7 +132,7 @@ static void own_rates(struct hc_check *check)
                                         "fastai2-native"};
     for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = grouped(names[k / 2]);
-        struct wanted wanted[2 * HC_RIG_LAYERS];
+        struct wanted wanted[2 * HC_RIG_LAYERS] = {0};
         struct hc_rig rig;
         recipe.split_bn_bias = k % 2 == 1;
         hc_rig_open(&rig, check);

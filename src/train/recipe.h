@@ -76,7 +76,7 @@ struct hc_recipe {
        the rest does. */
     bool split_bn_bias;
 
-    double clip;      /* largest norm of the gradients that the optimizer gets; 0: any */
+    double clip;      /* largest norm of the gradients that the optimizer gets, in fp32; 0: any */
     bool clip_groups; /* of each group's by itself, not of all at once */
     bool clip_scaled; /* a defect: of the model's gradients, before unscaling */
 
