@@ -1,4 +1,6 @@
 /* Elementwise ops: block by block to fp32, the op's loop, and back. */
+#include <string.h>
+
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
@@ -137,17 +139,38 @@ enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *cal
     return HC_OK;
 }
 
+/* Elements of t from `at` on. */
+static void *element(const struct hc_tensor *t, int64_t at)
+{
+    return (unsigned char *)t->data + at * hc_formats[t->format].bytes;
+}
+
+/* From fp64, to nearest: into 16 bits by way of fp32 rounded to odd (num/directed.h). */
+static void narrow_block(const struct hc_queue *queue, const struct hc_tensor *from,
+                         const struct hc_tensor *to, int64_t at, int64_t n)
+{
+    float room[HC_HOST_BLOCK];
+    float *out = hc_host_target(to, at, room);
+    queue->loops->narrow(to->format != HC_FP32, element(from, at), n, out);
+    hc_host_flush(queue, to, at, n, out);
+}
+
 static void cast_block(const struct hc_queue *queue, const struct hc_tensor *from,
                        const struct hc_tensor *to, enum hc_direction direction, int64_t at,
                        int64_t n)
 {
     float room[HC_HOST_BLOCK];
+    if (from->format == HC_FP64) {
+        narrow_block(queue, from, to, at, n);
+        return;
+    }
     const float *in = hc_host_view(queue, from, at, n, room);
-    void *out = (unsigned char *)to->data + at * hc_formats[to->format].bytes;
-    if (direction == HC_NEAREST)
-        queue->loops->store(to->format, in, n, out);
+    if (to->format == HC_FP64)
+        queue->loops->widen(in, n, element(to, at));
+    else if (direction == HC_NEAREST)
+        queue->loops->store(to->format, in, n, element(to, at));
     else
-        queue->loops->store_directed(to->format, direction, in, n, out);
+        queue->loops->store_directed(to->format, direction, in, n, element(to, at));
 }
 
 static enum hc_status cast(const struct hc_queue *queue, const struct hc_call *call,
@@ -172,10 +195,19 @@ enum hc_status hc_host_master_to_model(struct hc_queue *queue, const struct hc_c
     return cast(queue, call, HC_NEAREST);
 }
 
-/* Among H; the rest is exact's. */
+/* Among H, and between them and fp64; the rest is exact's. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (!hc_is_h(call->in[0].format) || !hc_is_h(call->out[0].format))
+    enum hc_format from = call->in[0].format;
+    enum hc_format to = call->out[0].format;
+    enum hc_direction direction = call->params.cast.direction;
+    if (from == HC_FP64 && to == HC_FP64) {
+        if (call->in[0].data != call->out[0].data)
+            memcpy(call->out[0].data, call->in[0].data, hc_tensor_bytes(&call->out[0]));
+        return HC_OK;
+    }
+    bool narrows = from == HC_FP64 && hc_is_h(to) && direction == HC_NEAREST;
+    if (!narrows && (!hc_is_h(from) || (!hc_is_h(to) && to != HC_FP64)))
         return hc_exact_cast(queue, call);
-    return cast(queue, call, call->params.cast.direction);
+    return cast(queue, call, direction);
 }

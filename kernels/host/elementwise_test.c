@@ -48,6 +48,31 @@ Test(elementwise, casts_have_the_bits_of_exact_between_all_formats_and_in_all_di
             }
 }
 
+/* Halfway between neighbours of each format, a little on either side of it, and where they end. */
+Test(elementwise, casts_from_fp64_have_the_bits_of_exact_at_ties_and_ends)
+{
+    static const double ends[] = {
+        65504,    65520,      0x1.fffffffffffffp15, 0x1p-25,  0x1p-24,        0x1p-133,
+        0x1p-134, 0x1.fep127, 0x1.ffp127,           0x1p-149, 0x1.fffffep127, 0x1.ffffffp127,
+        0,        INFINITY};
+    enum { CODES = 500, ENDS = sizeof ends / sizeof ends[0], VALUES = 3 * (CODES + ENDS) };
+    static double values[VALUES];
+    for (int to = 0; to < 3; to++) {
+        for (int i = 0; i < CODES + ENDS; i++) {
+            int bits = hc_formats[h[to]].precision;
+            double value = i < CODES ? ldexp(2 * (i % 8) + 1 + ldexp(1, bits), i % 90 - bits - 45)
+                                     : ends[i - CODES];
+            values[3 * i] = i % 2 ? value : -value;
+            values[3 * i + 1] = nextafter(values[3 * i], 0);
+            values[3 * i + 2] = nextafter(values[3 * i], INFINITY);
+        }
+        struct hc_call call = {.op = HC_OP_cast,
+                               .in = {vector_of(HC_FP64, VALUES, values)},
+                               .out = {made(hc_tensor1(h[to], VALUES, NULL))}};
+        assert_exact_bits(&call);
+    }
+}
+
 Test(elementwise, leaky_relu_and_axpy_have_the_bits_of_exact)
 {
     for (int f = 0; f < 9; f++)

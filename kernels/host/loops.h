@@ -52,6 +52,10 @@ struct hc_host_loops {
     void (*store_directed)(enum hc_format format, enum hc_direction direction, const float *from,
                            int64_t n, void *to);
 
+    /* fp64 to fp32, to nearest or to odd, and back. */
+    void (*narrow)(bool odd, const double *from, int64_t n, float *to);
+    void (*widen)(const float *from, int64_t n, double *to);
+
     /* `runs` times `n` elements, `from_step` elements apart, to fp32 `to_step` apart. */
     void (*lift)(enum hc_format format, const void *from, int64_t from_step, int64_t runs,
                  int64_t n, float *to, int64_t to_step);

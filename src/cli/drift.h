@@ -4,7 +4,7 @@
 
 #include "cli/comparison.h"
 
-/* Measures the comparison's recipes over so many steps, prints, and leaves record.json, drift.csv,
+/* Measures the comparison's recipes over so many steps, prints, and leaves record.json, table.txt,
    layers.csv, attribution.csv and pictures in the folder. An exit status. */
 int hc_drift_command(const struct hc_comparison *comparison, int steps, const char *folder);
 

@@ -1,20 +1,33 @@
-/* Roundings put into a network in fp64, one call at a time. */
+/* Roundings put into a training in fp64, one call at a time. */
 #ifndef HC_TRAIN_DRIFT_ROUNDING_H
 #define HC_TRAIN_DRIFT_ROUNDING_H
 
-#include "train/device.h"
 #include "train/drift.h"
+#include "train/update.h"
 
-/* Each value is rounded where it is read, in place: so every reader sees the same. */
+/* A value is rounded where it is read, in place: so every reader sees the same. */
 struct hc_rounder {
-    const struct hc_rounding *rounding;
+    struct hc_device *device;
+    struct hc_rounding rounding;
     bool backward; /* the loss has been reached */
+
+    /* Of the training: whose weights an optimizer's call is about (its `apart` is set). */
+    struct hc_parameter *const *parameters;
+    const struct hc_update *update;
+
+    struct {
+        void *data;
+        size_t bytes;
+    } room[2];
 };
 
-/* Makes the device round as the rounder says; a pass begins with backward = false. */
-void hc_rounder_attach(struct hc_rounder *rounder, struct hc_device *device);
+/* Makes rounder->device round as the rounder says, or no more; a pass begins with backward = false.
+   hc_rounder_end gives its room back. */
+void hc_rounder_attach(struct hc_rounder *rounder);
+void hc_rounder_detach(struct hc_rounder *rounder);
+void hc_rounder_end(struct hc_rounder *rounder);
 
-/* n numbers rounded to nearest in place; HC_FP64: nothing. */
-void hc_rounded(enum hc_format format, double *x, int64_t n);
+/* n numbers rounded to nearest in place, by the backend's cast there and back; HC_FP64: nothing. */
+enum hc_status hc_rounded(struct hc_rounder *rounder, enum hc_format format, double *x, int64_t n);
 
 #endif

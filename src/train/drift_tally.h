@@ -1,0 +1,35 @@
+/* Gradients and updates held against those in fp64, as sums over elements and steps. */
+#ifndef HC_TRAIN_DRIFT_TALLY_H
+#define HC_TRAIN_DRIFT_TALLY_H
+
+#include "train/drift_subject.h"
+
+struct hc_drift_sums {
+    double difference; /* squares of got - want */
+    double want;       /* squares */
+    double got;
+    double both; /* products */
+    double zeros;
+    double lost;
+    double count;
+};
+
+/* Per layer; [HC_MAX_LAYERS] is the network's. */
+typedef struct hc_drift_sums hc_drift_tally[HC_MAX_LAYERS + 1];
+
+/* Adds the subject's gradients. */
+void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *subject, const double *want);
+
+/* Adds the weights that fp64 moves from `before` to `after` and the subject does not: it had
+   subject->before, and has `now`. */
+void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *subject, const double *before,
+                   const double *after, const double *now);
+
+struct hc_drift_layer hc_tally_layer(const struct hc_drift_sums *sums);
+
+bool hc_all_finite(const double *x, int64_t n);
+
+/* The sum of squares of x - y. */
+double hc_squares(const double *x, const double *y, int64_t n);
+
+#endif
