@@ -1,46 +1,63 @@
 # Draws what the sources of rounding do, as svg and png, from attribution.csv and layers.csv of the folder
 # that it runs in:
-#   gnuplot -e 'recipes = "fp16-static bf16"; steps = 20; synthetic = 1' drift.gp
+#   gnuplot -e 'recipes = "fastai-004b amp-bf16"; steps = 20; sources = 10; synthetic = 1' drift.gp
 # attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone, free_without,
-# gradient_measured, free_measured; layers.csv: recipe, layer, error, cosine, underflow, lost.
+# gradient_measured, free_measured, ..., `sources` rows and one for all of them per recipe; layers.csv:
+# recipe, layer, error, cosine, underflow, lost.
 
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
 many = words(recipes)
-open_svg = sprintf('set terminal svg size 1000,%d dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"', 340 * many + 80)
-open_png = sprintf('set terminal pngcairo size 1400,%d enhanced background "white" font "Sans,12" linewidth 1.5', 460 * many + 100)
+longest = 0
+do for [i = 1:many] { longest = strlen(word(recipes, i)) > longest ? strlen(word(recipes, i)) : longest }
+tall = 60 + 2 * (110 + 34 * many)
+open_svg = sprintf('set terminal svg size 1240,%d dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"', tall)
+open_png = sprintf('set terminal pngcairo size 1860,%d enhanced background "white" font "Sans,12" linewidth 1.5', int(1.5 * tall))
 wide_svg = 'set terminal svg size 900,480 dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
 wide_png = 'set terminal pngcairo size 1300,700 enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.3'
 of(recipe, y) = strcol(1) eq recipe && column(y) > 0 ? column(y) : NaN
+
+# A cell is a share of what was measured of the recipe. Alone: the darker, the more of it one source makes,
+# in powers of ten. All but one: the greener, the more of it is gone without that source.
+per = sources + 1
+recipe(row) = int(row) / per
+source(row) = int(row) % per
+share(y, measured) = column(measured) > 0 ? column(y) / column(measured) : NaN
+shade(x) = x > 0 ? (x < 1e-3 ? -3 : x > 1 ? 0 : log10(x)) : -3
+text(x) = x != x ? "-" : x == 0 ? "0" : x >= 9.995 ? sprintf("%.0f", x) : x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : sprintf("%.0e", x)
+saved(x) = x >= 0 ? (x < 1 ? 1 - x : 0) : 0
+alone_palette = 'set palette defined (-3 "#f7fbff", -2 "#c6dbef", -1 "#6baed6", -0.5 "#2171b5", 0 "#08306b"); set cbrange [-3:0]'
+without_palette = 'set palette defined (0 "#f7fcf5", 0.5 "#74c476", 1 "#00441b"); set cbrange [0:1]'
+ink(dark) = dark ? 0xffffff : 0x222222
 
 do for [type in "svg png"] {
     reset
     set datafile separator comma
     set datafile missing "nan"
-    set style line 100 linecolor rgb "#dddddd" linewidth 1
+    stats "layers.csv" using (column(3)) every ::1 name "L" nooutput
     if (type eq "svg") { @open_svg } else { @open_png }
     set output "attribution." . type
-    set multiplot layout many, 2 title sprintf("error by source of rounding, %d steps%s", steps, note) noenhanced
-    do for [i = 1:many] {
-        r = word(recipes, i)
+    unset colorbox
+    set border 0
+    set tics scale 0
+    set yrange [many - 0.5:-0.5]
+    left = 0.015 + 0.0058 * longest
+    bottom = 85.0 / tall
+    set multiplot layout 2, 2 margins left, 0.955, bottom, 1 - 85.0 / tall spacing left + 0.04, 125.0 / tall \
+        title sprintf("which roundings make the drift from fp64, as shares of it, %d steps%s", steps, note)
+    do for [how in "alone without"] {
         do for [what in "gradient free"] {
-            stats "attribution.csv" using (of(r, what eq "gradient" ? 8 : 9)) every ::1 name "M" nooutput
-            set grid ytics back linestyle 100
-            set border 3 linecolor rgb "#444444"
-            set logscale y
-            set format y "10^{%T}"
-            set style fill solid 0.85 noborder
-            set xtics rotate by -35 nomirror scale 0 noenhanced
-            set ytics nomirror
-            set offsets 0.6, 0.6, 0, 0
-            set key above horizontal Left reverse samplen 1.5
-            set title sprintf("%s: %s", r, what eq "gradient" ? "gradients at the weights of fp64" : "weights after a free run") noenhanced
-            set ylabel what eq "gradient" ? "|g - g64| / |g64|" : "|w - w64| / |w64 - start|"
-            first = (i - 1) * 9
-            plot "attribution.csv" using ($0 - 0.18):(of(r, what eq "gradient" ? 4 : 6)):(0.34):xtic(2) every ::1 + first::9 + first \
-                with boxes linecolor rgb "#0072b2" title "alone", \
-                "" using ($0 + 0.18):(of(r, what eq "gradient" ? 5 : 7)):(0.34) every ::1 + first::8 + first \
-                with boxes linecolor rgb "#e69f00" title "all but it", \
-                M_max with lines dashtype 2 linecolor rgb "#000000" title "measured"
+            y = (what eq "gradient" ? 4 : 6) + (how eq "alone" ? 0 : 1)
+            m = what eq "gradient" ? 8 : 9
+            last = how eq "alone" ? per : sources
+            set xrange [-0.5:last - 0.5]
+            set xtics rotate by -30 noenhanced font ",11"
+            set ytics noenhanced
+            set title sprintf("%s: %s", what eq "gradient" ? "gradients at the weights of fp64" : "weights after a free run", how eq "alone" ? "each source alone" : "all sources but one")
+            paint(x) = how eq "alone" ? shade(x) : saved(x)
+            dark(x) = how eq "alone" ? x >= 0.2 : x < 0.4
+            if (how eq "alone") { @alone_palette } else { @without_palette }
+            plot "attribution.csv" using (source($0)):(recipe($0)):(paint(share(y, m))):xtic(source($0) < last ? strcol(2) : ""):ytic(1) every ::1 with image pixels notitle, \
+                "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(text(share(y, m))):(ink(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
         }
     }
     unset multiplot
@@ -60,8 +77,7 @@ do for [type in "svg png"] {
     set key outside right top samplen 2 noenhanced
     set title "gradients against fp64, layer by layer" . note noenhanced
     set ylabel "|g - g64| / |g64|"
-    stats "layers.csv" using (column(3)) every ::1 name "L" nooutput
-    per = int(L_records / many)
-    plot for [i = 1:many] "layers.csv" using (int($0) % per):(of(word(recipes, i), 3)):xtic(2) every ::1 \
+    per_layer = int(L_records / many)
+    plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(word(recipes, i), 3)):xtic(2) every ::1 \
         with linespoints pointtype i linewidth 2 title word(recipes, i)
 }
