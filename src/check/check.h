@@ -77,7 +77,8 @@ struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, 
 
 /* Runs a call whose tensors lie in host memory on the backend under test: copies inputs in and
    outputs out where the backend has memory of its own, and provides scratch. What is not HC_OK has
-   already set the verdict (UNIMPLEMENTED, ERROR): the case just returns. */
+   already set the verdict (UNIMPLEMENTED, ERROR): the case just returns, and what it claims before it
+   does counts no more. */
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call);
 
 /* Claims. Each counts one comparison and returns whether it held; `what` names the compared thing

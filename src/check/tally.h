@@ -24,7 +24,8 @@ struct hc_check {
     struct hc_check_block *memory;
 };
 
-/* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). */
+/* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). Nothing once a call
+   could not be run. */
 bool hc_tally(struct hc_check *check, double error, double bound, const char *unit);
 
 /* Keeps the first failure's words as the note. */

@@ -1,0 +1,41 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "check/tally.h"
+
+static struct hc_check check;
+
+Test(check, a_claim_that_does_not_hold_fails)
+{
+    cr_assert_not(hc_claim_value(&check, "one", 1, 2));
+    cr_assert_eq(check.result.verdict, HC_FAIL);
+    cr_assert_eq(check.result.checked, 1);
+    cr_assert_str_eq(check.result.note, "one: want 1, got 2");
+}
+
+Test(check, what_is_claimed_after_a_call_that_could_not_be_run_is_of_nothing)
+{
+    static const struct {
+        enum hc_status status;
+        enum hc_verdict verdict;
+    } rows[] = {{HC_UNSUPPORTED, HC_UNIMPLEMENTED}, {HC_DEVICE, HC_ERROR}};
+    for (int i = 0; i < 2; i++) {
+        memset(&check, 0, sizeof check);
+        cr_assert(hc_claim_true(&check, "before", true));
+        cr_assert_not(hc_check_ok(&check, hc_fail(rows[i].status, "no such op")));
+        cr_assert_not(hc_claim_true(&check, "after", false));
+        hc_claim_sweep(&check, 10, 3, "the first");
+        cr_assert_eq(check.result.verdict, rows[i].verdict);
+        cr_assert_eq(check.result.error, 0);
+        cr_assert_str_eq(check.result.note, "no such op");
+    }
+}
+
+Test(check, what_failed_before_it_stays_failed)
+{
+    cr_assert_not(hc_claim_within(&check, "one", 1, 2, 0.5));
+    cr_assert_not(hc_check_ok(&check, hc_fail(HC_UNSUPPORTED, "no such op")));
+    cr_assert_eq(check.result.verdict, HC_FAIL);
+    cr_assert_not(hc_claim_true(&check, "after", false));
+    cr_assert_eq(check.result.verdict, HC_FAIL);
+}
