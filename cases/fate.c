@@ -18,6 +18,12 @@ void hc_fate_plant(struct hc_scene *s, const struct hc_plant_at *at, struct hc_h
     if (s->plant->failed)
         return;
     hc_fate_judge(s, at, harm);
+    if (s->batch != moments[1].before)
+        return;
+    hc_plant_step(s->plant, s->batch + 1, &hc_plant_nowhere);
+    hc_plant_save(s->plant, &s->next);
+    if (!s->plant->failed)
+        hc_fate_of_next(s, at);
 }
 
 void hc_fate_reported(struct hc_scene *s, const struct hc_plant_at *at)

@@ -14,6 +14,7 @@ struct hc_scene {
     struct hc_plant_state before;
     struct hc_plant_state clean;
     struct hc_plant_state after;
+    struct hc_plant_state next; /* after a clean step more */
     int64_t checked;
     int64_t wrong;
     char first[240]; /* what was wrong */
@@ -48,6 +49,11 @@ void hc_fate_claim(struct hc_scene *scene, const struct hc_plant_at *at, const c
                    bool held);
 double hc_fate_scale(const struct hc_scene *scene, bool found); /* after the step */
 bool hc_fate_same(const struct hc_bytes *a, const struct hc_bytes *b);
+void hc_fate_of_next(struct hc_scene *scene, const struct hc_plant_at *at);
+
+/* How many weights, momenta and model copies are not those of fastai 1.0.61's step that overflowed
+   (fate_anyway.c); `none`: the masters have no gradients. */
+int64_t hc_fate_not_anyway(const struct hc_scene *scene, bool none);
 
 /* The first piece of state in which the two differ, or NULL. */
 const char *hc_fate_moved(const struct hc_plant_state *a, const struct hc_plant_state *b);

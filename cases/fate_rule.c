@@ -80,41 +80,96 @@ void hc_fate_claim(struct hc_scene *s, const struct hc_plant_at *at, const char 
                        where, s->moment, text);
 }
 
-/* Whether b is a but for one element, the last of parameter i, which is infinite or NaN. */
-static bool only_lost(const struct hc_scene *s, enum hc_piece piece, int i)
+/* Whether a piece is as a clean step leaves it but for the poisoned element, which is infinite or NaN. */
+static bool only_lost(const struct hc_scene *s, const struct hc_plant_at *at, enum hc_piece piece)
 {
     const struct hc_bytes *want = &s->clean.piece[piece];
     const struct hc_bytes *got = &s->after.piece[piece];
-    struct hc_tensor t;
+    struct hc_tensor t = {.rank = 0};
     size_t end = 0;
-    for (int k = 0; k <= i; k++) {
+    for (int k = 0; k <= at->parameter; k++) {
         t = hc_update_tensor(s->plant->update, piece, k);
         end += hc_tensor_bytes(&t);
     }
+    if (hc_tensor_count(&t) == 0)
+        return hc_fate_same(want, got);
     size_t width = (size_t)hc_formats[t.format].bytes;
-    size_t at = end - width;
-    t = hc_tensor1(t.format, 1, got->data + at);
+    size_t here = at->first ? end - hc_tensor_bytes(&t) : end - width;
+    size_t behind = here + width;
+    t = hc_tensor1(t.format, 1, got->data + here);
     return want->count == got->count && !isfinite(hc_tensor_get(&t, 0)) &&
-           memcmp(want->data, got->data, at) == 0 &&
-           memcmp(want->data + end, got->data + end, got->count - end) == 0;
+           memcmp(want->data, got->data, here) == 0 &&
+           memcmp(want->data + behind, got->data + behind, got->count - behind) == 0;
+}
+
+/* A call of the pass before which no batch norm comes any more, or a gradient. */
+static bool behind_norms(const struct hc_scene *s, const struct hc_plant_at *at)
+{
+    bool behind = true;
+    for (int call = at->call; at->parameter < 0 && call < s->calls; call++)
+        behind = behind && s->op[call] != HC_OP_bn_leaky_train;
+    return behind;
+}
+
+/* Running statistics move as in a clean step but for those that the poison has reached in the pass
+   forward, which are infinite or NaN. */
+static void of_statistics(struct hc_scene *s, const struct hc_plant_at *at)
+{
+    const struct hc_plan *plan = hc_net_plan(s->plant->net);
+    int64_t lost = 0;
+    int64_t strange = 0;
+    size_t here = 0;
+    for (int i = 0; i < plan->statistics; i++) {
+        struct hc_tensor t = hc_parameter_tensor(hc_net_statistics(s->plant->net)[i]);
+        size_t width = (size_t)hc_formats[t.format].bytes;
+        for (int64_t e = 0; e < hc_tensor_count(&t); e++, here += width) {
+            struct hc_tensor one = hc_tensor1(t.format, 1, s->after.statistics.data + here);
+            bool finite = isfinite(hc_tensor_get(&one, 0));
+            lost += !finite;
+            strange += finite && memcmp(s->clean.statistics.data + here, one.data, width) != 0;
+        }
+    }
+    hc_fate_claim(s, at, "running statistics are lost or move as in a clean step", strange == 0);
+    hc_fate_claim(s, at, "they are lost where a batch norm follows, and else not",
+                  (lost == 0) == behind_norms(s, at));
+}
+
+/* The schedule goes by steps, t by those that were taken. */
+static void of_rates(struct hc_scene *s, const struct hc_plant_at *at)
+{
+    const struct hc_recipe *r = &s->plant->recipe;
+    const float *told = s->plant->hyper;
+    double rate = 1e-2 / (1 + s->batch) * (r->rate > 0 ? r->rate : 1);
+    hc_fate_claim(s, at, "the optimizer is told the schedule's rate, and its own t",
+                  told[0] == (float)rate && told[2] == (float)(s->before.counters.taken + 1));
+}
+
+/* What a step adds to the counts; the others stay. */
+static void of_counts(struct hc_scene *s, const struct hc_plant_at *at, int32_t taken,
+                      int32_t found, int32_t clean)
+{
+    const struct hc_counters *b = &s->before.counters;
+    const struct hc_counters *c = &s->after.counters;
+    hc_fate_claim(s, at, "the step is counted as taken or as skipped",
+                  c->steps == b->steps + 1 && c->taken == b->taken + taken &&
+                      c->skipped == b->skipped + 1 - taken && c->found == b->found + found);
+    hc_fate_claim(s, at, "the count of clean steps is the rule's, others stay",
+                  c->clean == clean && c->held_back == b->held_back && c->gave_up == b->gave_up &&
+                      c->spare == b->spare);
 }
 
 static void poisons(struct hc_scene *s, const struct hc_plant_at *at, struct hc_harm *harm)
 {
-    const struct hc_counters *c = &s->after.counters;
-    hc_fate_claim(s, at, "counted as taken, none as skipped",
-                  c->taken == s->before.counters.taken + 1 && c->skipped == 0 &&
-                      c->steps == s->before.counters.steps + 1);
-    hc_fate_claim(s, at, "the scale stays", c->scale == s->before.counters.scale);
+    const struct hc_counters *b = &s->before.counters;
+    bool looks = s->plant->recipe.scaler.rule != HC_SCALER_NONE;
+    of_counts(s, at, 1, looks, b->clean + 1);
+    hc_fate_claim(s, at, "the scale stays", s->after.counters.scale == b->scale);
     hc_fate_claim(s, at, "weights that the optimizer works on are lost",
                   hc_plant_lost(s->plant, &s->after, HC_PIECE_MASTER) > 0);
-    if (at->parameter >= 0) {
-        hc_fate_claim(s, at, "it loses one weight, the others move as in a clean step",
-                      only_lost(s, HC_PIECE_MASTER, at->parameter) &&
-                          only_lost(s, HC_PIECE_MODEL, at->parameter));
-        hc_fate_claim(s, at, "running statistics move as in a clean step",
-                      hc_fate_same(&s->clean.statistics, &s->after.statistics));
-    }
+    for (int p = 0; p < HC_PIECE_COUNT && at->parameter >= 0; p++)
+        if (is_state((enum hc_piece)p))
+            hc_fate_claim(s, at, "one weight is lost, all else moves as in a clean step",
+                          only_lost(s, at, (enum hc_piece)p));
     harm->poisoned++;
 }
 
@@ -126,76 +181,46 @@ static void skips(struct hc_scene *s, const struct hc_plant_at *at, struct hc_ha
     bool lost = hc_plant_lost(s->plant, &s->after, HC_PIECE_COUNT) > 0;
     hc_fate_claim(s, at, "masters, model and momenta keep their bytes",
                   !hc_fate_moved(&s->before, &s->after));
-    hc_fate_claim(s, at, "t is not counted, the step is, as skipped",
-                  c->taken == b->taken && c->skipped == b->skipped + 1 &&
-                      c->steps == b->steps + 1 && c->found == b->found + 1);
+    of_counts(s, at, 0, 1, counts_on ? b->clean : 0);
     hc_fate_claim(s, at, "the scale is the rule's",
                   (double)c->scale == hc_fate_scale(s, true) && c->scale <= b->scale);
-    hc_fate_claim(s, at, "so is the count of clean steps", c->clean == (counts_on ? b->clean : 0));
-    if (at->parameter >= 0)
-        hc_fate_claim(s, at, "running statistics move as in a clean step",
-                      hc_fate_same(&s->clean.statistics, &s->after.statistics));
     harm->statistics += lost;
     harm->skipped++;
 }
 
-/* Elements of a piece that are not `factor` times what they were: to within two roundings, the factor's
-   own and the product's. Pieces are fp32. */
-static int64_t not_times(const struct hc_scene *s, enum hc_piece piece, double factor, double slack)
-{
-    const struct hc_bytes *was = &s->before.piece[piece];
-    const struct hc_bytes *is = &s->after.piece[piece];
-    int64_t wrong = 0;
-    for (size_t at = 0; at < was->count; at += sizeof(float)) {
-        float a;
-        float b;
-        memcpy(&a, was->data + at, sizeof a);
-        memcpy(&b, is->data + at, sizeof b);
-        double want = factor * (double)a;
-        wrong += !(fabs((double)b - want) <= slack * fabs(want) + 0x1p-149);
-    }
-    return wrong;
-}
-
 /* fastai 1.0.61. At the first step the masters have no gradients: torch's optimizers leave such
-   parameters out, their t too, but the wrapper's true weight decay does not. Later they hold the zeros
-   that the step before has left: momenta decay, weights go on by momentum and decay. A flat master's
-   gradient is new memory at the first step: whatever it holds. */
+   parameters out, their t too, but the wrapper's true weight decay does not. A flat master's gradient is
+   new memory then. */
 static void steps(struct hc_scene *s, const struct hc_plant_at *at, struct hc_harm *harm)
 {
     const struct hc_counters *b = &s->before.counters;
     const struct hc_counters *c = &s->after.counters;
-    const struct hc_recipe *r = &s->plant->recipe;
-    bool first = b->taken == 0;
-    bool none = first && !r->flat;
-    const double slack = 0x1p-23 * (1 + 0x1p-20);
-    if (!first) {
-        hc_fate_claim(s, at, "m decays", not_times(s, HC_PIECE_M, 0.9F, slack) == 0);
-        hc_fate_claim(s, at, "v decays", not_times(s, HC_PIECE_V, (float)r->beta2, slack) == 0);
-    } else if (none) {
-        hc_fate_claim(s, at, "momenta keep their bytes",
-                      hc_fate_same(&s->before.piece[HC_PIECE_M], &s->after.piece[HC_PIECE_M]) &&
-                          hc_fate_same(&s->before.piece[HC_PIECE_V], &s->after.piece[HC_PIECE_V]));
-        if (r->decay_norm)
-            hc_fate_claim(
-                s, at, "masters decay, and nothing else",
-                not_times(s, HC_PIECE_MASTER, 1 - (double)1e-2F * r->weight_decay, slack) == 0);
-    }
+    bool none = b->taken == 0 && !s->plant->recipe.flat;
+    hc_fate_claim(s, at, "masters, momenta and model are those of a step on what the masters hold",
+                  hc_fate_not_anyway(s, none) == 0);
     hc_fate_claim(
         s, at, "masters and model move though the step overflowed",
-        !hc_fate_same(&s->before.piece[HC_PIECE_MASTER], &s->after.piece[HC_PIECE_MASTER]));
+        !hc_fate_same(&s->before.piece[HC_PIECE_MASTER], &s->after.piece[HC_PIECE_MASTER]) &&
+            !hc_fate_same(&s->before.piece[HC_PIECE_MODEL], &s->after.piece[HC_PIECE_MODEL]));
+    of_counts(s, at, !none, 1, 0);
     hc_fate_claim(s, at, "the scale is the rule's",
-                  (double)c->scale == hc_fate_scale(s, true) && c->scale < b->scale &&
-                      c->clean == 0);
-    hc_fate_claim(s, at, "t is counted unless there are no gradients, the step is",
-                  c->taken == b->taken + !none && c->skipped == b->skipped + none &&
-                      c->steps == b->steps + 1 && c->found == b->found + 1);
-    hc_fate_claim(s, at, "what the optimizer works on stays finite",
-                  hc_plant_lost(s->plant, &s->after, HC_PIECE_MASTER) == 0);
-    if (at->parameter >= 0)
-        hc_fate_claim(s, at, "running statistics move as in a clean step",
-                      hc_fate_same(&s->clean.statistics, &s->after.statistics));
+                  (double)c->scale == hc_fate_scale(s, true) && c->scale < b->scale);
     harm->stepped++;
+}
+
+/* What looks steps on. What does not has lost weights for good. */
+void hc_fate_of_next(struct hc_scene *s, const struct hc_plant_at *at)
+{
+    const struct hc_counters *b = &s->after.counters;
+    const struct hc_counters *c = &s->next.counters;
+    bool poisoned = rules[s->plant->recipe.scaler.rule].fate == POISONS;
+    hc_fate_claim(s, at, "the next step is taken",
+                  c->taken == b->taken + 1 && (poisoned || c->found == b->found));
+    hc_fate_claim(s, at, "it moves the weights",
+                  poisoned || !hc_fate_same(&s->after.piece[HC_PIECE_MASTER],
+                                            &s->next.piece[HC_PIECE_MASTER]));
+    hc_fate_claim(s, at, "its weights are sound, or lost for good",
+                  poisoned == (hc_plant_lost(s->plant, &s->next, HC_PIECE_MASTER) > 0));
 }
 
 bool hc_fate_known(enum hc_scaler_rule rule)
@@ -208,5 +233,7 @@ void hc_fate_judge(struct hc_scene *s, const struct hc_plant_at *at, struct hc_h
     static void (*const fates[])(struct hc_scene *, const struct hc_plant_at *,
                                  struct hc_harm *) = {
         [POISONS] = poisons, [SKIPS] = skips, [STEPS] = steps};
+    of_rates(s, at);
+    of_statistics(s, at);
     fates[rules[s->plant->recipe.scaler.rule].fate](s, at, harm);
 }

@@ -15,7 +15,7 @@ static const struct hc_network network = {.name = "darknet-4",
                                           .blocks = {1},
                                           .strides = {2}};
 
-const struct hc_plant_at hc_plant_nowhere = {-1, -1, 0, 0};
+const struct hc_plant_at hc_plant_nowhere = {-1, -1, 0, 0, false};
 
 static bool ok(struct hc_plant *plant, enum hc_status status)
 {
@@ -30,7 +30,8 @@ static enum hc_status poison(struct hc_plant *plant, const struct hc_tensor *t)
     uint64_t bits = hc_encode(t->format, plant->at.bad, 0, HC_NEAREST);
     const struct hc_backend *backend = plant->device.backend;
     plant->bytes = (size_t)hc_formats[t->format].bytes;
-    plant->planted = (unsigned char *)t->data + (size_t)(hc_tensor_count(t) - 1) * plant->bytes;
+    size_t element = plant->at.first ? 0 : (size_t)hc_tensor_count(t) - 1;
+    plant->planted = (unsigned char *)t->data + element * plant->bytes;
     enum hc_status status =
         backend->download(plant->device.queue, plant->was, plant->planted, plant->bytes);
     if (status == HC_OK)
@@ -196,14 +197,16 @@ void hc_plant_save(struct hc_plant *plant, struct hc_plant_state *state)
         (void)ok(plant, hc_update_counters(plant->update, &state->counters));
 }
 
+/* The counts first: a resume zeroes the gradients that the masters hold (hc_update_set_counters), and here
+   they are what the step left. */
 void hc_plant_restore(struct hc_plant *plant, const struct hc_plant_state *state)
 {
+    if (!plant->failed)
+        (void)ok(plant, hc_update_set_counters(plant->update, &state->counters));
     for (int p = 0; p <= HC_PIECE_COUNT && !plant->failed; p++) {
         struct hc_bytes bytes = p < HC_PIECE_COUNT ? state->piece[p] : state->statistics;
         (void)ok(plant, carry(plant, (enum hc_piece)p, &bytes, true));
     }
-    if (!plant->failed)
-        (void)ok(plant, hc_update_set_counters(plant->update, &state->counters));
 }
 
 int64_t hc_plant_lost(const struct hc_plant *plant, const struct hc_plant_state *state,

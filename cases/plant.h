@@ -7,13 +7,14 @@
 
 enum { HC_PLANT_BATCH = 4, HC_PLANT_INTERVAL = 4, HC_PLANT_STEPS = 16 };
 
-/* Where it is planted: the last element of the gradient of a parameter, after the pass; or of an input
-   of a call of the pass, before it is run. */
+/* Where it is planted: the first or last element of the gradient of a parameter, after the pass; or of an
+   input of a call of the pass, before it is run. */
 struct hc_plant_at {
     int parameter; /* or -1 */
     int call;      /* number of the call in the pass, or -1 */
     int slot;      /* of its inputs */
     double bad;
+    bool first; /* element */
 };
 
 extern const struct hc_plant_at hc_plant_nowhere;

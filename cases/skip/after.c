@@ -14,7 +14,7 @@ static const struct hc_recipe *rule(void)
 static void schedule(struct hc_check *check)
 {
     float told[2][3];
-    const struct hc_plant_at bad = {0, -1, 0, (double)INFINITY};
+    const struct hc_plant_at bad = {0, -1, 0, (double)INFINITY, false};
     for (int skipped = 0; skipped < 2; skipped++) {
         struct hc_plant plant;
         hc_plant_open(&plant, check, rule());
@@ -81,8 +81,8 @@ static void statistics(struct hc_check *check)
     } rows[] = {{"in the images", 1}, {"in a gradient", -1}};
     for (int r = 0; r < 2; r++) {
         struct course course = {0};
-        const struct hc_plant_at at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0,
-                                       (double)INFINITY};
+        const struct hc_plant_at at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0, (double)INFINITY,
+                                       false};
         if (!train(check, &at, STEPS, &course))
             return;
         bool forward = rows[r].call >= 0;

@@ -4,20 +4,29 @@
 
 #include <math.h>
 
-static const double poison[] = {(double)INFINITY, (double)NAN};
+enum { POISONS = 3 };
 
-/* Both where the level asks for it; the one or the other in turn where it does not. */
-static bool wants(const struct hc_scene *s, enum hc_level both, int place, int v)
+static const double poison[POISONS] = {(double)INFINITY, (double)NAN, -(double)INFINITY};
+
+/* All where the level asks for it; one after the other in turn where it does not. */
+static bool wants(const struct hc_scene *s, enum hc_level all, int place, int v)
 {
-    return hc_check_level(s->plant->check) >= both || (place + s->batch) % 2 == v;
+    return hc_check_level(s->plant->check) >= all || (place + s->batch) % POISONS == v;
+}
+
+static void plant(struct hc_scene *s, int parameter, int call, int slot, int v,
+                  struct hc_harm *harm)
+{
+    bool first = (parameter + call + slot + v) % 2 != 0;
+    hc_fate_plant(s, &(struct hc_plant_at){parameter, call, slot, poison[v], first}, harm);
 }
 
 static void in_gradients(struct hc_scene *s, struct hc_harm *harm)
 {
     for (int i = 0; i < hc_net_plan(s->plant->net)->parameters; i++)
-        for (int v = 0; v < 2; v++)
+        for (int v = 0; v < POISONS; v++)
             if (wants(s, HC_STANDARD, i, v))
-                hc_fate_plant(s, &(struct hc_plant_at){i, -1, 0, poison[v]}, harm);
+                plant(s, i, -1, 0, v, harm);
 }
 
 /* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone. (A cast
@@ -30,24 +39,36 @@ static bool is_reported_loss(const struct hc_scene *s, int call)
     return after && s->op[call] == HC_OP_cast;
 }
 
-/* The images, each activation, and the gradient of each: the first input of each call of the pass. */
+/* Inputs that are an activation or a gradient. (Of the activations that bn_leaky_bwd gets
+   it asks the sign.) */
+static bool is_data(enum hc_op op, int slot)
+{
+    bool two = op == HC_OP_add || op == HC_OP_gemm || op == HC_OP_conv2d_bwd_filter;
+    bool loss = op == HC_OP_xent || op == HC_OP_xent_bwd; /* in_the_loss */
+    return (slot == 0 && !loss) || (slot == 1 && two) || (slot == 2 && op == HC_OP_bn_leaky_bwd);
+}
+
+/* The images, each activation, and the gradient of each, wherever a call of the pass reads it. */
 static void in_the_pass(struct hc_scene *s, struct hc_harm *harm)
 {
     for (int call = 0; call < s->calls; call++)
-        for (int v = 0; v < 2 && !is_reported_loss(s, call); v++)
-            if (wants(s, HC_EXHAUSTIVE, call, v))
-                hc_fate_plant(s, &(struct hc_plant_at){-1, call, 0, poison[v]}, harm);
+        for (int slot = 0; slot < 3 && !is_reported_loss(s, call); slot++)
+            for (int v = 0; v < POISONS && is_data(s->op[call], slot); v++)
+                if (wants(s, HC_EXHAUSTIVE, call + slot, v))
+                    plant(s, -1, call, slot, v, harm);
 }
 
-/* The logits as the loss gets them, and the gradient of the scaled loss. */
+/* The logits as the loss gets them, and the gradient of the scaled loss. (A logit of -inf is a class that
+   cannot be: the loss is sound.) */
 static void in_the_loss(struct hc_scene *s, struct hc_harm *harm)
 {
     for (int call = 0; call < s->calls; call++) {
         bool forward = s->op[call] == HC_OP_xent;
-        for (int v = 0; v < 2 && (forward || s->op[call] == HC_OP_xent_bwd); v++)
-            hc_fate_plant(s, &(struct hc_plant_at){-1, call, forward ? 0 : 2, poison[v]}, harm);
+        for (int v = 0; v < (forward ? 2 : POISONS) && (forward || s->op[call] == HC_OP_xent_bwd);
+             v++)
+            plant(s, -1, call, forward ? 0 : 2, v, harm);
         if (is_reported_loss(s, call))
-            hc_fate_reported(s, &(struct hc_plant_at){-1, call, 0, poison[1]});
+            hc_fate_reported(s, &(struct hc_plant_at){-1, call, 0, poison[1], false});
     }
 }
 

@@ -1,6 +1,7 @@
 /* Defects of a skipped step: what it moves though it must not. */
 #include "check/fault.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool skips(const struct hc_tensor *found)
@@ -69,6 +70,66 @@ static enum hc_status statistics_stay(hc_kernel *right, struct hc_queue *queue,
     return status;
 }
 
+/* Zeros are not written, and what the masters held stays. */
+static enum hc_status keeps_gradients(hc_kernel *right, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    bool zeros = x->format == HC_FP32 && call->out[0].format == HC_FP32;
+    for (int64_t i = 0; zeros && i < hc_tensor_count(x); i++)
+        zeros = hc_tensor_bits(x, i) == 0;
+    return zeros ? HC_OK : right(queue, call);
+}
+
+/* Without a gradient there is no step, whatever the momentum. */
+static enum hc_status stands(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    float rate[3] = {0, (float)hc_tensor_get(&call->in[4], 1),
+                     (float)hc_tensor_get(&call->in[4], 2)};
+    bool still = true;
+    for (int64_t i = 0; still && i < hc_tensor_count(&call->in[1]); i++)
+        still = hc_tensor_get(&call->in[1], i) == 0;
+    if (still)
+        bad.in[4] = hc_tensor1(HC_FP32, 3, rate);
+    return right(queue, &bad);
+}
+
+/* One gradient that is infinite or NaN is all momenta's. */
+static enum hc_status spreads(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *m = &call->out[1];
+    enum hc_status status = right(queue, call);
+    bool lost = false;
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(m); i++)
+        lost = lost || !isfinite(hc_tensor_get(m, i));
+    for (int64_t i = 0; status == HC_OK && lost && i < hc_tensor_count(m); i++)
+        hc_tensor_put(m, i, (double)NAN);
+    return status;
+}
+
+/* Statistics that became infinite or NaN are taken as 0. */
+static enum hc_status cleans_statistics(hc_kernel *right, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    for (int k = 3; k <= 4 && status == HC_OK; k++)
+        for (int64_t i = 0; i < hc_tensor_count(&call->out[k]); i++)
+            if (!isfinite(hc_tensor_get(&call->out[k], i)))
+                hc_tensor_put(&call->out[k], i, 0);
+    return status;
+}
+
+/* What comes back is made finite before it is used. */
+static enum hc_status drops(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *dy = &call->in[2];
+    for (int64_t i = 0; i < hc_tensor_count(dy); i++)
+        if (!isfinite(hc_tensor_get(dy, i)))
+            hc_tensor_put(dy, i, 0);
+    return right(queue, call);
+}
+
 static const struct hc_fault faults[] = {
     {"skip-decays", "a skipped step decays the weights", "skip/*", HC_OP_adamw, decays_anyway},
     {"skip-moves-momentum", "a skipped step decays the momentum", "skip/*", HC_OP_adamw,
@@ -81,6 +142,16 @@ static const struct hc_fault faults[] = {
      HC_OP_unscale, copies},
     {"skip-holds-statistics", "running statistics do not move", "skip/*", HC_OP_bn_leaky_train,
      statistics_stay},
+    {"skip-cleans-statistics", "running statistics that an infinity reached become 0", "skip/*",
+     HC_OP_bn_leaky_train, cleans_statistics},
+    {"skip-keeps-gradients", "fastai's masters keep the gradients of the step before", "skip/*",
+     HC_OP_cast, keeps_gradients},
+    {"skip-stands", "fastai's step on zeros moves momenta, but no weight", "skip/*", HC_OP_adamw,
+     stands},
+    {"skip-drops", "a gradient that comes back infinite is taken as 0", "skip/*",
+     HC_OP_bn_leaky_bwd, drops},
+    {"poison-spreads", "where nobody looks, one infinity is all momenta's", "skip/*", HC_OP_adamw,
+     spreads},
 };
 
 const struct hc_fault_table hc_faults_skip;
