@@ -79,18 +79,24 @@ static double last_speed(const char *folder)
 
 void hc_training_recall(struct hc_training_run *run)
 {
+    struct hc_train_result *r = &run->result;
     char path[1100];
     double speed;
+    double seconds;
     json_int_t memory;
+    const char *captured = "";
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     json_t *record = json_load_file(path, 0, NULL);
-    if (json_unpack(record, "{s:{s:f, s:I}}", "training", "images_per_second", &speed,
-                    "memory_bytes", &memory) == 0) {
-        run->result.images_per_second = speed;
-        run->result.memory = (int64_t)memory;
+    if (json_unpack(record, "{s:[{s:f}], s:{s:f, s:I, s?s}}", "results", "seconds", &seconds,
+                    "training", "images_per_second", &speed, "memory_bytes", &memory, "graph",
+                    &captured) == 0) {
+        r->images_per_second = speed;
+        r->seconds = seconds;
+        r->memory = (int64_t)memory;
+        (void)snprintf(r->captured, sizeof r->captured, "%s", captured);
     } else {
-        run->result.images_per_second = last_speed(run->folder);
-        run->result.memory = 0;
+        r->images_per_second = last_speed(run->folder);
+        r->memory = 0;
     }
     json_decref(record);
 }

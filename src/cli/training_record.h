@@ -12,8 +12,9 @@
 enum hc_status hc_training_write(const struct hc_training *training,
                                  const struct hc_training_run *run, json_t *facts);
 
-/* Speed and memory of a run that was over before this call, as the folder's run.json has them; where
-   that was never written, the speed of the last epoch by epochs.csv, or NaN, and no memory: 0. */
+/* Speed, seconds, memory and graph of a run that was over before this call, as the folder's run.json has
+   them; where that was never written, the speed of the last epoch by epochs.csv, or NaN, and no memory:
+   0. */
 void hc_training_recall(struct hc_training_run *run);
 
 /* Adds the result "train/<recipe>-seed<n>": passed when the run learnt; error: its last epoch's

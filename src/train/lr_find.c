@@ -54,21 +54,23 @@ static bool look(const struct hc_progress *progress, void *context)
 void hc_lr_suggest(const struct hc_lr_point *points, int n, struct hc_lr_found *found)
 {
     int last = n - 1 - SKIP_END;
+    int least = SKIP_START;
     double steepest = (double)INFINITY;
-    double least = (double)INFINITY;
     found->steepest = (double)NAN;
     found->tenth = (double)NAN;
-    for (int i = SKIP_START; i <= last && SKIP_START < last; i++) {
+    if (last <= SKIP_START)
+        return;
+    for (int i = SKIP_START; i <= last; i++)
+        if (points[i].smooth < points[least].smooth)
+            least = i;
+    found->tenth = points[least].lr / 10;
+    for (int i = SKIP_START; i <= least; i++) {
         int before = i > SKIP_START ? i - 1 : i;
         int after = i < last ? i + 1 : i;
         double slope = (points[after].smooth - points[before].smooth) / (after - before);
         if (slope < steepest) {
             steepest = slope;
             found->steepest = points[i].lr;
-        }
-        if (points[i].smooth < least) {
-            least = points[i].smooth;
-            found->tenth = points[i].lr / 10;
         }
     }
 }

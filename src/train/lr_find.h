@@ -28,9 +28,10 @@ struct hc_lr_point {
 struct hc_lr_found {
     int points;
     bool diverged; /* the smoothed loss came to more than four times its least, or was NaN */
-    double
-        steepest; /* the rate at which it falls fastest from point to point ("min numerical gradient":
-                        numpy.gradient's central differences) */
+    /* The rate at which it falls fastest from point to point on the way to where it is least. (fastai's
+       "min numerical gradient", numpy.gradient's central differences, looks at what comes after, too,
+       where a loss that runs away falls now and then.) */
+    double steepest;
     double tenth; /* a tenth of the rate at which it is least */
 };
 

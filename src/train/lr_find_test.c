@@ -43,6 +43,16 @@ Test(lr_find, looks_at_the_ends_from_one_side)
     cr_assert_eq(suggest(losses, 19).steepest, 0x1p10);
 }
 
+/* It falls from 9 to 2 when it has run away already. */
+Test(lr_find, a_fall_after_the_least_loss_suggests_nothing)
+{
+    static const double losses[] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 5, 4,
+                                    2, 1, 3, 9, 9, 2, 3, 9, 9, 9, 9};
+    struct hc_lr_found found = suggest(losses, 23);
+    cr_assert_eq(found.steepest, 0x1p11);
+    cr_assert_eq(found.tenth, 0x1p13 / 10);
+}
+
 static struct hc_dataset data;
 static int shown;
 
