@@ -166,8 +166,9 @@ static size_t bytes_of(struct hc_rig *rig, enum hc_piece piece, int parameters)
 
 static void frozen(struct hc_check *check)
 {
-    static const char *const names[] = {"amp", "fastai-004b", "fastai-1.0.61", "bf16-pure",
-                                        "sum-loss-fp16"};
+    static const char *const names[] = {"amp",       "fastai-004b",   "fastai-1.0.61",
+                                        "bf16-pure", "sum-loss-fp16", "bf16-sr",
+                                        "bf16-kahan"};
     static const enum hc_piece pieces[] = {HC_PIECE_MASTER, HC_PIECE_MODEL};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = grouped(names[k]);
