@@ -1,0 +1,97 @@
+/* What a training begins with: the weights that the optimizer works on, and the norms. */
+#include "cases/rig.h"
+
+#include <string.h>
+
+/* By the systems' own sources, once more beside the rows: the narrowest format that a weight and a norm's
+   parameter have passed through when the first step begins. */
+static const struct {
+    const char *recipe;
+    enum hc_format weight; /* as the optimizer has it */
+    enum hc_format norm;
+} begins[] = {
+    {"fp32", HC_FP32, HC_FP32},
+    {"tf32", HC_FP32, HC_FP32},
+    {"fp64", HC_FP32, HC_FP32},
+    {"fp16-pure", HC_FP16, HC_FP16},
+    {"fp16-bn32", HC_FP16, HC_FP16}, /* half() of all, then float() of the norms */
+    {"adamw16", HC_FP16, HC_FP16},
+    {"sum-loss-fp16", HC_FP16, HC_FP16},
+    {"apex-O0", HC_FP32, HC_FP32},
+    {"apex-O1", HC_FP32, HC_FP32},
+    {"apex-O2", HC_FP16, HC_FP32}, /* convert_network leaves batch norms alone */
+    {"apex-O3", HC_FP16, HC_FP16},
+    {"apex-fp16opt-static", HC_FP16, HC_FP16}, /* network_to_half does not */
+    {"apex-fp16opt-dynamic", HC_FP16, HC_FP16},
+    {"fastai-004b", HC_FP16, HC_FP16}, /* model2half: model.half(), bn2float */
+    {"fastai-004b-flat", HC_FP16, HC_FP16},
+    {"fastai-1.0.61", HC_FP16, HC_FP16},
+    {"fastai-1.0.61-flat", HC_FP16, HC_FP16},
+    {"fastai-1.0.61-static", HC_FP16, HC_FP16},
+    {"fastai-1.0.61-clip", HC_FP16, HC_FP16},
+    {"fastai2-nonnative", HC_FP16, HC_FP32}, /* convert_network, as Apex's */
+    {"fastai2-native", HC_FP32, HC_FP32},
+    {"amp", HC_FP32, HC_FP32},
+    {"amp-bf16", HC_FP32, HC_FP32},
+    {"bf16-pure", HC_BF16, HC_BF16},
+    {"bf16-sr", HC_BF16, HC_BF16},
+    {"bf16-kahan", HC_BF16, HC_BF16},
+};
+
+enum { BEGINS = sizeof begins / sizeof begins[0] };
+
+static int row_of(const char *recipe)
+{
+    for (int i = 0; i < BEGINS; i++)
+        if (strcmp(begins[i].recipe, recipe) == 0)
+            return i;
+    return -1;
+}
+
+/* 0.1 in fp32 is neither a half nor a bfloat16. */
+static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, int row)
+{
+    struct hc_rig rig;
+    double x = (double)0.1F;
+    hc_rig_open(&rig, check);
+    hc_rig_add(&rig, "weight", HC_ROLE_WEIGHT, 3, x);
+    hc_rig_add(&rig, "gamma", HC_ROLE_NORM, 3, x);
+    hc_rig_start(&rig, recipe);
+    double weight = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 1);
+    double norm = hc_rig_get(&rig, HC_PIECE_MODEL, 1, 1);
+    double master = hc_rig_get(&rig, HC_PIECE_MASTER, 1, 1);
+    hc_rig_close(&rig);
+    if (rig.failed)
+        return;
+    hc_say(check, "%-20s weight %.9g, norm %.9g", recipe->name, weight, norm);
+    hc_claim_value(check, "the weight that the optimizer works on", hc_round(begins[row].weight, x),
+                   weight);
+    hc_claim_value(check, "a norm's parameter", hc_round(begins[row].norm, x), norm);
+    hc_claim_value(check, "as the optimizer has it", hc_round(begins[row].norm, x), master);
+}
+
+static void first(struct hc_check *check)
+{
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    for (int r = 0; r < n; r++) {
+        int row = row_of(recipes[r].name);
+        hc_claim_true(check, "the recipe has its statement in master/first.c", row >= 0);
+        if (row >= 0)
+            one_recipe(check, &recipes[r], row);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "master/first-values",
+     .title =
+         "every recipe: the weights that the optimizer begins with, and the norms, have passed "
+         "through the formats that the system's conversion takes them through",
+     .source =
+         "fastai1 fastai/callbacks/fp16.py, model2half and get_master; NVIDIA/apex "
+         "apex/fp16_utils/fp16util.py, network_to_half and convert_network; PyTorch forums 11815",
+     .run = first},
+};
+
+const struct hc_case_table hc_cases_master_first;
+const struct hc_case_table hc_cases_master_first = {cases, sizeof cases / sizeof cases[0]};
