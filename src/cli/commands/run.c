@@ -1,7 +1,5 @@
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <sys/stat.h>
 
 #include "cases/registry.h"
@@ -11,6 +9,8 @@
 #include "check/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "cli/left_out.h"
+#include "cli/stop.h"
 #include "cli/table.h"
 
 const struct hc_command hc_command_run;
@@ -43,34 +43,6 @@ static void starting(const struct hc_case *what, const char *backend, void *cont
     hc_table_starting(&s->table, what->name, backend);
 }
 
-/* Asked to end (a time limit, ctrl-C), a run stops after the case that it is at and keeps what it has.
-   Asked again after a second, it ends at once; sooner it is the same request: timeout(1) sends its
-   signal to the process and to its group. */
-static volatile sig_atomic_t stopped_by;
-static struct timespec stopped_at;
-
-static void stop(int number)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!stopped_by) {
-        stopped_at = now;
-        stopped_by = number;
-    } else if (now.tv_sec - stopped_at.tv_sec > 1) {
-        (void)signal(number, SIG_DFL);
-        (void)raise(number);
-    }
-}
-
-static void stop_on_request(void)
-{
-    static const int numbers[] = {SIGTERM, SIGINT};
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
-    (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        (void)sigaction(numbers[i], &action, NULL);
-}
-
 static bool report(const struct hc_result *result, void *context)
 {
     struct session *s = context;
@@ -79,7 +51,7 @@ static bool report(const struct hc_result *result, void *context)
     hc_table_row(&s->table, row);
     if (s->settings.tap)
         hc_tap_row(stdout, s->rows.count, row, s->settings.strict);
-    return stopped_by == 0;
+    return hc_stop_signal() == 0;
 }
 
 static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
@@ -177,43 +149,6 @@ static enum hc_status prepare(struct session *s)
     return status;
 }
 
-/* Prints the names of the left-out backends from `first` on that share its reason, and the reason. */
-static void print_left_out(FILE *out, const struct hc_backend *const *backends, int n, int first)
-{
-    const char *why = hc_backend_left_out(backends[first]);
-    char names[256] = "";
-    for (int b = first; b < n; b++) {
-        const char *other = hc_backend_left_out(backends[b]);
-        size_t used = strlen(names);
-        if (other && strcmp(other, why) == 0)
-            (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                           backends[b]->name);
-    }
-    (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[HC_SKIPPED], "all", names, why);
-}
-
-/* The backends that a run on all had to leave out, with the reasons: in the record, and on `out`, if
-   not NULL, a line for each reason. */
-static void tell_left_out(const struct session *s, json_t *record, FILE *out)
-{
-    int n;
-    const struct hc_backend *const *backends = hc_backends(&n);
-    json_t *left_out = json_object();
-    for (int b = 0; b < n && !s->settings.backends && !s->settings.fault; b++) {
-        const char *why = hc_backend_left_out(backends[b]);
-        if (!why)
-            continue;
-        (void)json_object_set_new(left_out, backends[b]->name, json_string(why));
-        int first = 0;
-        while (!hc_backend_left_out(backends[first]) ||
-               strcmp(hc_backend_left_out(backends[first]), why) != 0)
-            first++;
-        if (out && first == b)
-            print_left_out(out, backends, n, b);
-    }
-    (void)json_object_set_new(record, "left_out", left_out);
-}
-
 static enum hc_status write_files(const struct session *s)
 {
     const char *name;
@@ -222,7 +157,9 @@ static enum hc_status write_files(const struct session *s)
     json_object_foreach(s->facts, name, facts)
         hc_record_set_facts(record, name, json_incref(facts));
     (void)json_object_set_new(record, "level", json_string(hc_level_names[s->run.level]));
-    tell_left_out(s, record, s->settings.tap ? NULL : stdout);
+    bool all = !s->settings.backends && !s->settings.fault;
+    (void)json_object_set_new(record, "left_out",
+                              all ? hc_left_out(s->settings.tap ? NULL : stdout) : json_object());
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
     enum hc_status status = hc_record_write(record, s->settings.json);
@@ -241,8 +178,8 @@ static int conclude(const struct session *s)
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
     if (bad > hc_rows_count(rows, HC_ERROR))
         return HC_CLAIM_FAILED;
-    if (stopped_by && rows->count < hc_run_length(&s->run))
-        return hc_complain("stopped by signal %d after %d results", (int)stopped_by, rows->count);
+    if (hc_stop_signal() && rows->count < hc_run_length(&s->run))
+        return hc_complain("stopped by signal %d after %d results", hc_stop_signal(), rows->count);
     if (bad)
         return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
     if (hc_rows_count(rows, HC_SKIPPED) == rows->count)
@@ -258,7 +195,7 @@ static int run(int argc, char **argv)
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
-    stop_on_request();
+    hc_stop_on_request();
     bool ready = prepare(&s) == HC_OK && hc_run_cases(&s.run) == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
