@@ -43,7 +43,7 @@ do for [type in "svg png"] {
     left = 0.015 + 0.0058 * longest
     bottom = 85.0 / tall
     set multiplot layout 2, 2 margins left, 0.955, bottom, 1 - 85.0 / tall spacing left + 0.04, 125.0 / tall \
-        title sprintf("which roundings make the drift from fp64, as shares of it, %d steps%s", steps, note)
+        title sprintf("which roundings make the drift from fp64, as shares of it, %d step%s%s", steps, steps == 1 ? "" : "s", note)
     do for [how in "alone without"] {
         do for [what in "gradient free"] {
             y = (what eq "gradient" ? 4 : 6) + (how eq "alone" ? 0 : 1)

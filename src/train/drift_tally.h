@@ -2,7 +2,7 @@
 #ifndef HC_TRAIN_DRIFT_TALLY_H
 #define HC_TRAIN_DRIFT_TALLY_H
 
-#include "train/drift_subject.h"
+#include "train/drifter.h"
 
 struct hc_drift_sums {
     double difference; /* squares of got - want */
@@ -17,12 +17,12 @@ struct hc_drift_sums {
 /* Per layer; [HC_MAX_LAYERS] is the network's. */
 typedef struct hc_drift_sums hc_drift_tally[HC_MAX_LAYERS + 1];
 
-/* Adds the subject's gradients. */
-void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *subject, const double *want);
+/* Adds the training's gradients. */
+void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *drifter, const double *want);
 
-/* Adds the weights that fp64 moves from `before` to `after` and the subject does not: it had
-   subject->before, and has `now`. */
-void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *subject, const double *before,
+/* Adds the weights that fp64 moves from `before` to `after` and the training does not: it had
+   drifter->before, and has `now`. */
+void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *drifter, const double *before,
                    const double *after, const double *now);
 
 struct hc_drift_layer hc_tally_layer(const struct hc_drift_sums *sums);

@@ -1,4 +1,4 @@
-#include "train/drift_subject.h"
+#include "train/drifter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +88,9 @@ static enum hc_status round_all(struct hc_drifter *s, const enum hc_format forma
 
 enum hc_status hc_drifter_give(struct hc_drifter *s, const double *w)
 {
+    memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     if (hc_update_recipe(s->update)->model == HC_FP64)
         return hc_drifter_put(s, HC_PIECE_MASTER, w);
-    memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
     if (status == HC_OK)
         status = hc_drifter_put(s, HC_PIECE_MASTER, s->before);
@@ -119,7 +119,6 @@ enum hc_status hc_drifter_restart(struct hc_drifter *s, const struct hc_rounding
         status = hc_drifter_give(s, w);
     if (status != HC_OK || !s->rounds || !rounded_start)
         return status;
-    memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     status = round_all(s, rounding->start, s->before);
     return status == HC_OK ? hc_drifter_put(s, HC_PIECE_MASTER, s->before) : status;
 }

@@ -1,6 +1,6 @@
 /* One training that drift looks at: a net and its update, whose numbers are read and set as fp64. */
-#ifndef HC_TRAIN_DRIFT_SUBJECT_H
-#define HC_TRAIN_DRIFT_SUBJECT_H
+#ifndef HC_TRAIN_DRIFTER_H
+#define HC_TRAIN_DRIFTER_H
 
 #include "train/drift_rounding.h"
 
@@ -15,29 +15,29 @@ struct hc_drifter {
     double *before;  /* what hc_drifter_give gave, as the optimizer holds it */
 };
 
-enum hc_status hc_drifter_open(struct hc_drifter *subject, const struct hc_drift_options *options,
+enum hc_status hc_drifter_open(struct hc_drifter *drifter, const struct hc_drift_options *options,
                                struct hc_queue *queue, const struct hc_recipe *recipe);
-void hc_drifter_close(struct hc_drifter *subject);
+void hc_drifter_close(struct hc_drifter *drifter);
 
 /* All of a piece, one parameter after the other, to and from fp64; `put` rounds to nearest. */
-enum hc_status hc_drifter_get(struct hc_drifter *subject, enum hc_piece piece, double *to);
-enum hc_status hc_drifter_put(struct hc_drifter *subject, enum hc_piece piece, const double *from);
+enum hc_status hc_drifter_get(struct hc_drifter *drifter, enum hc_piece piece, double *to);
+enum hc_status hc_drifter_put(struct hc_drifter *drifter, enum hc_piece piece, const double *from);
 
 /* What the optimizer works on becomes w by way of fp32 (nothing is rounded where that is fp64), and the
    model's copy follows it. */
-enum hc_status hc_drifter_give(struct hc_drifter *subject, const double *w);
+enum hc_status hc_drifter_give(struct hc_drifter *drifter, const double *w);
 
 /* In fp64: back to the start, with no momenta and these weights; from now on roundings (NULL: none). The
    masters' start is rounded if `rounded_start`. */
-enum hc_status hc_drifter_restart(struct hc_drifter *subject, const struct hc_rounding *rounding,
+enum hc_status hc_drifter_restart(struct hc_drifter *drifter, const struct hc_rounding *rounding,
                                   const double *w, bool rounded_start);
 
-/* A pass with the gradients of loss * scale: subject->g and its loss. Rounded weights are the pass's
+/* A pass with the gradients of loss * scale: drifter->g and its loss. Rounded weights are the pass's
    alone. */
-enum hc_status hc_drifter_pass(struct hc_drifter *subject, const float *images,
+enum hc_status hc_drifter_pass(struct hc_drifter *drifter, const float *images,
                                const int32_t *labels, float scale, float *loss);
 
-/* The update with the gradients of the pass; where roundings are made, with those in subject->g. */
-enum hc_status hc_drifter_update(struct hc_drifter *subject, double lr);
+/* The update with the gradients of the pass; where roundings are made, with those in drifter->g. */
+enum hc_status hc_drifter_update(struct hc_drifter *drifter, double lr);
 
 #endif
