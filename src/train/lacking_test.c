@@ -153,6 +153,24 @@ Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
     cr_assert_eq(train(true), HC_OK, "%s", hc_message());
 }
 
+/* Without them a weight is off by up to half an ulp, and nothing else would show it. */
+Test(lacking, compensations_that_were_left_out_are_named)
+{
+    static struct parts parts;
+    const struct hc_recipe *recipe = hc_recipe_by_name("bf16-kahan");
+    struct hc_blob blob[PIECES];
+    int count = 0;
+    cr_assert_eq(train_under(recipe, false), HC_OK, "%s", hc_message());
+    take_apart(&parts);
+    for (int i = 0; i < parts.count; i++)
+        if (strncmp(parts.name[i], "compensation ", 13) != 0)
+            blob[count++] = parts.blob[i];
+    cr_assert_lt(count, parts.count);
+    cr_assert_eq(hc_checkpoint_write(path, parts.identity, blob, count), HC_OK);
+    cr_assert_eq(train_under(recipe, true), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "lacks \"compensation "), "%s", hc_message());
+}
+
 /* What a row was when the run began: overrides that keep its name stand for a table that was edited. */
 Test(lacking, a_row_that_was_changed_since_is_named_by_its_field)
 {
