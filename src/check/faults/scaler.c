@@ -92,6 +92,24 @@ static enum hc_status never_gives_up(hc_kernel *right, struct hc_queue *queue,
     return right(queue, &bad);
 }
 
+/* Whatever the recipe says. */
+static enum hc_status doubles_and_halves(hc_kernel *right, struct hc_queue *queue,
+                                         const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.scaler.growth = 2;
+    bad.params.scaler.backoff = 0.5F;
+    return right(queue, &bad);
+}
+
+static enum hc_status other_way(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.unscale.reciprocal = !call->params.unscale.reciprocal;
+    return right(queue, &bad);
+}
+
 /* Each is to be caught by a rule's traces alone: scaler/one-update would see them all. */
 static const struct hc_fault faults[] = {
     {"scaler-count-not-reset", "an overflow does not restart the count of clean steps",
@@ -118,6 +136,10 @@ static const struct hc_fault faults[] = {
      HC_OP_scaler_update, never_skips},
     {"scaler-never-gives-up", "a rule that is to give up at its floor goes on", "scaler/deepspeed",
      HC_OP_scaler_update, never_gives_up},
+    {"scaler-doubles-and-halves", "a recipe's own growth and backoff are not asked for",
+     "scaler/own-numbers", HC_OP_scaler_update, doubles_and_halves},
+    {"unscale-the-other-way", "unscale divides where it is to multiply with the reciprocal",
+     "scaler/own-numbers", HC_OP_unscale, other_way},
 };
 
 const struct hc_fault_table hc_faults_scaler;

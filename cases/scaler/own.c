@@ -1,0 +1,114 @@
+/* A rule with numbers of a recipe's own, which are no powers of two, on the trainer's update path. */
+#include "cases/rig.h"
+
+#include <math.h>
+
+enum { COUNT = 64 };
+
+static const struct {
+    const char *recipe;
+    bool reciprocal; /* torch and Apex multiply with 1 / scale, fastai divides */
+} systems[] = {{"amp", true},
+               {"fastai2-native", true},
+               {"apex-O2", true},
+               {"apex-fp16opt-dynamic", true},
+               {"fastai2-nonnative", false},
+               {"fastai-1.0.61", false}};
+
+/* A step on halves from 0.1 to 1.1, or with an infinity among them. */
+static void step(struct hc_rig *rig, int number, bool overflow)
+{
+    for (int e = 0; e < COUNT; e++) {
+        double x =
+            0.1 + hc_random_uniform(hc_check_seed(rig->check), 60 + (uint64_t)number, (uint64_t)e);
+        hc_rig_put(rig, HC_PIECE_GRADIENT, 0, e, x);
+    }
+    if (overflow)
+        hc_rig_put(rig, HC_PIECE_GRADIENT, 0, COUNT / 2, (double)INFINITY);
+    hc_rig_step(rig, 1e-3, 0.9);
+}
+
+/* 11 bits times 24 are exact in fp64; a quotient of such numbers that is rounded to 53 bits and then to 24
+   is the one rounded to 24 (Figueroa 1995: 53 >= 2 * 24 + 2). */
+static double unscaled(double g, double scale, bool reciprocal)
+{
+    return reciprocal ? hc_round(HC_FP32, g * hc_round(HC_FP32, 1 / scale))
+                      : hc_round(HC_FP32, g / scale);
+}
+
+/* How many of the gradients would be others the other way. */
+static int claim_gradients(struct hc_rig *rig, double scale, bool reciprocal)
+{
+    int differ = 0;
+    for (int e = 0; e < COUNT; e++) {
+        double g = hc_rig_get(rig, HC_PIECE_GRADIENT, 0, e);
+        double want = unscaled(g, scale, reciprocal);
+        double got = hc_rig_get(rig, HC_PIECE_MASTER_GRADIENT, 0, e);
+        if (rig->failed)
+            return 0;
+        hc_claim_value(rig->check, "the unscaled gradient", want, got);
+        differ += want != unscaled(g, scale, !reciprocal);
+    }
+    return differ;
+}
+
+/* Two clean steps grow the scale, an overflow backs it off, two clean steps grow it again. Each product is
+   rounded to fp32 once. fastai 1.0.61 leaves no gradients to look at. */
+static void one_system(struct hc_check *check, int i)
+{
+    static const bool overflows[] = {false, false, true, false, false};
+    struct hc_recipe recipe = *hc_recipe_by_name(systems[i].recipe);
+    bool kept = recipe.scaler.rule != HC_SCALER_FASTAI;
+    double scale = 1000;
+    int differ = 0;
+    int clean = 0;
+    struct hc_rig rig;
+    recipe.scaler.initial = 1000;
+    recipe.scaler.growth = 1.5F;
+    recipe.scaler.backoff = 0.3F;
+    recipe.scaler.interval = 2;
+    hc_rig_open(&rig, check);
+    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, COUNT, 1);
+    hc_rig_start(&rig, &recipe);
+    for (int s = 0; s < 5 && !rig.failed; s++) {
+        step(&rig, s, overflows[s]);
+        if (kept && !overflows[s])
+            differ += claim_gradients(&rig, scale, systems[i].reciprocal);
+        clean = overflows[s] ? 0 : clean + 1;
+        if (overflows[s])
+            scale = hc_round(HC_FP32, scale * (double)0.3F);
+        else if (clean == 2)
+            scale = hc_round(HC_FP32, scale * 1.5);
+        clean %= 2;
+        double got = (double)hc_rig_counters(&rig).scale;
+        if (!rig.failed)
+            hc_claim_value(check, systems[i].recipe, scale, got);
+    }
+    bool failed = rig.failed;
+    hc_rig_close(&rig);
+    if (failed)
+        return;
+    hc_say(check, "%-20s 1000, grown by 1.5, backed off to 0.3 and grown: %.9g", recipe.name,
+           scale);
+    if (kept)
+        hc_claim_true(check, "dividing is not multiplying with the reciprocal", differ > 0);
+}
+
+static void own(struct hc_check *check)
+{
+    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
+        one_system(check, (int)i);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "scaler/own-numbers",
+     .title =
+         "a recipe's own first scale, growth, backoff and interval are the rule's; gradients are "
+         "divided by the scale or multiplied with its reciprocal as the system does",
+     .source = "pytorch torch/amp/grad_scaler.py: scale.double().reciprocal().float(); NVIDIA/apex "
+               "apex/amp/scaler.py: 1. / scale; fastai/callback/fp16.py: grad.div_(loss_scale)",
+     .run = own},
+};
+
+const struct hc_case_table hc_cases_scaler_own;
+const struct hc_case_table hc_cases_scaler_own = {cases, sizeof cases / sizeof cases[0]};
