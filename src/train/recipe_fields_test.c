@@ -46,6 +46,28 @@ Test(recipe_fields, every_recipe_of_the_table_is_free_of_contradictions)
     }
 }
 
+Test(recipe_fields, every_key_refuses_what_is_none_of_its_values_and_is_named)
+{
+    static const char *const wrong[] = {"@", "-1", "nan"};
+    for (int f = 0; f < hc_recipe_fields(); f++)
+        for (int w = 0; w < 3; w++) {
+            char want[HC_FIELD_TEXT];
+            char got[HC_FIELD_TEXT];
+            char assignment[HC_FIELD_TEXT];
+            struct hc_recipe changed = *hc_recipe_by_name("amp");
+            const char *key = hc_recipe_field_key(f);
+            (void)snprintf(assignment, sizeof assignment, "%s=%s", key, wrong[w]);
+            cr_expect_eq(hc_recipe_set(&changed, assignment, strlen(assignment)), HC_INVALID, "%s",
+                         assignment);
+            cr_expect(strncmp(hc_message(), key, strlen(key)) == 0 &&
+                          hc_message()[strlen(key)] == ' ',
+                      "%s: %s", assignment, hc_message());
+            hc_recipe_field_text(hc_recipe_by_name("amp"), f, want);
+            hc_recipe_field_text(&changed, f, got);
+            cr_expect_str_eq(got, want, "%s", assignment);
+        }
+}
+
 Test(recipe_fields, overrides_stand_behind_the_name)
 {
     cr_assert_eq(read_text("fastai-004b+loss_scale=65536+eps=1e-4"), HC_OK, "%s", hc_message());
