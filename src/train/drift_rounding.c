@@ -223,11 +223,6 @@ void hc_rounder_attach(struct hc_rounder *r)
     r->device->instead_context = r;
 }
 
-void hc_rounder_detach(struct hc_rounder *r)
-{
-    r->device->instead = NULL;
-}
-
 void hc_rounder_end(struct hc_rounder *r)
 {
     for (int i = 0; i < 2; i++)

@@ -21,10 +21,9 @@ struct hc_rounder {
     } room[2];
 };
 
-/* Makes rounder->device round as the rounder says, or no more; a pass begins with backward = false.
+/* Makes rounder->device round as the rounder says; a pass begins with backward = false.
    hc_rounder_end gives its room back. */
 void hc_rounder_attach(struct hc_rounder *rounder);
-void hc_rounder_detach(struct hc_rounder *rounder);
 void hc_rounder_end(struct hc_rounder *rounder);
 
 /* n numbers rounded to nearest in place, by the backend's cast there and back; HC_FP64: nothing. */

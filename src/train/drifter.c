@@ -103,12 +103,9 @@ enum hc_status hc_drifter_restart(struct hc_drifter *s, const struct hc_rounding
                                   const double *w, bool rounded_start)
 {
     struct hc_counters counters = {.scale = 1};
-    s->rounds = rounding != NULL;
-    hc_rounder_detach(&s->rounder);
-    if (s->rounds) {
-        s->rounder.rounding = *rounding;
-        hc_rounder_attach(&s->rounder);
-    }
+    s->rounds = true;
+    s->rounder.rounding = *rounding;
+    hc_rounder_attach(&s->rounder);
     memset(s->g, 0, (size_t)s->weights * sizeof *s->g);
     enum hc_status status = hc_update_set_counters(s->update, &counters);
     if (status == HC_OK)
@@ -117,7 +114,7 @@ enum hc_status hc_drifter_restart(struct hc_drifter *s, const struct hc_rounding
         status = hc_drifter_put(s, HC_PIECE_V, s->g);
     if (status == HC_OK)
         status = hc_drifter_give(s, w);
-    if (status != HC_OK || !s->rounds || !rounded_start)
+    if (status != HC_OK || !rounded_start)
         return status;
     status = round_all(s, rounding->start, s->before);
     return status == HC_OK ? hc_drifter_put(s, HC_PIECE_MASTER, s->before) : status;

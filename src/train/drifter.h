@@ -27,7 +27,7 @@ enum hc_status hc_drifter_put(struct hc_drifter *drifter, enum hc_piece piece, c
    model's copy follows it. */
 enum hc_status hc_drifter_give(struct hc_drifter *drifter, const double *w);
 
-/* In fp64: back to the start, with no momenta and these weights; from now on roundings (NULL: none). The
+/* In fp64: back to the start, with no momenta and these weights; from now on these roundings. The
    masters' start is rounded if `rounded_start`. */
 enum hc_status hc_drifter_restart(struct hc_drifter *drifter, const struct hc_rounding *rounding,
                                   const double *w, bool rounded_start);
