@@ -1,6 +1,7 @@
 /* torch's GradScaler over the op table, on the backend under test: the order in which a training loop
    calls it, with the stages that torch/amp/grad_scaler.py keeps for each optimizer (READY, UNSCALED,
-   STEPPED). A call that torch refuses is refused: HC_INVALID, with a line. Parameters and gradients are
+   STEPPED), restated here after its source: neither torch nor the trainer is asked. A call that torch
+   refuses is refused: HC_INVALID, with a line. Parameters and gradients are
    fp32, as under autocast; what comes back through the network has been rounded to half. The optimizer
    is SGD without momentum. */
 #ifndef HC_CASES_AMP_H

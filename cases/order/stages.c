@@ -1,4 +1,7 @@
-/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others. */
+/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others. What
+   these cases hold against the backend is what each order does, by its ops. That an order is refused is a
+   claim on cases/amp.h alone, a restatement of torch's stages: nothing of the trainer refuses orders,
+   which has but the one. */
 #include "cases/amp.h"
 
 #include <math.h>
@@ -153,13 +156,16 @@ static const struct hc_case cases[] = {
          "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
      .run = legal},
     {.name = "order/unscale-twice",
-     .title = "a second unscale is refused; unguarded it divides by the scale again",
+     .title = "a second unscale divides by the scale again where no stages are kept (cases/amp.c "
+              "restates "
+              "GradScaler's, which refuse it)",
      .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
                "been called on this optimizer since the last update()'",
      .run = unscale_twice},
     {.name = "order/after-step",
-     .title = "unscale after step, a second step, and an update of nothing are refused; after the "
-              "update all may begin again",
+     .title =
+         "GradScaler's stages, restated in cases/amp.c: unscale after step, a second step, and an "
+         "update of nothing are refused, and after the update all may begin again",
      .source = "pytorch torch/amp/grad_scaler.py, OptState",
      .run = after_step},
     {.name = "order/update-before-unscale",
@@ -167,12 +173,15 @@ static const struct hc_case cases[] = {
      .source = "https://github.com/deepspeedai/DeepSpeed/pull/8588",
      .run = update_first},
     {.name = "order/none-gradients",
-     .title = "parameters without a gradient stay, an infinity beside them is found, and a step "
-              "without any gradient is refused",
+     .title =
+         "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
+         "stages, restated in cases/amp.c, refuse a step without any gradient",
      .source = "pytorch torch/amp/grad_scaler.py, _unscale_grads_ and step",
      .run = none},
     {.name = "order/half-gradients",
-     .title = "unscaling into half loses what the scale has saved, and is refused",
+     .title = "unscaling into half loses what the scale has saved (GradScaler refuses it, and so "
+              "does its "
+              "restatement in cases/amp.c)",
      .source = "pytorch torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; fastai "
                "dev_nb/004b_mixed_precision.ipynb divides in fp32",
      .run = half_gradients},

@@ -33,9 +33,9 @@ static double underflow(enum hc_format f)
     return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
 }
 
-struct hc_near hc_near_coefficient(enum hc_format f, double value)
+struct hc_near hc_near_into(enum hc_format f, struct hc_near x)
 {
-    return rounded(f, (struct hc_near){value, 0x1p-40 * fabs(value)}, underflow(f));
+    return f == HC_FP64 ? x : rounded(f, x, underflow(f));
 }
 
 /* Finite operands whose result leaves fp64, where `value` is computed: nothing is known of it. */

@@ -22,8 +22,8 @@ struct hc_near {
 /* A number that is stored: no error. */
 struct hc_near hc_near_exact(double value);
 
-/* A coefficient computed in fp64 to a relative 2^-40 (kernels/power.h) and rounded into f. */
-struct hc_near hc_near_coefficient(enum hc_format f, double value);
+/* A number of fp64 rounded into f; fp64: as it is. */
+struct hc_near hc_near_into(enum hc_format f, struct hc_near x);
 
 struct hc_near hc_near_add(enum hc_format f, struct hc_near x, struct hc_near y);
 struct hc_near hc_near_sub(enum hc_format f, struct hc_near x, struct hc_near y);

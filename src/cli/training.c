@@ -67,7 +67,27 @@ static const char *grouped(int64_t number, char text[32])
     return text;
 }
 
-static void print_heading(const struct hc_training *t)
+static const char *optimizer(const struct hc_recipe *r)
+{
+    if (r->optimizer == HC_OPTIMIZER_SGD)
+        return r->nesterov ? "SGD with Nesterov's momentum" : "SGD";
+    return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? "AdamW" : "Adam";
+}
+
+/* Each once. */
+static void print_optimizers(const struct hc_recipe *const *recipes, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int same = 0;
+        while (same < i && strcmp(optimizer(recipes[same]), optimizer(recipes[i])) != 0)
+            same++;
+        if (same == i)
+            printf("%s%s", i ? " or " : "", optimizer(recipes[i]));
+    }
+}
+
+static void print_heading(const struct hc_training *t, const struct hc_recipe *const *recipes,
+                          int n)
 {
     char number[4][32];
     struct hc_plan plan;
@@ -83,13 +103,17 @@ static void print_heading(const struct hc_training *t)
            grouped(plan.norm_weights, number[1]), grouped(plan.macs, number[2]));
     if (t->lr_find)
         printf("finder    batch %d, backend %s\n", t->batch, t->backend->name);
-    else
-        printf("training  %d epoch%s, batch %d, one-cycle to %g, AdamW, backend %s\n", t->epochs,
-               t->epochs == 1 ? "" : "s", t->batch, t->max_lr, t->backend->name);
+    else {
+        printf("training  %d epoch%s, batch %d, one-cycle to %g, ", t->epochs,
+               t->epochs == 1 ? "" : "s", t->batch, t->max_lr);
+        print_optimizers(recipes, n);
+        printf(", backend %s\n", t->backend->name);
+    }
     (void)fflush(stdout);
 }
 
-enum hc_status hc_training_open(struct hc_training *t)
+enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
+                                int n)
 {
     struct hc_data_options data = {.directory = t->data,
                                    .classes = t->classes,
@@ -106,7 +130,7 @@ enum hc_status hc_training_open(struct hc_training *t)
         status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
                          t->batch, (long long)t->set.train.count);
     if (status == HC_OK)
-        print_heading(t);
+        print_heading(t, recipes, n);
     return status;
 }
 

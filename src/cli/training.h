@@ -55,9 +55,10 @@ void hc_training_options(struct hc_training *training, struct hc_option *options
 const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
                                            size_t length);
 
-/* Finds the backend, reads the data and prints what will be trained on what. Close it also after a
-   failure. */
-enum hc_status hc_training_open(struct hc_training *training);
+/* Finds the backend, reads the data and prints what will be trained on what, with the optimizers of these
+   recipes. Close it also after a failure. */
+enum hc_status hc_training_open(struct hc_training *training,
+                                const struct hc_recipe *const *recipes, int n);
 void hc_training_close(struct hc_training *training);
 
 /* Trains into run->folder, which it makes, with a bar on the terminal and a line per epoch, and

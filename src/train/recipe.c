@@ -26,7 +26,7 @@ static const char *wrong_groups(const struct hc_recipe *r)
     const struct hc_per_part *lists[] = {&r->group_rates, &r->group_decays};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         for (int part = 0; part < lists[i]->n; part++)
-            if (!(lists[i]->value[part] >= 0) || !isfinite(lists[i]->value[part]))
+            if (!(lists[i]->value[part] >= 0) || !isfinite((float)lists[i]->value[part]))
                 return "a group's rate or decay is not a number from 0 on";
     if (r->group_rates.n > 0 && r->group_decays.n > 0 && r->group_rates.n != r->group_decays.n)
         return "group_rates and group_decays are of different numbers of layer groups";
@@ -99,12 +99,14 @@ static const char *wrong(const struct hc_recipe *r)
         return "decay before unscaling needs a loss scale";
     if (!(r->beta2 >= 0 && r->beta2 < 1))
         return "beta2 is not in [0, 1)";
-    if (!(r->rate >= 0) || !isfinite(r->rate))
-        return "the factor of the learning rate is not a positive number";
+    if (!(r->rate >= 0) || !isfinite((float)r->rate))
+        return "the factor of the learning rate is no number from 0 on, or beyond fp32";
     if (r->nesterov && r->optimizer != HC_OPTIMIZER_SGD)
         return "Nesterov's momentum is SGD's";
-    if (!(r->eps >= 0) || !(r->weight_decay >= 0))
-        return "eps or weight decay is negative";
+    if (!(r->eps >= 0) || !isfinite((float)r->eps))
+        return "eps is no number from 0 on, or beyond fp32";
+    if (!(r->weight_decay >= 0) || !isfinite((float)r->weight_decay))
+        return "weight decay is no number from 0 on, or beyond fp32";
     const char *why = wrong_groups(r);
     why = why ? why : wrong_clip(r);
     why = why ? why : wrong_rounding(r);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FORMAT, TRUTH, REAL, SINGLE, COUNT, SCALER, CHOICE, LIST };
+enum kind { FORMAT, TRUTH, REAL, FACTOR, SINGLE, COUNT, SCALER, CHOICE, LIST };
 
 struct field {
     const char *key;
@@ -40,7 +40,7 @@ static const struct field fields[] = {
     {"reciprocal", TRUTH, offsetof(struct hc_recipe, reciprocal), truths},
     {"sum_loss", TRUTH, offsetof(struct hc_recipe, sum_loss), truths},
     {"optimizer", CHOICE, offsetof(struct hc_recipe, optimizer), optimizers},
-    {"rate", REAL, offsetof(struct hc_recipe, rate), NULL},
+    {"rate", FACTOR, offsetof(struct hc_recipe, rate), NULL},
     {"nesterov", TRUTH, offsetof(struct hc_recipe, nesterov), truths},
     {"beta2", REAL, offsetof(struct hc_recipe, beta2), NULL},
     {"eps", REAL, offsetof(struct hc_recipe, eps), NULL},
@@ -80,11 +80,16 @@ const char *hc_recipe_field_key(int field)
     return fields[field].key;
 }
 
+static bool is_double(const struct field *f)
+{
+    return f->kind == REAL || f->kind == FACTOR;
+}
+
 bool hc_recipe_field_is_quiet(const struct hc_recipe *recipe, int field)
 {
     const struct field *f = &fields[field];
     const unsigned char *at = (const unsigned char *)recipe + f->at;
-    size_t bytes = f->kind == TRUTH ? sizeof(bool) : f->kind == REAL ? sizeof(double) : sizeof(int);
+    size_t bytes = f->kind == TRUTH ? sizeof(bool) : is_double(f) ? sizeof(double) : sizeof(int);
     static const unsigned char zero[sizeof(double)];
     return f->at >= offsetof(struct hc_recipe, group_rates) && memcmp(at, zero, bytes) == 0;
 }
@@ -128,7 +133,7 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
     float single = 0;
     int choice = 0;
     fill_in(&whole);
-    if (f->kind == REAL)
+    if (is_double(f))
         memcpy(&real, at, sizeof real);
     else if (f->kind == SINGLE)
         memcpy(&single, at, sizeof single);
@@ -147,7 +152,7 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
     else if (f->kind == LIST)
         list_text((const struct hc_per_part *)(const void *)at, text);
     else
-        number_text(f->kind == REAL ? real : (double)single, text);
+        number_text(is_double(f) ? real : (double)single, text);
 }
 
 static const char *name_of(const struct field *f, int i)
@@ -159,14 +164,23 @@ static const char *name_of(const struct field *f, int i)
     return f->names[i];
 }
 
+/* Those that hc_recipe_check has anything for. */
+static bool offered(const struct field *f, int i)
+{
+    return f->kind != FORMAT || i == HC_FP64 || i == HC_FP32 || i == HC_BF16 || i == HC_FP16;
+}
+
 static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, const char *value)
 {
     char known[320] = "";
     unsigned char *at = (unsigned char *)recipe + f->at;
     for (int i = 0; name_of(f, i); i++) {
         size_t used = strlen(known);
+        if (!offered(f, i))
+            continue;
         if (strcmp(name_of(f, i), value) != 0) {
-            (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", name_of(f, i));
+            (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                           name_of(f, i));
             continue;
         }
         if (f->kind == TRUTH)
@@ -184,19 +198,22 @@ static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f
     char *end;
     double number = strtod(value, &end);
     float single = (float)number;
-    bool good = end != value && !*end && isfinite(number) && number >= 0;
+    bool good = end != value && !*end && isfinite(single) && number >= 0;
     if (f->kind == SINGLE)
-        good = good && number > 0 && isfinite(single) && single > 0;
+        good = good && single > 0;
+    if (f->kind == FACTOR)
+        good = good && number > 0;
     if (f->kind == COUNT)
         good = good && number >= 1 && number <= 0x1p30 && number == floor(number);
     if (!good)
-        return hc_fail(HC_INVALID, "%s is a number %s, not '%s'", f->key,
-                       f->kind == COUNT    ? "from 1 on"
-                       : f->kind == SINGLE ? "above 0"
-                                           : "from 0 on",
+        return hc_fail(HC_INVALID, "%s is a %s, not '%s'", f->key,
+                       f->kind == COUNT    ? "whole number from 1 to 2^30"
+                       : f->kind == SINGLE ? "number from 1.4e-45 to 3.4e38, fp32's range"
+                       : f->kind == FACTOR ? "number above 0, up to fp32's 3.4e38"
+                                           : "number from 0 to fp32's 3.4e38",
                        value);
     int count = f->kind == COUNT ? (int)number : 0;
-    if (f->kind == REAL)
+    if (is_double(f))
         memcpy(at, &number, sizeof number);
     else if (f->kind == SINGLE)
         memcpy(at, &single, sizeof single);
@@ -214,7 +231,7 @@ static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, 
     while (*value && good) {
         char *end;
         double number = strtod(at, &end);
-        good = end != at && list.n < HC_MOST_PARTS && isfinite(number) && number >= 0;
+        good = end != at && list.n < HC_MOST_PARTS && isfinite((float)number) && number >= 0;
         if (good)
             list.value[list.n++] = number;
         if (!*end)
@@ -223,8 +240,10 @@ static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, 
         at = end + 1;
     }
     if (!good)
-        return hc_fail(HC_INVALID, "%s is up to %d numbers from 0 on, such as 0.1/0.3/1, not '%s'",
-                       f->key, HC_MOST_PARTS, value);
+        return hc_fail(
+            HC_INVALID,
+            "%s is up to %d numbers from 0 to fp32's 3.4e38, such as 0.1/0.3/1, not '%s'", f->key,
+            HC_MOST_PARTS, value);
     memcpy((unsigned char *)recipe + f->at, &list, sizeof list);
     return HC_OK;
 }
@@ -233,8 +252,8 @@ static enum hc_status set(struct hc_recipe *recipe, const struct field *f, const
 {
     if (f->kind == LIST)
         return set_list(recipe, f, value);
-    return f->kind == REAL || f->kind == SINGLE || f->kind == COUNT ? set_number(recipe, f, value)
-                                                                    : set_name(recipe, f, value);
+    return is_double(f) || f->kind == SINGLE || f->kind == COUNT ? set_number(recipe, f, value)
+                                                                 : set_name(recipe, f, value);
 }
 
 enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, size_t length)

@@ -134,17 +134,21 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"amp+", "no recipe 'amp+'"},
         {"amp+eps", "an override is KEY=VALUE, not 'eps'"},
         {"amp+epsilon=1", "no field 'epsilon'; there are: model, "},
-        {"amp+eps=-1", "eps is a number from 0 on, not '-1'"},
-        {"amp+eps=nan", "eps is a number from 0 on, not 'nan'"},
-        {"amp+eps=1x", "eps is a number from 0 on, not '1x'"},
-        {"amp+eps=", "eps is a number from 0 on, not ''"},
-        {"amp+loss_scale=0", "loss_scale is a number above 0, not '0'"},
-        {"amp+loss_scale=1e39", "loss_scale is a number above 0, not '1e39'"},
-        {"amp+interval=1.5", "interval is a number from 1 on, not '1.5'"},
+        {"amp+eps=-1", "eps is a number from 0 to fp32's 3.4e38, not '-1'"},
+        {"amp+eps=nan", "eps is a number from 0 to fp32's 3.4e38, not 'nan'"},
+        {"amp+eps=1x", "eps is a number from 0 to fp32's 3.4e38, not '1x'"},
+        {"amp+eps=", "eps is a number from 0 to fp32's 3.4e38, not ''"},
+        {"amp+loss_scale=0",
+         "loss_scale is a number from 1.4e-45 to 3.4e38, fp32's range, not '0'"},
+        {"amp+loss_scale=1e39",
+         "loss_scale is a number from 1.4e-45 to 3.4e38, fp32's range, not '1e39'"},
+        {"amp+interval=1.5", "interval is a whole number from 1 to 2^30, not '1.5'"},
         {"amp+masters=maybe", "masters is one of none, from-model, from-fp32, not 'maybe'"},
         {"amp+apart=1", "apart is one of false, true, not '1'"},
-        {"amp+model=int4", "model is one of fp64, fp32, "},
-        {"amp+model=u8", "a format is none of fp32, bf16, fp16"},
+        {"amp+model=int4", "model is one of fp64, fp32, bf16, fp16, not 'int4'"},
+        {"amp+model=u8", "model is one of fp64, fp32, bf16, fp16, not 'u8'"},
+        {"amp+rate=0", "rate is a number above 0, up to fp32's 3.4e38, not '0'"},
+        {"amp+weight_decay=1e300", "weight_decay is a number from 0 to fp32's 3.4e38, not '1e300'"},
         {"amp+scaler=mine", "scaler is one of none, static, "},
         {"fp32+loss_scale=8", ": a loss scale without a scaler"},
         {"fastai-004b+interval=8", ": a scale that never changes has no growth"},
@@ -153,7 +157,7 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"fp32+scaler=fastai", "steps on what the masters hold, but there are no masters"},
         {"amp+gradient=fp16", "GradScaler refuses to unscale 16-bit gradients"},
         {"amp+group_rates=1/-1",
-         "group_rates is up to 8 numbers from 0 on, such as 0.1/0.3/1, not"},
+         "group_rates is up to 8 numbers from 0 to fp32's 3.4e38, such as 0.1/0.3/1, not"},
         {"amp+group_rates=1/nan", "group_rates is up to 8 numbers"},
         {"amp+group_rates=1//1", "group_rates is up to 8 numbers"},
         {"amp+group_rates=1/", "group_rates is up to 8 numbers"},
@@ -161,8 +165,8 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"amp+group_decays=1/2/3/4/5/6/7/8/9", "group_decays is up to 8 numbers"},
         {"amp+group_rates=0.1/1+group_decays=0/0/0",
          "group_rates and group_decays are of different numbers of layer groups"},
-        {"amp+clip=-1", "clip is a number from 0 on, not '-1'"},
-        {"amp+clip=1e39", "the norm to clip to is not a number from 0 on"},
+        {"amp+clip=-1", "clip is a number from 0 to fp32's 3.4e38, not '-1'"},
+        {"amp+clip=1e39", "clip is a number from 0 to fp32's 3.4e38, not '1e39'"},
         {"amp+clip_groups=true", "a way to clip gradients, but no norm to clip them to"},
         {"fp32+clip=1+clip_scaled=true", "clipping before unscaling needs a loss scale"},
         {"fp64+clip=1", "fp64 is not clipped"},
@@ -181,5 +185,26 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         cr_assert_eq(read_text(rows[i].text), HC_INVALID, "%s is accepted", rows[i].text);
         cr_assert_not_null(strstr(hc_message(), rows[i].line), "%s: %s", rows[i].text,
                            hc_message());
+    }
+}
+
+/* What text cannot set, a row could. */
+Test(recipe_fields, a_row_of_impossible_numbers_or_formats_is_refused)
+{
+    struct hc_recipe rows[5];
+    static const char *const lines[5] = {"a format is none of fp32, bf16, fp16",
+                                         "the norm to clip to is not a number",
+                                         "the factor of the learning rate is no number",
+                                         "eps is no number", "weight decay is no number"};
+    for (int i = 0; i < 5; i++)
+        rows[i] = *hc_recipe_by_name("amp");
+    rows[0].model = HC_U8;
+    rows[1].clip = 1e39;
+    rows[2].rate = -1;
+    rows[3].eps = 1e300;
+    rows[4].weight_decay = 1e300;
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(hc_recipe_check(&rows[i]), HC_INVALID, "%s", lines[i]);
+        cr_assert_not_null(strstr(hc_message(), lines[i]), "%s", hc_message());
     }
 }

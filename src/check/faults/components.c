@@ -22,6 +22,15 @@ static enum hc_status eps_inside(hc_kernel *right, struct hc_queue *queue,
     return right(queue, &bad);
 }
 
+/* Below fp32's sight. */
+static enum hc_status beta2_off(hc_kernel *right, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.adam.beta2 *= 1 + 0x1p-40;
+    return right(queue, &bad);
+}
+
 static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
@@ -102,6 +111,8 @@ static const struct hc_fault faults[] = {
     {"eps-in-half", "Adam's epsilon goes through half", "eps/*", HC_OP_adam, eps_in_half},
     {"eps-inside-the-root", "Adam adds epsilon inside the square root", "eps/*", HC_OP_adam,
      eps_inside},
+    {"beta2-in-40-bits", "Adam's beta2 is off by 2^-40 of it", "op/adam/fp64/*", HC_OP_adam,
+     beta2_off},
     {"scale-flushes-subnormals", "scaled gradients that are subnormal become 0", "underflow/*",
      HC_OP_scale, flush},
     {"unscale-finds-nothing", "unscale overlooks infinities and NaNs", "underflow/*", HC_OP_unscale,

@@ -255,9 +255,11 @@ static int run(int argc, char **argv)
     if (choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
     if (c.drift)
-        status = hc_training_open(&training) == HC_OK ? hc_drift_command(&c, c.steps, folder)
-                                                      : hc_complain_message();
-    else if (hc_training_open(&training) == HC_OK && train_all(&c, folder) == HC_OK)
+        status = hc_training_open(&training, c.recipe, c.recipes) == HC_OK
+                     ? hc_drift_command(&c, c.steps, folder)
+                     : hc_complain_message();
+    else if (hc_training_open(&training, c.recipe, c.recipes) == HC_OK &&
+             train_all(&c, folder) == HC_OK)
         status = conclude(&c, folder);
     else
         status = hc_complain_message();

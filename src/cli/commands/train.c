@@ -84,7 +84,7 @@ static int run(int argc, char **argv)
         return hc_complain("train: takes no '%s'; see: halfcheck train --help", argv[1]);
     if (prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
-    if (hc_training_open(&training) != HC_OK)
+    if (hc_training_open(&training, &one.recipe, 1) != HC_OK)
         status = hc_complain_message();
     else if (training.lr_find)
         status = hc_lr_find_command(&training, &one);
