@@ -7,10 +7,16 @@
      v  = R(R(beta1 * v) + g')
      w  = R(w - R(lr * (nesterov ? R(g' + R(beta1 * v)) : v)))
 
+   or with rate_inside
+
+     d  = R(lr * g')
+     v  = R(R(beta1 * v) + d)
+     w  = R(w - (nesterov ? R(d + R(beta1 * v)) : v))
+
    With a compensation c the weight stays w until kahan.h adds its update
 
-     u = R(R(lr * (nesterov ? ... : v)) + R(decay * w))    decoupled
-     u = R(lr * (nesterov ? ... : v))                      not decoupled
+     u = R(what is taken off w above + R(decay * w))       decoupled
+     u = what is taken off w above                         not decoupled
 
    keep = 1 - lr * weight_decay, decay = lr * weight_decay in fp64; these, wd, beta1 and lr are rounded once into `arithmetic`. */
 #ifndef HC_KERNELS_SGD_H
@@ -30,6 +36,7 @@ struct hc_sgd_step {
     int decoupled; /* w is decayed */
     int coupled;   /* wd * w goes into the gradient */
     int nesterov;
+    int rate_inside;
 };
 
 HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, const float hyper[3])
@@ -43,6 +50,7 @@ HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, co
     step.decoupled = params->decoupled;
     step.coupled = !params->decoupled && params->weight_decay != 0;
     step.nesterov = params->nesterov;
+    step.rate_inside = params->rate_inside;
     return step;
 }
 
@@ -52,10 +60,11 @@ HC_INLINE float hc_sgd_update(enum hc_format f, const struct hc_sgd_step *step, 
                               float g, float *v)
 {
     float grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
-    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + grad);
-    float along = step->nesterov ? hc_into(f, grad + hc_into(f, step->beta1 * velocity)) : velocity;
+    float d = step->rate_inside ? hc_into(f, step->lr * grad) : grad;
+    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + d);
+    float along = step->nesterov ? hc_into(f, d + hc_into(f, step->beta1 * velocity)) : velocity;
     *v = velocity;
-    return hc_into(f, step->lr * along);
+    return step->rate_inside ? along : hc_into(f, step->lr * along);
 }
 
 HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, float *w, float g,

@@ -24,11 +24,13 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
             hc_decay(w, lr, p->weight_decay);
         else if (p->weight_decay != 0)
             hc_add_decay(g, w, p->weight_decay);
+        if (p->rate_inside)
+            mpfr_mul_d(g, g, lr, MPFR_RNDN);
         mpfr_mul_d(v, v, beta, MPFR_RNDN);
         mpfr_add(v, v, g, MPFR_RNDN);
         mpfr_mul_d(t, v, beta, MPFR_RNDN);
         mpfr_add(t, t, g, MPFR_RNDN);
-        mpfr_mul_d(t, p->nesterov ? t : v, lr, MPFR_RNDN);
+        mpfr_mul_d(t, p->nesterov ? t : v, p->rate_inside ? 1 : lr, MPFR_RNDN);
         mpfr_sub(w, w, t, MPFR_RNDN);
     }
     if (call->in[5].data) {

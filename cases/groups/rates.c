@@ -93,8 +93,10 @@ static void want(struct hc_rig *rig, const struct hc_recipe *r, int i, int step,
         wanted->call = (struct hc_call){.op = HC_OP_sgd,
                                         .in = {w, unscaled, m, hyper, found},
                                         .out = {like(rig, &w), like(rig, &m)}};
-        wanted->call.params.sgd = (struct hc_sgd){
-            .weight_decay = inside, .nesterov = r->nesterov, .arithmetic = arithmetic};
+        wanted->call.params.sgd = (struct hc_sgd){.weight_decay = inside,
+                                                  .nesterov = r->nesterov,
+                                                  .rate_inside = r->rate_inside,
+                                                  .arithmetic = arithmetic};
     }
 }
 
@@ -195,7 +197,9 @@ static void frozen(struct hc_check *check)
                           !rig.failed && memcmp(before[p].data + still, after.data + still,
                                                 after.count - still) != 0);
         }
-        hc_claim_true(check, "its momentum moves", hc_rig_get(&rig, HC_PIECE_M, 0, 0) != 0);
+        bool moved = hc_rig_get(&rig, HC_PIECE_M, 0, 0) != 0;
+        hc_claim_true(check, "its momentum moves, if it does not hold the rate",
+                      moved != recipe.rate_inside);
         bool failed = rig.failed;
         hc_rig_close(&rig);
         if (failed)
@@ -247,9 +251,10 @@ static const struct hc_case cases[] = {
      .run = own_rates},
     {.name = "groups/rate-0-freezes",
      .title = "a layer group with a rate of 0 keeps every byte of its weights, decay or not; its "
-              "momenta move",
+              "momenta move unless they hold the rate",
      .source = "fastai1 fastai/basic_train.py @1.0.61, Learner.lr_range; torch.optim.SGD, Adam: "
-               "every change of a weight has lr for a factor",
+               "every change of a weight has lr for a factor; davidcpage/cifar10-fast "
+               "torch_backend.py, nesterov_update: every change of a velocity has it",
      .run = frozen},
     {.name = "groups/overflow-skips-all",
      .title = "an infinity in any parameter's gradient skips the step of all groups",

@@ -46,8 +46,10 @@ void hc_double_sgd(const struct hc_call *call)
         double weight = p->decoupled ? w[i] * (1 - lr * p->weight_decay) : w[i];
         bool coupled = !p->decoupled && p->weight_decay != 0;
         double grad = coupled ? g[i] + p->weight_decay * weight : g[i];
-        double velocity = beta1 * v[i] + grad;
-        out[0][i] = weight - lr * (p->nesterov ? grad + beta1 * velocity : velocity);
+        double d = p->rate_inside ? lr * grad : grad;
+        double velocity = beta1 * v[i] + d;
+        double along = p->nesterov ? d + beta1 * velocity : velocity;
+        out[0][i] = weight - (p->rate_inside ? along : lr * along);
         out[1][i] = velocity;
     }
 }

@@ -72,10 +72,12 @@ static void want_sgd(const struct hc_sgd *p, const double hyper[3], struct state
     double beta = hc_round(f, hyper[1]);
     if (!p->decoupled && p->weight_decay != 0)
         s->g = in(f, s->g, add, in(f, hc_round(f, p->weight_decay), mul, s->w));
+    if (p->rate_inside)
+        s->g = in(f, lr, mul, s->g);
     s->m = in(f, in(f, beta, mul, s->m), add, s->g);
     double along = p->nesterov ? in(f, s->g, add, in(f, beta, mul, s->m)) : s->m;
-    take_off(f, s, in(f, lr, mul, along), p->decoupled, hc_round(f, 1 - hyper[0] * p->weight_decay),
-             hc_round(f, hyper[0] * p->weight_decay));
+    take_off(f, s, p->rate_inside ? along : in(f, lr, mul, along), p->decoupled,
+             hc_round(f, 1 - hyper[0] * p->weight_decay), hc_round(f, hyper[0] * p->weight_decay));
 }
 
 static void want_adam(const struct hc_adam *p, bool decoupled, const double hyper[3],
@@ -197,7 +199,7 @@ Test(optimizer, adam_and_adamw_round_in_the_stated_order)
 Test(optimizer, sgd_rounds_in_the_stated_order)
 {
     for (int f = 0; f < FORMATS; f++)
-        for (int variant = 0; variant < 8; variant++) {
+        for (int variant = 0; variant < 16; variant++) {
             struct hc_tensor w = filled(formats[f][1], 0);
             struct hc_tensor v = filled(formats[f][3], 2);
             struct hc_call call = {.op = HC_OP_sgd,
@@ -206,6 +208,7 @@ Test(optimizer, sgd_rounds_in_the_stated_order)
                                    .params.sgd = {.weight_decay = variant & 4 ? 0 : 5e-4,
                                                   .decoupled = (variant & 1) != 0,
                                                   .nesterov = (variant & 2) != 0,
+                                                  .rate_inside = (variant & 8) != 0,
                                                   .arithmetic = formats[f][0]}};
             hold(&call, hypers[(f + variant) % 3], true);
         }
@@ -217,7 +220,7 @@ Test(optimizer, compensated_updates_round_in_the_stated_order)
     static const enum hc_format rows[][2] = {
         {HC_FP32, HC_BF16}, {HC_FP32, HC_FP16}, {HC_BF16, HC_BF16}, {HC_FP16, HC_FP16}};
     for (int f = 0; f < 4; f++)
-        for (int variant = 0; variant < 4; variant++) {
+        for (int variant = 0; variant < 8; variant++) {
             enum hc_format stored = rows[f][1];
             struct hc_tensor w = filled(stored, 0);
             struct hc_tensor c = filled(stored, 5);
@@ -235,6 +238,7 @@ Test(optimizer, compensated_updates_round_in_the_stated_order)
                                   .params.sgd = {.weight_decay = 5e-4,
                                                  .decoupled = (variant & 1) != 0,
                                                  .nesterov = (variant & 2) != 0,
+                                                 .rate_inside = (variant & 4) != 0,
                                                  .arithmetic = rows[f][0]}};
             sgd.in[5] = c;
             hold(&sgd, hypers[variant % 3], true);

@@ -27,7 +27,8 @@ static struct hc_call sgd(int64_t n, enum hc_format w, enum hc_format g, int var
         .out = {made(hc_tensor1(w, n, NULL)), made(hc_tensor1(w, n, NULL))},
         .params.sgd = {.weight_decay = variant & 1 ? 0.01 : 0,
                        .decoupled = variant & 2,
-                       .nesterov = variant & 4}};
+                       .nesterov = variant & 4,
+                       .rate_inside = variant & 8}};
     return call;
 }
 
@@ -50,7 +51,7 @@ Test(optimizer, sgd_has_the_bits_of_exact)
 {
     for (int f = 0; f < 27; f++)
         for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-            struct hc_call call = sgd(lengths[l], h[f / 9], h[f / 3 % 3], (f + (int)l) % 8);
+            struct hc_call call = sgd(lengths[l], h[f / 9], h[f / 3 % 3], (f + (int)l) % 16);
             call.params.sgd.arithmetic = h[f % 3];
             assert_exact_bits(&call);
         }
@@ -82,7 +83,7 @@ Test(optimizer, compensated_updates_have_the_bits_of_exact)
             adamw.in[6] = state(w, n, 5, false);
             adamw.out[3] = made(hc_tensor1(w, n, NULL));
             assert_exact_bits(&adamw);
-            struct hc_call momentum = sgd(n, w, h[(size_t)f % 3], (f + (int)l) % 8);
+            struct hc_call momentum = sgd(n, w, h[(size_t)f % 3], (f + (int)l) % 16);
             momentum.params.sgd.arithmetic = arithmetic;
             momentum.in[5] = state(w, n, 5, false);
             momentum.out[2] = made(hc_tensor1(w, n, NULL));

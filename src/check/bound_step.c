@@ -74,12 +74,14 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
         w = hc_near_mul(f, w, hc_near_into(f, rest(product(rate, p->weight_decay))));
     else if (!p->decoupled && p->weight_decay != 0)
         g = hc_near_add(f, g, hc_near_mul(f, stored(f, p->weight_decay), w));
+    if (p->rate_inside)
+        g = hc_near_mul(f, lr, g);
     v = hc_near_add(f, hc_near_mul(f, beta, v), g);
     if (out == 1)
         return v.error;
     if (p->nesterov)
         v = hc_near_add(f, g, hc_near_mul(f, beta, v));
-    struct hc_near u = hc_near_mul(f, lr, v);
+    struct hc_near u = p->rate_inside ? v : hc_near_mul(f, lr, v);
     if (!kahan)
         return hc_near_sub(f, w, u).error;
     if (p->decoupled)

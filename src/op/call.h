@@ -146,6 +146,9 @@ struct hc_xent {
    sgd: in0..5 = w, g, momentum, hyper, found, c; out0..2 = w, momentum, c.
      g' = g + weight_decay * w (not if decoupled: then w first becomes w * (1 - lr * weight_decay));
      v = beta1 * v + g'; w = w - lr * (nesterov ? g' + beta1 * v : v).
+     rate_inside: v holds the rate: d = lr * g'; v = beta1 * v + d; w = w - (nesterov ? d + beta1 * v : v)
+     (davidcpage/cifar10-fast torch_backend.py, nesterov_update, whose v is this one's negative: no
+     rounding to nearest sees that).
    adam, adamw: in0..6 = w, g, m, v, hyper, found, c; out0..3 = w, m, v, c.
      adam: g' = g + weight_decay * w; adamw: g' = g and w becomes w * (1 - lr * weight_decay) first;
      m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
@@ -171,6 +174,7 @@ struct hc_sgd {
     double weight_decay;
     bool decoupled;
     bool nesterov;
+    bool rate_inside;
     enum hc_format arithmetic;
     struct hc_stochastic stochastic;
 };

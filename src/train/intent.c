@@ -22,12 +22,13 @@ struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_pace p
 
 double hc_intent_update(const struct hc_intent *intent, double w, double g, double m, double v)
 {
-    double step = intent->recipe->nesterov ? g + intent->l2 * w + intent->beta1 * m : m;
-    if (intent->recipe->optimizer == HC_OPTIMIZER_ADAM) {
+    const struct hc_recipe *recipe = intent->recipe;
+    double inside = recipe->rate_inside ? intent->lr : 1;
+    double step = recipe->nesterov ? inside * (g + intent->l2 * w) + intent->beta1 * m : m;
+    if (recipe->optimizer == HC_OPTIMIZER_ADAM) {
         double second = v / intent->second;
-        double root =
-            intent->recipe->eps_inside ? sqrt(second + intent->eps) : sqrt(second) + intent->eps;
+        double root = recipe->eps_inside ? sqrt(second + intent->eps) : sqrt(second) + intent->eps;
         step = m / intent->first / root;
     }
-    return intent->lr * step + intent->decay * w;
+    return (recipe->rate_inside ? 1 : intent->lr) * step + intent->decay * w;
 }

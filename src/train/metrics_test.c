@@ -65,23 +65,27 @@ Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
     end();
 }
 
-/* SGD with momentum 0 and lr 1: the update is the gradient. Upwards from 1 half an ulp is
-   2^-11, downwards 2^-12; both ties go to the even 1, and a little more than each does not. */
+/* SGD's update is the gradient with momentum 0 and lr 1, and in the first step with Nesterov's momentum of
+   1 and a velocity that holds the rate of 1/2. Upwards from 1 half an ulp is 2^-11, downwards 2^-12;
+   both ties go to the even 1, and a little more than each does not. */
 Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
 {
+    static const double updates[4] = {-0x1p-11, -0x1.1p-11, 0x1p-12, 0x1.1p-12};
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
-    begin(&recipe);
-    for (int i = 0; i < 108; i++) {
-        static const double updates[4] = {-0x1p-11, -0x1.1p-11, 0x1p-12, 0x1.1p-12};
-        put(HC_PIECE_MODEL, 0, i, 1);
-        put(HC_PIECE_MASTER, 0, i, 1);
-        put(HC_PIECE_GRADIENT, 0, i, 512 * updates[i % 4]);
+    for (int inside = 0; inside < 2; inside++) {
+        recipe.nesterov = recipe.rate_inside = inside;
+        begin(&recipe);
+        for (int i = 0; i < 108; i++) {
+            put(HC_PIECE_MODEL, 0, i, 1);
+            put(HC_PIECE_MASTER, 0, i, 1);
+            put(HC_PIECE_GRADIENT, 0, i, 512 * updates[i % 4]);
+        }
+        step(inside ? 0.5 : 1, inside);
+        cr_assert_float_eq(hc_metrics_layer(metrics, 0).update_lost, 0.5, 1e-12);
+        end();
     }
-    step(1, 0);
-    cr_assert_float_eq(hc_metrics_layer(metrics, 0).update_lost, 0.5, 1e-12);
-    end();
 }
 
 /* Adam's first step is lr in size, whatever the gradient: 1e-4 moves no half at 1, and 1e-3 does. */

@@ -103,6 +103,8 @@ static const char *wrong(const struct hc_recipe *r)
         return "the factor of the learning rate is no number from 0 on, or beyond fp32";
     if (r->nesterov && r->optimizer != HC_OPTIMIZER_SGD)
         return "Nesterov's momentum is SGD's";
+    if (r->rate_inside && r->optimizer != HC_OPTIMIZER_SGD)
+        return "a velocity that holds the learning rate is SGD's";
     if (!(r->eps >= 0) || !isfinite((float)r->eps))
         return "eps is no number from 0 on, or beyond fp32";
     if (!(r->weight_decay >= 0) || !isfinite((float)r->weight_decay))

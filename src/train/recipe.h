@@ -80,8 +80,9 @@ struct hc_recipe {
     bool clip_groups; /* of each group's by itself, not of all at once */
     bool clip_scaled; /* a defect: of the model's gradients, before unscaling */
 
-    bool stochastic; /* the optimizer's fp32 weight is rounded into bf16 stochastically */
-    bool kahan;      /* a compensation beside each 16-bit weight, which its updates are added to */
+    bool stochastic;  /* the optimizer's fp32 weight is rounded into bf16 stochastically */
+    bool kahan;       /* a compensation beside each 16-bit weight, which its updates are added to */
+    bool rate_inside; /* SGD's: the velocity holds the learning rate */
 };
 
 /* The table, fp32 first; by name, or NULL. */

@@ -56,6 +56,7 @@ static const struct field fields[] = {
     {"clip_scaled", TRUTH, offsetof(struct hc_recipe, clip_scaled), truths},
     {"stochastic", TRUTH, offsetof(struct hc_recipe, stochastic), truths},
     {"kahan", TRUTH, offsetof(struct hc_recipe, kahan), truths},
+    {"rate_inside", TRUTH, offsetof(struct hc_recipe, rate_inside), truths},
 };
 
 enum {

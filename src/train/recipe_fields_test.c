@@ -104,7 +104,8 @@ static bool is_key(const char *assignment, const char *key)
 Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
 {
     static const char *const later[] = {"group_rates=1/1", "group_decays=0",   "split_bn_bias=true",
-                                        "clip=1",          "clip_groups=true", "clip_scaled=true"};
+                                        "clip=1",          "clip_groups=true", "clip_scaled=true",
+                                        "rate_inside=true"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);
@@ -180,6 +181,7 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"bf16-kahan+decay=model", "a decay outside the optimizer"},
         {"fp32+kahan=true", "compensated weights are bf16 or fp16"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
+        {"amp+rate_inside=true", "a velocity that holds the learning rate is SGD's"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_assert_eq(read_text(rows[i].text), HC_INVALID, "%s is accepted", rows[i].text);

@@ -78,19 +78,22 @@ static const struct hc_recipe table[] = {
      ADAMW,
      .eps = 1e-4},
     {.name = "sum-loss-fp16",
-     .title = "half weights and momentum, batch norm in single, a summed loss for a scale, SGD",
-     .source =
-         "davidcpage/cifar10-fast: half(), float() of the batch norms, CrossEntropyLoss(sum), "
-         "rate 0.4 / 512 and decay 5e-4 * batch, Nesterov's momentum",
-     .defects = "the scale is the size of the batch, whatever the gradients need; updates below "
-                "half an ulp are lost",
+     .title = "half weights, momentum and summed loss, batch norm in single, SGD whose velocity "
+              "holds the rate",
+     .source = "davidcpage/cifar10-fast torch_backend.py: Network.half() of all but BatchNorm2d, "
+               "nesterov_update; dawn.py: CrossEntropyLoss(reduction='sum'), rate 0.4 / 512, "
+               "decay 5e-4 * batch",
+     .defects = "the scale is the size of the batch, whatever the gradients need; rate * gradient "
+                "up to 2^-25 is 0, and updates below half an ulp are lost",
      .model = HC_FP16,
-     NORM_FP32,
+     .norm = HC_FP32,
+     .statistics = HC_FP32,
+     .loss = HC_FP16,
      UPDATE_FP16,
-     .norm_rounded = true,
      .sum_loss = true,
      .optimizer = HC_OPTIMIZER_SGD,
      .nesterov = true,
+     .rate_inside = true,
      .rate = 0.26,
      .decay = HC_DECAY_L2,
      .weight_decay = 5e-4 * 64,

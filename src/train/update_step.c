@@ -95,6 +95,7 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
         call.params.sgd = (struct hc_sgd){.weight_decay = decay,
                                           .decoupled = decoupled,
                                           .nesterov = r->nesterov,
+                                          .rate_inside = r->rate_inside,
                                           .arithmetic = slot->arithmetic,
                                           .stochastic = stochastic(update, slot, w)};
     } else {

@@ -10,6 +10,14 @@ static enum hc_status steps_on_found(hc_kernel *right, struct hc_queue *queue,
     return right(queue, &bad);
 }
 
+static enum hc_status rate_outside(hc_kernel *right, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.sgd.rate_inside = false;
+    return right(queue, &bad);
+}
+
 static enum hc_status scale_in_half(hc_kernel *right, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
@@ -21,6 +29,8 @@ static enum hc_status scale_in_half(hc_kernel *right, struct hc_queue *queue,
 
 static const struct hc_fault faults[] = {
     {"sgd-ignores-found", "SGD steps on infinities and NaNs", "order/*", HC_OP_sgd, steps_on_found},
+    {"sgd-rate-outside", "a velocity that should hold the rate is of plain gradients",
+     "underflow/*", HC_OP_sgd, rate_outside},
     {"unscale-by-a-half", "unscale takes its scale from half, where 65536 is infinite", "order/*",
      HC_OP_unscale, scale_in_half},
 };

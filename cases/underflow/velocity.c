@@ -1,0 +1,133 @@
+/* SGD's velocity in half: of gradients (torch.optim.SGD), or of gradients times the rate. */
+#include "cases/trail.h"
+#include "cases/unit.h"
+
+#include <math.h>
+
+static const char source[] =
+    "davidcpage/cifar10-fast torch_backend.py, nesterov_update: dw.add_(weight_decay, "
+    "w).mul_(-lr); v.mul_(momentum).add_(dw); dawn.py: rate 0.4 / 512, momentum 0.9; "
+    "torch.optim.SGD: the velocity is of plain gradients";
+
+static const char *const rule[2] = {"velocity of gradients", "velocity that holds the rate"};
+
+/* One step of n weights in place, all in the weights' format. */
+static bool step(struct hc_check *check, bool inside, bool nesterov, const struct hc_tensor *w,
+                 const struct hc_tensor *g, const struct hc_tensor *v)
+{
+    float hyper[3] = {0.4F / 512, 0.9F, 1};
+    struct hc_call call = {
+        .op = HC_OP_sgd,
+        .in = {*w, *g, *v, hc_tensor1(HC_FP32, 3, hyper), {.format = HC_FP32}},
+        .out = {*w, *v},
+        .params.sgd = {.nesterov = nesterov, .rate_inside = inside, .arithmetic = w->format}};
+    return hc_do(check, &call) == HC_OK;
+}
+
+/* half(0.4 / 512) is 1638 2^-21, so that its product with k 2^-24 is at most 2^-25, and 0, up to k = 640:
+   640 * 1638 = 1048320 <= 2^20 < 641 * 1638. */
+static void first_step(struct hc_check *check)
+{
+    enum { LOST = 640, HALVES = 0x7bff };
+    const double rate = ldexp(1638, -21);
+    struct hc_tensor g = hc_check_vector(check, HC_FP16, HALVES);
+    struct hc_tensor w[2];
+    struct hc_tensor v[2];
+    for (int i = 0; i < HALVES; i++)
+        hc_tensor_put_bits(&g, i, (uint64_t)i + 1);
+    for (int r = 0; r < 2; r++) {
+        int zeros = 0;
+        struct hc_trail velocity = {0};
+        struct hc_trail weight = {0};
+        w[r] = hc_check_vector(check, HC_FP16, HALVES);
+        v[r] = hc_check_vector(check, HC_FP16, HALVES);
+        if (!step(check, r == 1, false, &w[r], &g, &v[r]))
+            return;
+        for (int i = 0; i < HALVES; i++) {
+            double plain = hc_tensor_get(&g, i);
+            double update = hc_round(HC_FP16, rate * plain);
+            hc_trail_note(&velocity, i, r == 1 ? update : plain, hc_tensor_get(&v[r], i));
+            hc_trail_note(&weight, i, 0 - update, hc_tensor_get(&w[r], i));
+            zeros += hc_tensor_get(&v[r], i) == 0;
+        }
+        hc_say(check, "%s: 0 for %d of the %d positive gradients", rule[r], zeros, HALVES);
+        hc_trail_claim(check, &velocity);
+        hc_trail_claim(check, &weight);
+        hc_claim_value(check, rule[r], r == 1 ? LOST : 0, zeros);
+    }
+    hc_claim_value(check, "the largest gradient that is lost", 0, hc_tensor_get(&v[1], LOST - 1));
+    hc_claim_value(check, "the next", ldexp(1, -24), hc_tensor_get(&v[1], LOST));
+}
+
+/* The step in half, each operation by its definition. */
+static void define(bool inside, double g, double *w, double *v)
+{
+    struct hc_unit half = {.format = HC_FP16};
+    double rate = hc_decimal(HC_FP16, "0.00078125");
+    double beta1 = hc_decimal(HC_FP16, "0.9");
+    double d = inside ? hc_unit_mul(&half, rate, g) : g;
+    *v = hc_unit_add(&half, hc_unit_mul(&half, beta1, *v), d);
+    double along = hc_unit_add(&half, d, hc_unit_mul(&half, beta1, *v));
+    *w = hc_unit_sub(&half, *w, inside ? along : hc_unit_mul(&half, rate, along));
+}
+
+/* The largest gradient that is lost, again and again. That of plain gradients grows to ten of them, whose
+   product with the rate is no longer lost: each update is off by half of half's tiny, 2^-25, and
+   by what half makes of the rate, the momentum (1 / (1 - half(0.9)) is 9.990) and the velocity,
+   together below 1/256 of it. */
+static void many_steps(struct hc_check *check)
+{
+    enum { STEPS = 100 };
+    const enum hc_format formats[3] = {HC_FP16, HC_FP16, HC_FP32};
+    const double gradient = ldexp(640, -24);
+    struct hc_tensor w[3];
+    struct hc_tensor g[3];
+    struct hc_tensor v[3];
+    double want[2][2] = {{0}};
+    struct hc_trail trail = {0};
+    for (int r = 0; r < 3; r++) {
+        w[r] = hc_check_vector(check, formats[r], 1);
+        g[r] = hc_check_vector(check, formats[r], 1);
+        v[r] = hc_check_vector(check, formats[r], 1);
+        hc_tensor_put(&g[r], 0, gradient);
+    }
+    hc_say(check, "step  %-22s  %-28s  the same in fp32", rule[0], rule[1]);
+    for (int64_t t = 1; t <= STEPS; t++) {
+        for (int r = 0; r < 3; r++)
+            if (!step(check, r > 0, true, &w[r], &g[r], &v[r]))
+                return;
+        for (int r = 0; r < 2; r++) {
+            define(r == 1, gradient, &want[r][0], &want[r][1]);
+            hc_trail_note(&trail, t, want[r][0], hc_tensor_get(&w[r], 0));
+            hc_trail_note(&trail, t, want[r][1], hc_tensor_get(&v[r], 0));
+        }
+        if (hc_trail_row(t))
+            hc_say(check, "%4lld  w = %-18.9g  w = %-24.9g  w = %.9g", (long long)t,
+                   hc_tensor_get(&w[0], 0), hc_tensor_get(&w[1], 0), hc_tensor_get(&w[2], 0));
+    }
+    double single = hc_tensor_get(&w[2], 0);
+    hc_trail_claim(check, &trail);
+    hc_claim_value(check, "the velocity that holds the rate", 0, hc_tensor_get(&v[1], 0));
+    hc_claim_value(check, "its weight", 0, hc_tensor_get(&w[1], 0));
+    hc_claim_within(check, "the weight of plain gradients' velocity", single,
+                    hc_tensor_get(&w[0], 0), STEPS * ldexp(1, -25) - single / 256);
+    hc_claim_true(check, "fp32's weight moves by more than that may be off",
+                  -single > 2 * STEPS * ldexp(1, -25));
+}
+
+static const struct hc_case cases[] = {
+    {.name = "underflow/velocity-holds-the-rate",
+     .title = "in half a velocity that holds the rate 0.4 / 512 is 0 for gradients up to 640 "
+              "2^-24, where that of the gradients is not; the first update, not Nesterov's, is the "
+              "same",
+     .source = source,
+     .run = first_step},
+    {.name = "underflow/velocity-stays-0",
+     .title = "a gradient of 640 2^-24 a hundred times: in half a velocity that holds the rate "
+              "stays 0 and so does the weight, that of the gradients moves it as fp32 does",
+     .source = source,
+     .run = many_steps},
+};
+
+const struct hc_case_table hc_cases_underflow_velocity;
+const struct hc_case_table hc_cases_underflow_velocity = {cases, sizeof cases / sizeof cases[0]};
