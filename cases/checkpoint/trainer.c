@@ -1,0 +1,202 @@
+/* The trainer's own checkpoint on the backend under test: a training that was stopped between its two
+   epochs goes on from the file to the uninterrupted one's bits, and no piece in the file is idle. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "case.h"
+#include "train/checkpoint.h"
+
+enum { MOST = 1 << 18, PIECES = 256, NAME = 64 };
+
+static const struct hc_network minute = {.name = "minute",
+                                         .side = 32,
+                                         .channels = 3,
+                                         .width = 2,
+                                         .groups = 1,
+                                         .blocks = {1},
+                                         .strides = {2}};
+
+struct world {
+    struct hc_check *check;
+    struct hc_recipe recipe;
+    struct hc_dataset data;
+    char folder[40];
+    char path[60]; /* of the checkpoint */
+};
+
+/* A checkpoint, and where its pieces are (the layout: train/checkpoint.h). */
+struct file {
+    size_t size;
+    unsigned char bytes[MOST];
+    char identity[2048];
+    int count;
+    char name[PIECES][NAME];
+    struct hc_blob blob[PIECES]; /* within `bytes` */
+};
+
+static bool stops_between(const struct hc_progress *progress, void *context)
+{
+    (void)context;
+    return !(progress->evaluated && progress->epoch == 0);
+}
+
+static bool train(struct world *world, bool stops, bool resume)
+{
+    struct hc_train_result result;
+    struct hc_train_options options = {.recipe = &world->recipe,
+                                       .network = &minute,
+                                       .data = &world->data,
+                                       .backend = hc_check_backend(world->check),
+                                       .threads = 1,
+                                       .epochs = 2,
+                                       .batch = 4,
+                                       .max_lr = 1e-2,
+                                       .seed = hc_check_seed(world->check),
+                                       .out = world->folder,
+                                       .resume = resume,
+                                       .progress = stops ? stops_between : NULL};
+    return hc_check_ok(world->check, hc_train(&options, &result));
+}
+
+static uint64_t number(const unsigned char **at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t) * (*at)++ << 8 * i;
+    return value;
+}
+
+static bool text(const unsigned char **at, char *to, size_t most)
+{
+    size_t length = number(at, 4);
+    if (length >= most)
+        return false;
+    memcpy(to, *at, length);
+    to[length] = '\0';
+    *at += length;
+    return true;
+}
+
+static bool take_apart(struct file *file)
+{
+    const unsigned char *at = file->bytes + 12;
+    file->count = (int)number(&at, 4);
+    at += 8;
+    if (file->count > PIECES || !text(&at, file->identity, sizeof file->identity))
+        return false;
+    for (int i = 0; i < file->count; i++) {
+        if (!text(&at, file->name[i], NAME))
+            return false;
+        size_t bytes = number(&at, 8);
+        file->blob[i] = (struct hc_blob){file->name[i], file->bytes + (at - file->bytes), bytes};
+        at += bytes;
+    }
+    return true;
+}
+
+static bool look(struct world *world, struct file *file)
+{
+    FILE *stream = fopen(world->path, "rb");
+    file->size = stream ? fread(file->bytes, 1, MOST, stream) : 0;
+    if (stream)
+        (void)fclose(stream);
+    if (file->size > 24 && file->size < MOST && take_apart(file))
+        return true;
+    return hc_check_ok(world->check, hc_fail(HC_IO, "%s: cannot be read", world->path));
+}
+
+static bool equal(const struct file *want, const struct file *got)
+{
+    return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
+}
+
+/* Goes on from `middle` with zeros for the pieces whose names begin so. */
+static void without(struct world *world, struct file *middle, const struct file *whole,
+                    const char *prefix)
+{
+    struct hc_blob blob[PIECES];
+    static unsigned char zeros[MOST];
+    struct file *end = hc_check_memory(world->check, sizeof *end);
+    char claim[80];
+    int zeroed = 0;
+    for (int i = 0; i < middle->count; i++) {
+        blob[i] = middle->blob[i];
+        if (strncmp(middle->name[i], prefix, strlen(prefix)) != 0)
+            continue;
+        blob[i].data = zeros;
+        zeroed++;
+    }
+    (void)snprintf(claim, sizeof claim, "zeros for \"%s\", %d of them: another end", prefix,
+                   zeroed);
+    if (hc_check_ok(world->check,
+                    hc_checkpoint_write(world->path, middle->identity, blob, middle->count)) &&
+        train(world, false, true) && look(world, end))
+        (void)hc_claim_true(world->check, claim, zeroed > 0 && !equal(whole, end));
+}
+
+static void stop_and_go_on(struct world *world)
+{
+    static const char *const prefixes[] = {
+        "step counts", "scale and counts", "model ", "master ", "m ", "v ", "statistic "};
+    struct file *whole = hc_check_memory(world->check, sizeof *whole);
+    struct file *middle = hc_check_memory(world->check, sizeof *middle);
+    struct file *end = hc_check_memory(world->check, sizeof *end);
+    if (!train(world, false, false) || !look(world, whole) || !train(world, true, false) ||
+        !look(world, middle) || !train(world, false, true) || !look(world, end))
+        return;
+    (void)hc_claim_true(world->check, "there is something left to do", !equal(whole, middle));
+    (void)hc_claim_true(world->check, "the uninterrupted run's checkpoint, bit for bit",
+                        equal(whole, end));
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        without(world, middle, whole, prefixes[i]);
+}
+
+static void clear(const char *folder)
+{
+    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
+    char path[80];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)remove(path);
+    }
+    (void)rmdir(folder);
+}
+
+/* From 2^20 the scale has come down before the stop. */
+static void trainer(struct hc_check *check)
+{
+    struct world world = {.check = check,
+                          .recipe = *hc_recipe_by_name("amp"),
+                          .folder = "/tmp/halfcheck-checkpoint-XXXXXX"};
+    struct hc_data_options set = {.classes = "airplane,dog",
+                                  .seed = hc_check_seed(check),
+                                  .train_per_class = 8,
+                                  .test_per_class = 2};
+    world.recipe.scaler.initial = 0x1p20F;
+    if (!hc_check_ok(check, hc_dataset_open(&set, &world.data)))
+        return;
+    if (mkdtemp(world.folder)) {
+        (void)snprintf(world.path, sizeof world.path, "%s/checkpoint", world.folder);
+        stop_and_go_on(&world);
+        clear(world.folder);
+    } else {
+        (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be made", world.folder));
+    }
+    hc_dataset_close(&world.data);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "checkpoint/trainer-goes-on",
+     .title =
+         "the trainer's checkpoint holds all that the rest of a run depends on: gone on with, it "
+         "ends in the uninterrupted run's bits; with any piece of it zero it does not",
+     .source = "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
+               "deepspeedai/DeepSpeed#7786",
+     .level = HC_STANDARD,
+     .run = trainer},
+};
+
+const struct hc_case_table hc_cases_checkpoint_trainer;
+const struct hc_case_table hc_cases_checkpoint_trainer = {cases, sizeof cases / sizeof cases[0]};
