@@ -2,6 +2,9 @@
 halfcheck gen scaler/RULE and halfcheck verify scaler/RULE.
 
     halfcheck gen scaler/torch | python3 scalers.py torch | halfcheck verify scaler/torch
+
+The sources' max(scale / 2, 1) yields the integer 1, which doubles beyond 2^1023 where a float becomes
+infinite; here it is 1.0.
 """
 import math
 import struct
@@ -17,7 +20,7 @@ def single(x):
 
 
 class Fixed:
-    scale = 1.0
+    scale, interval = 1.0, 0
 
     def update(self, found):
         pass
@@ -28,7 +31,7 @@ class Static(Fixed):
 
 
 class Torch:
-    scale, tracker = 65536.0, 0
+    scale, tracker, interval = 65536.0, 0, 2000
 
     def update(self, found):
         if found:
@@ -36,14 +39,14 @@ class Torch:
             self.tracker = 0
             return
         self.tracker += 1
-        if self.tracker == 2000:
+        if self.tracker == self.interval:
             grown = single(self.scale * 2)
             self.scale = grown if math.isfinite(grown) else self.scale
             self.tracker = 0
 
 
 class Fastai:
-    scale, noskip = 65536.0, 0
+    scale, noskip, interval = 65536.0, 0, 1000
 
     def update(self, found):
         if found and self.scale > 1:
@@ -51,26 +54,26 @@ class Fastai:
             self.noskip = 0
             return
         self.noskip += 1
-        if self.noskip >= 1000 and self.scale < 2.0**24:
+        if self.noskip >= self.interval and self.scale < 2.0**24:
             self.scale *= 2
             self.noskip = 0
 
 
 class Fastai2:
-    scale, count = 2.0**24, 0
+    scale, count, interval = 2.0**24, 0, 500
 
     def update(self, found):
         if found:
             self.scale /= 2
             return
         self.count += 1
-        if self.count == 500:
+        if self.count == self.interval:
             self.scale *= 2
             self.count = 0
 
 
 class ApexAmp:
-    scale, unskipped = 65536.0, 0
+    scale, unskipped, interval = 65536.0, 0, 2000
 
     def update(self, found):
         if found:
@@ -78,25 +81,25 @@ class ApexAmp:
             self.unskipped = 0
         else:
             self.unskipped += 1
-        if self.unskipped == 2000:
+        if self.unskipped == self.interval:
             self.scale = min(2.0**24, self.scale * 2)
             self.unskipped = 0
 
 
 class ApexOld:
-    scale, step, last = 2.0**32, 0, -1
+    scale, step, last, interval = 2.0**32, 0, -1, 1000
 
     def update(self, found):
         if found:
-            self.scale = max(self.scale / 2, 1)
+            self.scale = max(self.scale / 2, 1.0)
             self.last = self.step
-        elif (self.step - self.last) % 1000 == 0:
+        elif (self.step - self.last) % self.interval == 0:
             self.scale *= 2
         self.step += 1
 
 
 class DeepSpeed:
-    scale, step, last, left = 65536.0, 0, -1, 2
+    scale, step, last, left, interval = 65536.0, 0, -1, 2, 1000
 
     def update(self, found):
         if found:
@@ -105,23 +108,23 @@ class DeepSpeed:
             elif self.scale == 1:
                 raise RuntimeError("scale already at its minimum")
             else:
-                self.scale = max(self.scale / 2, 1)
+                self.scale = max(self.scale / 2, 1.0)
             self.last = self.step
-        elif (self.step - self.last) % 1000 == 0:
+        elif (self.step - self.last) % self.interval == 0:
             self.left = 2
             self.scale *= 2
         self.step += 1
 
 
 class DeepSpeedFused:
-    scale, step, last = 2.0**32, 0, -1
+    scale, step, last, interval = 2.0**32, 0, -1, 1000
 
     def update(self, found):
         stable = self.step - self.last - 1
         if found:
-            self.scale = max(self.scale / 2, 1)
+            self.scale = max(self.scale / 2, 1.0)
             self.last = self.step
-        elif stable > 0 and stable % 1000 == 0:
+        elif stable > 0 and stable % self.interval == 0:
             self.scale *= 2
         self.step += 1
 
@@ -140,9 +143,15 @@ RULES = {
 
 scaler = RULES[sys.argv[1]]()
 for line in sys.stdin:
+    if line.startswith("#"):
+        print(line, end="")
+        words = line.split()
+        scaler.interval = int(words[words.index("--interval") + 1])
+        scaler.scale = float.fromhex(words[words.index("--initial") + 1])
+        continue
     step, steps, found = line.split()
     try:
-        scaler.update(found == "1")
+        scaler.update(not math.isfinite(float(found)))
         print(step, steps, found, float(scaler.scale).hex())
     except RuntimeError:
         print(step, steps, found, "raises")

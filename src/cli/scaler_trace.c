@@ -1,36 +1,34 @@
 #include "cli/scaler_trace.h"
 
+#include <limits.h>
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "num/rng.h"
 
-int hc_scaler_choose(const char *command, const char *name, double initial, int interval,
-                     struct hc_scaler_choice *choice)
+const char *const hc_sent_words[HC_SENT_COUNT] = {"0", "inf", "nan", "-inf"};
+
+void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent)
 {
-    static const char folder[] = "scaler/";
-    size_t length = sizeof folder - 1;
-    int log2 = 0;
-    *choice = (struct hc_scaler_choice){.log2_initial = HC_LOG2_ZERO, .interval = interval};
-    if (!name || strncmp(name, folder, length) != 0)
-        return hc_complain("%s: scaler/RULE; see: halfcheck list scalers", command);
-    choice->rule = hc_scaler_by_name(name + length);
-    if (choice->rule == HC_SCALER_COUNT)
-        return hc_complain("%s: no rule '%s'; see: halfcheck list scalers", command, name + length);
-    if (initial == 0)
-        return HC_AS_CLAIMED;
-    if (frexp(initial, &log2) != 0.5)
-        return hc_complain("%s: --initial %g is no power of two", command, initial);
-    choice->log2_initial = log2 - 1;
-    if (!hc_promise_allows(choice->rule, hc_promise_held(choice->rule), log2 - 1))
-        return hc_complain("%s: %s cannot start at %g", command, name, initial);
-    return HC_AS_CLAIMED;
+    (void)snprintf(line, HC_SENT_LINE, "%d %d %s", step, steps, hc_sent_words[sent]);
 }
 
-struct hc_promise hc_scaler_promise(const struct hc_scaler_choice *choice)
+/* What overflows, or clean steps, without end bring a rule to, for ever: 0 or an error; infinity. The
+   others come to a floor, a cap, or do not move. */
+static const struct {
+    bool falls;
+    bool rises;
+} ends[HC_SCALER_COUNT] = {
+    [HC_SCALER_FASTAI2] = {true, true},   [HC_SCALER_APEX_FP16UTILS] = {false, true},
+    [HC_SCALER_APEX_AMP] = {true, false}, [HC_SCALER_TORCH] = {true, false},
+    [HC_SCALER_DEEPSPEED] = {true, true}, [HC_SCALER_DEEPSPEED_FUSED] = {false, true},
+};
+
+struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan)
 {
-    return hc_promise_start(choice->rule, hc_promise_held(choice->rule), choice->log2_initial,
-                            choice->interval);
+    int log2 = 0;
+    (void)frexp(plan->initial, &log2);
+    return hc_promise_start(plan->rule, hc_promise_held(plan->rule), log2 - 1, plan->interval);
 }
 
 /* A trace in the making. */
@@ -39,9 +37,14 @@ struct maker {
     int64_t interval;
     uint64_t seed;
     uint64_t drawn;
-    unsigned char *found;
+    unsigned char *sent;
     int steps;
-    int length;
+    int top;    /* log2 of the largest finite scale */
+    int bottom; /* and of the smallest that is not 0 */
+    struct hc_scaler_tally tally;
+    int64_t at_top;     /* clean steps there in a row */
+    bool kept_at_top;   /* as many as would grow another scale */
+    bool stayed_at_one; /* by an overflow */
 };
 
 static int64_t draw(struct maker *m, int64_t below)
@@ -49,20 +52,40 @@ static int64_t draw(struct maker *m, int64_t below)
     return (int64_t)(hc_random(m->seed, 0, m->drawn++) % (uint64_t)below);
 }
 
-static void add(struct maker *m, int64_t count, bool found)
+static bool over(const struct maker *m)
 {
-    for (int64_t i = 0; i < count && m->length < m->steps && !m->promise.gave_up; i++) {
-        m->found[m->length++] = found;
-        (void)hc_promise_step(&m->promise, found);
-    }
+    return m->promise.gave_up || m->tally.length == m->steps;
 }
 
-/* Overflows with which the trace ends: they bring torch's scale to 0, and DeepSpeed to give up. */
-static int tail(const struct maker *m)
+/* The infinities and NaNs take turns. */
+static void step(struct maker *m, bool found)
 {
-    enum { ENOUGH = 200 };
-    bool ends = m->promise.rule == HC_SCALER_TORCH || m->promise.rule == HC_SCALER_DEEPSPEED;
-    return ends && m->steps > 2 * ENOUGH ? ENOUGH : 0;
+    struct hc_scaler_tally *t = &m->tally;
+    int before = hc_promise_log2(&m->promise);
+    int after = hc_promise_step(&m->promise, found);
+    if (m->sent)
+        m->sent[t->length] = (unsigned char)(found ? 1 + t->overflows % (HC_SENT_COUNT - 1) : 0);
+    t->length++;
+    t->overflows += found;
+    t->growths += after > before;
+    t->lowest = after < t->lowest ? after : t->lowest;
+    t->highest = after > t->highest ? after : t->highest;
+    m->at_top = !found && before == m->top ? m->at_top + 1 : 0;
+    m->kept_at_top = m->kept_at_top || (after == m->top && m->at_top >= m->interval);
+    m->stayed_at_one = m->stayed_at_one || (found && before == 0 && after >= 0);
+}
+
+static void add(struct maker *m, int64_t count, bool found)
+{
+    for (int64_t i = 0; i < count && !over(m); i++)
+        step(m, found);
+}
+
+/* Of two ends a seed has one: an odd one rises. */
+static bool rises(const struct maker *m)
+{
+    bool both = ends[m->promise.rule].falls && ends[m->promise.rule].rises;
+    return both ? m->seed % 2 == 1 : ends[m->promise.rule].rises;
 }
 
 static bool gives_up(const struct maker *m)
@@ -70,7 +93,7 @@ static bool gives_up(const struct maker *m)
     return m->promise.rule == HC_SCALER_DEEPSPEED;
 }
 
-/* Overflows that bring the scale to 1 or, where the rule gives up there, to 2. */
+/* Overflows that bring the scale to 1 and on or, where the rule gives up there, to 2. */
 static int64_t to_the_floor(const struct maker *m)
 {
     int log2 = hc_promise_log2(&m->promise);
@@ -89,11 +112,14 @@ static void climb(struct maker *m)
     add(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
 }
 
+/* Overflows at random that leave a rule the way back. */
 static int64_t burst(struct maker *m, int64_t most)
 {
     int64_t count = 1 + draw(m, most);
-    int64_t room = to_the_floor(m);
-    return gives_up(m) && count > room ? room : count;
+    int64_t room = hc_promise_log2(&m->promise) - m->bottom - gives_up(m);
+    if (!ends[m->promise.rule].falls || count <= room)
+        return count;
+    return room > 0 ? room : 0;
 }
 
 /* A clean run that ends about a growth step, and an overflow; once the scale is low, nothing else. */
@@ -130,23 +156,91 @@ static void segment(struct maker *m)
     }
 }
 
-int hc_scaler_trace(const struct hc_scaler_choice *choice, uint64_t seed, unsigned char *found,
-                    int steps)
+/* Up to the last finite scale, and clean steps for one growth more, which a cap refuses, unless the trace
+   is to fall. */
+static void climb_to_the_top(struct maker *m)
 {
-    struct maker m = {.promise = hc_scaler_promise(choice), .seed = seed, .steps = steps};
-    m.found = found;
-    int last = tail(&m);
-    m.interval = m.promise.interval ? m.promise.interval : 100;
-    m.steps -= last;
+    int log2 = hc_promise_log2(&m->promise);
+    if (m->promise.interval == 0 || log2 == HC_LOG2_ZERO)
+        return;
+    while (hc_promise_log2(&m->promise) < m->top && !over(m))
+        step(m, false);
+    if (rises(m) || !ends[m->promise.rule].rises)
+        add(m, m->interval + 1, false);
+}
+
+/* Down to 0 or to the error; and once more what cannot move it. */
+static void end(struct maker *m)
+{
+    enum { AGAIN = 4 };
+    bool falls = ends[m->promise.rule].falls && !rises(m);
+    int log2 = hc_promise_log2(&m->promise);
+    while (falls && log2 != HC_LOG2_ZERO && log2 != HC_LOG2_INFINITE && !over(m)) {
+        step(m, true);
+        log2 = hc_promise_log2(&m->promise);
+    }
+    add(m, AGAIN, true);
+}
+
+static const char *lacks(const struct maker *m)
+{
+    const struct hc_scaler_tally *t = &m->tally;
+    bool capped = !ends[m->promise.rule].rises;
+    if (t->overflows < HC_SENT_COUNT - 1)
+        return "inf, nan and -inf did not all come";
+    if (m->promise.interval == 0)
+        return NULL;
+    if (t->growths == 0)
+        return "the scale never grew";
+    if (capped ? !m->kept_at_top : t->highest < m->top)
+        return "the scale never came to its cap or last finite power of two, and stayed";
+    if (rises(m))
+        return t->highest < HC_LOG2_INFINITE ? "the scale never came to infinity"
+               : ends[m->promise.rule].falls || m->stayed_at_one
+                   ? NULL
+                   : "the scale never came to its floor";
+    if (gives_up(m))
+        return m->promise.gave_up ? NULL : "the rule never gave up";
+    if (ends[m->promise.rule].falls)
+        return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never came to 0";
+    return m->stayed_at_one ? NULL : "the scale never came to its floor";
+}
+
+static struct maker begin(const struct hc_scaler_plan *plan, unsigned char *sent)
+{
+    enum { LOG2_LEAST = -1074, LOG2_MOST = 1023 };
+    struct maker m = {.promise = hc_scaler_promise(plan),
+                      .interval = plan->interval ? plan->interval : 100,
+                      .seed = plan->seed,
+                      .sent = sent,
+                      .steps = plan->steps ? plan->steps : INT_MAX,
+                      .top = LOG2_MOST,
+                      .bottom = LOG2_LEAST};
+    enum hc_held held = m.promise.held;
+    while (!hc_promise_allows(plan->rule, held, m.top))
+        m.top--;
+    while (!hc_promise_allows(plan->rule, held, m.bottom))
+        m.bottom++;
+    m.tally.lowest = m.tally.highest = hc_promise_log2(&m.promise);
+    return m;
+}
+
+struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent)
+{
+    enum { INTERVALS = 25, MORE = 500 };
+    struct maker m = begin(plan, sent);
     for (int64_t clean = m.interval - 1; clean <= m.interval + 1; clean++) {
         add(&m, clean, false);
         add(&m, 1, true);
     }
     climb(&m);
     add(&m, to_the_floor(&m), true);
-    while (m.length < m.steps)
+    while (m.tally.length < INTERVALS * m.interval + MORE && !over(&m))
         segment(&m);
-    m.steps += last;
-    add(&m, last, true);
-    return m.length;
+    climb_to_the_top(&m);
+    end(&m);
+    while (m.steps < INT_MAX && !over(&m))
+        segment(&m);
+    m.tally.lacks = lacks(&m);
+    return m.tally;
 }

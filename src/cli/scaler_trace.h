@@ -1,29 +1,36 @@
-/* Traces for halfcheck gen and halfcheck verify. */
+/* Traces for halfcheck gen and halfcheck verify: both make them, from the same plan. */
 #ifndef HC_CLI_SCALER_TRACE_H
 #define HC_CLI_SCALER_TRACE_H
 
 #include "check/promise.h"
-#include "cli/command.h"
+#include "cli/scaler_plan.h"
 
-/* A rule as the command line gives it. */
-struct hc_scaler_choice {
-    enum hc_scaler_rule rule;
-    int log2_initial; /* HC_LOG2_ZERO: the rule's usual one */
-    int interval;     /* 0: the rule's usual one */
+/* What a step's gradients hold; and as a word. */
+enum hc_sent { HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF, HC_SENT_COUNT };
+extern const char *const hc_sent_words[HC_SENT_COUNT];
+
+/* What a trace is made of, and which of the rule's limits it leaves out: one, or NULL. */
+struct hc_scaler_tally {
+    int length;
+    int overflows;
+    int growths;
+    int lowest; /* log2, or HC_LOG2_ZERO, HC_LOG2_INFINITE */
+    int highest;
+    const char *lacks;
 };
 
-/* From "scaler/RULE" and the values of --initial (0: not given) and --interval. HC_AS_CLAIMED, or HC_WRONG with
-   everything said. */
-int hc_scaler_choose(const char *command, const char *name, double initial, int interval,
-                     struct hc_scaler_choice *choice);
+struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan);
 
-struct hc_promise hc_scaler_promise(const struct hc_scaler_choice *choice);
+/* The plan's trace into sent[0..length-1], each an enum hc_sent; where `sent` is NULL it is only
+   counted. Overflows one before, at and one after growth; a climb to 2^26 and a fall to 1, or to the
+   cap and the floor and on; runs of clean steps and of overflows at random; a climb to the cap or the
+   last finite power; and then, for ever, 0 or infinity or an error, where the rule comes to one. A plan
+   without steps is carried out to its end, one with fewer is cut off there, one with more goes on at
+   random. Where the rule gives up the trace ends with that step. */
+struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent);
 
-/* Fills found[0..steps-1] with the trace of that seed: overflows one before, at and one after growth; a
-   climb to 2^24 and on; a fall to 1 and on; runs of clean steps and of overflows at random; and for
-   torch a fall to 0. Returns its length, which is less than `steps` where the rule gives up: with that
-   step it ends. */
-int hc_scaler_trace(const struct hc_scaler_choice *choice, uint64_t seed, unsigned char *found,
-                    int steps);
+/* What gen prints for a step, and what must come back before the scale: "STEP STEPS FOUND". */
+enum { HC_SENT_LINE = 64 };
+void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent);
 
 #endif

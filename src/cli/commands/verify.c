@@ -12,23 +12,20 @@ enum { LINE = 256 };
 
 /* One line of an implementation's output. */
 struct answer {
-    long long step;
-    long long steps;
-    bool found;
+    char echo[HC_SENT_LINE]; /* STEP STEPS FOUND, one blank between them */
     bool raises;
     double scale;
 };
 
-/* What has been read and promised so far. */
+/* The trace, and what has been read of its answers. */
 struct reading {
     const char *name;
+    struct hc_scaler_plan plan;
+    struct hc_scaler_tally tally;
+    unsigned char *sent; /* NULL before the first line */
     struct hc_promise promise;
     long long line;
-    long long steps; /* that the lines announce */
-    long long growths;
-    long long overflows;
-    int lowest;
-    int highest;
+    int step; /* that have been answered */
 };
 
 static int bad_line(const struct reading *r, const char *what, const char *line)
@@ -40,33 +37,19 @@ static int bad_line(const struct reading *r, const char *what, const char *line)
 /* STEP STEPS FOUND SCALE, and nothing behind it. What is wrong, or NULL. */
 static const char *parse(const char *line, struct answer *a)
 {
-    int found;
     int at = 0;
-    char word[64];
+    char word[3][20];
+    char scale[64];
     char *end;
-    if (sscanf(line, "%lld %lld %d %63s %n", &a->step, &a->steps, &found, word, &at) != 4)
+    if (sscanf(line, "%19s %19s %19s %63s %n", word[0], word[1], word[2], scale, &at) != 4)
         return "not STEP STEPS FOUND SCALE";
     if (line[at] != '\0')
         return "more than STEP STEPS FOUND SCALE";
-    if (found != 0 && found != 1)
-        return "FOUND is neither 0 nor 1";
-    a->found = found != 0;
-    a->raises = strcmp(word, "raises") == 0;
-    a->scale = a->raises ? 0 : strtod(word, &end);
+    (void)snprintf(a->echo, sizeof a->echo, "%s %s %s", word[0], word[1], word[2]);
+    a->raises = strcmp(scale, "raises") == 0;
+    a->scale = a->raises ? 0 : strtod(scale, &end);
     if (!a->raises && *end != '\0')
         return "SCALE is neither a number nor 'raises'";
-    return NULL;
-}
-
-/* Whether the line is the next of one whole trace. */
-static const char *misplaced(const struct reading *r, const struct answer *a)
-{
-    if (r->promise.gave_up)
-        return "a step after the one that gave up";
-    if (a->step != r->promise.steps + 1)
-        return "steps do not follow each other";
-    if (a->steps < a->step || (r->steps && a->steps != r->steps))
-        return "STEPS changes or is less than STEP";
     return NULL;
 }
 
@@ -78,25 +61,44 @@ static void print_scale(const char *what, double scale, bool raises)
         printf("%s %.17g (%a)", what, scale, scale);
 }
 
-/* The step against the promise; false where they part. */
+static bool fail(const struct reading *r, int step)
+{
+    printf("FAIL %s: step %d of %d:", r->name, step, r->tally.length);
+    return false;
+}
+
+/* The answer against what was sent and what the rule promises; false where they part. */
 static bool as_promised(struct reading *r, const struct answer *a)
 {
+    char sent[HC_SENT_LINE];
+    if (r->step == r->tally.length) {
+        (void)fail(r, r->step);
+        printf(" behind this last one came '%s'\n", a->echo);
+        return false;
+    }
+    enum hc_sent what = (enum hc_sent)r->sent[r->step++];
+    hc_scaler_line(sent, r->step, r->tally.length, what);
+    if (strcmp(a->echo, sent) != 0) {
+        (void)fail(r, r->step);
+        printf(" sent '%s', came back '%s'\n", sent, a->echo);
+        return false;
+    }
     int before = hc_promise_log2(&r->promise);
     int64_t clean = r->promise.run;
-    int log2 = hc_promise_step(&r->promise, a->found);
+    (void)hc_promise_step(&r->promise, what != HC_SENT_FINITE);
     double want = hc_promise_scale(&r->promise);
-    r->overflows += a->found;
-    r->growths += log2 > before;
-    r->lowest = log2 < r->lowest ? log2 : r->lowest;
-    r->highest = log2 > r->highest ? log2 : r->highest;
     if (a->raises == r->promise.gave_up && (a->raises || a->scale == want))
         return true;
-    printf("FAIL %s: step %lld of %lld:", r->name, a->step, a->steps);
+    (void)fail(r, r->step);
     print_scale(" want", want, r->promise.gave_up);
     print_scale(", got", a->scale, a->raises);
-    printf("\n     %s after %lld clean step%s, at scale 2^%d\n",
-           a->found ? "an overflow" : "one more clean step", (long long)clean,
-           clean == 1 ? "" : "s", before);
+    printf("\n     %s after %lld clean step%s",
+           what == HC_SENT_FINITE ? "one more clean step" : hc_sent_words[what], (long long)clean,
+           clean == 1 ? "" : "s");
+    if (before == HC_LOG2_ZERO || before == HC_LOG2_INFINITE)
+        printf(", at scale %s\n", before == HC_LOG2_ZERO ? "0" : "infinity");
+    else
+        printf(", at scale 2^%d\n", before);
     return false;
 }
 
@@ -107,80 +109,96 @@ static void drain(void)
     }
 }
 
+/* The line of gen that says which trace it is: it is made anew. */
+static int prepare(struct reading *r, const char *line)
+{
+    if (hc_scaler_plan_read(line, &r->plan) != HC_AS_CLAIMED)
+        return HC_WRONG;
+    const char *rule = hc_scalers[r->plan.rule].name;
+    if (strcmp(r->name + strlen("scaler/"), rule) != 0)
+        return hc_complain("verify: the trace is for scaler/%s, not for %s", rule, r->name);
+    r->sent = malloc((size_t)r->plan.steps);
+    if (!r->sent)
+        return hc_complain("verify: no memory for %d steps", r->plan.steps);
+    r->tally = hc_scaler_trace(&r->plan, r->sent);
+    r->promise = hc_scaler_promise(&r->plan);
+    return HC_AS_CLAIMED;
+}
+
+/* One line, which is short enough. */
+static int take(struct reading *r, const char *line, bool *promised)
+{
+    struct answer a;
+    if (!r->sent && hc_scaler_plan_is(line))
+        return prepare(r, line);
+    if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
+        return HC_AS_CLAIMED;
+    if (!r->sent)
+        return bad_line(r, "a step before gen's first line, which begins with #", line);
+    const char *wrong = parse(line, &a);
+    if (wrong)
+        return bad_line(r, wrong, line);
+    *promised = as_promised(r, &a);
+    return HC_AS_CLAIMED;
+}
+
 /* Reads to the end or to the first step that is not as promised. */
 static int read_all(struct reading *r, bool *promised)
 {
     char line[LINE];
-    struct answer a;
+    int status = HC_AS_CLAIMED;
     *promised = true;
-    while (*promised && fgets(line, sizeof line, stdin)) {
+    while (status == HC_AS_CLAIMED && *promised && fgets(line, sizeof line, stdin)) {
         r->line++;
-        if (strlen(line) == LINE - 1)
-            return bad_line(r, "a line of more than 254 characters", line);
-        if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
-            continue;
-        const char *wrong = parse(line, &a);
-        if (!wrong)
-            wrong = misplaced(r, &a);
-        if (wrong)
-            return bad_line(r, wrong, line);
-        r->steps = a.steps;
-        *promised = as_promised(r, &a);
+        status = strlen(line) == LINE - 1 ? bad_line(r, "a line of more than 254 characters", line)
+                                          : take(r, line, promised);
     }
+    if (status != HC_AS_CLAIMED || !*promised)
+        return status;
     if (ferror(stdin))
         return hc_complain("verify: standard input: %s", strerror(errno));
-    if (*promised && r->steps == 0)
+    if (r->step == 0)
         return hc_complain("verify: standard input holds no step");
-    if (*promised && r->promise.steps < r->steps)
-        return hc_complain("verify: standard input ends after step %lld of %lld",
-                           (long long)r->promise.steps, r->steps);
+    if (r->step < r->tally.length) {
+        *promised = fail(r, r->step + 1);
+        printf(" nothing came back\n");
+    }
     return HC_AS_CLAIMED;
 }
 
-/* A trace that never grew or never overflowed has shown little of a rule that does both. */
+static void print_log2(int log2)
+{
+    if (log2 == HC_LOG2_ZERO || log2 == HC_LOG2_INFINITE)
+        printf("%s", log2 == HC_LOG2_ZERO ? "0" : "infinity");
+    else
+        printf("2^%d", log2);
+}
+
+/* A trace that leaves out one of the rule's limits has not shown the rule. */
 static int conclude(const struct reading *r, bool strict)
 {
-    bool moves = r->promise.interval > 0;
-    const char *little = moves && r->growths == 0     ? "the scale never grew"
-                         : moves && r->overflows == 0 ? "nothing was ever found"
-                                                      : NULL;
-    printf("%s %s: %lld steps as the rule says; %lld overflows, %lld growths, scale ",
-           little ? "MISTRUSTED" : "PASS", r->name, r->steps, r->overflows, r->growths);
-    if (r->lowest == HC_LOG2_ZERO)
-        printf("0 to ");
-    else if (r->lowest != r->highest)
-        printf("2^%d to ", r->lowest);
-    if (r->highest == HC_LOG2_INFINITE)
-        printf("infinity\n");
-    else
-        printf("2^%d\n", r->highest);
-    if (little)
-        printf("     %s: take more steps\n", little);
-    return little && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    const struct hc_scaler_tally *t = &r->tally;
+    printf("%s %s: %d steps as the rule says; %d overflows, %d growths, scale ",
+           t->lacks ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths);
+    print_log2(t->lowest);
+    if (t->lowest != t->highest) {
+        printf(" to ");
+        print_log2(t->highest);
+    }
+    printf("%s\n", r->promise.gave_up ? ", gave up" : "");
+    if (t->lacks)
+        printf("     %s: take more steps, or another first scale\n", t->lacks);
+    return t->lacks && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
 {
-    int interval = 0;
-    double initial = 0;
     bool strict = false;
     const struct hc_option options[] = {
-        {.name = "interval",
-         .value = "N",
-         .count = &interval,
-         .least = 1,
-         .most = 4 * 1000 * 1000,
-         .help = "clean steps before growth (default the rule's)"},
-        {.name = "initial",
-         .value = "X",
-         .real = &initial,
-         .least = 0x1p-1074,
-         .most = 0x1p1023,
-         .help = "the first scale, a power of two (default the rule's)"},
         {.name = "strict", .flag = &strict, .help = "MISTRUSTED fails"},
         {0},
     };
-    struct hc_scaler_choice choice;
+    struct hc_scaler_plan none = {0};
     int words;
     int status;
     bool promised;
@@ -188,13 +206,13 @@ static int run(int argc, char **argv)
         return status;
     if (words > 1)
         return hc_complain("verify: one subject, not also '%s'", argv[2]);
-    status = hc_scaler_choose("verify", words ? argv[1] : NULL, initial, interval, &choice);
+    status = hc_scaler_plan_for("verify", words ? argv[1] : NULL, &none);
     if (status != HC_AS_CLAIMED)
         return status;
-    struct reading r = {.name = argv[1], .promise = hc_scaler_promise(&choice)};
-    r.lowest = r.highest = hc_promise_log2(&r.promise);
+    struct reading r = {.name = argv[1]};
     status = read_all(&r, &promised);
     drain();
+    free(r.sent);
     if (status != HC_AS_CLAIMED)
         return status;
     return promised ? conclude(&r, strict) : HC_CLAIM_FAILED;
@@ -204,15 +222,21 @@ const struct hc_command hc_command_verify = {
     .name = "verify",
     .usage = "scaler/RULE [options]",
     .summary = "judge the output of an implementation of your own (see gen)",
-    .text = "Reads from standard input, one step a line:\n\n"
-            "  STEP STEPS FOUND SCALE\n\n"
-            "the lines of halfcheck gen with the scale after each step behind them: decimal with\n"
-            "all its digits, or as a hex float (Python's float.hex). Where the rule raises an\n"
-            "error (deepspeed, at its floor) the word 'raises' stands for the scale. Blank lines\n"
-            "and lines that begin with # are passed over.\n\n"
-            "The first step that is not as the rule's text says is named with what was wanted and\n"
-            "what came; status 1. Lines that cannot be read or are missing: status 2. A trace in\n"
-            "which the scale never grew, or nothing was found, is MISTRUSTED.\n\n"
-            "torch's scale is an fp32 number, those of the other rules are Python floats.",
+    .text =
+        "Reads from standard input, one step a line:\n\n"
+        "  STEP STEPS FOUND SCALE\n\n"
+        "the lines of halfcheck gen with the scale after each step behind them: decimal with\n"
+        "all its digits, or as a hex float (Python's float.hex). Where the rule raises an\n"
+        "error (deepspeed, at its floor) the word 'raises' stands for the scale. Before them\n"
+        "stands gen's first line as it came; from it the trace is made anew, with its seed,\n"
+        "interval and first scale. Blank lines and others that begin with # are passed over.\n\n"
+        "The first step that is not as it was sent, or not as the rule's text says, is named\n"
+        "with what was sent or wanted and what came; status 1, also where steps are missing.\n"
+        "Lines that cannot be read: status 2.\n\n"
+        "PASS covers that trace: each of inf, -inf and nan, growth, the floor, the cap or\n"
+        "last finite power of two, and what the rule comes to for ever, as halfcheck gen --help\n"
+        "says. It covers nothing beside the scale: not whether the step is skipped, nor what\n"
+        "is saved. A trace that leaves a part out (few --steps) is MISTRUSTED.\n\n"
+        "torch's scale is an fp32 number, those of the other rules are Python floats.",
     .run = run,
 };

@@ -1,0 +1,68 @@
+#include "cli/scaler_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/promise.h"
+
+static const char beginning[] = "# halfcheck gen scaler/";
+
+int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_plan *plan)
+{
+    static const char folder[] = "scaler/";
+    size_t length = sizeof folder - 1;
+    int log2 = 0;
+    if (!name || strncmp(name, folder, length) != 0)
+        return hc_complain("%s: scaler/RULE; see: halfcheck list scalers", command);
+    plan->rule = hc_scaler_by_name(name + length);
+    if (plan->rule == HC_SCALER_COUNT)
+        return hc_complain("%s: no rule '%s'; see: halfcheck list scalers", command, name + length);
+    if (plan->steps < 0 || plan->steps > HC_PLAN_STEPS || plan->interval < 0 ||
+        plan->interval > HC_PLAN_INTERVAL)
+        return hc_complain("%s: %d steps, interval %d", command, plan->steps, plan->interval);
+    if (plan->initial == 0)
+        plan->initial = ldexp(1, hc_promise_initial(plan->rule));
+    if (frexp(plan->initial, &log2) != 0.5)
+        return hc_complain("%s: --initial %g is no power of two", command, plan->initial);
+    if (!hc_promise_allows(plan->rule, hc_promise_held(plan->rule), log2 - 1))
+        return hc_complain("%s: %s cannot start at %g", command, name, plan->initial);
+    int usual = (int)hc_promise_interval(plan->rule);
+    plan->interval = usual && plan->interval ? plan->interval : usual;
+    return HC_AS_CLAIMED;
+}
+
+void hc_scaler_plan_line(const struct hc_scaler_plan *plan, char line[HC_PLAN_LINE])
+{
+    (void)snprintf(line, HC_PLAN_LINE,
+                   "%s%s --seed %" PRIu64 " --steps %d --interval %d --initial %a", beginning,
+                   hc_scalers[plan->rule].name, plan->seed, plan->steps, plan->interval,
+                   plan->initial);
+}
+
+bool hc_scaler_plan_is(const char *line)
+{
+    return strncmp(line, beginning, sizeof beginning - 1) == 0;
+}
+
+/* Read and written again the line must be the same: nothing in it was passed over. */
+int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan)
+{
+    char name[40] = "scaler/";
+    char again[HC_PLAN_LINE];
+    size_t length = strcspn(line, "\r\n");
+    *plan = (struct hc_scaler_plan){0};
+    int words = sscanf(
+        line,
+        "# halfcheck gen scaler/%31s --seed %" SCNu64 " --steps %d --interval %d --initial %la",
+        name + strlen(name), &plan->seed, &plan->steps, &plan->interval, &plan->initial);
+    if (words == 5) {
+        if (hc_scaler_plan_for("verify", name, plan) != HC_AS_CLAIMED)
+            return HC_WRONG;
+        hc_scaler_plan_line(plan, again);
+        if (plan->steps > 0 && strlen(again) == length && strncmp(line, again, length) == 0)
+            return HC_AS_CLAIMED;
+    }
+    return hc_complain("verify: not a first line of gen: '%.*s'", (int)length, line);
+}

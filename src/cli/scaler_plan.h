@@ -1,0 +1,32 @@
+/* Which trace: what halfcheck gen is told, and what its first line tells halfcheck verify. */
+#ifndef HC_CLI_SCALER_PLAN_H
+#define HC_CLI_SCALER_PLAN_H
+
+#include <stdint.h>
+
+#include "cli/command.h"
+#include "train/scaler.h"
+
+struct hc_scaler_plan {
+    enum hc_scaler_rule rule;
+    double initial; /* the first scale, a power of two; 0: the rule's usual one */
+    int interval;   /* clean steps before growth; 0: the rule's usual one */
+    uint64_t seed;
+    int steps; /* 0: as many as it takes */
+};
+
+enum { HC_PLAN_STEPS = 200 * 1000 * 1000, HC_PLAN_INTERVAL = 100 * 1000 };
+
+/* "scaler/RULE" into the plan, whose other numbers are then checked and, but for the steps, made those
+   of the rule where they are 0. HC_AS_CLAIMED, or HC_WRONG with everything said. */
+int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_plan *plan);
+
+/* The plan as a comment with gen's command line in it; no newline. */
+enum { HC_PLAN_LINE = 200 };
+void hc_scaler_plan_line(const struct hc_scaler_plan *plan, char line[HC_PLAN_LINE]);
+
+/* Whether a line looks like one; and the plan in it, HC_AS_CLAIMED or HC_WRONG as above. */
+bool hc_scaler_plan_is(const char *line);
+int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan);
+
+#endif
