@@ -9,6 +9,9 @@ titles = "'accuracy, %' 'steps skipped' 'last scale' 'gradients of weights = 0, 
 members = "accuracy skipped final_scale underflow update_lost memory images_per_second"
 factors = "100 1 1 100 100 9.5367431640625e-7 1"
 shown(p) = column(word(members, p)) * real(word(factors, p))
+# Three to five ticks: a step of 1, 2 or 5 times a power of ten.
+even(x, e) = x <= e ? e : x <= 2 * e ? 2 * e : x <= 5 * e ? 5 * e : 10 * e
+step(span) = span > 0 ? even(span / 4.0, 10.0 ** floor(log10(span / 4.0))) : 1
 learned(yes, x) = column("learned") == yes && !(p == 6 && x == 0) ? x : NaN
 
 open_svg = 'set terminal svg size 1200,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,12"'
@@ -18,6 +21,7 @@ height = 130 + 22 * n
 do for [type in "svg png"] {
     reset
     set datafile separator comma
+    set datafile columnheaders
     set encoding utf8
     set style line 100 linecolor rgb "#dddddd" linewidth 1
     set grid back linestyle 100
@@ -27,16 +31,22 @@ do for [type in "svg png"] {
     set output "summary." . type
     set multiplot layout 1,7 margins 0.14, 0.98, 60.0 / height, 1 - 60.0 / height spacing 0.02, 0.1
     set label 1 "Every run" . note at screen 0.5, screen 1 - 16.0 / height center
-    set yrange [0.5:n + 0.5]
-    set offsets graph 0.08, graph 0.08, graph 0, graph 0
     set for [i = 1:n] ytics (word(recipes, i) n + 1 - i)
     unset key
     do for [p = 1:7] {
         set title word(titles, p)
+        unset logscale x
         set xrange [*:*]
+        set yrange [*:*]
+        stats "runs.csv" using (shown(p)) nooutput
+        set yrange [0.5:n + 0.5]
+        least = p == 1 ? STATS_min : p == 3 ? 1 : 0
+        most = STATS_max > least ? STATS_max : least + 1
+        rim = p == 3 ? most ** 0.06 : 0.06 * (most - least)
+        if (p == 3) { set xrange [1 / rim:most * rim] } else { set xrange [least - rim:most + rim] }
         set format x "%g"
-        set xtics autofreq rotate by -40
-        if (p == 3) { set logscale x 2; set format x "2^{%L}" } else { unset logscale x }
+        set xtics step(most - least)
+        if (p == 3) { set logscale x 2; set format x "2^{%L}"; set xtics 16 }
         if (p > 1) { set for [i = 1:n] ytics ("" n + 1 - i) }
         plot "runs.csv" using (learned(1, shown(p))):(row(strcol("recipe"))) \
             with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb "#0072b2", \
