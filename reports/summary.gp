@@ -1,5 +1,6 @@
 # Draws what every run of one comparison came to, a row for each recipe, as svg and png: a point for
-# each run, a red cross for one that did not learn. Run in the folder of the comparison as compare.gp is;
+# each run, a red cross for one that did not learn (at the rim where its accuracy is below all that did).
+# Run in the folder of the comparison as compare.gp is;
 # what is read is runs.csv (src/cli/comparison.h).
 n = words(recipes)
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
@@ -9,6 +10,8 @@ titles = "'accuracy, %' 'steps skipped' 'last scale' 'gradients of weights = 0, 
 members = "accuracy skipped final_scale underflow update_lost memory images_per_second"
 factors = "100 1 1 100 100 9.5367431640625e-7 1"
 shown(p) = column(word(members, p)) * real(word(factors, p))
+farther(x, least) = x < least ? least : x
+
 # Three to five ticks: a step of 1, 2 or 5 times a power of ten.
 even(x, e) = x <= e ? e : x <= 2 * e ? 2 * e : x <= 5 * e ? 5 * e : 10 * e
 step(span) = span > 0 ? even(span / 4.0, 10.0 ** floor(log10(span / 4.0))) : 1
@@ -38,10 +41,13 @@ do for [type in "svg png"] {
         unset logscale x
         set xrange [*:*]
         set yrange [*:*]
-        stats "runs.csv" using (shown(p)) nooutput
-        set yrange [0.5:n + 0.5]
+        stats "runs.csv" using (p > 1 || column("learned") == 1 ? shown(p) : 100) nooutput
         least = p == 1 ? STATS_min : p == 3 ? 1 : 0
-        most = STATS_max > least ? STATS_max : least + 1
+        stats "runs.csv" using (p > 1 || column("learned") == 1 ? shown(p) : 0) nooutput
+        most = STATS_max
+        if (p == 1 && most == 0) { least = 0; most = 100 }
+        if (most <= least) { most = least + 1 }
+        set yrange [0.5:n + 0.5]
         rim = p == 3 ? most ** 0.06 : 0.06 * (most - least)
         if (p == 3) { set xrange [1 / rim:most * rim] } else { set xrange [least - rim:most + rim] }
         set format x "%g"
@@ -50,7 +56,7 @@ do for [type in "svg png"] {
         if (p > 1) { set for [i = 1:n] ytics ("" n + 1 - i) }
         plot "runs.csv" using (learned(1, shown(p))):(row(strcol("recipe"))) \
             with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb "#0072b2", \
-            "" using (learned(0, shown(p))):(row(strcol("recipe"))) \
+            "" using (farther(learned(0, shown(p)), least)):(row(strcol("recipe"))) \
             with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
         unset label 1
     }
