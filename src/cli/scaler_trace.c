@@ -206,13 +206,12 @@ static const char *lacks(const struct maker *m)
     return m->stayed_at_one ? NULL : "the scale never came to its floor";
 }
 
-static struct maker begin(const struct hc_scaler_plan *plan, unsigned char *sent)
+static struct maker begin(const struct hc_scaler_plan *plan)
 {
     enum { LOG2_LEAST = -1074, LOG2_MOST = 1023 };
     struct maker m = {.promise = hc_scaler_promise(plan),
                       .interval = plan->interval ? plan->interval : 100,
                       .seed = plan->seed,
-                      .sent = sent,
                       .steps = plan->steps ? plan->steps : INT_MAX,
                       .top = LOG2_MOST,
                       .bottom = LOG2_LEAST};
@@ -228,7 +227,8 @@ static struct maker begin(const struct hc_scaler_plan *plan, unsigned char *sent
 struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent)
 {
     enum { INTERVALS = 25, MORE = 500 };
-    struct maker m = begin(plan, sent);
+    struct maker m = begin(plan);
+    m.sent = sent;
     for (int64_t clean = m.interval - 1; clean <= m.interval + 1; clean++) {
         add(&m, clean, false);
         add(&m, 1, true);

@@ -105,7 +105,7 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe amp --set group_rates=0.1,-1", "group_rates is up to 8 numbers");
     refuse("train --recipe amp --set group_rates=0.1,1 --set group_decays=0",
            "recipe amp+group_rates=0.1/1+group_decays=0: group_rates and group_decays are of");
-    refuse("train --recipe amp --set loss=u8", "none of fp32, bf16, fp16");
+    refuse("train --recipe amp --set loss=u8", "loss is one of fp64, fp32, bf16, fp16, not 'u8'");
     refuse("train --recipe fp32 --set loss_scale=8", "recipe fp32+loss_scale=8: a loss scale");
     cr_assert_neq(access("out", F_OK), 0, "the folder of the results was made");
 }

@@ -149,9 +149,9 @@ Test(checkpoint, another_runs_checkpoint_is_refused_by_the_word_that_differs)
         {"recipe=fp32 network=tiny seed=1", "recipe=fastai-004b-flat, not recipe=fp32"},
         {"recipe=fastai-004b-flat network=darknet seed=1", "network=tiny, not network=darknet"},
         {"recipe=fastai-004b-flat network=tiny seed=12", "seed=1, not seed=12"},
-        {"recipe=fastai-004b-flat network=tiny", "seed=1, not "},
-        {"recipe=fastai-004b-flat network=tiny seed=1 more=1", ", not more=1"},
-        {"", "recipe=fastai-004b-flat, not "}};
+        {"recipe=fastai-004b-flat network=tiny", "its seed=1, which this run has not"},
+        {"recipe=fastai-004b-flat network=tiny seed=1 more=1", "it has no more=1"},
+        {"", "its recipe=fastai-004b-flat, which this run has not"}};
     save();
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct state state = {.nothing = 0};
