@@ -20,14 +20,16 @@ json_t *hc_training_settings(const struct hc_training *t)
 
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
 {
-    (void)snprintf(
-        text, bytes,
-        "%s%s%s%s --epochs %d --batch %d --lr %.17g --data-seed %llu --images %d --backend %s "
-        "--network %s",
-        t->data == NULL ? "" : " --data ", t->data == NULL ? "" : t->data,
-        t->classes == NULL ? "" : " --classes ", t->classes == NULL ? "" : t->classes, t->epochs,
-        t->batch, t->max_lr, (unsigned long long)t->data_seed, t->images, t->backend->name,
-        t->network->name);
+    char data[1024];
+    if (t->data)
+        (void)snprintf(data, sizeof data, " --data %s", t->data);
+    else
+        (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
+                       (unsigned long long)t->data_seed, t->images);
+    (void)snprintf(text, bytes,
+                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s --network %s", data,
+                   t->classes ? " --classes " : "", t->classes ? t->classes : "", t->epochs,
+                   t->batch, t->max_lr, t->backend->name, t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)

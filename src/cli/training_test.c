@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend.h"
+#include "cli/training_record.h"
+
 static char folder[] = "/tmp/halfcheck-training-XXXXXX";
 
 static void make(void)
@@ -266,6 +269,33 @@ Test(training, pictures_change_no_status)
     int without = run("PATH=/nonexistent", "compare --recipes fp32,amp-bf16 " SMALL);
     cr_assert_not_null(strstr(content("stdout"), "no pictures: gnuplot is not installed\n"));
     cr_assert_eq(with, without);
+}
+
+Test(training, the_repro_line_of_a_record_trains_the_same_again)
+{
+    static const char again[] =
+        "sed -n 's/.*\"repro\": \"halfcheck \\(.*\\)\".*/\\1/p' r/run.json >line; "
+        "test -s line; '" HC_PROGRAM "' $(cat line) --out s >stdout 2>stderr </dev/null; "
+        "test $? -lt 2 && cut -d, -f1-8 r/steps.csv >r.csv && cut -d, -f1-8 s/steps.csv | cmp - "
+        "r.csv";
+    cr_assert_lt(run("", QUICK "--data-seed 3 --out r"), 2);
+    cr_assert_eq(shell(again), 0, "%s", content("stderr"));
+}
+
+Test(training, a_repro_line_says_where_real_images_lie_and_nothing_of_made_ones)
+{
+    char line[512];
+    const struct hc_backend backend = {.name = "host"};
+    const struct hc_training training = {.data = "DIR",
+                                         .classes = "cat,dog",
+                                         .epochs = 5,
+                                         .batch = 64,
+                                         .max_lr = 0.5,
+                                         .backend = &backend,
+                                         .network = &hc_darknet16};
+    hc_training_repro(&training, line, sizeof line);
+    cr_assert_str_eq(line, " --data DIR --classes cat,dog --epochs 5 --batch 64 --lr 0.5 --backend "
+                           "host --network darknet16");
 }
 
 Test(training, a_run_that_was_over_keeps_the_time_it_took)
