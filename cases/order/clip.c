@@ -13,6 +13,7 @@ static void both(struct hc_amp *amp, double g)
    16 u, of which the root takes half; the root, its sum with 1e-6, the reciprocal, its product with the
    limit and that with g, u each: 13 u, and u for what is of second order. */
 enum { SQUARES = 16, ROUNDINGS = 14 };
+static const double norm_error = (SQUARES / 2.0 + 1) * 0x1p-24; /* relative */
 
 static double clipped(double g, double most)
 {
@@ -30,8 +31,7 @@ static void after(struct hc_check *check)
         (void)hc_amp_unscale(&amp, 0);
         double norm = hc_amp_clip(&amp, 0, 1);
         hc_amp_holds(&amp, "step", hc_amp_step(&amp, 0) == HC_OK);
-        hc_amp_near(&amp, "the norm", 4 * fabs(g), norm,
-                    (SQUARES / 2.0 + 1) * 0x1p-24 * 4 * fabs(g));
+        hc_amp_near(&amp, "the norm", 4 * fabs(g), norm, norm_error * 4 * fabs(g));
         hc_amp_claim_way(&amp, "the weight", 0, 0, clipped(g, 1), ROUNDINGS);
     }
 }
@@ -45,12 +45,13 @@ static void before(struct hc_check *check)
     double norm = hc_amp_clip(&amp, 0, 1);
     (void)hc_amp_unscale(&amp, 0);
     double g = hc_amp_gradient(&amp, 0, 0);
-    hc_amp_near(&amp, "buggy arm: the norm that clipping saw", 4096, norm, 4096 * 0x1p-21);
+    hc_amp_near(&amp, "buggy arm: the norm that clipping saw", 4096, norm, 4096 * norm_error);
     hc_amp_near(&amp, "buggy arm: a gradient of 1/8 is left as", clipped(1024, 1) / 8192, g,
                 ROUNDINGS * 0x1p-24 * 0.25 / 8192);
     hc_say(check, "clipped before unscaling: norm %.3g instead of 0.5, too small by %.5g", 4 * g,
            0.125 / g);
-    hc_amp_near(&amp, "buggy arm: too small by", 4096, 0.125 / g, 4096 * 0x1p-19);
+    /* by the norm and 1e-6, which is less than u of it */
+    hc_amp_near(&amp, "buggy arm: too small by", 4096, 0.125 / g, (ROUNDINGS + 1) * 0x1p-24 * 4096);
 
     hc_amp_open(&amp, check, 8192, 2000);
     both(&amp, 0.125);
