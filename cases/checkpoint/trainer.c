@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "train/checkpoint.h"
-
-enum { MOST = 1 << 18, PIECES = 256, NAME = 64 };
+#include "train/checkpoint_parts.h"
 
 static const struct hc_network minute = {.name = "minute",
                                          .side = 32,
@@ -24,16 +22,6 @@ struct world {
     struct hc_dataset data;
     char folder[40];
     char path[60]; /* of the checkpoint */
-};
-
-/* A checkpoint, and where its pieces are (the layout: train/checkpoint.h). */
-struct file {
-    size_t size;
-    unsigned char bytes[MOST];
-    char identity[2048];
-    int count;
-    char name[PIECES][NAME];
-    struct hc_blob blob[PIECES]; /* within `bytes` */
 };
 
 static bool stops_between(const struct hc_progress *progress, void *context)
@@ -60,65 +48,23 @@ static bool train(struct world *world, bool stops, bool resume)
     return hc_check_ok(world->check, hc_train(&options, &result));
 }
 
-static uint64_t number(const unsigned char **at, int bytes)
+static bool look(struct world *world, struct hc_checkpoint_parts *parts)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t) * (*at)++ << 8 * i;
-    return value;
+    return hc_check_ok(world->check, hc_checkpoint_take_apart(world->path, parts));
 }
 
-static bool text(const unsigned char **at, char *to, size_t most)
-{
-    size_t length = number(at, 4);
-    if (length >= most)
-        return false;
-    memcpy(to, *at, length);
-    to[length] = '\0';
-    *at += length;
-    return true;
-}
-
-static bool take_apart(struct file *file)
-{
-    const unsigned char *at = file->bytes + 12;
-    file->count = (int)number(&at, 4);
-    at += 8;
-    if (file->count > PIECES || !text(&at, file->identity, sizeof file->identity))
-        return false;
-    for (int i = 0; i < file->count; i++) {
-        if (!text(&at, file->name[i], NAME))
-            return false;
-        size_t bytes = number(&at, 8);
-        file->blob[i] = (struct hc_blob){file->name[i], file->bytes + (at - file->bytes), bytes};
-        at += bytes;
-    }
-    return true;
-}
-
-static bool look(struct world *world, struct file *file)
-{
-    FILE *stream = fopen(world->path, "rb");
-    file->size = stream ? fread(file->bytes, 1, MOST, stream) : 0;
-    if (stream)
-        (void)fclose(stream);
-    if (file->size > 24 && file->size < MOST && take_apart(file))
-        return true;
-    return hc_check_ok(world->check, hc_fail(HC_IO, "%s: cannot be read", world->path));
-}
-
-static bool equal(const struct file *want, const struct file *got)
+static bool equal(const struct hc_checkpoint_parts *want, const struct hc_checkpoint_parts *got)
 {
     return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
 }
 
 /* Goes on from `middle` with zeros for the pieces whose names begin so. */
-static void without(struct world *world, struct file *middle, const struct file *whole,
-                    const char *prefix)
+static void without(struct world *world, struct hc_checkpoint_parts *middle,
+                    const struct hc_checkpoint_parts *whole, const char *prefix)
 {
-    struct hc_blob blob[PIECES];
-    static unsigned char zeros[MOST];
-    struct file *end = hc_check_memory(world->check, sizeof *end);
+    struct hc_blob blob[HC_PARTS];
+    static unsigned char zeros[HC_PARTS_BYTES];
+    struct hc_checkpoint_parts *end = hc_check_memory(world->check, sizeof *end);
     char claim[80];
     int zeroed = 0;
     for (int i = 0; i < middle->count; i++) {
@@ -140,9 +86,9 @@ static void stop_and_go_on(struct world *world)
 {
     static const char *const prefixes[] = {
         "step counts", "scale and counts", "model ", "master ", "m ", "v ", "statistic "};
-    struct file *whole = hc_check_memory(world->check, sizeof *whole);
-    struct file *middle = hc_check_memory(world->check, sizeof *middle);
-    struct file *end = hc_check_memory(world->check, sizeof *end);
+    struct hc_checkpoint_parts *whole = hc_check_memory(world->check, sizeof *whole);
+    struct hc_checkpoint_parts *middle = hc_check_memory(world->check, sizeof *middle);
+    struct hc_checkpoint_parts *end = hc_check_memory(world->check, sizeof *end);
     if (!train(world, false, false) || !look(world, whole) || !train(world, true, false) ||
         !look(world, middle) || !train(world, false, true) || !look(world, end))
         return;

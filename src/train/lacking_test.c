@@ -1,17 +1,14 @@
 /* Checkpoints of a real run of which a piece was left out, or kept in another format, as other systems'
    loaders have it: each is refused with one line that names the piece. */
 #include <criterion/criterion.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "train/checkpoint.h"
+#include "train/checkpoint_parts.h"
 #include "train/recipe_fields.h"
 #include "train/trainer.h"
-
-enum { MOST = 1 << 18, PIECES = 256 };
 
 static struct hc_dataset data;
 static char folder[] = "/tmp/halfcheck-lacking-XXXXXX";
@@ -67,55 +64,17 @@ static enum hc_status train(bool resume)
     return train_under(hc_recipe_by_name("amp"), resume);
 }
 
-/* A checkpoint taken apart, by the layout in train/checkpoint.h. */
-struct parts {
-    unsigned char bytes[MOST];
-    char identity[1024];
-    char name[PIECES][64];
-    struct hc_blob blob[PIECES];
-    int count;
-};
-
-static uint64_t number(const unsigned char **at, int bytes)
+static void take_apart(struct hc_checkpoint_parts *parts)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t) * (*at)++ << 8 * i;
-    return value;
-}
-
-static void text(const unsigned char **at, char *to, size_t most)
-{
-    size_t length = number(at, 4);
-    cr_assert(length < most);
-    memcpy(to, *at, length);
-    to[length] = '\0';
-    *at += length;
-}
-
-static void take_apart(struct parts *parts)
-{
-    FILE *file = fopen(path, "rb");
-    cr_assert_not_null(file);
-    cr_assert(fread(parts->bytes, 1, MOST, file) < MOST);
-    (void)fclose(file);
-    const unsigned char *at = parts->bytes + 12;
-    parts->count = (int)number(&at, 4);
-    cr_assert(parts->count > 20 && parts->count < PIECES);
-    at += 8;
-    text(&at, parts->identity, sizeof parts->identity);
-    for (int i = 0; i < parts->count; i++) {
-        text(&at, parts->name[i], sizeof parts->name[i]);
-        size_t bytes = number(&at, 8);
-        parts->blob[i] = (struct hc_blob){parts->name[i], (void *)at, bytes};
-        at += bytes;
-    }
+    cr_assert_eq(hc_checkpoint_take_apart(path, parts), HC_OK, "%s", hc_message());
+    cr_assert_gt(parts->count, 20);
 }
 
 /* Without the pieces whose names begin so, or with half of each one's bytes. */
-static void refused(const struct parts *parts, const char *prefix, bool halved, const char *want)
+static void refused(const struct hc_checkpoint_parts *parts, const char *prefix, bool halved,
+                    const char *want)
 {
-    struct hc_blob blob[PIECES];
+    struct hc_blob blob[HC_PARTS];
     int count = 0;
     int changed = 0;
     for (int i = 0; i < parts->count; i++) {
@@ -136,7 +95,7 @@ static void refused(const struct parts *parts, const char *prefix, bool halved, 
 
 Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
 {
-    static struct parts parts;
+    static struct hc_checkpoint_parts parts;
     cr_assert_eq(train(false), HC_OK, "%s", hc_message());
     take_apart(&parts);
     refused(&parts, "scale and counts", false,
@@ -156,9 +115,9 @@ Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
 /* Without them a weight is off by up to half an ulp, and nothing else would show it. */
 Test(lacking, compensations_that_were_left_out_are_named)
 {
-    static struct parts parts;
+    static struct hc_checkpoint_parts parts;
     const struct hc_recipe *recipe = hc_recipe_by_name("bf16-kahan");
-    struct hc_blob blob[PIECES];
+    struct hc_blob blob[HC_PARTS];
     int count = 0;
     cr_assert_eq(train_under(recipe, false), HC_OK, "%s", hc_message());
     take_apart(&parts);

@@ -1,0 +1,21 @@
+/* A checkpoint taken apart, without asking what run it is of: for those who change one. */
+#ifndef HC_TRAIN_CHECKPOINT_PARTS_H
+#define HC_TRAIN_CHECKPOINT_PARTS_H
+
+#include "train/checkpoint.h"
+
+enum { HC_PARTS_BYTES = 1 << 18, HC_PARTS = 256 };
+
+struct hc_checkpoint_parts {
+    size_t size;
+    unsigned char bytes[HC_PARTS_BYTES];
+    char identity[2048];
+    int count;
+    char name[HC_PARTS][64];
+    struct hc_blob blob[HC_PARTS]; /* within `name` and `bytes` */
+};
+
+/* HC_IO when it cannot be read or is too large for this. The file is taken to be sound. */
+enum hc_status hc_checkpoint_take_apart(const char *path, struct hc_checkpoint_parts *parts);
+
+#endif
