@@ -34,17 +34,16 @@ static int failures(const struct hc_backend *backend, const char *pattern, enum 
 Test(power, every_planted_conversion_defect_is_caught)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    int n;
     int planted = 0;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
-    for (int i = 0; i < n; i++) {
-        if (strncmp(faults[i]->name, "cast-", 5) != 0)
+    for (int i = 0; i < hc_fault_count(); i++) {
+        const struct hc_fault *fault = hc_fault_at(i);
+        if (strncmp(fault->name, "cast-", 5) != 0)
             continue;
         for (int level = HC_QUICK; level <= HC_STANDARD; level++) {
-            const char *pattern = faults[i]->pattern;
+            const char *pattern = fault->patterns;
             cr_assert_eq(failures(exact, pattern, (enum hc_level)level), 0);
-            const struct hc_backend *faulty = hc_faulty_backend(exact, faults[i]);
-            cr_assert(failures(faulty, pattern, (enum hc_level)level) > 0, "%s", faults[i]->name);
+            const struct hc_backend *faulty = hc_faulty_backend(exact, fault);
+            cr_assert(failures(faulty, pattern, (enum hc_level)level) > 0, "%s", fault->name);
         }
         planted++;
     }
@@ -56,7 +55,8 @@ static hc_kernel *sound_cast;
 
 static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_call *call)
 {
-    return on_device->wrong(sound_cast, queue, call);
+    struct hc_planted sound = {sound_cast, on_device};
+    return on_device->wrong(&sound, queue, call);
 }
 
 /* The same on the emulated device: its memory is the host's, so that the defects can be planted there.
@@ -64,28 +64,27 @@ static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_cal
 Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 {
     struct hc_backend emulated = *hc_backend_by_name("cuda-emulated");
-    int n;
     int planted = 0;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
     sound_cast = emulated.kernel[HC_OP_cast];
-    for (int i = 0; i < n; i++) {
-        if (strncmp(faults[i]->name, "cast-", 5) != 0)
+    for (int i = 0; i < hc_fault_count(); i++) {
+        const struct hc_fault *fault = hc_fault_at(i);
+        if (strncmp(fault->name, "cast-", 5) != 0)
             continue;
-        on_device = faults[i];
+        on_device = fault;
         emulated.kernel[HC_OP_cast] = sound_cast;
-        cr_assert_eq(failures(&emulated, faults[i]->pattern, HC_QUICK), 0);
+        cr_assert_eq(failures(&emulated, fault->patterns, HC_QUICK), 0);
         emulated.kernel[HC_OP_cast] = cast_on_device;
-        cr_assert(failures(&emulated, faults[i]->pattern, HC_QUICK) > 0, "%s", faults[i]->name);
+        cr_assert(failures(&emulated, fault->patterns, HC_QUICK) > 0, "%s", fault->name);
         planted++;
     }
     cr_assert_eq(planted, 11);
 }
 
 /* One row of results of one operation is changed in one place. */
-static enum hc_status off_by_one(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status off_by_one(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     const uint16_t *x = call->in[0].data;
     uint16_t *out = call->out[0].data;
     int64_t n = hc_tensor_count(&call->out[0]);
@@ -102,7 +101,8 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
     const struct hc_backend *exact = hc_backend_by_name("exact");
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         char pattern[64];
-        struct hc_fault fault = {.name = "off-by-one", .op = ops[i], .wrong = off_by_one};
+        struct hc_fault fault = {
+            .name = "off-by-one", .ops = hc_ops[ops[i]].name, .wrong = off_by_one};
         (void)snprintf(pattern, sizeof pattern, "rounding/fp16/%s", hc_ops[ops[i]].name);
         int want = ops[i] != HC_OP_sqrt; /* the root of 0x3bff is 0x3bff */
         cr_assert_eq(failures(hc_faulty_backend(exact, &fault), pattern, HC_QUICK), want, "%s",
@@ -111,10 +111,10 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
 }
 
 /* 2049, a tie, goes up. */
-static enum hc_status integer_tie_up(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status integer_tie_up(const struct hc_planted *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     uint16_t *out = call->out[0].data;
     const int32_t *x = call->in[0].data;
     bool integers = call->in[0].format == HC_I32;
@@ -126,7 +126,7 @@ static enum hc_status integer_tie_up(hc_kernel *right, struct hc_queue *queue,
 Test(power, one_wrong_integer_is_caught)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    struct hc_fault fault = {.name = "2049", .op = HC_OP_cast, .wrong = integer_tie_up};
+    struct hc_fault fault = {.name = "2049", .ops = "cast", .wrong = integer_tie_up};
     const struct hc_backend *faulty = hc_faulty_backend(exact, &fault);
     cr_assert_eq(failures(exact, "rounding/i32-to-fp16/*", HC_QUICK), 0);
     cr_assert_eq(failures(faulty, "rounding/i32-to-fp16/*", HC_QUICK), 4);

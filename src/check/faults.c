@@ -1,5 +1,4 @@
 /* All planted defects, of all files of check/faults/. */
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -8,25 +7,27 @@
 
 static const struct hc_fault_table *const tables[] = {HC_LIST};
 
-const struct hc_fault *const *hc_all_faults(int *n)
+int hc_fault_count(void)
 {
-    enum { MOST = 128 };
-    static const struct hc_fault *all[MOST];
-    *n = 0;
+    int n = 0;
     for (size_t t = 0; tables[t]; t++)
-        for (int i = 0; i < tables[t]->count; i++) {
-            assert(*n < MOST);
-            all[(*n)++] = &tables[t]->faults[i];
-        }
-    return all;
+        n += tables[t]->count;
+    return n;
+}
+
+const struct hc_fault *hc_fault_at(int i)
+{
+    size_t t = 0;
+    for (; i >= tables[t]->count; t++)
+        i -= tables[t]->count;
+    return &tables[t]->faults[i];
 }
 
 const struct hc_fault *hc_fault_by_name(const char *name)
 {
-    int n;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(faults[i]->name, name) == 0)
-            return faults[i];
+    for (size_t t = 0; tables[t]; t++)
+        for (int i = 0; i < tables[t]->count; i++)
+            if (strcmp(tables[t]->faults[i].name, name) == 0)
+                return &tables[t]->faults[i];
     return NULL;
 }

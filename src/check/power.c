@@ -10,7 +10,8 @@ static struct hc_backend broken;
 
 static enum hc_status cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    return planted->wrong(hc_backend_by_name("exact")->kernel[HC_OP_cast], queue, call);
+    struct hc_planted sound = {hc_backend_by_name("exact")->kernel[HC_OP_cast], planted};
+    return planted->wrong(&sound, queue, call);
 }
 
 /* A check of its own on the broken backend, with that sweep. */
@@ -31,16 +32,14 @@ static struct hc_result try(const struct hc_check *check,
 
 void hc_claim_power(struct hc_check *check)
 {
-    int n;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
     broken = *hc_backend_by_name("exact");
     hc_claim_true(check, "the sound conversion passes",
                   try(check, hc_sweep_from_fp32).verdict == HC_PASS &&
                       try(check, hc_sweep_from_fp64).verdict == HC_PASS);
     broken.kernel[HC_OP_cast] = cast;
-    for (int i = 0; i < n; i++) {
-        planted = faults[i];
-        if (planted->op != HC_OP_cast || strncmp(planted->pattern, "rounding/", 9) != 0)
+    for (int i = 0; i < hc_fault_count(); i++) {
+        planted = hc_fault_at(i);
+        if (strncmp(planted->name, "cast-", 5) != 0)
             continue;
         struct hc_result result = try(check, hc_sweep_from_fp32);
         if (result.verdict != HC_FAIL)

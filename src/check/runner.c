@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "check/tally.h"
@@ -80,6 +81,11 @@ struct queues {
     struct hc_queue *by_backend[HC_MAX_BACKENDS]; /* NULL: unavailable */
 };
 
+static const struct hc_backend *exact_of(const struct hc_run_options *options)
+{
+    return options->exact ? options->exact : hc_backend_by_name("exact");
+}
+
 static void close_queues(const struct hc_run_options *options, struct queues *queues)
 {
     for (int b = 0; b < options->backend_count; b++) {
@@ -91,13 +97,15 @@ static void close_queues(const struct hc_run_options *options, struct queues *qu
             backend->close(queue);
     }
     if (queues->exact)
-        hc_backend_by_name("exact")->close(queues->exact);
+        exact_of(options)->close(queues->exact);
 }
 
 static enum hc_status open_queues(const struct hc_run_options *options, struct queues *queues)
 {
     assert(options->backend_count <= HC_MAX_BACKENDS);
-    enum hc_status status = hc_backend_by_name("exact")->open(&queues->exact, options->threads);
+    if (options->threads > 0)
+        omp_set_num_threads(options->threads);
+    enum hc_status status = exact_of(options)->open(&queues->exact, options->threads);
     for (int b = 0; b < options->backend_count && status == HC_OK; b++) {
         const struct hc_backend *backend = options->backends[b];
         if (!backend->unavailable || !backend->unavailable())
@@ -114,7 +122,7 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
     struct hc_check check = {.what = what,
                              .backend = backend,
                              .queue = b < 0 ? NULL : queues->by_backend[b],
-                             .exact = hc_backend_by_name("exact"),
+                             .exact = exact_of(options),
                              .exact_queue = queues->exact,
                              .seed = options->seed,
                              .level = options->level,

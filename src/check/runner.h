@@ -20,9 +20,10 @@ struct hc_run_options {
     int pattern_count;
     const struct hc_backend *const *backends; /* those to run on */
     int backend_count;
+    const struct hc_backend *exact; /* what they are compared with; NULL: the backend `exact` */
     enum hc_level level;
     uint64_t seed;
-    int threads; /* 0: one per core */
+    int threads; /* of the queues and of the comparisons; 0: one per core */
     FILE *trace; /* for hc_say, or NULL */
 
     /* Called before each case on each backend ("-" where it runs once); may be NULL. */

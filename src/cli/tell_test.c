@@ -1,6 +1,8 @@
 /* list, explain, selftest and bench. */
 #include "cli/testing.h"
 
+#include <jansson.h>
+
 #include "check/fault.h"
 #include "op/op.h"
 
@@ -50,13 +52,30 @@ Test(explain, refuses_what_is_no_case, .init = enter_folder)
 
 Test(selftest, every_planted_fault_is_caught, .init = enter_folder)
 {
-    int n;
-    (void)hc_all_faults(&n);
-    const struct ran *ran = run_shell("$hc selftest");
+    int n = hc_fault_count();
+    const struct ran *ran = run_shell("$hc selftest --json > s.json");
     cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
-    char last[64];
-    (void)snprintf(last, sizeof last, "\n%d of %d planted faults caught", n, n);
-    cr_assert_not_null(strstr(ran->out, last));
+    json_t *all = json_load_file("s.json", 0, NULL);
+    cr_assert_eq((int)json_array_size(json_object_get(all, "faults")), n);
+    json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(all, "classes"), i, row)
+    {
+        json_int_t planted = json_integer_value(json_object_get(row, "planted"));
+        cr_expect_eq(planted, json_integer_value(json_object_get(row, "caught")));
+        n -= (int)planted;
+    }
+    cr_expect_eq(n, 0);
+    json_decref(all);
+}
+
+Test(selftest, prints_a_table_by_class_and_names_what_nothing_caught, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc selftest stochastic");
+    cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "\nstochastic "), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "SURVIVES"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "6 of 6 planted faults caught"), "%s", ran->out);
     expect_refusal("$hc selftest no-such-fault", "no fault");
 }
 

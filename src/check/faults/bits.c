@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-static enum hc_status not_fused(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status not_fused(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     float alpha = (float)call->params.axpy.alpha;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++) {
         float product = alpha * (float)hc_tensor_get(&call->in[0], i);
@@ -16,12 +16,12 @@ static enum hc_status not_fused(hc_kernel *right, struct hc_queue *queue,
 }
 
 /* The velocity as a compiler contracts it; SGD in fp32 without decay in the gradient. */
-static enum hc_status contracted(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status contracted(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct hc_sgd *p = &call->params.sgd;
     float beta1 = (float)hc_tensor_get(&call->in[3], 1);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
     if (p->arithmetic != HC_FP32 || !p->decoupled || skipped)
         return status;
@@ -32,9 +32,10 @@ static enum hc_status contracted(hc_kernel *right, struct hc_queue *queue,
     return status;
 }
 
-static enum hc_status flushed(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status flushed(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int o = 0; status == HC_OK && o < 3; o++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[o]); i++)
             if (fabs(hc_tensor_get(&call->out[o], i)) < 0x1p-126)
@@ -42,36 +43,37 @@ static enum hc_status flushed(hc_kernel *right, struct hc_queue *queue, const st
     return status;
 }
 
-static enum hc_status by_reciprocal(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status by_reciprocal(const struct hc_planted *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.unscale.reciprocal = true;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status grows_late(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status grows_late(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.scaler.late++;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Nine digits of a mean are more than fp32 has. */
-static enum hc_status single_pixels(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status single_pixels(const struct hc_planted *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
     for (int c = 0; c < 3; c++)
         bad.params.augment.mean[c] = (double)(float)bad.params.augment.mean[c];
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* A vector loop whose last elements are left to something else. */
-static enum hc_status last_one(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status last_one(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *out = &call->out[0];
     int64_t last = hc_tensor_count(out) - 1;
     if (status == HC_OK && last % 16 == 2)
@@ -80,18 +82,20 @@ static enum hc_status last_one(hc_kernel *right, struct hc_queue *queue, const s
 }
 
 static const struct hc_fault faults[] = {
-    {"axpy-not-fused", "axpy rounds its product", "bits/axpy/*", HC_OP_axpy, not_fused},
-    {"sgd-contracted", "SGD does not round momentum times velocity", "bits/sgd/*", HC_OP_sgd,
-     contracted},
-    {"adamw-flushes", "AdamW's subnormal results become 0", "bits/adamw/*", HC_OP_adamw, flushed},
-    {"unscale-by-reciprocal", "unscale multiplies where it should divide", "bits/unscale/*",
-     HC_OP_unscale, by_reciprocal},
-    {"leaky-last-element", "leaky ReLU has another last bit at the end of a vector",
-     "bits/leaky_relu/*", HC_OP_leaky_relu, last_one},
-    {"scale-grows-late", "the loss scale grows one step late", "bits/scaler_update",
-     HC_OP_scaler_update, grows_late},
+    {"axpy-not-fused", "axpy rounds its product", HC_FAULT_ROUNDING, "axpy", "bits/axpy/*",
+     .wrong = not_fused},
+    {"sgd-contracted", "SGD does not round momentum times velocity", HC_FAULT_ROUNDING, "sgd",
+     "bits/sgd/*", .wrong = contracted},
+    {"adamw-flushes", "AdamW's subnormal results become 0", HC_FAULT_SPECIALS, "adamw",
+     "bits/adamw/*", .wrong = flushed},
+    {"unscale-by-reciprocal", "unscale multiplies where it should divide", HC_FAULT_ROUNDING,
+     "unscale", "bits/unscale/*", .wrong = by_reciprocal},
+    {"leaky-last-element", "leaky ReLU has another last bit at the end of a vector", HC_FAULT_TAIL,
+     "leaky_relu", "bits/leaky_relu/*", .wrong = last_one},
+    {"scale-grows-late", "the loss scale grows one step late", HC_FAULT_SCALER, "scaler_update",
+     "bits/scaler_update", .wrong = grows_late},
     {"pixel-means-in-single", "the means that pixels are freed of are rounded into fp32",
-     "bits/augment", HC_OP_augment, single_pixels},
+     HC_FAULT_ROUNDING, "augment", "bits/augment", .wrong = single_pixels},
 };
 
 const struct hc_fault_table hc_faults_bits;

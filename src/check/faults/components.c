@@ -6,70 +6,72 @@
 
 #include "num/format.h"
 
-static enum hc_status eps_in_half(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status eps_in_half(const struct hc_planted *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.adam.eps = hc_round(HC_FP16, bad.params.adam.eps);
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status eps_inside(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status eps_inside(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.adam.eps_inside = true;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Below fp32's sight. */
-static enum hc_status beta2_off(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status beta2_off(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.adam.beta2 *= 1 + 0x1p-40;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status flush(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
     double smallest = ldexp(1, hc_formats[out->format].emin);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
         if (fabs(hc_tensor_get(out, i)) < smallest)
             hc_tensor_put(out, i, 0);
     return status;
 }
 
-static enum hc_status never_found(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status never_found(const struct hc_planted *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     double before = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     hc_tensor_put(&call->out[1], 0, before);
     return status;
 }
 
-static enum hc_status truncated(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status truncated(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
         hc_tensor_put_bits(
             out, i, hc_encode(out->format, hc_tensor_get(&call->in[0], i), 0, HC_TOWARD_ZERO));
     return status;
 }
 
-static enum hc_status no_decay(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status no_decay(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.adam.weight_decay = 0;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status decay_in_gradient(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status decay_in_gradient(const struct hc_planted *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -83,23 +85,23 @@ static enum hc_status decay_in_gradient(hc_kernel *right, struct hc_queue *queue
         hc_tensor_put(&bad.in[1], i,
                       hc_tensor_get(&call->in[1], i) +
                           call->params.adam.weight_decay * hc_tensor_get(w, i));
-    enum hc_status status = right(queue, &bad);
+    enum hc_status status = planted->right(queue, &bad);
     free(bad.in[1].data);
     return status;
 }
 
-static enum hc_status momentum_swapped(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status momentum_swapped(const struct hc_planted *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.bn.momentum = 1 - bad.params.bn.momentum;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status statistics_in_half(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status statistics_in_half(const struct hc_planted *planted, struct hc_queue *queue,
                                          const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int slot = 3; slot < 5 && status == HC_OK; slot++)
         for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
             hc_tensor_put(&call->out[slot], c,
@@ -108,24 +110,26 @@ static enum hc_status statistics_in_half(hc_kernel *right, struct hc_queue *queu
 }
 
 static const struct hc_fault faults[] = {
-    {"eps-in-half", "Adam's epsilon goes through half", "eps/*", HC_OP_adam, eps_in_half},
-    {"eps-inside-the-root", "Adam adds epsilon inside the square root", "eps/*", HC_OP_adam,
-     eps_inside},
-    {"beta2-in-40-bits", "Adam's beta2 is off by 2^-40 of it", "op/adam/fp64/*", HC_OP_adam,
-     beta2_off},
-    {"scale-flushes-subnormals", "scaled gradients that are subnormal become 0", "underflow/*",
-     HC_OP_scale, flush},
-    {"unscale-finds-nothing", "unscale overlooks infinities and NaNs", "underflow/*", HC_OP_unscale,
-     never_found},
-    {"master-truncated", "masters are cut, not rounded, into the model's copy", "master/*",
-     HC_OP_master_to_model, truncated},
-    {"decay-forgotten", "AdamW does not decay", "decay/*", HC_OP_adamw, no_decay},
-    {"decay-in-the-gradient", "AdamW adds its decay to the gradient", "decay/*", HC_OP_adamw,
-     decay_in_gradient},
-    {"running-momentum-swapped", "running statistics take 1 - momentum for momentum", "batchnorm/*",
-     HC_OP_bn_train, momentum_swapped},
+    {"eps-in-half", "Adam's epsilon goes through half", HC_FAULT_ROUNDING, "adam", "eps/*",
+     .wrong = eps_in_half},
+    {"eps-inside-the-root", "Adam adds epsilon inside the square root", HC_FAULT_FORMULA, "adam",
+     "eps/*", .wrong = eps_inside},
+    {"beta2-in-40-bits", "Adam's beta2 is off by 2^-40 of it", HC_FAULT_PARAMETER, "adam",
+     "op/adam/fp64/*", .wrong = beta2_off},
+    {"scale-flushes-subnormals", "scaled gradients that are subnormal become 0", HC_FAULT_SPECIALS,
+     "scale", "underflow/*", .wrong = flush},
+    {"unscale-finds-nothing", "unscale overlooks infinities and NaNs", HC_FAULT_SPECIALS, "unscale",
+     "underflow/*", .wrong = never_found},
+    {"master-truncated", "masters are cut, not rounded, into the model's copy", HC_FAULT_ROUNDING,
+     "master_to_model", "master/*", .wrong = truncated},
+    {"decay-forgotten", "AdamW does not decay", HC_FAULT_PARAMETER, "adamw", "decay/*",
+     .wrong = no_decay},
+    {"decay-in-the-gradient", "AdamW adds its decay to the gradient", HC_FAULT_FORMULA, "adamw",
+     "decay/*", .wrong = decay_in_gradient},
+    {"running-momentum-swapped", "running statistics take 1 - momentum for momentum",
+     HC_FAULT_PARAMETER, "bn_train", "batchnorm/*", .wrong = momentum_swapped},
     {"running-statistics-in-half", "running statistics go through half at every step",
-     "batchnorm/*", HC_OP_bn_train, statistics_in_half},
+     HC_FAULT_ROUNDING, "bn_train", "batchnorm/*", .wrong = statistics_in_half},
 };
 
 const struct hc_fault_table hc_faults_components;

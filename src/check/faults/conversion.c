@@ -83,10 +83,10 @@ static uint16_t loses_sign_of_zero(float x, uint16_t right)
     return right == 0x8000 ? 0 : right;
 }
 
-static enum hc_status plant(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call,
-                            uint16_t (*mutant)(float x, uint16_t right))
+static enum hc_status plant(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call, uint16_t (*mutant)(float x, uint16_t right))
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status != HC_OK || call->in[0].format != HC_FP32 || call->out[0].format != HC_FP16 ||
         call->params.cast.direction != HC_NEAREST)
         return status;
@@ -98,63 +98,70 @@ static enum hc_status plant(hc_kernel *right, struct hc_queue *queue, const stru
     return HC_OK;
 }
 
-static enum hc_status tie_zero(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status tie_zero(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    return plant(right, queue, call, ties_toward_zero);
+    return plant(planted, queue, call, ties_toward_zero);
 }
 
-static enum hc_status tie_away(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status tie_away(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    return plant(right, queue, call, ties_away);
+    return plant(planted, queue, call, ties_away);
 }
 
-static enum hc_status tie_subnormal(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status tie_subnormal(const struct hc_planted *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    return plant(right, queue, call, subnormal_ties_away);
+    return plant(planted, queue, call, subnormal_ties_away);
 }
 
-static enum hc_status overflow(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status overflow(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    return plant(right, queue, call, overflow_at_65536);
+    return plant(planted, queue, call, overflow_at_65536);
 }
 
-static enum hc_status underflow(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status underflow(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    return plant(right, queue, call, keeps_half_of_tiny);
+    return plant(planted, queue, call, keeps_half_of_tiny);
 }
 
-static enum hc_status truncate(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status truncate(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    return plant(right, queue, call, truncates);
+    return plant(planted, queue, call, truncates);
 }
 
-static enum hc_status flush(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status flush(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
-    return plant(right, queue, call, flushes);
+    return plant(planted, queue, call, flushes);
 }
 
-static enum hc_status sticky(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status sticky(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
 {
-    return plant(right, queue, call, loses_sticky);
+    return plant(planted, queue, call, loses_sticky);
 }
 
-static enum hc_status nan_inf(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status nan_inf(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
-    return plant(right, queue, call, nan_to_infinity);
+    return plant(planted, queue, call, nan_to_infinity);
 }
 
-static enum hc_status zero_sign(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status zero_sign(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    return plant(right, queue, call, loses_sign_of_zero);
+    return plant(planted, queue, call, loses_sign_of_zero);
 }
 
-static enum hc_status through_fp32(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status through_fp32(const struct hc_planted *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status != HC_OK || call->in[0].format != HC_FP64 || call->out[0].format != HC_FP16)
         return status;
     const double *x = call->in[0].data;
@@ -168,21 +175,25 @@ static enum hc_status through_fp32(hc_kernel *right, struct hc_queue *queue,
 static const char fp32[] = "rounding/fp32-to-fp16/nearest";
 
 static const struct hc_fault faults[] = {
-    {"cast-ties-toward-zero", "ties go toward zero", fp32, HC_OP_cast, tie_zero},
-    {"cast-ties-away", "ties go away from zero", fp32, HC_OP_cast, tie_away},
-    {"cast-subnormal-ties-away", "ties go away from zero among subnormals only", fp32, HC_OP_cast,
-     tie_subnormal},
-    {"cast-overflow-65536", "values from 65520 to 65536 become 65504, not infinity", fp32,
-     HC_OP_cast, overflow},
-    {"cast-keeps-2^-25", "2^-25 becomes 2^-24, not 0", fp32, HC_OP_cast, underflow},
-    {"cast-truncates", "what is cut off is dropped", fp32, HC_OP_cast, truncate},
-    {"cast-flushes", "subnormal results become 0", fp32, HC_OP_cast, flush},
-    {"cast-sticky-lost", "bits far below the last one do not break a tie", fp32, HC_OP_cast,
-     sticky},
-    {"cast-nan-to-inf", "NaN becomes infinity", fp32, HC_OP_cast, nan_inf},
-    {"cast-zero-sign-lost", "-0 becomes +0", fp32, HC_OP_cast, zero_sign},
-    {"cast-through-fp32", "fp64 is rounded into fp32 first, and then into fp16",
-     "rounding/fp64-to-fp16/nearest", HC_OP_cast, through_fp32},
+    {"cast-ties-toward-zero", "ties go toward zero", HC_FAULT_ROUNDING, "cast", fp32,
+     .wrong = tie_zero},
+    {"cast-ties-away", "ties go away from zero", HC_FAULT_ROUNDING, "cast", fp32,
+     .wrong = tie_away},
+    {"cast-subnormal-ties-away", "ties go away from zero among subnormals only", HC_FAULT_ROUNDING,
+     "cast", fp32, .wrong = tie_subnormal},
+    {"cast-overflow-65536", "values from 65520 to 65536 become 65504, not infinity",
+     HC_FAULT_SPECIALS, "cast", fp32, .wrong = overflow},
+    {"cast-keeps-2^-25", "2^-25 becomes 2^-24, not 0", HC_FAULT_SPECIALS, "cast", fp32,
+     .wrong = underflow},
+    {"cast-truncates", "what is cut off is dropped", HC_FAULT_ROUNDING, "cast", fp32,
+     .wrong = truncate},
+    {"cast-flushes", "subnormal results become 0", HC_FAULT_SPECIALS, "cast", fp32, .wrong = flush},
+    {"cast-sticky-lost", "bits far below the last one do not break a tie", HC_FAULT_ROUNDING,
+     "cast", fp32, .wrong = sticky},
+    {"cast-nan-to-inf", "NaN becomes infinity", HC_FAULT_SPECIALS, "cast", fp32, .wrong = nan_inf},
+    {"cast-zero-sign-lost", "-0 becomes +0", HC_FAULT_SPECIALS, "cast", fp32, .wrong = zero_sign},
+    {"cast-through-fp32", "fp64 is rounded into fp32 first, and then into fp16", HC_FAULT_ROUNDING,
+     "cast", "rounding/fp64-to-fp16/nearest", .wrong = through_fp32},
 };
 
 const struct hc_fault_table hc_faults_conversion;

@@ -2,7 +2,7 @@
 #include "check/fault.h"
 
 /* The epoch's number is left out of what is drawn. */
-static enum hc_status same_epoch(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status same_epoch(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -10,22 +10,22 @@ static enum hc_status same_epoch(hc_kernel *right, struct hc_queue *queue,
     int32_t within = (int32_t)(steps % call->params.augment.batches);
     bad.in[2] = hc_tensor1(HC_I32, 1, &within);
     bad.out[2].data = NULL;
-    enum hc_status status = right(queue, &bad);
+    enum hc_status status = planted->right(queue, &bad);
     if (call->out[2].data)
         *(int32_t *)call->out[2].data = steps + 1;
     return status;
 }
 
 /* The number of batches that are drawn from an epoch is one too large. */
-static enum hc_status long_epoch(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status long_epoch(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.augment.batches++;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status bytes_over_256(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status bytes_over_256(const struct hc_planted *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -33,24 +33,27 @@ static enum hc_status bytes_over_256(hc_kernel *right, struct hc_queue *queue,
         bad.params.augment.mean[c] *= 256.0 / 255;
         bad.params.augment.deviation[c] *= 256.0 / 255;
     }
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 static const struct hc_fault faults[] = {
     {.name = "epochs-repeat",
      .title = "augment: every epoch has the first one's crops and flips",
-     .pattern = "data/augment",
-     .op = HC_OP_augment,
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "data/augment",
      .wrong = same_epoch},
     {.name = "epoch-too-long",
      .title = "augment: an epoch has a batch too many",
-     .pattern = "data/epochs-begin-again",
-     .op = HC_OP_augment,
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "data/epochs-begin-again",
      .wrong = long_epoch},
     {.name = "pixels-over-256",
      .title = "augment: pixels are divided by 256",
-     .pattern = "data/pixels-*",
-     .op = HC_OP_augment,
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "data/pixels-*",
      .wrong = bytes_over_256},
 };
 

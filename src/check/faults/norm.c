@@ -16,42 +16,42 @@ static enum hc_status widened(const struct hc_tensor *t, struct hc_tensor *wide)
     return HC_OK;
 }
 
-static enum hc_status slope_first(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status slope_first(const struct hc_planted *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
     enum hc_status status = widened(&call->out[0], &bad.out[0]);
     if (status == HC_OK)
-        status = right(queue, &bad);
+        status = planted->right(queue, &bad);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
         hc_tensor_put(&call->out[0], i, hc_tensor_get(&bad.out[0], i));
     free(bad.out[0].data);
     return status;
 }
 
-static enum hc_status sign_of_x(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status sign_of_x(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[1] = call->in[0];
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status slope_forgotten(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status slope_forgotten(const struct hc_planted *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.bn.slope = 1;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 static const struct hc_fault faults[] = {
     {"leaky-before-the-rounding", "leaky ReLU takes batch norm's result before it is rounded",
-     "batchnorm/*", HC_OP_bn_leaky_infer, slope_first},
+     HC_FAULT_ROUNDING, "bn_leaky_infer", "batchnorm/*", .wrong = slope_first},
     {"leaky-by-the-sign-of-x", "the gradient of leaky ReLU goes by the sign of x, not of y",
-     "batchnorm/*", HC_OP_bn_leaky_bwd, sign_of_x},
-    {"leaky-slope-forgotten", "the gradient of leaky ReLU is dy everywhere", "op/bn_leaky_bwd/*",
-     HC_OP_bn_leaky_bwd, slope_forgotten},
+     HC_FAULT_FORMULA, "bn_leaky_bwd", "batchnorm/*", .wrong = sign_of_x},
+    {"leaky-slope-forgotten", "the gradient of leaky ReLU is dy everywhere", HC_FAULT_PARAMETER,
+     "bn_leaky_bwd", "op/bn_leaky_bwd/*", .wrong = slope_forgotten},
 };
 
 const struct hc_fault_table hc_faults_norm;

@@ -5,13 +5,14 @@
 #include "check/fault.h"
 #include "num/bits.h"
 
-static enum hc_status as_tf32(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status as_tf32(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
     float *copy[2] = {NULL, NULL};
     enum hc_status status = HC_OK;
     if (call->in[0].format != HC_FP32)
-        return right(queue, call);
+        return planted->right(queue, call);
     for (int slot = 0; slot < 2 && status == HC_OK; slot++) {
         const float *from = call->in[slot].data;
         int64_t n = hc_tensor_count(&call->in[slot]);
@@ -24,32 +25,32 @@ static enum hc_status as_tf32(hc_kernel *right, struct hc_queue *queue, const st
         bad.in[slot].data = copy[slot];
     }
     if (status == HC_OK)
-        status = right(queue, &bad);
+        status = planted->right(queue, &bad);
     free(copy[0]);
     free(copy[1]);
     return status;
 }
 
-static enum hc_status summed_in_half(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status summed_in_half(const struct hc_planted *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.gemm.half_accumulator = call->in[0].format == HC_FP16;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 static const struct hc_fault faults[] = {
     {"tf32-creeps-into-gemm", "a matrix product in fp32 takes its inputs as tf32",
-     "products/gemm-in-fp32", HC_OP_gemm, as_tf32},
+     HC_FAULT_ACCUMULATOR, "gemm", "products/gemm-in-fp32", .wrong = as_tf32},
     {"tf32-creeps-into-conv2d", "a convolution in fp32 takes its inputs as tf32",
-     "products/conv2d-in-fp32", HC_OP_conv2d, as_tf32},
+     HC_FAULT_ACCUMULATOR, "conv2d", "products/conv2d-in-fp32", .wrong = as_tf32},
     {"tf32-creeps-into-conv2d-bwd-data", "a convolution's data gradient takes its inputs as tf32",
-     "products/conv2d-bwd-data-in-fp32", HC_OP_conv2d_bwd_data, as_tf32},
+     HC_FAULT_ACCUMULATOR, "conv2d_bwd_data", "products/conv2d-bwd-data-in-fp32", .wrong = as_tf32},
     {"tf32-creeps-into-conv2d-bwd-filter",
-     "a convolution's filter gradient takes its inputs as tf32",
-     "products/conv2d-bwd-filter-in-fp32", HC_OP_conv2d_bwd_filter, as_tf32},
-    {"half-sums-in-gemm", "a matrix product of halves is summed in half",
-     "products/half-summed-in-single", HC_OP_gemm, summed_in_half},
+     "a convolution's filter gradient takes its inputs as tf32", HC_FAULT_ACCUMULATOR,
+     "conv2d_bwd_filter", "products/conv2d-bwd-filter-in-fp32", .wrong = as_tf32},
+    {"half-sums-in-gemm", "a matrix product of halves is summed in half", HC_FAULT_ACCUMULATOR,
+     "gemm", "products/half-summed-in-single", .wrong = summed_in_half},
 };
 
 const struct hc_fault_table hc_faults_products;

@@ -10,53 +10,56 @@ static bool skips(const struct hc_tensor *found)
 }
 
 /* The decay comes before the optimizer asks whether it may run. */
-static enum hc_status decays_anyway(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status decays_anyway(const struct hc_planted *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     const struct hc_tensor *w = &call->out[0];
     double factor = 1 - hc_tensor_get(&call->in[4], 0) * call->params.adam.weight_decay;
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(w); i++)
         hc_tensor_put(w, i, hc_tensor_get(w, i) * factor);
     return status;
 }
 
 /* Gradients that are infinite or NaN are taken as 0, and the optimizer runs. */
-static enum hc_status momentum_moves(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status momentum_moves(const struct hc_planted *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[1];
     double beta1 = hc_tensor_get(&call->in[4], 1);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(m); i++)
         hc_tensor_put(m, i, hc_tensor_get(m, i) * beta1);
     return status;
 }
 
-static enum hc_status counts_t(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status counts_t(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.scaler.skips = false;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Each tensor's detector forgets what those before it have found. */
-static enum hc_status forgets(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status forgets(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[2] = (struct hc_tensor){.format = HC_FP32};
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Where fastai keeps what the masters hold, the overflowed gradients are copied. */
-static enum hc_status copies(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status copies(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[3] = (struct hc_tensor){.format = HC_FP32};
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status statistics_stay(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status statistics_stay(const struct hc_planted *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     float was[2][256];
@@ -64,25 +67,26 @@ static enum hc_status statistics_stay(hc_kernel *right, struct hc_queue *queue,
     bool small = bytes <= sizeof was[0];
     for (int k = 0; k < 2 && small; k++)
         memcpy(was[k], call->in[3 + k].data, bytes);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int k = 0; k < 2 && small && status == HC_OK; k++)
         memcpy(call->out[3 + k].data, was[k], bytes);
     return status;
 }
 
 /* Zeros are not written, and what the masters held stays. */
-static enum hc_status keeps_gradients(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status keeps_gradients(const struct hc_planted *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];
     bool zeros = x->format == HC_FP32 && call->out[0].format == HC_FP32;
     for (int64_t i = 0; zeros && i < hc_tensor_count(x); i++)
         zeros = hc_tensor_bits(x, i) == 0;
-    return zeros ? HC_OK : right(queue, call);
+    return zeros ? HC_OK : planted->right(queue, call);
 }
 
 /* Without a gradient there is no step, whatever the momentum. */
-static enum hc_status stands(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status stands(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
 {
     struct hc_call bad = *call;
     float rate[3] = {0, (float)hc_tensor_get(&call->in[4], 1),
@@ -92,14 +96,15 @@ static enum hc_status stands(hc_kernel *right, struct hc_queue *queue, const str
         still = hc_tensor_get(&call->in[1], i) == 0;
     if (still)
         bad.in[4] = hc_tensor1(HC_FP32, 3, rate);
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* One gradient that is infinite or NaN is all momenta's. */
-static enum hc_status spreads(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status spreads(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[1];
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     bool lost = false;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(m); i++)
         lost = lost || !isfinite(hc_tensor_get(m, i));
@@ -109,10 +114,10 @@ static enum hc_status spreads(hc_kernel *right, struct hc_queue *queue, const st
 }
 
 /* Statistics that became infinite or NaN are taken as 0. */
-static enum hc_status cleans_statistics(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status cleans_statistics(const struct hc_planted *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int k = 3; k <= 4 && status == HC_OK; k++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[k]); i++)
             if (!isfinite(hc_tensor_get(&call->out[k], i)))
@@ -121,37 +126,39 @@ static enum hc_status cleans_statistics(hc_kernel *right, struct hc_queue *queue
 }
 
 /* What comes back is made finite before it is used. */
-static enum hc_status drops(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status drops(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
     const struct hc_tensor *dy = &call->in[2];
     for (int64_t i = 0; i < hc_tensor_count(dy); i++)
         if (!isfinite(hc_tensor_get(dy, i)))
             hc_tensor_put(dy, i, 0);
-    return right(queue, call);
+    return planted->right(queue, call);
 }
 
 static const struct hc_fault faults[] = {
-    {"skip-decays", "a skipped step decays the weights", "skip/*", HC_OP_adamw, decays_anyway},
-    {"skip-moves-momentum", "a skipped step decays the momentum", "skip/*", HC_OP_adamw,
-     momentum_moves},
-    {"skip-counts-t", "a skipped step is counted in Adam's t", "skip/*", HC_OP_scaler_update,
-     counts_t},
-    {"skip-forgets", "only the last gradient's infinities skip the step", "skip/*", HC_OP_unscale,
-     forgets},
-    {"skip-copies", "fastai's overflowed gradients are copied to the masters", "skip/*",
-     HC_OP_unscale, copies},
-    {"skip-holds-statistics", "running statistics do not move", "skip/*", HC_OP_bn_leaky_train,
-     statistics_stay},
-    {"skip-cleans-statistics", "running statistics that an infinity reached become 0", "skip/*",
-     HC_OP_bn_leaky_train, cleans_statistics},
-    {"skip-keeps-gradients", "fastai's masters keep the gradients of the step before", "skip/*",
-     HC_OP_cast, keeps_gradients},
-    {"skip-stands", "fastai's step on zeros moves momenta, but no weight", "skip/*", HC_OP_adamw,
-     stands},
-    {"skip-drops", "a gradient that comes back infinite is taken as 0", "skip/*",
-     HC_OP_bn_leaky_bwd, drops},
-    {"poison-spreads", "where nobody looks, one infinity is all momenta's", "skip/*", HC_OP_adamw,
-     spreads},
+    {"skip-decays", "a skipped step decays the weights", HC_FAULT_SKIP, "adamw", "skip/*",
+     .wrong = decays_anyway},
+    {"skip-moves-momentum", "a skipped step decays the momentum", HC_FAULT_SKIP, "adamw", "skip/*",
+     .wrong = momentum_moves},
+    {"skip-counts-t", "a skipped step is counted in Adam's t", HC_FAULT_SKIP, "scaler_update",
+     "skip/*", .wrong = counts_t},
+    {"skip-forgets", "only the last gradient's infinities skip the step", HC_FAULT_SKIP, "unscale",
+     "skip/*", .wrong = forgets},
+    {"skip-copies", "fastai's overflowed gradients are copied to the masters", HC_FAULT_SKIP,
+     "unscale", "skip/*", .wrong = copies},
+    {"skip-holds-statistics", "running statistics do not move", HC_FAULT_SKIP, "bn_leaky_train",
+     "skip/*", .wrong = statistics_stay},
+    {"skip-cleans-statistics", "running statistics that an infinity reached become 0",
+     HC_FAULT_SKIP, "bn_leaky_train", "skip/*", .wrong = cleans_statistics},
+    {"skip-keeps-gradients", "fastai's masters keep the gradients of the step before",
+     HC_FAULT_SKIP, "cast", "skip/*", .wrong = keeps_gradients},
+    {"skip-stands", "fastai's step on zeros moves momenta, but no weight", HC_FAULT_SKIP, "adamw",
+     "skip/*", .wrong = stands},
+    {"skip-drops", "a gradient that comes back infinite is taken as 0", HC_FAULT_SKIP,
+     "bn_leaky_bwd", "skip/*", .wrong = drops},
+    {"poison-spreads", "where nobody looks, one infinity is all momenta's", HC_FAULT_SKIP, "adamw",
+     "skip/*", .wrong = spreads},
 };
 
 const struct hc_fault_table hc_faults_skip;

@@ -7,14 +7,14 @@
 #include "num/stochastic.h"
 
 /* SGD reads its count of steps for the random numbers alone. */
-static enum hc_status same_each_step(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status same_each_step(const struct hc_planted *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
     float hyper[3] = {(float)hc_tensor_get(&call->in[3], 0), (float)hc_tensor_get(&call->in[3], 1),
                       1};
     bad.in[3] = hc_tensor1(HC_FP32, 3, hyper);
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
@@ -24,31 +24,32 @@ static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
 }
 
 /* Each element rounds as the first does. */
-static enum hc_status same_each_element(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status same_each_element(const struct hc_planted *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = HC_OK;
     if (!call->params.sgd.stochastic.on)
-        return right(queue, call);
+        return planted->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[0]) && status == HC_OK; i++) {
         struct hc_call one = *call;
         for (int k = 0; k < 3; k++)
             one.in[k] = element(&call->in[k], i);
         for (int k = 0; k < 2; k++)
             one.out[k] = element(&call->out[k], i);
-        status = right(queue, &one);
+        status = planted->right(queue, &one);
     }
     return status;
 }
 
 /* 1 to 65536 is added in the stead of 0 to 65535. */
-static enum hc_status one_more(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status one_more(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
     const struct hc_stochastic *s = &call->params.sgd.stochastic;
     int64_t n = hc_tensor_count(&call->in[0]);
     struct hc_call wide = *call;
     if (!s->on)
-        return right(queue, call);
+        return planted->right(queue, call);
     float *w = malloc(((size_t)n + 1) * sizeof *w);
     if (!w)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's weights");
@@ -57,7 +58,7 @@ static enum hc_status one_more(hc_kernel *right, struct hc_queue *queue, const s
     wide.in[0] = wide.out[0] = hc_tensor1(HC_FP32, n, w);
     wide.params.sgd.stochastic.on = false;
     uint32_t t = (uint32_t)hc_tensor_get(&call->in[3], 2);
-    enum hc_status status = right(queue, &wide);
+    enum hc_status status = planted->right(queue, &wide);
     for (int64_t i = 0; i < n && status == HC_OK; i++)
         hc_tensor_put_bits(
             &call->out[0], i,
@@ -67,36 +68,37 @@ static enum hc_status one_more(hc_kernel *right, struct hc_queue *queue, const s
 }
 
 /* -c is added with the update. */
-static enum hc_status wrong_sign(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status wrong_sign(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct hc_tensor *c = &call->in[5];
     struct hc_call bad = *call;
     if (!c->data)
-        return right(queue, call);
+        return planted->right(queue, call);
     bad.in[5].data = malloc(hc_tensor_bytes(c) + 1);
     if (!bad.in[5].data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's compensation");
     for (int64_t i = 0; i < hc_tensor_count(c); i++)
         hc_tensor_put(&bad.in[5], i, -hc_tensor_get(c, i));
-    enum hc_status status = right(queue, &bad);
+    enum hc_status status = planted->right(queue, &bad);
     free(bad.in[5].data);
     return status;
 }
 
-static enum hc_status not_carried(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status not_carried(const struct hc_planted *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && call->out[3].data)
         memset(call->out[3].data, 0, hc_tensor_bytes(&call->out[3]));
     return status;
 }
 
 /* A skipped step's. */
-static enum hc_status moves(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status moves(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     bool skipped = call->in[5].data && hc_tensor_get(&call->in[5], 0) != 0;
     const struct hc_tensor *c = &call->out[3];
     for (int64_t i = 0; status == HC_OK && skipped && c->data && i < hc_tensor_count(c); i++)
@@ -106,17 +108,17 @@ static enum hc_status moves(hc_kernel *right, struct hc_queue *queue, const stru
 
 static const struct hc_fault faults[] = {
     {"rounding-same-each-step", "weights are rounded with the same random numbers at each step",
-     "stochastic/*", HC_OP_sgd, same_each_step},
-    {"rounding-same-each-element", "all weights are rounded with one random number", "stochastic/*",
-     HC_OP_sgd, same_each_element},
+     HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = same_each_step},
+    {"rounding-same-each-element", "all weights are rounded with one random number",
+     HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = same_each_element},
     {"rounding-one-more", "the random numbers of stochastic rounding are one too large",
-     "stochastic/*", HC_OP_sgd, one_more},
-    {"compensation-wrong-sign", "SGD subtracts the compensation", "stochastic/*", HC_OP_sgd,
-     wrong_sign},
-    {"compensation-not-carried", "AdamW's compensation is 0 after each step", "stochastic/*",
-     HC_OP_adamw, not_carried},
+     HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = one_more},
+    {"compensation-wrong-sign", "SGD subtracts the compensation", HC_FAULT_STOCHASTIC, "sgd",
+     "stochastic/*", .wrong = wrong_sign},
+    {"compensation-not-carried", "AdamW's compensation is 0 after each step", HC_FAULT_STOCHASTIC,
+     "adamw", "stochastic/*", .wrong = not_carried},
     {"compensation-moves-when-skipped", "a skipped step of AdamW turns the compensation round",
-     "stochastic/*", HC_OP_adamw, moves},
+     HC_FAULT_STOCHASTIC, "adamw", "stochastic/*", .wrong = moves},
 };
 
 const struct hc_fault_table hc_faults_stochastic;

@@ -10,27 +10,27 @@ static bool is_set(const struct hc_tensor *flag)
     return flag->data && hc_tensor_get(flag, 0) != 0;
 }
 
-static enum hc_status sees_nothing(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status sees_nothing(const struct hc_planted *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[2] = (struct hc_tensor){.format = HC_FP32};
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status waits_for_nothing(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status waits_for_nothing(const struct hc_planted *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.scaler.waits = false;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Elements that are finite are copied, the others kept. */
-static enum hc_status keeps_a_part(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status keeps_a_part(const struct hc_planted *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     bool kept = is_set(&call->in[2]) && call->in[3].data;
     double s = hc_tensor_get(&call->in[1], 0);
     for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[0]); i++) {
@@ -41,24 +41,27 @@ static enum hc_status keeps_a_part(hc_kernel *right, struct hc_queue *queue,
     return status;
 }
 
-static enum hc_status wraps(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status wraps(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
     int64_t row = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS) % call->in[0].shape[0];
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int i = 0; status == HC_OK && i < 2; i++)
         hc_tensor_put(&call->out[0], i, hc_tensor_get(&call->in[0], 2 * row + i));
     return status;
 }
 
-static enum hc_status t_late(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status t_late(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
         hc_tensor_put(&call->out[0], 2, fmax(hc_tensor_get(&call->in[1], HC_COUNT_TAKEN), 1));
     return status;
 }
 
-static enum hc_status next_row(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status next_row(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
     int32_t counts[HC_COUNTS];
     struct hc_call bad = *call;
@@ -66,11 +69,11 @@ static enum hc_status next_row(hc_kernel *right, struct hc_queue *queue, const s
         counts[i] = (int32_t)hc_tensor_get(&call->in[1], i);
     counts[HC_COUNT_STEPS]++;
     bad.in[1].data = counts;
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* The row keeps what it held where a scalar is absent. */
-static enum hc_status absent_stays(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status absent_stays(const struct hc_planted *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const struct hc_tensor *journal = &call->in[0];
@@ -78,7 +81,7 @@ static enum hc_status absent_stays(hc_kernel *right, struct hc_queue *queue,
     double was[4];
     for (int i = 0; i < 4; i++)
         was[i] = hc_tensor_get(journal, 4 * row + i);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     for (int i = 0; status == HC_OK && i < 4; i++)
         if (!call->in[2 + i].data)
             hc_tensor_put(&call->out[0], 4 * row + i, was[i]);
@@ -86,7 +89,7 @@ static enum hc_status absent_stays(hc_kernel *right, struct hc_queue *queue,
 }
 
 /* Rows whose label has a logit that no other exceeds, whatever equals it or is NaN. */
-static enum hc_status any_of_the_largest(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status any_of_the_largest(const struct hc_planted *planted, struct hc_queue *queue,
                                          const struct hc_call *call)
 {
     const struct hc_tensor *z = &call->in[0];
@@ -100,109 +103,116 @@ static enum hc_status any_of_the_largest(hc_kernel *right, struct hc_queue *queu
                    !(hc_tensor_get(z, row * classes + j) > hc_tensor_get(z, row * classes + label));
         count += best;
     }
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && call->out[1].data)
         hc_tensor_put(&call->out[1], 0, count);
     return status;
 }
 
-static enum hc_status begins_anew(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status begins_anew(const struct hc_planted *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[1] = (struct hc_tensor){.format = HC_FP32};
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
-static enum hc_status saturates(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status saturates(const struct hc_planted *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && isinf(hc_tensor_get(&call->out[0], 0)))
         hc_tensor_put(&call->out[0], 0, hc_format_max(HC_FP32));
     return status;
 }
 
-static enum hc_status limit_over_norm(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status limit_over_norm(const struct hc_planted *planted, struct hc_queue *queue,
                                       const struct hc_call *call, double eps)
 {
     double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[0], 0)));
     double d = hc_round(HC_FP32, norm + hc_round(HC_FP32, eps));
     double factor = hc_round(HC_FP32, hc_round(HC_FP32, call->params.clip.max_norm) / d);
     bool held = is_set(&call->in[1]);
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && !held)
         hc_tensor_put(&call->out[0], 0, factor > 1 ? 1 : factor);
     return status;
 }
 
-static enum hc_status quotient(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status quotient(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
 {
-    return limit_over_norm(right, queue, call, 1e-6);
+    return limit_over_norm(planted, queue, call, 1e-6);
 }
 
-static enum hc_status no_eps(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status no_eps(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
 {
-    return limit_over_norm(right, queue, call, 0);
+    return limit_over_norm(planted, queue, call, 0);
 }
 
-static enum hc_status clips_held(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status clips_held(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.in[1] = (struct hc_tensor){.format = HC_FP32};
-    return right(queue, &bad);
+    return planted->right(queue, &bad);
 }
 
 /* Gradients below the limit grow to it. */
-static enum hc_status grows(hc_kernel *right, struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status grows(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
     double norm = sqrt(hc_tensor_get(&call->in[0], 0));
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && norm > 0 && norm < call->params.clip.max_norm)
         hc_tensor_put(&call->out[0], 0, call->params.clip.max_norm / (norm + 1e-6));
     return status;
 }
 
 /* As torch had it before 1.9, which asked whether the factor was below 1. */
-static enum hc_status nan_passes(hc_kernel *right, struct hc_queue *queue,
+static enum hc_status nan_passes(const struct hc_planted *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    enum hc_status status = right(queue, call);
+    enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && isnan(hc_tensor_get(&call->out[0], 0)))
         hc_tensor_put(&call->out[0], 0, 1);
     return status;
 }
 
 static const struct hc_fault faults[] = {
-    {"decide-sees-nothing", "a step that overflowed is not seen", "skip/*", HC_OP_decide,
-     sees_nothing},
+    {"decide-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP, "decide", "skip/*",
+     .wrong = sees_nothing},
     {"decide-waits-for-nothing", "before the first step an overflow is decided on as later",
-     "scaler/one-update", HC_OP_decide, waits_for_nothing},
+     HC_FAULT_SCALER, "decide", "scaler/one-update", .wrong = waits_for_nothing},
     {"scaler-waits-for-nothing", "a step without gradients to take is counted as taken",
-     "underflow/*", HC_OP_scaler_update, waits_for_nothing},
-    {"unscale-keeps-a-part", "of overflowed gradients the finite ones are copied",
-     "op/unscale/*/found-inf", HC_OP_unscale, keeps_a_part},
-    {"rates-wrap", "beyond its table's end the learning rate begins anew", "op/rates/*",
-     HC_OP_rates, wraps},
-    {"rates-t-late", "Adam's t is that of the step before", "op/rates/*", HC_OP_rates, t_late},
-    {"journal-next-row", "the journal's rows are one late", "op/journal/*", HC_OP_journal,
-     next_row},
+     HC_FAULT_SCALER, "scaler_update", "underflow/*", .wrong = waits_for_nothing},
+    {"unscale-keeps-a-part", "of overflowed gradients the finite ones are copied", HC_FAULT_SKIP,
+     "unscale", "op/unscale/*/found-inf", .wrong = keeps_a_part},
+    {"rates-wrap", "beyond its table's end the learning rate begins anew", HC_FAULT_FORMULA,
+     "rates", "op/rates/*", .wrong = wraps},
+    {"rates-t-late", "Adam's t is that of the step before", HC_FAULT_FORMULA, "rates", "op/rates/*",
+     .wrong = t_late},
+    {"journal-next-row", "the journal's rows are one late", HC_FAULT_FORMULA, "journal",
+     "op/journal/*", .wrong = next_row},
     {"journal-keeps-absent", "an absent scalar leaves in the journal what was there",
-     "op/journal/*-bare/*", HC_OP_journal, absent_stays},
+     HC_FAULT_PARAMETER, "journal", "op/journal/*-bare/*", .wrong = absent_stays},
     {"right-with-ties", "a row is right wherever nothing is larger than its label's logit",
-     "loss/right-*", HC_OP_xent, any_of_the_largest},
-    {"squares-begin-anew", "a sum of squares forgets the tensors before", "clipping/*",
-     HC_OP_sum_squares, begins_anew},
-    {"squares-saturate", "a sum of squares beyond fp32 is its largest number", "clipping/*",
-     HC_OP_sum_squares, saturates},
-    {"clip-by-quotient", "clipping divides the limit by the norm, torch multiplies", "clipping/*",
-     HC_OP_clip, quotient},
-    {"clip-without-epsilon", "clipping adds nothing to the norm", "clipping/*", HC_OP_clip, no_eps},
-    {"clip-held", "gradients that are held are clipped", "clipping/*", HC_OP_clip, clips_held},
-    {"clip-grows", "gradients below the limit grow to it", "clipping/norm-that-is-left", HC_OP_clip,
-     grows},
-    {"clip-nan-passes", "a norm that is NaN clips nothing", "clipping/*", HC_OP_clip, nan_passes},
+     HC_FAULT_SPECIALS, "xent", "loss/right-*", .wrong = any_of_the_largest},
+    {"squares-begin-anew", "a sum of squares forgets the tensors before", HC_FAULT_FORMULA,
+     "sum_squares", "clipping/*", .wrong = begins_anew},
+    {"squares-saturate", "a sum of squares beyond fp32 is its largest number", HC_FAULT_SPECIALS,
+     "sum_squares", "clipping/*", .wrong = saturates},
+    {"clip-by-quotient", "clipping divides the limit by the norm, torch multiplies",
+     HC_FAULT_ROUNDING, "clip", "clipping/*", .wrong = quotient},
+    {"clip-without-epsilon", "clipping adds nothing to the norm", HC_FAULT_FORMULA, "clip",
+     "clipping/*", .wrong = no_eps},
+    {"clip-held", "gradients that are held are clipped", HC_FAULT_PARAMETER, "clip", "clipping/*",
+     .wrong = clips_held},
+    {"clip-grows", "gradients below the limit grow to it", HC_FAULT_FORMULA, "clip",
+     "clipping/norm-that-is-left", .wrong = grows},
+    {"clip-nan-passes", "a norm that is NaN clips nothing", HC_FAULT_SPECIALS, "clip", "clipping/*",
+     .wrong = nan_passes},
 };
 
 const struct hc_fault_table hc_faults_update;

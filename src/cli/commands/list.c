@@ -122,13 +122,14 @@ static void list_scalers(json_t *rows)
 
 static void list_faults(json_t *rows)
 {
-    int n;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
-    for (int i = 0; i < n; i++) {
-        json_t *o = row(rows, faults[i]->name);
-        put(o, "op", hc_ops[faults[i]->op].name);
-        put(o, "title", faults[i]->title);
-        put(o, "caught by", faults[i]->pattern);
+    for (int i = 0; i < hc_fault_count(); i++) {
+        const struct hc_fault *fault = hc_fault_at(i);
+        json_t *o = row(rows, fault->name);
+        put(o, "ops", fault->ops);
+        put(o, "title", fault->title);
+        put(o, "caught by", fault->patterns);
+        put(o, "class", hc_fault_classes[fault->class_].name);
+        put(o, "in", hc_fault_places[fault->place]);
     }
 }
 
@@ -225,7 +226,7 @@ const struct hc_command hc_command_list = {
         "  scalers   name, first scale, clean steps before growth (0: never), what becomes of a\n"
         "            step in which it finds an infinity, how it finds one, title, source,\n"
         "            known defects\n"
-        "  faults    name, op, defect, the cases that catch it\n"
+        "  faults    name, ops, defect, the cases that catch it, its class, where it is planted\n"
         "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
         "            smallest subnormal, unit roundoff",
     .run = run,

@@ -100,8 +100,8 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
         {.name = "fault",
          .value = "NAME",
          .text = &set->fault,
-         .help = "plant this defect in the backend exact, and run on that alone (see\n"
-                 "halfcheck list faults)"},
+         .help = "plant this defect in the backend that it is for, and run on that alone\n"
+                 "(see halfcheck list faults)"},
         {0},
     };
     s->run.patterns = (const char *const *)argv + 1;
@@ -113,10 +113,13 @@ static enum hc_status plant(struct session *s)
     const struct hc_fault *fault = hc_fault_by_name(s->settings.fault);
     if (!fault)
         return hc_fail(HC_INVALID, "no fault '%s'; see: halfcheck list faults", s->settings.fault);
-    if (s->settings.backends && strcmp(s->settings.backends, "exact") != 0)
-        return hc_fail(HC_INVALID, "--fault plants in the backend exact alone, not in '%s'",
-                       s->settings.backends);
-    s->backends[0] = hc_faulty_backend(hc_backend_by_name("exact"), fault);
+    const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
+    if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
+        return hc_fail(HC_INVALID, "the fault %s is planted in the backend %s alone, not in '%s'",
+                       fault->name, place, s->settings.backends);
+    struct hc_plant plant = hc_fault_plant(fault);
+    s->backends[0] = plant.subject;
+    s->run.exact = plant.exact;
     s->run.backend_count = 1;
     return HC_OK;
 }

@@ -1,124 +1,204 @@
+/* Every planted fault is hunted, as many at once as there are cores; a table by class says what came of
+   it. */
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "cases/registry.h"
-#include "check/fault.h"
+#include "check/hunt.h"
 #include "check/runner.h"
 #include "check/timing.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_selftest;
 
-/* The hunt for one fault. */
-struct hunt {
-    const struct hc_case *caught; /* the first case that failed with the fault and not without */
-    const struct hc_case *failed; /* the last case that failed */
-    enum hc_verdict sound;        /* what that case says of the sound backend */
-    int ran;
+enum { MOST_AT_ONCE = 64 };
+
+struct selftest {
+    const struct hc_case *const *cases;
+    int case_count;
+    uint64_t seed;
+    bool json;
+    bool verbose;
+    json_t *faults; /* a row for each */
+    int planted[HC_FAULT_CLASSES];
+    int caught[HC_FAULT_CLASSES];
+    unsigned char *by[HC_FAULT_CLASSES]; /* by case: whether it caught a fault of the class */
 };
 
-static bool note_failure(const struct hc_result *result, void *context)
+/* A line for what nothing caught, and with `verbose` for the others. */
+static void print_outcome(const struct selftest *s, const struct hc_fault *fault,
+                          const struct hc_outcome *outcome)
 {
-    struct hunt *hunt = context;
-    hunt->ran++;
-    if (result->verdict == HC_FAIL)
-        hunt->failed = result->what;
-    return true;
+    char pattern[HC_GLOB];
+    bool caught = hc_outcome_caught(fault, outcome);
+    if (s->json || (caught && !s->verbose))
+        return;
+    printf("%-9s %-32s %-12s %s\n", caught ? "caught" : "SURVIVES", fault->name,
+           hc_fault_classes[fault->class_].name, fault->title);
+    if (outcome->message[0])
+        printf("%10s%s\n", "", outcome->message);
+    for (int p = 0; p < outcome->patterns; p++) {
+        (void)hc_fault_glob(fault->patterns, p, pattern);
+        if (outcome->caught_by[p] >= 0)
+            printf("%10sby %s\n", "", s->cases[outcome->caught_by[p]]->name);
+        else
+            printf("%10sno case of '%s' fails because of it\n", "", pattern);
+    }
+    (void)fflush(stdout);
 }
 
-static bool note_verdict(const struct hc_result *result, void *context)
+static void keep_outcome(struct selftest *s, const struct hc_fault *fault,
+                         const struct hc_outcome *outcome)
 {
-    struct hunt *hunt = context;
-    hunt->sound = result->verdict;
-    return true;
+    bool caught = hc_outcome_caught(fault, outcome);
+    json_t *by = json_array();
+    s->planted[fault->class_]++;
+    s->caught[fault->class_] += caught;
+    for (int p = 0; p < outcome->patterns; p++)
+        if (outcome->caught_by[p] >= 0) {
+            s->by[fault->class_][outcome->caught_by[p]] = 1;
+            (void)json_array_append_new(by, json_string(s->cases[outcome->caught_by[p]]->name));
+        }
+    (void)json_array_append_new(s->faults,
+                                json_pack("{s:s, s:s, s:s, s:b, s:o, s:s}", "name", fault->name,
+                                          "class", hc_fault_classes[fault->class_].name, "in",
+                                          hc_fault_places[fault->place], "caught", caught, "by", by,
+                                          "note", outcome->message));
+    print_outcome(s, fault, outcome);
 }
 
-/* Runs one case on a backend. */
-static enum hc_status run_case(const struct hc_case *what, const struct hc_backend *backend,
-                               enum hc_level level,
-                               bool (*report)(const struct hc_result *, void *), struct hunt *hunt)
+/* The next fault from *i on that the words ask for, or NULL. */
+static const struct hc_fault *next_fault(const char *const *words, int count, int *i)
 {
-    struct hc_run_options run = {.cases = &what,
-                                 .case_count = 1,
-                                 .backends = &backend,
-                                 .backend_count = 1,
-                                 .level = level,
-                                 .report = report,
-                                 .context = hunt};
-    return hc_run_cases(&run);
+    while (*i < hc_fault_count()) {
+        const struct hc_fault *fault = hc_fault_at((*i)++);
+        if (hc_matches(words, count, fault->name) ||
+            hc_matches(words, count, hc_fault_classes[fault->class_].name))
+            return fault;
+    }
+    return NULL;
 }
 
-/* Runs the case with the fault in the op and, if it fails, without. */
-static enum hc_status try_case(const struct hc_fault *fault, const struct hc_case *what,
-                               enum hc_level level, struct hunt *hunt)
+/* A ring of hunts: the oldest is waited for when all places are taken. */
+static enum hc_status hunt_all(struct selftest *s, const char *const *words, int count)
 {
-    const struct hc_backend *sound = hc_backend_by_name(what->against_exact ? "host" : "exact");
-    hunt->failed = NULL;
-    enum hc_status status =
-        run_case(what, hc_faulty_backend(sound, fault), level, note_failure, hunt);
-    if (status != HC_OK || !hunt->failed)
-        return status;
-    status = run_case(what, sound, level, note_verdict, hunt);
-    if (hunt->sound == HC_PASS)
-        hunt->caught = what;
-    return status;
-}
-
-/* Tries the cases that must catch the fault, the quick ones first, until one does. */
-static enum hc_status hunt_down(const struct hc_fault *fault, struct hunt *hunt)
-{
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
+    struct hc_hunt hunts[MOST_AT_ONCE];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int places = cores < 1 ? 1 : cores < MOST_AT_ONCE ? (int)cores : MOST_AT_ONCE;
+    int begun = 0;
+    int ended = 0;
+    int at = 0;
     enum hc_status status = HC_OK;
-    for (int level = HC_QUICK; level <= HC_STANDARD; level++)
-        for (int i = 0; i < n && status == HC_OK && !hunt->caught; i++)
-            if (!cases[i]->once && (int)cases[i]->level == level &&
-                hc_matches(&fault->pattern, 1, cases[i]->name))
-                status = try_case(fault, cases[i], HC_STANDARD, hunt);
+    const struct hc_fault *fault = next_fault(words, count, &at);
+    while (ended < begun || (fault && status == HC_OK)) {
+        if (fault && status == HC_OK && begun - ended < places) {
+            status = hc_hunt_begin(&hunts[begun % places], fault, s->cases, s->case_count, s->seed);
+            begun += status == HC_OK;
+            fault = next_fault(words, count, &at);
+            continue;
+        }
+        struct hc_hunt *oldest = &hunts[ended++ % places];
+        struct hc_outcome outcome = hc_hunt_end(oldest);
+        keep_outcome(s, oldest->fault, &outcome);
+    }
     return status;
+}
+
+static int cases_of(const struct selftest *s, int class_)
+{
+    int n = 0;
+    for (int i = 0; i < s->case_count; i++)
+        n += s->by[class_][i];
+    return n;
+}
+
+static void print_table(const struct selftest *s, int planted, int caught, double seconds)
+{
+    printf("%-13s %8s %8s %10s   %s\n", "class", "planted", "caught", "by cases",
+           "what goes wrong");
+    for (int c = 0; c < HC_FAULT_CLASSES; c++)
+        if (s->planted[c])
+            printf("%-13s %8d %8d %10d   %s\n", hc_fault_classes[c].name, s->planted[c],
+                   s->caught[c], cases_of(s, c), hc_fault_classes[c].title);
+    printf("\n%d of %d planted faults caught; %.1f s\n", caught, planted, seconds);
+}
+
+static void print_json(const struct selftest *s, double seconds)
+{
+    json_t *classes = json_array();
+    for (int c = 0; c < HC_FAULT_CLASSES; c++)
+        if (s->planted[c])
+            (void)json_array_append_new(classes, json_pack("{s:s, s:i, s:i, s:i}", "name",
+                                                           hc_fault_classes[c].name, "planted",
+                                                           s->planted[c], "caught", s->caught[c],
+                                                           "cases", cases_of(s, c)));
+    json_t *all = json_pack("{s:I, s:f, s:o, s:O}", "seed", (json_int_t)s->seed, "seconds", seconds,
+                            "classes", classes, "faults", s->faults);
+    (void)json_dumpf(all, stdout, JSON_INDENT(1));
+    (void)putchar('\n');
+    json_decref(all);
+}
+
+static int conclude(const struct selftest *s, double seconds)
+{
+    int planted = 0;
+    int caught = 0;
+    for (int c = 0; c < HC_FAULT_CLASSES; c++) {
+        planted += s->planted[c];
+        caught += s->caught[c];
+    }
+    if (!planted)
+        return hc_complain("selftest: no fault to plant; see: halfcheck list faults");
+    if (s->json)
+        print_json(s, seconds);
+    else
+        print_table(s, planted, caught, seconds);
+    return caught < planted ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
 {
-    const struct hc_option options[] = {{0}};
+    struct selftest s = {0};
+    const struct hc_option options[] = {
+        {.name = "seed",
+         .value = "N",
+         .seed = &s.seed,
+         .help = "of the cases' random inputs (default 0)"},
+        {.name = "json", .flag = &s.json, .help = "print a JSON object instead of the table"},
+        {.name = "verbose", .flag = &s.verbose, .help = "also show each fault that was caught"},
+        {0},
+    };
     int words;
     int status;
-    int survivors = 0;
-    int tried = 0;
-    int n;
     if (!hc_read_options(&hc_command_selftest, options, argc, argv, &words, &status))
         return status;
-    const struct hc_fault *const *faults = hc_all_faults(&n);
+    s.cases = hc_all_cases(&s.case_count);
+    unsigned char *by = calloc(HC_FAULT_CLASSES, (size_t)s.case_count);
+    if (!by)
+        return hc_complain("selftest: no memory to count %d cases", s.case_count);
+    for (int c = 0; c < HC_FAULT_CLASSES; c++)
+        s.by[c] = by + (size_t)c * (size_t)s.case_count;
+    s.faults = json_array();
     double start = hc_clock();
-    for (int i = 0; i < n; i++) {
-        struct hunt hunt = {0};
-        if (!hc_matches((const char *const *)argv + 1, words, faults[i]->name))
-            continue;
-        tried++;
-        if (hunt_down(faults[i], &hunt) != HC_OK)
-            return hc_complain_message();
-        survivors += !hunt.caught;
-        printf("%-9s %-32s %-18s %s\n", hunt.caught ? "caught" : "SURVIVES", faults[i]->name,
-               hc_ops[faults[i]->op].name, hunt.caught ? hunt.caught->name : faults[i]->title);
-        if (!hunt.caught)
-            printf("%10s%d cases match '%s', none fails because of it\n", "", hunt.ran,
-                   faults[i]->pattern);
-        (void)fflush(stdout);
-    }
-    if (!tried)
-        return hc_complain("selftest: no fault to plant; see: halfcheck list faults");
-    printf("\n%d of %d planted faults caught; %.1f s\n", tried - survivors, tried,
-           hc_clock() - start);
-    return survivors ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    if (hunt_all(&s, (const char *const *)argv + 1, words) == HC_OK)
+        status = conclude(&s, hc_clock() - start);
+    else
+        status = hc_complain_message();
+    json_decref(s.faults);
+    free(by);
+    return status;
 }
 
 const struct hc_command hc_command_selftest = {
     .name = "selftest",
-    .usage = "[PATTERN...]",
+    .usage = "[PATTERN...] [options]",
     .summary = "plant every fault; each must be caught",
-    .text =
-        "Each fault of halfcheck list faults is planted in the backend exact, or in host for "
-        "cases\n"
-        "that compare with exact. It is caught when one of the cases named for it fails with the\n"
-        "fault and passes without.",
+    .text = "Each fault of halfcheck list faults is planted, each in a process of its own. It is\n"
+            "caught when for each pattern of cases named for it one case fails with the fault and\n"
+            "passes without. PATTERN is a glob over faults or their classes.\n\n"
+            "The table says for each class how many faults were planted, how many of them were\n"
+            "caught, and by how many different cases: of each pattern the first that caught one.",
     .run = run,
 };
