@@ -1,17 +1,13 @@
-# Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Run in the folder
-# of the comparison by
-#   gnuplot -e 'recipes = "fp32 amp"; runs = "3 1"; seeds = 3; seed = "1"; synthetic = 0' compare.gp
-# runs says how many seeds each recipe has, seeds the most of these, seed the first one; a run's folder
-# is RECIPE-seedN. What is read of it:
+# Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Runs in the folder of
+# the comparison. Given: the number n of recipes with the array recipe_name; seeds, the most of a recipe;
+# the array run_folder, seed s of recipe r as number r + (s - 1) n; synthetic (0 or 1). What is read of each
+# run:
 #   steps.csv      step, loss, scale, skipped
 #   epochs.csv     epoch, test_accuracy
 #   gradients.csv  exponent (-150: zero, 128: infinite or NaN), scaled, unscaled,
 #                  activations_scaled, activations_unscaled: counts, all epochs' are added
 
-folder(r, s) = sprintf("%s-seed%d", word(recipes, r), int(seed) + s - 1)
-# A seed that the recipe has not is its first once more: what is drawn twice is seen once.
-file(r, s, name) = folder(r, s <= int(word(runs, r)) ? s : 1) . "/" . name
-n = words(recipes)
+file(r, s, name) = "./" . run_folder[r + (s - 1) * n] . "/" . name
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
 
 # Okabe and Ito's colours: told apart by the colour-blind, and by their dashes without colour.
@@ -53,7 +49,7 @@ do for [type in "svg png"] {
 
     set output "curves." . type
     set multiplot layout 1,2 margins 0.07, 0.98, foot, 0.88 spacing 0.09, 0.1
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2
+    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2 noenhanced
     set title "Training loss, mean over about 25 steps" . note
     set xlabel "step"
     set ylabel "cross-entropy, nat"
@@ -61,7 +57,7 @@ do for [type in "svg png"] {
     plot for [r = 1:n] for [s = 1:seeds] file(r, s, "steps.csv") \
         using (start(column("step")), column("step")):(smooth(column("loss"))) \
         with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
-        title (s == 1 ? word(recipes, r) : "")
+        title (s == 1 ? recipe_name[r] : "")
     unset key
     set title "Accuracy on the test images" . note
     set xlabel "epoch"
@@ -77,7 +73,7 @@ do for [type in "svg png"] {
 
     set output "scale." . type
     set margins screen 0.07, screen 0.98, screen foot, screen 0.88
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2
+    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2 noenhanced
     set title "Loss scale (cross: step skipped, a gradient was infinite or NaN)" . note
     set xlabel "step"
     set ylabel "scale"
@@ -86,7 +82,7 @@ do for [type in "svg png"] {
     set yrange [0.5:*]
     set offsets graph 0, graph 0, graph 0.05, graph 0
     plot for [r = 1:n] file(r, 1, "steps.csv") using (column("step")):(column("scale")) \
-        with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, 1) title word(recipes, r), \
+        with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, 1) title recipe_name[r], \
         for [r = 1:n] file(r, 1, "steps.csv") \
         using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
         with points pointtype 2 pointsize 1.2 linewidth 1.5 linecolor rgb c(r) notitle
@@ -98,7 +94,7 @@ do for [type in "svg png"] {
     if (type eq "svg") { @open_svg } else { @open_png }
     set output "gradients." . type
     set multiplot
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 3 width 2
+    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 3 width 2 noenhanced
     set xrange [-50:19]
     set boxwidth 1
     set yrange [0:*]
@@ -137,7 +133,7 @@ do for [type in "svg png"] {
             unset xlabel
         }
         if (r == 1) { set title (outputs ? "of layers' outputs" : "of weights") } else { unset title }
-        set label 1 word(recipes, r) at graph 0.1, graph 0.85
+        set label 1 recipe_name[r] at graph 0.1, graph 0.85 noenhanced
         plot source using (place(column("exponent"))):(100 * column(scaled) / A_sum) smooth frequency \
             with boxes fillstyle solid 0.55 noborder linecolor rgb colour[2] title "as stored, with the loss scale", \
             "" using (finite(column("exponent"))):(100 * column(unscaled) / B_sum) smooth frequency \

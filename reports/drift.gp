@@ -1,20 +1,20 @@
 # Draws what the sources of rounding do, as svg and png, from attribution.csv and layers.csv of the folder
-# that it runs in:
-#   gnuplot -e 'recipes = "fastai-004b amp-bf16"; steps = 20; sources = 10; synthetic = 1' drift.gp
+# that it runs in. Given: the number many of recipes with the arrays recipe_name and recipe_tic; steps;
+# sources, how many there are; synthetic (0 or 1).
 # attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone, free_without,
 # gradient_measured, free_measured, ..., `sources` rows and one for all of them per recipe; layers.csv:
 # recipe, layer, error, cosine, underflow, lost.
 
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
-many = words(recipes)
 longest = 0
-do for [i = 1:many] { longest = strlen(word(recipes, i)) > longest ? strlen(word(recipes, i)) : longest }
+do for [i = 1:many] { longest = strlen(recipe_name[i]) > longest ? strlen(recipe_name[i]) : longest }
 tall = 60 + 2 * (110 + 34 * many)
 open_svg = sprintf('set terminal svg size 1240,%d dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"', tall)
 open_png = sprintf('set terminal pngcairo size 1860,%d enhanced background "white" font "Sans,12" linewidth 1.5', int(1.5 * tall))
 wide_svg = 'set terminal svg size 900,480 dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
 wide_png = 'set terminal pngcairo size 1300,700 enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.3'
-of(recipe, y) = strcol(1) eq recipe && column(y) > 0 ? column(y) : NaN
+# The rows of layers.csv are recipe by recipe.
+of(i, y) = int($0) / per_layer == i - 1 && column(y) > 0 ? column(y) : NaN
 
 # A cell is a share of what was measured of the recipe. Alone: the darker, the more of it one source makes,
 # in powers of ten. All but one: the greener, the more of it is gone without that source.
@@ -56,7 +56,7 @@ do for [type in "svg png"] {
             paint(x) = how eq "alone" ? shade(x) : saved(x)
             dark(x) = how eq "alone" ? x >= 0.2 : x < 0.4
             if (how eq "alone") { @alone_palette } else { @without_palette }
-            plot "attribution.csv" using (source($0)):(recipe($0)):(paint(share(y, m))):xtic(source($0) < last ? strcol(2) : ""):ytic(1) every ::1 with image pixels notitle, \
+            plot "attribution.csv" using (source($0)):(recipe($0)):(paint(share(y, m))):xtic(source($0) < last ? strcol(2) : ""):ytic(recipe_tic[recipe($0) + 1]) every ::1 with image pixels notitle, \
                 "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(text(share(y, m))):(ink(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
         }
     }
@@ -78,6 +78,6 @@ do for [type in "svg png"] {
     set title "gradients against fp64, layer by layer" . note noenhanced
     set ylabel "|g - g64| / |g64|"
     per_layer = int(L_records / many)
-    plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(word(recipes, i), 3)):xtic(2) every ::1 \
-        with linespoints pointtype i linewidth 2 title word(recipes, i)
+    plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(i, 3)):xtic(2) every ::1 \
+        with linespoints pointtype i linewidth 2 title recipe_name[i]
 }

@@ -1,7 +1,6 @@
 # Draws loss against learning rate, as svg and png, from the lr_find.csv of the folder that it runs in:
-#   gnuplot -e 'recipe = "fp32"; synthetic = 0; steepest = 1e-3; tenth = 2e-3' lr_find.gp
-# lr_find.csv: step, lr, loss, smooth, scale, skipped (so far). steepest and tenth are the learning rates
-# that are suggested.
+# step, lr, loss, smooth, scale, skipped (so far). Given: the name recipe; synthetic (0 or 1); steepest and
+# tenth, the learning rates that are suggested.
 
 source = "lr_find.csv"
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""

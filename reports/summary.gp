@@ -1,10 +1,9 @@
 # Draws what every run of one comparison came to, a row for each recipe, as svg and png: a point for
 # each run, a red cross for one that did not learn (at the rim where its accuracy is below all that did).
-# Run in the folder of the comparison as compare.gp is;
-# what is read is runs.csv (src/cli/comparison.h).
-n = words(recipes)
+# Runs in the folder of the comparison and is given what compare.gp is, and the arrays recipe_tic and recipe_of_run,
+# this by the order of the rows of runs.csv (src/cli/comparison.h), which is read.
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
-row(name) = sum [i = 1:n] (word(recipes, i) eq name ? n + 1 - i : 0)
+row(i) = n + 1 - recipe_of_run[int(i) + 1]
 
 titles = "'accuracy, %' 'steps skipped' 'last scale' 'gradients of weights = 0, %' 'updates lost, %' 'memory, MiB' 'images/s'"
 members = "accuracy skipped final_scale underflow update_lost memory images_per_second"
@@ -30,11 +29,12 @@ do for [type in "svg png"] {
     set grid back linestyle 100
     set border 1 linecolor rgb "#444444"
     set tics nomirror scale 0
+    set ytics noenhanced
     if (type eq "svg") { @open_svg } else { @open_png }
     set output "summary." . type
     set multiplot layout 1,7 margins 0.14, 0.98, 60.0 / height, 1 - 60.0 / height spacing 0.02, 0.1
     set label 1 "Every run" . note at screen 0.5, screen 1 - 16.0 / height center
-    set for [i = 1:n] ytics (word(recipes, i) n + 1 - i)
+    set for [i = 1:n] ytics (recipe_tic[i] n + 1 - i)
     unset key
     do for [p = 1:7] {
         set title word(titles, p)
@@ -54,9 +54,9 @@ do for [type in "svg png"] {
         set xtics step(most - least)
         if (p == 3) { set logscale x 2; set format x "2^{%L}"; set xtics 16 }
         if (p > 1) { set for [i = 1:n] ytics ("" n + 1 - i) }
-        plot "runs.csv" using (learned(1, shown(p))):(row(strcol("recipe"))) \
+        plot "runs.csv" using (learned(1, shown(p))):(row($0)) \
             with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb "#0072b2", \
-            "" using (farther(learned(0, shown(p)), least)):(row(strcol("recipe"))) \
+            "" using (farther(learned(0, shown(p)), least)):(row($0)) \
             with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
         unset label 1
     }

@@ -10,6 +10,7 @@
 #include "check/tally.h"
 #include "num/bits.h"
 #include "num/ulp.h"
+#include "op/text.h"
 
 const char *const hc_verdict_names[HC_VERDICT_COUNT] = {
     [HC_PASS] = "PASS",
@@ -91,7 +92,7 @@ void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict)
 
 static void note(struct hc_check *check, const char *format, va_list arguments)
 {
-    (void)vsnprintf(check->result.note, sizeof check->result.note, format, arguments);
+    (void)hc_text_format(check->result.note, sizeof check->result.note, format, arguments);
 }
 
 void hc_tally_note(struct hc_check *check, const char *format, ...)
@@ -257,7 +258,7 @@ void hc_say(struct hc_check *check, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     (void)fputs("  ", check->trace);
-    (void)vfprintf(check->trace, format, arguments);
+    hc_vprint(check->trace, format, arguments);
     (void)fputc('\n', check->trace);
     va_end(arguments);
 }

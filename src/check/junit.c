@@ -4,29 +4,7 @@
 
 #include "check/output.h"
 #include "check/rows.h"
-
-/* XML 1.0 has no way to write control characters: they become spaces. */
-static void escape(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            (void)fputs("&lt;", out);
-            break;
-        case '>':
-            (void)fputs("&gt;", out);
-            break;
-        case '&':
-            (void)fputs("&amp;", out);
-            break;
-        case '"':
-            (void)fputs("&quot;", out);
-            break;
-        default:
-            (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-        }
-    }
-}
+#include "op/text.h"
 
 static const char *element_of(enum hc_verdict verdict, bool strict)
 {
@@ -38,9 +16,13 @@ static const char *element_of(enum hc_verdict verdict, bool strict)
 static void write_case(FILE *out, const struct hc_row *row, bool strict)
 {
     (void)fputs("  <testcase classname=\"", out);
-    escape(out, row->backend);
-    (void)fprintf(out, ".%.*s\" name=\"", (int)strcspn(row->name, "/"), row->name);
-    escape(out, row->name);
+    hc_text_markup(out, row->backend);
+    (void)fputc('.', out);
+    char *component = strndup(row->name, strcspn(row->name, "/"));
+    hc_text_markup(out, component ? component : "");
+    free(component);
+    (void)fputs("\" name=\"", out);
+    hc_text_markup(out, row->name);
     (void)fprintf(out, "\" time=\"%.6f\"", row->seconds);
     if (row->verdict == HC_PASS) {
         (void)fputs("/>\n", out);
@@ -49,10 +31,11 @@ static void write_case(FILE *out, const struct hc_row *row, bool strict)
     const char *element = element_of(row->verdict, strict);
     (void)fprintf(out, ">\n    <%s type=\"%s\" message=\"%s: ", element,
                   hc_verdict_names[row->verdict], hc_verdict_names[row->verdict]);
-    escape(out, row->note);
-    (void)fprintf(out, "\">error %.4g, bound %.4g %s, error/bound %.4g\n", row->error, row->bound,
-                  row->unit, hc_ratio(row->error, row->bound));
-    escape(out, row->repro);
+    hc_text_markup(out, row->note);
+    hc_print(out, "\">error %.4g, bound %.4g ", row->error, row->bound);
+    hc_text_markup(out, row->unit);
+    hc_print(out, ", error/bound %.4g\n", hc_ratio(row->error, row->bound));
+    hc_text_markup(out, row->repro);
     (void)fprintf(out, "</%s>\n  </testcase>\n", element);
 }
 
@@ -76,10 +59,12 @@ static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool s
         skipped += !bad && row->verdict != HC_PASS;
         seconds += row->seconds;
     }
+    (void)fputs(" <testsuite name=\"halfcheck ", out);
+    hc_text_markup(out, backend);
     (void)fprintf(out,
-                  " <testsuite name=\"halfcheck %s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
+                  "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
                   "skipped=\"%d\" time=\"%.6f\">\n",
-                  backend, tests, failures, errors, skipped, seconds);
+                  tests, failures, errors, skipped, seconds);
     for (int i = first; i < rows->count; i++)
         if (strcmp(rows->row[i].backend, backend) == 0)
             write_case(out, &rows->row[i], strict);

@@ -1,15 +1,14 @@
 /* The Test Anything Protocol, version 13. */
 #include "check/rows.h"
+#include "op/text.h"
 
 /* A text in double quotes, as YAML and JSON both read it. */
 static void quote(FILE *out, const char *text)
 {
+    char character[5];
     (void)fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            (void)fputc('\\', out);
-        (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    }
+    while (hc_text_next(&text, character) > 0)
+        (void)fprintf(out, "%s%s", *character == '"' || *character == '\\' ? "\\" : "", character);
     (void)fputs("\"\n", out);
 }
 
@@ -21,14 +20,16 @@ void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict)
     bool right = row->verdict == HC_PASS || row->verdict == HC_SKIPPED;
     (void)fprintf(out, "%s %d - %s %s", right ? "ok" : "not ok", number, row->name, row->backend);
     if (row->verdict == HC_SKIPPED)
-        (void)fprintf(out, " # SKIP %s", row->note);
+        (void)fputs(" # SKIP ", out);
     else if (!right && !bad)
-        (void)fprintf(out, " # TODO %s %s", hc_verdict_names[row->verdict], row->note);
-    (void)fprintf(out,
-                  "\n  ---\n  verdict: %s\n  checked: %lld\n  error: \"%a\"\n  bound: \"%a\"\n"
-                  "  ratio: %.4g\n  unit: %s\n  note: ",
-                  hc_verdict_names[row->verdict], (long long)row->checked, row->error, row->bound,
-                  hc_ratio(row->error, row->bound), row->unit);
+        (void)fprintf(out, " # TODO %s ", hc_verdict_names[row->verdict]);
+    if (row->verdict == HC_SKIPPED || (!right && !bad))
+        hc_text_line(out, row->note);
+    hc_print(out,
+             "\n  ---\n  verdict: %s\n  checked: %lld\n  error: \"%a\"\n  bound: \"%a\"\n"
+             "  ratio: %.4g\n  unit: %s\n  note: ",
+             hc_verdict_names[row->verdict], (long long)row->checked, row->error, row->bound,
+             hc_ratio(row->error, row->bound), row->unit);
     quote(out, row->note);
     (void)fputs("  repro: ", out);
     quote(out, row->repro);

@@ -6,6 +6,7 @@
 
 #include "hc_command_list.h"
 #include "op/status.h"
+#include "op/text.h"
 
 static const struct hc_command *const all[] = {HC_LIST};
 
@@ -17,13 +18,15 @@ const struct hc_command *const *hc_commands(int *n)
 
 int hc_complain(const char *format, ...)
 {
+    char line[4096];
     va_list arguments;
     va_start(arguments, format);
+    (void)hc_text_format(line, sizeof line, format, arguments);
+    va_end(arguments);
     (void)fflush(stdout);
     (void)fputs("halfcheck: ", stderr);
-    (void)vfprintf(stderr, format, arguments);
+    hc_text_line(stderr, line);
     (void)fputc('\n', stderr);
-    va_end(arguments);
     return HC_WRONG;
 }
 

@@ -7,47 +7,48 @@
 
 #include "cli/drift_record.h"
 #include "cli/script.h"
+#include "op/text.h"
 #include "train/plot.h"
 
 static void print_summary(const struct hc_drift_report *r, FILE *out)
 {
     assert(r->drift);
-    (void)fprintf(out,
-                  "against fp64, mean over %d steps at its weights         |  free run of %d "
-                  "steps\n",
-                  r->steps, r->steps);
-    (void)fprintf(out, "%-22s %10s %12s %9s %8s  %9s %10s\n", "recipe", "gradient", "1 - cosine",
-                  "dW = 0 %", "lost %", "weights", "loss");
+    hc_print(out,
+             "against fp64, mean over %d steps at its weights         |  free run of %d "
+             "steps\n",
+             r->steps, r->steps);
+    hc_print(out, "%-22s %10s %12s %9s %8s  %9s %10s\n", "recipe", "gradient", "1 - cosine",
+             "dW = 0 %", "lost %", "weights", "loss");
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         assert(d->recipe);
-        (void)fprintf(out, "%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n",
-                      r->c->recipe[i]->name, d->all.error, 1 - d->all.cosine,
-                      100 * d->all.underflow, 100 * d->all.lost, d->free, d->unlike);
+        hc_print(out, "%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", r->c->recipe[i]->name,
+                 d->all.error, 1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost,
+                 d->free, d->unlike);
         if (d->finite < r->steps)
-            (void)fprintf(out, "%22s gradients are finite in %d of the %d steps\n", "", d->finite,
-                          r->steps);
+            hc_print(out, "%22s gradients are finite in %d of the %d steps\n", "", d->finite,
+                     r->steps);
     }
-    (void)fprintf(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
-                       "less that of fp64\n");
+    hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
+                  "less that of fp64\n");
 }
 
 static void print_attribution(const struct hc_drift *d, FILE *out)
 {
-    (void)fprintf(out,
-                  "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
-                  "weights (measured %.2e)\n",
-                  d->recipe->name, d->all.error, d->free);
-    (void)fprintf(out, "  %-18s %-6s %12s %12s %14s %12s\n", "source", "format", "alone",
-                  "all but it", "alone", "all but it");
+    hc_print(out,
+             "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
+             "weights (measured %.2e)\n",
+             d->recipe->name, d->all.error, d->free);
+    hc_print(out, "  %-18s %-6s %12s %12s %14s %12s\n", "source", "format", "alone", "all but it",
+             "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
-        (void)fprintf(out, "  %-18s %-6s %12.2e %12.2e %14.2e %12.2e\n", hc_drift_source(k),
-                      hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
-                      d->alone_free[k], d->without_free[k]);
-    (void)fprintf(out, "  %-18s %-6s %12.2e %12s %14.2e\n", hc_drift_source(HC_SOURCE_COUNT), "-",
-                  d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
-    (void)fprintf(out, "  %-18s %-6s %12.2e %12s %14.2e\n", "left over", "-", d->residual_gradient,
-                  "", d->residual_free);
+        hc_print(out, "  %-18s %-6s %12.2e %12.2e %14.2e %12.2e\n", hc_drift_source(k),
+                 hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
+                 d->alone_free[k], d->without_free[k]);
+    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", hc_drift_source(HC_SOURCE_COUNT), "-",
+             d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
+    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", "left over", "-", d->residual_gradient, "",
+             d->residual_free);
 }
 
 static void print(const struct hc_drift_report *r, FILE *out)
@@ -59,7 +60,7 @@ static void print(const struct hc_drift_report *r, FILE *out)
                 "run with all\nof its sources\n",
                 out);
     if (r->c->training->set.synthetic)
-        (void)fprintf(out, "\n%s\n", r->c->training->set.origin);
+        hc_print(out, "\n%s\n", r->c->training->set.origin);
 }
 
 /* What was printed, for later. */
@@ -77,18 +78,22 @@ static enum hc_status keep_table(const struct hc_drift_report *r)
     return HC_OK;
 }
 
+enum { LONGEST_LABEL = 48 };
+
 static void draw(const struct hc_drift_report *r)
 {
-    char definitions[1024];
-    size_t used = (size_t)snprintf(definitions, sizeof definitions,
-                                   "synthetic = %d; steps = %d; sources = %d; recipes = \"",
-                                   r->c->training->set.synthetic, r->steps, HC_SOURCE_COUNT);
-    for (int i = 0; i < r->c->recipes && used < sizeof definitions; i++)
-        used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%s",
-                                 i > 0 ? " " : "", r->c->recipe[i]->name);
-    if (used < sizeof definitions)
-        (void)snprintf(definitions + used, sizeof definitions - used, "\"");
-    if (hc_plot(hc_script("drift.gp"), definitions, r->folder) == HC_OK)
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_integer(values, "synthetic", 0, r->c->training->set.synthetic);
+    hc_plot_integer(values, "steps", 0, r->steps);
+    hc_plot_integer(values, "sources", 0, HC_SOURCE_COUNT);
+    hc_plot_integer(values, "many", 0, r->c->recipes);
+    hc_plot_array(values, "recipe_name", r->c->recipes);
+    hc_plot_array(values, "recipe_tic", r->c->recipes);
+    for (int i = 0; i < r->c->recipes; i++) {
+        hc_plot_text(values, "recipe_name", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
+        hc_plot_tic(values, "recipe_tic", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
+    }
+    if (hc_plot(hc_script("drift.gp"), values, r->folder) == HC_OK)
         printf("pictures: %s/{attribution,layers}.{svg,png}\n", r->folder);
     else
         printf("no pictures: %s\n", hc_message());

@@ -10,15 +10,18 @@
 #include "train/lr_find.h"
 #include "train/plot.h"
 
+enum { LONGEST_LABEL = 48 };
+
 /* Pictures are worth a line when they cannot be drawn, and no more. */
 static void draw(const struct hc_training *t, const struct hc_training_run *run,
                  const struct hc_lr_found *found)
 {
-    char definitions[256];
-    (void)snprintf(definitions, sizeof definitions,
-                   "recipe = \"%s\"; synthetic = %d; steepest = %.9g; tenth = %.9g",
-                   run->recipe->name, t->set.synthetic, found->steepest, found->tenth);
-    if (hc_plot(hc_script("lr_find.gp"), definitions, run->folder) == HC_OK)
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_text(values, "recipe", 0, run->recipe->name, LONGEST_LABEL);
+    hc_plot_integer(values, "synthetic", 0, t->set.synthetic);
+    hc_plot_real(values, "steepest", 0, found->steepest);
+    hc_plot_real(values, "tenth", 0, found->tenth);
+    if (hc_plot(hc_script("lr_find.gp"), values, run->folder) == HC_OK)
         printf("%s/: lr_find.csv, lr_find.svg, lr_find.png\n", run->folder);
     else
         printf("%s/: lr_find.csv; no picture: %s\n", run->folder, hc_message());

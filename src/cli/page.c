@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/text.h"
+
 static const char head[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>halfcheck</title>\n"
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n<title>halfcheck</title>\n"
     "<style>\n"
     "body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 "
     "1em;"
@@ -21,26 +23,10 @@ static const char head[] =
     "svg { max-width: 100%; height: auto }\n"
     "</style></head><body>\n<h1>halfcheck</h1>\n";
 
-void hc_page_escape(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            (void)fputs("&lt;", out);
-            break;
-        case '&':
-            (void)fputs("&amp;", out);
-            break;
-        default:
-            (void)fputc(*text, out);
-        }
-    }
-}
-
 static void cell(FILE *out, const char *class, const char *text)
 {
     (void)fprintf(out, "<td class=\"%s\">", class);
-    hc_page_escape(out, text);
+    hc_text_markup(out, text);
     (void)fputs("</td>", out);
 }
 
@@ -53,7 +39,7 @@ static void put_environments(FILE *out, const struct hc_page_record *records, in
     (void)fputs("<h2>Where it was measured</h2>\n<table><tr><th></th>", out);
     for (int r = 0; r < count; r++) {
         (void)fputs("<th>", out);
-        hc_page_escape(out, records[r].name);
+        hc_text_markup(out, records[r].name);
         (void)fputs("</th>", out);
     }
     (void)fputs("</tr>\n", out);
@@ -63,11 +49,10 @@ static void put_environments(FILE *out, const struct hc_page_record *records, in
         cell(out, "k", key);
         for (int r = 0; r < count; r++) {
             const json_t *member = json_object_get(records[r].record.environment, key);
-            char *text = member ? json_dumps(member, JSON_ENCODE_ANY) : NULL;
-            bool quoted = text && text[0] == '"';
-            if (quoted)
-                text[strlen(text) - 1] = '\0';
-            cell(out, "c", !text || json_is_null(member) ? "none" : text + quoted);
+            bool none = !member || json_is_null(member);
+            char *text =
+                none || json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
+            cell(out, "c", text ? text : none ? "none" : json_string_value(member));
             free(text);
         }
         (void)fputs("</tr>\n", out);
@@ -110,17 +95,16 @@ static void put_row(FILE *out, const struct hc_row *row)
     cell(out, verdict, verdict);
     cell(out, "c", row->name);
     cell(out, "c", row->backend);
-    (void)fprintf(out, "<td class=\"n\">%lld</td>", (long long)row->checked);
-    (void)fprintf(out, "<td class=\"n\">%.3g</td><td class=\"n\">%.3g</td>", row->error,
-                  row->bound);
+    hc_print(out, "<td class=\"n\">%lld</td><td class=\"n\">%.3g</td><td class=\"n\">%.3g</td>",
+             (long long)row->checked, row->error, row->bound);
     cell(out, "", row->unit);
-    (void)fprintf(out, "<td class=\"n\">%.3g</td></tr>\n", hc_ratio(row->error, row->bound));
+    hc_print(out, "<td class=\"n\">%.3g</td></tr>\n", hc_ratio(row->error, row->bound));
     if (row->verdict == HC_PASS && !row->note[0])
         return;
     (void)fputs("<tr><td></td><td colspan=\"7\">", out);
-    hc_page_escape(out, row->note);
-    (void)fputs("<br><code>", out);
-    hc_page_escape(out, row->repro);
+    hc_text_markup(out, row->note);
+    (void)fputs("<br/><code>", out);
+    hc_text_markup(out, row->repro);
     (void)fputs("</code></td></tr>\n", out);
 }
 
@@ -143,7 +127,7 @@ static void put_results(FILE *out, const struct hc_page_record *record)
     for (int i = 0; i < record->record.count; i++)
         passed += record->record.rows[i].verdict == HC_PASS;
     (void)fputs("<h2>", out);
-    hc_page_escape(out, record->name);
+    hc_text_markup(out, record->name);
     (void)fprintf(out, ": %s</h2>\n",
                   passed == record->record.count ? "everything passed" : "what did not pass");
     if (passed < record->record.count)
@@ -163,8 +147,10 @@ static void put_facts(FILE *out, const struct hc_page_record *record)
     json_object_foreach((json_t *)record->record.backends, backend, facts)
     {
         (void)fputs("<details><summary>", out);
-        hc_page_escape(out, record->name);
-        (void)fprintf(out, ": what %s told of itself</summary>\n<table>", backend);
+        hc_text_markup(out, record->name);
+        (void)fputs(": what ", out);
+        hc_text_markup(out, backend);
+        (void)fputs(" told of itself</summary>\n<table>", out);
         json_object_foreach(facts, name, fact)
         {
             (void)fputs("<tr>", out);
@@ -190,8 +176,11 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                 " value. Format: the format-exact value against the real one.",
                 pictures->answers);
     hc_page_put_cases(out, pictures->cases);
-    if (pictures->why_not)
-        (void)fprintf(out, "<p>No pictures: %s.</p>\n", pictures->why_not);
+    if (pictures->why_not[0]) {
+        (void)fputs("<p>No pictures: ", out);
+        hc_text_markup(out, pictures->why_not);
+        (void)fputs(".</p>\n", out);
+    }
     for (int r = 0; r < count; r++)
         put_results(out, &records[r]);
     put_environments(out, records, count);

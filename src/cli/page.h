@@ -12,25 +12,24 @@ struct hc_page_record {
     struct hc_record record;
 };
 
+enum { HC_WHY_NOT = 512 };
+
 /* Pictures as SVG text, NULL where there is none. */
 struct hc_page_pictures {
-    char *headroom;         /* error/bound of every result */
-    char *answers;          /* shares of the implementation and of the format */
-    struct hc_drawn *cases; /* cli/page_cases.h */
-    const char *why_not;
+    char *headroom;           /* error/bound of every result */
+    char *answers;            /* shares of the implementation and of the format */
+    struct hc_drawn *cases;   /* cli/page_cases.h */
+    char why_not[HC_WHY_NOT]; /* "": nothing failed */
 };
 
 void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                    const struct hc_page_pictures *pictures);
 
-/* Text as it stands in HTML. */
-void hc_page_escape(FILE *out, const char *text);
-
-/* A file from its <svg on, or NULL. */
+/* A file from its <svg on, for the caller to free; NULL where it has none. */
 char *hc_page_read_svg(const char *path);
 
 /* Draws all in `folder`, whose files it removes again. Where that fails, the pictures are NULL and
-   why_not says why, in one line. */
+   why_not says why. */
 void hc_page_draw(const struct hc_page_record *records, int count, const char *folder,
                   struct hc_page_pictures *pictures);
 

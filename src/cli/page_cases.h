@@ -13,12 +13,13 @@ struct hc_drawn {
     const json_t *picture;
     char *where; /* the records' and backends' names */
     char *svg;
+    char why_not[HC_WHY_NOT]; /* where svg is NULL */
 };
 
 /* Draws each picture of each case, once where several results have the same, in `folder`, whose files
-   it removes again. Where gnuplot fails, what it said is in *why_not, and no more is drawn. */
+   it removes again. Where one cannot be drawn it says so in its place; where none can, why_not says why. */
 struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int count,
-                                    const char *folder, const char **why_not);
+                                    const char *folder, char why_not[HC_WHY_NOT]);
 
 void hc_page_put_cases(FILE *out, const struct hc_drawn *drawn);
 void hc_page_free_cases(struct hc_drawn *drawn);

@@ -1,4 +1,4 @@
-/* The pictures of the page: points in a file of columns, drawn by reports/headroom.gp. */
+/* The pictures of the page that all results share, drawn by reports/headroom.gp from a file of points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,88 +9,105 @@
 #include "cli/script.h"
 #include "train/plot.h"
 
-enum { MOST_WORDS = 64 };
+enum { LONGEST_LABEL = 48 };
 
 /* Names in the order of their numbers, from 1 on. */
-struct words {
-    char text[MOST_WORDS][64];
+struct names {
+    char **text;
     int count;
+    int room;
 };
 
-static int number_of(struct words *words, const char *name, size_t length)
+/* The number of a name of `length` bytes, a new one where it is not there yet; 0 where there is no memory.
+   Results come in the order of their names: the last one is the likeliest. */
+static int number_of(struct names *names, const char *name, size_t length)
 {
-    if (length >= sizeof words->text[0])
-        length = sizeof words->text[0] - 1;
-    for (int i = 0; i < words->count; i++)
-        if (strlen(words->text[i]) == length && strncmp(words->text[i], name, length) == 0)
-            return i + 1;
-    if (words->count == MOST_WORDS)
-        return MOST_WORDS;
-    (void)snprintf(words->text[words->count++], sizeof words->text[0], "%.*s", (int)length, name);
-    return words->count;
+    for (int i = names->count; i > 0; i--)
+        if (strlen(names->text[i - 1]) == length && memcmp(names->text[i - 1], name, length) == 0)
+            return i;
+    if (names->count == names->room) {
+        int room = names->room ? 2 * names->room : 64;
+        char **text = realloc(names->text, (size_t)room * sizeof *text);
+        if (!text)
+            return 0;
+        names->text = text;
+        names->room = room;
+    }
+    names->text[names->count] = strndup(name, length);
+    return names->text[names->count] ? ++names->count : 0;
 }
 
+static void forget(struct names *names)
+{
+    for (int i = 0; i < names->count; i++)
+        free(names->text[i]);
+    free(names->text);
+}
+
+/* What is drawn: points of results, which belong to a group (a row of the picture) and a series. */
+struct drawing {
+    FILE *points;
+    struct names groups;
+    struct names series;
+    bool nans;
+    bool lost; /* for lack of memory */
+};
+
 /* eps/claim belongs to eps, op/conv2d/fp16/... to op/conv2d. */
-static int group_of(struct words *groups, const char *name)
+static int group_of(struct names *groups, const char *name)
 {
     size_t length = strcspn(name, "/");
     size_t second = name[length] ? 1 + strcspn(name + length + 1, "/") : 0;
     return number_of(groups, name, name[length + second] ? length + second : length);
 }
 
-static int series_of(struct words *series, const struct hc_page_record *record, int records,
+static int series_of(struct names *series, const struct hc_page_record *record, int records,
                      const char *backend)
 {
-    char name[64];
+    char name[1024];
     if (strcmp(backend, "-") == 0)
         backend = "once";
-    (void)snprintf(name, sizeof name, records > 1 ? "%s:%s" : "%s",
-                   records > 1 ? record->name : backend, backend);
-    for (char *c = name; *c; c++)
-        if (*c == ' ' || *c == '\'' || *c == '"')
-            *c = '_';
+    (void)snprintf(name, sizeof name, "%s%s%s", records > 1 ? record->name : "",
+                   records > 1 ? ": " : "", backend);
     return number_of(series, name, strlen(name));
 }
 
-static void point(FILE *out, int group, int series, double ratio)
+static void point(struct drawing *drawing, int group, int series, double ratio)
 {
-    (void)fprintf(out, "%d %d %.6g\n", group, series, ratio < 1e6 ? ratio : 1e6);
+    drawing->lost |= group == 0 || series == 0;
+    drawing->nans |= isnan(ratio);
+    if (isnan(ratio))
+        ratio = -1;
+    else
+        ratio = fmin(fmax(ratio, 0), 1e6);
+    (void)fprintf(drawing->points, "%d %d %.6g\n", group, series, ratio);
 }
 
-static void put_headroom(FILE *out, const struct hc_page_record *records, int count,
-                         struct words *groups, struct words *series)
+static void put_headroom(struct drawing *drawing, const struct hc_page_record *records, int count)
 {
     for (int r = 0; r < count; r++)
         for (int i = 0; i < records[r].record.count; i++) {
             const struct hc_row *row = &records[r].record.rows[i];
+            bool number = !isnan(row->error) && !isnan(row->bound);
             if (row->checked > 0)
-                point(out, group_of(groups, row->name),
-                      series_of(series, &records[r], count, row->backend),
-                      hc_ratio(row->error, row->bound));
+                point(drawing, group_of(&drawing->groups, row->name),
+                      series_of(&drawing->series, &records[r], count, row->backend),
+                      number ? hc_ratio(row->error, row->bound) : (double)NAN);
         }
 }
 
-static void put_answers(FILE *out, const struct hc_page_record *records, int count,
-                        struct words *groups, struct words *series)
+static void put_answers(struct drawing *drawing, const struct hc_page_record *records, int count)
 {
     for (int r = 0; r < count; r++)
         for (int i = 0; i < records[r].record.count; i++) {
             const struct hc_row *row = &records[r].record.rows[i];
             if (isnan(row->implementation) || isnan(row->format))
                 continue;
-            int group = group_of(groups, row->name);
-            point(out, group, number_of(series, "implementation", 14), row->implementation);
-            point(out, group, number_of(series, "format", 6), row->format);
+            int group = group_of(&drawing->groups, row->name);
+            point(drawing, group, number_of(&drawing->series, "implementation", 14),
+                  row->implementation);
+            point(drawing, group, number_of(&drawing->series, "format", 6), row->format);
         }
-}
-
-static void join(char *text, size_t size, const struct words *words)
-{
-    text[0] = '\0';
-    for (int i = 0; i < words->count; i++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, "%s%s", i ? " " : "", words->text[i]);
-    }
 }
 
 char *hc_page_read_svg(const char *path)
@@ -98,49 +115,63 @@ char *hc_page_read_svg(const char *path)
     FILE *file = fopen(path, "r");
     char *text = NULL;
     size_t size = 0;
+    bool found = false;
     if (file && getdelim(&text, &size, '\0', file) > 0) {
         const char *start = strstr(text, "<svg");
-        if (start)
+        found = start != NULL;
+        if (found)
             memmove(text, start, strlen(start) + 1);
     }
     if (file)
         (void)fclose(file);
-    return text;
+    if (found)
+        return text;
+    free(text);
+    return NULL;
 }
 
-typedef void put_points(FILE *out, const struct hc_page_record *records, int count,
-                        struct words *groups, struct words *series);
-
-static char *draw(const struct hc_page_record *records, int count, const char *folder,
-                  put_points *put, const char **why_not)
+static enum hc_status plot(const struct drawing *drawing, const char *folder)
 {
-    struct words groups = {0};
-    struct words series = {0};
-    char path[4096];
-    char names[MOST_WORDS * 64];
-    char titles[MOST_WORDS * 64];
-    char definitions[2 * MOST_WORDS * 64 + 256];
-    (void)snprintf(path, sizeof path, "%s/points", folder);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return NULL;
-    put(file, records, count, &groups, &series);
-    bool written = fclose(file) == 0;
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_integer(values, "groups", 0, drawing->groups.count);
+    hc_plot_array(values, "group_tic", drawing->groups.count);
+    for (int i = 0; i < drawing->groups.count; i++)
+        hc_plot_tic(values, "group_tic", i + 1, drawing->groups.text[i], LONGEST_LABEL);
+    hc_plot_integer(values, "series", 0, drawing->series.count);
+    hc_plot_array(values, "series_name", drawing->series.count);
+    for (int i = 0; i < drawing->series.count; i++)
+        hc_plot_text(values, "series_name", i + 1, drawing->series.text[i], LONGEST_LABEL);
+    hc_plot_integer(values, "nans", 0, drawing->nans);
+    return hc_plot(hc_script("headroom.gp"), values, folder);
+}
+
+typedef void put_points(struct drawing *drawing, const struct hc_page_record *records, int count);
+
+/* The picture as SVG; NULL where there is nothing to draw, or with the reason in why_not. */
+static char *draw(const struct hc_page_record *records, int count, const char *folder,
+                  put_points *put, char why_not[HC_WHY_NOT])
+{
+    struct drawing drawing = {0};
+    char points[4096];
+    char picture[4096];
     char *svg = NULL;
-    join(names, sizeof names, &groups);
-    join(titles, sizeof titles, &series);
-    (void)snprintf(definitions, sizeof definitions,
-                   "file='points'; output='picture'; groups=%d; series=%d; names='%s'; titles='%s'",
-                   groups.count, series.count, names, titles);
-    if (written && groups.count > 0) {
-        if (hc_plot(hc_script("headroom.gp"), definitions, folder) != HC_OK)
-            *why_not = hc_message();
-        (void)unlink(path);
-        (void)snprintf(path, sizeof path, "%s/picture", folder);
-        if (!*why_not)
-            svg = hc_page_read_svg(path);
-    }
-    (void)unlink(path);
+    (void)snprintf(points, sizeof points, "%s/points", folder);
+    (void)snprintf(picture, sizeof picture, "%s/picture", folder);
+    drawing.points = fopen(points, "w");
+    if (drawing.points)
+        put(&drawing, records, count);
+    if (!drawing.points || fclose(drawing.points) != 0)
+        (void)snprintf(why_not, HC_WHY_NOT, "the folder cannot be written");
+    else if (drawing.lost)
+        (void)snprintf(why_not, HC_WHY_NOT, "there is no memory");
+    else if (drawing.groups.count > 0 && plot(&drawing, folder) != HC_OK)
+        (void)snprintf(why_not, HC_WHY_NOT, "%s", hc_message());
+    else
+        svg = hc_page_read_svg(picture);
+    (void)unlink(points);
+    (void)unlink(picture);
+    forget(&drawing.groups);
+    forget(&drawing.series);
     return svg;
 }
 
@@ -148,9 +179,9 @@ void hc_page_draw(const struct hc_page_record *records, int count, const char *f
                   struct hc_page_pictures *pictures)
 {
     *pictures = (struct hc_page_pictures){0};
-    pictures->headroom = draw(records, count, folder, put_headroom, &pictures->why_not);
-    if (!pictures->why_not)
-        pictures->answers = draw(records, count, folder, put_answers, &pictures->why_not);
-    if (!pictures->why_not)
-        pictures->cases = hc_page_draw_cases(records, count, folder, &pictures->why_not);
+    pictures->headroom = draw(records, count, folder, put_headroom, pictures->why_not);
+    if (!pictures->why_not[0])
+        pictures->answers = draw(records, count, folder, put_answers, pictures->why_not);
+    if (!pictures->why_not[0])
+        pictures->cases = hc_page_draw_cases(records, count, folder, pictures->why_not);
 }

@@ -24,7 +24,7 @@ Test(report, is_one_page_that_needs_nothing_else, .init = make_records)
     cr_expect_str_eq(run_shell("ls -A page")->out, "report.html\n");
     cr_expect_eq(run_shell("grep -E 'src=|href=.[^#]|@import|url\\([^#]' page/report.html")->status,
                  1);
-    cr_expect_eq(run_shell("grep -q 'a &lt;b>' page/report.html")->status, 0);
+    cr_expect_eq(run_shell("grep -q 'a &lt;b&gt;' page/report.html")->status, 0);
     cr_expect_eq(run_shell("grep -q 'a <b>' page/report.html")->status, 1);
     cr_expect_eq(run_shell("grep -q '<svg' page/report.html")->status, can_draw() ? 0 : 1);
 }

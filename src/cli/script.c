@@ -13,7 +13,7 @@ const char *hc_script(const char *name)
     const char *slash = strrchr(program, '/');
     (void)snprintf(path, sizeof path, "%.*s/reports/%s", slash ? (int)(slash - program) : 0,
                    program, name);
-    if (access(path, R_OK) != 0)
+    if (access(path, R_OK) != 0 && *HC_REPORTS == '/')
         (void)snprintf(path, sizeof path, "%s/%s", HC_REPORTS, name);
     return path;
 }

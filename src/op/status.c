@@ -1,7 +1,10 @@
 #include "op/status.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "op/text.h"
 
 static _Thread_local char line[512];
 
@@ -9,8 +12,11 @@ enum hc_status hc_fail(enum hc_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
+    (void)hc_text_format(line, sizeof line, format, arguments);
     va_end(arguments);
+    for (char *c = line; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = ' ';
     return status;
 }
 

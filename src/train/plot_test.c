@@ -28,7 +28,9 @@ static enum hc_status plot(const char *script)
     FILE *f = fopen("script.gp", "w");
     (void)fputs(script, f);
     (void)fclose(f);
-    return hc_plot("script.gp", "answer = 42", folder);
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_integer(values, "answer", 0, 42);
+    return hc_plot("script.gp", values, folder);
 }
 
 Test(plot, a_script_runs_in_the_folder_with_its_definitions)
@@ -53,7 +55,7 @@ Test(plot, a_script_that_fails_says_why_in_one_line)
     cr_assert_eq(status, HC_IO);
     cr_assert_not_null(strstr(hc_message(), "gnuplot failed: "));
     cr_assert_null(strchr(hc_message(), '\n'));
-    cr_assert_eq(hc_plot("script.gp", "", "/nonexistent"), HC_IO);
+    cr_assert_eq(hc_plot("script.gp", hc_plot_values(), "/nonexistent"), HC_IO);
 }
 
 Test(plot, a_missing_gnuplot_is_told_from_a_failing_one)
@@ -61,4 +63,53 @@ Test(plot, a_missing_gnuplot_is_told_from_a_failing_one)
     (void)setenv("PATH", "/nonexistent", 1);
     cr_assert_eq(plot("print 1"), HC_UNSUPPORTED);
     cr_assert_str_eq(hc_message(), "gnuplot is not installed");
+}
+
+static char read_back[4096];
+
+/* What a script finds in a text that it is given. */
+static const char *found_by_gnuplot(const char *text, int most)
+{
+    FILE *f = fopen("script.gp", "w");
+    (void)fputs("set print 'out.csv'; print text", f);
+    (void)fclose(f);
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_text(values, "text", 0, text, most);
+    enum hc_status status = hc_plot("script.gp", values, folder);
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_assert_eq(status, HC_OK, "%s: %s", text, hc_message());
+    f = fopen("out.csv", "r");
+    cr_assert_not_null(f);
+    read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
+    (void)fclose(f);
+    read_back[strcspn(read_back, "\n")] = '\0';
+    return read_back;
+}
+
+Test(plot, a_text_arrives_as_it_was_and_runs_nothing)
+{
+    static const char *const texts[] = {"';system('touch pwned');a='",
+                                        "\"; system(\"touch pwned\"); a = \"",
+                                        "`touch pwned`",
+                                        "$(touch pwned)",
+                                        "@text",
+                                        "%s%n",
+                                        "a\\",
+                                        "\\n \\047 \\",
+                                        "{/Symbol a}",
+                                        "# no",
+                                        "0123\xc3\xa4"
+                                        "4",
+                                        "'1\"2"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        cr_expect_str_eq(found_by_gnuplot(texts[i], 100), texts[i]);
+    cr_expect_neq(access("pwned", F_OK), 0);
+}
+
+Test(plot, a_text_is_one_line_and_no_longer_than_it_may)
+{
+    cr_expect_str_eq(found_by_gnuplot("one\ntwo", 100), "one two");
+    cr_expect_str_eq(found_by_gnuplot("abcdefghijkl", 12), "abcdefghijkl");
+    cr_expect_str_eq(found_by_gnuplot("abcdefghijklm", 8), "abcd\xe2\x80\xa6klm");
 }

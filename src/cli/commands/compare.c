@@ -13,6 +13,8 @@
 
 const struct hc_command hc_command_compare;
 
+enum { LONGEST_LABEL = 48 };
+
 static const char default_folder[] = "out/compare";
 
 static bool chosen(const struct hc_comparison *c, const char *name)
@@ -142,24 +144,42 @@ static enum hc_status train_all(struct hc_comparison *c, const char *folder)
     return status;
 }
 
+/* What the scripts are given: recipes by number, runs by the order of runs.csv, and the folder of seed s of
+   recipe r as number r + (s - 1) recipes; a seed that the recipe has not is its first once more: what is
+   drawn twice is seen once. */
+static struct hc_plot_values *values_of(const struct hc_comparison *c)
+{
+    const struct hc_training_run *run;
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_integer(values, "n", 0, c->recipes);
+    hc_plot_integer(values, "seeds", 0, c->seeds);
+    hc_plot_integer(values, "synthetic", 0, c->training->set.synthetic);
+    hc_plot_array(values, "recipe_name", c->recipes);
+    hc_plot_array(values, "recipe_tic", c->recipes);
+    hc_plot_array(values, "run_folder", c->recipes * c->seeds);
+    for (int at = 0; at < c->recipes * c->seeds; at++) {
+        char name[HC_RECIPE_NAME + 40];
+        int r = at % c->recipes;
+        bool there = at / c->recipes < c->of[r];
+        folder_name(c->recipe[r], c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0),
+                    name, sizeof name);
+        hc_plot_text(values, "run_folder", at + 1, name, sizeof name);
+        if (at == r) {
+            hc_plot_text(values, "recipe_name", r + 1, c->recipe[r]->name, LONGEST_LABEL);
+            hc_plot_tic(values, "recipe_tic", r + 1, c->recipe[r]->name, LONGEST_LABEL);
+        }
+    }
+    hc_plot_array(values, "recipe_of_run", c->recipes * c->seeds);
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+        hc_plot_integer(values, "recipe_of_run", i + 1, (run - c->run) % c->recipes + 1);
+    return values;
+}
+
 /* Pictures are worth a line when they cannot be drawn, and no more. */
 static void draw(const struct hc_comparison *c, const char *folder)
 {
-    char definitions[2048];
-    size_t used = (size_t)snprintf(definitions, sizeof definitions,
-                                   "seeds = %d; seed = \"%llu\"; recipes = \"", c->seeds,
-                                   (unsigned long long)c->training->seed);
-    for (int r = 0; r < c->recipes; r++)
-        used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%s",
-                                 r > 0 ? " " : "", c->recipe[r]->name);
-    used += (size_t)snprintf(definitions + used, sizeof definitions - used, "\"; runs = \"");
-    for (int r = 0; r < c->recipes; r++)
-        used += (size_t)snprintf(definitions + used, sizeof definitions - used, "%s%d",
-                                 r > 0 ? " " : "", c->of[r]);
-    (void)snprintf(definitions + used, sizeof definitions - used, "\"; synthetic = %d",
-                   c->training->set.synthetic);
-    if (hc_plot(hc_script("compare.gp"), definitions, folder) == HC_OK &&
-        hc_plot(hc_script("summary.gp"), definitions, folder) == HC_OK)
+    if (hc_plot(hc_script("compare.gp"), values_of(c), folder) == HC_OK &&
+        hc_plot(hc_script("summary.gp"), values_of(c), folder) == HC_OK)
         printf("pictures: %s/{curves,scale,gradients,summary}.{svg,png}\n", folder);
     else
         printf("no pictures: %s\n", hc_message());

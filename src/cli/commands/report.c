@@ -27,7 +27,8 @@ static void draw(const struct hc_page_record *records, int count, const char *fo
     char scratch[4096];
     (void)snprintf(scratch, sizeof scratch, "%s/.drawing-XXXXXX", folder);
     if (!mkdtemp(scratch)) {
-        *pictures = (struct hc_page_pictures){.why_not = strerror(errno)};
+        *pictures = (struct hc_page_pictures){0};
+        (void)snprintf(pictures->why_not, sizeof pictures->why_not, "%s", strerror(errno));
         return;
     }
     hc_page_draw(records, count, scratch, pictures);
@@ -57,8 +58,8 @@ static int report(const struct hc_page_record *records, int count, const char *f
     if (make_folder(folder) != HC_OK || hc_output_probe(path) != HC_OK)
         return hc_complain_message();
     draw(records, count, folder, &pictures);
-    if (pictures.why_not)
-        (void)fprintf(stderr, "halfcheck: no pictures: %s\n", pictures.why_not);
+    if (pictures.why_not[0])
+        (void)hc_complain("no pictures: %s", pictures.why_not);
     enum hc_status status = write_page(path, records, count, &pictures);
     free(pictures.headroom);
     free(pictures.answers);

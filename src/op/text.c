@@ -1,0 +1,123 @@
+#include "op/text.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The length of a character of two bytes or more and its number, by RFC 3629: no longer than it must
+   be, no surrogate, at most U+10FFFF. 0 where it is none. */
+static size_t decode(const unsigned char *at, uint32_t *number)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
+    if (*at < 0xc0 || *at > 0xf4)
+        return 0;
+    *number = *at & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0u) != 0x80)
+            return 0;
+        *number = *number << 6 | (at[i] & 0x3fu);
+    }
+    bool sound = *number >= least[length] && *number <= 0x10ffff && *number >> 11 != 0x1b;
+    return sound ? length : 0;
+}
+
+/* XML 1.0 excludes U+FFFE and U+FFFF; U+0080 to U+009F and the separators U+2028 and U+2029 control. */
+static const char *stand_in(uint32_t number)
+{
+    if (number < 0xa0 || number == 0x2028 || number == 0x2029)
+        return " ";
+    return number == 0xfffe || number == 0xffff ? "\xef\xbf\xbd" : NULL;
+}
+
+size_t hc_text_next(const char **text, char character[5])
+{
+    const char *from = *text;
+    uint32_t number = 0;
+    size_t length = 1;
+    const char *instead = NULL;
+    if (*from == '\0')
+        return 0;
+    if ((unsigned char)*from < 0x80)
+        instead = iscntrl((unsigned char)*from) ? " " : NULL;
+    else {
+        length = decode((const unsigned char *)from, &number);
+        instead = length ? stand_in(number) : "\xef\xbf\xbd";
+    }
+    *text += length ? length : 1;
+    if (instead) {
+        from = instead;
+        length = strlen(instead);
+    }
+    memcpy(character, from, length);
+    character[length] = '\0';
+    return length;
+}
+
+/* In a column (two spaces before or behind it) a NaN keeps its width. */
+static void drop_signs(char *text)
+{
+    for (char *at = text; (at = strstr(at, "-nan")) != NULL; at++) {
+        if (at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+            continue;
+        if (at > text + 1 && at[-1] == ' ' && at[-2] == ' ') {
+            *at = ' ';
+            continue;
+        }
+        bool column = at[4] == ' ' && at[5] == ' ';
+        memcpy(at, "nan ", 4);
+        if (!column)
+            memmove(at + 3, at + 4, strlen(at + 4) + 1);
+    }
+}
+
+int hc_text_format(char *text, size_t size, const char *format, va_list arguments)
+{
+    int length = vsnprintf(text, size, format, arguments);
+    if (size > 0)
+        drop_signs(text);
+    return length;
+}
+
+void hc_vprint(FILE *out, const char *format, va_list arguments)
+{
+    char line[1024];
+    char *text = line;
+    va_list again;
+    va_copy(again, arguments);
+    int length = hc_text_format(line, sizeof line, format, arguments);
+    if (length >= (int)sizeof line && (text = malloc((size_t)length + 1)) != NULL)
+        (void)hc_text_format(text, (size_t)length + 1, format, again);
+    va_end(again);
+    (void)fputs(text ? text : line, out);
+    if (text != line)
+        free(text);
+}
+
+void hc_print(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    hc_vprint(out, format, arguments);
+    va_end(arguments);
+}
+
+void hc_text_line(FILE *out, const char *text)
+{
+    char character[5];
+    while (hc_text_next(&text, character) > 0)
+        (void)fputs(character, out);
+}
+
+void hc_text_markup(FILE *out, const char *text)
+{
+    static const char special[] = "<>&\"'";
+    static const char *const entities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+    char character[5];
+    while (hc_text_next(&text, character) > 0) {
+        const char *at = strchr(special, *character);
+        (void)fputs(at ? entities[at - special] : character, out);
+    }
+}

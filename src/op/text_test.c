@@ -1,0 +1,87 @@
+#include "op/text.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* What comes of a text, character by character. */
+static const char *cleaned(const char *text)
+{
+    static char all[256];
+    char character[5];
+    all[0] = '\0';
+    while (hc_text_next(&text, character) > 0)
+        (void)strcat(all, character);
+    return all;
+}
+
+/* The sequences are those of RFC 3629, section 4, and Unicode 15, table 3-7. */
+Test(text, what_is_no_utf_8_becomes_the_replacement_character)
+{
+    cr_expect_str_eq(cleaned("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"),
+                     "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z");
+    cr_expect_str_eq(cleaned("\xff."), "\xef\xbf\xbd.");
+    cr_expect_str_eq(cleaned("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd", "an overlong slash");
+    cr_expect_str_eq(cleaned("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
+                     "a surrogate");
+    cr_expect_str_eq(cleaned("\xf4\x90\x80\x80")[0] == '\xef' ? "no" : "yes", "no");
+    cr_expect_str_eq(cleaned("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd", "cut short");
+    cr_expect_str_eq(cleaned("\xef\xbf\xbf"), "\xef\xbf\xbd");
+}
+
+Test(text, control_characters_become_spaces)
+{
+    cr_expect_str_eq(cleaned("a\nb\tc\033[2J\x7f"), "a b c [2J ");
+    cr_expect_str_eq(cleaned("\xc2\x85\xe2\x80\xa8"), "  ");
+}
+
+static const char *markup(const char *text)
+{
+    static char all[256];
+    FILE *out = fmemopen(all, sizeof all, "w");
+    hc_text_markup(out, text);
+    (void)fputc('\0', out);
+    (void)fclose(out);
+    return all;
+}
+
+Test(text, markup_has_no_character_of_its_own_left)
+{
+    cr_expect_str_eq(markup("<a b=\"c\" d='e'>&amp;"),
+                     "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;");
+}
+
+static const char *printed(const char *format, ...)
+{
+    static char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    cr_assert_geq(hc_text_format(text, sizeof text, format, arguments), 0);
+    va_end(arguments);
+    return text;
+}
+
+Test(text, a_nan_has_no_sign_and_its_column_keeps_its_width)
+{
+    double nan_with_sign = copysign((double)NAN, -1);
+    cr_expect_str_eq(printed("%g", nan_with_sign), "nan");
+    cr_expect_str_eq(printed("want %g, got %.3f", nan_with_sign, nan_with_sign),
+                     "want nan, got nan");
+    cr_expect_str_eq(printed("%8.2f|", nan_with_sign), "     nan|");
+    cr_expect_str_eq(printed("%-8.2f|", nan_with_sign), "nan     |");
+    cr_expect_str_eq(printed("%g,%g,", nan_with_sign, nan_with_sign), "nan,nan,");
+    cr_expect_str_eq(printed("%+8.2f", nan_with_sign), "     nan");
+    cr_expect_str_eq(printed("%s %g", "x-nan", -INFINITY), "x-nan -inf");
+}
+
+Test(text, a_long_line_is_printed_whole)
+{
+    static char word[5000];
+    static char all[6000];
+    memset(word, 'x', sizeof word - 1);
+    FILE *out = fmemopen(all, sizeof all, "w");
+    hc_print(out, "%s %g\n", word, copysign((double)NAN, -1));
+    (void)fclose(out);
+    cr_expect_eq(strlen(all), strlen(word) + 5);
+    cr_expect_str_eq(all + strlen(word), " nan\n");
+}
