@@ -1,4 +1,5 @@
-/* Adam and AdamW. */
+/* Adam and AdamW. The orders of roundings all stand for these real numbers, but that apex takes beta2 as
+   fp32. */
 #include "reference/compensate.h"
 #include "reference/decay.h"
 
@@ -26,15 +27,16 @@ static void correction(mpfr_t t, double beta, double steps)
 
 static void step(struct state *s, const struct hc_adam *p, const double hyper[3], bool decoupled)
 {
+    double beta2 = p->order == HC_ORDER_APEX ? (double)(float)p->beta2 : p->beta2;
     if (decoupled)
         hc_decay(s->w, hyper[0], p->weight_decay);
     else if (p->weight_decay != 0)
         hc_add_decay(s->g, s->w, p->weight_decay);
     mpfr_sqr(s->u, s->g, MPFR_RNDN);
     average(s->m, s->g, hyper[1], s->t);
-    average(s->v, s->u, p->beta2, s->t);
+    average(s->v, s->u, beta2, s->t);
 
-    correction(s->t, p->beta2, hyper[2]);
+    correction(s->t, beta2, hyper[2]);
     mpfr_div(s->u, s->v, s->t, MPFR_RNDN);
     if (p->eps_inside)
         mpfr_add_d(s->u, s->u, p->eps, MPFR_RNDN);

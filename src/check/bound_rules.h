@@ -22,4 +22,11 @@ enum hc_format hc_bound_work(const struct hc_call *call);
 /* Element i of a tensor, which carries no error. */
 struct hc_near hc_near_element(const struct hc_tensor *t, int64_t i);
 
+/* The error of w (before it is rounded into its format) or of c as kernels/kahan.h have them, u off the
+   weight, in arithmetic f. w is rounded to one of the numbers that w + y's error leaves, and the real sum
+   is, too: where that is one number w's rounding adds nothing to c's error, otherwise the distance between
+   them. */
+double hc_bound_compensated(const struct hc_call *call, enum hc_format f, bool want_c,
+                            struct hc_near w, struct hc_near c, struct hc_near u);
+
 #endif

@@ -260,6 +260,14 @@ static const struct hc_variant adams[] = {
     {.name = "-kahan",
      .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2},
      .compensated = true},
+    {.name = "-torch-fused",
+     .params
+         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_FUSED}},
+    {.name = "-torch-loop",
+     .params
+         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_LOOP}},
+    {.name = "-apex",
+     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_APEX}},
     {.name = NULL},
 };
 
@@ -314,8 +322,18 @@ static bool rounds_stochastically(enum hc_op op, const struct hc_variant *varian
     return (op == HC_OP_adam || op == HC_OP_adamw) && variant->params.adam.stochastic.on;
 }
 
+/* Of Adam's orders these compute in fp32 alone. */
+static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
+{
+    enum hc_adam_order order = variant->params.adam.order;
+    return (op == HC_OP_adam || op == HC_OP_adamw) &&
+           (order == HC_ORDER_TORCH_FUSED || order == HC_ORDER_APEX);
+}
+
 bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix, const struct hc_variant *variant)
 {
+    if (computes_in_fp32(op, variant) && hc_formats[mix->work].bytes == 2)
+        return false;
     if (rounds_stochastically(op, variant) && (mix->state != HC_BF16 || mix->work != HC_FP32))
         return false;
     if (variant->compensated && hc_formats[mix->state].bytes != 2)

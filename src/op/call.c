@@ -147,6 +147,28 @@ static enum hc_status stochastic(const struct hc_call *call, enum hc_format arit
     return HC_OK;
 }
 
+const char *const hc_adam_order_names[HC_ORDER_COUNT + 1] = {"ours", "torch-fused", "torch-loop",
+                                                             "apex", NULL};
+
+/* What the orders of others have nothing to say about. */
+static enum hc_status order(const struct hc_call *call)
+{
+    const char *op = hc_ops[call->op].name;
+    const struct hc_adam *p = &call->params.adam;
+    if ((unsigned)p->order >= HC_ORDER_COUNT)
+        return hc_fail(HC_INVALID, "%s: no order %d", op, (int)p->order);
+    const char *name = hc_adam_order_names[p->order];
+    if (p->order == HC_ORDER_OURS)
+        return HC_OK;
+    if (p->eps_inside || call->in[hc_ops[call->op].inputs - 1].data)
+        return hc_fail(HC_INVALID, "%s: the order %s has no %s", op, name,
+                       p->eps_inside ? "eps inside the root" : "compensation");
+    if (p->order != HC_ORDER_TORCH_LOOP && hc_formats[p->arithmetic].bytes == 2)
+        return hc_fail(HC_INVALID, "%s: the order %s is one of fp32, not %s", op, name,
+                       hc_formats[p->arithmetic].name);
+    return HC_OK;
+}
+
 static enum hc_status optimizer(const struct hc_call *call)
 {
     bool sgd = call->op == HC_OP_sgd;
@@ -155,6 +177,8 @@ static enum hc_status optimizer(const struct hc_call *call)
         return hc_fail(HC_INVALID, "%s: arithmetic is not fp32, bf16 or fp16",
                        hc_ops[call->op].name);
     enum hc_status status = compensated(call, f);
+    if (status == HC_OK && !sgd)
+        status = order(call);
     return status == HC_OK
                ? stochastic(call, f,
                             sgd ? &call->params.sgd.stochastic : &call->params.adam.stochastic)

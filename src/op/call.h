@@ -153,9 +153,16 @@ struct hc_xent {
      adam: g' = g + weight_decay * w; adamw: g' = g and w becomes w * (1 - lr * weight_decay) first;
      m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
      w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
-     (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). kernels/adam.h states the order of roundings.
+     (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). `order` says whose roundings: our own, those of
+     PyTorch's fused kernel, of its loop over tensors, or apex's (which takes beta2 as fp32); each is
+     stated in kernels/adam.h. torch-fused and apex have arithmetic of fp32 alone; eps_inside and c are
+     for our own order alone.
    Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
-   into the arithmetic's format. Decay that is added to the gradient is left out where weight_decay
+   into the arithmetic's format (into fp32 for orders that are not ours). beta^t is a product of
+   squares: from 1, for each bit of t from the lowest on, times the square that belongs to the bit,
+   each product and square rounded to fp64 (kernels/power.h); t is an integer from 1 to 2^24.
+   sgd has no dampening: the gradient enters the momentum whole, at the first step, too (v begins as
+   0, so that torch's first step, which copies the gradient, is the same). Decay that is added to the gradient is left out where weight_decay
    is 0, so that an infinite weight keeps a finite gradient.
    c (absent: none; as input and output alike) compensates w, which is bf16 or fp16, in arithmetic of
    fp32 or of w's format: w + c is the weight, of which w is what its format holds, and to which the
@@ -179,11 +186,22 @@ struct hc_sgd {
     struct hc_stochastic stochastic;
 };
 
+enum hc_adam_order {
+    HC_ORDER_OURS,
+    HC_ORDER_TORCH_FUSED,
+    HC_ORDER_TORCH_LOOP,
+    HC_ORDER_APEX,
+    HC_ORDER_COUNT
+};
+
+extern const char *const hc_adam_order_names[HC_ORDER_COUNT + 1]; /* ends with NULL */
+
 struct hc_adam {
     double beta2;
     double eps;
     double weight_decay;
     bool eps_inside;
+    enum hc_adam_order order;
     enum hc_format arithmetic;
     struct hc_stochastic stochastic;
 };

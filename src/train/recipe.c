@@ -67,6 +67,20 @@ static const char *wrong_rounding(const struct hc_recipe *r)
     return NULL;
 }
 
+/* What the contract of adam says of orders. */
+static const char *wrong_order(const struct hc_recipe *r)
+{
+    if (r->order == HC_ORDER_OURS)
+        return NULL;
+    if (r->optimizer != HC_OPTIMIZER_ADAM)
+        return "whose order of roundings is a question of Adam's";
+    if (r->eps_inside || r->kahan)
+        return "an order of roundings that knows no eps inside the root and no compensation";
+    if (r->order != HC_ORDER_TORCH_LOOP && hc_formats[r->arithmetic].bytes == 2)
+        return "an order of roundings that is one of fp32 arithmetic";
+    return NULL;
+}
+
 /* The first contradiction, or NULL. */
 static const char *wrong(const struct hc_recipe *r)
 {
@@ -112,6 +126,7 @@ static const char *wrong(const struct hc_recipe *r)
     const char *why = wrong_groups(r);
     why = why ? why : wrong_clip(r);
     why = why ? why : wrong_rounding(r);
+    why = why ? why : wrong_order(r);
     return why ? why : wrong_scaler(&r->scaler);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "op/call.h"
 #include "op/status.h"
 #include "train/parameter.h"
 #include "train/scaler.h"
@@ -83,6 +84,7 @@ struct hc_recipe {
     bool stochastic;  /* the optimizer's fp32 weight is rounded into bf16 stochastically */
     bool kahan;       /* a compensation beside each 16-bit weight, which its updates are added to */
     bool rate_inside; /* SGD's: the velocity holds the learning rate */
+    enum hc_adam_order order; /* Adam's: whose roundings */
 };
 
 /* The table, fp32 first; by name, or NULL. */

@@ -57,6 +57,7 @@ static const struct field fields[] = {
     {"stochastic", TRUTH, offsetof(struct hc_recipe, stochastic), truths},
     {"kahan", TRUTH, offsetof(struct hc_recipe, kahan), truths},
     {"rate_inside", TRUTH, offsetof(struct hc_recipe, rate_inside), truths},
+    {"order", CHOICE, offsetof(struct hc_recipe, order), hc_adam_order_names},
 };
 
 enum {
@@ -68,6 +69,7 @@ enum {
 _Static_assert(sizeof(enum hc_format) == sizeof(int) && sizeof(enum hc_masters) == sizeof(int) &&
                    sizeof(enum hc_optimizer) == sizeof(int) &&
                    sizeof(enum hc_decay) == sizeof(int) &&
+                   sizeof(enum hc_adam_order) == sizeof(int) &&
                    sizeof(enum hc_scaler_rule) == sizeof(int),
                "an enumeration is no int");
 

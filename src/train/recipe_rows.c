@@ -1,6 +1,8 @@
 /* The systems as rows. A row names its system's own choices; what many have in common stands in these
    lists. The optimizer is the AdamW of fastai's nb_004b (the one-cycle's betas and 0.99, decay 1e-2 on
-   everything) unless a row says otherwise, so that recipes differ in precision alone. */
+   everything) unless a row says otherwise, so that recipes differ in precision alone. For the same reason
+   its roundings have our own order in every row but those that are about an order: in fp32 the orders
+   differ by less than seeds do, and `--set order=torch-fused` shows a row in PyTorch's. */
 #include <string.h>
 
 #include "train/recipe.h"
@@ -57,6 +59,26 @@ static const struct hc_recipe table[] = {
      HALF,
      ADAMW,
      .eps = 1e-8},
+    {.name = "fp16-pure-fused",
+     .title =
+         "half everywhere, but AdamW computes in fp32 on what it holds in half: PyTorch's fused "
+         "kernel",
+     .source = "pytorch 2.4 and later, AdamW(fused=True): "
+               "aten/src/ATen/native/cpu/FusedAdamKernel.cpp and cuda/fused_adam_utils.cuh; the "
+               "model.half() and eps 1e-8 of PyTorch forums 1765",
+     .defects =
+         "no NaN of eps, which fp32 holds; but where v underflows in half and the gradient is 0 "
+         "the next step divides by eps alone, and updates below half an ulp are lost",
+     .model = HC_FP16,
+     .norm = HC_FP16,
+     .statistics = HC_FP16,
+     .loss = HC_FP16,
+     .gradient = HC_FP16,
+     .state = HC_FP16,
+     .arithmetic = HC_FP32,
+     ADAMW,
+     .eps = 1e-8,
+     .order = HC_ORDER_TORCH_FUSED},
     {.name = "fp16-bn32",
      .title = "half model and optimizer, batch norm in single, no masters, no scaler",
      .source = "PyTorch forums 11815, 'Training with Half Precision', post 2: model.half(), then "

@@ -107,6 +107,7 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
                                             .eps = r->eps,
                                             .weight_decay = decay,
                                             .eps_inside = r->eps_inside,
+                                            .order = r->order,
                                             .arithmetic = slot->arithmetic,
                                             .stochastic = stochastic(update, slot, w)};
     }

@@ -1,0 +1,239 @@
+/* Steps of the optimizers under many hyperparameters: all backends, `exact` too, have their arithmetic and
+   their coefficients from the same headers, so that a fault there shows in no comparison of two backends.
+   Here each bit is held to the definition in MPFR. */
+#include <stdio.h>
+
+#include "cases/defined.h"
+
+/* Formats of weight, gradient, first and second moment, arithmetic: masters with gradients of half, norms in
+   half with state in fp32, state of two formats. The first FP32_MIXES compute in fp32. */
+struct formats {
+    const char *name;
+    enum hc_format w, g, m, v, arithmetic;
+};
+
+enum { FP32_MIXES = 6, MIXES = 8, KAHAN_MIXES = 4, N = 16, SEEDED = 8 };
+
+static const struct formats mixes[MIXES] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"masters, gradients of fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16, state of fp32", HC_FP16, HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16, HC_FP32},
+    {"masters, state of bf16 and fp32", HC_FP32, HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16, gradients of fp32", HC_FP16, HC_FP32, HC_FP16, HC_FP16, HC_FP32},
+    {"fp16 in fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP16, HC_FP16},
+    {"bf16 in bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16, HC_BF16},
+};
+
+static const struct formats compensated[KAHAN_MIXES] = {
+    {"fp16, state of fp32", HC_FP16, HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16, HC_FP32},
+    {"fp16 in fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP16, HC_FP16},
+    {"bf16 in bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16, HC_BF16},
+};
+
+/* t from 1 to 2^24, betas from 0 to the largest below 1 in fp32, eps of 0 and of half's subnormals. */
+struct setting {
+    double t, lr, beta1, beta2, eps, decay;
+};
+
+static const struct setting settings[] = {
+    {1, 1e-3, 0.9, 0.999, 1e-8, 1e-2},
+    {2, 1e-3, 0.9, 0.99, 1e-4, 0},
+    {1, 1, 0, 0, 1e-8, 0.5},
+    {2, 3e-4, 0, 0.999, 0, 1e-2},
+    {3, 0.1, 0.5, 0.5, 6e-8, 0.1},
+    {7, 1e-8, 0.95, 0.98, 1e-8, 0},
+    {31, 0, 0.9, 0.999, 1e-6, 1e-2},
+    {1000, 0.5, 0.999, 0.9999, 1e-8, 1e-3},
+    {65535, 2, 0.4, 1 - 0x1p-24, 1e-8, 0},
+    {65536, 1, 0.9, 1 - 0x1p-24, 0, 1e-2},
+    {65537, 1, 1 - 0x1p-24, 1 - 0x1p-20, 1e-8, 0},
+    {65537, 0.25, 0.9, 1 - 0x1p-24, 1e-4, 0.25},
+    {1234567, 1, 1 - 0x1p-23, 1 - 0x1p-22, 6e-8, 1e-4},
+    {0x1p24 - 1, 1e-2, 0.9, 1 - 0x1p-24, 1e-8, 0},
+    {0x1p24, 1e-2, 1 - 0x1p-24, 1 - 0x1p-24, 0x1p-26, 1e-2},
+    {0x1p24, 1, 0.9, 1 - 0x1p-26, 1e-12, 0.3},
+};
+
+enum { SETTINGS = sizeof settings / sizeof settings[0] };
+
+/* Weights of 0 show all of the update; a gradient, moments and eps of 0 make 0 / 0. */
+static const struct hc_defined numbers[N - SEEDED] = {
+    {0, 1e-3, 0, 0, 0},
+    {1, 1e-3, 1e-3, 1e-6, 0x1p-12},
+    {-0.5, -2, 0.1, 0.3, -0x1p-14},
+    {0, 0, 0, 0, 0},
+    {0, -1e-4, 3e-4, 1e-7, 0},
+    {0x1p-20, 0x1p-22, -0x1p-21, 0x1p-24, 0x1p-24},
+    {-0.0, 0, 0.25, 0.0625, 0},
+    {1000, 300, -200, 60000, 0.25},
+};
+
+struct arm {
+    const char *name;
+    enum hc_op op;
+    union hc_params params;
+    bool kahan;
+};
+
+static const struct arm adams[] = {
+    {"adam", HC_OP_adam, {.adam = {.order = HC_ORDER_OURS}}, false},
+    {"adamw", HC_OP_adamw, {.adam = {.order = HC_ORDER_OURS}}, false},
+    {"adamw, eps inside", HC_OP_adamw, {.adam = {.eps_inside = true}}, false},
+    {"adam with compensation", HC_OP_adam, {.adam = {.order = HC_ORDER_OURS}}, true},
+    {"adamw with compensation", HC_OP_adamw, {.adam = {.order = HC_ORDER_OURS}}, true},
+    {.name = NULL},
+};
+
+static const struct arm fused[] = {
+    {"adam", HC_OP_adam, {.adam = {.order = HC_ORDER_TORCH_FUSED}}, false},
+    {"adamw", HC_OP_adamw, {.adam = {.order = HC_ORDER_TORCH_FUSED}}, false},
+    {.name = NULL},
+};
+
+static const struct arm loop[] = {
+    {"adam", HC_OP_adam, {.adam = {.order = HC_ORDER_TORCH_LOOP}}, false},
+    {"adamw", HC_OP_adamw, {.adam = {.order = HC_ORDER_TORCH_LOOP}}, false},
+    {.name = NULL},
+};
+
+static const struct arm apex[] = {
+    {"adam", HC_OP_adam, {.adam = {.order = HC_ORDER_APEX}}, false},
+    {"adamw", HC_OP_adamw, {.adam = {.order = HC_ORDER_APEX}}, false},
+    {.name = NULL},
+};
+
+static const struct arm sgds[] = {
+    {"sgd", HC_OP_sgd, {.sgd = {.nesterov = false}}, false},
+    {"nesterov", HC_OP_sgd, {.sgd = {.nesterov = true}}, false},
+    {"decoupled", HC_OP_sgd, {.sgd = {.decoupled = true}}, false},
+    {"rate inside", HC_OP_sgd, {.sgd = {.rate_inside = true}}, false},
+    {"nesterov, rate inside", HC_OP_sgd, {.sgd = {.nesterov = true, .rate_inside = true}}, false},
+    {"compensation", HC_OP_sgd, {.sgd = {.nesterov = true}}, true},
+    {"compensation, decoupled", HC_OP_sgd, {.sgd = {.decoupled = true}}, true},
+    {.name = NULL},
+};
+
+static double seeded(struct hc_check *check, uint64_t stream, int64_t i, double size)
+{
+    return size * hc_random_normal(hc_check_seed(check), stream, (uint64_t)i);
+}
+
+static struct hc_defined number(struct hc_check *check, int64_t i)
+{
+    if (i < N - SEEDED)
+        return numbers[i];
+    double m = seeded(check, 2, i, 0.01);
+    return (struct hc_defined){i % 2 ? 0 : seeded(check, 0, i, 0.1), seeded(check, 1, i, 0.01), m,
+                               m * m + 1e-5, seeded(check, 3, i, 0x1p-16)};
+}
+
+/* The tensor, and a slot that is it. */
+static void give(struct hc_check *check, struct hc_tensor *in, struct hc_tensor *out,
+                 enum hc_format format)
+{
+    *in = hc_check_vector(check, format, N);
+    if (out)
+        *out = hc_check_vector(check, format, N);
+}
+
+static struct hc_call call_of(struct hc_check *check, const struct arm *arm,
+                              const struct setting *with, const struct formats *f)
+{
+    struct hc_call call = {.op = arm->op, .params = arm->params};
+    bool sgd = arm->op == HC_OP_sgd;
+    const double hyper[3] = {with->lr, with->beta1, with->t};
+    struct hc_tensor *rates = &call.in[sgd ? 3 : 4];
+    struct hc_tensor *c = &call.in[sgd ? 5 : 6];
+    give(check, &call.in[0], &call.out[0], f->w);
+    give(check, &call.in[1], NULL, f->g);
+    give(check, &call.in[2], &call.out[1], f->m);
+    if (!sgd)
+        give(check, &call.in[3], &call.out[2], f->v);
+    if (arm->kahan)
+        give(check, c, &call.out[sgd ? 2 : 3], f->w);
+    *rates = hc_check_vector(check, HC_FP32, 3);
+    for (int i = 0; i < 3; i++)
+        hc_tensor_put(rates, i, hyper[i]);
+    for (int64_t i = 0; i < N; i++) {
+        struct hc_defined x = number(check, i);
+        hc_tensor_put(&call.in[0], i, x.w);
+        hc_tensor_put(&call.in[1], i, x.g);
+        hc_tensor_put(&call.in[2], i, x.m);
+        if (!sgd)
+            hc_tensor_put(&call.in[3], i, x.v);
+        if (arm->kahan)
+            hc_tensor_put(c, i, x.c);
+    }
+    if (sgd) {
+        call.params.sgd.arithmetic = f->arithmetic;
+        call.params.sgd.weight_decay = with->decay;
+    } else {
+        call.params.adam.arithmetic = f->arithmetic;
+        call.params.adam.beta2 = with->beta2;
+        call.params.adam.eps = with->eps;
+        call.params.adam.weight_decay = with->decay;
+    }
+    return call;
+}
+
+/* Every arm under every setting, in formats that take turns so that each arm meets all of them. */
+static void run(struct hc_check *check)
+{
+    const struct arm *arms = hc_check_case(check)->data;
+    bool half = arms == adams || arms == loop || arms == sgds;
+    for (int a = 0; arms[a].name; a++)
+        for (int k = 0; k < SETTINGS; k++) {
+            char what[120];
+            const struct formats *f = arms[a].kahan ? &compensated[(a + k) % KAHAN_MIXES]
+                                                    : &mixes[(a + k) % (half ? MIXES : FP32_MIXES)];
+            struct hc_call call = call_of(check, &arms[a], &settings[k], f);
+            (void)snprintf(what, sizeof what, "%s at t = %.0f, setting %d, %s", arms[a].name,
+                           settings[k].t, k, f->name);
+            hc_claim_defined(check, what, &call);
+            if (k == 0 || k == 9) { /* and all in fp32, whatever the turn */
+                call = call_of(check, &arms[a], &settings[k], arms[a].kahan ? compensated : mixes);
+                hc_claim_defined(check, what, &call);
+            }
+        }
+}
+
+static const char ours[] = "contract in src/op/call.h; D. P. Kingma, J. Ba, 'Adam: A Method for "
+                           "Stochastic Optimization', 2015";
+
+static const struct hc_case cases[] = {
+    {.name = "optimizer/adam-by-definition",
+     .title =
+         "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to "
+         "1 - 2^-24, eps from 0 on, in all formats",
+     .source = ours,
+     .level = HC_QUICK,
+     .run = run,
+     .data = adams},
+    {.name = "optimizer/adam-torch-fused-by-definition",
+     .title = "the order of PyTorch's fused Adam has the bits of its definition",
+     .source = "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later",
+     .run = run,
+     .data = fused},
+    {.name = "optimizer/adam-torch-loop-by-definition",
+     .title = "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
+     .source = "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later",
+     .run = run,
+     .data = loop},
+    {.name = "optimizer/adam-apex-by-definition",
+     .title = "the order of apex's FusedAdam has the bits of its definition",
+     .source = "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor",
+     .run = run,
+     .data = apex},
+    {.name = "optimizer/sgd-by-definition",
+     .title = "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the "
+              "bits of its definition, in all formats",
+     .source = "contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = run,
+     .data = sgds},
+};
+
+const struct hc_case_table hc_cases_optimizer_steps;
+const struct hc_case_table hc_cases_optimizer_steps = {cases, sizeof cases / sizeof cases[0]};
