@@ -14,6 +14,7 @@ static const struct {
     {"tf32", HC_FP32, HC_FP32},
     {"fp64", HC_FP32, HC_FP32},
     {"fp16-pure", HC_FP16, HC_FP16},
+    {"fp16-pure-fused", HC_FP16, HC_FP16},
     {"fp16-bn32", HC_FP16, HC_FP16}, /* half() of all, then float() of the norms */
     {"adamw16", HC_FP16, HC_FP16},
     {"sum-loss-fp16", HC_FP16, HC_FP32}, /* Network.half() passes over BatchNorm2d */
