@@ -62,8 +62,15 @@ static enum hc_status put(const char *path, const char *shown, int flags, const 
     return written && closed ? HC_OK : cannot(shown);
 }
 
+static bool is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 enum hc_status hc_output_probe(const char *path)
 {
+    if (is_stdout(path))
+        return HC_OK;
     if (is_special(path))
         return access(path, W_OK) == 0 ? put(path, path, 0, "", 0) : cannot(path);
     char *part = beside(path);
@@ -77,6 +84,10 @@ enum hc_status hc_output_probe(const char *path)
 
 enum hc_status hc_output_write(const char *path, const void *data, size_t bytes)
 {
+    if (is_stdout(path))
+        return fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, bytes)
+                   ? HC_OK
+                   : cannot("standard output");
     if (is_special(path))
         return put(path, path, 0, data, bytes);
     char *part = beside(path);

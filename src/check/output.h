@@ -10,7 +10,8 @@
 enum hc_status hc_output_probe(const char *path);
 
 /* Replaces the file by `bytes` bytes in one step: a failure (HC_IO) leaves the old one as it was.
-   What exists and is no regular file (a pipe, a device) is written to directly. */
+   What exists and is no regular file (a pipe, a device) is written to directly; "-" is standard
+   output. */
 enum hc_status hc_output_write(const char *path, const void *data, size_t bytes);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "check/environment.h"
 #include "check/output.h"
+#include "check/record_run.h"
 
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
 {
@@ -37,40 +38,24 @@ static json_t *hex(double value)
     return json_sprintf("%a", value);
 }
 
-/* Notes quote what others wrote: what is no UTF-8 is shown byte by byte. */
-static json_t *text(const char *s)
-{
-    json_t *string = json_string(s);
-    if (string)
-        return string;
-    char clean[1024];
-    size_t used = 0;
-    for (; *s && used + 5 < sizeof clean; s++) {
-        bool plain = (unsigned char)*s < 0x80;
-        used += (size_t)snprintf(clean + used, sizeof clean - used, plain ? "%c" : "\\x%02x",
-                                 (unsigned char)*s);
-    }
-    return json_stringn(clean, used);
-}
-
 void hc_record_add(json_t *record, const struct hc_row *row)
 {
     json_t *o = json_object();
-    (void)json_object_set_new(o, "case", text(row->name));
-    (void)json_object_set_new(o, "backend", text(row->backend));
+    (void)json_object_set_new(o, "case", hc_json_text(row->name));
+    (void)json_object_set_new(o, "backend", hc_json_text(row->backend));
     (void)json_object_set_new(o, "verdict", json_string(hc_verdict_names[row->verdict]));
     (void)json_object_set_new(o, "checked", json_integer(row->checked));
     (void)json_object_set_new(o, "error", hex(row->error));
     (void)json_object_set_new(o, "bound", hex(row->bound));
-    (void)json_object_set_new(o, "unit", text(row->unit));
+    (void)json_object_set_new(o, "unit", hc_json_text(row->unit));
     if (!isnan(row->implementation))
         (void)json_object_set_new(o, "implementation", hex(row->implementation));
     if (!isnan(row->format))
         (void)json_object_set_new(o, "format", hex(row->format));
     (void)json_object_set_new(o, "seed", json_sprintf("%llu", (unsigned long long)row->seed));
     (void)json_object_set_new(o, "seconds", json_real(row->seconds));
-    (void)json_object_set_new(o, "note", text(row->note));
-    (void)json_object_set_new(o, "repro", text(row->repro));
+    (void)json_object_set_new(o, "note", hc_json_text(row->note));
+    (void)json_object_set_new(o, "repro", hc_json_text(row->repro));
     if (row->pictures)
         (void)json_object_set(o, "pictures", row->pictures);
     (void)json_array_append_new(json_object_get(record, "results"), o);

@@ -1,5 +1,8 @@
 /* Records: what was measured, as one JSON document
-     {"schema": 1, "environment": {...}, "backends": {...}, "results": [{...}, ...]}
+     {"schema": 1, "environment": {...}, "backends": {...}, "run": {...}, "results": [{...}, ...]}
+   "run" says how the results came about (check/record_run.h). A record that was merged has no "run" but
+     "parts": [{"name": "...", "result_count": 9, "environment": {...}, "run": {...}, ...}, ...]
+   whose first holds the first 9 results, and so on. Records of before these members are read, too.
    Real numbers are strings in hex ("0x1.8p-12", "inf", "nan"), seeds are strings in decimal, so
    that nothing is lost on the way; `seconds` and `checked` are plain numbers. */
 #ifndef HC_CHECK_RECORD_H
@@ -27,6 +30,7 @@ struct hc_row {
     const char *note;
     const char *repro; /* the command that reproduces the result */
     json_t *pictures;  /* NULL: none; check/picture.h */
+    int part;          /* reading: which of the record's parts it belongs to */
 };
 
 /* The row of a result, with nothing copied. */
@@ -40,18 +44,26 @@ void hc_record_add(json_t *record, const struct hc_row *row);
 /* Replaces the file in one step (check/output.h). HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_record_write(const json_t *record, const char *path);
 
+struct hc_record_part; /* check/record_run.h */
+
 /* A record that was read and found whole. */
 struct hc_record {
     json_t *document;
     const json_t *environment;
     const json_t *backends; /* NULL: none told anything; check/facts.h */
-    struct hc_row *rows;
+    struct hc_record_part *parts;
+    int part_count;      /* one at least: a record that was not merged is its own only part */
+    struct hc_row *rows; /* by name and backend */
     int count;
 };
 
 /* HC_IO; HC_INVALID with a line that names the file and what is wrong with it: no JSON (cut short,
-   say), another schema, a member that is missing or of another kind, one result twice. */
+   say), another schema, a member that is missing or of another kind, a negative error, bound or count,
+   one result twice. */
 enum hc_status hc_record_read(const char *path, struct hc_record *record);
+
+/* The same of a document in memory, which goes by `name` in messages; it takes the reference. */
+enum hc_status hc_record_of(const char *name, json_t *document, struct hc_record *record);
 void hc_record_free(struct hc_record *record);
 
 /* The row of a case on a backend, or NULL. */

@@ -7,6 +7,7 @@
 #include "check/facts.h"
 #include "check/picture.h"
 #include "check/record.h"
+#include "check/record_run.h"
 
 struct reader {
     const char *path;
@@ -85,6 +86,9 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
     if (r->status == HC_OK && !json_is_integer(json_object_get(o, "checked")))
         r->status = hc_fail(HC_INVALID, "%s: result %zu: \"checked\" is not a whole number",
                             r->path, r->index + 1);
+    if (r->status == HC_OK && (row.checked < 0 || row.error < 0 || row.bound < 0))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: a negative count, error or bound", r->path,
+                            r->index + 1);
     return row;
 }
 
@@ -119,7 +123,10 @@ static enum hc_status read_rows(const char *path, struct hc_record *record, cons
     for (; r.index < count && r.status == HC_OK; r.index++)
         record->rows[r.index] = row_of(&r, json_array_get(results, r.index));
     record->count = (int)count;
-    return r.status == HC_OK ? sort(path, record) : r.status;
+    if (r.status != HC_OK)
+        return r.status;
+    const char *wrong = hc_record_find_parts(record);
+    return wrong ? hc_fail(HC_INVALID, "%s: %s", path, wrong) : sort(path, record);
 }
 
 static enum hc_status read_document(const char *path, struct hc_record *record)
@@ -141,6 +148,15 @@ static enum hc_status read_document(const char *path, struct hc_record *record)
     return read_rows(path, record, results);
 }
 
+enum hc_status hc_record_of(const char *name, json_t *document, struct hc_record *record)
+{
+    *record = (struct hc_record){.document = document};
+    enum hc_status status = read_document(name, record);
+    if (status != HC_OK)
+        hc_record_free(record);
+    return status;
+}
+
 enum hc_status hc_record_read(const char *path, struct hc_record *record)
 {
     json_error_t error;
@@ -148,20 +164,18 @@ enum hc_status hc_record_read(const char *path, struct hc_record *record)
     FILE *file = fopen(path, "r");
     if (!file)
         return hc_fail(HC_IO, "cannot read %s: %s", path, strerror(errno));
-    record->document = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    json_t *document = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
     (void)fclose(file);
-    if (!record->document)
+    if (!document)
         return hc_fail(HC_INVALID, "%s: not a record, or cut short: line %d: %s", path, error.line,
                        error.text);
-    enum hc_status status = read_document(path, record);
-    if (status != HC_OK)
-        hc_record_free(record);
-    return status;
+    return hc_record_of(path, document, record);
 }
 
 void hc_record_free(struct hc_record *record)
 {
     free(record->rows);
+    free(record->parts);
     json_decref(record->document);
     *record = (struct hc_record){0};
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "hc_command_list.h"
 #include "op/status.h"
@@ -14,6 +15,23 @@ const struct hc_command *const *hc_commands(int *n)
 {
     *n = (int)(sizeof all / sizeof all[0]) - 1;
     return all;
+}
+
+static const char **command_line;
+
+void hc_keep_command_line(char **argv)
+{
+    int words = 0;
+    while (argv[words])
+        words++;
+    command_line = calloc((size_t)words + 2, sizeof *command_line);
+    for (int i = 0; command_line && i < words; i++)
+        command_line[i] = i ? argv[i] : "halfcheck";
+}
+
+const char *const *hc_command_line(void)
+{
+    return command_line;
 }
 
 int hc_complain(const char *format, ...)

@@ -55,6 +55,11 @@ struct hc_option {
 bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
                      char **argv, int *words, int *status);
 
+/* Keeps the command line as it was typed, before its words are moved; and gives it back: "halfcheck" and
+   the words behind it, ending with NULL. */
+void hc_keep_command_line(char **argv);
+const char *const *hc_command_line(void);
+
 /* Says one line on stderr and returns HC_WRONG. hc_complain_message says hc_message(). */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))

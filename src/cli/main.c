@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     let_waiting_threads_sleep(argv);
     /* A file that grows over the limit is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    hc_keep_command_line(argv);
     int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
         status = hc_complain("cannot write to standard output: %s", strerror(errno));

@@ -23,6 +23,24 @@ Test(merge, keeps_every_result_and_rate, .init = enter_folder)
     cr_expect_eq(run_shell("$hc gate --baseline all.json all.json")->status, 0);
 }
 
+Test(merge, keeps_how_each_part_was_run, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("mkdir folder.d")->status, 0);
+    cr_assert_eq(run_shell(checks)->status, 0);
+    cr_assert_eq(run_shell("$hc merge eps.json folder.d/rounding.json --json all.json")->status, 0);
+    const char *words[] = {"\"eps/*\"", "\"level\": \"quick\"", "\"level\": \"standard\"",
+                           "\"seed\": \"7\"", "\"result_count\": 1"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "sed -n '/\"parts\"/,$p' all.json | grep -qF '%s'",
+                       words[i]);
+        cr_expect_eq(run_shell(line)->status, 0, "%s", words[i]);
+    }
+    cr_expect_eq(
+        run_shell("$hc merge all.json --json - | $hc gate --baseline all.json /dev/stdin")->status,
+        0);
+}
+
 Test(merge, refuses_a_result_that_stands_in_two, .init = enter_folder)
 {
     cr_assert_eq(run_shell("mkdir folder.d")->status, 0);

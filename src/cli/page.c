@@ -1,5 +1,6 @@
 #include "cli/page.h"
 #include "cli/page_cases.h"
+#include "cli/page_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +167,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                    const struct hc_page_pictures *pictures)
 {
     (void)fputs(head, out);
+    hc_page_warn(out, records, count);
     put_counts(out, records, count);
     put_picture(out, "Headroom",
                 "Each point is one result: the largest error that was seen, in units of the bound"
@@ -183,6 +185,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
     }
     for (int r = 0; r < count; r++)
         put_results(out, &records[r]);
+    hc_page_put_runs(out, records, count);
     put_environments(out, records, count);
     for (int r = 0; r < count; r++)
         put_facts(out, &records[r]);

@@ -77,6 +77,29 @@ Test(report, shows_what_a_record_says_as_text, .init = make_picture)
     cr_expect_eq(run_shell("grep -q '!touch b' page/report.html")->status, 0);
 }
 
+Test(report, warns_of_what_was_cut_short_and_of_faults, .init = make_records)
+{
+    cr_assert_eq(run_shell("sed 's/\"cut\": null/\"cut\": \"stopped <i>\"/' a.json >cut.json;"
+                           " $hc run 'loss/*' --json other.json; $hc merge other.json cut.json"
+                           " --json all.json; $hc run rounding/after-one --json bad.json --fault"
+                           " $($hc list faults | head -1 | cut -f1); $hc report all.json bad.json"
+                           " --out page")
+                     ->status,
+                 0);
+    const char *lines[] = {
+        "<p class=\"FAIL\">all.json, part cut was cut short: stopped &lt;i",
+        "<p class=\"FAIL\">bad.json has a planted fault: ",
+        "halfcheck run loss/* --json other.json</td>",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char line[200];
+        (void)snprintf(line, sizeof line, "grep -qF '%s' page/report.html", lines[i]);
+        cr_expect_eq(run_shell(line)->status, 0, "%s", lines[i]);
+    }
+    cr_assert_eq(run_shell("$hc report a.json --out page")->status, 0);
+    cr_expect_eq(run_shell("grep -q '<p class=\"FAIL' page/report.html")->status, 1);
+}
+
 Test(report, without_gnuplot_says_so_and_is_written_all_the_same, .init = make_records)
 {
     const struct ran *ran = run_shell("PATH=/nonexistent $hc report a.json --out page");

@@ -1,19 +1,89 @@
 #include "cli/testing.h"
 
-#include "check/record.h"
+#include "check/record_run.h"
 
 Test(run, writes_a_record_that_can_be_read_back, .init = enter_folder)
 {
     struct hc_record record;
-    const struct ran *ran = run_shell("$hc run 'rounding/after-one' 'op/add/*' --level quick");
+    const struct ran *ran =
+        run_shell("$hc run 'rounding/after-one' 'op/add/*' --level quick --json r.json");
     cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
-    cr_assert_not_null(strstr(ran->out, "record: out/record.json"));
-    cr_assert_eq(hc_record_read("out/record.json", &record), HC_OK);
+    cr_assert_not_null(strstr(ran->out, "record: r.json"));
+    cr_assert_eq(hc_record_read("r.json", &record), HC_OK);
     cr_assert_geq(record.count, 2);
     cr_assert_not_null(hc_record_find(&record, "rounding/after-one", "exact"));
     cr_assert(json_is_string(json_object_get(record.environment, "compiler")));
     cr_assert(json_is_string(json_object_get(record.environment, "cpu")));
     hc_record_free(&record);
+}
+
+static const char hc_run_eps[] = "$hc run 'eps/*' --level quick --backend exact --seed 7";
+
+Test(run, a_record_says_how_it_came_about, .init = enter_folder)
+{
+    struct hc_record record;
+    cr_assert_eq(
+        run_shell("$hc run 'eps/*' --level quick --backend exact --seed 7 --json r.json")->status,
+        0);
+    cr_assert_eq(hc_record_read("r.json", &record), HC_OK);
+    char *run = json_dumps(json_object_get(record.document, "run"), JSON_COMPACT);
+    cr_expect_str_eq(run, "{\"command\":[\"halfcheck\",\"run\",\"eps/*\",\"--level\",\"quick\","
+                          "\"--backend\",\"exact\",\"--seed\",\"7\",\"--json\",\"r.json\"],"
+                          "\"patterns\":[\"eps/*\"],\"level\":\"quick\",\"seed\":\"7\","
+                          "\"backends\":[\"exact\"],\"faults\":[],\"cut\":null}");
+    free(run);
+    cr_expect_eq(record.part_count, 1);
+    cr_expect(record.parts[0].known);
+    cr_expect_null(record.parts[0].cut);
+    hc_record_free(&record);
+}
+
+Test(run, of_some_cases_or_with_a_fault_leaves_the_default_record_alone, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("mkdir out; echo kept >out/record.json")->status, 0);
+    const struct ran *ran = run_shell(hc_run_eps);
+    cr_expect_eq(ran->status, 0);
+    cr_expect_not_null(strstr(ran->out, "\nno record: a run of some cases does not replace "
+                                        "out/record.json; --json FILE writes one\n"),
+                       "%s", ran->out);
+    ran = run_shell("f=$($hc list faults | head -1 | cut -f1); $hc run --level quick --fault $f");
+    cr_expect_eq(ran->status, 1);
+    cr_expect_not_null(strstr(ran->out, "no record: a run with a planted fault"), "%s", ran->out);
+    ran = run_shell("timeout -s INT 1 $hc run --level exhaustive --backend host");
+    cr_expect_not_null(strstr(ran->out, "no record: an interrupted run"), "%s", ran->out);
+    cr_expect_str_eq(run_shell("cat out/record.json; ls out")->out, "kept\nrecord.json\n");
+}
+
+Test(run, of_all_cases_writes_the_default_record, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run --level quick --backend exact");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "\nrecord: out/record.json\n"));
+    cr_expect_eq(run_shell("$hc gate --baseline out/record.json out/record.json")->status, 0);
+}
+
+Test(run, a_record_on_standard_output_stands_alone_there, .init = enter_folder)
+{
+    char line[200];
+    (void)snprintf(line, sizeof line, "%s --json -", hc_run_eps);
+    const struct ran *ran = run_shell(line);
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    json_t *record = json_loads(ran->out, 0, NULL);
+    cr_expect(json_is_array(json_object_get(record, "results")), "%s", ran->out);
+    json_decref(record);
+    cr_expect_not_null(strstr(ran->err, "component"), "%s", ran->err);
+    (void)snprintf(line, sizeof line, "%s --junit -", hc_run_eps);
+    ran = run_shell(line);
+    cr_expect_eq(strncmp(ran->out, "<?xml ", 6), 0, "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "</testsuites>\n"));
+    cr_expect_null(strstr(ran->out, "component "), "%s", ran->out);
+    (void)snprintf(line, sizeof line, "%s --json - --tap", hc_run_eps);
+    expect_refusal(line, "stdout");
+    (void)snprintf(line, sizeof line, "%s --json - >/dev/full", hc_run_eps);
+    ran = run_shell(line);
+    cr_expect_eq(ran->status, 2);
+    cr_expect_not_null(strstr(ran->err, "cannot write standard output: No space"), "%s", ran->err);
+    cr_expect_eq(run_shell("ls -A | grep -v '^.std'")->status, 1);
 }
 
 Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_folder)
@@ -22,9 +92,10 @@ Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_
     char line[600];
     const char *fault = "f=$($hc list faults | head -1 | cut -f1);"
                         " cases=$($hc list faults | head -1 | cut -f4)";
-    (void)snprintf(line, sizeof line, "%s; $hc run \"$cases\" --seed 3 --fault $f", fault);
+    (void)snprintf(line, sizeof line,
+                   "%s; $hc run \"$cases\" --seed 3 --fault $f --json first.json", fault);
     cr_assert_eq(run_shell(line)->status, 1);
-    cr_assert_eq(hc_record_read("out/record.json", &record), HC_OK);
+    cr_assert_eq(hc_record_read("first.json", &record), HC_OK);
     int failed = 0;
     while (failed < record.count && record.rows[failed].verdict != HC_FAIL)
         failed++;
@@ -56,7 +127,7 @@ Test(run, says_before_it_runs_that_the_record_cannot_be_written, .init = enter_f
 {
     expect_refusal("$hc run rounding/after-one --json /nonexistent/r.json", "/nonexistent/r.json");
     expect_refusal("$hc run rounding/after-one --json .", "cannot write");
-    expect_refusal("touch out; $hc run rounding/after-one", "out");
+    expect_refusal("touch out; $hc run --level quick", "out");
     cr_assert_null(
         strstr(run_shell("$hc run rounding/after-one --json /nonexistent/r")->out, "component"));
 }
@@ -106,6 +177,6 @@ Test(run, asked_to_stop_keeps_what_it_has, .init = enter_folder)
                                       " --level exhaustive --json r.json >/dev/null");
     cr_assert_eq(ran->status, 124, "%s", ran->err);
     cr_assert_not_null(strstr(ran->err, "stopped by signal 15 after "), "%s", ran->err);
-    cr_assert_eq(run_shell("$hc gate --baseline r.json r.json")->status, 0);
+    expect_refusal("$hc gate --baseline r.json r.json", "cut short: stopped by signal 15 after ");
     cr_assert_eq(run_shell("grep -q '\"verdict\": \"PASS\"' r.json")->status, 0);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "check/facts.h"
-#include "check/record.h"
+#include "check/record_run.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
@@ -103,6 +103,13 @@ void hc_training_recall(struct hc_training_run *run)
     json_decref(record);
 }
 
+void hc_training_set_run(json_t *record, const struct hc_training *t)
+{
+    struct hc_record_run run = {
+        .command = hc_command_line(), .seed = t->seed, .backends = &t->backend, .backend_count = 1};
+    hc_record_set_run(record, &run);
+}
+
 /* JSON has no NaN. */
 static json_t *real(double x)
 {
@@ -117,6 +124,7 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
     json_t *record = hc_record_new();
     json_t *training = hc_training_settings(t);
     hc_training_add(record, t, run);
+    hc_training_set_run(record, t);
     hc_record_set_facts(record, t->backend->name, json_incref(facts));
     (void)json_object_update_new(
         training,

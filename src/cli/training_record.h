@@ -22,6 +22,9 @@ void hc_training_recall(struct hc_training_run *run);
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 
+/* How it came about (check/record_run.h). */
+void hc_training_set_run(json_t *record, const struct hc_training *training);
+
 /* The settings, as an object. */
 json_t *hc_training_settings(const struct hc_training *training);
 

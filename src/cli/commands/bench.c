@@ -1,9 +1,10 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "bench.h"
 #include "check/facts.h"
 #include "check/output.h"
-#include "check/record.h"
+#include "check/record_run.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
 #include "cli/choose.h"
@@ -16,6 +17,7 @@ static const struct hc_bench_table *const tables[] = {HC_LIST};
 
 struct sheet {
     json_t *rates;
+    FILE *out; /* for people: stderr where the record goes to stdout */
     const struct hc_backend *backend;
     bool chosen; /* by --backend: only what can be measured on any backend */
     int rows;
@@ -41,31 +43,33 @@ static void keep(struct sheet *sheet, const struct hc_bench *bench, const struct
 static void start_line(struct sheet *sheet, const char *name, const char *what)
 {
     if (sheet->rows++ == 0)
-        printf("%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit", "ratio");
-    printf("%-28s %-24s", name, what);
+        (void)fprintf(sheet->out, "%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit",
+                      "ratio");
+    (void)fprintf(sheet->out, "%-28s %-24s", name, what);
 }
 
 static void show_rate(struct hc_bench_run *run, const struct hc_rate *rate)
 {
     struct sheet *sheet = run->context;
     start_line(sheet, run->bench->name, rate->what);
-    printf(" %12.4g %-14s", rate->rate, rate->unit);
+    (void)fprintf(sheet->out, " %12.4g %-14s", rate->rate, rate->unit);
     if (rate->against)
-        printf(" %8.3g of %s", rate->rate / rate->other, rate->against);
+        (void)fprintf(sheet->out, " %8.3g of %s", rate->rate / rate->other, rate->against);
     if (rate->least > 0) {
         bool held = rate->rate / rate->other >= rate->least;
-        printf("; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
+        (void)fprintf(sheet->out, "; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
         sheet->missed += !held;
     }
-    (void)putchar('\n');
-    (void)fflush(stdout);
+    (void)fputc('\n', sheet->out);
+    (void)fflush(sheet->out);
     keep(sheet, run->bench, rate);
 }
 
 static void show_skipped(struct hc_bench_run *run, const char *why)
 {
-    start_line(run->context, run->bench->name, "");
-    printf(" SKIPPED: %s\n", why);
+    struct sheet *sheet = run->context;
+    start_line(sheet, run->bench->name, "");
+    (void)fprintf(sheet->out, " SKIPPED: %s\n", why);
 }
 
 static void run_all(struct sheet *sheet, const char *const *patterns, int count)
@@ -80,7 +84,8 @@ static void run_all(struct sheet *sheet, const char *const *patterns, int count)
         }
 }
 
-static enum hc_status write_rates(json_t *rates, const char *path)
+static enum hc_status write_rates(const struct sheet *sheet, const struct hc_record_run *run,
+                                  const char *path)
 {
     int n;
     const struct hc_backend *const *backends = hc_backends(&n);
@@ -88,7 +93,8 @@ static enum hc_status write_rates(json_t *rates, const char *path)
     for (int b = 0; b < n; b++)
         if (!backends[b]->on_request)
             hc_record_describe(record, backends[b], NULL);
-    (void)json_object_set(record, "rates", rates);
+    hc_record_set_run(record, run);
+    (void)json_object_set(record, "rates", sheet->rates);
     enum hc_status status = hc_record_write(record, path);
     json_decref(record);
     return status;
@@ -124,21 +130,27 @@ static int run(int argc, char **argv)
         {.name = "json",
          .value = "FILE",
          .text = &json,
-         .help = "also write a record of the rates"},
+         .help = "also write a record of the rates; - is standard output, the table goes to\n"
+                 "standard error then"},
         {0},
     };
     int words;
     int status;
     if (!hc_read_options(&hc_command_bench, options, argc, argv, &words, &status))
         return status;
-    struct sheet sheet = {0};
+    struct sheet sheet = {.out = json && strcmp(json, "-") == 0 ? stderr : stdout};
     if ((json && hc_output_probe(json) != HC_OK) || choose(&sheet, backend) != HC_OK)
         return hc_complain_message();
+    struct hc_record_run how = {.command = hc_command_line(),
+                                .patterns = (const char *const *)argv + 1,
+                                .pattern_count = words,
+                                .backends = &sheet.backend,
+                                .backend_count = 1};
     sheet.rates = json_array();
-    run_all(&sheet, (const char *const *)argv + 1, words);
+    run_all(&sheet, how.patterns, words);
     if (sheet.rows == 0)
         status = hc_complain("no bench matches '%s'", words ? argv[1] : "*");
-    else if (json && write_rates(sheet.rates, json) != HC_OK)
+    else if (json && write_rates(&sheet, &how, json) != HC_OK)
         status = hc_complain_message();
     else
         status = sheet.missed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;

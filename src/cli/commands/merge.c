@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "check/output.h"
-#include "check/record.h"
+#include "check/record_run.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_merge;
@@ -23,46 +23,68 @@ static json_t *name_of(const char *path)
     return json_stringn(name, length);
 }
 
+/* Adds the parts of a record that was merged itself, as "<its name>/<theirs>". */
+static void add_parts(json_t *whole, const json_t *parts, json_t *name)
+{
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        json_t *part = json_copy(json_array_get(parts, i));
+        const char *own = json_string_value(json_object_get(part, "name"));
+        (void)json_object_set_new(part, "name",
+                                  json_sprintf("%s/%s", json_string_value(name), own ? own : "?"));
+        (void)json_array_append_new(json_object_get(whole, "parts"), part);
+    }
+    json_decref(name);
+}
+
+/* What the record has beside its lists, and how many results are its own, becomes a part. */
+static void add_part(json_t *whole, const struct hc_record *record, json_t *name)
+{
+    json_t *part = json_copy(record->document);
+    for (int i = 0; i < LISTS; i++)
+        (void)json_object_del(part, lists[i]);
+    (void)json_object_del(part, "schema");
+    (void)json_object_set_new(part, "name", name);
+    (void)json_object_set_new(part, "result_count", json_integer(record->count));
+    (void)json_array_append_new(json_object_get(whole, "parts"), part);
+}
+
 static enum hc_status append(json_t *whole, const char *path)
 {
     struct hc_record record;
     enum hc_status status = hc_record_read(path, &record);
     if (status != HC_OK)
         return status;
-    json_t *rest = json_copy(record.document);
     if (!json_object_get(whole, "environment"))
-        (void)json_object_set(whole, "environment", json_object_get(rest, "environment"));
+        (void)json_object_set(whole, "environment",
+                              json_object_get(record.document, "environment"));
     for (int i = 0; i < LISTS; i++) {
-        json_t *list = json_object_get(rest, lists[i]);
+        json_t *list = json_object_get(record.document, lists[i]);
         if (json_is_array(list))
             (void)json_array_extend(json_object_get(whole, lists[i]), list);
-        (void)json_object_del(rest, lists[i]);
     }
-    (void)json_object_del(rest, "schema");
-    (void)json_object_set_new(rest, "name", name_of(path));
-    (void)json_array_append_new(json_object_get(whole, "parts"), rest);
+    if (record.parts[0].name[0])
+        add_parts(whole, json_object_get(record.document, "parts"), name_of(path));
+    else
+        add_part(whole, &record, name_of(path));
     hc_record_free(&record);
     return HC_OK;
 }
 
+/* No result may stand in two of the records: that is found when the one record is read. */
 static enum hc_status merge(char **paths, const char *out)
 {
-    struct hc_record written;
+    struct hc_record record = {0};
     json_t *whole = json_pack("{s:i, s:[], s:[], s:[]}", "schema", HC_RECORD_SCHEMA, lists[0],
                               lists[1], "parts");
     enum hc_status status = whole ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for the record");
     for (; *paths && status == HC_OK; paths++)
         status = append(whole, *paths);
     if (status == HC_OK)
-        status = hc_record_write(whole, out);
-    json_decref(whole);
-    if (status != HC_OK)
-        return status;
-    status = hc_record_read(out, &written); /* no result may stand in two of them */
+        status = hc_record_of(out, json_incref(whole), &record);
     if (status == HC_OK)
-        hc_record_free(&written);
-    else
-        (void)remove(out);
+        status = hc_record_write(whole, out);
+    hc_record_free(&record);
+    json_decref(whole);
     return status;
 }
 
@@ -90,7 +112,8 @@ const struct hc_command hc_command_merge = {
     .summary = "make one record of several",
     .text =
         "The results and rates of all of them, the environment of the first; what else each of\n"
-        "them has stands under \"parts\" with its file's name. A result that stands in two\n"
-        "records is an error: run each case once.",
+        "them has (how it was run, on what machine, whether it was cut short) stands under\n"
+        "\"parts\" with its file's name and the number of its results, so that gate compares\n"
+        "part by part. A result that stands in two records is an error: run each case once.",
     .run = run,
 };

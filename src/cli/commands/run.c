@@ -6,6 +6,7 @@
 #include "check/facts.h"
 #include "check/fault.h"
 #include "check/output.h"
+#include "check/record_run.h"
 #include "check/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
@@ -34,12 +35,15 @@ struct session {
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
     struct hc_table table;
+    FILE *out;     /* for people: stderr where stdout is a file's */
     json_t *facts; /* by backend; check/facts.h */
+    int started;   /* cases on backends */
 };
 
 static void starting(const struct hc_case *what, const char *backend, void *context)
 {
     struct session *s = context;
+    s->started++;
     hc_table_starting(&s->table, what->name, backend);
 }
 
@@ -61,6 +65,24 @@ static void closing(const struct hc_backend *backend, struct hc_queue *queue, vo
     if (backend->describe)
         backend->describe(queue, hc_fact_keep, facts);
     (void)json_object_set_new(s->facts, backend->name, facts);
+}
+
+/* Why the run ended before its last case; NULL: it did not. */
+static const char *cut(const struct session *s)
+{
+    static char text[96];
+    int length = hc_run_length(&s->run);
+    if (!hc_stop_signal() || s->started >= length)
+        return NULL;
+    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results",
+                   hc_stop_signal(), s->started, length);
+    return text;
+}
+
+/* Whether the run may replace the default record: what it leaves out, nobody may miss there. */
+static bool is_whole(const struct session *s)
+{
+    return s->run.pattern_count == 0 && !s->settings.fault && !cut(s);
 }
 
 static bool read_settings(struct session *s, int argc, char **argv, int *status)
@@ -85,11 +107,13 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
         {.name = "json",
          .value = "FILE",
          .text = &set->json,
-         .help = "where the record goes (default out/record.json)"},
+         .help = "where the record goes; - is standard output, the table goes to\n"
+                 "standard error then. Default: out/record.json for a whole run; none\n"
+                 "for one with patterns, with a fault, or that is interrupted"},
         {.name = "junit",
          .value = "FILE",
          .text = &set->junit,
-         .help = "also write a JUnit XML file"},
+         .help = "also write a JUnit XML file; - as with --json"},
         {.name = "tap",
          .flag = &set->tap,
          .help = "print the Test Anything Protocol instead of the table"},
@@ -128,16 +152,21 @@ static enum hc_status plant(struct session *s)
 static enum hc_status prepare(struct session *s)
 {
     struct settings *set = &s->settings;
+    bool json = set->json && strcmp(set->json, "-") == 0;
+    bool junit = set->junit && strcmp(set->junit, "-") == 0;
+    s->out = json || junit ? stderr : stdout;
+    if (json + junit + set->tap > 1)
+        return hc_fail(HC_INVALID, "of --json -, --junit - and --tap one alone can have stdout");
     enum hc_status status =
         set->fault ? plant(s)
                    : hc_choose_backends(set->backends, s->backends, &s->run.backend_count);
-    if (status == HC_OK && !set->json) {
+    if (status == HC_OK && !set->json && is_whole(s)) {
         set->json = default_record;
         if (mkdir("out", 0777) != 0 && errno != EEXIST)
             status = hc_fail(HC_IO, "cannot make the folder out: %s (--json FILE writes elsewhere)",
                              strerror(errno));
     }
-    if (status == HC_OK)
+    if (status == HC_OK && set->json)
         status = hc_output_probe(set->json);
     if (status == HC_OK && set->junit)
         status = hc_output_probe(set->junit);
@@ -148,27 +177,63 @@ static enum hc_status prepare(struct session *s)
     s->run.report = report;
     s->run.closing = closing;
     s->run.context = s;
-    s->table = hc_table_new(set->tap ? NULL : stdout, set->verbose, hc_run_length(&s->run));
+    s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->run));
     return status;
 }
 
-static enum hc_status write_files(const struct session *s)
+/* Takes the reference to left_out. */
+static enum hc_status write_record(const struct session *s, json_t *left_out)
 {
     const char *name;
     json_t *facts;
     json_t *record = hc_record_new();
     json_object_foreach(s->facts, name, facts)
         hc_record_set_facts(record, name, json_incref(facts));
-    (void)json_object_set_new(record, "level", json_string(hc_level_names[s->run.level]));
-    bool all = !s->settings.backends && !s->settings.fault;
-    (void)json_object_set_new(record, "left_out",
-                              all ? hc_left_out(s->settings.tap ? NULL : stdout) : json_object());
+    struct hc_record_run run = {.command = hc_command_line(),
+                                .patterns = s->run.patterns,
+                                .pattern_count = s->run.pattern_count,
+                                .level = hc_level_names[s->run.level],
+                                .seed = s->run.seed,
+                                .backends = s->run.backends,
+                                .backend_count = s->run.backend_count,
+                                .fault = s->settings.fault,
+                                .cut = cut(s)};
+    hc_record_set_run(record, &run);
+    (void)json_object_set_new(record, "left_out", left_out);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
     enum hc_status status = hc_record_write(record, s->settings.json);
     json_decref(record);
-    if (status == HC_OK && s->settings.junit)
-        status = hc_junit_write(&s->rows, s->settings.strict, s->settings.junit);
+    return status;
+}
+
+static void say_no_record(const struct session *s)
+{
+    const char *what = cut(s)              ? "an interrupted run"
+                       : s->settings.fault ? "a run with a planted fault"
+                                           : "a run of some cases";
+    (void)fprintf(s->out, "no record: %s does not replace %s; --json FILE writes one\n", what,
+                  default_record);
+}
+
+static enum hc_status write_files(struct session *s)
+{
+    struct settings *set = &s->settings;
+    bool all = !set->backends && !set->fault;
+    json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
+    if (set->json == default_record && cut(s))
+        set->json = NULL;
+    enum hc_status status = HC_OK;
+    if (set->json)
+        status = write_record(s, left_out);
+    else
+        json_decref(left_out);
+    if (status == HC_OK && set->junit)
+        status = hc_junit_write(&s->rows, set->strict, set->junit);
+    if (status == HC_OK && !set->tap && !set->json)
+        say_no_record(s);
+    else if (status == HC_OK && !set->tap && strcmp(set->json, "-") != 0)
+        (void)fprintf(s->out, "record: %s\n", set->json);
     return status;
 }
 
@@ -179,10 +244,12 @@ static int conclude(const struct session *s)
     int bad = 0;
     for (int i = 0; i < rows->count; i++)
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
+    if (cut(s))
+        (void)hc_complain("%s", cut(s));
     if (bad > hc_rows_count(rows, HC_ERROR))
         return HC_CLAIM_FAILED;
-    if (hc_stop_signal() && rows->count < hc_run_length(&s->run))
-        return hc_complain("stopped by signal %d after %d results", hc_stop_signal(), rows->count);
+    if (cut(s))
+        return HC_WRONG;
     if (bad)
         return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
     if (hc_rows_count(rows, HC_SKIPPED) == rows->count)
@@ -209,12 +276,7 @@ static int run(int argc, char **argv)
         hc_tap_plan(stdout, s.rows.count);
     hc_table_summary(&s.table, &s.rows);
     enum hc_status written = write_files(&s);
-    if (written != HC_OK)
-        status = hc_complain_message();
-    else if (!s.settings.tap)
-        printf("record: %s\n", s.settings.json);
-    if (written == HC_OK)
-        status = conclude(&s);
+    status = written == HC_OK ? conclude(&s) : hc_complain_message();
     hc_rows_free(&s.rows);
     json_decref(s.facts);
     return status;

@@ -1,0 +1,142 @@
+/* The results of two records, pair by pair. */
+#include "cli/gate_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check/record_run.h"
+
+/* Below this error/bound a result is not said to have grown: where the baseline hit the real value by
+   luck, any other order of summation is infinitely many times worse. */
+#define LOW 0.05
+
+/* A NaN is worse than any number. */
+static double size_of(double x)
+{
+    return isnan(x) ? (double)INFINITY : x;
+}
+
+static bool is_silent(enum hc_verdict verdict)
+{
+    return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
+}
+
+/* Results of two parts: finds what cannot be known of them, and whether they are of one level, without
+   which their inputs are not the same. */
+static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    const struct hc_record_part *before = &c->baseline.parts[was->part];
+    const struct hc_record_part *after = &c->record.parts[is->part];
+    bool both_known = before->known && after->known;
+    bool levels = before->level && after->level;
+    if (!both_known)
+        hc_find(&c->findings, HC_FIND_UNKNOWN, is,
+                "the %s, of an older halfcheck, does not tell whether it was cut%s",
+                before->known ? "record" : "baseline", levels ? "" : ", or its level");
+    if (levels ? strcmp(before->level, after->level) == 0
+               : both_known && !before->level && !after->level)
+        return true;
+    if (levels || both_known)
+        hc_find(&c->findings, HC_FIND_LEVEL, is, "level %s, was %s",
+                after->level ? after->level : "none", before->level ? before->level : "none");
+    return false;
+}
+
+/* Whether both results are of the same inputs; what keeps them from it is found. */
+static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    bool same = same_level(c, was, is);
+    if (was->seed != is->seed) {
+        hc_find(&c->findings, HC_FIND_SEED, is, "seed %llu, was %llu", (unsigned long long)is->seed,
+                (unsigned long long)was->seed);
+        same = false;
+    }
+    return same;
+}
+
+/* The error is measured by the baseline's bound, so that a raised bound hides no growth and a lowered
+   one shows none. What failed may not get worse at all. */
+static void compare_errors(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    double before = hc_ratio(was->error, was->bound);
+    double after = hc_ratio(is->error, was->bound);
+    bool worse = is->verdict == HC_FAIL ? size_of(is->error) > size_of(was->error)
+                                        : after > c->growth * fmax(before, LOW);
+    if (worse)
+        hc_find(&c->findings, HC_FIND_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
+                is->error, is->unit, was->error,
+                is->bound == was->bound ? "error/bound" : "error/(the baseline's bound)", after,
+                before);
+}
+
+/* Both passed or both failed. Random errors of other inputs may be a hundred times as large: then the
+   verdict alone can be compared. */
+static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    bool same = same_inputs(c, was, is);
+    if (same && is->checked < was->checked)
+        hc_find(&c->findings, HC_FIND_CHECKED, is, "%lld comparisons, were %lld",
+                (long long)is->checked, (long long)was->checked);
+    if (strcmp(is->unit, was->unit) != 0) {
+        hc_find(&c->findings, HC_FIND_UNIT, is, "in %s, was in %s", is->unit, was->unit);
+        return;
+    }
+    if (!same)
+        return;
+    if (size_of(is->bound) > size_of(was->bound))
+        hc_find(&c->findings, HC_FIND_BOUND, is, "bound %.6g %s, was %.6g", is->bound, is->unit,
+                was->bound);
+    compare_errors(c, was, is);
+}
+
+static void compare_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    bool said = was->verdict == HC_PASS || was->verdict == HC_FAIL;
+    bool lost = is->verdict != HC_PASS && is->verdict != was->verdict;
+    if (is->verdict == was->verdict && said)
+        compare_numbers(c, was, is);
+    c->still_bad +=
+        is->verdict == was->verdict && (was->verdict == HC_FAIL || was->verdict == HC_ERROR);
+    c->better += is->verdict == HC_PASS && was->verdict != HC_PASS;
+    if (!lost || (is_silent(is->verdict) && !said))
+        return;
+    hc_find(&c->findings, is->verdict == HC_SKIPPED ? HC_FIND_MACHINE : HC_FIND_VERDICT, is,
+            "%s, was %s%s%s", hc_verdict_names[is->verdict], hc_verdict_names[was->verdict],
+            is->note[0] ? ": " : "", is->note);
+}
+
+/* A result that the record lacks: perhaps its machine has no such backend. */
+static void find_missing(struct hc_gate *c, const struct hc_row *was)
+{
+    for (int p = 0; p < c->record.part_count; p++) {
+        const char *why =
+            json_string_value(json_object_get(c->record.parts[p].left_out, was->backend));
+        if (why) {
+            hc_find(&c->findings, HC_FIND_MACHINE, was, "%s could not run there: %s", was->backend,
+                    why);
+            return;
+        }
+    }
+    bool some = c->record.part_count == 1 && json_array_size(c->record.parts[0].patterns) > 0;
+    hc_find(&c->findings, HC_FIND_MISSING, was, "missing from the record%s, was %s",
+            some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict]);
+}
+
+void hc_gate_compare(struct hc_gate *c)
+{
+    for (int i = 0; i < c->baseline.count; i++) {
+        const struct hc_row *was = &c->baseline.rows[i];
+        const struct hc_row *is = hc_record_find(&c->record, was->name, was->backend);
+        if (is)
+            compare_rows(c, was, is);
+        else
+            find_missing(c, was);
+    }
+    for (int i = 0; i < c->record.count; i++) {
+        const struct hc_row *is = &c->record.rows[i];
+        if ((is->verdict == HC_FAIL || is->verdict == HC_ERROR) &&
+            !hc_record_find(&c->baseline, is->name, is->backend))
+            hc_find(&c->findings, HC_FIND_VERDICT, is, "%s, and new%s%s",
+                    hc_verdict_names[is->verdict], is->note[0] ? ": " : "", is->note);
+    }
+}
