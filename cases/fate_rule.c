@@ -18,11 +18,18 @@ static const struct {
     enum fate fate;
     bool counts_on;
 } rules[HC_SCALER_COUNT] = {
-    [HC_SCALER_NONE] = {POISONS, true},           [HC_SCALER_STATIC] = {POISONS, true},
-    [HC_SCALER_FASTAI] = {STEPS, false},          [HC_SCALER_FASTAI2] = {SKIPS, true},
-    [HC_SCALER_APEX_FP16UTILS] = {SKIPS, false},  [HC_SCALER_APEX_AMP] = {SKIPS, false},
-    [HC_SCALER_TORCH] = {SKIPS, false},           [HC_SCALER_DEEPSPEED] = {SKIPS, false},
+    [HC_SCALER_NONE] = {POISONS, true},
+    [HC_SCALER_STATIC] = {POISONS, true},
+    [HC_SCALER_FASTAI] = {STEPS, false},
+    [HC_SCALER_FASTAI2] = {SKIPS, true},
+    [HC_SCALER_APEX_FP16UTILS] = {SKIPS, false},
+    [HC_SCALER_APEX_AMP] = {SKIPS, false},
+    [HC_SCALER_TORCH] = {SKIPS, false},
+    [HC_SCALER_DEEPSPEED_0170] = {SKIPS, false},
+    [HC_SCALER_DEEPSPEED_0171] = {SKIPS, false},
+    [HC_SCALER_DEEPSPEED_CONSECUTIVE] = {SKIPS, false},
     [HC_SCALER_DEEPSPEED_FUSED] = {SKIPS, false},
+    [HC_SCALER_DEEPSPEED_UNFUSED] = {SKIPS, false},
 };
 
 bool hc_fate_same(const struct hc_bytes *a, const struct hc_bytes *b)

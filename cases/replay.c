@@ -101,10 +101,12 @@ static void describe(char *text, size_t size, const char *what, int64_t step, do
                    got > 0 && !isinf(got) ? log2(got) : got);
 }
 
+/* A step that raises by its scale alone, `stuck`, is no step either. */
 static void claim_counts(struct hc_check *check, enum hc_scaler_rule rule,
-                         const struct hc_scaler_memory *last, int64_t steps, int64_t found)
+                         const struct hc_scaler_memory *last, int64_t steps, int64_t found,
+                         bool stuck)
 {
-    int64_t skipped = hc_scalers[rule].on_found == HC_FOUND_SKIPS ? found : 0;
+    int64_t skipped = hc_scalers[rule].on_found == HC_FOUND_SKIPS ? found + stuck : 0;
     hc_claim_value(check, "steps", (double)steps, last->counts[HC_COUNT_STEPS]);
     hc_claim_value(check, "found", (double)found, last->counts[HC_COUNT_FOUND]);
     hc_claim_value(check, "skipped", (double)skipped, last->counts[HC_COUNT_SKIPPED]);
@@ -135,7 +137,7 @@ void hc_replay_claim(struct hc_check *check, const char *what, enum hc_scaler_ru
     }
     hc_claim_sweep(check, i, wrong, wrong ? first : NULL);
     hc_claim_value(check, "gave up", promise.gave_up, after[i - 1].counts[HC_COUNT_GAVE_UP]);
-    claim_counts(check, rule, &after[i - 1], i, overflows);
+    claim_counts(check, rule, &after[i - 1], i, overflows, promise.gave_up && !found[i - 1]);
     hc_say(check, "%-28s %6lld steps, %5lld overflows: 2^%g%s", what, (long long)i,
            (long long)overflows, log2((double)after[i - 1].scale),
            promise.gave_up ? ", and gives up" : "");

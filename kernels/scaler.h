@@ -30,6 +30,10 @@ HC_INLINE float hc_scaler_grown(const struct hc_scaler_update *p, float scale)
 
 HC_INLINE float hc_scaler_backed(const struct hc_scaler_update *p, float scale, int32_t *counts)
 {
+    if (p->raises && scale == 0) {
+        counts[HC_COUNT_GAVE_UP] = 1;
+        return scale;
+    }
     if (counts[HC_COUNT_HELD_BACK] + 1 < p->hysteresis) {
         counts[HC_COUNT_HELD_BACK]++;
         return scale;
@@ -45,7 +49,7 @@ HC_INLINE float hc_scaler_backed(const struct hc_scaler_update *p, float scale, 
 /* Whether the step is seen to have overflowed, and whether it is then counted as skipped. */
 HC_INLINE int hc_scaler_sees(const struct hc_scaler_update *p, float scale, int found)
 {
-    return found && !(scale <= p->blind);
+    return (found && !(scale <= p->blind)) || (p->raises && scale == 0);
 }
 
 HC_INLINE int hc_scaler_leaves_out(const struct hc_scaler_update *p, const int32_t *counts)
@@ -75,6 +79,8 @@ HC_INLINE void hc_scaler_step(const struct hc_scaler_update *p, float *scale, in
     }
     counts[HC_COUNT_TAKEN]++;
     counts[HC_COUNT_CLEAN]++;
+    if (p->refills)
+        counts[HC_COUNT_HELD_BACK] = 0;
     if (hc_scaler_due(p, *scale, counts[HC_COUNT_CLEAN])) {
         counts[HC_COUNT_HELD_BACK] = 0;
         if (p->when != HC_WHEN_MULTIPLE)

@@ -42,9 +42,10 @@ static struct step classify(const struct hc_call *call)
     double scale = hc_tensor_get(&call->in[0], 0);
     struct step s = {0};
     s.found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
-    s.seen = s.found && !(scale <= (double)p->blind);
-    s.held = s.seen && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
-    s.gave_up = s.seen && !s.held && p->raises && scale == (double)p->floor;
+    bool divides_by_zero = p->raises && scale == 0;
+    s.seen = divides_by_zero || (s.found && !(scale <= (double)p->blind));
+    s.held = s.seen && !divides_by_zero && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
+    s.gave_up = s.seen && !s.held && p->raises && (divides_by_zero || scale == (double)p->floor);
     s.due = !s.seen && growth_due(call, scale);
     return s;
 }
@@ -75,7 +76,7 @@ static int64_t counted(const struct hc_call *call, const struct step *s, enum hc
             return p->keeps_clean ? before : 0;
         return s->due && p->when != HC_WHEN_MULTIPLE ? 0 : before + 1;
     case HC_COUNT_HELD_BACK:
-        return s->due ? 0 : before + s->held;
+        return s->due || (p->refills && !s->seen) ? 0 : before + s->held;
     case HC_COUNT_GAVE_UP:
         return s->gave_up ? 1 : before;
     default:

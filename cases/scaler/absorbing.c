@@ -12,15 +12,19 @@ struct end {
 };
 
 /* Halvings without end. fp32 holds 2^-149; the next half is 0. fastai halves only above 1, Apex's
-   DynamicLossScaler and DeepSpeed not below 1, DeepSpeed under ZeRO only from the second overflow on. */
+   DynamicLossScaler and DeepSpeed not below 1 (1/4 in its unfused optimizer), DeepSpeed under ZeRO only
+   from the second overflow on. */
 static const struct end down[] = {
     {HC_SCALER_FASTAI, 16, 0},
     {HC_SCALER_FASTAI2, 174, HC_LOG2_ZERO},
     {HC_SCALER_APEX_FP16UTILS, 32, 0},
     {HC_SCALER_APEX_AMP, 166, HC_LOG2_ZERO},
     {HC_SCALER_TORCH, 166, HC_LOG2_ZERO},
-    {HC_SCALER_DEEPSPEED, 17, 0},
-    {HC_SCALER_DEEPSPEED_FUSED, 32, 0},
+    {HC_SCALER_DEEPSPEED_0170, 17, 0},
+    {HC_SCALER_DEEPSPEED_0171, 17, 0},
+    {HC_SCALER_DEEPSPEED_CONSECUTIVE, 17, 0},
+    {HC_SCALER_DEEPSPEED_FUSED, 16, 0},
+    {HC_SCALER_DEEPSPEED_UNFUSED, 18, -2},
 };
 
 /* Doublings without end. fp32 holds 2^127; 112 doublings of 2^16 are infinite. */
@@ -30,8 +34,11 @@ static const struct end up[] = {
     {HC_SCALER_APEX_FP16UTILS, 96, HC_LOG2_INFINITE},
     {HC_SCALER_APEX_AMP, 8, 24},
     {HC_SCALER_TORCH, 111, 127},
-    {HC_SCALER_DEEPSPEED, 112, HC_LOG2_INFINITE},
-    {HC_SCALER_DEEPSPEED_FUSED, 97, HC_LOG2_INFINITE}, /* its first clean step does not count */
+    {HC_SCALER_DEEPSPEED_0170, 112, HC_LOG2_INFINITE},
+    {HC_SCALER_DEEPSPEED_0171, 113, HC_LOG2_INFINITE}, /* the first clean step does not count */
+    {HC_SCALER_DEEPSPEED_CONSECUTIVE, 113, HC_LOG2_INFINITE},
+    {HC_SCALER_DEEPSPEED_FUSED, 113, HC_LOG2_INFINITE},
+    {HC_SCALER_DEEPSPEED_UNFUSED, 113, HC_LOG2_INFINITE},
 };
 
 enum { ENDS = sizeof up / sizeof up[0], AGAIN = 9, LATER = 300, MOST = 174 + AGAIN + LATER };
@@ -50,6 +57,7 @@ static const char *name_of(int log2)
     if (log2 == HC_LOG2_INFINITE)
         return "infinity";
     return log2 == 0    ? "its floor, 1"
+           : log2 == -2 ? "its floor, 1/4"
            : log2 == 24 ? "its cap, 2^24"
                         : "the last finite power, 2^127";
 }
@@ -79,6 +87,8 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
         hc_claim_value(check, name, want, (double)after[i - 1].scale);
     hc_claim_true(check, absorbing ? "it is for ever" : "it is left again",
                   absorbing == (later == want));
+    hc_claim_value(check, "gave up as the text says", found && hc_promise_raises(end->rule),
+                   after[there - 1].counts[HC_COUNT_GAVE_UP]);
 }
 
 /* Growth after 100 clean steps, so that LATER of them tell. */
@@ -148,26 +158,29 @@ static const struct hc_case cases[] = {
     {.name = "scaler/overflows-without-end",
      .title =
          "overflows without end: fastai2, Apex amp and torch come to 0 (torch at the 166th) and "
-         "never leave it; fastai, Apex fp16_utils and DeepSpeed stop at 1 and can leave it",
-     .source = "the rules' sources; fp32's smallest number is 2^-149",
+         "never leave it, and Apex amp's next step ends the run; fastai, Apex fp16_utils and "
+         "DeepSpeed stop at 1 (its unfused optimizer at 1/4) and can leave it",
+     .source =
+         "the rules' sources, as halfcheck list scalers gives them; fp32's smallest number is "
+         "2^-149",
      .run = halvings},
     {.name = "scaler/growth-without-end",
      .title = "growth without end: fastai and Apex amp stop at 2^24, torch at 2^127; fastai2, Apex "
               "fp16_utils and DeepSpeed come to infinity and never leave it",
-     .source = "the rules' sources; fp32 ends below 2^128 (a Python float goes on to 2^1024)",
+     .source = "the rules' sources, as halfcheck list scalers gives them; fp32 ends below 2^128 (a "
+               "Python float goes on to 2^1024)",
      .run = doublings},
     {.name = "scaler/fastai-overlooks-at-1",
      .title =
          "fastai 1.0.61 at scale 1: overflows pass unseen, count as clean steps and make it grow",
-     .source =
-         "fastai1 1.0.61 fastai/callbacks/fp16.py: grad_overflow(...) and self.loss_scale > 1",
+     .source = "fastai 1.0.61 fastai/callbacks/fp16.py: grad_overflow(...) and self.loss_scale > 1",
      .run = overlooked},
     {.name = "scaler/zero-and-infinite-scales",
      .title =
          "at scale 0 nothing is found and the weights become NaN; at an infinite scale everything "
          "is found and no step is taken",
      .source = "contract in src/op/call.h: the detector looks before the division; so does "
-               "pytorch's _amp_foreach_non_finite_check_and_unscale_",
+               "pytorch 2.15.0's _amp_foreach_non_finite_check_and_unscale_",
      .run = at_the_ends},
 };
 

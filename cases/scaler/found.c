@@ -92,7 +92,7 @@ static const struct hc_case cases[] = {
          "the fp32 sum of half gradients overlooks no infinity or NaN and raises no false alarm; "
          "summed into half, two gradients of 40,000 do",
      .source =
-         "fastai1 1.0.61 fastai/callbacks/fp16.py test_overflow; NVIDIA/apex "
+         "fastai 1.0.61 fastai/callbacks/fp16.py, grad_overflow; NVIDIA/apex @2fa4dbaf "
          "apex/fp16_utils/loss_scaler.py: 'Stopgap until upstream fixes sum() on HalfTensors'",
      .run = by_sum},
     {.name = "scaler/from-gradients",

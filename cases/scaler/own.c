@@ -105,8 +105,10 @@ static const struct hc_case cases[] = {
      .title =
          "a recipe's own first scale, growth, backoff and interval are the rule's; gradients are "
          "divided by the scale or multiplied with its reciprocal as the system does",
-     .source = "pytorch torch/amp/grad_scaler.py: scale.double().reciprocal().float(); NVIDIA/apex "
-               "apex/amp/scaler.py: 1. / scale; fastai/callback/fp16.py: grad.div_(loss_scale)",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: scale.double().reciprocal().float(); "
+               "NVIDIA/apex "
+               "@e13873de apex/amp/scaler.py: 1./scale; fastai 2.0.0 fastai/callback/fp16.py: "
+               "grad.div_(self.loss_scale)",
      .run = own},
 };
 

@@ -142,17 +142,20 @@ static const struct hc_case cases[] = {
      .title =
          "with the scale alone restored, growth comes as many steps late as were counted: half "
          "an interval here; fastai's rules do so at every fit",
-     .source = "fastai1 1.0.61 on_train_begin: self.noskip = 0; fastai before_fit: self.count = 0",
+     .source =
+         "fastai 1.0.61 on_train_begin: self.noskip = 0; fastai 2.0.0 before_fit: self.count = 0",
      .run = scale_alone},
     {.name = "scaler/restored-beyond-its-interval",
      .title = "GradScaler restored with a count beyond a shortened interval never grows until it "
               "overflows; fastai's and Apex's rules do",
-     .source = "pytorch aten/src/ATen/native/cuda/AmpKernels.cu: successful == growth_interval",
+     .source =
+         "pytorch 2.15.0 aten/src/ATen/native/cuda/AmpKernels.cu: successful == growth_interval",
      .run = beyond_the_interval},
     {.name = "scaler/restored-above-its-cap",
      .title = "a scale above the cap: Apex amp's growth lowers it to 2^24, fastai's never comes, "
               "torch has no cap",
-     .source = "apex/amp/scaler.py: min(max_loss_scale, loss_scale * 2); fastai1 1.0.61: and "
+     .source = "NVIDIA/apex @e13873de apex/amp/scaler.py: min(self._max_loss_scale, "
+               "self._loss_scale*2.); fastai 1.0.61: and "
                "self.loss_scale < self.max_scale",
      .run = above_the_cap},
 };

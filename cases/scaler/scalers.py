@@ -76,6 +76,7 @@ class ApexAmp:
     scale, unskipped, interval = 65536.0, 0, 2000
 
     def update(self, found):
+        1.0 / self.scale  # unscale's, before anything else: at scale 0 it raises
         if found:
             self.scale /= 2
             self.unskipped = 0
@@ -100,6 +101,11 @@ class ApexOld:
 
 class DeepSpeed:
     scale, step, last, left, interval = 65536.0, 0, -1, 2, 1000
+    consecutive = False
+
+    def due(self):
+        stable = self.step - self.last - 1
+        return stable > 0 and stable % self.interval == 0
 
     def update(self, found):
         if found:
@@ -110,23 +116,39 @@ class DeepSpeed:
             else:
                 self.scale = max(self.scale / 2, 1.0)
             self.last = self.step
-        elif (self.step - self.last) % self.interval == 0:
-            self.left = 2
-            self.scale *= 2
+        else:
+            if self.consecutive:
+                self.left = 2
+            if self.due():
+                self.left = 2
+                self.scale *= 2
         self.step += 1
 
 
+class DeepSpeedUpTo0170(DeepSpeed):
+    def due(self):
+        return (self.step - self.last) % self.interval == 0
+
+
+class DeepSpeedConsecutive(DeepSpeed):
+    consecutive = True
+
+
 class DeepSpeedFused:
-    scale, step, last, interval = 2.0**32, 0, -1, 1000
+    scale, step, last, interval, floor = 65536.0, 0, -1, 1000, 1.0
 
     def update(self, found):
         stable = self.step - self.last - 1
         if found:
-            self.scale = max(self.scale / 2, 1.0)
+            self.scale = max(self.scale / 2, self.floor)
             self.last = self.step
         elif stable > 0 and stable % self.interval == 0:
             self.scale *= 2
         self.step += 1
+
+
+class DeepSpeedUnfused(DeepSpeedFused):
+    floor = 0.25
 
 
 RULES = {
@@ -137,8 +159,11 @@ RULES = {
     "apex-fp16utils": ApexOld,
     "apex-amp": ApexAmp,
     "torch": Torch,
-    "deepspeed": DeepSpeed,
+    "deepspeed-0.17.0": DeepSpeedUpTo0170,
+    "deepspeed-0.17.1": DeepSpeed,
+    "deepspeed-consecutive": DeepSpeedConsecutive,
     "deepspeed-fused": DeepSpeedFused,
+    "deepspeed-unfused": DeepSpeedUnfused,
 }
 
 scaler = RULES[sys.argv[1]]()
@@ -153,5 +178,5 @@ for line in sys.stdin:
     try:
         scaler.update(not math.isfinite(float(found)))
         print(step, steps, found, float(scaler.scale).hex())
-    except RuntimeError:
+    except (RuntimeError, ZeroDivisionError):
         print(step, steps, found, "raises")

@@ -53,7 +53,8 @@ static struct hc_scaler_update any_rule(const struct hc_check *check, uint64_t *
                                     .late = (int32_t)draw(check, at, 2),
                                     .hysteresis = (int32_t)draw(check, at, 4),
                                     .keeps_clean = draw(check, at, 2) == 0,
-                                    .raises = draw(check, at, 2) == 0};
+                                    .raises = draw(check, at, 2) == 0,
+                                    .refills = draw(check, at, 2) == 0};
     rule.blind = draw(check, at, 3) ? -1 : draw(check, at, 4) ? 1 : (float)INFINITY;
     rule.skips = rule.blind < 0 && draw(check, at, 2);
     rule.waits = !rule.skips && draw(check, at, 2);

@@ -3,23 +3,33 @@
 #include <assert.h>
 #include <math.h>
 
-/* The numbers of the rules' texts, once more and on purpose: log2 of the first scale, clean steps
-   before growth, log2 of the floor, of the cap. */
+/* What wins back DeepSpeed's patience with one overflow. */
+enum patience { NONE, BY_GROWTH, BY_A_CLEAN_STEP };
+
+/* The numbers of the rules' texts, once more and on purpose. */
 static const struct {
-    int initial;
-    int64_t interval;
-    int floor;
+    int initial;      /* log2 of the first scale */
+    int64_t interval; /* clean steps before growth */
+    int floor;        /* log2 */
     int cap;
+    bool late; /* a run's first clean step does not count */
+    enum patience patience;
+    bool raises;
 } text[HC_SCALER_COUNT] = {
-    [HC_SCALER_NONE] = {0, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE},
-    [HC_SCALER_STATIC] = {9, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE},
-    [HC_SCALER_FASTAI] = {16, 1000, HC_LOG2_ZERO, 24},
-    [HC_SCALER_FASTAI2] = {24, 500, HC_LOG2_ZERO, HC_LOG2_INFINITE},
-    [HC_SCALER_APEX_FP16UTILS] = {32, 1000, 0, HC_LOG2_INFINITE},
-    [HC_SCALER_APEX_AMP] = {16, 2000, HC_LOG2_ZERO, 24},
-    [HC_SCALER_TORCH] = {16, 2000, HC_LOG2_ZERO, 127}, /* 2^127 is fp32's last power of two */
-    [HC_SCALER_DEEPSPEED] = {16, 1000, 0, HC_LOG2_INFINITE},
-    [HC_SCALER_DEEPSPEED_FUSED] = {32, 1000, 0, HC_LOG2_INFINITE},
+    [HC_SCALER_NONE] = {0, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE, false, NONE, false},
+    [HC_SCALER_STATIC] = {9, 0, HC_LOG2_ZERO, HC_LOG2_INFINITE, false, NONE, false},
+    [HC_SCALER_FASTAI] = {16, 1000, HC_LOG2_ZERO, 24, false, NONE, false},
+    [HC_SCALER_FASTAI2] = {24, 500, HC_LOG2_ZERO, HC_LOG2_INFINITE, false, NONE, false},
+    [HC_SCALER_APEX_FP16UTILS] = {32, 1000, 0, HC_LOG2_INFINITE, false, NONE, false},
+    [HC_SCALER_APEX_AMP] = {16, 2000, HC_LOG2_ZERO, 24, false, NONE, true},
+    /* 2^127 is fp32's last power of two. */
+    [HC_SCALER_TORCH] = {16, 2000, HC_LOG2_ZERO, 127, false, NONE, false},
+    [HC_SCALER_DEEPSPEED_0170] = {16, 1000, 0, HC_LOG2_INFINITE, false, BY_GROWTH, true},
+    [HC_SCALER_DEEPSPEED_0171] = {16, 1000, 0, HC_LOG2_INFINITE, true, BY_GROWTH, true},
+    [HC_SCALER_DEEPSPEED_CONSECUTIVE] = {16, 1000, 0, HC_LOG2_INFINITE, true, BY_A_CLEAN_STEP,
+                                         true},
+    [HC_SCALER_DEEPSPEED_FUSED] = {16, 1000, 0, HC_LOG2_INFINITE, true, NONE, false},
+    [HC_SCALER_DEEPSPEED_UNFUSED] = {16, 1000, -2, HC_LOG2_INFINITE, true, NONE, false},
 };
 
 int64_t hc_promise_interval(enum hc_scaler_rule rule)
@@ -32,15 +42,25 @@ int hc_promise_initial(enum hc_scaler_rule rule)
     return text[rule].initial;
 }
 
+int hc_promise_floor(enum hc_scaler_rule rule)
+{
+    return text[rule].floor;
+}
+
+bool hc_promise_raises(enum hc_scaler_rule rule)
+{
+    return text[rule].raises;
+}
+
 /* Growths in the present run. A whole interval of clean steps makes one; fastai2 counts clean steps
-   from the beginning of the training, DeepSpeed's fused optimizer leaves out a run's first. */
+   from the beginning of the training, most of DeepSpeed's rules leave out a run's first. */
 static int64_t growths(const struct hc_promise *p)
 {
     if (p->interval == 0)
         return 0;
     if (p->rule == HC_SCALER_FASTAI2)
         return (p->good + p->run) / p->interval - p->good / p->interval;
-    if (p->rule == HC_SCALER_DEEPSPEED_FUSED)
+    if (text[p->rule].late)
         return p->run > 0 ? (p->run - 1) / p->interval : 0;
     return p->run / p->interval;
 }
@@ -99,15 +119,14 @@ static int halved(struct hc_promise *p, int log2)
 {
     if (log2 == HC_LOG2_ZERO || log2 == HC_LOG2_INFINITE)
         return log2;
-    if (p->rule == HC_SCALER_DEEPSPEED) {
-        if (growths(p) > 0)
-            p->forgiven = false;
-        if (!p->forgiven) {
-            p->forgiven = true;
-            return log2;
-        }
-        p->gave_up = log2 == text[p->rule].floor;
+    enum patience patience = text[p->rule].patience;
+    if (patience == BY_A_CLEAN_STEP ? p->run > 0 : growths(p) > 0)
+        p->forgiven = false;
+    if (patience != NONE && !p->forgiven) {
+        p->forgiven = true;
+        return log2;
     }
+    p->gave_up = text[p->rule].raises && log2 == text[p->rule].floor;
     return log2 > text[p->rule].floor ? held(p, log2 - 1) : log2;
 }
 
@@ -117,6 +136,7 @@ int hc_promise_step(struct hc_promise *p, bool found)
     bool never = text[p->rule].interval == 0;
     bool overlooked = p->rule == HC_SCALER_FASTAI && log2 <= 0;
     p->steps++;
+    p->gave_up = p->gave_up || (text[p->rule].raises && log2 == HC_LOG2_ZERO);
     if (never || p->gave_up)
         return log2;
     if (!found || overlooked) {

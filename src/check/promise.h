@@ -20,8 +20,8 @@ struct hc_promise {
     int start;     /* log2 of the scale before the present run of clean steps */
     int64_t run;   /* clean steps in it */
     int64_t good;  /* clean steps in all before it (fastai2 counts on) */
-    bool forgiven; /* DeepSpeed: an overflow was let pass since the last growth */
-    bool gave_up;  /* DeepSpeed raised; nothing is promised from then on */
+    bool forgiven; /* DeepSpeed: an overflow was let pass that is not yet made good */
+    bool gave_up;  /* the rule raised; nothing is promised from then on */
     int64_t steps; /* of the trace so far */
 };
 
@@ -48,5 +48,10 @@ enum hc_held hc_promise_held(enum hc_scaler_rule rule);
 /* A rule's usual number as the text gives it; 0 where the scale never moves. */
 int64_t hc_promise_interval(enum hc_scaler_rule rule);
 int hc_promise_initial(enum hc_scaler_rule rule);
+
+/* log2 of the floor, HC_LOG2_ZERO where there is none; whether the rule raises an error: with a floor at an
+   overflow there, without one at any step whose scale is 0. */
+int hc_promise_floor(enum hc_scaler_rule rule);
+bool hc_promise_raises(enum hc_scaler_rule rule);
 
 #endif

@@ -21,9 +21,15 @@ Test(promise, growth_comes_with_the_last_clean_step_of_an_interval)
     static const struct {
         enum hc_scaler_rule rule;
         int64_t clean;
-    } first[] = {{HC_SCALER_FASTAI, 1000},         {HC_SCALER_FASTAI2, 500},
-                 {HC_SCALER_TORCH, 2000},          {HC_SCALER_APEX_FP16UTILS, 1000},
-                 {HC_SCALER_APEX_AMP, 2000},       {HC_SCALER_DEEPSPEED, 1000},
+    } first[] = {{HC_SCALER_FASTAI, 1000},
+                 {HC_SCALER_FASTAI2, 500},
+                 {HC_SCALER_TORCH, 2000},
+                 {HC_SCALER_APEX_FP16UTILS, 1000},
+                 {HC_SCALER_APEX_AMP, 2000},
+                 {HC_SCALER_DEEPSPEED_0170, 1000},
+                 {HC_SCALER_DEEPSPEED_0171, 1001},
+                 {HC_SCALER_DEEPSPEED_CONSECUTIVE, 1001},
+                 {HC_SCALER_DEEPSPEED_UNFUSED, 1001},
                  {HC_SCALER_DEEPSPEED_FUSED, 1001}};
     for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
         struct hc_promise p = usual(first[i].rule, HC_HELD_SINGLE);
@@ -58,6 +64,20 @@ Test(promise, torch_is_0_after_166_halvings_and_python_much_later)
     cr_assert_eq(after(&twice, 1, true), HC_LOG2_ZERO);
 }
 
+Test(promise, apex_amp_raises_at_any_step_behind_the_1091st_overflow)
+{
+    for (int found = 0; found < 2; found++) {
+        struct hc_promise p = usual(HC_SCALER_APEX_AMP, HC_HELD_DOUBLE);
+        cr_assert_eq(after(&p, 1091, true), HC_LOG2_ZERO);
+        cr_assert_not(p.gave_up);
+        cr_assert_eq(after(&p, 1, found), HC_LOG2_ZERO);
+        cr_assert(p.gave_up);
+    }
+    struct hc_promise torch = usual(HC_SCALER_TORCH, HC_HELD_SINGLE);
+    (void)after(&torch, 400, true);
+    cr_assert_not(torch.gave_up);
+}
+
 Test(promise, doublings_end_at_a_cap_at_the_last_finite_power_or_in_infinity)
 {
     struct hc_promise torch = hc_promise_start(HC_SCALER_TORCH, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
@@ -66,7 +86,7 @@ Test(promise, doublings_end_at_a_cap_at_the_last_finite_power_or_in_infinity)
     struct hc_promise amp = hc_promise_start(HC_SCALER_APEX_AMP, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
     cr_assert_eq(after(&amp, 100, false), 24);
     struct hc_promise deepspeed =
-        hc_promise_start(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
+        hc_promise_start(HC_SCALER_DEEPSPEED_0170, HC_HELD_SINGLE, HC_LOG2_ZERO, 1);
     cr_assert_eq(after(&deepspeed, 111, false), 127);
     cr_assert_eq(after(&deepspeed, 1, false), HC_LOG2_INFINITE);
     cr_assert(isinf(hc_promise_scale(&deepspeed)));
@@ -81,7 +101,7 @@ Test(promise, floors_are_kept_overlooked_or_raise)
     cr_assert_eq(after(&fastai, 16, true), 0);
     cr_assert_eq(after(&fastai, 999, true), 0);
     cr_assert_eq(after(&fastai, 1, true), 1);
-    struct hc_promise deepspeed = usual(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE);
+    struct hc_promise deepspeed = usual(HC_SCALER_DEEPSPEED_0170, HC_HELD_SINGLE);
     cr_assert_eq(after(&deepspeed, 1, true), 16);
     cr_assert_eq(after(&deepspeed, 16, true), 0);
     cr_assert_not(deepspeed.gave_up);
@@ -91,11 +111,36 @@ Test(promise, floors_are_kept_overlooked_or_raise)
 
 Test(promise, deepspeed_forgives_one_overflow_between_two_growths)
 {
-    struct hc_promise p = usual(HC_SCALER_DEEPSPEED, HC_HELD_SINGLE);
+    struct hc_promise p = usual(HC_SCALER_DEEPSPEED_0170, HC_HELD_SINGLE);
     cr_assert_eq(after(&p, 1, true), 16);
     (void)after(&p, 999, false);
     cr_assert_eq(after(&p, 1, true), 15);
     cr_assert_eq(after(&p, 1000, false), 16);
     cr_assert_eq(after(&p, 1, true), 16);
     cr_assert_eq(after(&p, 1, true), 15);
+}
+
+Test(promise, consecutive_hysteresis_forgives_one_overflow_after_each_clean_step)
+{
+    struct hc_promise p = usual(HC_SCALER_DEEPSPEED_CONSECUTIVE, HC_HELD_SINGLE);
+    for (int i = 0; i < 50; i++) {
+        cr_assert_eq(after(&p, 1, true), 16);
+        cr_assert_eq(after(&p, 1, false), 16);
+    }
+    cr_assert_eq(after(&p, 2, true), 15);
+    cr_assert_eq(after(&p, 1, true), 14);
+    struct hc_promise other = usual(HC_SCALER_DEEPSPEED_0171, HC_HELD_SINGLE);
+    cr_assert_eq(after(&other, 1, true), 16);
+    (void)after(&other, 1, false);
+    cr_assert_eq(after(&other, 1, true), 15);
+}
+
+Test(promise, the_unfused_optimizers_floor_is_a_quarter)
+{
+    struct hc_promise p = usual(HC_SCALER_DEEPSPEED_UNFUSED, HC_HELD_SINGLE);
+    cr_assert_eq(after(&p, 17, true), -1);
+    cr_assert_eq(after(&p, 1, true), -2);
+    cr_assert_eq(after(&p, 9, true), -2);
+    cr_assert_eq(hc_promise_scale(&p), 0.25);
+    cr_assert_not(p.gave_up);
 }

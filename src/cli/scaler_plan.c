@@ -9,6 +9,18 @@
 
 static const char beginning[] = "# halfcheck gen scaler/";
 
+/* A name that begins others, such as a system's without its version, is told which. */
+static int no_rule(const char *command, const char *name)
+{
+    char others[160] = "";
+    size_t at = 0;
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
+        if (*name && strncmp(hc_scalers[rule].name, name, strlen(name)) == 0 && at < sizeof others)
+            at += (size_t)snprintf(others + at, sizeof others - at, "%s%s",
+                                   at ? ", " : "; there are ", hc_scalers[rule].name);
+    return hc_complain("%s: no rule '%s'%s; see: halfcheck list scalers", command, name, others);
+}
+
 int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_plan *plan)
 {
     static const char folder[] = "scaler/";
@@ -18,7 +30,7 @@ int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_p
         return hc_complain("%s: scaler/RULE; see: halfcheck list scalers", command);
     plan->rule = hc_scaler_by_name(name + length);
     if (plan->rule == HC_SCALER_COUNT)
-        return hc_complain("%s: no rule '%s'; see: halfcheck list scalers", command, name + length);
+        return no_rule(command, name + length);
     if (plan->steps < 0 || plan->steps > HC_PLAN_STEPS || plan->interval < 0 ||
         plan->interval > HC_PLAN_INTERVAL)
         return hc_complain("%s: %d steps, interval %d", command, plan->steps, plan->interval);

@@ -19,9 +19,15 @@ static const struct {
     bool falls;
     bool rises;
 } ends[HC_SCALER_COUNT] = {
-    [HC_SCALER_FASTAI2] = {true, true},   [HC_SCALER_APEX_FP16UTILS] = {false, true},
-    [HC_SCALER_APEX_AMP] = {true, false}, [HC_SCALER_TORCH] = {true, false},
-    [HC_SCALER_DEEPSPEED] = {true, true}, [HC_SCALER_DEEPSPEED_FUSED] = {false, true},
+    [HC_SCALER_FASTAI2] = {true, true},
+    [HC_SCALER_APEX_FP16UTILS] = {false, true},
+    [HC_SCALER_APEX_AMP] = {true, false},
+    [HC_SCALER_TORCH] = {true, false},
+    [HC_SCALER_DEEPSPEED_0170] = {true, true},
+    [HC_SCALER_DEEPSPEED_0171] = {true, true},
+    [HC_SCALER_DEEPSPEED_CONSECUTIVE] = {true, true},
+    [HC_SCALER_DEEPSPEED_FUSED] = {false, true},
+    [HC_SCALER_DEEPSPEED_UNFUSED] = {false, true},
 };
 
 struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan)
@@ -42,14 +48,21 @@ struct maker {
     int top;    /* log2 of the largest finite scale */
     int bottom; /* and of the smallest that is not 0 */
     struct hc_scaler_tally tally;
-    int64_t at_top;     /* clean steps there in a row */
-    bool kept_at_top;   /* as many as would grow another scale */
-    bool stayed_at_one; /* by an overflow */
+    int64_t at_top;       /* clean steps there in a row */
+    bool kept_at_top;     /* as many as would grow another scale */
+    bool stayed_at_floor; /* by an overflow */
 };
 
 static int64_t draw(struct maker *m, int64_t below)
 {
     return (int64_t)(hc_random(m->seed, 0, m->drawn++) % (uint64_t)below);
+}
+
+/* log2 of the floor; 0 where there is none: there fastai begins to overlook what it finds. */
+static int floor_of(const struct maker *m)
+{
+    int log2 = hc_promise_floor(m->promise.rule);
+    return log2 == HC_LOG2_ZERO ? 0 : log2;
 }
 
 static bool over(const struct maker *m)
@@ -72,7 +85,7 @@ static void step(struct maker *m, bool found)
     t->highest = after > t->highest ? after : t->highest;
     m->at_top = !found && before == m->top ? m->at_top + 1 : 0;
     m->kept_at_top = m->kept_at_top || (after == m->top && m->at_top >= m->interval);
-    m->stayed_at_one = m->stayed_at_one || (found && before == 0 && after >= 0);
+    m->stayed_at_floor = m->stayed_at_floor || (found && before == floor_of(m) && after >= before);
 }
 
 static void add(struct maker *m, int64_t count, bool found)
@@ -88,18 +101,20 @@ static bool rises(const struct maker *m)
     return both ? m->seed % 2 == 1 : ends[m->promise.rule].rises;
 }
 
+/* At a floor, or at 0. */
 static bool gives_up(const struct maker *m)
 {
-    return m->promise.rule == HC_SCALER_DEEPSPEED;
+    return hc_promise_raises(m->promise.rule);
 }
 
-/* Overflows that bring the scale to 1 and on or, where the rule gives up there, to 2. */
+/* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives up
+   there, to twice that. */
 static int64_t to_the_floor(const struct maker *m)
 {
-    int log2 = hc_promise_log2(&m->promise);
-    if (gives_up(m))
-        return log2 > 1 ? log2 - 1 : 0;
-    return log2 > 0 ? log2 + 3 : 0;
+    int above = hc_promise_log2(&m->promise) - floor_of(m);
+    if (gives_up(m) && hc_promise_floor(m->promise.rule) != HC_LOG2_ZERO)
+        return above > 1 ? above - 1 : 0;
+    return above > 0 ? above + 3 : 0;
 }
 
 /* Clean steps up to a cap of 2^24 and on, where there is one. */
@@ -169,7 +184,8 @@ static void climb_to_the_top(struct maker *m)
         add(m, m->interval + 1, false);
 }
 
-/* Down to 0 or to the error; and once more what cannot move it. */
+/* Down to 0 or to the error; and once more what cannot move it: overflows, or a clean step where 0 itself
+   is an error. */
 static void end(struct maker *m)
 {
     enum { AGAIN = 4 };
@@ -179,7 +195,7 @@ static void end(struct maker *m)
         step(m, true);
         log2 = hc_promise_log2(&m->promise);
     }
-    add(m, AGAIN, true);
+    add(m, AGAIN, !(log2 == HC_LOG2_ZERO && gives_up(m)));
 }
 
 static const char *lacks(const struct maker *m)
@@ -196,14 +212,14 @@ static const char *lacks(const struct maker *m)
         return "the scale never came to its cap or last finite power of two, and stayed";
     if (rises(m))
         return t->highest < HC_LOG2_INFINITE ? "the scale never came to infinity"
-               : ends[m->promise.rule].falls || m->stayed_at_one
+               : ends[m->promise.rule].falls || m->stayed_at_floor
                    ? NULL
                    : "the scale never came to its floor";
     if (gives_up(m))
         return m->promise.gave_up ? NULL : "the rule never gave up";
     if (ends[m->promise.rule].falls)
         return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never came to 0";
-    return m->stayed_at_one ? NULL : "the scale never came to its floor";
+    return m->stayed_at_floor ? NULL : "the scale never came to its floor";
 }
 
 static struct maker begin(const struct hc_scaler_plan *plan)

@@ -1,5 +1,6 @@
 /* halfcheck gen | an implementation | halfcheck verify. */
 #include "cli/testing.h"
+#include "train/scaler.h"
 
 /* GradScaler's rule in awk, whose numbers are fp64: below 2^-149 they are 0 in fp32, and 2^127 is the
    last finite power of two. */
@@ -97,14 +98,16 @@ Test(verify, every_rule_in_python_is_as_promised, .init = enter_folder)
 {
     if (run_shell("command -v python3")->status != 0)
         cr_skip_test("no python3");
-    const char *rules[] = {"none",     "static", "fastai",    "fastai2",        "apex-fp16utils",
-                           "apex-amp", "torch",  "deepspeed", "deepspeed-fused"};
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        expect_python(rules[i], rules[i], 0, "PASS");
-    /* Rules that differ in a cap, a step's delay, a floor. */
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
+        expect_python(hc_scalers[rule].name, hc_scalers[rule].name, 0, "PASS");
+    /* Rules that differ in a cap, a step's delay, a floor, patience. */
     expect_python("torch", "apex-amp", 1, "FAIL");
     expect_python("apex-fp16utils", "deepspeed-fused", 1, "FAIL");
     expect_python("apex-amp", "torch", 1, "FAIL");
+    expect_python("deepspeed-0.17.0", "deepspeed-0.17.1", 1, "FAIL");
+    expect_python("deepspeed-0.17.1", "deepspeed-0.17.0", 1, "FAIL");
+    expect_python("deepspeed-0.17.1", "deepspeed-consecutive", 1, "FAIL");
+    expect_python("deepspeed-fused", "deepspeed-unfused", 1, "FAIL");
 }
 
 Test(verify, takes_an_interval_and_a_first_scale_of_ones_own, .init = write_right)
@@ -116,7 +119,7 @@ Test(verify, takes_an_interval_and_a_first_scale_of_ones_own, .init = write_righ
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     expect_refusal("$hc gen scaler/torch --initial 12", "power of two");
     expect_refusal("$hc gen scaler/apex-amp --initial 0x1p25", "cannot start");
-    expect_refusal("$hc gen scaler/deepspeed --initial 0.5", "cannot start");
+    expect_refusal("$hc gen scaler/deepspeed-0.17.0 --initial 0.5", "cannot start");
     expect_refusal("$hc gen scaler/torch --initial 0", "--initial");
 }
 
@@ -158,6 +161,7 @@ Test(verify, bad_lines_are_refused_by_their_number, .init = write_right)
     expect_refusal(TWO "$hc verify scaler/none", "scaler/torch, not for scaler/none");
     expect_refusal("printf '%0300d\\n' 0 | $hc verify scaler/torch", "input:1: a line");
     expect_refusal("$hc verify scaler/abacus", "abacus");
+    expect_refusal("$hc verify scaler/deepspeed", "there are deepspeed-0.17.0, deepspeed-0.17.1, ");
     expect_refusal("$hc verify torch", "scaler/RULE");
     expect_refusal("$hc gen", "scaler/RULE");
     expect_refusal("$hc gen scaler/torch scaler/none", "scaler/none");
@@ -176,7 +180,7 @@ Test(gen, the_trace_is_the_seeds_and_goes_around_growth, .init = write_right)
     for (int seed = 0; seed < 6; seed += 2) {
         char command[256];
         (void)snprintf(command, sizeof command,
-                       "$hc gen scaler/deepspeed --interval 5 --seed %d | tail -1", seed);
+                       "$hc gen scaler/deepspeed-0.17.1 --interval 5 --seed %d | tail -1", seed);
         ran = run_shell(command);
         int step = 0;
         int steps = 0;

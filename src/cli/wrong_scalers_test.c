@@ -31,6 +31,7 @@ struct subject {
     int interval;
     int count; /* clean steps as the rule counts them */
     int left;  /* DeepSpeed's hysteresis */
+    int run;   /* clean steps since the last overflow */
     int found; /* overflows so far */
     bool raised;
 };
@@ -62,7 +63,14 @@ static void halve(struct subject *s)
     case HC_SCALER_DEEPSPEED_FUSED:
         s->scale = wrong || half >= 1 ? half : 1;
         return;
-    case HC_SCALER_DEEPSPEED:
+    case HC_SCALER_DEEPSPEED_UNFUSED:
+        s->scale = wrong || half >= 0.25 ? half : 0.25;
+        return;
+    case HC_SCALER_DEEPSPEED_CONSECUTIVE:
+        s->left = s->run > 0 ? 2 : s->left;
+        /* fall through */
+    case HC_SCALER_DEEPSPEED_0170:
+    case HC_SCALER_DEEPSPEED_0171:
         if (s->left > 1) {
             s->left--;
             return;
@@ -83,13 +91,19 @@ static void update(struct subject *s, bool found)
 {
     bool keeps = (s->rule == HC_SCALER_FASTAI2) != (s->fault == COUNT);
     bool overlooks = s->rule == HC_SCALER_FASTAI && s->scale <= 1 && s->fault != FLOOR;
-    bool late = s->rule == HC_SCALER_DEEPSPEED_FUSED;
+    bool late = s->rule >= HC_SCALER_DEEPSPEED_0171;
+    if (s->rule == HC_SCALER_APEX_AMP && s->scale == 0) {
+        s->raised = true;
+        return;
+    }
     if (found && !overlooks) {
         halve(s);
         s->count = keeps ? s->count : 0;
+        s->run = 0;
         return;
     }
     s->count++;
+    s->run++;
     if (s->count < s->interval + late)
         return;
     s->left = 2;
@@ -198,7 +212,8 @@ Test(wrong_scalers, each_fault_of_each_rule_is_named_at_its_first_step, .init = 
         enum hc_scaler_rule rule = (enum hc_scaler_rule)r;
         if (hc_scalers[rule].rule.interval == 0)
             continue;
-        bool both = rule == HC_SCALER_FASTAI2 || rule == HC_SCALER_DEEPSPEED;
+        bool both = rule == HC_SCALER_FASTAI2 || rule == HC_SCALER_DEEPSPEED_0170 ||
+                    rule == HC_SCALER_DEEPSPEED_0171 || rule == HC_SCALER_DEEPSPEED_CONSECUTIVE;
         expect_verdict(rule, 1, RIGHT);
         for (int fault = RIGHT; fault < FAULTS; fault++)
             expect_verdict(rule, both && fault == CAP, (enum fault)fault);

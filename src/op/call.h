@@ -220,11 +220,13 @@ struct hc_adam {
 /* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent: not
    found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
      steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
-     The step is seen to have overflowed if in2 is not 0 and not scale <= blind.
+     The step is seen to have overflowed if in2 is not 0 and not scale <= blind; with `raises` also where
+       scale is 0, whatever in2: the system divides by it (Python's 1 / 0).
      Seen: skipped += 1 with `skips`, or with `waits` where taken is 0, else taken += 1; clean = 0 unless keeps_clean. If
-       held_back + 1 < hysteresis: held_back += 1, the scale stays. Else if `raises` and scale = floor:
-       gave_up = 1, the scale stays. Else scale = max(round(scale * backoff), floor).
-     Not seen: taken += 1; clean += 1; n = clean - late. Growth is due if interval is not 0 and
+       `raises` and scale is 0: gave_up = 1, the scale stays. Else if held_back + 1 < hysteresis:
+       held_back += 1, the scale stays. Else if `raises` and scale = floor: gave_up = 1, the scale stays.
+       Else scale = max(round(scale * backoff), floor).
+     Not seen: taken += 1; clean += 1; n = clean - late. With `refills` held_back = 0. Growth is due if interval is not 0 and
        HC_WHEN_EQUAL: n = interval; HC_WHEN_REACHED: n >= interval; HC_WHEN_MULTIPLE: n > 0 is a
        multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back =
        0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
@@ -250,6 +252,7 @@ struct hc_scaler_update {
     bool waits;         /* until a step is not seen, no step is taken: there are no gradients yet */
     bool keeps_clean;
     bool raises;
+    bool refills; /* hysteresis begins again at each clean step, not only at growth */
 };
 
 /* clip: in0 = s (fp32 [1]), the sum of the gradients' squares, in1 = held (fp32 [1]) or absent; out0 =

@@ -27,13 +27,14 @@
 static const struct hc_recipe table[] = {
     {.name = "fp32",
      .title = "everything in single precision",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, the first run",
      SINGLE,
      ADAMW,
      .eps = 1e-8},
     {.name = "tf32",
      .title = "single precision, products of matrices and convolutions in tf32",
-     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
+     .source = "pytorch 2.15.0 torch.backends.cuda.matmul.allow_tf32 and "
+               "torch.backends.cudnn.allow_tf32",
      SINGLE,
      ADAMW,
      .eps = 1e-8,
@@ -102,9 +103,10 @@ static const struct hc_recipe table[] = {
     {.name = "sum-loss-fp16",
      .title = "half weights, momentum and summed loss, batch norm in single, SGD whose velocity "
               "holds the rate",
-     .source = "davidcpage/cifar10-fast torch_backend.py: Network.half() of all but BatchNorm2d, "
-               "nesterov_update; dawn.py: CrossEntropyLoss(reduction='sum'), rate 0.4 / 512, "
-               "decay 5e-4 * batch",
+     .source =
+         "davidcpage/cifar10-fast @f79e8b89 torch_backend.py: Network.half() of all but "
+         "BatchNorm2d, nesterov_update, backward's loss.sum(); dawn.py: rate 0.4 / 512, decay "
+         "5e-4 * batch",
      .defects = "the scale is the size of the batch, whatever the gradients need; rate * gradient "
                 "up to 2^-25 is 0, and updates below half an ulp are lost",
      .model = HC_FP16,
@@ -126,7 +128,7 @@ static const struct hc_recipe table[] = {
 
     {.name = "amp",
      .title = "autocast to half (batch norm and loss in single), fp32 weights, GradScaler",
-     .source = "pytorch torch/amp/grad_scaler.py with autocast",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py with torch/amp/autocast_mode.py",
      MIXED_FP16,
      ADAMW,
      .eps = 1e-8,
@@ -135,15 +137,16 @@ static const struct hc_recipe table[] = {
      .reciprocal = true},
     {.name = "amp-bf16",
      .title = "autocast to bf16, fp32 weights, no scaler",
-     .source = "pytorch autocast(dtype=torch.bfloat16)",
+     .source = "pytorch 2.15.0 torch/amp/autocast_mode.py, autocast(dtype=torch.bfloat16)",
      MIXED_BF16,
      ADAMW,
      .eps = 1e-8,
      .masters = HC_MASTERS_FROM_FP32},
     {.name = "bf16-pure",
      .title = "bf16 model and optimizer, batch norm in single, no masters",
-     .source = "pytorch model.bfloat16(); arXiv 2010.06192, 'Revisiting BFloat16 Training', its "
-               "16-bit-FPU training with nearest rounding",
+     .source =
+         "pytorch 2.15.0 Module.bfloat16; arXiv 2010.06192v2, 'Revisiting BFloat16 Training', its "
+         "16-bit-FPU training with nearest rounding",
      .defects = "updates below half an ulp, 2^-9 of the weight, are lost",
      .model = HC_BF16,
      NORM_FP32,
@@ -154,9 +157,10 @@ static const struct hc_recipe table[] = {
     {.name = "bf16-sr",
      .title =
          "bf16 model and momenta, the optimizer's fp32 weight rounded stochastically, no masters",
-     .source = "pytorch/ao torchao/optim/adam.py, _AdamW with bf16_stochastic_round=True: "
-               "single_param_adam, _fp32_to_bf16_sr; arXiv 2010.06192, 'Revisiting BFloat16 "
-               "Training', stochastic rounding of weight updates",
+     .source =
+         "pytorch/ao @36027d82 torchao/optim/adam.py, _AdamW with bf16_stochastic_round=True: "
+         "single_param_adam, _fp32_to_bf16_sr; arXiv 2010.06192v2, 'Revisiting BFloat16 "
+         "Training', stochastic rounding of weight updates",
      .defects =
          "each weight carries noise of up to an ulp, 2^-7 of it; batch norm's gain and shift, "
          "in fp32, are not rounded",
@@ -172,8 +176,8 @@ static const struct hc_recipe table[] = {
     {.name = "bf16-kahan",
      .title = "bf16 model and optimizer, each weight with Kahan's compensation in bf16, no masters",
      .source =
-         "arXiv 2010.06192, 'Revisiting BFloat16 Training', Kahan summation of weight updates; "
-         "warner-benjamin/optimi optimi/adam.py, kahan_sum (which decays the weight itself)",
+         "arXiv 2010.06192v2, 'Revisiting BFloat16 Training', Kahan summation of weight updates; "
+         "warner-benjamin/optimi 0.3.3 optimi/adam.py, kahan_sum (which decays the weight itself)",
      .defects = "two bytes more a weight; the network sees the bf16 weight alone",
      .model = HC_BF16,
      NORM_FP32,

@@ -1,5 +1,6 @@
 /* Every row of the recipe table through some steps of a minute network. */
 #include <criterion/criterion.h>
+#include <regex.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,6 +153,27 @@ static bool same(const char *one, const char *other)
 }
 
 /* Flat masters or not, Apex's name or torch's: while nothing overflows. */
+/* Whoever doubts a row must find what it was read from: a release, a commit, a paper's version, a numbered
+   thread, a dated page. */
+Test(recipes, every_source_says_which_version_it_is)
+{
+    regex_t version;
+    int n;
+    const struct hc_recipe *recipes = hc_recipes(&n);
+    cr_assert_eq(regcomp(&version,
+                         "@[0-9a-f]{8}|[0-9]+[.][0-9]+[.][0-9]+|arXiv [0-9.]+v[0-9]|forums [0-9]+|"
+                         "[.]com 20[0-9][0-9]|^no system",
+                         REG_EXTENDED | REG_NOSUB),
+                 0);
+    for (int i = 0; i < n; i++)
+        cr_expect_eq(regexec(&version, recipes[i].source, 0, NULL, 0), 0, "%s: %s", recipes[i].name,
+                     recipes[i].source);
+    for (int i = 0; i < HC_SCALER_COUNT; i++)
+        cr_expect_eq(regexec(&version, hc_scalers[i].source, 0, NULL, 0), 0, "%s: %s",
+                     hc_scalers[i].name, hc_scalers[i].source);
+    regfree(&version);
+}
+
 Test(recipes, rows_of_one_rule_give_the_same_bits)
 {
     static const char *const pairs[][2] = {

@@ -12,7 +12,7 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "none",
             .title = "scale 1",
-            .source = "fp32 training; torch's model.half()",
+            .source = "fp32 training; pytorch 2.15.0 torch/nn/modules/module.py, Module.half",
             .defects = "never looks",
             .initial = 1,
             .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
@@ -21,8 +21,9 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "static",
             .title = "one scale, 512 as a rule",
-            .source =
-                "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb; Apex amp's static scales",
+            .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb; NVIDIA/apex "
+                      "@e13873de "
+                      "apex/amp/scaler.py, LossScaler(loss_scale=number)",
             .defects = "never looks: one infinity poisons the masters for ever",
             .initial = 512,
             .rule = {.growth = 1, .backoff = 1, .blind = (float)INFINITY},
@@ -31,7 +32,7 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "fastai",
             .title = "halved, doubled after 1000 clean steps up to 2^24",
-            .source = "fastai1 1.0.61 fastai/callbacks/fp16.py, on_backward_end",
+            .source = "fastai 1.0.61 fastai/callbacks/fp16.py, MixedPrecision.on_backward_end",
             .defects = "a found step still steps; at scale 1 it overlooks what it finds; each fit "
                        "counts from 0",
             .on_found = HC_FOUND_STEPS,
@@ -49,7 +50,9 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "fastai2",
             .title = "halved, doubled after 500 good steps in all",
-            .source = "fastai fastai/callback/fp16.py, MixedPrecision.before_step",
+            .source = "fastai 2.0.0 to 2.1.10 fastai/callback/fp16.py, "
+                      "MixedPrecision.after_backward; 2.2.0 to "
+                      "2.8.12 NonNativeMixedPrecision.before_step",
             .defects = "no cap, no floor; an overflow does not restart the count; each fit does",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_SUM,
@@ -65,7 +68,9 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "apex-fp16utils",
             .title = "halved down to 1, doubled after 1000 clean steps",
-            .source = "NVIDIA/apex apex/fp16_utils/loss_scaler.py, DynamicLossScaler.update_scale",
+            .source = "NVIDIA/apex @48343d94 apex/fp16_utils/loss_scaler.py, "
+                      "DynamicLossScaler.update_scale "
+                      "(since @fad78c16 FP16_Optimizer takes amp's LossScaler)",
             .defects = "no cap: 40,000 clean steps reach 2^72; at scale 1 it skips for ever",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_SUM,
@@ -83,8 +88,11 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
         {
             .name = "apex-amp",
             .title = "halved, doubled after 2000 clean steps up to 2^24",
-            .source = "NVIDIA/apex apex/amp/scaler.py, LossScaler.update_scale",
-            .defects = "no floor: overflows without end bring it to 0, which is for ever",
+            .source =
+                "NVIDIA/apex @e13873de apex/amp/scaler.py, LossScaler.update_scale and unscale",
+            .defects =
+                "no floor: 1,091 overflows bring it to 0 (166 here, in fp32), and the next step's "
+                "unscale ends the run: 1. / scale raises ZeroDivisionError",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
@@ -95,13 +103,15 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
                      .most = 0x1p24F,
                      .cap = HC_CAP_CLAMP,
                      .interval = 2000,
-                     .skips = true},
+                     .skips = true,
+                     .raises = true},
         },
     [HC_SCALER_TORCH] =
         {
             .name = "torch",
             .title = "halved, doubled after 2000 clean steps while finite",
-            .source = "pytorch torch/amp/grad_scaler.py, _amp_update_scale_",
+            .source =
+                "pytorch 2.15.0 torch/amp/grad_scaler.py, GradScaler.update: _amp_update_scale_",
             .defects = "no floor: 166 halvings bring it to 0, which is for ever; a count beyond a "
                        "shortened interval never grows",
             .on_found = HC_FOUND_SKIPS,
@@ -115,12 +125,13 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
                      .interval = 2000,
                      .skips = true},
         },
-    [HC_SCALER_DEEPSPEED] =
+    [HC_SCALER_DEEPSPEED_0170] =
         {
-            .name = "deepspeed",
+            .name = "deepspeed-0.17.0",
             .title = "halved at the second overflow, doubled after 1000 clean steps, raises at 1",
-            .source = "DeepSpeed deepspeed/runtime/fp16/loss_scaler.py, "
-                      "DynamicLossScaler.update_scale, as ZeRO configures it: hysteresis 2",
+            .source = "deepspeed 0.17.0 runtime/fp16/loss_scaler.py, "
+                      "DynamicLossScaler.update_scale; hysteresis 2 "
+                      "and 2^16 where the configuration's fp16 names any number of the scaler's",
             .defects = "no cap; ends the run at an overflow at scale 1",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
@@ -136,20 +147,93 @@ const struct hc_scaler_info hc_scalers[HC_SCALER_COUNT] = {
                      .skips = true,
                      .raises = true},
         },
-    [HC_SCALER_DEEPSPEED_FUSED] =
+    [HC_SCALER_DEEPSPEED_0171] =
         {
-            .name = "deepspeed-fused",
-            .title = "halved down to 1, doubled at the 1001st clean step and each 1000 after",
-            .source = "DeepSpeed deepspeed/runtime/fp16/fused_optimizer.py, _update_scale",
-            .defects = "no cap; growth comes a step late; at scale 1 it skips for ever",
+            .name = "deepspeed-0.17.1",
+            .title = "halved at the second overflow, doubled at the 1001st clean step and each "
+                     "1000 after, "
+                     "raises at 1",
+            .source = "deepspeed 0.17.1 to 0.19.8 runtime/fp16/loss_scaler.py, "
+                      "DynamicLossScaler.update_scale (since commit e440506b), with the engine's "
+                      "hysteresis 2",
+            .defects = "no cap; growth comes a step late; ends the run at an overflow at scale 1",
             .on_found = HC_FOUND_SKIPS,
             .detector = HC_DETECTOR_EACH,
             .saves_clean = true,
-            .initial = 0x1p32F,
+            .initial = 0x1p16F,
             .rule = {.growth = 2,
                      .backoff = 0.5F,
                      .blind = -1,
                      .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .late = 1,
+                     .hysteresis = 2,
+                     .skips = true,
+                     .raises = true},
+        },
+    [HC_SCALER_DEEPSPEED_CONSECUTIVE] =
+        {
+            .name = "deepspeed-consecutive",
+            .title = "as deepspeed-0.17.1, but each clean step forgives one overflow more",
+            .source = "deepspeed 0.17.1 to 0.19.8 runtime/fp16/loss_scaler.py, "
+                      "DynamicLossScaler.update_scale with consecutive_hysteresis",
+            .defects = "no cap; overflows at every other step never lower the scale",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .late = 1,
+                     .hysteresis = 2,
+                     .skips = true,
+                     .raises = true,
+                     .refills = true},
+        },
+    [HC_SCALER_DEEPSPEED_FUSED] =
+        {
+            .name = "deepspeed-fused",
+            .title = "halved down to 1, doubled at the 1001st clean step and each 1000 after",
+            .source = "deepspeed 0.17.0 to 0.19.8 runtime/fp16/fused_optimizer.py, "
+                      "FP16_Optimizer._update_scale; "
+                      "2^16 as runtime/engine.py hands it (2^32 is its own default)",
+            .defects = "no cap; growth comes a step late; at scale 1 it skips for ever",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 1,
+                     .when = HC_WHEN_MULTIPLE,
+                     .interval = 1000,
+                     .late = 1,
+                     .skips = true},
+        },
+    [HC_SCALER_DEEPSPEED_UNFUSED] =
+        {
+            .name = "deepspeed-unfused",
+            .title = "as deepspeed-fused, but halved down to 1/4",
+            .source = "deepspeed 0.17.0 runtime/fp16/unfused_optimizer.py, "
+                      "FP16_UnfusedOptimizer._update_scale, "
+                      "where the configuration's fp16 names no number of the scaler's; from 0.17.1 "
+                      "on the "
+                      "engine hands it a floor of 1: deepspeed-fused",
+            .defects = "no cap; growth comes a step late; at scale 1/4 it skips for ever",
+            .on_found = HC_FOUND_SKIPS,
+            .detector = HC_DETECTOR_EACH,
+            .saves_clean = true,
+            .initial = 0x1p16F,
+            .rule = {.growth = 2,
+                     .backoff = 0.5F,
+                     .blind = -1,
+                     .floor = 0.25F,
                      .when = HC_WHEN_MULTIPLE,
                      .interval = 1000,
                      .late = 1,

@@ -13,11 +13,14 @@ enum hc_scaler_rule {
     HC_SCALER_STATIC,  /* a fixed scale, no check (fastai nb_004b, Apex amp's static scales) */
     HC_SCALER_FASTAI,  /* fastai 1.0.61 */
     HC_SCALER_FASTAI2, /* fastai v2, its own (not the native one, which is torch's) */
-    HC_SCALER_APEX_FP16UTILS,  /* Apex's DynamicLossScaler, in the old FP16_Optimizer */
-    HC_SCALER_APEX_AMP,        /* Apex amp's LossScaler */
-    HC_SCALER_TORCH,           /* torch GradScaler, _amp_update_scale_ */
-    HC_SCALER_DEEPSPEED,       /* DeepSpeed's DynamicLossScaler, under ZeRO */
-    HC_SCALER_DEEPSPEED_FUSED, /* DeepSpeed's FP16_Optimizer */
+    HC_SCALER_APEX_FP16UTILS,        /* Apex's DynamicLossScaler, in the old FP16_Optimizer */
+    HC_SCALER_APEX_AMP,              /* Apex amp's LossScaler */
+    HC_SCALER_TORCH,                 /* torch GradScaler, _amp_update_scale_ */
+    HC_SCALER_DEEPSPEED_0170,        /* DeepSpeed's DynamicLossScaler under ZeRO, up to 0.17.0 */
+    HC_SCALER_DEEPSPEED_0171,        /* the same from 0.17.1 on: growth comes a step later */
+    HC_SCALER_DEEPSPEED_CONSECUTIVE, /* the same with consecutive_hysteresis */
+    HC_SCALER_DEEPSPEED_FUSED,       /* DeepSpeed's FP16_Optimizer */
+    HC_SCALER_DEEPSPEED_UNFUSED,     /* DeepSpeed's FP16_UnfusedOptimizer, up to 0.17.0 */
     HC_SCALER_COUNT
 };
 

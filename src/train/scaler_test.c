@@ -20,7 +20,7 @@ Test(scaler, every_rule_has_its_name_and_source_and_a_first_scale)
 
 Test(scaler, a_recipes_numbers_take_the_place_of_the_rules)
 {
-    const struct hc_scaler own = {.rule = HC_SCALER_DEEPSPEED, .initial = 4, .interval = 7};
+    const struct hc_scaler own = {.rule = HC_SCALER_DEEPSPEED_0171, .initial = 4, .interval = 7};
     struct hc_scaler_update rule = hc_scaler_params(&own);
     cr_assert_eq(hc_scaler_initial(&own), 4);
     cr_assert_eq(rule.interval, 7);

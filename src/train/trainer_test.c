@@ -296,7 +296,7 @@ Test(trainer, a_scaler_that_gives_up_ends_the_run_and_says_so)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     struct hc_train_options o = options("amp");
-    recipe.scaler = (struct hc_scaler){.rule = HC_SCALER_DEEPSPEED, .initial = 1};
+    recipe.scaler = (struct hc_scaler){.rule = HC_SCALER_DEEPSPEED_0171, .initial = 1};
     o.recipe = &recipe;
     o.max_lr = 1e6;
     o.out = NULL;

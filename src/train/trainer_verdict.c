@@ -12,7 +12,7 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     double most = 0.9 * log(run->options.data->classes);
     if (run->counters.gave_up)
         (void)snprintf(result->reason, sizeof result->reason,
-                       "the scaler gave up by step %lld: an overflow at its smallest scale, %g",
+                       "the scaler gave up by step %lld, at its smallest scale, %g",
                        (long long)t->step, (double)run->counters.scale);
     else if (t->bad >= HC_GIVE_UP)
         (void)snprintf(result->reason, sizeof result->reason,

@@ -183,7 +183,10 @@ static enum hc_status open_state(struct hc_update *update)
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
-    if (!update->scale || !update->found || !update->counts)
+    if (update->rule.raises)
+        update->judged = hc_storage_new(device, HC_FP32, 2);
+    if (!update->scale || !update->found || !update->counts ||
+        (update->rule.raises && !update->judged))
         return HC_NO_MEMORY;
     return hc_storage_write(update->scale, &scale);
 }
@@ -234,6 +237,7 @@ void hc_update_close(struct hc_update *update)
     hc_clip_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
+    hc_storage_drop(update->judged);
     hc_storage_drop(update->counts);
     hc_storage_drop(update->journal);
     free(update->slots);

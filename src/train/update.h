@@ -10,6 +10,7 @@
      decay of the model's copy           axpy on it (HC_DECAY_MODEL)
      optimizer on the masters            sgd, adam, adamw; nothing changes when found and the
                                          scaler's rule skips
+       (a rule that raises asks decide)  first: at scale 0 it takes no step, whatever was found
      masters -> model                    master_to_model
      scaler's rule                       scaler_update, on the scale and the counts
 

@@ -43,6 +43,7 @@ struct hc_update {
     struct hc_storage *factors; /* that they are clipped with */
     struct hc_storage *scale;
     struct hc_storage *found;
+    struct hc_storage *judged; /* what decide says, where the rule raises: at scale 0 too */
     struct hc_storage *counts;
     struct hc_storage *single;   /* tables of one row, hc_update_step's (update_groups.c) */
     struct hc_storage *schedule; /* of as many as there are steps; or NULL */

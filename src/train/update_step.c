@@ -87,6 +87,8 @@ static enum hc_status optimize(struct hc_update *update, int first, int last)
         c = hc_update_span(update, first, last, HC_PIECE_COMPENSATION);
     if (update->rule.skips)
         found = hc_storage_tensor(update->found);
+    if (update->judged)
+        found = hc_tensor1(HC_FP32, 1, (float *)update->judged->data + 1);
     if (update->anyway)
         found = hc_tensor1(HC_FP32, 1, (float *)update->decided->data + 1);
     if (r->optimizer == HC_OPTIMIZER_SGD) {
@@ -187,6 +189,17 @@ static enum hc_status count(struct hc_update *update)
     return hc_device_run(update->device, &call);
 }
 
+/* Whether the rule takes the step: at scale 0 one that raises does not, whatever was found. */
+static enum hc_status judge(struct hc_update *update)
+{
+    struct hc_call call = {.op = HC_OP_decide,
+                           .in = {hc_storage_tensor(update->scale),
+                                  hc_storage_tensor(update->counts), found_or_absent(update)},
+                           .out = {hc_storage_tensor(update->judged)},
+                           .params.scaler = update->rule};
+    return hc_device_run(update->device, &call);
+}
+
 static enum hc_status step(struct hc_update *update, const struct hc_storage *tables, double lr)
 {
     enum hc_decay decay = update->recipe.decay;
@@ -199,6 +212,8 @@ static enum hc_status step(struct hc_update *update, const struct hc_storage *ta
         status = hc_anyway_detect(update);
     if (status == HC_OK)
         status = hc_update_walk(update, &unscale_pass);
+    if (status == HC_OK && update->judged)
+        status = judge(update);
     if (status == HC_OK && !update->recipe.clip_scaled)
         status = hc_clip(update);
     if (status == HC_OK && decay == HC_DECAY_MODEL)

@@ -146,6 +146,37 @@ Test(update, a_skipped_step_changes_no_byte_and_halves_the_scale)
     end();
 }
 
+/* Apex amp divides by the scale before all else: at 0 the run ends there, where torch's goes on with NaN.
+   Nothing is found at scale 0, whose gradients are 0. */
+Test(update, at_scale_0_apex_amp_ends_the_run_and_moves_no_byte_and_torch_writes_nan)
+{
+    static const char *const recipes[] = {"apex-O2", "amp"};
+    for (int torch = 0; torch < 2; torch++) {
+        static unsigned char before[32 * MOST * SIZES];
+        static unsigned char after[32 * MOST * SIZES];
+        begin(hc_recipe_by_name(recipes[torch]));
+        gradients(0);
+        step(1e-3);
+        struct hc_counters c = counters();
+        c.scale = 0;
+        cr_assert_eq(hc_update_set_counters(update, &c), HC_OK);
+        for (int p = 0; p < SIZES; p++)
+            for (int64_t i = 0; i < sizes[p]; i++)
+                put(HC_PIECE_GRADIENT, p, i, 0);
+        size_t bytes = all_bytes(before);
+        step(1e-3);
+        cr_assert_eq(all_bytes(after), bytes);
+        struct hc_counters d = counters();
+        cr_expect_eq(d.gave_up, !torch);
+        cr_expect_eq(d.taken, c.taken + torch);
+        cr_expect_eq(d.skipped, c.skipped + !torch);
+        cr_expect_eq(d.found, c.found);
+        cr_expect_eq(memcmp(before, after, bytes) == 0, !torch);
+        cr_expect_eq(isnan(get(HC_PIECE_MASTER, 0, 0)) != 0, torch);
+        end();
+    }
+}
+
 Test(update, flat_and_per_tensor_masters_have_the_same_bits)
 {
     static unsigned char flat[16384];

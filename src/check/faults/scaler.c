@@ -71,6 +71,14 @@ static enum hc_status no_hysteresis(const struct hc_planted *planted, struct hc_
     return planted->right(queue, &bad);
 }
 
+static enum hc_status no_refill(const struct hc_planted *planted, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    bad.params.scaler.refills = false;
+    return planted->right(queue, &bad);
+}
+
 static enum hc_status looks_at_one(const struct hc_planted *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
@@ -133,13 +141,18 @@ static const struct hc_fault faults[] = {
     {"scaler-grows-to-infinity", "the scale grows beyond the last finite number", HC_FAULT_SCALER,
      "scaler_update", "scaler/growth-without-end", .wrong = no_cap},
     {"scaler-hysteresis-ignored", "the first overflow halves the scale", HC_FAULT_SCALER,
-     "scaler_update", "scaler/deepspeed", .wrong = no_hysteresis},
+     "scaler_update", "scaler/deepspeed-0.17.0", .wrong = no_hysteresis},
     {"scaler-looks-at-1", "an overflow that the rule overlooks is seen", HC_FAULT_SCALER,
      "scaler_update", "scaler/fastai", .wrong = looks_at_one},
     {"scaler-skips-uncounted", "a skipped step is counted as taken", HC_FAULT_SCALER,
      "scaler_update", "scaler/torch", .wrong = never_skips},
+    {"scaler-patience-not-refilled",
+     "an overflow after a clean step halves a scale that is to wait for two in a row",
+     HC_FAULT_SCALER, "scaler_update", "scaler/deepspeed-consecutive", .wrong = no_refill},
+    {"scaler-goes-on-at-0", "a rule that divides by its scale goes on at 0", HC_FAULT_SCALER,
+     "scaler_update", "scaler/apex-amp", .wrong = never_gives_up},
     {"scaler-never-gives-up", "a rule that is to give up at its floor goes on", HC_FAULT_SCALER,
-     "scaler_update", "scaler/deepspeed", .wrong = never_gives_up},
+     "scaler_update", "scaler/deepspeed-0.17.0", .wrong = never_gives_up},
     {"scaler-doubles-and-halves", "a recipe's own growth and backoff are not asked for",
      HC_FAULT_SCALER, "scaler_update", "scaler/own-numbers", .wrong = doubles_and_halves},
     {"unscale-the-other-way", "unscale divides where it is to multiply with the reciprocal",

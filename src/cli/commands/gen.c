@@ -75,9 +75,10 @@ const struct hc_command hc_command_gen = {
         "The first overflows stand one step before, at and one step after growth; the scale\n"
         "climbs to 2^26 or its cap, falls to 1 and on, and moves at random. Then it climbs\n"
         "to the rule's cap or to the last finite power of two (2^127 in torch's fp32, 2^1023\n"
-        "in Python's floats). At the end torch's and apex-amp's fall to 0 and those of\n"
-        "apex-fp16utils and deepspeed-fused rise to infinity; fastai2's falls to 0 and\n"
-        "deepspeed's to its error with an even seed, both rise to infinity with an odd one.\n"
+        "in Python's floats). At the end torch's falls to 0, apex-amp's to 0 and to the error\n"
+        "of a division by it, and those of apex-fp16utils, deepspeed-fused and\n"
+        "deepspeed-unfused rise to infinity; fastai2's falls to 0, those of DeepSpeed's other\n"
+        "rules to their error with an even seed, and all four to infinity with an odd one.\n"
         "With the rules' intervals that takes 25,000 steps (fastai) to a million; --interval 20\n"
         "shows the same in fewer, where the program's interval is 20, too. Fewer --steps\n"
         "leave the end out, and verify says so.",
