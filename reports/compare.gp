@@ -36,6 +36,20 @@ foot = (100.0 + 24 * (rows - 1)) / low
 open_svg = 'set terminal svg size 1000,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
 open_png = 'set terminal pngcairo size 1500,1.5*height enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
 
+# Whether any run has a number to draw; gnuplot finds no range by itself where there is none, and
+# stats then undefines its variables.
+set datafile separator comma
+losses = 0
+accuracies = 0
+do for [r = 1:n] {
+    do for [s = 1:seeds] {
+        stats file(r, s, "epochs.csv") using (column("test_accuracy") >= 0) name "S" nooutput
+        accuracies = accuracies + exists("S_sum")
+        stats file(r, s, "steps.csv") using (column("loss") < 1e300) name "S" nooutput
+        losses = losses + exists("S_sum")
+    }
+}
+
 do for [type in "svg png"] {
     reset
     set datafile separator comma
@@ -54,6 +68,7 @@ do for [type in "svg png"] {
     set xlabel "step"
     set ylabel "cross-entropy, nat"
     set yrange [0:*<3.5]
+    if (!losses) { set xrange [0:1]; set yrange [0:1] }
     plot for [r = 1:n] for [s = 1:seeds] file(r, s, "steps.csv") \
         using (start(column("step")), column("step")):(smooth(column("loss"))) \
         with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
@@ -62,13 +77,16 @@ do for [type in "svg png"] {
     set title "Accuracy on the test images" . note
     set xlabel "epoch"
     set ylabel "%"
+    set xrange [*:*]
     set yrange [*:100]
     set xtics 1
+    if (!accuracies) { set xrange [0.5:1.5]; set yrange [0:100] }
     plot for [r = 1:n] for [s = 1:seeds] file(r, s, "epochs.csv") \
         using (column("epoch") + 1):(100 * column("test_accuracy")) \
         with linespoints linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
         pointtype 4 + r pointsize (s == 1 ? 0.8 : 0.4) notitle
     unset multiplot
+    set xrange [*:*]
     set xtics autofreq
 
     set output "scale." . type

@@ -35,7 +35,7 @@ json_t *hc_record_new(void)
 
 static json_t *hex(double value)
 {
-    return json_sprintf("%a", value);
+    return isnan(value) ? json_string("nan") : json_sprintf("%a", value);
 }
 
 void hc_record_add(json_t *record, const struct hc_row *row)

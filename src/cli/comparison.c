@@ -7,6 +7,7 @@
 #include "check/facts.h"
 #include "check/record.h"
 #include "cli/training_record.h"
+#include "op/text.h"
 
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, int recipe, int seed)
 {
@@ -21,6 +22,34 @@ struct hc_training_run *hc_comparison_next(const struct hc_comparison *c, int i)
     return NULL;
 }
 
+int hc_comparison_nan(const struct hc_comparison *c, int recipe, char text[HC_NAN_TEXT])
+{
+    long long first = 0;
+    long long last = 0;
+    int count = 0;
+    bool nan = false;
+    for (int s = 0; s < c->of[recipe]; s++) {
+        const struct hc_train_result *r = &hc_comparison_run(c, recipe, s)->result;
+        if (!r->diverged)
+            continue;
+        first = count == 0 || r->nan_from < first ? r->nan_from : first;
+        last = count == 0 || r->nan_from > last ? r->nan_from : last;
+        nan |= isnan(r->train_loss) != 0;
+        count++;
+    }
+    const char *what = nan ? "NaN" : "infinite";
+    int used = 0;
+    text[0] = '\0';
+    if (count > 0 && count < c->of[recipe])
+        used = snprintf(text, HC_NAN_TEXT, "%d of %d runs ", count, c->of[recipe]);
+    if (count > 0 && first == last)
+        (void)snprintf(text + used, HC_NAN_TEXT - (size_t)used, "%s from step %lld", what, first);
+    else if (count > 0)
+        (void)snprintf(text + used, HC_NAN_TEXT - (size_t)used, "%s from step %lld to %lld", what,
+                       first, last);
+    return count;
+}
+
 struct hc_paired hc_comparison_pairs(const struct hc_comparison *c, int recipe)
 {
     double subject[HC_MAX_SEEDS];
@@ -29,7 +58,7 @@ struct hc_paired hc_comparison_pairs(const struct hc_comparison *c, int recipe)
     for (int s = 0; s < c->of[recipe] && s < c->of[c->base]; s++) {
         const struct hc_train_result *a = &hc_comparison_run(c, recipe, s)->result;
         const struct hc_train_result *b = &hc_comparison_run(c, c->base, s)->result;
-        if (!a->finished || !b->finished)
+        if (!a->finished || !b->finished || a->diverged || b->diverged)
             continue;
         subject[n] = 100 * a->accuracy;
         base[n++] = 100 * b->accuracy;
@@ -51,7 +80,9 @@ int hc_comparison_failures(const struct hc_comparison *c)
 static void note_of(const struct hc_comparison *c, const struct hc_paired *d, char *text,
                     size_t bytes)
 {
-    if (d->n < 2)
+    if (d->n == 0)
+        (void)snprintf(text, bytes, "no pair of runs in which both losses stayed finite");
+    else if (d->n < 2)
         (void)snprintf(text, bytes, "%d pair of runs decides nothing; --seeds 3 or more", d->n);
     else
         (void)snprintf(
@@ -70,13 +101,17 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
     static const enum hc_verdict verdicts[] = {
         [HC_EQUIVALENT] = HC_PASS, [HC_DIFFERENT] = HC_FAIL, [HC_UNDECIDED] = HC_SKIPPED};
     char name[512];
-    char note[256];
+    char note[512];
     char repro[2304];
     char options[2048];
     struct hc_paired d = hc_comparison_pairs(c, recipe);
     (void)snprintf(name, sizeof name, "compare/%s-as-%s", c->recipe[recipe]->name,
                    c->recipe[c->base]->name);
-    note_of(c, &d, note, sizeof note);
+    char lost[HC_NAN_TEXT] = "";
+    char words[256];
+    bool worse = hc_comparison_nan(c, c->base, lost) == 0 && hc_comparison_nan(c, recipe, lost) > 0;
+    note_of(c, &d, words, sizeof words);
+    (void)snprintf(note, sizeof note, "%s%s%s", lost, *lost ? "; " : "", words);
     hc_training_repro(c->training, options, sizeof options);
     (void)snprintf(repro, sizeof repro,
                    "halfcheck compare --recipes %s,%s --seeds %d --seed %llu --margin %g%s",
@@ -84,7 +119,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
                    (unsigned long long)c->training->seed, c->margin, options);
     struct hc_row row = {.name = name,
                          .backend = c->training->backend->name,
-                         .verdict = verdicts[d.verdict],
+                         .verdict = worse ? HC_FAIL : verdicts[d.verdict],
                          .checked = d.n,
                          .error = fabs(d.mean),
                          .bound = c->margin,
@@ -124,18 +159,20 @@ enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *fol
     FILE *file = fopen(path, "w");
     if (!file)
         return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    (void)fputs("recipe,seed,learned,accuracy,test_loss,train_loss,skipped,final_scale,underflow,"
-                "unscaled,activation_underflow,activation_unscaled,update_lost,memory,"
-                "images_per_second\n",
-                file);
+    (void)fputs(
+        "recipe,seed,learned,nan_from,accuracy,test_loss,train_loss,skipped,final_scale,underflow,"
+        "unscaled,activation_underflow,activation_unscaled,update_lost,memory,"
+        "images_per_second\n",
+        file);
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++) {
         const struct hc_train_result *r = &run->result;
-        (void)fprintf(file,
-                      "%s,%llu,%d,%.9g,%.9g,%.9g,%lld,%.17g,%.6g,%.6g,%.6g,%.6g,%.6g,%lld,%.6g\n",
-                      run->recipe->name, (unsigned long long)run->seed, r->learned, r->accuracy,
-                      r->test_loss, r->train_loss, (long long)r->skipped, r->final_scale,
-                      r->underflow, r->unscaled, r->activation_underflow, r->activation_unscaled,
-                      r->update_lost, (long long)r->memory, r->images_per_second);
+        hc_print(file,
+                 "%s,%llu,%d,%lld,%.9g,%.9g,%.9g,%lld,%.17g,%.6g,%.6g,%.6g,%.6g,%.6g,%lld,%.6g\n",
+                 run->recipe->name, (unsigned long long)run->seed, r->learned,
+                 r->diverged ? (long long)r->nan_from : -1, r->accuracy, r->test_loss,
+                 r->train_loss, (long long)r->skipped, r->final_scale, r->underflow, r->unscaled,
+                 r->activation_underflow, r->activation_unscaled, r->update_lost,
+                 (long long)r->memory, r->images_per_second);
     }
     bool good = !ferror(file);
     if (fclose(file) != 0 || !good)

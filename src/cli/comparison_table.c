@@ -46,23 +46,32 @@ static double member(const struct hc_train_result *result, const struct column *
     return column->factor * (column->integer ? (double)whole : real);
 }
 
-static double mean_of(const struct hc_comparison *c, int recipe, const struct column *column)
+/* A run whose loss was not finite at the end has a speed and memory, and no other number. */
+static bool has(const struct hc_train_result *result, const struct column *column)
 {
-    double sum = 0;
-    for (int s = 0; s < c->of[recipe]; s++)
-        sum += member(&hc_comparison_run(c, recipe, s)->result, column);
-    return sum / c->of[recipe];
+    return !result->diverged || column >= &columns[MEMORY];
 }
 
-static double deviation_of(const struct hc_comparison *c, int recipe, const struct column *column,
-                           double mean)
+/* Mean and deviation over the runs that have the number; how many these are. */
+static int spread_of(const struct hc_comparison *c, int recipe, const struct column *column,
+                     double *mean, double *deviation)
 {
+    double sum = 0;
     double squares = 0;
-    for (int s = 0; s < c->of[recipe]; s++) {
-        double x = member(&hc_comparison_run(c, recipe, s)->result, column) - mean;
-        squares += x * x;
-    }
-    return sqrt(squares / (c->of[recipe] - 1));
+    int n = 0;
+    for (int s = 0; s < c->of[recipe]; s++)
+        if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
+            sum += member(&hc_comparison_run(c, recipe, s)->result, column);
+            n++;
+        }
+    *mean = sum / n;
+    for (int s = 0; s < c->of[recipe]; s++)
+        if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
+            double x = member(&hc_comparison_run(c, recipe, s)->result, column) - *mean;
+            squares += x * x;
+        }
+    *deviation = sqrt(squares / (n - 1));
+    return n;
 }
 
 static bool all_learnt(const struct hc_comparison *c, int recipe)
@@ -78,20 +87,18 @@ static int width_of(const struct hc_comparison *c, const struct column *column)
     return column->spread && c->seeds == 1 ? 10 : column->width;
 }
 
-/* No column has negative numbers: fabs takes the sign from a NaN, which would be printed. */
 static void print_cell(const struct hc_comparison *c, int recipe, const struct column *column,
                        FILE *out)
 {
     char text[64];
-    double mean = mean_of(c, recipe, column);
-    (void)snprintf(text, sizeof text, column->format, fabs(mean));
-    size_t used = strlen(text);
-    if (column->spread && c->of[recipe] > 1 && !isnan(mean)) {
+    double mean;
+    double deviation;
+    int n = spread_of(c, recipe, column, &mean, &deviation);
+    size_t used = (size_t)snprintf(text, sizeof text, column->format, fabs(mean));
+    if (column->spread && n > 1 && !isnan(mean)) {
         text[used++] = ' ';
         text[used++] = '(';
-        (void)snprintf(text + used, sizeof text - used, column->format,
-                       deviation_of(c, recipe, column, mean));
-        used = strlen(text);
+        used += (size_t)snprintf(text + used, sizeof text - used, column->format, deviation);
         (void)snprintf(text + used, sizeof text - used, ")");
     }
     if (isnan(mean) && column >= &columns[MEMORY])
@@ -99,27 +106,56 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     (void)fprintf(out, " %*s", width_of(c, column), text);
 }
 
+/* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no number. */
+static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
+{
+    char lost[HC_NAN_TEXT];
+    int from = 0;
+    if (hc_comparison_nan(c, recipe, lost) == c->of[recipe]) {
+        int width = 0;
+        for (; from < MEMORY; from++)
+            width += 1 + width_of(c, &columns[from]);
+        (void)fprintf(out, "  %-*s", width - 2, lost);
+    }
+    for (; from < COLUMNS; from++)
+        print_cell(c, recipe, &columns[from], out);
+}
+
+static void print_recipe(const struct hc_comparison *c, int recipe, double base, FILE *out)
+{
+    double speed;
+    double deviation;
+    int width = (int)strlen(c->recipe[c->base]->name) + 3;
+    (void)fprintf(out, "%-22s %4d", c->recipe[recipe]->name, c->of[recipe]);
+    print_cells(c, recipe, out);
+    (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
+    if (isnan(speed / base))
+        (void)fprintf(out, "  %*s", width, "-");
+    else
+        (void)fprintf(out, "  %*.2f", width, speed / base);
+    (void)fprintf(out, "  %s\n", all_learnt(c, recipe) ? "PASS" : "FAIL");
+}
+
 static void print_recipes(const struct hc_comparison *c, FILE *out)
 {
+    char lost[HC_NAN_TEXT];
+    double base;
+    double deviation;
     (void)fprintf(out, "\n%-22s %4s", "recipe", "runs");
     for (int i = 0; i < COLUMNS; i++)
         (void)fprintf(out, " %*s", width_of(c, &columns[i]), columns[i].title);
-    int width = (int)strlen(c->recipe[c->base]->name) + 3;
     (void)fprintf(out, "  of %s  verdict\n", c->recipe[c->base]->name);
-    double base = mean_of(c, c->base, &columns[SPEED]);
-    for (int r = 0; r < c->recipes; r++) {
-        (void)fprintf(out, "%-22s %4d", c->recipe[r]->name, c->of[r]);
-        for (int i = 0; i < COLUMNS; i++)
-            print_cell(c, r, &columns[i], out);
-        double ratio = mean_of(c, r, &columns[SPEED]) / base;
-        if (isnan(ratio))
-            (void)fprintf(out, "  %*s", width, "-");
-        else
-            (void)fprintf(out, "  %*.2f", width, ratio);
-        (void)fprintf(out, "  %s\n", all_learnt(c, r) ? "PASS" : "FAIL");
-    }
+    (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
+    for (int r = 0; r < c->recipes; r++)
+        print_recipe(c, r, base, out);
     if (c->seeds > 1)
         (void)fprintf(out, "means over the runs, in parentheses the deviation of one run\n");
+    for (int r = 0; r < c->recipes; r++) {
+        int n = hc_comparison_nan(c, r, lost);
+        if (n > 0 && n < c->of[r])
+            (void)fprintf(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name,
+                          lost);
+    }
 }
 
 static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
@@ -128,6 +164,11 @@ static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
                                         [HC_DIFFERENT] = "FAIL: different",
                                         [HC_UNDECIDED] = "undecided"};
     struct hc_paired d = hc_comparison_pairs(c, recipe);
+    if (d.n == 0) {
+        (void)fprintf(out, "%-22s no pair of runs in which both losses stayed finite\n",
+                      c->recipe[recipe]->name);
+        return;
+    }
     (void)fprintf(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
     if (d.n < 2)
         (void)fprintf(out, "   one pair decides nothing; --seeds 3 or more\n");

@@ -102,6 +102,61 @@ Test(comparison, a_run_that_did_not_learn_fails_whatever_its_peers_did)
     cr_assert_eq(hc_comparison_failures(&c), 0);
 }
 
+static void diverge(int run, int64_t step)
+{
+    struct hc_train_result *result = &runs[run].result;
+    result->learned = false;
+    result->diverged = true;
+    result->nan_from = step;
+    result->accuracy = result->test_loss = result->train_loss = copysign(NAN, -1);
+    result->underflow = result->unscaled = result->update_lost = copysign(NAN, -1);
+}
+
+Test(comparison, a_recipe_whose_runs_all_end_in_nan_has_no_other_numbers)
+{
+    struct hc_comparison c = make(2);
+    struct hc_record record;
+    char folder[] = "/tmp/halfcheck-comparison-XXXXXX";
+    char path[64];
+    diverge(0, 1);
+    diverge(3, 1);
+    const char *text = printed(&c);
+    cr_expect_not_null(strstr(text, "\nhalf                      2  NaN from step 1  "), "%s",
+                       text);
+    cr_expect_not_null(strstr(text, "no pair of runs in which both losses stayed finite"), "%s",
+                       text);
+    cr_expect_null(strstr(text, "nan"), "%s", text);
+    /* The lines of all recipes are equally long: the words stand over whole columns. */
+    const char *half = strstr(text, "\nhalf ") + 1;
+    const char *fp32 = strstr(text, "\nfp32 ") + 1;
+    cr_expect_eq(strcspn(half, "\n"), strcspn(fp32, "\n"), "%s", text);
+    diverge(3, 9);
+    cr_expect_not_null(strstr(printed(&c), "2  NaN from step 1 to 9  "));
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(hc_comparison_write(&c, folder), HC_OK, "%s", hc_message());
+    (void)snprintf(path, sizeof path, "%s/record.json", folder);
+    cr_assert_eq(hc_record_read(path, &record), HC_OK, "%s", hc_message());
+    const struct hc_row *pair = hc_record_find(&record, "compare/half-as-fp32", "exact");
+    cr_expect_eq(pair->verdict, HC_FAIL);
+    cr_expect_eq(strncmp(pair->note, "NaN from step 1 to 9; no pair", 29), 0, "%s", pair->note);
+    cr_expect_str_eq(hc_record_find(&record, "train/half-seed7", "exact")->note, "NaN from step 1");
+    hc_record_free(&record);
+    (void)unlink(path);
+    (void)rmdir(folder);
+}
+
+Test(comparison, a_run_that_ends_in_nan_is_left_out_of_its_recipes_means)
+{
+    struct hc_comparison c = make(SEEDS);
+    diverge(0, 17);
+    const char *text = printed(&c);
+    cr_expect_not_null(strstr(text, "half: 1 of 4 runs NaN from step 17; its means are"), "%s",
+                       text);
+    /* 92.9, 95.1 and 93.9: mean 93.97, squares 1.1378 + 1.2844 + 0.0044 over 2: deviation 1.10. */
+    cr_expect_not_null(strstr(text, "half                      4   93.97 (1.10)"), "%s", text);
+    cr_expect_eq(hc_comparison_pairs(&c, 0).n, 3);
+}
+
 Test(comparison, a_run_that_did_not_finish_makes_no_pair)
 {
     struct hc_comparison c = make(SEEDS);

@@ -1,11 +1,13 @@
 #include "cli/drift_record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/facts.h"
 #include "cli/training_record.h"
+#include "op/text.h"
 
 const char *hc_drift_source(int k)
 {
@@ -42,8 +44,8 @@ static enum hc_status close_csv(FILE *file, const char *name)
 static void write_row(FILE *file, const char *recipe, const char *what,
                       const struct hc_drift_layer *l)
 {
-    (void)fprintf(file, "%s,%s,%.9g,%.17g,%.9g,%.9g\n", recipe, what, l->error, l->cosine,
-                  l->underflow, l->lost);
+    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g\n", recipe, what, l->error, l->cosine, l->underflow,
+             l->lost);
 }
 
 static enum hc_status write_layers(const struct hc_drift_report *r)
@@ -72,18 +74,17 @@ static enum hc_status write_attribution(const struct hc_drift_report *r)
     for (int i = 0; i < r->c->recipes; i++)
         for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
             const struct hc_drift *d = &r->drift[i];
-            (void)fprintf(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n",
-                          d->recipe->name, hc_drift_source(k), hc_drift_format(d, k),
-                          d->alone_gradient[k], d->without_gradient[k], d->alone_free[k],
-                          d->without_free[k], d->all.error, d->free, d->residual_gradient,
-                          d->residual_free);
+            hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", d->recipe->name,
+                     hc_drift_source(k), hc_drift_format(d, k), d->alone_gradient[k],
+                     d->without_gradient[k], d->alone_free[k], d->without_free[k], d->all.error,
+                     d->free, d->residual_gradient, d->residual_free);
         }
     return close_csv(file, "attribution.csv");
 }
 
 static json_t *exact(double x)
 {
-    return json_sprintf("%a", x);
+    return isnan(x) ? json_string("nan") : json_sprintf("%a", x);
 }
 
 static json_t *layer_json(const char *name, const struct hc_drift_layer *l)

@@ -1,10 +1,10 @@
 #include "cli/progress.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "check/timing.h"
+#include "op/text.h"
 
 enum { CELLS = 16 };
 
@@ -21,7 +21,6 @@ void hc_progress_end(struct hc_progress_bar *bar)
     bar->drawn = 0;
 }
 
-/* Losses are not negative: fabs takes the sign from a NaN, which would be printed. */
 static void draw(struct hc_progress_bar *bar, const struct hc_progress *p)
 {
     double now = hc_clock();
@@ -42,9 +41,8 @@ static void draw(struct hc_progress_bar *bar, const struct hc_progress *p)
         int seconds = (int)(each * (double)(p->steps - p->step));
         (void)snprintf(left, sizeof left, " %d:%02d left", seconds / 60, seconds % 60);
     }
-    (void)fprintf(stderr, "\r\033[K%s [%s] %d/%d loss %.3f scale %g %.0f images/s%s", bar->recipe,
-                  cells, p->epoch + 1, p->epochs, fabs(p->smooth), p->scale, p->images_per_second,
-                  left);
+    hc_print(stderr, "\r\033[K%s [%s] %d/%d loss %.3f scale %g %.0f images/s%s", bar->recipe, cells,
+             p->epoch + 1, p->epochs, p->smooth, p->scale, p->images_per_second, left);
     (void)fflush(stderr);
     bar->drawn = now;
 }
@@ -57,11 +55,12 @@ bool hc_progress_show(const struct hc_progress *p, void *context)
     if (!p->evaluated)
         return true;
     hc_progress_end(bar);
-    printf("%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
-           "scale %g  skipped %lld  %.0f images/s\n",
-           bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, fabs(p->smooth),
-           fabs(p->test_loss), 100 * p->accuracy, p->scale, (long long)p->skipped,
-           p->images_per_second);
+    hc_print(stdout,
+             "%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
+             "scale %g  skipped %lld  %.0f images/s\n",
+             bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth,
+             p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped,
+             p->images_per_second);
     (void)fflush(stdout);
     return true;
 }

@@ -44,9 +44,13 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     hc_training_repro(t, options, sizeof options);
     (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s",
                    run->recipe->name, (unsigned long long)run->seed, options);
-    (void)snprintf(note, sizeof note, "accuracy %.2f %%%s%s%s", 100 * r->accuracy,
-                   r->reason[0] == '\0' ? "" : "; ", r->reason,
-                   t->set.synthetic ? "; synthetic images" : "");
+    char outcome[64];
+    if (r->diverged)
+        (void)snprintf(outcome, sizeof outcome, "NaN from step %lld", (long long)r->nan_from);
+    else
+        (void)snprintf(outcome, sizeof outcome, "accuracy %.2f %%", 100 * r->accuracy);
+    (void)snprintf(note, sizeof note, "%s%s%s%s", outcome, r->reason[0] == '\0' ? "" : "; ",
+                   r->reason, t->set.synthetic ? "; synthetic images" : "");
     struct hc_row row = {.name = name,
                          .backend = t->backend->name,
                          .verdict = r->learned ? HC_PASS : HC_FAIL,
@@ -128,20 +132,21 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
     hc_record_set_facts(record, t->backend->name, json_incref(facts));
     (void)json_object_update_new(
         training,
-        json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
-                  "s:o, s:o, s:I, "
-                  "s:I, s:I}",
-                  "recipe", run->recipe->name, "recipe_title", run->recipe->title, "graph",
-                  r->captured, "finished", r->finished, "learned", r->learned, "accuracy",
-                  real(r->accuracy), "test_loss", real(r->test_loss), "train_loss",
-                  real(r->train_loss), "steps", (json_int_t)r->steps, "skipped",
-                  (json_int_t)r->skipped, "final_scale", json_sprintf("%a", r->final_scale),
-                  "underflow", real(r->underflow), "underflow_without_scale", real(r->unscaled),
-                  "activation_underflow", real(r->activation_underflow),
-                  "activation_underflow_without_scale", real(r->activation_unscaled),
-                  "updates_lost", real(r->update_lost), "images_per_second",
-                  real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
-                  (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
+        json_pack(
+            "{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
+            "s:o, s:o, s:I, "
+            "s:I, s:I}",
+            "recipe", run->recipe->name, "recipe_title", run->recipe->title, "graph", r->captured,
+            "finished", r->finished, "learned", r->learned, "nan_from",
+            r->diverged ? json_integer(r->nan_from) : json_null(), "accuracy", real(r->accuracy),
+            "test_loss", real(r->test_loss), "train_loss", real(r->train_loss), "steps",
+            (json_int_t)r->steps, "skipped", (json_int_t)r->skipped, "final_scale",
+            json_sprintf("%a", r->final_scale), "underflow", real(r->underflow),
+            "underflow_without_scale", real(r->unscaled), "activation_underflow",
+            real(r->activation_underflow), "activation_underflow_without_scale",
+            real(r->activation_unscaled), "updates_lost", real(r->update_lost), "images_per_second",
+            real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
+            (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
     (void)json_object_set_new(record, "training", training);
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     enum hc_status status = hc_record_write(record, path);

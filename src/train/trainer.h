@@ -84,7 +84,10 @@ struct hc_train_result {
     char reason[200]; /* one line: why it did not learn ("test loss 2.31 is not below 0.9 ln 10"),
                          or "" */
 
-    double accuracy;   /* last epoch's, 0..1 on the test images */
+    bool diverged;    /* the last step's loss was not finite; the shares below are NaN then */
+    int64_t nan_from; /* the first of the steps in a row up to the last one whose loss was not */
+
+    double accuracy;   /* last epoch's, 0..1 on the test images; NaN where the loss on them is */
     double test_loss;  /* last epoch's mean cross-entropy on the test images */
     double train_loss; /* last epoch's mean */
     int64_t steps;

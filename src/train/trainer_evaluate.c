@@ -1,4 +1,5 @@
 /* The test set, at the end of an epoch: batch after batch is queued, and looked at when all are. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "train/trainer_inner.h"
@@ -43,6 +44,7 @@ enum hc_status hc_run_evaluate(struct hc_run *run)
     }
     free(results);
     run->tally.test_loss = sum / images;
-    run->tally.accuracy = right / images;
+    /* Outputs that are no numbers tell nothing apart, though one of them stands first. */
+    run->tally.accuracy = isnan(sum) ? (double)NAN : right / images;
     return status;
 }

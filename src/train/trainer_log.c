@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "op/text.h"
 #include "train/trainer_inner.h"
 
 static const char *const names[HC_LOGS] = {"steps.csv", "epochs.csv", "gradients.csv"};
@@ -100,8 +101,8 @@ void hc_log_close(struct hc_run *run)
 
 static void put_shares(FILE *file, const struct hc_shares *s)
 {
-    (void)fprintf(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
-                  s->activation_underflow, s->activation_unscaled, fabs(s->gradient_norm));
+    hc_print(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
+             s->activation_underflow, s->activation_unscaled, s->gradient_norm);
 }
 
 static const struct hc_shares unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN};
@@ -113,11 +114,11 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
     struct hc_shares all = facts->measured ? hc_metrics_all(run->metrics) : unmeasured;
     if (!file)
         return HC_OK;
-    (void)fprintf(file, "%lld,%lld,%.9g,%.17g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
-                  (long long)run->tally.step, (long long)(run->tally.step / run->batches),
-                  fabs((double)facts->loss), (double)facts->scale, facts->skipped, facts->lr,
-                  facts->beta1, fabs(all.gradient_norm), all.underflow, all.unscaled,
-                  all.update_lost, all.activation_underflow, all.activation_unscaled);
+    hc_print(file, "%lld,%lld,%.9g,%.17g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+             (long long)run->tally.step, (long long)(run->tally.step / run->batches),
+             (double)facts->loss, (double)facts->scale, facts->skipped, facts->lr, facts->beta1,
+             all.gradient_norm, all.underflow, all.unscaled, all.update_lost,
+             all.activation_underflow, all.activation_unscaled);
     for (int l = 0; l < plan->layers; l++) {
         struct hc_shares shares = facts->measured ? hc_metrics_layer(run->metrics, l) : unmeasured;
         if (plan->layer[l].parameter >= 0)
@@ -160,10 +161,10 @@ enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
     int64_t images = (tally->step - epoch * run->batches) * run->options.batch;
     if (!run->options.out)
         return HC_OK;
-    (void)fprintf(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,
-                  fabs(tally->train_loss), (double)tally->epoch_right / (double)images,
-                  tally->test_loss, tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
-                  (long long)(tally->skipped - tally->epoch_skipped), (double)run->counters.scale);
+    hc_print(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,
+             tally->train_loss, (double)tally->epoch_right / (double)images, tally->test_loss,
+             tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
+             (long long)(tally->skipped - tally->epoch_skipped), (double)run->counters.scale);
     enum hc_status status = flush(run, 1);
     return status == HC_OK ? log_gradients(run, epoch) : status;
 }

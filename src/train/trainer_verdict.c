@@ -22,6 +22,8 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
         (void)snprintf(result->reason, sizeof result->reason,
                        "training loss %.4g is not below 0.9 ln(classes) = %.4g",
                        fabs(t->train_loss), most);
+    else if (isnan(t->accuracy))
+        (void)snprintf(result->reason, sizeof result->reason, "the test loss is not a number");
     else if (!(t->accuracy >= chance))
         (void)snprintf(result->reason, sizeof result->reason,
                        "test accuracy %.2f %% is not above guessing (%.2f %% and four deviations)",
@@ -29,25 +31,28 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     result->learned = result->reason[0] == '\0';
 }
 
-/* None of these is negative: fabs takes the sign from a NaN, which would be printed. */
 void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_tally_state *t = &run->tally;
     const struct hc_plan *plan = hc_net_plan(run->net);
+    bool diverged = t->bad > 0;
+    double measured = diverged ? (double)NAN : (double)t->measured; /* NaNs are not zeros */
     *result = (struct hc_train_result){
         .finished = hc_run_over(run),
-        .accuracy = t->accuracy,
-        .test_loss = fabs(t->test_loss),
-        .train_loss = fabs(t->train_loss),
+        .diverged = diverged,
+        .nan_from = diverged ? t->step - t->bad : 0,
+        .accuracy = diverged ? (double)NAN : t->accuracy,
+        .test_loss = t->test_loss,
+        .train_loss = t->train_loss,
         .steps = t->step,
         .skipped = t->skipped,
         .final_scale = (double)run->counters.scale,
-        .underflow = t->underflow / (double)t->measured,
-        .unscaled = t->unscaled / (double)t->measured,
-        .activation_underflow = t->activation_underflow / (double)t->measured,
-        .activation_unscaled = t->activation_unscaled / (double)t->measured,
-        .update_lost = fabs(t->update_lost / (double)t->updates),
-        .images_per_second = fabs((double)run->images / run->seconds),
+        .underflow = t->underflow / measured,
+        .unscaled = t->unscaled / measured,
+        .activation_underflow = t->activation_underflow / measured,
+        .activation_unscaled = t->activation_unscaled / measured,
+        .update_lost = diverged ? (double)NAN : t->update_lost / (double)t->updates,
+        .images_per_second = (double)run->images / run->seconds,
         .memory = run->device.peak,
         .parameters = plan->weights + plan->norm_weights,
         .macs = plan->macs,

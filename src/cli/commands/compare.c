@@ -155,6 +155,7 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
     hc_plot_integer(values, "seeds", 0, c->seeds);
     hc_plot_integer(values, "synthetic", 0, c->training->set.synthetic);
     hc_plot_array(values, "recipe_name", c->recipes);
+    hc_plot_array(values, "recipe_nan", c->recipes);
     hc_plot_array(values, "recipe_tic", c->recipes);
     hc_plot_array(values, "run_folder", c->recipes * c->seeds);
     for (int at = 0; at < c->recipes * c->seeds; at++) {
@@ -165,7 +166,13 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
                     name, sizeof name);
         hc_plot_text(values, "run_folder", at + 1, name, sizeof name);
         if (at == r) {
-            hc_plot_text(values, "recipe_name", r + 1, c->recipe[r]->name, LONGEST_LABEL);
+            char lost[HC_NAN_TEXT];
+            char label[HC_RECIPE_NAME + HC_NAN_TEXT];
+            (void)hc_comparison_nan(c, r, lost);
+            (void)snprintf(label, sizeof label, "%s%s%s", c->recipe[r]->name, *lost ? ": " : "",
+                           lost);
+            hc_plot_text(values, "recipe_name", r + 1, label, LONGEST_LABEL);
+            hc_plot_text(values, "recipe_nan", r + 1, lost, LONGEST_LABEL);
             hc_plot_tic(values, "recipe_tic", r + 1, c->recipe[r]->name, LONGEST_LABEL);
         }
     }

@@ -4,21 +4,24 @@
 
 #include "cli/lr_find.h"
 #include "cli/training.h"
+#include "op/text.h"
 
 const struct hc_command hc_command_train;
 
 static int conclude(const struct hc_training *t, const struct hc_training_run *run)
 {
     const struct hc_train_result *r = &run->result;
-    printf(
+    hc_print(
+        stdout,
         "\naccuracy %.2f %% on %lld test images, test loss %.4f; %lld steps, %lld skipped, final "
         "scale %g\n",
         100 * r->accuracy, (long long)t->set.test.count, r->test_loss, (long long)r->steps,
         (long long)r->skipped, r->final_scale);
-    printf("gradients that underflow, of weights %.3g %% (without the scale %.3g %%), of layers' "
-           "outputs %.3g %% (%.3g %%); updates lost %.3g %%\n",
-           100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
-           100 * r->activation_unscaled, 100 * r->update_lost);
+    hc_print(stdout,
+             "gradients that underflow, of weights %.3g %% (without the scale %.3g %%), of layers' "
+             "outputs %.3g %% (%.3g %%); updates lost %.3g %%\n",
+             100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
+             100 * r->activation_unscaled, 100 * r->update_lost);
     if (isfinite(r->images_per_second))
         printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
                (double)r->memory / 1048576);
