@@ -39,7 +39,7 @@ void hc_claim_power(struct hc_check *check)
     broken.kernel[HC_OP_cast] = cast;
     for (int i = 0; i < hc_fault_count(); i++) {
         planted = hc_fault_at(i);
-        if (strncmp(planted->name, "cast-", 5) != 0)
+        if (!strstr(planted->patterns, "-to-fp16/nearest"))
             continue;
         struct hc_result result = try(check, hc_sweep_from_fp32);
         if (result.verdict != HC_FAIL)

@@ -1,0 +1,271 @@
+/* Terms of a formula that are missing, misplaced or added. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/fault_change.h"
+#include "num/format.h"
+
+static double element(const struct hc_tensor *t, int64_t i)
+{
+    return hc_tensor_get(t, i);
+}
+
+/* The call with a copy of input `slot` in which element i is old element from(i). */
+static enum hc_status rearranged(const struct hc_planted *planted, struct hc_queue *queue,
+                                 const struct hc_call *call, int slot,
+                                 int64_t (*from)(const struct hc_tensor *t, int64_t i))
+{
+    struct hc_call bad = *call;
+    const struct hc_tensor *t = &call->in[slot];
+    bad.in[slot].data = hc_fault_copy(t);
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        hc_tensor_put_bits(&bad.in[slot], i, hc_tensor_bits(t, from(t, i)));
+    enum hc_status status = planted->right(queue, &bad);
+    free(bad.in[slot].data);
+    return status;
+}
+
+/* [K, R, S, C] turned by half a circle: a convolution in the mathematical sense. */
+static int64_t turned(const struct hc_tensor *w, int64_t i)
+{
+    int64_t c = i % w->shape[3];
+    int64_t place = i / w->shape[3];
+    int64_t area = w->shape[1] * w->shape[2];
+    return (place / area * area + area - 1 - place % area) * w->shape[3] + c;
+}
+
+static enum hc_status turned_filter(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    return rearranged(planted, queue, call, 1, turned);
+}
+
+/* Each row of pixels is the one above it, the first one stays. */
+static int64_t row_above(const struct hc_tensor *x, int64_t i)
+{
+    int64_t row = x->shape[2] * x->shape[3];
+    return i / row % x->shape[1] > 0 ? i - row : i;
+}
+
+static enum hc_status padded_above(const struct hc_planted *planted, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    if (call->params.conv.pad == 0)
+        return planted->right(queue, call);
+    return rearranged(planted, queue, call, 0, row_above);
+}
+
+/* The running variance takes the batch's as it is, without M / (M - 1). */
+static enum hc_status biased_variance(const struct hc_planted *planted, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    double m = (double)hc_tensor_count(x) / fmax((double)x->shape[3], 1);
+    void *was = hc_fault_copy(&call->in[4]);
+    struct hc_tensor before = call->in[4];
+    before.data = was;
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t c = 0; status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[4]); c++) {
+        double kept = (1 - call->params.bn.momentum) * element(&before, c);
+        double batch = element(&call->out[4], c) - kept;
+        hc_tensor_put(&call->out[4], c, kept + batch * (m - 1) / m);
+    }
+    free(was);
+    return status;
+}
+
+/* exp(z) without the largest logit taken off. */
+static enum hc_status plain_exponentials(const struct hc_planted *planted, struct hc_queue *queue,
+                                         const struct hc_call *call)
+{
+    const struct hc_tensor *z = &call->in[0];
+    double loss = 0;
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t row = 0; row < z->shape[0]; row++) {
+        double sum = 0;
+        for (int64_t j = 0; j < z->shape[1]; j++)
+            sum =
+                hc_round(HC_FP32, sum + hc_round(HC_FP32, exp(element(z, row * z->shape[1] + j))));
+        int64_t label = (int64_t)element(&call->in[1], row);
+        loss += log(sum) - element(z, row * z->shape[1] + label);
+    }
+    if (status == HC_OK && z->format != HC_FP64)
+        hc_tensor_put(&call->out[0], 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
+    return status;
+}
+
+/* Every output times a number. */
+static enum hc_status times(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
+{
+    const double *factor = planted->fault->data;
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
+        hc_tensor_put(&call->out[0], i, element(&call->out[0], i) * *factor);
+    return status;
+}
+
+/* The mean over a batch of N rows, and its gradient, over N + 1. */
+static enum hc_status over_one_more(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    double n = (double)call->in[0].shape[0];
+    enum hc_status status = planted->right(queue, call);
+    bool mean = !call->params.xent.sum;
+    for (int64_t i = 0; status == HC_OK && mean && i < hc_tensor_count(&call->out[0]); i++)
+        hc_tensor_put(&call->out[0], i, element(&call->out[0], i) * n / (n + 1));
+    return status;
+}
+
+/* The upstream gradient, which holds the loss scale, is taken for 1. */
+static enum hc_status without_upstream(const struct hc_planted *planted, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    double one[1];
+    struct hc_call bad = *call;
+    bad.in[2].data = one;
+    hc_tensor_put(&bad.in[2], 0, 1);
+    return planted->right(queue, &bad);
+}
+
+/* An optimizer that takes another count of steps. */
+struct steps {
+    int slot; /* of hyper */
+    double factor;
+    double more;
+};
+
+static enum hc_status other_steps(const struct hc_planted *planted, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    const struct steps *steps = planted->fault->data;
+    struct hc_call bad = *call;
+    bad.in[steps->slot].data = hc_fault_copy(&call->in[steps->slot]);
+    double t = element(&call->in[steps->slot], 2);
+    hc_tensor_put(&bad.in[steps->slot], 2, fmax(t * steps->factor + steps->more, 1));
+    enum hc_status status = planted->right(queue, &bad);
+    free(bad.in[steps->slot].data);
+    return status;
+}
+
+/* Decay that is not multiplied with the rate. */
+static enum hc_status decay_without_rate(const struct hc_planted *planted, struct hc_queue *queue,
+                                         const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    double rate = element(&call->in[4], 0);
+    if (rate > 0)
+        bad.params.adam.weight_decay /= rate;
+    return planted->right(queue, &bad);
+}
+
+/* The slope applies at 0, too: x < 0 is asked where x > 0 should be. */
+static enum hc_status gradient_at_zero(const struct hc_planted *planted, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    int64_t n = hc_tensor_count(&call->in[0]);
+    struct hc_tensor y = call->in[0];
+    struct hc_tensor dy = call->in[1];
+    y.data = hc_fault_copy(&call->in[0]);
+    dy.data = hc_fault_copy(&call->in[1]);
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; status == HC_OK && i < n; i++)
+        if (element(&y, i) == 0)
+            hc_tensor_put(&call->out[0], i, element(&dy, i));
+    free(y.data);
+    free(dy.data);
+    return status;
+}
+
+/* The detector sees one kind only: NaNs, or infinities. */
+static enum hc_status sees_one_kind(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    const bool *nans = planted->fault->data;
+    bool found = call->in[2].data && element(&call->in[2], 0) != 0;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++) {
+        double x = element(&call->in[0], i);
+        found = found || (*nans ? isnan(x) : isinf(x));
+    }
+    enum hc_status status = planted->right(queue, call);
+    if (status == HC_OK)
+        hc_tensor_put(&call->out[1], 0, found);
+    return status;
+}
+
+/* The detector looks at the quotients. */
+static enum hc_status looks_after(const struct hc_planted *planted, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    bool found = call->in[2].data && element(&call->in[2], 0) != 0;
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++)
+        found = found || !isfinite(element(&call->out[0], i));
+    if (status == HC_OK)
+        hc_tensor_put(&call->out[1], 0, found);
+    return status;
+}
+
+/* A flag that is NaN is taken for 0. */
+static enum hc_status nan_is_not_found(const struct hc_planted *planted, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    if (call->in[2].data && isnan(element(&call->in[2], 0)))
+        bad.in[2] = hc_tensor1(HC_FP32, 0, NULL);
+    return planted->right(queue, &bad);
+}
+
+static const bool nans_alone = true;
+static const bool infinities_alone = false;
+static const double a_third = 1.0 / 3;
+static const double nearly_one = 1 + 0x1p-16;
+static const double little_less = 1 - 0x1p-9;
+
+static const struct hc_fault faults[] = {
+    {"conv-turned-filter", "a convolution turns its filter round", HC_FAULT_FORMULA,
+     "conv2d conv2d_bwd_data", "op/conv2d/* op/conv2d_bwd_data/*", .wrong = turned_filter},
+    {"conv-padded-above", "a convolution pads twice above and not below", HC_FAULT_FORMULA,
+     "conv2d conv2d_bwd_filter", "op/conv2d/* op/conv2d_bwd_filter/*", .wrong = padded_above,
+     .place = HC_PLACE_HOST},
+    {"conv-off-by-a-tenth-percent", "a convolution's filter gradient is 2^-9 of it too small",
+     HC_FAULT_FORMULA, "conv2d_bwd_filter", "op/conv2d_bwd_filter/fp32/*", .wrong = times,
+     .data = &little_less},
+    {"norm-biased-variance", "the running variance takes the batch's without M / (M - 1)",
+     HC_FAULT_FORMULA, "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*",
+     .wrong = biased_variance},
+    {"loss-plain-exponentials", "the loss takes exponentials of logits as they are",
+     HC_FAULT_FORMULA, "xent", "op/xent/*", .wrong = plain_exponentials, .place = HC_PLACE_HOST},
+    {"loss-over-one-more", "the loss's mean is over one row too many", HC_FAULT_FORMULA,
+     "xent xent_bwd", "op/xent/* op/xent_bwd/*", .wrong = over_one_more, .place = HC_PLACE_HOST},
+    {"loss-gradient-unscaled", "the gradient of the loss is not multiplied with the loss scale",
+     HC_FAULT_FORMULA, "xent_bwd", "op/xent_bwd/*", .wrong = without_upstream},
+    {"pool-of-three", "a mean over a window is a third of it", HC_FAULT_FORMULA, "avg_pool",
+     "op/avg_pool/*", .wrong = times, .data = &a_third, .place = HC_PLACE_HOST},
+    {"pool-gradient-of-three", "the gradient of a mean is a third of it", HC_FAULT_FORMULA,
+     "avg_pool_bwd", "op/avg_pool_bwd/*", .wrong = times, .data = &a_third},
+    {"squares-off", "a sum of squares is 2^-16 of it too large", HC_FAULT_FORMULA, "sum_squares",
+     "op/sum_squares/*", .wrong = times, .data = &nearly_one, .place = HC_PLACE_HOST},
+    {"adam-no-bias-correction", "Adam does not correct its moments' bias", HC_FAULT_FORMULA,
+     "adam adamw", "op/adam/* bits/adamw/*", .wrong = other_steps,
+     .data = &(const struct steps){4, 0, 1e6}},
+    {"adam-step-before", "Adam corrects its bias by the step before", HC_FAULT_FORMULA, "adam",
+     "op/adam/* bits/adam/*", .wrong = other_steps, .data = &(const struct steps){4, 1, -1},
+     .place = HC_PLACE_HOST},
+    {"adamw-decay-without-rate", "AdamW's decay is not multiplied with the rate", HC_FAULT_FORMULA,
+     "adamw", "op/adamw/* bits/adamw/* decay/*", .wrong = decay_without_rate},
+    {"leaky-gradient-at-0", "the gradient of leaky ReLU at 0 is that above it", HC_FAULT_FORMULA,
+     "leaky_relu_bwd", "bits/leaky_relu_bwd/*", .wrong = gradient_at_zero},
+    {"unscale-sees-no-nan", "the detector sees infinities and no NaN", HC_FAULT_SPECIALS, "unscale",
+     "bits/unscale/*", .wrong = sees_one_kind, .data = &infinities_alone, .place = HC_PLACE_HOST},
+    {"unscale-sees-no-infinity", "the detector sees NaNs and no infinity", HC_FAULT_SPECIALS,
+     "unscale", "bits/unscale/* op/unscale/*", .wrong = sees_one_kind, .data = &nans_alone},
+    {"unscale-looks-after", "the detector looks at gradients after their division",
+     HC_FAULT_FORMULA, "unscale", "bits/unscale/*", .wrong = looks_after, .place = HC_PLACE_HOST},
+    {"decide-nan-is-not-found", "a flag that is NaN counts as not set", HC_FAULT_SPECIALS,
+     "decide scaler_update", "scaler/one-update", .wrong = nan_is_not_found},
+};
+
+const struct hc_fault_table hc_faults_formula;
+const struct hc_fault_table hc_faults_formula = {faults, sizeof faults / sizeof faults[0]};

@@ -1,0 +1,219 @@
+/* Parameters and operands that are ignored, or taken for others. */
+#include <string.h>
+
+#include "check/fault_change.h"
+
+static void without_alpha(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.gemm.alpha = 1;
+}
+
+static void without_beta(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.gemm.beta = call->params.gemm.beta != 0 ? 1 : 0;
+}
+
+/* A square matrix as it lies instead of its transpose; a vector times a matrix has no other shape. */
+static void as_it_lies(struct hc_call *call, double number)
+{
+    (void)number;
+    const struct hc_tensor *a = &call->in[0];
+    if (call->params.gemm.transpose_a) {
+        int64_t rows = a->shape[0];
+        call->in[0].shape[0] = a->shape[1];
+        call->in[0].shape[1] = rows;
+        call->params.gemm.transpose_a = false;
+    }
+}
+
+/* Row 0 of C is added to every row. */
+static void broadcast(struct hc_call *call, double number)
+{
+    (void)number;
+    if (call->in[2].data && call->in[2].rank == 2 && call->in[2].shape[0] > 0)
+        call->in[2] = hc_tensor1(call->in[2].format, call->in[2].shape[1], call->in[2].data);
+}
+
+static void axpy_by(struct hc_call *call, double number)
+{
+    call->params.axpy.alpha *= number;
+}
+
+static void to_nearest(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.cast.direction = HC_NEAREST;
+}
+
+static void up_for_down(struct hc_call *call, double number)
+{
+    (void)number;
+    if (call->params.cast.direction == HC_DOWNWARD)
+        call->params.cast.direction = HC_TOWARD_ZERO;
+}
+
+static void norm_eps(struct hc_call *call, double number)
+{
+    call->params.bn.eps *= number;
+}
+
+static void norm_momentum(struct hc_call *call, double number)
+{
+    call->params.bn.momentum *= number;
+}
+
+static void norm_slope(struct hc_call *call, double number)
+{
+    call->params.bn.slope = number;
+}
+
+static void slope(struct hc_call *call, double number)
+{
+    call->params.leaky.slope *= number;
+}
+
+static void sums(struct hc_call *call, double number)
+{
+    call->params.xent.sum = number != 0;
+}
+
+static void sgd_decay(struct hc_call *call, double number)
+{
+    call->params.sgd.weight_decay *= number;
+}
+
+static void sgd_plain(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.sgd.nesterov = false;
+}
+
+static void sgd_coupled(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.sgd.decoupled = false;
+}
+
+static void adam_beta2(struct hc_call *call, double number)
+{
+    call->params.adam.beta2 = number;
+}
+
+static void adam_eps(struct hc_call *call, double number)
+{
+    call->params.adam.eps *= number;
+}
+
+static void adam_decay(struct hc_call *call, double number)
+{
+    call->params.adam.weight_decay *= number;
+}
+
+static void clip_at(struct hc_call *call, double number)
+{
+    call->params.clip.max_norm = number;
+}
+
+static void absent(struct hc_call *call, double number)
+{
+    struct hc_tensor *t = &call->in[(int)number];
+    *t = hc_tensor1(t->format, 0, NULL);
+}
+
+/* Both factors are the first. */
+static void squared(struct hc_call *call, double number)
+{
+    (void)number;
+    call->in[1] = call->in[0];
+}
+
+static void gain_for_offset(struct hc_call *call, double number)
+{
+    (void)number;
+    struct hc_tensor gain = call->in[1];
+    call->in[1] = call->in[2];
+    call->in[2] = gain;
+}
+
+static const struct hc_fault faults[] = {
+    {"gemm-alpha-ignored", "a matrix product takes alpha for 1", HC_FAULT_PARAMETER, "gemm",
+     "op/gemm/*scaled*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){without_alpha, 0}},
+    {"gemm-beta-ignored", "a matrix product takes every beta but 0 for 1", HC_FAULT_PARAMETER,
+     "gemm", "op/gemm/*scaled*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){without_beta, 0}, .place = HC_PLACE_HOST},
+    {"gemm-as-it-lies", "a matrix product does not transpose its first factor", HC_FAULT_PARAMETER,
+     "gemm", "op/gemm/*-ta/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){as_it_lies, 0}},
+    {"gemm-one-row-of-c", "a matrix product adds C's first row to every row", HC_FAULT_PARAMETER,
+     "gemm", "op/gemm/*scaled*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){broadcast, 0}, .place = HC_PLACE_HOST},
+    {"axpy-alpha-in-single-ulp", "axpy's factor is off by an ulp", HC_FAULT_PARAMETER, "axpy",
+     "op/axpy/* bits/axpy/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){axpy_by, 1 + 0x1p-23}},
+    {"cast-always-to-nearest", "casts round to nearest whatever direction they are told",
+     HC_FAULT_PARAMETER, "cast", "rounding/fp32-to-fp16/upward bits/cast/* op/cast/*",
+     .wrong = hc_wrong_call, .data = &(const struct hc_change_call){to_nearest, 0},
+     .place = HC_PLACE_HOST},
+    {"cast-down-is-toward-zero", "casts downward round toward zero", HC_FAULT_PARAMETER, "cast",
+     "rounding/fp32-to-bf16/downward bits/cast/* op/cast/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){up_for_down, 0}},
+    {"norm-eps-forgotten", "batch norm takes its epsilon for 0", HC_FAULT_PARAMETER,
+     "bn_train bn_infer", "op/bn_train/* op/bn_infer/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){norm_eps, 0}},
+    {"norm-eps-doubled", "batch norm with leaky ReLU takes twice its epsilon", HC_FAULT_PARAMETER,
+     "bn_leaky_train bn_leaky_infer", "op/bn_leaky_train/* op/bn_leaky_infer/*",
+     .wrong = hc_wrong_call, .data = &(const struct hc_change_call){norm_eps, 2},
+     .place = HC_PLACE_HOST},
+    {"norm-momentum-off", "running statistics move by a hundredth too much", HC_FAULT_PARAMETER,
+     "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){norm_momentum, 1.01}, .place = HC_PLACE_HOST},
+    {"norm-slope-fixed", "batch norm's leaky ReLU has a slope of its own", HC_FAULT_PARAMETER,
+     "bn_leaky_*", "op/bn_leaky_train/* op/bn_leaky_infer/* op/bn_leaky_bwd/*",
+     .wrong = hc_wrong_call, .data = &(const struct hc_change_call){norm_slope, 0.01}},
+    {"norm-gain-for-offset", "batch norm takes gain and offset for each other", HC_FAULT_PARAMETER,
+     "bn_train bn_infer", "op/bn_train/* op/bn_infer/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){gain_for_offset, 0}, .place = HC_PLACE_HOST},
+    {"leaky-slope-ulp", "leaky ReLU's slope is off by an ulp", HC_FAULT_PARAMETER,
+     "leaky_relu leaky_relu_bwd", "op/leaky_relu/* bits/leaky_relu_bwd/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){slope, 1 + 0x1p-23}, .place = HC_PLACE_HOST},
+    {"loss-always-mean", "the loss is a mean where a sum is asked for", HC_FAULT_PARAMETER, "xent",
+     "op/xent/*-sum/*", .wrong = hc_wrong_call, .data = &(const struct hc_change_call){sums, 0}},
+    {"loss-gradient-always-sum", "the gradient of a mean is that of a sum", HC_FAULT_PARAMETER,
+     "xent_bwd", "op/xent_bwd/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){sums, 1}, .place = HC_PLACE_HOST},
+    {"sgd-decay-forgotten", "SGD does not decay", HC_FAULT_PARAMETER, "sgd", "op/sgd/* bits/sgd/*",
+     .wrong = hc_wrong_call, .data = &(const struct hc_change_call){sgd_decay, 0},
+     .place = HC_PLACE_HOST},
+    {"sgd-never-nesterov", "SGD has no Nesterov momentum", HC_FAULT_PARAMETER, "sgd",
+     "op/sgd/*-nesterov/* bits/sgd/*-nesterov", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){sgd_plain, 0}},
+    {"sgd-decay-in-the-gradient", "SGD adds a decay to the gradient that is to be apart",
+     HC_FAULT_PARAMETER, "sgd", "op/sgd/*-decoupled/* bits/sgd/*-decoupled", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){sgd_coupled, 0}, .place = HC_PLACE_HOST},
+    {"adam-beta2-fixed", "Adam's second beta is 0.999 whatever it is told", HC_FAULT_PARAMETER,
+     "adam adamw", "op/adam/* bits/adamw/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){adam_beta2, 0.999}},
+    {"adam-eps-doubled", "Adam takes twice its epsilon", HC_FAULT_PARAMETER, "adam adamw",
+     "op/adam/fp64/* bits/adamw/* eps/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){adam_eps, 2}, .place = HC_PLACE_HOST},
+    {"adam-decay-forgotten", "Adam adds no decay to its gradient", HC_FAULT_PARAMETER, "adam",
+     "op/adam/* bits/adam/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){adam_decay, 0}},
+    {"clip-to-one", "clipping clips to a norm of 1", HC_FAULT_PARAMETER, "clip",
+     "op/clip/*-tenth/* bits/clip/* clipping/factor", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){clip_at, 1}, .place = HC_PLACE_HOST},
+    {"dot-of-one-factor", "a sum of products takes its first factor for both", HC_FAULT_PARAMETER,
+     "dot mul", "op/dot/* op/mul/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){squared, 0}},
+    {"adam-ignores-found", "Adam steps on infinities and NaNs", HC_FAULT_SKIP, "adam adamw",
+     "op/adam/*/found-inf op/adamw/*/found-inf bits/adam/*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){absent, 5}, .place = HC_PLACE_HOST},
+    {"sgd-loses-compensation", "SGD takes a compensation for absent", HC_FAULT_STOCHASTIC, "sgd",
+     "op/sgd/*-kahan*", .wrong = hc_wrong_call, .data = &(const struct hc_change_call){absent, 5}},
+};
+
+const struct hc_fault_table hc_faults_parameter;
+const struct hc_fault_table hc_faults_parameter = {faults, sizeof faults / sizeof faults[0]};

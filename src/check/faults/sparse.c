@@ -1,0 +1,81 @@
+/* A few wrong elements: one in a thousand, or a single one in a place that hangs on the data and so on
+   the seed. Whoever looks at a sample must be lucky to see them. */
+#include "check/fault_change.h"
+
+static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, 0};
+static const struct hc_change thousandth_down = {hc_at_every, hc_one_ulp_down, 1000, 0};
+static const struct hc_change thousandth_next = {hc_at_every, hc_next, 1000, 0};
+static const struct hc_change hundredth_zero = {hc_at_every, hc_to_zero, 100, 0};
+static const struct hc_change one_up = {hc_at_one, hc_one_ulp_up, 0, 0};
+static const struct hc_change one_down = {hc_at_one, hc_one_ulp_down, 0, 0};
+static const struct hc_change one_next = {hc_at_one, hc_next, 0, 0};
+static const struct hc_change one_negated = {hc_at_one, hc_negated, 0, 0};
+static const struct hc_change one_kept = {hc_at_one, hc_kept, 0, 0};
+static const struct hc_change one_of_v = {hc_at_one, hc_one_ulp_up, 0, 2};
+
+static const struct hc_fault faults[] = {
+    {"add-one-element", "add has another last bit in one element", HC_FAULT_SPARSE, "add",
+     "op/add/* bits/add/*", .wrong = hc_wrong_outputs, .data = &one_up},
+    {"sub-thousandth", "sub has another last bit in one element of a thousand", HC_FAULT_SPARSE,
+     "sub", "bits/sub/*", .wrong = hc_wrong_outputs, .data = &thousandth_up,
+     .place = HC_PLACE_HOST},
+    {"mul-thousandth", "mul has another last bit in one element of a thousand", HC_FAULT_SPARSE,
+     "mul", "bits/mul/*", .wrong = hc_wrong_outputs, .data = &thousandth_down},
+    {"div-one-element", "div has another last bit in one element", HC_FAULT_SPARSE, "div",
+     "op/div/* bits/div/*", .wrong = hc_wrong_outputs, .data = &one_down, .place = HC_PLACE_HOST},
+    {"sqrt-one-element", "sqrt has another last bit in one element", HC_FAULT_SPARSE, "sqrt",
+     "op/sqrt/* bits/sqrt/*", .wrong = hc_wrong_outputs, .data = &one_up, .place = HC_PLACE_HOST},
+    {"fma-one-element", "fma has another last bit in one element", HC_FAULT_SPARSE, "fma",
+     "op/fma/* bits/fma/*", .wrong = hc_wrong_outputs, .data = &one_down},
+    {"axpy-one-element", "axpy takes one element for its neighbour", HC_FAULT_SPARSE, "axpy",
+     "op/axpy/* bits/axpy/*", .wrong = hc_wrong_outputs, .data = &one_next, .place = HC_PLACE_HOST},
+    {"scale-thousandth", "scale takes one element of a thousand for its neighbour", HC_FAULT_SPARSE,
+     "scale", "bits/scale/*", .wrong = hc_wrong_outputs, .data = &thousandth_next},
+    {"unscale-one-element", "unscale leaves one element as it was", HC_FAULT_SPARSE, "unscale",
+     "op/unscale/* bits/unscale/*", .wrong = hc_wrong_outputs, .data = &one_kept},
+    {"cast-one-element", "cast has another last bit in one element", HC_FAULT_SPARSE, "cast",
+     "op/cast/* bits/cast/*", .wrong = hc_wrong_outputs, .data = &one_up, .place = HC_PLACE_HOST},
+    {"leaky-one-element", "leaky ReLU changes the sign of one element", HC_FAULT_SPARSE,
+     "leaky_relu leaky_relu_bwd", "op/leaky_relu/* op/leaky_relu_bwd/* bits/leaky_relu/*",
+     .wrong = hc_wrong_outputs, .data = &one_negated},
+    {"master-one-element", "one element of the model's copy has another last bit", HC_FAULT_SPARSE,
+     "master_to_model", "op/master_to_model/* bits/master_to_model/*", .wrong = hc_wrong_outputs,
+     .data = &one_down},
+    {"sgd-one-weight", "SGD gives one weight another last bit", HC_FAULT_SPARSE, "sgd",
+     "op/sgd/* bits/sgd/*", .wrong = hc_wrong_outputs, .data = &one_up},
+    {"adam-one-variance", "Adam gives one second moment another last bit", HC_FAULT_SPARSE, "adam",
+     "op/adam/* bits/adam/*", .wrong = hc_wrong_outputs, .data = &one_of_v, .place = HC_PLACE_HOST},
+    {"adamw-thousandth", "AdamW does not move one weight of a thousand, but its neighbour's way",
+     HC_FAULT_SPARSE, "adamw", "bits/adamw/*", .wrong = hc_wrong_outputs, .data = &thousandth_next},
+    {"gemm-one-element", "one element of a matrix product is its neighbour", HC_FAULT_SPARSE,
+     "gemm", "op/gemm/*", .wrong = hc_wrong_outputs, .data = &one_next, .place = HC_PLACE_HOST},
+    {"conv-one-element", "one element of a convolution has the wrong sign", HC_FAULT_SPARSE,
+     "conv2d", "op/conv2d/*", .wrong = hc_wrong_outputs, .data = &one_negated,
+     .place = HC_PLACE_HOST},
+    {"conv-hundredth", "one element of a hundred of a convolution is 0", HC_FAULT_SPARSE, "conv2d",
+     "op/conv2d/*", .wrong = hc_wrong_outputs, .data = &hundredth_zero},
+    {"conv-data-one-element", "one element of a convolution's data gradient is its neighbour",
+     HC_FAULT_SPARSE, "conv2d_bwd_data", "op/conv2d_bwd_data/*", .wrong = hc_wrong_outputs,
+     .data = &one_next, .place = HC_PLACE_HOST},
+    {"conv-filter-one-element", "one element of a convolution's filter gradient is left as it was",
+     HC_FAULT_SPARSE, "conv2d_bwd_filter", "op/conv2d_bwd_filter/*", .wrong = hc_wrong_outputs,
+     .data = &one_kept, .place = HC_PLACE_HOST},
+    {"norm-one-element", "one element of a normalised batch is its neighbour", HC_FAULT_SPARSE,
+     "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*", .wrong = hc_wrong_outputs,
+     .data = &one_next, .place = HC_PLACE_HOST},
+    {"norm-gradient-one-element", "one element of batch norm's gradient has the wrong sign",
+     HC_FAULT_SPARSE, "bn_bwd bn_leaky_bwd", "op/bn_bwd/* op/bn_leaky_bwd/*",
+     .wrong = hc_wrong_outputs, .data = &one_negated, .place = HC_PLACE_HOST},
+    {"norm-infer-hundredth", "one normalised element of a hundred is 0", HC_FAULT_SPARSE,
+     "bn_infer bn_leaky_infer", "op/bn_infer/* op/bn_leaky_infer/*", .wrong = hc_wrong_outputs,
+     .data = &hundredth_zero},
+    {"pool-one-element", "one mean over a window is its neighbour", HC_FAULT_SPARSE,
+     "avg_pool avg_pool_bwd", "op/avg_pool/* op/avg_pool_bwd/*", .wrong = hc_wrong_outputs,
+     .data = &one_next},
+    {"loss-gradient-one-element", "one element of the loss's gradient has the wrong sign",
+     HC_FAULT_SPARSE, "xent_bwd", "op/xent_bwd/*", .wrong = hc_wrong_outputs, .data = &one_negated,
+     .place = HC_PLACE_HOST},
+};
+
+const struct hc_fault_table hc_faults_sparse;
+const struct hc_fault_table hc_faults_sparse = {faults, sizeof faults / sizeof faults[0]};

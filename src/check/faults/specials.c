@@ -1,0 +1,78 @@
+/* Defects at the ends of the number line: NaN, infinities, zeros' signs, subnormals. */
+#include "check/fault_change.h"
+
+static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SLOTS};
+static const struct hc_change unsigned_zero = {hc_everywhere, hc_unsigned_zero, 0, HC_ALL_SLOTS};
+static const struct hc_change nan_zero = {hc_everywhere, hc_nan_to_zero, 0, HC_ALL_SLOTS};
+static const struct hc_change saturated = {hc_everywhere, hc_infinity_to_largest, 0, HC_ALL_SLOTS};
+static const struct hc_change second_flushed = {hc_everywhere, hc_flushed, 0, 1};
+
+static const struct hc_fault faults[] = {
+    {"add-flushes", "subnormal sums of two become 0", HC_FAULT_SPECIALS, "add sub",
+     "op/add/* bits/sub/*", .wrong = hc_wrong_outputs, .data = &flushed, .place = HC_PLACE_HOST},
+    {"mul-flushes", "subnormal products become 0", HC_FAULT_SPECIALS, "mul", "op/mul/* bits/mul/*",
+     .wrong = hc_wrong_outputs, .data = &flushed},
+    {"div-takes-subnormals-for-0", "div takes subnormal operands for 0", HC_FAULT_SPECIALS, "div",
+     "op/div/* bits/div/*", .wrong = hc_wrong_inputs, .data = &flushed, .place = HC_PLACE_HOST},
+    {"sqrt-of-minus-0", "the root of -0 is +0", HC_FAULT_SPECIALS, "sqrt", "bits/sqrt/*",
+     .wrong = hc_wrong_outputs, .data = &unsigned_zero},
+    {"fma-flushes", "fma takes subnormal operands for 0", HC_FAULT_SPECIALS, "fma",
+     "op/fma/* bits/fma/*", .wrong = hc_wrong_inputs, .data = &flushed},
+    {"mul-zeros-have-no-sign", "a product that is -0 becomes +0", HC_FAULT_SPECIALS, "mul div",
+     "op/mul/* bits/div/*", .wrong = hc_wrong_outputs, .data = &unsigned_zero,
+     .place = HC_PLACE_HOST},
+    {"add-saturates", "a sum beyond the largest number is the largest number", HC_FAULT_SPECIALS,
+     "add", "op/add/* bits/add/*", .wrong = hc_wrong_outputs, .data = &saturated},
+    {"axpy-nan-is-0", "axpy gives 0 for NaN", HC_FAULT_SPECIALS, "axpy", "op/axpy/* bits/axpy/*",
+     .wrong = hc_wrong_outputs, .data = &nan_zero, .place = HC_PLACE_HOST},
+    {"scale-saturates", "a scaled gradient beyond the largest number is the largest number",
+     HC_FAULT_SPECIALS, "scale", "op/scale/* bits/scale/*", .wrong = hc_wrong_outputs,
+     .data = &saturated},
+    {"leaky-nan-is-0", "leaky ReLU gives 0 for NaN", HC_FAULT_SPECIALS, "leaky_relu leaky_relu_bwd",
+     "op/leaky_relu/* op/leaky_relu_bwd/*", .wrong = hc_wrong_outputs, .data = &nan_zero},
+    {"leaky-zero-sign", "leaky ReLU gives +0 for -0", HC_FAULT_SPECIALS, "leaky_relu",
+     "bits/leaky_relu/*", .wrong = hc_wrong_outputs, .data = &unsigned_zero},
+    {"master-saturates", "a master beyond half's range is half's largest number", HC_FAULT_SPECIALS,
+     "master_to_model", "op/master_to_model/* bits/master_to_model/*", .wrong = hc_wrong_outputs,
+     .data = &saturated},
+    {"sum-takes-subnormals-for-0", "sums take subnormal terms for 0", HC_FAULT_SPECIALS, "sum",
+     "op/sum/*", .wrong = hc_wrong_inputs, .data = &flushed, .place = HC_PLACE_HOST},
+    {"squares-flush", "a sum of squares takes subnormal terms for 0", HC_FAULT_SPECIALS,
+     "sum_squares", "op/sum_squares/*", .wrong = hc_wrong_inputs, .data = &flushed},
+    {"dot-saturates", "a sum of products beyond the largest number is the largest number",
+     HC_FAULT_SPECIALS, "dot", "op/dot/*", .wrong = hc_wrong_outputs, .data = &saturated,
+     .place = HC_PLACE_HOST},
+    {"gemm-nan-is-0", "a matrix product gives 0 for NaN", HC_FAULT_SPECIALS, "gemm", "op/gemm/*",
+     .wrong = hc_wrong_outputs, .data = &nan_zero, .place = HC_PLACE_HOST},
+    {"gemm-takes-subnormals-for-0", "a matrix product takes subnormal factors for 0",
+     HC_FAULT_SPECIALS, "gemm", "op/gemm/*", .wrong = hc_wrong_inputs, .data = &flushed},
+    {"conv-infinities-are-finite", "a convolution takes infinite pixels for the largest number",
+     HC_FAULT_SPECIALS, "conv2d", "op/conv2d/*", .wrong = hc_wrong_inputs, .data = &saturated,
+     .place = HC_PLACE_HOST},
+    {"conv-filter-nan-is-0", "a convolution's filter gradient is 0 where it is NaN",
+     HC_FAULT_SPECIALS, "conv2d_bwd_filter", "op/conv2d_bwd_filter/*", .wrong = hc_wrong_outputs,
+     .data = &nan_zero},
+    {"conv-flushes", "a convolution takes subnormal weights for 0", HC_FAULT_SPECIALS, "conv2d",
+     "op/conv2d/*", .wrong = hc_wrong_inputs, .data = &second_flushed},
+    {"norm-nan-is-0", "batch norm gives 0 for NaN", HC_FAULT_SPECIALS, "bn_train bn_leaky_train",
+     "op/bn_train/* op/bn_leaky_train/*", .wrong = hc_wrong_outputs, .data = &nan_zero,
+     .place = HC_PLACE_HOST},
+    {"norm-infer-saturates", "batch norm gives the largest number for infinity", HC_FAULT_SPECIALS,
+     "bn_infer bn_leaky_infer", "op/bn_infer/* op/bn_leaky_infer/*", .wrong = hc_wrong_outputs,
+     .data = &saturated},
+    {"norm-gradient-nan-is-0", "batch norm's gradient is 0 where it is NaN", HC_FAULT_SPECIALS,
+     "bn_bwd bn_leaky_bwd", "op/bn_bwd/* op/bn_leaky_bwd/*", .wrong = hc_wrong_outputs,
+     .data = &nan_zero},
+    {"pool-flushes", "means that are subnormal become 0", HC_FAULT_SPECIALS,
+     "avg_pool avg_pool_bwd", "op/avg_pool/* op/avg_pool_bwd/*", .wrong = hc_wrong_outputs,
+     .data = &flushed, .place = HC_PLACE_HOST},
+    {"sgd-nan-stands", "SGD takes a NaN in the gradient for 0", HC_FAULT_SPECIALS, "sgd",
+     "op/sgd/* bits/sgd/*", .wrong = hc_wrong_inputs,
+     .data = &(const struct hc_change){hc_everywhere, hc_nan_to_zero, 0, 1}},
+    {"adam-takes-subnormals-for-0", "Adam takes subnormal gradients for 0", HC_FAULT_SPECIALS,
+     "adam", "bits/adam/*", .wrong = hc_wrong_inputs, .data = &second_flushed,
+     .place = HC_PLACE_HOST},
+};
+
+const struct hc_fault_table hc_faults_specials;
+const struct hc_fault_table hc_faults_specials = {faults, sizeof faults / sizeof faults[0]};

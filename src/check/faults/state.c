@@ -1,0 +1,160 @@
+/* Results that depend on the calls before, on what lay in memory, or on whether a call is in place. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/fault_change.h"
+
+/* What a kernel keeps, though it should keep nothing. One process has one fault. */
+static struct {
+    int calls;
+    bool known[HC_OP_COUNT];
+    union hc_params params[HC_OP_COUNT];
+    struct hc_tensor result;
+} kept;
+
+/* The first call's parameters serve all later calls of the op. */
+static enum hc_status first_parameters(const struct hc_planted *planted, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    if (!kept.known[call->op])
+        kept.params[call->op] = call->params;
+    kept.known[call->op] = true;
+    bad.params = kept.params[call->op];
+    return planted->right(queue, &bad);
+}
+
+/* A call with an output like the last one's gives the last one's result again. */
+static enum hc_status last_result(const struct hc_planted *planted, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[0];
+    size_t bytes = hc_tensor_bytes(out);
+    if (kept.result.data && kept.result.format == out->format &&
+        hc_tensor_bytes(&kept.result) == bytes && hc_tensor_count(&kept.result) > 1) {
+        memcpy(out->data, kept.result.data, bytes);
+        return HC_OK;
+    }
+    enum hc_status status = planted->right(queue, call);
+    free(kept.result.data);
+    kept.result = *out;
+    kept.result.data = hc_fault_copy(out);
+    return status;
+}
+
+/* One call of a hundred forgets its first element. */
+static enum hc_status hundredth_call(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[0];
+    uint64_t was = hc_tensor_count(out) > 0 ? hc_tensor_bits(out, 0) : 0;
+    enum hc_status status = planted->right(queue, call);
+    if (status == HC_OK && ++kept.calls % 100 == 0 && hc_tensor_count(out) > 0)
+        hc_tensor_put_bits(out, 0, was);
+    return status;
+}
+
+static bool is_in_place(const struct hc_call *call)
+{
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        for (int i = 0; i < hc_ops[call->op].inputs; i++)
+            if (call->out[o].data && call->out[o].data == call->in[i].data)
+                return true;
+    return false;
+}
+
+/* In place the op is applied twice. */
+static enum hc_status twice(const struct hc_planted *planted, struct hc_queue *queue,
+                            const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    return status == HC_OK && is_in_place(call) ? planted->right(queue, call) : status;
+}
+
+static enum hc_status refused(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
+{
+    if (is_in_place(call))
+        return hc_fail(HC_UNSUPPORTED, "%s: not in place", hc_ops[call->op].name);
+    return planted->right(queue, call);
+}
+
+/* In place every second element is read where its neighbour has been written. */
+static bool odd_in_place(const struct hc_element *e)
+{
+    return is_in_place(e->call) && e->i % 2 == 1;
+}
+
+static uint64_t neighbour(const struct hc_element *e, uint64_t bits)
+{
+    (void)bits;
+    return hc_element_right(e, e->i - 1);
+}
+
+/* Where the result is 0 nothing is written. */
+static bool is_zero(const struct hc_element *e)
+{
+    return hc_element_right(e, e->i) == 0;
+}
+
+static const struct hc_change added = {hc_everywhere, hc_added, 0, 0};
+static const struct hc_change zeros_kept = {is_zero, hc_kept, 0, 0};
+static const struct hc_change neighbours = {odd_in_place, neighbour, 0, 0};
+
+static const struct hc_fault faults[] = {
+    {"gemm-adds-to-its-output", "a matrix product adds to what lay in its output", HC_FAULT_STATE,
+     "gemm", "op/gemm/*", .wrong = hc_wrong_outputs, .data = &added},
+    {"conv-adds-to-its-output", "a convolution adds to what lay in its output", HC_FAULT_STATE,
+     "conv2d conv2d_bwd_data", "op/conv2d/* op/conv2d_bwd_data/*", .wrong = hc_wrong_outputs,
+     .data = &added, .place = HC_PLACE_HOST},
+    {"conv-filter-adds-to-its-output", "a convolution's filter gradient adds to what lay there",
+     HC_FAULT_STATE, "conv2d_bwd_filter", "op/conv2d_bwd_filter/*", .wrong = hc_wrong_outputs,
+     .data = &added},
+    {"sum-adds-to-its-output", "a sum begins with what lay in its output", HC_FAULT_STATE,
+     "sum dot", "op/sum/* op/dot/*", .wrong = hc_wrong_outputs, .data = &added,
+     .place = HC_PLACE_HOST},
+    {"zeros-not-written", "elements that are 0 are not written", HC_FAULT_STATE,
+     "mul fma leaky_relu_bwd unscale", "op/mul/* op/leaky_relu_bwd/* bits/unscale/*",
+     .wrong = hc_wrong_outputs, .data = &zeros_kept},
+    {"pool-gradient-adds", "the gradient of a mean adds to what lay in its output", HC_FAULT_STATE,
+     "avg_pool_bwd xent_bwd", "op/avg_pool_bwd/* op/xent_bwd/*", .wrong = hc_wrong_outputs,
+     .data = &added},
+    {"gemm-plans-by-shape", "a matrix product keeps the first call's parameters", HC_FAULT_STATE,
+     "gemm", "op/gemm/*", .wrong = first_parameters, .place = HC_PLACE_HOST},
+    {"norm-plans-by-shape", "batch norm with leaky ReLU keeps the first call's parameters",
+     HC_FAULT_STATE, "bn_leaky_* bn_*", "batchnorm/*", .wrong = first_parameters},
+    {"adam-plans-by-shape", "Adam keeps the first call's parameters", HC_FAULT_STATE, "adam",
+     "op/adam/fp32/* bits/adam/*", .wrong = first_parameters},
+    {"cast-keeps-a-direction", "casts keep the first call's direction", HC_FAULT_STATE, "cast",
+     "op/cast/* bits/cast/*", .wrong = first_parameters, .place = HC_PLACE_HOST},
+    {"add-gives-the-last-result", "add gives a result again for another call of its size",
+     HC_FAULT_STATE, "add", "op/add/* bits/add/*", .wrong = last_result},
+    {"conv-gives-the-last-result",
+     "a convolution gives a result again for another call of its size", HC_FAULT_STATE, "conv2d",
+     "op/conv2d/*", .wrong = last_result, .place = HC_PLACE_HOST},
+    {"every-hundredth-call", "every hundredth call forgets its first element", HC_FAULT_STATE, "*",
+     "op/* bits/*", .wrong = hundredth_call, .place = HC_PLACE_HOST},
+    {"leaky-twice-in-place", "in place leaky ReLU is applied twice", HC_FAULT_IN_PLACE,
+     "leaky_relu leaky_relu_bwd", "op/leaky_relu/*in-place* op/leaky_relu_bwd/*in-place*",
+     .wrong = twice, .place = HC_PLACE_HOST},
+    {"add-twice-in-place", "in place arithmetic is applied twice", HC_FAULT_IN_PLACE,
+     "add sub mul div", "op/add/*in-place* op/mul/*in-place*", .wrong = twice},
+    {"adam-twice-in-place", "in place an optimizer steps twice", HC_FAULT_IN_PLACE,
+     "sgd adam adamw", "op/sgd/*in-place* op/adam/*in-place*", .wrong = twice,
+     .place = HC_PLACE_HOST},
+    {"unscale-twice-in-place", "in place gradients are unscaled twice", HC_FAULT_IN_PLACE,
+     "unscale", "op/unscale/*in-place* order/*", .wrong = twice},
+    {"scale-overwrites-in-place", "in place scale reads an element after its neighbour is written",
+     HC_FAULT_IN_PLACE, "scale axpy", "op/scale/*in-place* op/axpy/*in-place*",
+     .wrong = hc_wrong_outputs, .data = &neighbours, .place = HC_PLACE_HOST},
+    {"adamw-overwrites-in-place",
+     "in place AdamW writes weights before it has read their neighbours", HC_FAULT_IN_PLACE,
+     "adamw", "op/adamw/*in-place*", .wrong = hc_wrong_outputs, .data = &neighbours},
+    {"fma-not-in-place", "fma refuses to work in place", HC_FAULT_IN_PLACE, "fma sqrt",
+     "op/fma/*in-place* op/sqrt/*in-place*", .wrong = refused, .shown = HC_UNIMPLEMENTED},
+    {"scaler-twice-in-place", "in place a scale is updated twice", HC_FAULT_IN_PLACE,
+     "scaler_update", "scaler/one-update", .wrong = twice, .place = HC_PLACE_HOST},
+};
+
+const struct hc_fault_table hc_faults_state;
+const struct hc_fault_table hc_faults_state = {faults, sizeof faults / sizeof faults[0]};
