@@ -5,110 +5,59 @@
 
 #include "kernels/host/onednn_inner.h"
 
-static dnnl_memory_desc_t described(int64_t n, int64_t c, int64_t h, int64_t w,
-                                    dnnl_format_tag_t tag)
+bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor)
 {
-    dnnl_memory_desc_t d;
-    dnnl_dims_t shape = {n, c, h, w};
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&d, 4, shape, dnnl_f32, tag);
-    assert(status == dnnl_success);
-    (void)status;
-    return d;
+    static const char *const names[] = {"brgconv:", "brg_conv_fwd:", "brgconv_strided:"};
+    const char *name = "";
+    dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, (void *)&name);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
-/* The first implementation that is not "brgconv": that one multiplies one output row of an image at a
-   time and falls to a third of the others' rate where rows are short. */
-static dnnl_primitive_desc_t choose(dnnl_engine_t engine, const dnnl_convolution_desc_t *c,
-                                    const_dnnl_primitive_attr_t attributes,
-                                    const_dnnl_primitive_desc_t hint)
+/* A memory object as the primitive wants it; its size in bytes where that is asked for. */
+static bool describe(dnnl_memory_t *memory, dnnl_engine_t engine, dnnl_primitive_desc_t of,
+                     dnnl_query_t what, size_t *bytes)
 {
-    dnnl_primitive_desc_iterator_t i;
-    dnnl_primitive_desc_t chosen = NULL;
-    if (dnnl_primitive_desc_iterator_create(&i, c, attributes, engine, hint) != dnnl_success)
-        return NULL;
-    do {
-        const char *name = "";
-        if (chosen)
-            dnnl_primitive_desc_destroy(chosen);
-        chosen = dnnl_primitive_desc_iterator_fetch(i);
-        dnnl_primitive_desc_query(chosen, dnnl_query_impl_info_str, 0, (void *)&name);
-        if (strncmp(name, "brgconv:", 8) != 0)
-            break;
-    } while (dnnl_primitive_desc_iterator_next(i) == dnnl_success);
-    dnnl_primitive_desc_iterator_destroy(i);
-    return chosen;
+    if (bytes)
+        *bytes = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(of, what, 0));
+    return dnnl_memory_create(memory, dnnl_primitive_desc_query_md(of, what, 0), engine, NULL) ==
+           dnnl_success;
 }
 
-static dnnl_primitive_desc_t convolution(dnnl_engine_t engine, const struct hc_conv_shape *g,
-                                         const dnnl_memory_desc_t *x, const dnnl_memory_desc_t *y)
+static bool make_ends(struct hc_onednn_plan *plan, dnnl_engine_t engine, dnnl_primitive_desc_t of)
 {
-    dnnl_memory_desc_t filter = described(g->k, g->c, g->r, g->s, dnnl_format_tag_any);
-    dnnl_dims_t strides = {g->stride, g->stride};
-    dnnl_dims_t pads = {g->pad, g->pad};
-    dnnl_convolution_desc_t forward;
-    dnnl_convolution_desc_t backward;
-    dnnl_primitive_attr_t attributes = NULL;
-    dnnl_primitive_desc_t chosen = NULL;
-    if (dnnl_primitive_attr_create(&attributes) != dnnl_success ||
-        dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user) !=
-            dnnl_success)
-        goto end;
-    if (dnnl_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct,
-                                           x, &filter, NULL, y, strides, pads,
-                                           pads) == dnnl_success)
-        chosen = choose(engine, &forward, attributes, NULL);
-    if (chosen && g->op == HC_OP_conv2d_bwd_data) {
-        dnnl_primitive_desc_t hint = chosen;
-        chosen = NULL;
-        if (dnnl_convolution_backward_data_desc_init(&backward, dnnl_convolution_direct, x, &filter,
-                                                     y, strides, pads, pads) == dnnl_success)
-            chosen = choose(engine, &backward, attributes, hint);
-        dnnl_primitive_desc_destroy(hint);
+    bool backward = plan->shape.op == HC_OP_conv2d_bwd_data;
+    dnnl_query_t from = backward ? dnnl_query_diff_dst_md : dnnl_query_src_md;
+    dnnl_query_t to = backward ? dnnl_query_diff_src_md : dnnl_query_dst_md;
+    bool made = true;
+    for (int i = 0; made && i < plan->threads; i++) {
+        struct hc_onednn_ends *e = &plan->ends[i];
+        made = describe(&e->from, engine, of, from, NULL) &&
+               describe(&e->to, engine, of, to, NULL) &&
+               describe(&e->pad, engine, of, dnnl_query_scratchpad_md, &plan->pad_bytes);
     }
-end:
-    dnnl_primitive_attr_destroy(attributes);
-    return chosen;
-}
-
-static bool make_reorder(struct hc_onednn_plan *plan, dnnl_engine_t engine,
-                         const dnnl_memory_desc_t *filter)
-{
-    const struct hc_conv_shape *g = &plan->shape;
-    dnnl_memory_desc_t plain = described(g->k, g->c, g->r, g->s, dnnl_ohwi);
-    dnnl_primitive_desc_t reorder;
-    if (dnnl_reorder_primitive_desc_create(&reorder, &plain, engine, filter, engine, NULL) !=
-        dnnl_success)
-        return false;
-    bool made = dnnl_primitive_create(&plan->reorder, reorder) == dnnl_success &&
-                dnnl_memory_create(&plan->plain, &plain, engine, NULL) == dnnl_success &&
-                dnnl_memory_create(&plan->filter, filter, engine, NULL) == dnnl_success;
-    dnnl_primitive_desc_destroy(reorder);
-    plan->filter_bytes = dnnl_memory_desc_get_size(filter);
     return made;
 }
 
-static bool make_ends(struct hc_onednn_plan *plan, dnnl_engine_t engine,
-                      const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
-                      const dnnl_memory_desc_t *pad)
+static bool make_reorder(struct hc_onednn_plan *plan, dnnl_engine_t engine,
+                         dnnl_primitive_desc_t of)
 {
-    plan->pad_bytes = dnnl_memory_desc_get_size(pad);
-    for (int i = 0; i < plan->threads; i++) {
-        struct hc_onednn_ends *e = &plan->ends[i];
-        if (dnnl_memory_create(&e->from, from, engine, NULL) != dnnl_success ||
-            dnnl_memory_create(&e->to, to, engine, NULL) != dnnl_success ||
-            dnnl_memory_create(&e->pad, pad, engine, NULL) != dnnl_success)
-            return false;
-    }
-    return true;
+    dnnl_primitive_desc_t reorder = NULL;
+    bool made =
+        describe(&plan->filter, engine, of, dnnl_query_weights_md, &plan->filter_bytes) &&
+        hc_onednn_plain_filter(&plan->plain, &reorder, engine, &plan->shape, of) == dnnl_success &&
+        dnnl_primitive_create(&plan->reorder, reorder) == dnnl_success;
+    if (reorder)
+        dnnl_primitive_desc_destroy(reorder);
+    return made;
 }
 
 static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_shape *g)
 {
-    dnnl_memory_desc_t x = described(g->n, g->c, g->h, g->w, dnnl_nhwc);
-    dnnl_memory_desc_t y = described(g->n, g->k, g->p, g->q, dnnl_nhwc);
-    bool backward = g->op == HC_OP_conv2d_bwd_data;
     int threads = hc_onednn_alone();
-    dnnl_primitive_desc_t chosen = convolution(o->engine, g, &x, &y);
+    dnnl_primitive_desc_t chosen = hc_onednn_convolution(o->engine, g);
     struct hc_onednn_plan *plan =
         calloc(1, sizeof *plan + (size_t)o->threads * sizeof plan->ends[0]);
     bool made = false;
@@ -117,12 +66,10 @@ static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_sha
     plan->shape = *g;
     plan->threads = o->threads;
     made = dnnl_primitive_create(&plan->convolution, chosen) == dnnl_success &&
-           make_ends(plan, o->engine, backward ? &y : &x, backward ? &x : &y,
-                     dnnl_primitive_desc_query_md(chosen, dnnl_query_scratchpad_md, 0));
+           make_ends(plan, o->engine, chosen);
     /* The reorder alone is the library's to share out: it only copies. */
     hc_onednn_together(o->threads);
-    made = made && make_reorder(plan, o->engine,
-                                dnnl_primitive_desc_query_md(chosen, dnnl_query_weights_md, 0));
+    made = made && make_reorder(plan, o->engine, chosen);
 end:
     hc_onednn_together(threads);
     if (chosen)
