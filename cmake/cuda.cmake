@@ -59,8 +59,10 @@ foreach(source ${device_kernels})
   get_filename_component(name ${source} NAME_WE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
+  # nvcc writes the name after -MT as it stands: one with a space in it would be two names, and the
+  # object would be built anew each time.
   add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
-                     COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT ${object}
+                     COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT cuda/${name}.o
                              -c ${source} -o ${object}
                      COMMENT "Building CUDA object ${name}.o")
   list(APPEND objects ${object})
