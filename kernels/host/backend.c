@@ -2,6 +2,7 @@
 #include "backend.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "kernels/exact/double.h"
@@ -11,6 +12,25 @@
 #include "kernels/tf32.h"
 #include "kernels/memory.h"
 
+static void *nothing(void *argument)
+{
+    return argument;
+}
+
+/* libgomp ends the program where it gets no thread. So one is tried first, and then the team is started,
+   which stays. */
+static enum hc_status start_team(int threads)
+{
+    pthread_t tried;
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&tried, NULL, nothing, NULL) != 0 || pthread_join(tried, NULL) != 0)
+            return hc_fail(HC_NO_MEMORY, "host: no memory for %d threads", threads);
+    int started = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : started)
+    started++;
+    return started > 0 ? HC_OK : HC_DEVICE;
+}
+
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
 {
     *queue = malloc(sizeof **queue);
@@ -18,14 +38,16 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
         return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
     **queue = (struct hc_queue){.threads = threads > 0 ? threads : omp_get_num_procs(),
                                 .loops = hc_host_loops_best()};
+    enum hc_status status = start_team((*queue)->threads);
 #ifdef HC_ONEDNN
-    enum hc_status status = hc_onednn_open(&(*queue)->onednn, (*queue)->threads);
-    if (status != HC_OK)
-        free(*queue);
-    return status;
-#else
-    return HC_OK;
+    if (status == HC_OK)
+        status = hc_onednn_open(&(*queue)->onednn, (*queue)->threads);
 #endif
+    if (status != HC_OK) {
+        free(*queue);
+        *queue = NULL;
+    }
+    return status;
 }
 
 static void close_queue(struct hc_queue *queue)

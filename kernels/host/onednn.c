@@ -6,6 +6,20 @@
 
 #include "kernels/host/onednn_inner.h"
 
+/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to spare. */
+static const size_t needed = (size_t)64 << 20;
+
+/* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none. No
+   page is touched: what a limit on the address space (ulimit -v) takes away is seen. */
+enum hc_status hc_onednn_room(void)
+{
+    void *volatile room = malloc(needed); /* volatile, so that it is not left out as of no use */
+    if (!room)
+        return hc_fail(HC_NO_MEMORY, "host: no memory: oneDNN wants %zu MiB", needed >> 20);
+    free(room);
+    return HC_OK;
+}
+
 enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
 {
     struct hc_onednn *o = calloc(1, sizeof *o + (size_t)threads * sizeof o->streams[0]);
@@ -13,6 +27,11 @@ enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
     if (!o)
         return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
     o->threads = threads;
+    atomic_init(&o->failed, dnnl_success);
+    if (hc_onednn_room() != HC_OK) {
+        free(o);
+        return HC_NO_MEMORY;
+    }
     bool made = dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success;
     for (int i = 0; made && i < threads; i++)
         made = dnnl_stream_create(&o->streams[i], o->engine, dnnl_stream_default_flags) ==
@@ -50,7 +69,7 @@ void hc_onednn_together(int threads)
     omp_set_num_threads(threads);
 }
 
-void hc_onednn_sgemm(const struct hc_sgemm *g)
+void hc_onednn_sgemm(struct hc_onednn *onednn, const struct hc_sgemm *g)
 {
     if (g->k == 0 && g->beta == 0)
         for (int64_t i = 0; i < g->m; i++)
@@ -60,6 +79,15 @@ void hc_onednn_sgemm(const struct hc_sgemm *g)
     dnnl_status_t status =
         dnnl_sgemm(g->transpose_a ? 'T' : 'N', g->transpose_b ? 'T' : 'N', g->m, g->n, g->k, 1,
                    g->a, g->lda, g->b, g->ldb, g->beta, g->c, g->ldc);
-    assert(status == dnnl_success);
-    (void)status;
+    if (status != dnnl_success)
+        atomic_store(&onednn->failed, (int)status);
+}
+
+enum hc_status hc_onednn_settled(struct hc_onednn *onednn)
+{
+    int failed = atomic_exchange(&onednn->failed, dnnl_success);
+    if (failed == dnnl_success)
+        return HC_OK;
+    return hc_fail(failed == dnnl_out_of_memory ? HC_NO_MEMORY : HC_DEVICE, "host: oneDNN: gemm %d",
+                   failed);
 }

@@ -12,11 +12,16 @@ struct hc_onednn;
 enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads);
 void hc_onednn_close(struct hc_onednn *onednn);
 
+/* HC_OK, or HC_NO_MEMORY where there is not as much as oneDNN may take. Every kernel asks this first. */
+enum hc_status hc_onednn_room(void);
+
 /* Between these oneDNN keeps to the calling thread, and to each thread of a team that it starts. */
 int hc_onednn_alone(void);
 void hc_onednn_together(int threads);
 
-/* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is. */
+/* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is.
+   What goes wrong is kept until the kernel asks hc_onednn_settled, which forgets it: HC_OK, HC_NO_MEMORY or
+   HC_DEVICE. */
 struct hc_sgemm {
     bool transpose_a;
     bool transpose_b;
@@ -31,7 +36,8 @@ struct hc_sgemm {
     float *c;
     int64_t ldc;
 };
-void hc_onednn_sgemm(const struct hc_sgemm *g);
+void hc_onednn_sgemm(struct hc_onednn *onednn, const struct hc_sgemm *g);
+enum hc_status hc_onednn_settled(struct hc_onednn *onednn);
 
 struct hc_onednn_plan;
 

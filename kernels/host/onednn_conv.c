@@ -95,21 +95,21 @@ size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call
     return filters_bytes(&w) + (size_t)queue->threads * thread_bytes(&w);
 }
 
-static void multiply(const struct work *w, int64_t images, const float *filter, const float *from,
-                     float *to)
+static void multiply(struct hc_onednn *onednn, const struct work *w, int64_t images,
+                     const float *filter, const float *from, float *to)
 {
     const struct hc_conv_shape *g = &w->shape;
     bool backward = g->op == HC_OP_conv2d_bwd_data;
-    hc_onednn_sgemm(&(struct hc_sgemm){.transpose_b = !backward,
-                                       .m = images * g->h * g->w,
-                                       .n = backward ? g->c : g->k,
-                                       .k = backward ? g->k : g->c,
-                                       .a = from,
-                                       .lda = backward ? g->k : g->c,
-                                       .b = filter,
-                                       .ldb = g->c,
-                                       .c = to,
-                                       .ldc = backward ? g->c : g->k});
+    hc_onednn_sgemm(onednn, &(struct hc_sgemm){.transpose_b = !backward,
+                                               .m = images * g->h * g->w,
+                                               .n = backward ? g->c : g->k,
+                                               .k = backward ? g->k : g->c,
+                                               .a = from,
+                                               .lda = backward ? g->k : g->c,
+                                               .b = filter,
+                                               .ldb = g->c,
+                                               .c = to,
+                                               .ldc = backward ? g->c : g->k});
 }
 
 /* Images first, first + 1, ... of a run. */
@@ -131,7 +131,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
         status = hc_onednn_run(queue->onednn, images == w->run ? w->plan : w->last, thread, from,
                                to, pad);
     else
-        multiply(w, images, filter, from, to);
+        multiply(queue->onednn, w, images, filter, from, to);
     hc_host_flush(queue, &call->out[0], first * w->to_size, images * w->to_size, to);
     return status;
 }
@@ -142,8 +142,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     unsigned char *filters = call->scratch;
     float *room = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
     const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), room);
-    enum hc_status status = HC_OK;
-    if (w->plan)
+    enum hc_status status = hc_onednn_room();
+    if (w->plan && status == HC_OK)
         status = hc_onednn_reorder(queue->onednn, w->plan, filter, filters);
     if (w->last && status == HC_OK)
         status = hc_onednn_reorder(queue->onednn, w->last, filter, filters + w->filter_bytes);
@@ -155,7 +155,9 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     for (int64_t i = 0; i < w->shape.n; i += w->run)
         failed |= run(queue, call, w, filter, i) != HC_OK;
     hc_onednn_together(threads);
-    return failed ? hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name) : HC_OK;
+    if (failed)
+        return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);
+    return hc_onednn_settled(queue->onednn);
 }
 
 enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)

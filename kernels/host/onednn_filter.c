@@ -190,17 +190,17 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
             b = (const float *)call->in[0].data + n * pixels * g->c + from;
         else
             gather(queue, &call->in[0], g, n, count, from, from + columns, col);
-        hc_onednn_sgemm(&(struct hc_sgemm){.transpose_a = true,
-                                           .m = g->k,
-                                           .n = columns,
-                                           .k = count * pixels,
-                                           .a = dy,
-                                           .lda = g->k,
-                                           .b = b,
-                                           .ldb = in_place ? g->c : columns,
-                                           .beta = n > first ? 1 : 0,
-                                           .c = sums,
-                                           .ldc = w->columns});
+        hc_onednn_sgemm(queue->onednn, &(struct hc_sgemm){.transpose_a = true,
+                                                          .m = g->k,
+                                                          .n = columns,
+                                                          .k = count * pixels,
+                                                          .a = dy,
+                                                          .lda = g->k,
+                                                          .b = b,
+                                                          .ldb = in_place ? g->c : columns,
+                                                          .beta = n > first ? 1 : 0,
+                                                          .c = sums,
+                                                          .ldc = w->columns});
     }
     bool found = false;
     for (int64_t i = 0; i < g->k && !found; i++)
@@ -227,17 +227,17 @@ static void tap(const struct hc_queue *queue, const struct hc_call *call, const 
             take(queue, &call->in[1], (n * g->p * g->q + i) * g->k, g->k, dy + rows * g->k);
             rows++;
         }
-        hc_onednn_sgemm(&(struct hc_sgemm){.transpose_a = true,
-                                           .m = g->k,
-                                           .n = g->c,
-                                           .k = rows,
-                                           .a = dy,
-                                           .lda = g->k,
-                                           .b = x,
-                                           .ldb = g->c,
-                                           .beta = n ? 1 : 0,
-                                           .c = sums,
-                                           .ldc = w->columns});
+        hc_onednn_sgemm(queue->onednn, &(struct hc_sgemm){.transpose_a = true,
+                                                          .m = g->k,
+                                                          .n = g->c,
+                                                          .k = rows,
+                                                          .a = dy,
+                                                          .lda = g->k,
+                                                          .b = x,
+                                                          .ldb = g->c,
+                                                          .beta = n ? 1 : 0,
+                                                          .c = sums,
+                                                          .ldc = w->columns});
     }
 }
 
@@ -267,6 +267,8 @@ enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct 
     struct work w;
     if (!lay_out(call, &w))
         return hc_exact_conv2d_bwd_filter(queue, call);
+    if (hc_onednn_room() != HC_OK)
+        return HC_NO_MEMORY;
     int found = 0;
     int64_t parts = w.image_parts;
     int64_t taps = w.shape.r * w.shape.s;
@@ -283,5 +285,5 @@ enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct 
     hc_onednn_together(threads);
     if (!w.direct)
         finish(queue, call, &w, parts);
-    return HC_OK;
+    return hc_onednn_settled(queue->onednn);
 }

@@ -62,8 +62,9 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
     room += copy_floats(&call->in[0]);
     const float *b = hc_host_view(queue, &call->in[1], 0, k * n, room);
     float *sums = room + copy_floats(&call->in[1]);
-    if (m == 0 || n == 0)
-        return HC_OK;
+    enum hc_status status = hc_onednn_room();
+    if (status != HC_OK || m == 0 || n == 0)
+        return status;
     int threads = hc_onednn_alone();
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (m > ROWS)
     for (int64_t i = 0; i < m; i += ROWS) {
@@ -79,10 +80,10 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
                              .ldb = p->transpose_b ? k : n,
                              .c = sums + i * n,
                              .ldc = n};
-        hc_onednn_sgemm(&g);
+        hc_onednn_sgemm(queue->onednn, &g);
         for (int64_t r = i; r < i + rows; r++)
             finish_row(call, r, k, sums + r * n);
     }
     hc_onednn_together(threads);
-    return HC_OK;
+    return hc_onednn_settled(queue->onednn);
 }

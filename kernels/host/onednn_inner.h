@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <dnnl.h>
+#include <stdatomic.h>
 
 #include "kernels/host/onednn.h"
 
@@ -30,6 +31,7 @@ struct hc_onednn_plan {
 struct hc_onednn {
     dnnl_engine_t engine;
     struct hc_onednn_plan *plans;
+    atomic_int failed; /* dnnl_success, or what the last sgemm that failed returned */
     int threads;
     dnnl_stream_t streams[]; /* one a thread */
 };

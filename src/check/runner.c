@@ -110,6 +110,8 @@ static enum hc_status open_queues(const struct hc_run_options *options, struct q
         const struct hc_backend *backend = options->backends[b];
         if (!backend->unavailable || !backend->unavailable())
             status = backend->open(&queues->by_backend[b], options->threads);
+        if (status != HC_OK)
+            queues->by_backend[b] = NULL; /* whatever a failed open has left there */
     }
     return status;
 }
