@@ -2,8 +2,10 @@
 # Installs what is missing, builds, and passes its arguments to halfcheck.
 #   ./hc ARGS...   builds the release and runs halfcheck ARGS
 #   ./hc test      builds and runs the tests; further arguments go to ctest
+# It may be called through a link. Where the checkout cannot be written to, what is built lies in
+# ${XDG_CACHE_HOME:-~/.cache}/halfcheck, in a folder that has its name from the checkout's path.
 set -eu
-top=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+top=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 
 to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
 gnuplot-nox'
@@ -51,18 +53,49 @@ install_missing() {
         apt-get install -y --no-install-recommends $wanted || fail "could not install $wanted"
 }
 
+# Where the presets' folders lie.
+builds() {
+    if mkdir -p "$top/build" 2>/dev/null && [ -w "$top/build" ]; then
+        printf '%s' "$top/build"
+    else
+        sum=$(printf '%s' "$top" | cksum)
+        printf '%s' "${XDG_CACHE_HOME:-$HOME/.cache}/halfcheck/${sum%% *}"
+    fi
+}
+
+# Builds what is not up to date. What takes longer than a second is said, and on a terminal also how far
+# it is; what the tools printed is shown only when they fail.
+compile() {
+    log=$(mktemp)
+    cmake --build "$folder" >"$log" 2>&1 &
+    builder=$!
+    waited=0
+    while kill -0 "$builder" 2>/dev/null; do
+        sleep 0.1
+        waited=$((waited + 1))
+        [ "$waited" != 10 ] || say "building $preset in $folder"
+        [ "$waited" -le 10 ] || [ "$((waited % 5))" != 0 ] || [ ! -t 2 ] ||
+            printf '\r%s ' "$(sed -n 's/^\(\[[0-9/]*\]\).*/\1/p' "$log" | tail -n 1)" >&2
+    done
+    [ "$waited" -le 10 ] || [ ! -t 2 ] || printf '\r%20s\r' '' >&2
+    wait "$builder" && code=0 || code=$?
+    [ "$code" = 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return "$code"
+}
+
 # build PRESET PACKAGES...: what was built by this very script needs no look at the packages.
 build() {
     preset=$1
-    folder=$top/build/$preset
+    folder=$(builds)/$preset
     shift
     if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ]; then
         install_missing "$@"
         say "configuring $preset"
-        (cd "$top" && quietly cmake --preset "$preset") || fail 'cmake could not configure the build'
-        say "building $preset"
+        (cd "$top" && quietly cmake --preset "$preset" -B "$folder") ||
+            fail 'cmake could not configure the build'
     fi
-    quietly cmake --build "$folder" || fail 'the build failed'
+    compile || fail 'the build failed'
 }
 
 if [ "${1:-}" = test ]; then
@@ -70,8 +103,11 @@ if [ "${1:-}" = test ]; then
     # shellcheck disable=SC2086
     build dev $to_build $to_test
     cd "$top"
-    exec ctest --preset dev "$@"
+    # A preset knows its own folder alone.
+    [ "$folder" != "$top/build/dev" ] || exec ctest --preset dev "$@"
+    export OMP_WAIT_POLICY=passive
+    exec ctest --test-dir "$folder" --output-on-failure -j 2 --timeout 300 "$@"
 fi
 # shellcheck disable=SC2086
 build release $to_build
-exec "$top/build/release/halfcheck" "$@"
+exec "$folder/halfcheck" "$@"
