@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/bitcase.h"
+#include "check/bordercase.h"
 #include "check/opcase.h"
 #include "hc_cases_list.h"
 
@@ -29,9 +30,10 @@ static void release(void)
 /* The generated tables, and then those of the files. */
 static const struct hc_case_table *table_at(size_t t)
 {
-    if (t == 0)
-        return hc_op_cases();
-    return t == 1 ? hc_bit_cases() : tables[t - 2];
+    static const struct hc_case_table *(*const generated[])(void) = {hc_op_cases, hc_bit_cases,
+                                                                     hc_border_cases};
+    enum { GENERATED = sizeof generated / sizeof generated[0] };
+    return t < GENERATED ? generated[t]() : tables[t - GENERATED];
 }
 
 const struct hc_case *const *hc_all_cases(int *n)

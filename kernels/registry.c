@@ -20,6 +20,12 @@ const struct hc_backend *const *hc_backends(int *n)
     return all;
 }
 
+const struct hc_backend *const *hc_backends_built_in(int *n)
+{
+    *n = BUILT_IN;
+    return built_in;
+}
+
 const struct hc_backend *hc_backend_by_name(const char *name)
 {
     for (size_t i = 0; i < BUILT_IN; i++)

@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
    refused. */
-#define HC_BACKEND_ABI 7u
+#define HC_BACKEND_ABI 8u
 
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 struct hc_graph; /* a backend's own: calls that were captured */
@@ -25,6 +25,37 @@ struct hc_accumulator {
     int block;      /* terms that are aligned and added at once; 1: one after the other */
     int extra_bits; /* kept below the accumulator's last bit while a block is aligned */
     bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
+};
+
+/* The extents of calls on whose size a kernel's way of working hangs. */
+enum hc_extent {
+    HC_EXTENT_VECTOR,        /* elements of elementwise ops and optimizers */
+    HC_EXTENT_TERMS,         /* of sum, dot and sum_squares */
+    HC_EXTENT_GEMM_M,        /* rows, columns and terms of gemm */
+    HC_EXTENT_GEMM_N,
+    HC_EXTENT_GEMM_K,
+    HC_EXTENT_CONV_IMAGES,   /* N */
+    HC_EXTENT_CONV_CHANNELS, /* C */
+    HC_EXTENT_CONV_FILTERS,  /* K */
+    HC_EXTENT_CONV_PIXELS,   /* of one output, P Q */
+    HC_EXTENT_CONV_IMAGE,    /* elements of one image, the larger of H W C and P Q K */
+    HC_EXTENT_CONV_WEIGHTS,  /* elements of the filters, K R S C */
+    HC_EXTENT_NORM_CHANNELS, /* of batch norm */
+    HC_EXTENT_NORM_ELEMENTS, /* of batch norm in few channels */
+    HC_EXTENT_POOL_CHANNELS, /* of average pooling */
+    HC_EXTENT_POOL_ELEMENTS, /* of the tensor that average pooling writes */
+    HC_EXTENT_LOSS_ROWS,     /* of cross-entropy */
+    HC_EXTENT_LOSS_CLASSES,
+    HC_EXTENT_TABLE_ROWS,    /* of rates and journal */
+    HC_EXTENT_COUNT
+};
+
+/* A size at which a kernel changes its way: the length of a vector register, of a block or of a thread's
+   share, or where another algorithm takes over. At `size` elements it still goes the one way or already
+   the other. */
+struct hc_border {
+    enum hc_extent extent;
+    int64_t size; /* > 0 */
 };
 
 /* What a sweep's judge has seen (see `judge` below). */
@@ -45,6 +76,10 @@ struct hc_backend {
     const char *name;
     const char *title;
     struct hc_accumulator accumulator;
+
+    /* Its borders, the last one followed by one of size 0. The cases border/ cross them, on every backend
+       of a run. NULL: it states none, and powers of two are crossed for it. */
+    const struct hc_border *borders;
 
     /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
        which it lacks are left out for it instead of being UNIMPLEMENTED. */
@@ -136,6 +171,9 @@ typedef const struct hc_plugin *hc_plugin_entry(hc_fail_function *fail);
 /* All there are, in a fixed order: those built in, and last those of the plug-in halfcheck-cuda,
    unavailable where it could not be loaded. Count in *n. */
 const struct hc_backend *const *hc_backends(int *n);
+
+/* Those built in alone. Loads no plug-in. */
+const struct hc_backend *const *hc_backends_built_in(int *n);
 
 /* HC_UNSUPPORTED with a line where the backend has no kernel for the call's op, or not in fp64. Whoever
    calls a kernel asks first. */

@@ -24,11 +24,15 @@ static const char *unavailable(void)
     return "this processor has no AVX512-FP16";
 }
 
+/* Halves of a vector register. */
+static const struct hc_border borders[] = {{HC_EXTENT_VECTOR, 32}, {HC_EXTENT_COUNT, 0}};
+
 const struct hc_backend hc_backend_avx512fp16 = {
     .abi = HC_BACKEND_ABI,
     .name = "avx512fp16",
     .title = "half arithmetic of the CPU's vector unit, a few ops",
     .accumulator = {.precision = 11, .block = 1, .extra_bits = 0, .truncates = false},
+    .borders = borders,
     .partial = true,
     .host_memory = true,
     .unavailable = unavailable,

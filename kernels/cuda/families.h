@@ -3,6 +3,19 @@
 #define HC_KERNELS_CUDA_FAMILIES_H
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/wrapper.h"
+
+/* Sums: terms of a block, until there are so many blocks. Losses: blocks, of a row each, until there are so
+   many. Batch norm: rows that a thread of a slice has at least, and warps that add up slices. */
+enum {
+    HC_CUDA_SUM_SHARE = 4 * HC_CUDA_THREADS,
+    HC_CUDA_SUM_BLOCKS = 512,
+    HC_CUDA_LOSS_BLOCKS = 65536,
+    HC_CUDA_NORM_ROWS = 4,
+    HC_CUDA_NORM_WARPS = 16,
+};
+
+extern const struct hc_border hc_cuda_borders[];
 
 size_t hc_cuda_reduce_scratch(const struct hc_call *call);
 size_t hc_cuda_norm_scratch(const struct hc_call *call);

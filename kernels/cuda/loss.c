@@ -3,8 +3,8 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/wrapper.h"
 
-/* A warp is enough for the few classes that there are; a block walks over rows beyond MOST. */
-enum { THREADS = HC_WARP, MOST = 65536, ROOM = THREADS / HC_WARP * (int)sizeof(float) };
+/* A warp is enough for the few classes that there are; a block walks over rows beyond HC_CUDA_LOSS_BLOCKS. */
+enum { THREADS = HC_WARP, ROOM = THREADS / HC_WARP * (int)sizeof(float) };
 
 static struct hc_dk_logits logits(const struct hc_call *call)
 {
@@ -30,8 +30,9 @@ enum hc_status hc_cuda_xent(struct hc_queue *queue, const struct hc_call *call)
     int64_t rows = call->in[0].shape[0];
     float *room = call->scratch;
     struct hc_dk_row_losses a = {.logits = logits(call), .to = room, .right = room + rows};
-    enum hc_status status = hc_launch(queue, HC_DK_row_losses, hc_blocks_for(rows, 1, MOST),
-                                      THREADS, ROOM, &a, sizeof a);
+    enum hc_status status =
+        hc_launch(queue, HC_DK_row_losses, hc_blocks_for(rows, 1, HC_CUDA_LOSS_BLOCKS), THREADS,
+                  ROOM, &a, sizeof a);
     if (status == HC_OK)
         status = hc_cuda_whole_sum(queue, a.to, rows, count(call), &call->out[0]);
     if (status == HC_OK && call->out[1].data)
@@ -45,6 +46,6 @@ enum hc_status hc_cuda_xent_bwd(struct hc_queue *queue, const struct hc_call *ca
                                .upstream = call->in[2].data,
                                .count = count(call),
                                .out = hc_dk_view_of(&call->out[0])};
-    return hc_launch(queue, HC_DK_xent_bwd, hc_blocks_for(a.logits.rows, 1, MOST), THREADS, ROOM,
-                     &a, sizeof a);
+    return hc_launch(queue, HC_DK_xent_bwd, hc_blocks_for(a.logits.rows, 1, HC_CUDA_LOSS_BLOCKS),
+                     THREADS, ROOM, &a, sizeof a);
 }

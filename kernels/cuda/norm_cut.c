@@ -3,8 +3,6 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/vector.h"
 
-enum { ROWS_EACH = 4, MOST_WARPS = 16 };
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -39,7 +37,7 @@ struct hc_dk_rows hc_cuda_norm_rows(const struct hc_tensor *x, int most,
     r.rows = hc_tensor_count(x) / r.channels;
     int best = r.channels % HC_DK_WIDE == 0 ? HC_DK_WIDE : 1;
     int down = HC_CUDA_THREADS / lanes_for(r.channels / best);
-    int slices = hc_blocks_for(r.rows, ROWS_EACH * down, most);
+    int slices = hc_blocks_for(r.rows, HC_CUDA_NORM_ROWS * down, most);
     r.wide = vectors(r.channels, tensors) ? HC_DK_WIDE : 1;
     r.lanes = lanes_for(r.channels / r.wide);
     r.tiles = (int)((r.channels + r.lanes * r.wide - 1) / (r.lanes * r.wide));
@@ -72,7 +70,7 @@ enum hc_status hc_cuda_norm_settle(struct hc_queue *queue, enum hc_device_kernel
                                    size_t args_size)
 {
     int warps = 1;
-    while (warps < least(rows->slices, MOST_WARPS))
+    while (warps < least(rows->slices, HC_CUDA_NORM_WARPS))
         warps *= 2;
     size_t threads = HC_WARP * (size_t)warps;
     return hc_launch(queue, which, (int)((rows->channels + HC_WARP - 1) / HC_WARP), (int)threads,

@@ -3,12 +3,9 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/wrapper.h"
 
-/* Elements of a block, four for each thread, until there are MOST blocks. */
-enum { SHARE = 4 * HC_CUDA_THREADS, MOST = 512 };
-
 static int blocks_of(const struct hc_call *call)
 {
-    return hc_blocks_for(hc_tensor_count(&call->in[0]), SHARE, MOST);
+    return hc_blocks_for(hc_tensor_count(&call->in[0]), HC_CUDA_SUM_SHARE, HC_CUDA_SUM_BLOCKS);
 }
 
 size_t hc_cuda_reduce_scratch(const struct hc_call *call)

@@ -2,13 +2,26 @@
 #include "backend.h"
 
 #include "kernels/exact/exact.h"
+#include "kernels/exact/span.h"
+#include "kernels/exact/tile.h"
 #include "kernels/memory.h"
+
+/* Elements that stand side by side: in sums of products, in leaky ReLU and in batch norm. */
+static const struct hc_border borders[] = {
+    {HC_EXTENT_VECTOR, HC_SPAN},
+    {HC_EXTENT_GEMM_N, HC_TILE},
+    {HC_EXTENT_CONV_CHANNELS, HC_TILE},
+    {HC_EXTENT_CONV_FILTERS, HC_TILE},
+    {HC_EXTENT_NORM_CHANNELS, HC_SPAN_CHANNELS},
+    {HC_EXTENT_COUNT, 0},
+};
 
 const struct hc_backend hc_backend_exact = {
     .abi = HC_BACKEND_ABI,
     .name = "exact",
     .title = "portable C, format-exact, one thread, stated order",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .borders = borders,
     .host_memory = true,
     .fp64 = true,
     .open = hc_memory_open,

@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "kernels/exact/double.h"
-
-enum { WIDE = 16 };
+#include "kernels/exact/span.h"
 
 struct rows {
     int64_t count;
@@ -18,7 +17,7 @@ static struct rows rows_of(const struct hc_tensor *x)
 
 static int64_t wide(const struct rows *r, int64_t first)
 {
-    return r->channels - first < WIDE ? r->channels - first : WIDE;
+    return r->channels - first < HC_SPAN_CHANNELS ? r->channels - first : HC_SPAN_CHANNELS;
 }
 
 /* y = (x - mean) * invstd * gamma + beta, from left to right. */
@@ -57,9 +56,9 @@ static void train(const struct hc_call *call, const struct rows *r, int64_t firs
 {
     const struct hc_bn *p = &call->params.bn;
     double momentum = (double)(float)p->momentum;
-    double mean[WIDE];
-    double squares[WIDE];
-    double invstd[WIDE];
+    double mean[HC_SPAN_CHANNELS];
+    double squares[HC_SPAN_CHANNELS];
+    double invstd[HC_SPAN_CHANNELS];
     moments((const double *)call->in[0].data + first, r, wide(r, first), mean, squares);
     for (int64_t j = 0; j < wide(r, first); j++) {
         const double *running[2] = {call->in[3].data, call->in[4].data};
@@ -79,7 +78,7 @@ static void train(const struct hc_call *call, const struct rows *r, int64_t firs
 static void infer(const struct hc_call *call, const struct rows *r, int64_t first)
 {
     const double *variance = (const double *)call->in[4].data + first;
-    double invstd[WIDE];
+    double invstd[HC_SPAN_CHANNELS];
     for (int64_t j = 0; j < wide(r, first); j++)
         invstd[j] = 1 / sqrt(variance[j] + (double)(float)call->params.bn.eps);
     normalize(call, r, first, (const double *)call->in[3].data + first, invstd);
@@ -119,7 +118,7 @@ static enum hc_status each_run(const struct hc_call *call,
                                            int64_t first))
 {
     struct rows r = rows_of(&call->in[0]);
-    for (int64_t first = 0; first < r.channels; first += WIDE)
+    for (int64_t first = 0; first < r.channels; first += HC_SPAN_CHANNELS)
         run(call, &r, first);
     return HC_OK;
 }

@@ -4,12 +4,10 @@
 #include "kernels/exact/exact.h"
 #include "kernels/exact/span.h"
 
-/* Elements at a time: the loops between reading and writing have no branch and a fixed length. */
-enum { SPAN = 64 };
-
+/* The loops between reading and writing have no branch and a fixed length. */
 static int64_t length(int64_t n, int64_t first)
 {
-    return n - first < SPAN ? n - first : SPAN;
+    return n - first < HC_SPAN ? n - first : HC_SPAN;
 }
 
 enum hc_status hc_exact_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
@@ -19,10 +17,10 @@ enum hc_status hc_exact_leaky_relu(struct hc_queue *queue, const struct hc_call 
         return hc_double_leaky(call);
     float slope = (float)call->params.leaky.slope;
     int64_t n = hc_tensor_count(&call->out[0]);
-    float x[SPAN] = {0};
-    for (int64_t i = 0; i < n; i += SPAN) {
+    float x[HC_SPAN] = {0};
+    for (int64_t i = 0; i < n; i += HC_SPAN) {
         hc_span_read(&call->in[0], i, length(n, i), x);
-        for (int j = 0; j < SPAN; j++)
+        for (int j = 0; j < HC_SPAN; j++)
             x[j] = hc_element_leaky_relu(slope, x[j]);
         hc_span_write(&call->out[0], i, length(n, i), x);
     }
@@ -36,12 +34,12 @@ enum hc_status hc_exact_leaky_relu_bwd(struct hc_queue *queue, const struct hc_c
         return hc_double_leaky_bwd(call);
     float slope = (float)call->params.leaky.slope;
     int64_t n = hc_tensor_count(&call->out[0]);
-    float y[SPAN] = {0};
-    float dy[SPAN] = {0};
-    for (int64_t i = 0; i < n; i += SPAN) {
+    float y[HC_SPAN] = {0};
+    float dy[HC_SPAN] = {0};
+    for (int64_t i = 0; i < n; i += HC_SPAN) {
         hc_span_read(&call->in[0], i, length(n, i), y);
         hc_span_read(&call->in[1], i, length(n, i), dy);
-        for (int j = 0; j < SPAN; j++)
+        for (int j = 0; j < HC_SPAN; j++)
             dy[j] = hc_element_leaky_relu_bwd(slope, y[j], dy[j]);
         hc_span_write(&call->out[0], i, length(n, i), dy);
     }

@@ -4,6 +4,9 @@
 
 #include "op/tensor.h"
 
+/* Elements of leaky ReLU, and channels of batch norm, that are worked on at a time. */
+enum { HC_SPAN = 64, HC_SPAN_CHANNELS = 16 };
+
 /* Elements first .. first + n - 1 of a tensor in H. */
 void hc_span_read(const struct hc_tensor *t, int64_t first, int64_t n, float *to);
 

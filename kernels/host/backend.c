@@ -99,6 +99,7 @@ const struct hc_backend hc_backend_host = {
     .name = "host",
     .title = "fast CPU kernels",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .borders = hc_host_borders,
     .host_memory = true,
     .fp64 = true,
     .open = open_queue,

@@ -20,6 +20,12 @@ enum { HC_HOST_BLOCK = 2048 };
 /* Elements of a call that are not worth a second thread. */
 enum { HC_HOST_SMALL = 16384 };
 
+/* Pieces of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64 that
+   are added one after the other. */
+enum { HC_HOST_PIECES = 64, HC_HOST_DEEP = 256 };
+
+extern const struct hc_border hc_host_borders[];
+
 /* n elements of t from element `at` on as fp32: t's own memory, or converted into `room`. */
 const float *hc_host_view(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at,
                           int64_t n, float *room);

@@ -4,8 +4,8 @@
 
 #include "kernels/exact/exact.h"
 
-/* Elements of a chunk, the most chunks, and the arrays of a chunk and of the whole. */
-enum { CHUNK = 32768, MOST_CHUNKS = 64, CHUNK_ARRAYS = 3, WHOLE_ARRAYS = 5 };
+/* Arrays of a chunk and of the whole. */
+enum { CHUNK_ARRAYS = 3, WHOLE_ARRAYS = 5 };
 
 static int64_t at_least_one(int64_t n)
 {
@@ -25,8 +25,8 @@ struct hc_norm_cut hc_norm_cut_of(const struct hc_tensor *x)
         c.together = HC_LANES / c.channels;
     c.lanes = c.together * c.channels;
     c.block = at_least_one(HC_NORM_BLOCK / at_least_one(c.lanes)) * c.together;
-    int64_t share = (c.rows + MOST_CHUNKS - 1) / MOST_CHUNKS;
-    int64_t fit = CHUNK / at_least_one(c.channels);
+    int64_t share = (c.rows + HC_NORM_MOST_CHUNKS - 1) / HC_NORM_MOST_CHUNKS;
+    int64_t fit = HC_NORM_CHUNK / at_least_one(c.channels);
     c.chunk = rounded_up(at_least_one(share > fit ? share : fit), c.block);
     c.chunks = (c.rows + c.chunk - 1) / c.chunk;
     return c;

@@ -5,8 +5,8 @@
 
 #include "kernels/host/host.h"
 
-/* Elements of a block. */
-enum { HC_NORM_BLOCK = 4096 };
+/* Elements of a block and of a chunk, and the most chunks. */
+enum { HC_NORM_BLOCK = 4096, HC_NORM_CHUNK = 32768, HC_NORM_MOST_CHUNKS = 64 };
 
 /* Columns are lanes: where `together` rows fill HC_LANES they are read as one, lane j being channel
    j % channels; otherwise lanes are channels. */

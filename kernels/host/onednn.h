@@ -7,6 +7,19 @@
 #include "backend.h"
 #include "kernels/conv_shape.h"
 
+/* gemm: rows of the output that are one thread's. Convolutions: a run of images has about that many
+   elements, but no fewer and no more images than these. Gradient of the filter: elements from which on it
+   is large, the parts, and the rows of one product. */
+enum {
+    HC_ONEDNN_GEMM_ROWS = 64,
+    HC_ONEDNN_RUN = 131072,
+    HC_ONEDNN_RUN_FEWEST = 8,
+    HC_ONEDNN_RUN_MOST = 32,
+    HC_ONEDNN_LARGE_FILTER = 65536,
+    HC_ONEDNN_FILTER_PARTS = 8,
+    HC_ONEDNN_FILTER_ROWS = 512,
+};
+
 struct hc_onednn;
 
 enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads);

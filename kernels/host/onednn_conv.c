@@ -9,8 +9,6 @@
 #include "kernels/host/onednn.h"
 #include "kernels/tf32.h"
 
-enum { RUN_ELEMENTS = 131072, FEWEST = 8, MOST = 32 };
-
 struct work {
     struct hc_conv_shape shape;
     int64_t run; /* images */
@@ -39,8 +37,9 @@ static int64_t images_of_run(const struct hc_conv_shape *g)
 {
     int64_t x = g->h * g->w * g->c;
     int64_t y = g->p * g->q * g->k;
-    int64_t run = RUN_ELEMENTS / (x > y ? x : y);
-    run = run < FEWEST ? FEWEST : run > MOST ? MOST : run;
+    int64_t run = HC_ONEDNN_RUN / (x > y ? x : y);
+    run = run < HC_ONEDNN_RUN_FEWEST ? HC_ONEDNN_RUN_FEWEST : run;
+    run = run > HC_ONEDNN_RUN_MOST ? HC_ONEDNN_RUN_MOST : run;
     return run < g->n ? run : g->n;
 }
 

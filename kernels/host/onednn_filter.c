@@ -16,9 +16,6 @@
 #include "kernels/load.h"
 #include "kernels/tf32.h"
 
-/* Elements of dw from which on it is large, the parts, and the rows of one product. */
-enum { LARGE = 65536, PARTS = 8, ROWS = 512 };
-
 struct work {
     struct hc_conv_shape shape;
     int64_t columns;     /* R S C */
@@ -49,12 +46,12 @@ static bool lay_out(const struct hc_call *call, struct work *w)
         return false;
     int64_t pixels = g.p * g.q;
     *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
-    bool large = g.k * w->columns >= LARGE;
-    w->image_share = large ? g.n : shares(g.n, PARTS);
-    w->column_share = large ? rounded(shares(w->columns, PARTS)) : w->columns;
+    bool large = g.k * w->columns >= HC_ONEDNN_LARGE_FILTER;
+    w->image_share = large ? g.n : shares(g.n, HC_ONEDNN_FILTER_PARTS);
+    w->column_share = large ? rounded(shares(w->columns, HC_ONEDNN_FILTER_PARTS)) : w->columns;
     w->image_parts = shares(g.n, w->image_share);
     w->column_parts = shares(w->columns, w->column_share);
-    w->group = pixels < ROWS ? ROWS / pixels : 1;
+    w->group = pixels < HC_ONEDNN_FILTER_ROWS ? HC_ONEDNN_FILTER_ROWS / pixels : 1;
     w->group = w->group < w->image_share ? w->group : w->image_share;
     w->dy_floats = rounded(w->group * pixels * g.k);
     w->col_floats = rounded(w->group * pixels * (w->column_share > g.c ? w->column_share : g.c));

@@ -1,4 +1,4 @@
-/* gemm: blocks of ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
+/* gemm: blocks of HC_ONEDNN_GEMM_ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
 #include <omp.h>
 
 #include "kernels/exact/double.h"
@@ -7,8 +7,6 @@
 #include "kernels/host/onednn.h"
 #include "kernels/load.h"
 #include "kernels/tf32.h"
-
-enum { ROWS = 64 };
 
 static int64_t rounded(int64_t n)
 {
@@ -66,9 +64,9 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
     if (status != HC_OK || m == 0 || n == 0)
         return status;
     int threads = hc_onednn_alone();
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (m > ROWS)
-    for (int64_t i = 0; i < m; i += ROWS) {
-        int64_t rows = m - i < ROWS ? m - i : ROWS;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (m > HC_ONEDNN_GEMM_ROWS)
+    for (int64_t i = 0; i < m; i += HC_ONEDNN_GEMM_ROWS) {
+        int64_t rows = m - i < HC_ONEDNN_GEMM_ROWS ? m - i : HC_ONEDNN_GEMM_ROWS;
         struct hc_sgemm g = {.transpose_a = p->transpose_a,
                              .transpose_b = p->transpose_b,
                              .m = rows,

@@ -1,10 +1,8 @@
-/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most PIECES pieces,
+/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most HC_HOST_PIECES pieces,
    each piece's lanes added from the first to the last, then the pieces in order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/load.h"
-
-enum { PIECES = 64 };
 
 static float total(const float lane[HC_LANES])
 {
@@ -35,17 +33,17 @@ static float reduce(struct hc_queue *queue, const struct hc_call *call, const st
     const struct hc_tensor *x = &call->in[0];
     int64_t n = hc_tensor_count(x);
     int64_t blocks = (n + HC_HOST_BLOCK - 1) / HC_HOST_BLOCK;
-    int64_t length = (blocks + PIECES - 1) / PIECES * HC_HOST_BLOCK;
-    float sums[PIECES] = {0};
+    int64_t length = (blocks + HC_HOST_PIECES - 1) / HC_HOST_PIECES * HC_HOST_BLOCK;
+    float sums[HC_HOST_PIECES] = {0};
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int i = 0; i < PIECES; i++) {
+    for (int i = 0; i < HC_HOST_PIECES; i++) {
         int64_t from = i * length;
         int64_t to = from + length < n ? from + length : n;
         if (from < to)
             sums[i] = piece(queue, x, y, from, to);
     }
     float sum = 0;
-    for (int i = 0; i < PIECES; i++)
+    for (int i = 0; i < HC_HOST_PIECES; i++)
         sum += sums[i];
     return sum;
 }

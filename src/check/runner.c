@@ -126,6 +126,8 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
                              .queue = b < 0 ? NULL : queues->by_backend[b],
                              .exact = exact_of(options),
                              .exact_queue = queues->exact,
+                             .backends = options->backends,
+                             .backend_count = options->backend_count,
                              .seed = options->seed,
                              .level = options->level,
                              .trace = options->trace};

@@ -14,6 +14,8 @@ struct hc_check {
     struct hc_queue *queue;
     const struct hc_backend *exact; /* the format-exact backend, for the three answers */
     struct hc_queue *exact_queue;
+    const struct hc_backend *const *backends; /* all of the run */
+    int backend_count;
     uint64_t seed;
     enum hc_level level;
     FILE *trace;     /* where hc_say goes, or NULL */

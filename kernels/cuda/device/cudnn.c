@@ -1,6 +1,7 @@
 /* cuda-cudnn: batch norm by cuDNN, on cuda's queue with cuda's memory. */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/families.h"
 #include "kernels/cuda/dnn_norm.h"
 #include "kernels/cuda/library.h"
 
@@ -18,6 +19,7 @@ const struct hc_backend hc_cuda_cudnn = {
     .name = "cuda-cudnn",
     .title = "batch norm by cuDNN",
     .accumulator = {.precision = 24, .block = 1},
+    .borders = hc_cuda_borders,
     .partial = true,
     .unavailable = unavailable,
     .open = hc_cuda_open,

@@ -2,6 +2,7 @@
 #include "kernels/cuda/device/half.h"
 
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/families.h"
 #include "kernels/cuda/sweep.h"
 #include "kernels/cuda/wrapper.h"
 
@@ -55,6 +56,7 @@ const struct hc_backend hc_cuda_half = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda-half",
     .title = "half and bfloat16 arithmetic of the GPU, a few ops",
+    .borders = hc_cuda_borders,
     .accumulator = {.precision = 11, .block = 1, .extra_bits = 0, .truncates = false},
     .partial = true,
     .unavailable = hc_cuda_no_device,

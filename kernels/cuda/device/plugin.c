@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/families.h"
 
 static hc_fail_function *program_fail;
 
@@ -29,6 +30,7 @@ static struct hc_backend cuda = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda",
     .title = "CUDA kernels on the GPU",
+    .borders = hc_cuda_borders,
     .unavailable = hc_cuda_unavailable,
     .open = hc_cuda_open,
     .close = hc_cuda_close,

@@ -11,6 +11,7 @@
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/emulate/sum.h"
+#include "kernels/cuda/families.h"
 #include "kernels/cuda/libraries.h"
 
 static void close_queue(struct hc_queue *queue)
@@ -109,6 +110,7 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .name = "cuda-emulated",
     .title = "the kernels of cuda, emulated on the CPU",
     .accumulator = HC_SUM_UNIT,
+    .borders = hc_cuda_borders,
     .partial = true,
     .on_request = true,
     .open = open_queue,
