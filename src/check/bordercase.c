@@ -76,9 +76,8 @@ static int number_of(int64_t size)
     return (int)((uint32_t)size * 2654435761u >> 20);
 }
 
-static struct hc_call call_at(const struct row *row, int64_t size)
+static struct hc_call call_at(const struct row *row, int64_t size, int number)
 {
-    int number = number_of(size);
     struct hc_variant variant = hc_integers_variant(row->op, number);
     struct hc_op_shape shape = shape_of(row, size, number);
     struct hc_call call = hc_op_call(row->op, row->mix, &shape, &variant);
@@ -112,7 +111,7 @@ static int sizes_of(const struct hc_check *check, const struct row *row,
     int count = hc_border_sizes(check->backends, check->backend_count, row->extent, sizes);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        struct hc_call call = call_at(row, sizes[i].size);
+        struct hc_call call = call_at(row, sizes[i].size, number_of(sizes[i].size));
         int64_t work = work_of(&call);
         bool past = sizes[i].size == sizes[i].border + 1;
         if (work <= (row->plain ? LARGE : MIDDLING) || check->level == HC_EXHAUSTIVE ||
@@ -120,6 +119,12 @@ static int sizes_of(const struct hc_check *check, const struct row *row,
             sizes[kept++] = sizes[i];
     }
     return kept;
+}
+
+/* Choices at each size: a matrix product has a factor as it is, and transposed. */
+static int turns_of(enum hc_op op)
+{
+    return op == HC_OP_gemm ? 2 : 1;
 }
 
 /* Memory for the largest of the calls, which all have. */
@@ -135,8 +140,10 @@ static void make_room(struct hc_check *check, const struct row *row,
     int64_t elements[HC_MAX_IN + HC_MAX_OUT] = {0};
     int inputs = hc_ops[row->op].inputs;
     int slots = inputs + hc_ops[row->op].outputs;
-    for (int i = 0; i < count; i++) {
-        struct hc_call call = call_at(row, sizes[i].size);
+    int turns = turns_of(row->op);
+    for (int i = 0; i < count * turns; i++) {
+        int64_t size = sizes[i / turns].size;
+        struct hc_call call = call_at(row, size, number_of(size) + i % turns);
         for (int s = 0; s < slots; s++) {
             const struct hc_tensor *t = slot_of(&call, s);
             size_t need = hc_tensor_bytes(t);
@@ -236,12 +243,12 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
 
 /* One size. False when there is nothing more to do: the backend lacks the op, or something failed. */
 static bool run_size(struct hc_check *check, const struct row *row, struct room *room, int64_t size,
-                     struct comparison *all)
+                     int number, struct comparison *all)
 {
     struct hc_integers *z = &room->integers;
     int inputs = hc_ops[row->op].inputs;
-    z->call = call_at(row, size);
-    z->number = number_of(size);
+    z->call = call_at(row, size, number);
+    z->number = number;
     z->seed = check->seed;
     z->sums = &check->backend->accumulator;
     for (int s = 0; s < inputs + hc_ops[row->op].outputs; s++) {
@@ -274,13 +281,16 @@ static void run(struct hc_check *check)
     struct room room = {0};
     struct comparison all = {0};
     int count = sizes_of(check, row, sizes);
-    struct hc_call probe = call_at(row, 1);
+    struct hc_call probe = call_at(row, 1, 0);
     if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
         return;
     make_room(check, row, sizes, count, &room);
-    for (int i = 0; i < count; i++)
-        if (!run_size(check, row, &room, sizes[i].size, &all))
+    int turns = turns_of(row->op);
+    for (int i = 0; i < count * turns; i++) {
+        int64_t size = sizes[i / turns].size;
+        if (!run_size(check, row, &room, size, number_of(size) + i % turns, &all))
             return;
+    }
     if (all.checked)
         hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
 }
