@@ -29,9 +29,9 @@ struct hc_accumulator {
 
 /* The extents of calls on whose size a kernel's way of working hangs. */
 enum hc_extent {
-    HC_EXTENT_VECTOR,        /* elements of elementwise ops and optimizers */
-    HC_EXTENT_TERMS,         /* of sum, dot and sum_squares */
-    HC_EXTENT_GEMM_M,        /* rows, columns and terms of gemm */
+    HC_EXTENT_VECTOR, /* elements of elementwise ops and optimizers */
+    HC_EXTENT_TERMS,  /* of sum, dot and sum_squares */
+    HC_EXTENT_GEMM_M, /* rows, columns and terms of gemm */
     HC_EXTENT_GEMM_N,
     HC_EXTENT_GEMM_K,
     HC_EXTENT_CONV_IMAGES,   /* N */
@@ -46,7 +46,7 @@ enum hc_extent {
     HC_EXTENT_POOL_ELEMENTS, /* of the tensor that average pooling writes */
     HC_EXTENT_LOSS_ROWS,     /* of cross-entropy */
     HC_EXTENT_LOSS_CLASSES,
-    HC_EXTENT_TABLE_ROWS,    /* of rates and journal */
+    HC_EXTENT_TABLE_ROWS, /* of rates and journal */
     HC_EXTENT_COUNT
 };
 
