@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/output.h"
+#include "op/output.h"
 #include "check/rows.h"
 #include "op/text.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check/environment.h"
-#include "check/output.h"
+#include "op/output.h"
 #include "check/record_run.h"
 
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro)

@@ -41,7 +41,7 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
 json_t *hc_record_new(void);
 void hc_record_add(json_t *record, const struct hc_row *row);
 
-/* Replaces the file in one step (check/output.h). HC_IO or HC_NO_MEMORY. */
+/* Replaces the file in one step (op/output.h). HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_record_write(const json_t *record, const char *path);
 
 struct hc_record_part; /* check/record_run.h */

@@ -1,12 +1,12 @@
 #include "cli/comparison.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "check/facts.h"
 #include "check/record.h"
 #include "cli/training_record.h"
+#include "op/output.h"
 #include "op/text.h"
 
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, int recipe, int seed)
@@ -151,14 +151,10 @@ enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *fo
     return status;
 }
 
-enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *folder)
+static void print_rows(FILE *file, const void *context)
 {
-    char path[1100];
+    const struct hc_comparison *c = context;
     const struct hc_training_run *run;
-    (void)snprintf(path, sizeof path, "%s/runs.csv", folder);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
     (void)fputs(
         "recipe,seed,learned,nan_from,accuracy,test_loss,train_loss,skipped,final_scale,underflow,"
         "unscaled,activation_underflow,activation_unscaled,update_lost,memory,"
@@ -174,8 +170,11 @@ enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *fol
                  r->activation_underflow, r->activation_unscaled, r->update_lost,
                  (long long)r->memory, r->images_per_second);
     }
-    bool good = !ferror(file);
-    if (fclose(file) != 0 || !good)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    return HC_OK;
+}
+
+enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *folder)
+{
+    char path[1100];
+    (void)snprintf(path, sizeof path, "%s/runs.csv", folder);
+    return hc_output_print(path, print_rows, c);
 }

@@ -1,13 +1,13 @@
 #include "cli/drift.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/drift_record.h"
 #include "cli/script.h"
 #include "op/text.h"
+#include "op/output.h"
 #include "train/plot.h"
 
 static void print_summary(const struct hc_drift_report *r, FILE *out)
@@ -51,8 +51,9 @@ static void print_attribution(const struct hc_drift *d, FILE *out)
              d->residual_free);
 }
 
-static void print(const struct hc_drift_report *r, FILE *out)
+static void print(FILE *out, const void *report)
 {
+    const struct hc_drift_report *r = report;
     print_summary(r, out);
     for (int i = 0; i < r->c->recipes; i++)
         print_attribution(&r->drift[i], out);
@@ -68,14 +69,7 @@ static enum hc_status keep_table(const struct hc_drift_report *r)
 {
     char path[1100];
     (void)snprintf(path, sizeof path, "%s/table.txt", r->folder);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    print(r, file);
-    bool good = !ferror(file);
-    if (fclose(file) != 0 || !good)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    return HC_OK;
+    return hc_output_print(path, print, r);
 }
 
 enum { LONGEST_LABEL = 48 };
@@ -102,7 +96,7 @@ static void draw(const struct hc_drift_report *r)
 static int conclude(const struct hc_drift_report *r)
 {
     puts("");
-    print(r, stdout);
+    print(stdout, r);
     if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
         return hc_complain_message();
     printf("\nrecord: %s/record.json; table.txt, attribution.csv and layers.csv beside it\n",
@@ -145,10 +139,7 @@ int hc_drift_command(const struct hc_comparison *c, int steps, const char *folde
         (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
         return hc_complain_message();
     }
-    enum hc_status status = hc_make_folder(folder);
-    if (status == HC_OK)
-        status = measure(&r);
-    int result = status == HC_OK ? conclude(&r) : hc_complain_message();
+    int result = measure(&r) == HC_OK ? conclude(&r) : hc_complain_message();
     free(r.drift);
     return result;
 }

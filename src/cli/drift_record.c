@@ -1,12 +1,12 @@
 #include "cli/drift_record.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/facts.h"
 #include "cli/training_record.h"
+#include "op/output.h"
 #include "op/text.h"
 
 const char *hc_drift_source(int k)
@@ -22,23 +22,12 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
     return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
 }
 
-static FILE *open_csv(const struct hc_drift_report *r, const char *name, const char *columns)
+static enum hc_status write_csv(const struct hc_drift_report *r, const char *name,
+                                void (*print)(FILE *out, const void *report))
 {
     char path[1100];
     (void)snprintf(path, sizeof path, "%s/%s", r->folder, name);
-    FILE *file = fopen(path, "w");
-    if (file)
-        (void)fprintf(file, "%s\n", columns);
-    else
-        (void)hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    return file;
-}
-
-static enum hc_status close_csv(FILE *file, const char *name)
-{
-    bool written = !ferror(file);
-    written = fclose(file) == 0 && written;
-    return written ? HC_OK : hc_fail(HC_IO, "cannot write %s", name);
+    return hc_output_print(path, print, r);
 }
 
 static void write_row(FILE *file, const char *recipe, const char *what,
@@ -48,11 +37,10 @@ static void write_row(FILE *file, const char *recipe, const char *what,
              l->lost);
 }
 
-static enum hc_status write_layers(const struct hc_drift_report *r)
+static void print_layers(FILE *file, const void *report)
 {
-    FILE *file = open_csv(r, "layers.csv", "recipe,layer,error,cosine,underflow,lost");
-    if (!file)
-        return HC_IO;
+    const struct hc_drift_report *r = report;
+    (void)fputs("recipe,layer,error,cosine,underflow,lost\n", file);
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         for (int l = 0; l < r->plan.layers; l++)
@@ -60,17 +48,14 @@ static enum hc_status write_layers(const struct hc_drift_report *r)
                 write_row(file, d->recipe->name, r->plan.layer[l].name, &d->layer[l]);
         write_row(file, d->recipe->name, "all", &d->all);
     }
-    return close_csv(file, "layers.csv");
 }
 
-static enum hc_status write_attribution(const struct hc_drift_report *r)
+static void print_attribution(FILE *file, const void *report)
 {
-    FILE *file = open_csv(r, "attribution.csv",
-                          "recipe,source,format,gradient_alone,gradient_without,free_alone,"
-                          "free_without,gradient_measured,free_measured,gradient_residual,"
-                          "free_residual");
-    if (!file)
-        return HC_IO;
+    const struct hc_drift_report *r = report;
+    (void)fputs("recipe,source,format,gradient_alone,gradient_without,free_alone,free_without,"
+                "gradient_measured,free_measured,gradient_residual,free_residual\n",
+                file);
     for (int i = 0; i < r->c->recipes; i++)
         for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
             const struct hc_drift *d = &r->drift[i];
@@ -79,7 +64,6 @@ static enum hc_status write_attribution(const struct hc_drift_report *r)
                      d->without_gradient[k], d->alone_free[k], d->without_free[k], d->all.error,
                      d->free, d->residual_gradient, d->residual_free);
         }
-    return close_csv(file, "attribution.csv");
 }
 
 static json_t *exact(double x)
@@ -134,8 +118,8 @@ static enum hc_status write_record(const struct hc_drift_report *r)
 
 enum hc_status hc_drift_write(const struct hc_drift_report *r)
 {
-    enum hc_status status = write_layers(r);
+    enum hc_status status = write_csv(r, "layers.csv", print_layers);
     if (status == HC_OK)
-        status = write_attribution(r);
+        status = write_csv(r, "attribution.csv", print_attribution);
     return status == HC_OK ? write_record(r) : status;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/folder_lock.h"
 #include "cli/progress.h"
 #include "cli/script.h"
 #include "train/lr_find.h"
@@ -66,13 +67,15 @@ int hc_lr_find_command(const struct hc_training *t, const struct hc_training_run
     struct hc_lr_point *points = calloc((size_t)hc_lr_usual.steps, sizeof *points);
     assert(points);
     (void)snprintf(path, sizeof path, "%s/lr_find.csv", run->folder);
-    enum hc_status status = hc_make_folder(run->folder);
+    int lock;
+    enum hc_status status = hc_folder_lock(run->folder, &lock);
     if (status == HC_OK)
         status = hc_lr_find(&options, &hc_lr_usual, points, &found);
     hc_progress_end(&bar);
     if (status == HC_OK)
         status = hc_lr_write(path, points, found.points);
     int exit_status = status == HC_OK ? conclude(t, run, points, &found) : hc_complain_message();
+    hc_folder_unlock(lock);
     free(points);
     return exit_status;
 }

@@ -9,6 +9,7 @@
 
 #include "check/facts.h"
 #include "cli/choose.h"
+#include "cli/folder_lock.h"
 #include "cli/progress.h"
 #include "cli/training_record.h"
 #include "train/recipe_fields.h"
@@ -176,7 +177,8 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .context = &bar,
                                        .tell = hc_fact_keep,
                                        .told = json_object()};
-    enum hc_status status = hc_make_folder(run->folder);
+    int lock;
+    enum hc_status status = hc_folder_lock(run->folder, &lock);
     if (status == HC_OK)
         status = hc_train(&options, &run->result);
     hc_progress_end(&bar);
@@ -185,6 +187,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
         hc_training_recall(run);
     if (status == HC_OK)
         status = hc_training_write(t, run, options.told);
+    hc_folder_unlock(lock);
     json_decref(options.told);
     return status;
 }

@@ -152,6 +152,8 @@ Test(training, a_folder_that_cannot_be_written_to_is_named)
     refuse(QUICK "--out plain", "plain");
     refuse(QUICK "--out plain/below", "cannot make the folder plain/below: Not a directory");
     refuse(QUICK "--out /proc/nothing", "cannot make the folder /proc/nothing");
+    refuse(QUICK "--out /proc/self", "cannot write into /proc/self");
+    refuse("compare --recipes fp32,amp " SMALL "--out /proc/self", "cannot write into /proc/self");
 }
 
 Test(training, a_run_leaves_its_files_and_says_what_it_trained_on)
@@ -208,6 +210,54 @@ Test(training, a_full_disk_is_one_line_and_leaves_the_old_checkpoint)
     refuse_with("ulimit -f 4;", QUICK "--out r", "File too large");
     refuse_with("ulimit -f 40;", QUICK "--out r", "r/checkpoint: File too large");
     cr_assert_eq(shell("cmp -s whole r/checkpoint"), 0);
+}
+
+/* One that trains long enough to be met; $! is its process. */
+#define LONG                                                                                       \
+    "train --recipe fp32 --network darknet-tiny --classes dog,ship --images 16 --batch 16 "        \
+    "--epochs 10000 --checkpoint-every 1 --out "
+
+Test(training, two_in_one_folder_do_not_mix)
+{
+    static const char script[] =
+        "'" HC_PROGRAM "' " LONG "r >/dev/null 2>&1 & "
+        "while [ ! -e r/checkpoint ]; do sleep 0.01; done; "
+        "'" HC_PROGRAM "' " QUICK "--out r >stdout 2>stderr; status=$?; "
+        "'" HC_PROGRAM "' compare --recipes fp32,amp-bf16 " SMALL "--out r >/dev/null 2>second; "
+        "[ $? = 2 ] || status=7; kill -KILL $!; wait $! 2>/dev/null; "
+        "grep -q \"^halfcheck: r: another halfcheck, process $! writes there\" stderr || status=8; "
+        "exit $status";
+    cr_assert_eq(shell(script), 2, "%s", content("stderr"));
+    cr_assert_not_null(strstr(content("second"), "another halfcheck"), "%s", content("second"));
+    ends("", QUICK "--out r"); /* the lock of a process that was killed is free */
+}
+
+Test(training, follows_no_symbolic_link)
+{
+    static const char *const names[] = {"checkpoint",    "checkpoint.part", "steps.csv",
+                                        "epochs.csv",    "gradients.csv",   "run.json",
+                                        "run.json.part", "steps.csv.part"};
+    cr_assert_eq(shell("mkdir r; echo kept >precious"), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[200];
+        (void)snprintf(path, sizeof path, "r/%s", names[i]);
+        cr_assert_eq(symlink("../precious", path), 0);
+    }
+    ends("", QUICK "--out r");
+    cr_expect_str_eq(content("precious"), "kept\n");
+    cr_expect_eq(shell("test -z \"$(find r -type l -o -name '*.part')\""), 0);
+    cr_assert_eq(shell("mv r/steps.csv moved; ln -s ../moved r/steps.csv"), 0);
+    refuse(QUICK "--out r --resume", "r/steps.csv: a symbolic link");
+    cr_assert_eq(shell("rm r/.lock; ln -s ../precious r/.lock"), 0);
+    refuse(QUICK "--out r", "r/.lock");
+}
+
+Test(training, a_full_disk_at_the_start_leaves_the_old_results)
+{
+    ends("", QUICK "--out r");
+    cr_assert_eq(shell("cp -r r old"), 0);
+    refuse_with("ulimit -f 1;", QUICK "--out r", "File too large");
+    cr_expect_eq(shell("rm r/.lock old/.lock; diff -r r old"), 0);
 }
 
 Test(training, compare_prints_a_table_and_writes_a_record_with_every_run)

@@ -214,7 +214,7 @@ Test(checkpoint, a_full_disk_leaves_the_old_file_and_no_litter)
     save();
     long count = slurp(old, sizeof old);
     blobs_of(&state, blobs);
-    (void)snprintf(beside, sizeof beside, "%s.new", path);
+    (void)snprintf(beside, sizeof beside, "%s.part", path);
     cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
     for (long room = 0; room < count; room += 5) {
         struct rlimit limit = {(rlim_t)room, RLIM_INFINITY};

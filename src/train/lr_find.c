@@ -1,10 +1,10 @@
 #include "train/lr_find.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "op/output.h"
 
 const struct hc_lr_range hc_lr_usual = {1e-7, 10, 100};
 
@@ -109,18 +109,23 @@ static double unsigned_nan(double x)
     return isnan(x) ? fabs(x) : x;
 }
 
+struct curve {
+    const struct hc_lr_point *points;
+    int n;
+};
+
+static void print_curve(FILE *out, const void *context)
+{
+    const struct curve *curve = context;
+    (void)fputs("step,lr,loss,smooth,scale,skipped\n", out);
+    for (int i = 0; i < curve->n; i++)
+        (void)fprintf(out, "%d,%.9g,%.9g,%.9g,%.9g,%lld\n", i, curve->points[i].lr,
+                      unsigned_nan(curve->points[i].loss), unsigned_nan(curve->points[i].smooth),
+                      curve->points[i].scale, (long long)curve->points[i].skipped);
+}
+
 enum hc_status hc_lr_write(const char *path, const struct hc_lr_point *points, int n)
 {
-    FILE *file = fopen(path, "w");
-    bool written = file != NULL;
-    if (file) {
-        (void)fputs("step,lr,loss,smooth,scale,skipped\n", file);
-        for (int i = 0; i < n; i++)
-            (void)fprintf(file, "%d,%.9g,%.9g,%.9g,%.9g,%lld\n", i, points[i].lr,
-                          unsigned_nan(points[i].loss), unsigned_nan(points[i].smooth),
-                          points[i].scale, (long long)points[i].skipped);
-        written = !ferror(file);
-        written = fclose(file) == 0 && written;
-    }
-    return written ? HC_OK : hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    struct curve curve = {points, n};
+    return hc_output_print(path, print_curve, &curve);
 }

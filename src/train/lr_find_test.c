@@ -139,11 +139,12 @@ Test(lr_find, is_written_as_rows_and_says_when_it_cannot)
     char path[] = "/tmp/halfcheck-lr-XXXXXX";
     char line[100];
     int descriptor = mkstemp(path);
-    cr_assert(descriptor >= 0);
+    cr_assert(descriptor >= 0 && close(descriptor) == 0);
     points[0] = (struct hc_lr_point){1e-7, 2.5, 2.5, 65536, 0};
     points[1] = (struct hc_lr_point){2e-7, 3, -(double)NAN, 32768, 1};
     cr_assert_eq(hc_lr_write(path, points, 2), HC_OK);
-    FILE *file = fdopen(descriptor, "r");
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file);
     static const char *const want[] = {"step,lr,loss,smooth,scale,skipped\n",
                                        "0,1e-07,2.5,2.5,65536,0\n", "1,2e-07,3,nan,32768,1\n"};
     for (int i = 0; i < 3; i++) {
@@ -154,6 +155,7 @@ Test(lr_find, is_written_as_rows_and_says_when_it_cannot)
     (void)fclose(file);
     (void)unlink(path);
     cr_assert_eq(hc_lr_write("/dev/full", points, 2), HC_IO);
-    cr_assert_eq(strcmp(hc_message(), "/dev/full: No space left on device"), 0, "%s", hc_message());
+    cr_assert_eq(strcmp(hc_message(), "cannot write /dev/full: No space left on device"), 0, "%s",
+                 hc_message());
     cr_assert_eq(hc_lr_write("/nowhere/lr_find.csv", points, 2), HC_IO);
 }

@@ -43,7 +43,7 @@ static void empty_folder(void)
         path_of(names[i], path);
         (void)remove(path);
     }
-    path_of("checkpoint.new", path);
+    path_of("checkpoint.part", path);
     (void)remove(path);
 }
 
@@ -204,11 +204,11 @@ static void kill_and_resume(const struct hc_recipe *recipe, long moment, long st
             kill_after(&o, seconds * (double)(bits >> 40) * 0x1p-24);
         tally->kills++;
         tally->fresh += !there("checkpoint");
-        tally->mid_file += there("checkpoint.new");
+        tally->mid_file += there("checkpoint.part");
         o.resume = there("checkpoint");
     }
     cr_assert_eq(hc_train(&o, &result), HC_OK, "%s: %s", recipe->name, hc_message());
-    cr_assert(result.finished && !there("checkpoint.new"));
+    cr_assert(result.finished && !there("checkpoint.part"));
     look(&got);
     same(recipe->name, moment, want, &got);
 }

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -5,6 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "op/output.h"
 #include "op/text.h"
 #include "train/trainer_inner.h"
 
@@ -77,18 +79,55 @@ static enum hc_status go_on(const struct hc_run *run, int log)
     return header ? begin(run, log) : HC_OK;
 }
 
+static enum hc_status open_new(struct hc_run *run, int log, struct hc_output *output)
+{
+    char path[HC_MAX_PATH];
+    (void)snprintf(path, sizeof path, "%s/%s", run->options.out, names[log]);
+    enum hc_status status = hc_output_open(output, path);
+    if (status != HC_OK)
+        return status;
+    run->log[log] = fdopen(output->file, "w");
+    assert(run->log[log]);
+    return begin(run, log);
+}
+
+/* The old files stay until all of the new ones have begun. */
+static enum hc_status open_all_new(struct hc_run *run)
+{
+    static _Thread_local struct hc_output output[HC_LOGS];
+    enum hc_status status = HC_OK;
+    for (int log = 0; log < HC_LOGS && status == HC_OK; log++)
+        status = open_new(run, log, &output[log]);
+    for (int log = 0; log < HC_LOGS && run->log[log]; log++) {
+        if (status == HC_OK)
+            status = hc_output_place(&output[log]);
+        else
+            hc_output_drop(&output[log]);
+    }
+    return status;
+}
+
+static enum hc_status open_old(struct hc_run *run, int log)
+{
+    char path[HC_MAX_PATH];
+    (void)snprintf(path, sizeof path, "%s/%s", run->options.out, names[log]);
+    int file = hc_output_reopen(path);
+    if (file < 0)
+        return HC_IO;
+    run->log[log] = fdopen(file, "r+");
+    assert(run->log[log]);
+    return go_on(run, log);
+}
+
 enum hc_status hc_log_open(struct hc_run *run)
 {
     enum hc_status status = HC_OK;
-    for (int log = 0; log < HC_LOGS && run->options.out && status == HC_OK; log++) {
-        char path[4096];
-        (void)snprintf(path, sizeof path, "%s/%s", run->options.out, names[log]);
-        run->log[log] = fopen(path, run->options.resume ? "r+" : "w");
-        if (!run->log[log])
-            status = failed(run, log);
-        else
-            status = run->options.resume ? go_on(run, log) : begin(run, log);
-    }
+    if (!run->options.out)
+        return HC_OK;
+    if (!run->options.resume)
+        return open_all_new(run);
+    for (int log = 0; log < HC_LOGS && status == HC_OK; log++)
+        status = open_old(run, log);
     return status;
 }
 

@@ -3,7 +3,7 @@
 
 #include "bench.h"
 #include "check/facts.h"
-#include "check/output.h"
+#include "op/output.h"
 #include "check/record_run.h"
 #include "check/runner.h"
 #include "check/timing_run.h"

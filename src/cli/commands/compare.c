@@ -7,7 +7,9 @@
 
 #include "cli/comparison.h"
 #include "cli/drift.h"
+#include "cli/folder_lock.h"
 #include "cli/script.h"
+#include "op/output.h"
 #include "train/plot.h"
 #include "train/recipe_fields.h"
 
@@ -108,9 +110,14 @@ static enum hc_status look_for_checkpoint(const struct hc_comparison *c,
     if (access(checkpoint, F_OK) != 0)
         return HC_OK;
     run->resume = c->training->resume;
-    if (!run->resume && unlink(checkpoint) != 0)
-        return hc_fail(HC_IO, "%s: %s", checkpoint, strerror(errno));
-    return HC_OK;
+    if (run->resume)
+        return HC_OK;
+    int lock;
+    enum hc_status status = hc_folder_lock(run->folder, &lock);
+    if (status == HC_OK && unlink(checkpoint) != 0)
+        status = hc_fail(HC_IO, "%s: %s", checkpoint, strerror(errno));
+    hc_folder_unlock(lock);
+    return status;
 }
 
 static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
@@ -135,9 +142,7 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
 
 static enum hc_status train_all(struct hc_comparison *c, const char *folder)
 {
-    enum hc_status status = hc_make_folder(folder);
-    if (status == HC_OK)
-        status = make_runs(c, folder);
+    enum hc_status status = make_runs(c, folder);
     struct hc_training_run *run;
     for (int i = 0; status == HC_OK && (run = hc_comparison_next(c, i)) != NULL; i++)
         status = hc_training_run(c->training, run);
@@ -192,19 +197,17 @@ static void draw(const struct hc_comparison *c, const char *folder)
         printf("no pictures: %s\n", hc_message());
 }
 
+static void print_table(FILE *out, const void *comparison)
+{
+    hc_comparison_print(comparison, out);
+}
+
 /* What was printed, for later. */
 static enum hc_status keep_table(const struct hc_comparison *c, const char *folder)
 {
     char path[1100];
     (void)snprintf(path, sizeof path, "%s/table.txt", folder);
-    FILE *file = fopen(path, "w");
-    if (file == NULL)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    hc_comparison_print(c, file);
-    bool good = !ferror(file);
-    if (fclose(file) != 0 || !good)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    return HC_OK;
+    return hc_output_print(path, print_table, c);
 }
 
 static int conclude(const struct hc_comparison *c, const char *folder)
@@ -281,15 +284,17 @@ static int run(int argc, char **argv)
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
-    if (c.drift)
-        status = hc_training_open(&training, c.recipe, c.recipes) == HC_OK
-                     ? hc_drift_command(&c, c.steps, folder)
-                     : hc_complain_message();
-    else if (hc_training_open(&training, c.recipe, c.recipes) == HC_OK &&
-             train_all(&c, folder) == HC_OK)
+    int lock = -1;
+    if (hc_training_open(&training, c.recipe, c.recipes) != HC_OK ||
+        hc_folder_lock(folder, &lock) != HC_OK)
+        status = hc_complain_message();
+    else if (c.drift)
+        status = hc_drift_command(&c, c.steps, folder);
+    else if (train_all(&c, folder) == HC_OK)
         status = conclude(&c, folder);
     else
         status = hc_complain_message();
+    hc_folder_unlock(lock);
     hc_training_close(&training);
     free(c.run);
     return status;

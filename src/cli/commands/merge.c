@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/output.h"
+#include "op/output.h"
 #include "check/record_run.h"
 #include "cli/command.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check/output.h"
+#include "op/output.h"
 #include "cli/command.h"
 #include "cli/page.h"
 #include "cli/page_cases.h"

@@ -5,7 +5,7 @@
 #include "cases/registry.h"
 #include "check/facts.h"
 #include "check/fault.h"
-#include "check/output.h"
+#include "op/output.h"
 #include "check/record_run.h"
 #include "check/rows.h"
 #include "cli/choose.h"

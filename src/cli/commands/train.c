@@ -108,6 +108,8 @@ const struct hc_command hc_command_train = {
         "steps.csv (loss, scale, skipped steps, learning rate, and per layer what underflows\n"
         "and which updates are lost), epochs.csv, gradients.csv (histogram of exponents),\n"
         "run.json (a record) and checkpoint. A run that does not learn fails: status 1.\n"
+        "While one trains into a folder, a second is refused. Symbolic links are replaced there,\n"
+        "never followed.\n"
         "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and its\n"
         "picture; --epochs and --lr do not count, and the status is 1 where the loss runs away\n"
         "before there is anything to suggest.",
