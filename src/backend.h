@@ -16,6 +16,19 @@
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 struct hc_graph; /* a backend's own: calls that were captured */
 
+/* Runs one call, or queues it. What holds for every kernel, and is checked on every call that a case
+   makes (check/guarded.h):
+   - Inputs are not written, unless the call names the same tensor as an output; what an input has
+     beyond such an output's bytes is not written either.
+   - Every element of every output is written, and none is read before, unless it is an input, too.
+     What an output holds before the call is anything.
+   - call->scratch has as many bytes as the `scratch` slot asked for, and holds anything: it is not
+     zeroed, and nothing of it is kept for the next call.
+   - Nothing is written before or behind a tensor or the scratch.
+   - The result depends on the call alone: not on the calls before it, not on where its tensors lie
+     (all are aligned to 64), not on what lies beside them.
+   - HC_UNSUPPORTED is for formats and shapes that it does not take, and no output is then written.
+     It never depends on the values in the tensors. */
 typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
 
 /* How a backend's sums of products come about, for their bounds (Fasi, Higham, Mikaitis and
@@ -95,6 +108,10 @@ struct hc_backend {
     /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
        need go through them. */
     bool host_memory;
+
+    /* In ops whose order is free the same call may give other bits each time (atomic additions, say).
+       Where not set, a kernel gives the same bits for the same call, and cases hold it to that. */
+    bool nondeterministic;
 
     /* NULL when the backend can run here, otherwise why not, in one line. */
     const char *(*unavailable)(void);

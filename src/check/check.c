@@ -138,6 +138,23 @@ bool hc_tally(struct hc_check *check, double error, double bound, const char *un
     return held;
 }
 
+void hc_tally_breach(struct hc_check *check, const char *backend, const char *line)
+{
+    hc_say(check, "%s: %s", backend, line);
+    check->result.checked++;
+    check->wrong++;
+    if (check->result.verdict != HC_FAIL)
+        check->result.note[0] = '\0';
+    hc_tally_verdict(check, HC_FAIL);
+    hc_tally_note(check, "%s: %s", backend, line);
+    if (hc_ratio(1, 0) > check->worst || !check->result.unit) {
+        check->worst = hc_ratio(1, 0);
+        check->result.error = 1;
+        check->result.bound = 0;
+        check->result.unit = "claims";
+    }
+}
+
 bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format format, uint64_t want,
                    uint64_t got)
 {

@@ -76,7 +76,7 @@ static void compare_all(struct hc_claim *claim)
     bool subject = check->backend == check->exact;
     enum hc_status status = HC_OK;
     if (!subject)
-        status = hc_run_call(check->exact, check->exact_queue, &claim->exact);
+        status = hc_do_on(check, check->exact, check->exact_queue, &claim->exact);
     else
         memcpy(claim->exact.out, claim->call.out, sizeof claim->exact.out);
     claim->has_exact = status == HC_OK;

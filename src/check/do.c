@@ -1,65 +1,12 @@
-/* hc_do: a call with tensors in host memory, run on a backend with memory of its own. */
-#include <stdbool.h>
-
+/* hc_do: a call with tensors in host memory, run between guards (check/guarded.h), and most calls
+   twice: a result that depends on what memory held before, or on the calls before, does not repeat. */
 #include "check/do.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "check/tally.h"
 #include "op/contract.h"
-
-/* Memory of the backend that stands for host memory while a call runs. */
-struct loan {
-    void *host;
-    void *device;
-};
-
-struct loans {
-    const struct hc_backend *backend;
-    struct hc_queue *queue;
-    struct loan slot[HC_MAX_IN + HC_MAX_OUT];
-    int count;
-};
-
-/* Puts device memory with the same bytes into the slot; what is one tensor on the host is one tensor
-   there, so that a call in place stays one. */
-static enum hc_status lend(struct loans *loans, struct hc_tensor *t)
-{
-    const struct hc_backend *backend = loans->backend;
-    size_t bytes = hc_tensor_bytes(t);
-    void *host = t->data;
-    if (!host)
-        return HC_OK;
-    for (int i = 0; i < loans->count; i++)
-        if (loans->slot[i].host == host && bytes) {
-            t->data = loans->slot[i].device;
-            return HC_OK;
-        }
-    t->data = backend->allocate(loans->queue, bytes ? bytes : 1);
-    if (!t->data)
-        return HC_NO_MEMORY;
-    loans->slot[loans->count++] = (struct loan){host, t->data};
-    return backend->upload(loans->queue, t->data, host, bytes);
-}
-
-static enum hc_status lend_all(struct loans *loans, struct hc_call *device)
-{
-    const struct hc_op_info *op = &hc_ops[device->op];
-    enum hc_status status = HC_OK;
-    for (int i = 0; i < op->inputs && status == HC_OK; i++)
-        status = lend(loans, &device->in[i]);
-    for (int i = 0; i < op->outputs && status == HC_OK; i++)
-        status = lend(loans, &device->out[i]);
-    return status;
-}
-
-static enum hc_status fetch(struct loans *loans, const struct hc_call *call,
-                            const struct hc_call *device)
-{
-    enum hc_status status = HC_OK;
-    for (int i = 0; i < hc_ops[call->op].outputs && status == HC_OK; i++)
-        if (call->out[i].data)
-            status = loans->backend->download(loans->queue, call->out[i].data, device->out[i].data,
-                                              hc_tensor_bytes(&call->out[i]));
-    return status;
-}
 
 static enum hc_status check_batch(const struct hc_call *call)
 {
@@ -100,9 +47,38 @@ static enum hc_status check_data(const struct hc_call *call)
     return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
 }
 
-enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
-                           const struct hc_call *call)
+/* Beyond this a call runs a second time only where an output may be unwritten. */
+enum { REPEATED_BYTES = 1 << 20 };
+
+/* Once more on other fillings; the first run's outputs are those that count. */
+static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
 {
+    enum hc_status status = hc_guarded_keep(g);
+    if (status == HC_OK)
+        status = hc_guarded_run(g, HC_PREFILL_SECOND, breach);
+    if (status == HC_OK && !breach->text[0])
+        hc_guarded_compare(g, breach);
+    return status;
+}
+
+/* A kernel refuses formats and shapes. One that looks at the numbers first may refuse whatever it would
+   get wrong, and then nothing that it takes says anything. */
+static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach)
+{
+    char why[256];
+    (void)snprintf(why, sizeof why, "%s", hc_message());
+    if (hc_guarded_takes_zeros(g))
+        (void)snprintf(breach->text, sizeof breach->text,
+                       "%s refuses inputs by their values: it takes the same call with zeros",
+                       hc_ops[g->call.op].name);
+    (void)hc_fail(HC_UNSUPPORTED, "%s", why);
+}
+
+enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
+                           const struct hc_call *call, struct hc_breach *breach)
+{
+    struct hc_guarded g;
+    breach->text[0] = '\0';
     enum hc_status status = hc_backend_has(backend, call);
     if (status == HC_OK)
         status = hc_call_check(call);
@@ -110,29 +86,35 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
         status = check_data(call);
     if (status != HC_OK)
         return status;
-
-    struct loans loans = {.backend = backend, .queue = queue};
-    struct hc_call device = *call;
-    size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
-    device.scratch = scratch ? backend->allocate(queue, scratch) : NULL;
-    if (scratch && !device.scratch)
-        status = HC_NO_MEMORY;
-    if (status == HC_OK && !backend->host_memory)
-        status = lend_all(&loans, &device);
+    status = hc_guarded_open(&g, backend, queue, call);
     if (status == HC_OK)
-        status = backend->kernel[call->op](queue, &device);
-    if (status == HC_OK && !backend->host_memory)
-        status = fetch(&loans, call, &device);
-    for (int i = 0; i < loans.count; i++)
-        backend->release(queue, loans.slot[i].device);
-    if (device.scratch)
-        backend->release(queue, device.scratch);
+        status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
+    if (status == HC_UNSUPPORTED && !breach->text[0])
+        look_at_refusal(&g, breach);
+    if (status == HC_OK && !breach->text[0] &&
+        (g.bytes <= REPEATED_BYTES || hc_guarded_unwritten(&g)))
+        status = repeat(&g, breach);
+    if (status == HC_OK)
+        hc_guarded_give(&g);
+    hc_guarded_close(&g);
+    return status;
+}
+
+enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend,
+                        struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_breach breach;
+    enum hc_status status = hc_run_call(backend, queue, call, &breach);
+    if (breach.text[0]) {
+#pragma omp critical(hc_breach)
+        hc_tally_breach(check, backend->name, breach.text);
+    }
     return status;
 }
 
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
-    enum hc_status status = hc_run_call(check->backend, check->queue, call);
+    enum hc_status status = hc_do_on(check, check->backend, check->queue, call);
     check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
     (void)hc_check_ok(check, status);
     return status;

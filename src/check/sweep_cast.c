@@ -35,7 +35,7 @@ struct lane {
     uint16_t out[BLOCK];
 };
 
-static enum hc_status convert(const struct hc_check *check, struct hc_queue *queue,
+static enum hc_status convert(struct hc_check *check, struct hc_queue *queue,
                               const struct cast *cast, struct lane *lane, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = cast->direction};

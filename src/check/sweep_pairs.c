@@ -84,7 +84,7 @@ static enum hc_status sample(const struct pairs_sweep *sweep, const struct lane 
 }
 
 /* All y for the x that the expected row stands at. */
-static enum hc_status row(const struct hc_check *check, struct hc_queue *queue,
+static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
                           const struct pairs_sweep *sweep, struct lane *lane, struct hc_miss *miss)
 {
     const struct hc_pairs *pairs = &lane->pairs;

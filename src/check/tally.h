@@ -30,6 +30,9 @@ struct hc_check {
    could not be run. */
 bool hc_tally(struct hc_check *check, double error, double bound, const char *unit);
 
+/* A kernel of that backend did what no kernel may: the case FAILs with that line. */
+void hc_tally_breach(struct hc_check *check, const char *backend, const char *line);
+
 /* Keeps the first failure's words as the note. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

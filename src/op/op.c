@@ -16,3 +16,10 @@ enum hc_op hc_op_by_name(const char *name)
         op++;
     return (enum hc_op)op;
 }
+
+bool hc_op_settled(enum hc_op op)
+{
+    enum hc_op_class class_ = hc_ops[op].class_;
+    return class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
+           class_ == HC_CLASS_CONTROL;
+}

@@ -2,6 +2,8 @@
 #ifndef HC_OP_OP_H
 #define HC_OP_OP_H
 
+#include <stdbool.h>
+
 #define HC_MAX_IN  7
 #define HC_MAX_OUT 5
 
@@ -34,6 +36,9 @@ struct hc_op_info {
 };
 
 extern const struct hc_op_info hc_ops[HC_OP_COUNT];
+
+/* Whether its class settles every bit of a result: ELEMENTWISE, OPTIMIZER, CONTROL. */
+bool hc_op_settled(enum hc_op op);
 
 /* The op of that name, or HC_OP_COUNT. */
 enum hc_op hc_op_by_name(const char *name);
