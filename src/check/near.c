@@ -1,6 +1,7 @@
 #include "check/near.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 struct hc_near hc_near_exact(double value)
 {
@@ -14,8 +15,6 @@ static struct hc_near rounded(enum hc_format f, struct hc_near x, double underfl
     if (f != HC_FP32 && f != HC_FP64)
         u += hc_format_unit(f) * (1 + u);
     double most = fabs(x.value) + x.error;
-    if (most == 0)
-        return x;
     if (isinf(x.value) && isfinite(x.error))
         return hc_near_exact(x.value);
     x.error += u * most + underflow;
@@ -33,9 +32,15 @@ static double underflow(enum hc_format f)
     return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
 }
 
+/* Nothing at all: a 0 of `value` alone may be a number that fp64 has not. */
+static bool is_nothing(struct hc_near x)
+{
+    return x.value == 0 && x.error == 0;
+}
+
 struct hc_near hc_near_into(enum hc_format f, struct hc_near x)
 {
-    return f == HC_FP64 ? x : rounded(f, x, underflow(f));
+    return f == HC_FP64 ? x : rounded(f, x, is_nothing(x) ? 0 : underflow(f));
 }
 
 /* Finite operands whose result leaves fp64, where `value` is computed: nothing is known of it. */
@@ -51,7 +56,8 @@ struct hc_near hc_near_add(enum hc_format f, struct hc_near x, struct hc_near y)
 {
     struct hc_near sum = {x.value + y.value, x.error + y.error};
     overflowed(&sum, x, y);
-    return rounded(f, sum, f == HC_FP32 || f == HC_FP64 ? 0 : underflow(f));
+    bool exact = f == HC_FP32 || f == HC_FP64 || is_nothing(sum);
+    return rounded(f, sum, exact ? 0 : underflow(f));
 }
 
 struct hc_near hc_near_sub(enum hc_format f, struct hc_near x, struct hc_near y)
@@ -69,7 +75,7 @@ struct hc_near hc_near_mul(enum hc_format f, struct hc_near x, struct hc_near y)
         (isinf(y.value) && y.error == 0 && fabs(x.value) > x.error))
         product.error = 0;
     overflowed(&product, x, y);
-    return rounded(f, product, underflow(f));
+    return rounded(f, product, is_nothing(x) || is_nothing(y) ? 0 : underflow(f));
 }
 
 /* (x + dx) / (y + dy) - x / y = (dx - (x / y) dy) / (y + dy) */
@@ -82,7 +88,8 @@ struct hc_near hc_near_div(enum hc_format f, struct hc_near x, struct hc_near y)
     else if (least > 0)
         quotient.error = (x.error + fabs(quotient.value) * y.error) / least;
     overflowed(&quotient, x, y);
-    return rounded(f, quotient, underflow(f));
+    bool exact = is_nothing(x) || (isinf(y.value) && y.error == 0);
+    return rounded(f, quotient, exact ? 0 : underflow(f));
 }
 
 /* The root is monotone: sqrt(x) - sqrt(x - dx) = dx / (sqrt(x) + sqrt(x - dx)) is the larger side.
@@ -93,7 +100,8 @@ struct hc_near hc_near_sqrt(enum hc_format f, struct hc_near x)
     if (x.error > 0)
         root.error = x.error < x.value ? x.error / (root.value + sqrt(x.value - x.error))
                                        : sqrt(x.value + x.error);
-    return rounded(f, root, f == HC_FP32 || f == HC_FP64 ? 0 : underflow(f));
+    bool exact = f == HC_FP32 || f == HC_FP64 || is_nothing(root);
+    return rounded(f, root, exact ? 0 : underflow(f));
 }
 
 /* Two ulp are at most 4 u |result|, one of the four being counted by rounded(), as is the ulp that the C

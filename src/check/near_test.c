@@ -136,3 +136,20 @@ Test(near, subnormal_products_carry_half_the_smallest_number)
                  0x1p-160);
     cr_assert_eq(hc_near_mul(HC_FP16, hc_near_exact(0), tiny).error, 0);
 }
+
+/* 1e-400 is not 0, though fp64, in which `value` is computed, has nothing else for it. */
+Test(near, what_underflows_where_its_value_is_computed_has_an_error)
+{
+    struct hc_near small = hc_near_exact(1e-200);
+    struct hc_near fourth = hc_near_mul(HC_FP64, hc_near_mul(HC_FP64, small, small), small);
+    cr_assert_geq(hc_near_mul(HC_FP64, small, small).error, 0x1p-1074);
+    cr_assert_gt(fourth.error, 0);
+    cr_assert_gt(hc_near_mul(HC_FP32, small, small).error, 0);
+    cr_assert_gt(hc_near_div(HC_FP64, small, hc_near_exact(1e200)).error, 0);
+    cr_assert_gt(hc_near_exp(HC_FP64, hc_near_exact(-1000)).error, 0);
+    cr_assert_gt(hc_near_exp(HC_FP32, hc_near_exact(-1000)).error, 0);
+    cr_assert_eq(hc_near_mul(HC_FP64, hc_near_exact(0), small).error, 0);
+    cr_assert_eq(hc_near_div(HC_FP32, hc_near_exact(0), small).error, 0);
+    cr_assert_eq(hc_near_div(HC_FP32, small, hc_near_exact((double)INFINITY)).error, 0);
+    cr_assert_eq(hc_near_add(HC_FP16, small, hc_near_exact(-1e-200)).error, 0);
+}

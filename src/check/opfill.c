@@ -84,7 +84,7 @@ bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
     bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
     switch (fill) {
     case HC_FILL_CANCELLATION:
-        return cancels[call->op];
+        return cancels[call->op] && hc_op_cancels(call);
     case HC_FILL_FOUND:
         return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
                (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||

@@ -205,7 +205,9 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
     case 'b':
         if (fill == HC_FILL_SUBNORMALS)
             return subnormal(&p);
-        return fill == HC_FILL_CANCELLATION && call->op != HC_OP_gemm ? 500 : hc_place_normal(&p);
+        if (fill == HC_FILL_CANCELLATION)
+            return call->op == HC_OP_gemm ? 0x1p-10 * hc_place_normal(&p) : 500;
+        return hc_place_normal(&p);
     case 'v':
         return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
     case 's':

@@ -17,7 +17,8 @@ struct hc_place {
 double hc_place_uniform(const struct hc_place *p, uint64_t more);
 double hc_place_normal(const struct hc_place *p);
 
-/* HC_FILL_CANCELLATION (opcancel.c). */
+/* HC_FILL_CANCELLATION (opcancel.c), and whether the call's sums have two terms to cancel. */
+bool hc_op_cancels(const struct hc_call *call);
 double hc_place_cancelling(const struct hc_place *p, int slot, char role);
 
 /* Element i of an input slot that plays `role` (opfill.c); slots are filled in order, and a later one

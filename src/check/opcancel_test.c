@@ -1,0 +1,49 @@
+/* Terms that cancel leave little of each other under every seed, whatever the number of terms. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "check/opfill.h"
+#include "check/opspace.h"
+
+enum { SEEDS = 120 };
+
+static void give_memory(struct hc_call *call)
+{
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        if (!hc_op_absent(call, i))
+            call->in[i].data = calloc(1, hc_tensor_bytes(&call->in[i]) + 1);
+}
+
+static void take_memory(const struct hc_call *call)
+{
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        free(call->in[i].data);
+}
+
+static void every_seed_leaves_little(enum hc_op op, const struct hc_op_shape *shape,
+                                     const struct hc_variant *variant)
+{
+    const struct hc_mix *mix = hc_opspace(op).mixes;
+    struct hc_call call = hc_op_call(op, mix, shape, variant);
+    if (!hc_mix_allowed(op, mix, variant) || !hc_fill_applies(&call, HC_FILL_CANCELLATION))
+        return;
+    give_memory(&call);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        hc_fill_call(&call, HC_FILL_CANCELLATION, seed);
+        cr_assert(hc_fill_reached(&call, HC_FILL_CANCELLATION), "%s %s%s, seed %d",
+                  hc_ops[op].name, shape->name, variant->name, (int)seed);
+    }
+    take_memory(&call);
+}
+
+Test(opcancel, terms_leave_little_of_each_other_under_every_seed)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        struct hc_opspace space = hc_opspace((enum hc_op)op);
+        for (const struct hc_op_shape *shape = space.shapes; space.mixes->name && shape->name;
+             shape++)
+            for (const struct hc_variant *variant = space.variants; variant->name; variant++)
+                if (shape->every_fill && shape->level < HC_EXHAUSTIVE)
+                    every_seed_leaves_little((enum hc_op)op, shape, variant);
+    }
+}
