@@ -1,6 +1,11 @@
 /* Convolution forward and backward to the input: runs of images, each by one thread, by a plan; a 1x1
    filter of stride 1 is a matrix product. Images of a run depend on the shape alone: enough to make a
-   filter in the cache worth its while, few enough to stay there themselves. */
+   filter in the cache worth its while, few enough to stay there themselves.
+
+   Where a filter lies wholly in the padding oneDNN multiplies its weights by zero, which no infinite or NaN
+   weight forgives: the contract has no term there. So forward such weights are replaced by ones of their
+   sign, and what they give inside the image is added to oneDNN's sums. */
+#include <math.h>
 #include <omp.h>
 
 #include "kernels/exact/double.h"
@@ -17,7 +22,8 @@ struct work {
     struct hc_onednn_plan *plan; /* NULL: a matrix product */
     struct hc_onednn_plan *last; /* for the images that are left over, or NULL */
     size_t filter_bytes;
-    size_t copy_bytes; /* of the filter as fp32 */
+    size_t copy_bytes;  /* of the filter as fp32 */
+    size_t sound_bytes; /* of the filter without infinities and NaN */
     size_t pad_bytes;
     size_t from_bytes;
     size_t to_bytes; /* of a run as fp32, where it must be converted */
@@ -56,7 +62,9 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
                        .run = images_of_run(&g),
                        .from_size = backward ? y : x,
                        .to_size = backward ? x : y};
-    w->copy_bytes = copy_bytes(&call->in[1], hc_tensor_count(&call->in[1]));
+    int64_t weights = hc_tensor_count(&call->in[1]);
+    w->copy_bytes = copy_bytes(&call->in[1], weights);
+    w->sound_bytes = !backward && g.pad > 0 ? rounded((size_t)weights * sizeof(float)) : 0;
     w->from_bytes = copy_bytes(&call->in[0], w->run * w->from_size);
     w->to_bytes = copy_bytes(&call->out[0], w->run * w->to_size);
     if (hc_conv_is_product(&g))
@@ -78,7 +86,7 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
 
 static size_t filters_bytes(const struct work *w)
 {
-    return w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
+    return w->sound_bytes + w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
 }
 
 static size_t thread_bytes(const struct work *w)
@@ -111,9 +119,61 @@ static void multiply(struct hc_onednn *onednn, const struct work *w, int64_t ima
                                                .ldc = backward ? g->c : g->k});
 }
 
+static bool all_finite(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+/* The filter itself where all of it is finite, else a copy in which the rest is a one. */
+static const float *sound(const struct work *w, const float *filter, float *room)
+{
+    int64_t n = w->shape.k * w->shape.r * w->shape.s * w->shape.c;
+    if (!w->sound_bytes || all_finite(filter, n))
+        return filter;
+    for (int64_t i = 0; i < n; i++)
+        room[i] = isfinite(filter[i]) ? filter[i] : copysignf(1, filter[i]);
+    return room;
+}
+
+/* What the weights of one filter that are not finite give output pixel (p, q) of image x. */
+static float unsound_sum(const struct hc_conv_shape *g, const float *filter, const float *x,
+                         int64_t p, int64_t q)
+{
+    float sum = 0;
+    for (int64_t tap = 0; tap < g->r * g->s && !isnan(sum); tap++) {
+        int64_t row = p * g->stride - g->pad + tap / g->s;
+        int64_t column = q * g->stride - g->pad + tap % g->s;
+        if (row < 0 || row >= g->h || column < 0 || column >= g->w)
+            continue;
+        for (int64_t c = 0; c < g->c; c++)
+            if (!isfinite(filter[tap * g->c + c]))
+                sum += filter[tap * g->c + c] * x[(row * g->w + column) * g->c + c];
+    }
+    return sum;
+}
+
+/* Adds to the sums of `images` images what `sound` took away. */
+static void mend(const struct work *w, int64_t images, const float *filter, const float *from,
+                 float *to)
+{
+    const struct hc_conv_shape *g = &w->shape;
+    int64_t taps = g->r * g->s * g->c;
+    for (int64_t k = 0; k < g->k; k++) {
+        if (all_finite(filter + k * taps, taps))
+            continue;
+        for (int64_t i = 0; i < images * g->p * g->q; i++) {
+            const float *x = from + i / (g->p * g->q) * w->from_size;
+            to[i * g->k + k] += unsound_sum(g, filter + k * taps, x, i / g->q % g->p, i % g->q);
+        }
+    }
+}
+
 /* Images first, first + 1, ... of a run. */
 static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, const struct work *w,
-                          const float *filter, int64_t first)
+                          const float *filter, bool mends, int64_t first)
 {
     int thread = omp_get_thread_num();
     int64_t left = w->shape.n - first;
@@ -131,6 +191,8 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
                                to, pad);
     else
         multiply(queue->onednn, w, images, filter, from, to);
+    if (mends)
+        mend(w, images, filter, from, to);
     hc_host_flush(queue, &call->out[0], first * w->to_size, images * w->to_size, to);
     return status;
 }
@@ -141,18 +203,20 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     unsigned char *filters = call->scratch;
     float *room = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
     const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), room);
+    const float *finite = sound(w, filter, room - w->sound_bytes / sizeof(float));
+    bool mends = finite != filter;
     enum hc_status status = hc_onednn_room();
     if (w->plan && status == HC_OK)
-        status = hc_onednn_reorder(queue->onednn, w->plan, filter, filters);
+        status = hc_onednn_reorder(queue->onednn, w->plan, finite, filters);
     if (w->last && status == HC_OK)
-        status = hc_onednn_reorder(queue->onednn, w->last, filter, filters + w->filter_bytes);
+        status = hc_onednn_reorder(queue->onednn, w->last, finite, filters + w->filter_bytes);
     if (status != HC_OK)
         return status;
     int failed = 0;
     int threads = hc_onednn_alone();
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
     for (int64_t i = 0; i < w->shape.n; i += w->run)
-        failed |= run(queue, call, w, filter, i) != HC_OK;
+        failed |= run(queue, call, w, filter, mends, i) != HC_OK;
     hc_onednn_together(threads);
     if (failed)
         return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);

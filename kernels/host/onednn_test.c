@@ -161,6 +161,55 @@ Test(onednn, an_infinity_meets_no_zero_of_the_padding)
         }
 }
 
+/* Shapes that the network and the cases have, with padding on each side, and such as have filters
+   wholly in the padding. */
+static const struct shape padded[] = {
+    {3, 5, 1, 1, 3, 1, 1},    {2, 9, 3, 5, 3, 1, 1},    {2, 8, 16, 32, 3, 2, 1},
+    {2, 6, 24, 10, 5, 2, 2},  {2, 2, 96, 80, 3, 1, 1},  {2, 16, 3, 64, 3, 1, 1},
+    {2, 8, 64, 128, 3, 1, 1}, {2, 4, 128, 64, 3, 2, 1}, {2, 13, 17, 33, 3, 1, 2},
+    {2, 9, 4, 3, 5, 3, 2},    {1, 7, 32, 32, 7, 1, 3},  {1, 1, 64, 64, 3, 1, 1},
+    {2, 4, 5, 7, 2, 1, 2},    {1, 4, 48, 5, 2, 2, 3},   {2, 3, 3, 9, 1, 2, 1},
+};
+
+/* Each filter has one infinite weight, at another tap each. What it meets is infinite or NaN, and
+   nothing else is: what `exact` says of each element, by the taps inside the image. */
+static void an_infinite_weight_stays_inside(enum hc_op op, const struct shape *g,
+                                            enum hc_format format)
+{
+    struct hc_call call = conv(op, g, format);
+    struct hc_tensor want[HC_MAX_OUT];
+    int64_t taps = (int64_t)g->r * g->r * g->c;
+    call.in[0] = normal(call.in[0], 1);
+    call.in[1] = normal(call.in[1], 2);
+    for (int64_t k = 0; k < g->k; k++)
+        hc_tensor_put(&call.in[1], k * taps + k * 7 % taps, k % 2 ? (double)INFINITY : (double)NAN);
+    want_exact(&call, want);
+    struct hc_queue *queue = queue_of(2, "portable");
+    call_host(queue, &call);
+    for (int64_t i = 0; i < hc_tensor_count(want); i++) {
+        double w = hc_tensor_get(want, i);
+        double got = hc_tensor_get(&call.out[0], i);
+        cr_assert_eq(isnan(w), isnan(got), "%s %dx%d c%d k%d r%d: [%lld] want %g, got %g",
+                     hc_ops[op].name, g->h, g->h, g->c, g->k, g->r, (long long)i, w, got);
+        cr_assert(!isinf(w) || w == got);
+    }
+    hc_backend_by_name("host")->close(queue);
+}
+
+Test(onednn, an_infinite_weight_meets_no_zero_of_the_padding_forward)
+{
+    for (size_t s = 0; s < sizeof padded / sizeof padded[0]; s++) {
+        an_infinite_weight_stays_inside(HC_OP_conv2d, &padded[s], HC_FP32);
+        an_infinite_weight_stays_inside(HC_OP_conv2d, &padded[s], HC_FP16);
+    }
+}
+
+Test(onednn, an_infinite_weight_meets_no_zero_of_the_padding_backward_to_the_input)
+{
+    for (size_t s = 0; s < sizeof padded / sizeof padded[0]; s++)
+        an_infinite_weight_stays_inside(HC_OP_conv2d_bwd_data, &padded[s], HC_FP32);
+}
+
 Test(onednn, products_of_integer_matrices_are_exact)
 {
     static const int sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {64, 10, 512}, {130, 33, 17}, {3, 4, 0}};

@@ -30,8 +30,8 @@ static void every_seed_leaves_little(enum hc_op op, const struct hc_op_shape *sh
     give_memory(&call);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         hc_fill_call(&call, HC_FILL_CANCELLATION, seed);
-        cr_assert(hc_fill_reached(&call, HC_FILL_CANCELLATION), "%s %s%s, seed %d",
-                  hc_ops[op].name, shape->name, variant->name, (int)seed);
+        cr_assert(hc_fill_reached(&call, HC_FILL_CANCELLATION), "%s %s%s, seed %d", hc_ops[op].name,
+                  shape->name, variant->name, (int)seed);
     }
     take_memory(&call);
 }

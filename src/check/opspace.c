@@ -125,6 +125,7 @@ static const struct hc_op_shape products[] = {
 static const struct hc_op_shape convolutions[] = {
     {"2x7x5x6-k10r3", HC_QUICK, true, false, {2, 7, 5, 6, 10, 3, 1, 1}},
     {"2x8x8x3-k5r3-s2", HC_STANDARD, true, false, {2, 8, 8, 3, 5, 3, 2, 1}},
+    {"3x4x4x3-k4r2-p2", HC_STANDARD, true, false, {3, 4, 4, 3, 4, 2, 1, 2}},
     {"2x5x5x9-k7r1", HC_STANDARD, false, false, {2, 5, 5, 9, 7, 1, 1, 0}},
     {"1x7x7x8-k16r1-s2", HC_STANDARD, false, false, {1, 7, 7, 8, 16, 1, 2, 0}},
     {"3x6x6x1-k1r3-p0", HC_STANDARD, false, false, {3, 6, 6, 1, 1, 3, 1, 0}},

@@ -127,28 +127,39 @@ static double boundary(const struct hc_place *p)
     return sign(p) * x;
 }
 
-/* One in eight elementwise; in sums so rarely that half of them stay finite; in a batch in its
-   first two channels. */
-static double special(const struct hc_place *p)
+static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
+
+/* Whether it is where a slot of a batch has its one special number: each in a channel of its own, so
+   that what it does there shows; the second channel has none. */
+static bool is_special_of_batch(const struct hc_place *p, int slot)
 {
-    const double values[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0,
-                             hc_format_max(p->format)};
     const struct hc_tensor *x = &p->call->in[0];
-    enum hc_op_class class_ = hc_ops[p->call->op].class_;
-    if (class_ == HC_CLASS_NORM && p->call->op != HC_OP_bn_infer &&
-        p->call->op != HC_OP_bn_leaky_infer) {
-        uint64_t row = p->index / (uint64_t)x->shape[3];
-        uint64_t channel = p->index % (uint64_t)x->shape[3];
-        return row == 1 && channel < 2 ? values[2 * channel] : hc_place_normal(p);
-    }
+    enum hc_op op = p->call->op;
+    uint64_t channels = (uint64_t)x->shape[3];
+    bool inference = op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer;
+    if (hc_ops[op].class_ != HC_CLASS_NORM || (slot == 0 && inference))
+        return false;
+    bool row = p->call->in[slot].rank < 4 || p->index / channels == 1;
+    return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : slot + 1);
+}
+
+/* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many sums
+   share an element; and in the middle of each slot, so that a whole filter or column has it. */
+static double special(const struct hc_place *p, int slot)
+{
+    const struct hc_tensor *t = &p->call->in[slot];
+    bool shared =
+        hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
     double length = fmax(hc_bound_length(p->call), 4);
     double u = hc_place_uniform(p, 3);
-    if (p->index == (uint64_t)hc_tensor_count(x) / 2)
-        return values[(int)(u * 3)];
-    if (hc_place_uniform(p, 2) > 1 / (2 * length))
+    if (p->index == (uint64_t)hc_tensor_count(t) / 2)
+        return specials[(int)(u * 3)];
+    if (hc_place_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
         return hc_place_normal(p);
     /* A limit as one of several terms would overflow by itself. */
-    return values[(int)(u * (length > 4 ? 4 : 5))];
+    if (length <= 4 && u > 0.8)
+        return hc_format_max(p->format);
+    return specials[(int)(u * 4)];
 }
 
 /* Optimizers with a compensation: the sum of a subnormal weight and its update would be exact, and
@@ -157,6 +168,15 @@ static bool compensates(const struct hc_call *call)
 {
     int last = hc_ops[call->op].inputs - 1;
     return hc_contracts[call->op].formats[last] == 'c' && !hc_op_absent(call, last);
+}
+
+/* A batch has its own, and a loss none but in its logits. */
+static bool has_specials(const struct hc_call *call, int slot)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool batch =
+        class_ == HC_CLASS_NORM && call->op != HC_OP_bn_infer && call->op != HC_OP_bn_leaky_infer;
+    return slot == 0 ? !batch : class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS;
 }
 
 /* Data. */
@@ -177,10 +197,7 @@ static double data(const struct hc_place *p, int slot, char role, enum hc_fill f
     case HC_FILL_CANCELLATION:
         return hc_place_cancelling(p, slot, role);
     case HC_FILL_SPECIALS:
-        return slot == 0 || hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE ||
-                       hc_ops[p->call->op].class_ == HC_CLASS_OPTIMIZER
-                   ? special(p)
-                   : hc_place_normal(p);
+        return has_specials(p->call, slot) ? special(p, slot) : hc_place_normal(p);
     default:
         return hc_place_normal(p);
     }
@@ -199,6 +216,8 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
                    uint64_t seed)
 {
     struct hc_place p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
+    if (fill == HC_FILL_SPECIALS && is_special_of_batch(&p, slot))
+        return specials[(int)(hc_place_uniform(&p, 3) * 3)];
     switch (role) {
     case 'g':
         return 0.5 + hc_place_uniform(&p, 2);
@@ -207,7 +226,7 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
             return subnormal(&p);
         if (fill == HC_FILL_CANCELLATION)
             return call->op == HC_OP_gemm ? 0x1p-10 * hc_place_normal(&p) : 500;
-        return hc_place_normal(&p);
+        return data(&p, slot, role, fill == HC_FILL_SPECIALS ? fill : HC_FILL_NORMAL);
     case 'v':
         return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
     case 's':

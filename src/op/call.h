@@ -80,6 +80,9 @@ struct hc_gemm {
    P = (H + 2 pad - R) / stride + 1.
    conv2d_bwd_data: in0 = dy, in1 = w, out0 = dx.   conv2d_bwd_filter: in0 = x, in1 = dy, out0 = dw.
    Inputs H of one format, output H. fp32 accumulation, any order; one rounding into the output.
+   Padding, in all three, is where there is no image: a product of a weight or a gradient with it is no
+   term of the sum, also where that factor is infinite or NaN (there is no 0 * inf), and a sum without
+   terms is +0. Between the pixels that a stride skips there are no gradients either.
    tf32: as in gemm. */
 struct hc_conv {
     int stride;
