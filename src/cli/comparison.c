@@ -85,7 +85,7 @@ static void note_of(const struct hc_comparison *c, const struct hc_paired *d, ch
     else if (d->n < 2)
         (void)snprintf(text, bytes, "%d pair of runs decides nothing; --seeds 3 or more", d->n);
     else
-        (void)snprintf(
+        (void)hc_text_write(
             text, bytes,
             "mean difference %+.2f points, 90 %% interval %+.2f .. %+.2f, %d pairs, TOST "
             "p = %.2g%s",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/comparison.h"
+#include "op/text.h"
 
 /* A column of the table: a member of hc_train_result, times `factor`. */
 struct column {
@@ -103,7 +104,7 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     }
     if (isnan(mean) && column >= &columns[MEMORY])
         (void)snprintf(text, sizeof text, "-");
-    (void)fprintf(out, " %*s", width_of(c, column), text);
+    hc_print(out, " %*s", width_of(c, column), text);
 }
 
 /* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no number. */
@@ -115,7 +116,7 @@ static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
         int width = 0;
         for (; from < MEMORY; from++)
             width += 1 + width_of(c, &columns[from]);
-        (void)fprintf(out, "  %-*s", width - 2, lost);
+        hc_print(out, "  %-*s", width - 2, lost);
     }
     for (; from < COLUMNS; from++)
         print_cell(c, recipe, &columns[from], out);
@@ -126,14 +127,14 @@ static void print_recipe(const struct hc_comparison *c, int recipe, double base,
     double speed;
     double deviation;
     int width = (int)strlen(c->recipe[c->base]->name) + 3;
-    (void)fprintf(out, "%-22s %4d", c->recipe[recipe]->name, c->of[recipe]);
+    hc_print(out, "%-22s %4d", c->recipe[recipe]->name, c->of[recipe]);
     print_cells(c, recipe, out);
     (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
     if (isnan(speed / base))
-        (void)fprintf(out, "  %*s", width, "-");
+        hc_print(out, "  %*s", width, "-");
     else
-        (void)fprintf(out, "  %*.2f", width, speed / base);
-    (void)fprintf(out, "  %s\n", all_learnt(c, recipe) ? "PASS" : "FAIL");
+        hc_print(out, "  %*.2f", width, speed / base);
+    hc_print(out, "  %s\n", all_learnt(c, recipe) ? "PASS" : "FAIL");
 }
 
 static void print_recipes(const struct hc_comparison *c, FILE *out)
@@ -141,20 +142,19 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
     char lost[HC_NAN_TEXT];
     double base;
     double deviation;
-    (void)fprintf(out, "\n%-22s %4s", "recipe", "runs");
+    hc_print(out, "\n%-22s %4s", "recipe", "runs");
     for (int i = 0; i < COLUMNS; i++)
-        (void)fprintf(out, " %*s", width_of(c, &columns[i]), columns[i].title);
-    (void)fprintf(out, "  of %s  verdict\n", c->recipe[c->base]->name);
+        hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
+    hc_print(out, "  of %s  verdict\n", c->recipe[c->base]->name);
     (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
     for (int r = 0; r < c->recipes; r++)
         print_recipe(c, r, base, out);
     if (c->seeds > 1)
-        (void)fprintf(out, "means over the runs, in parentheses the deviation of one run\n");
+        hc_print(out, "means over the runs, in parentheses the deviation of one run\n");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
         if (n > 0 && n < c->of[r])
-            (void)fprintf(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name,
-                          lost);
+            hc_print(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name, lost);
     }
 }
 
@@ -165,19 +165,18 @@ static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
                                         [HC_UNDECIDED] = "undecided"};
     struct hc_paired d = hc_comparison_pairs(c, recipe);
     if (d.n == 0) {
-        (void)fprintf(out, "%-22s no pair of runs in which both losses stayed finite\n",
-                      c->recipe[recipe]->name);
+        hc_print(out, "%-22s no pair of runs in which both losses stayed finite\n",
+                 c->recipe[recipe]->name);
         return;
     }
-    (void)fprintf(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
+    hc_print(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
     if (d.n < 2)
-        (void)fprintf(out, "   one pair decides nothing; --seeds 3 or more\n");
+        hc_print(out, "   one pair decides nothing; --seeds 3 or more\n");
     else
-        (void)fprintf(out, "   %d pairs   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.n, d.low,
-                      d.high, d.p, words[d.verdict]);
+        hc_print(out, "   %d pairs   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.n, d.low,
+                 d.high, d.p, words[d.verdict]);
     if (d.n >= 2 && d.verdict == HC_UNDECIDED)
-        (void)fprintf(out, "; about %d pairs could decide",
-                      hc_pairs_needed(d.deviation, c->margin));
+        hc_print(out, "; about %d pairs could decide", hc_pairs_needed(d.deviation, c->margin));
     if (d.n >= 2)
         (void)fputc('\n', out);
 }
@@ -186,16 +185,16 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
 {
     print_recipes(c, out);
     if (c->recipes > 1)
-        (void)fprintf(out,
-                      "\naccuracy against %s, pair by pair; equivalent: within %g points by two "
-                      "one-sided t tests at 5 %%\n",
-                      c->recipe[c->base]->name, c->margin);
+        hc_print(out,
+                 "\naccuracy against %s, pair by pair; equivalent: within %g points by two "
+                 "one-sided t tests at 5 %%\n",
+                 c->recipe[c->base]->name, c->margin);
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             print_pair(c, r, out);
     const struct hc_training_run *run;
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
         if (!run->result.learned)
-            (void)fprintf(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
-                          (unsigned long long)run->seed, run->result.reason);
+            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
+                     (unsigned long long)run->seed, run->result.reason);
 }

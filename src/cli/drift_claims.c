@@ -5,6 +5,7 @@
 #include "cli/training_record.h"
 #include "train/drift_sources.h"
 #include "train/recipe_fields.h"
+#include "op/text.h"
 
 /* A claim before it is a row. */
 struct claim {
@@ -38,21 +39,22 @@ static void explained(const struct hc_drift_report *r, const struct hc_drift *d,
                           .bound = free ? d->free : d->all.error,
                           .unit = free ? "of the way" : "of |g64|",
                           .checked = free ? weights(r) : d->finite * weights(r)};
-    (void)snprintf(claim.name, sizeof claim.name, "drift/%s-%s", d->recipe->name,
-                   free ? "weights-explained" : "gradients-explained");
-    (void)snprintf(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
-    (void)snprintf(claim.note, sizeof claim.note,
-                   "%.3g of a drift of %.3g is left over by its formats", claim.error, claim.bound);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-%s", d->recipe->name,
+                        free ? "weights-explained" : "gradients-explained");
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
+    (void)hc_text_write(claim.note, sizeof claim.note,
+                        "%.3g of a drift of %.3g is left over by its formats", claim.error,
+                        claim.bound);
     claim.verdict = judge(claim.error, claim.bound);
     if (!isfinite(claim.bound)) {
         claim.verdict = HC_SKIPPED;
         claim.error = claim.bound = 0;
-        (void)snprintf(claim.note, sizeof claim.note, "%s are not finite: there is no drift",
-                       free ? "its weights" : "its gradients");
+        (void)hc_text_write(claim.note, sizeof claim.note, "%s are not finite: there is no drift",
+                            free ? "its weights" : "its gradients");
     }
     if (free && hc_rounds_otherwise(d->recipe)) {
         claim.verdict = HC_SKIPPED;
-        (void)snprintf(
+        (void)hc_text_write(
             claim.note, sizeof claim.note,
             "its weights are not rounded to nearest: %.3g of a drift of %.3g is left over",
             claim.error, claim.bound);
@@ -84,8 +86,8 @@ static void no_drift(const struct hc_drift_report *r, const struct hc_drift *d, 
     struct claim claim = {
         .unit = "of |g64|", .error = unlike(r, d, &none), .checked = d->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)snprintf(claim.name, sizeof claim.name, "drift/%s-not-from-itself", d->recipe->name);
-    (void)snprintf(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-not-from-itself", d->recipe->name);
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     take(r, &claim, context);
 }
 
@@ -104,9 +106,10 @@ static void same_drift(const struct hc_drift_report *r, const struct hc_drift *a
     struct claim claim = {
         .unit = "of |g64|", .error = unlike(r, a, b), .checked = a->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)snprintf(claim.name, sizeof claim.name, "drift/%s-as-%s", b->recipe->name,
-                   a->recipe->name);
-    (void)snprintf(claim.recipes, sizeof claim.recipes, "%s,%s", a->recipe->name, b->recipe->name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-as-%s", b->recipe->name,
+                        a->recipe->name);
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s,%s", a->recipe->name,
+                        b->recipe->name);
     take(r, &claim, context);
 }
 
@@ -132,9 +135,9 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
     char repro[2560];
     const struct hc_training *t = r->c->training;
     hc_training_repro(t, options, sizeof options);
-    (void)snprintf(repro, sizeof repro,
-                   "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
-                   claim->recipes, (unsigned long long)t->seed, options);
+    (void)hc_text_write(repro, sizeof repro,
+                        "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
+                        claim->recipes, (unsigned long long)t->seed, options);
     struct hc_row row = {.name = claim->name,
                          .backend = t->backend->name,
                          .verdict = claim->verdict,
@@ -160,8 +163,8 @@ static void count(const struct hc_drift_report *r, const struct claim *claim, vo
     (void)r;
     *(int *)failures += claim->verdict == HC_FAIL;
     if (claim->verdict == HC_FAIL)
-        printf("FAIL %s: error %.3g, bound %.3g %s\n", claim->name, claim->error, claim->bound,
-               claim->unit);
+        hc_print(stdout, "FAIL %s: error %.3g, bound %.3g %s\n", claim->name, claim->error,
+                 claim->bound, claim->unit);
 }
 
 int hc_drift_failures(const struct hc_drift_report *r)

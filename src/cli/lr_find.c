@@ -10,6 +10,7 @@
 #include "cli/script.h"
 #include "train/lr_find.h"
 #include "train/plot.h"
+#include "op/text.h"
 
 enum { LONGEST_LABEL = 48 };
 
@@ -32,9 +33,9 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
                     const struct hc_lr_point *points, const struct hc_lr_found *found)
 {
     const struct hc_lr_point *last = &points[found->points - 1];
-    printf("\n%d steps from %.3g to %.3g, %lld skipped; %s\n", found->points, points[0].lr,
-           last->lr, (long long)last->skipped,
-           found->diverged ? "the loss ran away with the last one" : "the loss never ran away");
+    hc_print(stdout, "\n%d steps from %.3g to %.3g, %lld skipped; %s\n", found->points,
+             points[0].lr, last->lr, (long long)last->skipped,
+             found->diverged ? "the loss ran away with the last one" : "the loss never ran away");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (isnan(found->steepest)) {
@@ -43,7 +44,8 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
         return HC_CLAIM_FAILED;
     }
     draw(t, run, found);
-    printf(
+    hc_print(
+        stdout,
         "the smoothed loss falls fastest at a learning rate of %.2e; a tenth of where it is least "
         "is %.2e\n",
         found->steepest, found->tenth);

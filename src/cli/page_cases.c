@@ -49,7 +49,7 @@ static int put_points(FILE *out, const json_t *series, struct drawable *all, cha
     for (; hc_picture_next(&xs, &x) && hc_picture_next(&ys, &y); count++) {
         bool finite = isfinite(x) && isfinite(y);
         if (!finite && lost++ == 0)
-            (void)snprintf(missing, size, " (not finite from %g on)", x);
+            (void)hc_text_write(missing, size, " (not finite from %g on)", x);
         all->points += can_draw(all->picture, x, y);
         (void)fprintf(out, finite ? "%.17g %.17g\n" : "NaN NaN\n", x, y);
         if (finite && lost > 0)

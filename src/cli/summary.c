@@ -3,6 +3,7 @@
 
 #include "check/timing.h"
 #include "cli/table.h"
+#include "op/text.h"
 
 static bool same_reason(const struct hc_row *a, const struct hc_row *b)
 {
@@ -29,8 +30,8 @@ static void print_reasons(FILE *out, const struct hc_rows *rows)
         size_t used = (size_t)snprintf(name, sizeof name, "%s", row->name);
         if (more && used < sizeof name)
             (void)snprintf(name + used, sizeof name - used, " and %d more", more);
-        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[row->verdict], name,
-                      row->backend, row->note);
+        hc_print(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[row->verdict], name, row->backend,
+                 row->note);
     }
 }
 
@@ -68,22 +69,22 @@ static void print_counts(FILE *out, const struct sums *all, const struct sums *s
 {
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (v <= HC_FAIL || all->count[v])
-            (void)fprintf(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
-                          sums->count[v]);
-    (void)fprintf(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
+            hc_print(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
+                     sums->count[v]);
+    hc_print(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
     if (sums->worst_name)
-        (void)fprintf(out, "%.3g %s\n", sums->worst, sums->worst_name);
+        hc_print(out, "%.3g %s\n", sums->worst, sums->worst_name);
     else
         (void)fputs(sums->checked && !sums->bounded ? "equal bits\n" : "-\n", out);
 }
 
 static void print_columns(FILE *out, const struct sums *all)
 {
-    (void)fprintf(out, "%-14s %-14s", "component", "backend");
+    hc_print(out, "%-14s %-14s", "component", "backend");
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (v <= HC_FAIL || all->count[v])
-            (void)fprintf(out, " %*s", v <= HC_FAIL ? 6 : 0, hc_verdict_names[v]);
-    (void)fprintf(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
+            hc_print(out, " %*s", v <= HC_FAIL ? 6 : 0, hc_verdict_names[v]);
+    hc_print(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
 }
 
 static void print_components(FILE *out, const struct hc_rows *rows, const struct sums *all)
@@ -100,10 +101,10 @@ static void print_components(FILE *out, const struct hc_rows *rows, const struct
         for (int j = i; j < rows->count; j++)
             if (same_line(row, &rows->row[j]))
                 add(&sums, &rows->row[j]);
-        (void)fprintf(out, "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name, row->backend);
+        hc_print(out, "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name, row->backend);
         print_counts(out, all, &sums);
     }
-    (void)fprintf(out, "%-14s %-14s", "total", "");
+    hc_print(out, "%-14s %-14s", "total", "");
     print_counts(out, all, all);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check/timing.h"
+#include "op/text.h"
 
 /* Of results that share op and more fail than anybody reads, this many are shown. */
 enum { SHOWN_OF_A_GROUP = 10 };
@@ -37,15 +38,15 @@ void hc_table_starting(struct hc_table *table, const char *name, const char *bac
 
 void hc_print_heading(FILE *out)
 {
-    (void)fprintf(out, "%-13s  %-44s %-14s %9s %10s %10s %-6s %11s\n", "verdict", "case", "backend",
-                  "checked", "error", "bound", "unit", "error/bound");
+    hc_print(out, "%-13s  %-44s %-14s %9s %10s %10s %-6s %11s\n", "verdict", "case", "backend",
+             "checked", "error", "bound", "unit", "error/bound");
 }
 
 void hc_print_row(FILE *out, const struct hc_row *row)
 {
-    (void)fprintf(out, "%-13s  %-44s %-14s %9lld %10.3g %10.3g %-6s %11.3g",
-                  hc_verdict_names[row->verdict], row->name, row->backend, (long long)row->checked,
-                  row->error, row->bound, row->unit, hc_ratio(row->error, row->bound));
+    hc_print(out, "%-13s  %-44s %-14s %9lld %10.3g %10.3g %-6s %11.3g",
+             hc_verdict_names[row->verdict], row->name, row->backend, (long long)row->checked,
+             row->error, row->bound, row->unit, hc_ratio(row->error, row->bound));
 }
 
 /* Whether the row is the eleventh or later bad one of op/<name>. */

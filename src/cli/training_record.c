@@ -5,6 +5,7 @@
 
 #include "check/facts.h"
 #include "check/record_run.h"
+#include "op/text.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
@@ -48,7 +49,7 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     if (r->diverged)
         (void)snprintf(outcome, sizeof outcome, "NaN from step %lld", (long long)r->nan_from);
     else
-        (void)snprintf(outcome, sizeof outcome, "accuracy %.2f %%", 100 * r->accuracy);
+        (void)hc_text_write(outcome, sizeof outcome, "accuracy %.2f %%", 100 * r->accuracy);
     (void)snprintf(note, sizeof note, "%s%s%s%s", outcome, r->reason[0] == '\0' ? "" : "; ",
                    r->reason, t->set.synthetic ? "; synthetic images" : "");
     struct hc_row row = {.name = name,

@@ -81,6 +81,15 @@ int hc_text_format(char *text, size_t size, const char *format, va_list argument
     return length;
 }
 
+int hc_text_write(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = hc_text_format(text, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 void hc_vprint(FILE *out, const char *format, va_list arguments)
 {
     char line[1024];

@@ -19,6 +19,11 @@ __attribute__((format(printf, 3, 0)))
 #endif
 int hc_text_format(char *text, size_t size, const char *format, va_list arguments);
 
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+int hc_text_write(char *text, size_t size, const char *format, ...);
+
 /* Like fprintf, of numbers that people read. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

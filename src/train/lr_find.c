@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "op/output.h"
+#include "op/text.h"
 
 const struct hc_lr_range hc_lr_usual = {1e-7, 10, 100};
 
@@ -103,12 +104,6 @@ enum hc_status hc_lr_find(const struct hc_train_options *options, const struct h
     return status;
 }
 
-/* "nan" whatever its sign. */
-static double unsigned_nan(double x)
-{
-    return isnan(x) ? fabs(x) : x;
-}
-
 struct curve {
     const struct hc_lr_point *points;
     int n;
@@ -119,9 +114,9 @@ static void print_curve(FILE *out, const void *context)
     const struct curve *curve = context;
     (void)fputs("step,lr,loss,smooth,scale,skipped\n", out);
     for (int i = 0; i < curve->n; i++)
-        (void)fprintf(out, "%d,%.9g,%.9g,%.9g,%.9g,%lld\n", i, curve->points[i].lr,
-                      unsigned_nan(curve->points[i].loss), unsigned_nan(curve->points[i].smooth),
-                      curve->points[i].scale, (long long)curve->points[i].skipped);
+        hc_print(out, "%d,%.9g,%.9g,%.9g,%.9g,%lld\n", i, curve->points[i].lr,
+                 curve->points[i].loss, curve->points[i].smooth, curve->points[i].scale,
+                 (long long)curve->points[i].skipped);
 }
 
 enum hc_status hc_lr_write(const char *path, const struct hc_lr_point *points, int n)

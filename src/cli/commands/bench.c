@@ -10,6 +10,7 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"
+#include "op/text.h"
 
 const struct hc_command hc_command_bench;
 
@@ -43,21 +44,21 @@ static void keep(struct sheet *sheet, const struct hc_bench *bench, const struct
 static void start_line(struct sheet *sheet, const char *name, const char *what)
 {
     if (sheet->rows++ == 0)
-        (void)fprintf(sheet->out, "%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit",
-                      "ratio");
-    (void)fprintf(sheet->out, "%-28s %-24s", name, what);
+        hc_print(sheet->out, "%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit",
+                 "ratio");
+    hc_print(sheet->out, "%-28s %-24s", name, what);
 }
 
 static void show_rate(struct hc_bench_run *run, const struct hc_rate *rate)
 {
     struct sheet *sheet = run->context;
     start_line(sheet, run->bench->name, rate->what);
-    (void)fprintf(sheet->out, " %12.4g %-14s", rate->rate, rate->unit);
+    hc_print(sheet->out, " %12.4g %-14s", rate->rate, rate->unit);
     if (rate->against)
-        (void)fprintf(sheet->out, " %8.3g of %s", rate->rate / rate->other, rate->against);
+        hc_print(sheet->out, " %8.3g of %s", rate->rate / rate->other, rate->against);
     if (rate->least > 0) {
         bool held = rate->rate / rate->other >= rate->least;
-        (void)fprintf(sheet->out, "; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
+        hc_print(sheet->out, "; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
         sheet->missed += !held;
     }
     (void)fputc('\n', sheet->out);
@@ -69,7 +70,7 @@ static void show_skipped(struct hc_bench_run *run, const char *why)
 {
     struct sheet *sheet = run->context;
     start_line(sheet, run->bench->name, "");
-    (void)fprintf(sheet->out, " SKIPPED: %s\n", why);
+    hc_print(sheet->out, " SKIPPED: %s\n", why);
 }
 
 static void run_all(struct sheet *sheet, const char *const *patterns, int count)

@@ -6,6 +6,7 @@
 #include "check/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "op/text.h"
 
 const struct hc_command hc_command_explain;
 
@@ -31,9 +32,10 @@ static void print_answers(const struct hc_result *result)
 {
     if (isnan(result->implementation) || isnan(result->format))
         return;
-    printf("  of the bound, the implementation takes %.3g (against the format-exact value), the "
-           "format %.3g\n",
-           result->implementation, result->format);
+    hc_print(stdout,
+             "  of the bound, the implementation takes %.3g (against the format-exact value), the "
+             "format %.3g\n",
+             result->implementation, result->format);
 }
 
 static bool report(const struct hc_result *result, void *context)
@@ -41,9 +43,9 @@ static bool report(const struct hc_result *result, void *context)
     struct story *story = context;
     printf("\n  %s", hc_verdict_names[result->verdict]);
     if (result->checked)
-        printf(": %lld checked; error %.4g, bound %.4g %s, error/bound %.3g",
-               (long long)result->checked, result->error, result->bound, result->unit,
-               hc_ratio(result->error, result->bound));
+        hc_print(stdout, ": %lld checked; error %.4g, bound %.4g %s, error/bound %.3g",
+                 (long long)result->checked, result->error, result->bound, result->unit,
+                 hc_ratio(result->error, result->bound));
     (void)putchar('\n');
     if (result->note[0])
         printf("  %s\n", result->note);
