@@ -55,12 +55,29 @@ void *hc_check_memory(struct hc_check *check, size_t bytes)
 {
     struct hc_check_block *block = malloc(sizeof *block);
     size_t rounded = (bytes + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, rounded ? rounded : 64);
-    assert(block && memory);
+    void *memory = rounded < bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
+    if (!block || !memory) {
+        free(memory);
+        free(block);
+        (void)hc_fail(HC_NO_MEMORY, "no memory for %zu bytes of the case", bytes);
+        assert(check->no_memory);
+        longjmp(*check->no_memory, 1);
+    }
     memset(memory, 0, rounded ? rounded : 64);
     *block = (struct hc_check_block){check->memory, memory};
     check->memory = block;
     return memory;
+}
+
+void hc_tally_run(struct hc_check *check)
+{
+    jmp_buf no_memory;
+    check->no_memory = &no_memory;
+    if (setjmp(no_memory) == 0)
+        check->what->run(check);
+    else
+        hc_check_failed(check);
+    check->no_memory = NULL;
 }
 
 void hc_tally_end(struct hc_check *check)

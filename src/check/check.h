@@ -71,7 +71,8 @@ struct hc_queue *hc_check_queue(const struct hc_check *check);
 uint64_t hc_check_seed(const struct hc_check *check);
 enum hc_level hc_check_level(const struct hc_check *check);
 
-/* Zeroed memory, aligned to 64, that lives until the case ends. Asserts that there is some. */
+/* Zeroed memory, aligned to 64, that lives until the case ends. Where there is none the case ends here
+   and now as an ERROR, and what it holds besides is lost. Not to be called by several threads. */
 void *hc_check_memory(struct hc_check *check, size_t bytes);
 struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n);
 

@@ -39,3 +39,21 @@ Test(check, what_failed_before_it_stays_failed)
     cr_assert_not(hc_claim_true(&check, "after", false));
     cr_assert_eq(check.result.verdict, HC_FAIL);
 }
+
+static void ask_for_everything(struct hc_check *asking)
+{
+    (void)hc_check_memory(asking, 64);
+    (void)hc_check_memory(asking, SIZE_MAX / 4);
+    hc_claim_true(asking, "behind the memory", false);
+}
+
+Test(check, a_case_that_gets_no_memory_ends_there_as_an_error)
+{
+    static const struct hc_case asks = {.name = "asks/everything", .run = ask_for_everything};
+    check.what = &asks;
+    hc_tally_run(&check);
+    cr_assert_eq(check.result.verdict, HC_ERROR);
+    cr_assert_eq(check.result.checked, 0);
+    cr_assert_not_null(strstr(check.result.note, "no memory for"), "%s", check.result.note);
+    hc_tally_end(&check);
+}

@@ -142,7 +142,7 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
     if (backend && !check.queue)
         hc_skip(&check, "%s", backend->unavailable());
     else
-        what->run(&check);
+        hc_tally_run(&check);
     if (check.result.verdict == HC_PASS && check.result.checked == 0)
         hc_mistrust(&check, "no comparison was made");
     if (!check.result.unit)

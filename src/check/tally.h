@@ -2,6 +2,7 @@
 #ifndef HC_CHECK_TALLY_H
 #define HC_CHECK_TALLY_H
 
+#include <setjmp.h>
 #include <stdio.h>
 
 #include "check/check.h"
@@ -24,6 +25,7 @@ struct hc_check {
     double worst; /* largest error / bound so far */
     struct hc_result result;
     struct hc_check_block *memory;
+    jmp_buf *no_memory; /* where a case goes that gets none; NULL: to an assertion */
 };
 
 /* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). Nothing once a call
@@ -41,6 +43,9 @@ void hc_tally_note(struct hc_check *check, const char *format, ...);
 
 /* Sets the verdict unless a worse one stands: FAIL > ERROR > UNIMPLEMENTED > SKIPPED > MISTRUSTED. */
 void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict);
+
+/* Runs the case to its end, or to where its memory ended. */
+void hc_tally_run(struct hc_check *check);
 
 /* Frees the case's memory. */
 void hc_tally_end(struct hc_check *check);
