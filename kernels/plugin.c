@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/elf.h"
+
 static const char *file_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -53,6 +55,10 @@ const struct hc_plugin *hc_plugin_load(const char *path, const char *name)
 {
     if (access(path, R_OK) != 0) {
         (void)hc_fail(HC_IO, "%s cannot be read", path);
+        return NULL;
+    }
+    if (hc_elf_is_cut(path)) {
+        (void)hc_fail(HC_INVALID, "%s is cut short", path);
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -8,7 +8,7 @@
 #define HC_MAX_PLUGIN 8
 
 /* The plug-in in the shared object `path`, which stays loaded. NULL, with the reason in hc_message(),
-   when there is no such file, it is no plug-in, one of another version, or has no backend `name`. */
+   when there is no such file, it is cut short, no plug-in, one of another version, or has no backend `name`. */
 const struct hc_plugin *hc_plugin_load(const char *path, const char *name);
 
 /* The plug-in of the backend `cuda`: from the file that the environment variable HALFCHECK_CUDA_PLUGIN

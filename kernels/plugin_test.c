@@ -22,6 +22,25 @@ Test(plugin, says_in_one_line_why_a_file_is_none, .init = enter_folder)
     expect_no_plugin(HC_NO_PLUGIN, "is no plug-in of halfcheck");
 }
 
+/* At 64 lengths: some end in a header, some in code, some in the table of sections. */
+Test(plugin, that_is_cut_short_is_refused_in_one_line, .init = enter_folder)
+{
+    FILE *whole = fopen(HC_OTHER_PLUGIN, "rb");
+    static char bytes[1 << 20];
+    cr_assert_not_null(whole);
+    size_t n = fread(bytes, 1, sizeof bytes, whole);
+    (void)fclose(whole);
+    cr_assert(n > 4096 && n < sizeof bytes);
+    for (size_t part = 1; part < 64; part++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "./cut%zu.so", part);
+        FILE *cut = fopen(name, "wb");
+        cr_assert_eq(fwrite(bytes, 1, n * part / 64, cut), n * part / 64);
+        (void)fclose(cut);
+        expect_no_plugin(name, "is cut short");
+    }
+}
+
 Test(plugin, refuses_one_of_another_version)
 {
     char version[64];
