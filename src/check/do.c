@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "check/omissions.h"
 #include "check/tally.h"
 #include "op/contract.h"
 
@@ -115,6 +116,11 @@ enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_status status = hc_do_on(check, check->backend, check->queue, call);
+    bool kernel = (status == HC_OK || status == HC_UNSUPPORTED) &&
+                  hc_backend_has(check->backend, call) == HC_OK;
+    if (kernel && check->omissions && check->backend->partial)
+        hc_omissions_call(check->omissions, check->backend->name, call, status == HC_OK);
+    check->refused |= kernel && status == HC_UNSUPPORTED;
     check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
     (void)hc_check_ok(check, status);
     return status;

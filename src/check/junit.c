@@ -39,6 +39,18 @@ static void write_case(FILE *out, const struct hc_row *row, bool strict)
     (void)fprintf(out, "</%s>\n  </testcase>\n", element);
 }
 
+static void write_omission(FILE *out, const struct hc_omission *o)
+{
+    (void)fputs("  <testcase classname=\"", out);
+    hc_text_markup(out, o->backend);
+    (void)fprintf(out,
+                  ".%s\" name=\"%s, left out\">\n    <skipped type=\"left out\" "
+                  "message=\"%d cases without a kernel, %d refused: ",
+                  o->component, o->component, o->absent, o->refused);
+    hc_text_markup(out, o->why);
+    (void)fputs("\"/>\n  </testcase>\n", out);
+}
+
 /* The suite of the backend that row `first` is the first of. */
 static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool strict)
 {
@@ -59,15 +71,22 @@ static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool s
         skipped += !bad && row->verdict != HC_PASS;
         seconds += row->seconds;
     }
+    const struct hc_omissions *left_out = &rows->omissions;
+    int omissions = 0;
+    for (int i = 0; i < left_out->count; i++)
+        omissions += strcmp(left_out->row[i].backend, backend) == 0;
     (void)fputs(" <testsuite name=\"halfcheck ", out);
     hc_text_markup(out, backend);
     (void)fprintf(out,
                   "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
                   "skipped=\"%d\" time=\"%.6f\">\n",
-                  tests, failures, errors, skipped, seconds);
+                  tests + omissions, failures, errors, skipped + omissions, seconds);
     for (int i = first; i < rows->count; i++)
         if (strcmp(rows->row[i].backend, backend) == 0)
             write_case(out, &rows->row[i], strict);
+    for (int i = 0; omissions && i < left_out->count; i++)
+        if (strcmp(left_out->row[i].backend, backend) == 0)
+            write_omission(out, &left_out->row[i]);
     (void)fputs(" </testsuite>\n", out);
 }
 

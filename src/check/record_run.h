@@ -33,7 +33,8 @@ void hc_record_set_run(json_t *record, const struct hc_record_run *run);
 struct hc_record_part {
     const char *name; /* "" in a record that was not merged */
     const json_t *environment;
-    const json_t *left_out; /* backends that could not run there, and why; or NULL */
+    const json_t *left_out; /* backends that could not run there, and why, and for those that
+                               ran, what was left out by component; or NULL */
     const json_t *run;      /* the member, NULL where there is none */
     const json_t *patterns; /* NULL where not known */
     bool known;             /* whether it has a member "run": older records have none */

@@ -59,6 +59,7 @@ void hc_rows_free(struct hc_rows *rows)
     }
     free(rows->text);
     free(rows->row);
+    hc_omissions_free(&rows->omissions);
     *rows = (struct hc_rows){0};
 }
 

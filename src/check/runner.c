@@ -130,6 +130,7 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
                              .backend_count = options->backend_count,
                              .seed = options->seed,
                              .level = options->level,
+                             .omissions = options->omissions,
                              .trace = options->trace};
     check.result = (struct hc_result){.what = what,
                                       .backend = backend ? backend->name : "-",
@@ -148,9 +149,11 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
     if (!check.result.unit)
         check.result.unit = "claims";
     check.result.seconds = hc_clock() - start;
-    bool silent = backend && (backend->partial || check.lacks_fp64) &&
-                  check.result.verdict == HC_UNIMPLEMENTED;
-    bool more = silent || options->report(&check.result, options->context);
+    bool left_out = backend && (backend->partial || check.lacks_fp64) &&
+                    check.result.verdict == HC_UNIMPLEMENTED;
+    if (left_out && options->omissions)
+        hc_omissions_add(options->omissions, &check.result, check.refused);
+    bool more = left_out || options->report(&check.result, options->context);
     hc_tally_end(&check);
     return more;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "check/check.h"
+#include "check/omissions.h"
 
 #define HC_MAX_BACKENDS 16
 
@@ -31,6 +32,8 @@ struct hc_run_options {
     /* Called with each result as it comes, in the order of the cases and then of the backends; the
        run stops when it returns false. The result lives only as long as the call. */
     bool (*report)(const struct hc_result *result, void *context);
+    /* Counts what is left out for partial backends, and for those without fp64; may be NULL. */
+    struct hc_omissions *omissions;
     /* Called for each backend that ran, before its queue is closed; may be NULL. */
     void (*closing)(const struct hc_backend *backend, struct hc_queue *queue, void *context);
     void *context;

@@ -8,6 +8,7 @@
 #include "check/check.h"
 
 struct hc_check_block;
+struct hc_omissions;
 
 struct hc_check {
     const struct hc_case *what;
@@ -19,8 +20,10 @@ struct hc_check {
     int backend_count;
     uint64_t seed;
     enum hc_level level;
-    FILE *trace;     /* where hc_say goes, or NULL */
-    bool lacks_fp64; /* a call was asked for that the backend has not in fp64 */
+    FILE *trace;                    /* where hc_say goes, or NULL */
+    struct hc_omissions *omissions; /* or NULL */
+    bool refused;                   /* a kernel that is there said HC_UNSUPPORTED */
+    bool lacks_fp64;                /* a call was asked for that the backend has not in fp64 */
     int64_t wrong;
     double worst; /* largest error / bound so far */
     struct hc_result result;

@@ -37,6 +37,13 @@ void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict)
     (void)fflush(out);
 }
 
+void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission)
+{
+    (void)fprintf(out, "ok %d - %s %s # SKIP %d left out, %d refused: %s\n", number,
+                  omission->component, omission->backend, omission->absent, omission->refused,
+                  omission->why);
+}
+
 void hc_tap_plan(FILE *out, int count)
 {
     (void)fprintf(out, "1..%d\n", count);

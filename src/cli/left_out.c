@@ -40,3 +40,20 @@ json_t *hc_left_out(FILE *out)
     }
     return left_out;
 }
+
+void hc_left_out_cases(json_t *left_out, const struct hc_omissions *omissions)
+{
+    for (int i = 0; i < omissions->count; i++) {
+        const struct hc_omission *o = &omissions->row[i];
+        json_t *of_backend = json_object_get(left_out, o->backend);
+        if (!of_backend) {
+            of_backend = json_object();
+            (void)json_object_set_new(left_out, o->backend, of_backend);
+        }
+        json_t *counts = json_object();
+        (void)json_object_set_new(counts, "absent", json_integer(o->absent));
+        (void)json_object_set_new(counts, "refused", json_integer(o->refused));
+        (void)json_object_set_new(counts, "why", json_string(o->why));
+        (void)json_object_set_new(of_backend, o->component, counts);
+    }
+}

@@ -180,3 +180,17 @@ Test(run, asked_to_stop_keeps_what_it_has, .init = enter_folder)
     expect_refusal("$hc gate --baseline r.json r.json", "cut short: stopped by signal 15 after ");
     cr_assert_eq(run_shell("grep -q '\"verdict\": \"PASS\"' r.json")->status, 0);
 }
+
+/* avx512fp16 is the partial backend that is built in; where the processor lacks it this says nothing. */
+Test(run, what_is_left_out_is_counted_in_the_table_the_record_and_the_status, .init = enter_folder)
+{
+    if (run_shell("$hc list backends | grep -P '^avx512fp16\tyes'")->status != 0)
+        return;
+    const struct ran *ran = run_shell("$hc run 'op/add/*' --backend avx512fp16 --json r.json");
+    cr_assert_eq(ran->status, 0, "%s", ran->out);
+    cr_assert_not_null(strstr(ran->out, "left out  "), "%s", ran->out);
+    cr_assert_not_null(strstr(ran->out, " cases left out\n"), "%s", ran->out);
+    cr_assert_eq(run_shell("grep -q '\"refused\": [1-9]' r.json")->status, 0);
+    expect_refusal("$hc run 'op/gemm/*' --backend exact,avx512fp16 --level quick",
+                   "nothing was checked on avx512fp16: all ");
+}

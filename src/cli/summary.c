@@ -35,6 +35,23 @@ static void print_reasons(FILE *out, const struct hc_rows *rows)
     }
 }
 
+/* What made no rows, by component and backend, and refusals that nothing explains. */
+static void print_omissions(FILE *out, const struct hc_omissions *all)
+{
+    const struct hc_format_set *set;
+    for (int i = 0; i < all->count; i++) {
+        const struct hc_omission *o = &all->row[i];
+        char cases[96];
+        (void)snprintf(cases, sizeof cases, "%s: %d without a kernel, %d refused", o->component,
+                       o->absent, o->refused);
+        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", "left out", cases, o->backend, o->why);
+    }
+    for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
+        (void)fprintf(
+            out, "%-13s  %lld calls in formats of which %lld were taken, on %s: the first: %s\n",
+            "refused", (long long)set->refused, (long long)set->taken, set->backend, set->why);
+}
+
 struct sums {
     int count[HC_VERDICT_COUNT];
     long long checked;
@@ -120,12 +137,16 @@ void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows)
                       "...", table->held_back);
     if (!table->verbose)
         print_reasons(table->out, rows);
-    if (table->shown || all.count[HC_SKIPPED] || all.count[HC_UNIMPLEMENTED])
+    print_omissions(table->out, &rows->omissions);
+    int left_out = hc_omissions_count(&rows->omissions, NULL);
+    if (table->shown || left_out || all.count[HC_SKIPPED] || all.count[HC_UNIMPLEMENTED])
         (void)fputc('\n', table->out);
     print_components(table->out, rows, &all);
     (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (all.count[v])
             (void)fprintf(table->out, " %d %s", all.count[v], hc_verdict_names[v]);
+    if (left_out)
+        (void)fprintf(table->out, "; %d cases left out", left_out);
     (void)fputc('\n', table->out);
 }

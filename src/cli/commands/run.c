@@ -176,6 +176,7 @@ static enum hc_status prepare(struct session *s)
     s->run.starting = starting;
     s->run.report = report;
     s->run.closing = closing;
+    s->run.omissions = &s->rows.omissions;
     s->run.context = s;
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->run));
     return status;
@@ -221,6 +222,7 @@ static enum hc_status write_files(struct session *s)
     struct settings *set = &s->settings;
     bool all = !set->backends && !set->fault;
     json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
+    hc_left_out_cases(left_out, &s->rows.omissions);
     if (set->json == default_record && cut(s))
         set->json = NULL;
     enum hc_status status = HC_OK;
@@ -235,6 +237,21 @@ static enum hc_status write_files(struct session *s)
     else if (status == HC_OK && !set->tap && strcmp(set->json, "-") != 0)
         (void)fprintf(s->out, "record: %s\n", set->json);
     return status;
+}
+
+/* A backend of which nothing ran has shown nothing: that is said of one that was asked for, by name or
+   by asking for everything. */
+static const struct hc_backend *left_out_whole(const struct session *s)
+{
+    for (int b = 0; b < s->run.backend_count; b++) {
+        const struct hc_backend *backend = s->run.backends[b];
+        bool ran = s->run.pattern_count > 0 && !s->settings.backends;
+        for (int i = 0; i < s->rows.count && !ran; i++)
+            ran = strcmp(s->rows.row[i].backend, backend->name) == 0;
+        if (!ran && hc_omissions_count(&s->rows.omissions, backend->name))
+            return backend;
+    }
+    return NULL;
 }
 
 /* What the rows come to. A run that could check nothing has shown nothing. */
@@ -252,6 +269,17 @@ static int conclude(const struct session *s)
         return HC_WRONG;
     if (bad)
         return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
+    int first = 0;
+    const struct hc_format_set *fickle = hc_omissions_fickle(&rows->omissions, &first);
+    if (s->settings.strict && fickle) {
+        (void)hc_complain("%s refused %lld calls in formats that it takes elsewhere: %s",
+                          fickle->backend, (long long)fickle->refused, fickle->why);
+        return HC_CLAIM_FAILED;
+    }
+    const struct hc_backend *whole = left_out_whole(s);
+    if (whole)
+        return hc_complain("nothing was checked on %s: all %d cases were left out", whole->name,
+                           hc_omissions_count(&rows->omissions, whole->name));
     if (hc_rows_count(rows, HC_SKIPPED) == rows->count)
         return hc_complain("nothing was checked: %s",
                            rows->count ? rows->row[0].note : "no case runs there");
@@ -272,8 +300,10 @@ static int run(int argc, char **argv)
         json_decref(s.facts);
         return hc_complain_message();
     }
+    for (int i = 0; s.settings.tap && i < s.rows.omissions.count; i++)
+        hc_tap_omission(stdout, s.rows.count + i + 1, &s.rows.omissions.row[i]);
     if (s.settings.tap)
-        hc_tap_plan(stdout, s.rows.count);
+        hc_tap_plan(stdout, s.rows.count + s.rows.omissions.count);
     hc_table_summary(&s.table, &s.rows);
     enum hc_status written = write_files(&s);
     status = written == HC_OK ? conclude(&s) : hc_complain_message();
@@ -293,6 +323,10 @@ const struct hc_command hc_command_run = {
             "A backend that is not named and cannot run here (no GPU, say) is left out, with one\n"
             "line that says why; one that is named yields SKIPPED results. cuda-emulated runs the\n"
             "GPU's kernels on the CPU, slowly, and only when it is named.\n\n"
+            "A partial backend has some of the ops: cases that need another are left out for it,\n"
+            "and counted by component in the table and the record, those that its kernels refused\n"
+            "apart. With --strict a kernel that refuses calls in formats that it takes elsewhere\n"
+            "is a failure, and a backend of which everything was left out is one always.\n\n"
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED\n"
             "(the backend lacks an op); MISTRUSTED (ran, but exercised nothing); ERROR (the\n"
             "environment failed).",

@@ -1,0 +1,97 @@
+#include "check/omissions.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hc_omission *row_of(struct hc_omissions *all, const char *backend, const char *name)
+{
+    char component[sizeof all->row->component];
+    (void)snprintf(component, sizeof component, "%.*s", (int)strcspn(name, "/"), name);
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->row[i].backend, backend) == 0 &&
+            strcmp(all->row[i].component, component) == 0)
+            return &all->row[i];
+    if (all->count == all->room) {
+        all->room = all->room ? 2 * all->room : 32;
+        all->row = realloc(all->row, (size_t)all->room * sizeof *all->row);
+        assert(all->row);
+    }
+    struct hc_omission *row = &all->row[all->count++];
+    *row = (struct hc_omission){.backend = backend};
+    memcpy(row->component, component, sizeof component);
+    return row;
+}
+
+void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused)
+{
+    struct hc_omission *row = row_of(all, result->backend, result->what->name);
+    if (row->absent + row->refused == 0)
+        (void)snprintf(row->why, sizeof row->why, "%s", result->note);
+    row->absent += !refused;
+    row->refused += refused;
+}
+
+/* The op, and four bits for each slot: its format, and 15 for none. */
+static uint64_t key_of(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    uint64_t key = (uint64_t)call->op;
+    for (int i = 0; i < op->inputs + op->outputs; i++) {
+        const struct hc_tensor *t = i < op->inputs ? &call->in[i] : &call->out[i - op->inputs];
+        key = key << 4 | (t->data ? (uint64_t)t->format : 15);
+    }
+    return key;
+}
+
+static struct hc_format_set *set_of(struct hc_omissions *all, const char *backend, uint64_t key)
+{
+    for (int i = 0; i < all->set_count; i++)
+        if (all->set[i].key == key && strcmp(all->set[i].backend, backend) == 0)
+            return &all->set[i];
+    if (all->set_count == all->set_room) {
+        all->set_room = all->set_room ? 2 * all->set_room : 64;
+        all->set = realloc(all->set, (size_t)all->set_room * sizeof *all->set);
+        assert(all->set);
+    }
+    struct hc_format_set *set = &all->set[all->set_count++];
+    *set = (struct hc_format_set){.backend = backend, .key = key};
+    return set;
+}
+
+void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
+                       bool taken)
+{
+    struct hc_format_set *set = set_of(all, backend, key_of(call));
+    if (!taken && set->refused == 0)
+        (void)snprintf(set->why, sizeof set->why, "%s", hc_message());
+    set->taken += taken;
+    set->refused += !taken;
+}
+
+int hc_omissions_count(const struct hc_omissions *all, const char *backend)
+{
+    int count = 0;
+    for (int i = 0; i < all->count; i++)
+        if (!backend || strcmp(all->row[i].backend, backend) == 0)
+            count += all->row[i].absent + all->row[i].refused;
+    return count;
+}
+
+const struct hc_format_set *hc_omissions_fickle(const struct hc_omissions *all, int *i)
+{
+    while (*i < all->set_count) {
+        const struct hc_format_set *set = &all->set[(*i)++];
+        if (set->taken && set->refused)
+            return set;
+    }
+    return NULL;
+}
+
+void hc_omissions_free(struct hc_omissions *all)
+{
+    free(all->row);
+    free(all->set);
+    *all = (struct hc_omissions){.count = 0};
+}
