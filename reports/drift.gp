@@ -1,6 +1,6 @@
 # Draws what the sources of rounding do, as svg and png, from attribution.csv and layers.csv of the folder
 # that it runs in. Given: the number many of recipes with the arrays recipe_name and recipe_tic; steps;
-# sources, how many there are; synthetic (0 or 1).
+# sources, how many there are; per_layer, how many rows layers.csv has of a recipe; synthetic (0 or 1).
 # attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone, free_without,
 # gradient_measured, free_measured, ..., `sources` rows and one for all of them per recipe; layers.csv:
 # recipe, layer, error, cosine, underflow, lost.
@@ -21,10 +21,12 @@ of(i, y) = int($0) / per_layer == i - 1 && column(y) > 0 ? column(y) : NaN
 per = sources + 1
 recipe(row) = int(row) / per
 source(row) = int(row) % per
+# Of no drift there is no share.
+cell(y, measured) = column(measured) == 0 ? "-" : text(share(y, measured))
 share(y, measured) = column(measured) > 0 ? column(y) / column(measured) : NaN
-shade(x) = x > 0 ? (x < 1e-3 ? -3 : x > 1 ? 0 : log10(x)) : -3
-text(x) = x != x ? "-" : x == 0 ? "0" : x >= 9.995 ? sprintf("%.0f", x) : x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : sprintf("%.0e", x)
-saved(x) = x >= 0 ? (x < 1 ? 1 - x : 0) : 0
+shade(x) = x != x ? NaN : x > 0 ? (x < 1e-3 ? -3 : x > 1 ? 0 : log10(x)) : -3
+text(x) = x != x ? "NaN" : x == 0 ? "0" : x >= 9.995 ? sprintf("%.0f", x) : x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : sprintf("%.0e", x)
+saved(x) = x != x ? NaN : x >= 0 ? (x < 1 ? 1 - x : 0) : 0
 alone_palette = 'set palette defined (-3 "#f7fbff", -2 "#c6dbef", -1 "#6baed6", -0.5 "#2171b5", 0 "#08306b"); set cbrange [-3:0]'
 without_palette = 'set palette defined (0 "#f7fcf5", 0.5 "#74c476", 1 "#00441b"); set cbrange [0:1]'
 ink(dark) = dark ? 0xffffff : 0x222222
@@ -56,8 +58,11 @@ do for [type in "svg png"] {
             paint(x) = how eq "alone" ? shade(x) : saved(x)
             dark(x) = how eq "alone" ? x >= 0.2 : x < 0.4
             if (how eq "alone") { @alone_palette } else { @without_palette }
-            plot "attribution.csv" using (source($0)):(recipe($0)):(paint(share(y, m))):xtic(source($0) < last ? strcol(2) : ""):ytic(recipe_tic[recipe($0) + 1]) every ::1 with image pixels notitle, \
-                "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(text(share(y, m))):(ink(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
+            z(y, m) = paint(share(y, m))
+            plot "attribution.csv" using (z(y, m) == z(y, m) && source($0) < last ? source($0) : NaN):(recipe($0)):(source($0) - 0.5):(source($0) + 0.5):(recipe($0) - 0.5):(recipe($0) + 0.5):(z(y, m)) every ::1 \
+                with boxxyerror fillstyle solid 1 noborder linecolor palette notitle, \
+                "" using (source($0)):(recipe($0)):xtic(source($0) < last ? strcol(2) : ""):ytic(recipe_tic[recipe($0) + 1]) every ::1 with dots linecolor rgb "#ffffffff" notitle, \
+                "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(cell(y, m)):(ink(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
         }
     }
     unset multiplot
@@ -77,7 +82,7 @@ do for [type in "svg png"] {
     set key outside right top samplen 2 noenhanced
     set title "gradients against fp64, layer by layer" . note noenhanced
     set ylabel "|g - g64| / |g64|"
-    per_layer = int(L_records / many)
+    if (!exists("L_records")) { set xrange [0:per_layer]; set yrange [1e-3:1] }
     plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(i, 3)):xtic(2) every ::1 \
         with linespoints pointtype i linewidth 2 title recipe_name[i]
 }

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "cli/wellformed.h"
 
 static const struct hc_case what = {.name = "eps/claim", .title = "", .source = ""};
 static const struct hc_run_options options = {.level = HC_QUICK, .seed = 9};
@@ -107,4 +110,40 @@ Test(junit, counts_agree_with_the_elements_and_texts_are_escaped)
     junit(true, text, sizeof text);
     cr_assert_eq(times(text, "<failure "), 3);
     cr_assert_eq(times(text, "<skipped "), 1);
+}
+
+/* Names of plug-ins, notes that quote others, and NaNs: the document stays XML, the lines stay lines. */
+Test(rows, any_text_is_text_in_what_ci_systems_read)
+{
+    static const struct hc_case odd = {.name = "<a>&\"'/\xff`", .title = "", .source = ""};
+    static char text[16384];
+    struct hc_rows rows = {0};
+    struct hc_result result = {.what = &odd,
+                               .backend = "\"><script>alert(1)</script>",
+                               .verdict = HC_SKIPPED,
+                               .error = copysign((double)NAN, -1),
+                               .bound = 2,
+                               .unit = "<ulp>&",
+                               .implementation = (double)NAN,
+                               .format = (double)NAN};
+    (void)snprintf(result.note, sizeof result.note, "]]></skipped>\001\n<b c='d'>&amp; \xc3");
+    hc_rows_add(&rows, &result, &options, NULL);
+    char path[] = "/tmp/halfcheck-junit-XXXXXX";
+    int file = mkstemp(path);
+    cr_assert_geq(file, 0);
+    cr_assert_eq(close(file), 0);
+    cr_assert_eq(hc_junit_write(&rows, false, path), HC_OK);
+    FILE *in = fopen(path, "r");
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    (void)fclose(in);
+    (void)unlink(path);
+    cr_expect_null(hc_malformed(text), "%s", hc_malformed(text));
+    cr_expect_null(strstr(text, "<script"));
+    cr_expect_null(strstr(text, "-nan"), "%s", text);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    hc_tap_row(out, 2, &rows.row[0], false);
+    (void)fclose(out);
+    cr_expect_eq(times(text, "\n"), 11, "%s", text);
+    cr_expect_null(strstr(text, "-nan"), "%s", text);
+    hc_rows_free(&rows);
 }

@@ -18,7 +18,10 @@ void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict)
         (void)fputs("TAP version 13\n", out);
     bool bad = hc_verdict_is_bad(row->verdict, strict);
     bool right = row->verdict == HC_PASS || row->verdict == HC_SKIPPED;
-    (void)fprintf(out, "%s %d - %s %s", right ? "ok" : "not ok", number, row->name, row->backend);
+    (void)fprintf(out, "%s %d - ", right ? "ok" : "not ok", number);
+    hc_text_line(out, row->name);
+    (void)fputc(' ', out);
+    hc_text_line(out, row->backend);
     if (row->verdict == HC_SKIPPED)
         (void)fputs(" # SKIP ", out);
     else if (!right && !bad)

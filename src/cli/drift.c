@@ -77,6 +77,10 @@ enum { LONGEST_LABEL = 48 };
 static void draw(const struct hc_drift_report *r)
 {
     struct hc_plot_values *values = hc_plot_values();
+    int layers = 0;
+    for (int l = 0; l < r->plan.layers; l++)
+        layers += r->plan.layer[l].parameter >= 0;
+    hc_plot_integer(values, "per_layer", 0, layers + 1);
     hc_plot_integer(values, "synthetic", 0, r->c->training->set.synthetic);
     hc_plot_integer(values, "steps", 0, r->steps);
     hc_plot_integer(values, "sources", 0, HC_SOURCE_COUNT);

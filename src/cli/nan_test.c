@@ -38,5 +38,8 @@ Test(nan, has_no_sign_in_what_trainings_say, .init = enter_folder)
     expect_no_sign("$hc train --recipe fp16-pure --epochs 1 " SMALL, "nan");
     expect_no_sign("$hc train --recipe fp16-pure --lr-find " SMALL, "fp16-pure");
     expect_no_sign("$hc compare --recipes fp32,fp16-pure --epochs 1 " SMALL, "NaN from step 1");
-    expect_no_sign("$hc compare --drift --steps 2 --recipes fp16-pure " SMALL, "nan");
+    expect_no_sign("$hc compare --drift --steps 2 --out out/drift --recipes fp16-pure " SMALL,
+                   "nan");
+    if (run_shell("command -v gnuplot")->status == 0)
+        cr_expect_eq(run_shell("grep -q '>NaN<' out/drift/attribution.svg")->status, 0);
 }

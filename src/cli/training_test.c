@@ -302,6 +302,24 @@ Test(training, a_killed_comparison_goes_on_to_the_same_runs)
     cr_assert_eq(shell(script), 0);
 }
 
+/* gnuplot would run what follows a '<' or a '|' in a file's name, and end a text at a quote. */
+Test(training, a_folder_of_any_name_has_its_pictures)
+{
+    static const char *const names[] = {"'it'\\''s \"a\" `touch pwned` $(touch pwned)'",
+                                        "'< touch pwned'", "'two\nlines'", "'|touch pwned'"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char line[512];
+        (void)snprintf(line, sizeof line, "compare --recipes fp32,amp-bf16 --out %s " SMALL,
+                       names[i]);
+        cr_expect_lt(run("", line), 2, "%s: %s", names[i], content("stderr"));
+        (void)snprintf(line, sizeof line, "ls %s/summary.svg %s/gradients.png >/dev/null", names[i],
+                       names[i]);
+        if (shell("gnuplot --version >/dev/null 2>&1") == 0)
+            cr_expect_eq(shell(line), 0, "%s: %s", names[i], content("stdout"));
+        cr_expect_eq(shell("find . -name 'pwned*' | grep -q ."), 1, "%s", names[i]);
+    }
+}
+
 /* Adam's eps of 1e-8 is 0 in half: the first gradient that is 0 makes 0/0. */
 Test(training, a_recipe_that_ends_in_nan_is_told_so_everywhere)
 {

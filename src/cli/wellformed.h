@@ -77,7 +77,7 @@ static inline const char *hc_malformed(const char *text)
         const char *at = text;
         if (strncmp(at, "<!--", 4) == 0)
             text = strstr(at, "-->") ? strstr(at, "-->") + 3 : NULL;
-        else if (strncmp(at, "<!", 2) == 0 && open.count == 0)
+        else if ((strncmp(at, "<!", 2) == 0 || strncmp(at, "<?", 2) == 0) && open.count == 0)
             text = strchr(at, '>') ? strchr(at, '>') + 1 : NULL;
         else if (*at == '<')
             text = after_tag(at, &open);
