@@ -105,6 +105,10 @@ struct hc_backend {
     /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
     bool on_request;
 
+    /* Conversions give a NaN of the machine's own, whatever went in (CUDA's cvt): its bits are held to
+       nothing. */
+    bool canonical_nan;
+
     /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
        need go through them. */
     bool host_memory;

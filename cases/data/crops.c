@@ -74,8 +74,8 @@ static int64_t wrong_pixels(const struct hc_call *call, int image, struct draw d
     for (int i = 0; i < VALUES; i++) {
         int y = i / (3 * WIDE);
         int x = i / 3 % WIDE;
-        int want = pixel_of(image, rows[y + d.down],
-                            columns[(d.flip ? WIDE - 1 - x : x) + d.right], i % 3);
+        int want = pixel_of(image, rows[y + d.down], columns[(d.flip ? WIDE - 1 - x : x) + d.right],
+                            i % 3);
         wrong += hc_tensor_get(&call->out[0], (int64_t)image * VALUES + i) != want;
     }
     return wrong;

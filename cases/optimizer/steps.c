@@ -35,25 +35,31 @@ static const struct formats compensated[KAHAN_MIXES] = {
 /* t from 1 to 2^24, betas from 0 to the largest below 1 in fp32, eps of 0 and of half's subnormals. */
 struct setting {
     double t, lr, beta1, beta2, eps, decay;
+    bool everywhere; /* in all formats, not in one of them */
 };
 
 static const struct setting settings[] = {
-    {1, 1e-3, 0.9, 0.999, 1e-8, 1e-2},
-    {2, 1e-3, 0.9, 0.99, 1e-4, 0},
-    {1, 1, 0, 0, 1e-8, 0.5},
-    {2, 3e-4, 0, 0.999, 0, 1e-2},
-    {3, 0.1, 0.5, 0.5, 6e-8, 0.1},
-    {7, 1e-8, 0.95, 0.98, 1e-8, 0},
-    {31, 0, 0.9, 0.999, 1e-6, 1e-2},
-    {1000, 0.5, 0.999, 0.9999, 1e-8, 1e-3},
-    {65535, 2, 0.4, 1 - 0x1p-24, 1e-8, 0},
-    {65536, 1, 0.9, 1 - 0x1p-24, 0, 1e-2},
-    {65537, 1, 1 - 0x1p-24, 1 - 0x1p-20, 1e-8, 0},
-    {65537, 0.25, 0.9, 1 - 0x1p-24, 1e-4, 0.25},
-    {1234567, 1, 1 - 0x1p-23, 1 - 0x1p-22, 6e-8, 1e-4},
-    {0x1p24 - 1, 1e-2, 0.9, 1 - 0x1p-24, 1e-8, 0},
-    {0x1p24, 1e-2, 1 - 0x1p-24, 1 - 0x1p-24, 0x1p-26, 1e-2},
-    {0x1p24, 1, 0.9, 1 - 0x1p-26, 1e-12, 0.3},
+    {1, 1e-3, 0.9, 0.999, 1e-8, 1e-2, false},
+    {2, 1e-3, 0.9, 0.99, 1e-4, 0, false},
+    {1, 1, 0, 0, 1e-8, 0.5, false},
+    {2, 3e-4, 0, 0.999, 0, 1e-2, false},
+    {3, 0.1, 0.5, 0.5, 6e-8, 0.1, false},
+    {7, 1e-8, 0.95, 0.98, 1e-8, 0, false},
+    {31, 0, 0.9, 0.999, 1e-6, 1e-2, false},
+    {1000, 0.5, 0.999, 0.9999, 1e-8, 1e-3, false},
+    {65535, 2, 0.4, 1 - 0x1p-24, 1e-8, 0, false},
+    {65536, 1, 0.9, 1 - 0x1p-24, 0, 1e-2, false},
+    {65537, 1, 1 - 0x1p-24, 1 - 0x1p-20, 1e-8, 0, false},
+    {65537, 0.25, 0.9, 1 - 0x1p-24, 1e-4, 0.25, false},
+    {1234567, 1, 1 - 0x1p-23, 1 - 0x1p-22, 6e-8, 1e-4, false},
+    {0x1p24 - 1, 1e-2, 0.9, 1 - 0x1p-24, 1e-8, 0, false},
+    {0x1p24, 1e-2, 1 - 0x1p-24, 1 - 0x1p-24, 0x1p-26, 1e-2, false},
+    {0x1p24, 1, 0.9, 1 - 0x1p-26, 1e-12, 0.3, false},
+    /* A factor of 1 - lr * decay that lr in half would change. */
+    {5, 0.3, 0.9, 0.999, 1e-8, 0.5, true},
+    /* 1 - lr * decay lies below a midpoint of half, or of bf16, by less than fp32 can hold. */
+    {4, 1 + 0x1p-23, 0.9, 0.99, 1e-4, 0x1p-12, true},
+    {4, 1 + 0x1p-23, 0.9, 0.99, 1e-4, 0x1p-9, true},
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
@@ -178,6 +184,16 @@ static struct hc_call call_of(struct hc_check *check, const struct arm *arm,
     return call;
 }
 
+static void claim(struct hc_check *check, const struct arm *arm, int setting,
+                  const struct formats *f)
+{
+    char what[120];
+    struct hc_call call = call_of(check, arm, &settings[setting], f);
+    (void)snprintf(what, sizeof what, "%s at t = %.0f, setting %d, %s", arm->name,
+                   settings[setting].t, setting, f->name);
+    hc_claim_defined(check, what, &call);
+}
+
 /* Every arm under every setting, in formats that take turns so that each arm meets all of them. */
 static void run(struct hc_check *check)
 {
@@ -185,17 +201,11 @@ static void run(struct hc_check *check)
     bool half = arms == adams || arms == loop || arms == sgds;
     for (int a = 0; arms[a].name; a++)
         for (int k = 0; k < SETTINGS; k++) {
-            char what[120];
-            const struct formats *f = arms[a].kahan ? &compensated[(a + k) % KAHAN_MIXES]
-                                                    : &mixes[(a + k) % (half ? MIXES : FP32_MIXES)];
-            struct hc_call call = call_of(check, &arms[a], &settings[k], f);
-            (void)snprintf(what, sizeof what, "%s at t = %.0f, setting %d, %s", arms[a].name,
-                           settings[k].t, k, f->name);
-            hc_claim_defined(check, what, &call);
-            if (k == 0 || k == 9) { /* and all in fp32, whatever the turn */
-                call = call_of(check, &arms[a], &settings[k], arms[a].kahan ? compensated : mixes);
-                hc_claim_defined(check, what, &call);
-            }
+            const struct formats *all = arms[a].kahan ? compensated : mixes;
+            int count = arms[a].kahan ? KAHAN_MIXES : half ? MIXES : FP32_MIXES;
+            for (int f = 0; f < count; f++)
+                if (settings[k].everywhere || f == (a + k) % count)
+                    claim(check, &arms[a], k, &all[f]);
         }
 }
 

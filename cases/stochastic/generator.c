@@ -111,21 +111,21 @@ static void adams(struct hc_check *check)
     for (int p = 0; p < PLACES; p++)
         for (int order = 0; order < HC_ORDER_COUNT; order++) {
             float hyper[3] = {0.01F, 0.9F, (float)places[p].t};
-            struct hc_call call = {.op = p % 2 ? HC_OP_adam : HC_OP_adamw,
-                                   .params.adam = {.beta2 = 0.99,
-                                                   .eps = 1e-8,
-                                                   .weight_decay = 1e-2,
-                                                   .order = (enum hc_adam_order)order,
-                                                   .arithmetic = HC_FP32,
-                                                   .stochastic = {true, places[p].seed,
-                                                                  places[p].first}}};
+            struct hc_call call = {
+                .op = p % 2 ? HC_OP_adam : HC_OP_adamw,
+                .params.adam = {.beta2 = 0.99,
+                                .eps = 1e-8,
+                                .weight_decay = 1e-2,
+                                .order = (enum hc_adam_order)order,
+                                .arithmetic = HC_FP32,
+                                .stochastic = {true, places[p].seed, places[p].first}}};
             struct hc_defined x[N];
             for (int s = 0; s < 4; s++) {
                 call.in[s] = hc_check_vector(check, s == 3 ? HC_FP32 : HC_BF16, N);
                 for (int64_t i = 0; i < N; i++)
-                    hc_tensor_put(&call.in[s], i,
-                                  fabs(hc_random_normal(hc_check_seed(check), (uint64_t)s,
-                                                        (uint64_t)i)));
+                    hc_tensor_put(
+                        &call.in[s], i,
+                        fabs(hc_random_normal(hc_check_seed(check), (uint64_t)s, (uint64_t)i)));
             }
             call.in[4] = hc_tensor1(HC_FP32, 3, hyper);
             call.out[0] = hc_check_vector(check, HC_BF16, N);
@@ -158,8 +158,9 @@ static const struct hc_case cases[] = {
      .once = true,
      .run = published},
     {.name = "stochastic/every-bit-at-large-counters",
-     .title = "a bf16 weight goes up just where its 16 random bits say, for elements, steps and seeds "
-              "that fill every word of the counter and the key",
+     .title =
+         "a bf16 weight goes up just where its 16 random bits say, for elements, steps and seeds "
+         "that fill every word of the counter and the key",
      .source = kat,
      .level = HC_QUICK,
      .run = tight},

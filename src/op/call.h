@@ -4,8 +4,11 @@
    after it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where
    the class is ELEMENTWISE, OPTIMIZER or CONTROL the stated order is binding and every backend gives
    the same bits. An output may be the same tensor as an input of the same shape and format in these
-   classes; in no other class may tensors overlap. NaN payloads and signs are free. Empty tensors
-   are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
+   classes; in no other class may tensors overlap. A NaN that is copied (outputs of a step that is left
+   out, in3 of unscale, rows and scalars of a journal) keeps all bits; one that is cast to nearest among
+   H, also by master_to_model, keeps its sign and the upper bits of its payload and becomes quiet (from
+   bf16 to fp32 all bits stay), unless the backend says canonical_nan. Otherwise NaN's payload and sign
+   are free. Empty tensors are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
    formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
    Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
    The network's ops (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) and the optimizers can be had
@@ -23,7 +26,10 @@
 #include "op/tensor.h"
 
 /* cast: out0 = in0 rounded in `direction` (any two formats but u8). NaN goes to NaN, infinities as
-   hc_encode says. */
+   hc_encode says. What is too large for e4m3, which has no infinity, becomes NaN, as infinities do: OCP's
+   non-saturating mode (a saturating one, as of CUDA's __NV_SATFINITE, would give 448); in e5m2, fp16 and
+   bf16 it becomes infinite, or the largest number where `direction` leads towards zero. Integers
+   saturate and take NaN to 0. */
 struct hc_cast {
     enum hc_direction direction;
 };
@@ -94,7 +100,8 @@ struct hc_conv {
    the statistics are H of their own (fp32 as a rule). fp32 arithmetic.
    bn_train: in0..4 = x, gamma, beta, running mean, running variance;
              out0..4 = y, saved mean (fp32), saved 1/sqrt(var + eps) (fp32), running mean, running
-             variance (may be in3, in4 themselves).
+             variance (may be in3, in4 themselves). What is saved is fp32 whatever the statistics'
+             format is (fp64 where all is), as torch and cuDNN have it.
      mean = sum x / M; var = sum (x - mean)^2 / M (two passes, biased);
      y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
      running = (1 - momentum) * running + momentum * batch, the variance of the batch unbiased by
@@ -132,7 +139,8 @@ struct hc_pool {
 
 /* xent: in0 = logits [N, C] (H), in1 = labels [N] (i32, 0..C-1), out0 = loss [1] (fp32):
      mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32, exp
-     and log to 2 ulp. N = 0 is refused.
+     and log to 2 ulp. The mean is the rows' sum divided by N once, not rows that are divided each. N = 0
+     is refused.
      out1 = right (fp32 [1], or absent): how many rows have their largest logit at the label: z_label
      is no NaN, nothing in the row is larger, and nothing before it is equal.
    xent_bwd: in0 = logits, in1 = labels, in2 = upstream gradient (fp32 [1]; the loss scale),

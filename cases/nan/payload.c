@@ -1,0 +1,177 @@
+/* NaNs where op/call.h promises their bits: what is copied keeps all of them, and a conversion to nearest among fp32,
+   bf16 and fp16 keeps the sign and the upper bits of the payload and makes them quiet (IEEE 754-2019, 6.2.1 and
+   6.2.3). Expected bits are put together here, field by field. */
+#include <stdio.h>
+
+#include "case.h"
+
+/* A format's NaN by its fields: the fraction, whose upper bit says quiet, below the exponent of ones. */
+struct layout {
+    enum hc_format format;
+    int exponent;
+    int fraction;
+};
+
+static const struct layout layouts[] = {
+    {HC_FP32, 8, 23}, {HC_BF16, 8, 7}, {HC_FP16, 5, 10}, {HC_FP64, 11, 52}};
+
+enum { LAYOUTS = 3, FP64 = 3, N = 2048 };
+
+static uint64_t nan_of(const struct layout *l, uint64_t sign, uint64_t fraction)
+{
+    uint64_t ones = ((uint64_t)1 << l->exponent) - 1;
+    return (sign << (l->exponent + l->fraction)) | (ones << l->fraction) | fraction;
+}
+
+/* NaN number i of a format: all fractions where they are few, else random ones; both signs. */
+static uint64_t fraction_of(struct hc_check *check, const struct layout *l, int64_t i)
+{
+    uint64_t count = (uint64_t)1 << l->fraction;
+    if (count <= N / 2)
+        return 1 + (uint64_t)(i / 2) % (count - 1);
+    uint64_t fraction = hc_random(hc_check_seed(check), 5, (uint64_t)i) % count;
+    /* Small ones, whose upper bits are 0, are lost where they are cut to nothing but the quiet bit. */
+    fraction = i % 16 < 4 ? fraction % 256 : fraction;
+    return fraction ? fraction : 1;
+}
+
+/* The fraction, cut or filled up from below. */
+static uint64_t converted(const struct layout *from, const struct layout *to, uint64_t fraction)
+{
+    int shift = to->fraction - from->fraction;
+    uint64_t quiet = (uint64_t)1 << (to->fraction - 1);
+    fraction = shift >= 0 ? fraction << shift : fraction >> -shift;
+    /* bf16 is the upper half of fp32: nothing is computed. */
+    return from->format == HC_BF16 && to->format == HC_FP32 ? fraction : fraction | quiet;
+}
+
+static void one_cast(struct hc_check *check, enum hc_op op, const struct layout *from,
+                     const struct layout *to)
+{
+    char what[64];
+    struct hc_call call = {.op = op};
+    bool canonical = hc_check_backend(check)->canonical_nan;
+    call.in[0] = hc_check_vector(check, from->format, N);
+    call.out[0] = hc_check_vector(check, to->format, N);
+    for (int64_t i = 0; i < N; i++)
+        hc_tensor_put_bits(&call.in[0], i,
+                           nan_of(from, (uint64_t)i % 2, fraction_of(check, from, i)));
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    (void)snprintf(what, sizeof what, "bits of NaNs from %s in %s", hc_formats[from->format].name,
+                   hc_formats[to->format].name);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < N; i++) {
+        uint64_t got = hc_tensor_bits(&call.out[0], i);
+        uint64_t ones = nan_of(to, 0, 0);
+        uint64_t want =
+            nan_of(to, (uint64_t)i % 2, converted(from, to, fraction_of(check, from, i)));
+        bool nan = (got & ones) == ones && (got & (((uint64_t)1 << to->fraction) - 1)) != 0;
+        wrong += canonical ? !nan : got != want;
+    }
+    hc_claim_value(check, what, 0, (double)wrong);
+}
+
+static void casts(struct hc_check *check)
+{
+    for (int from = 0; from < LAYOUTS; from++)
+        for (int to = 0; to < LAYOUTS; to++)
+            if (from != to)
+                one_cast(check, HC_OP_cast, &layouts[from], &layouts[to]);
+    one_cast(check, HC_OP_master_to_model, &layouts[0], &layouts[1]);
+    one_cast(check, HC_OP_master_to_model, &layouts[0], &layouts[2]);
+}
+
+static struct hc_tensor nans(struct hc_check *check, const struct layout *l, int64_t n)
+{
+    struct hc_tensor t = hc_check_vector(check, l->format, n);
+    for (int64_t i = 0; i < n; i++)
+        hc_tensor_put_bits(&t, i, nan_of(l, (uint64_t)i % 2, fraction_of(check, l, i)));
+    return t;
+}
+
+static void claim_same(struct hc_check *check, const char *what, const struct hc_tensor *want,
+                       const struct hc_tensor *got)
+{
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < hc_tensor_count(want); i++)
+        wrong += hc_tensor_bits(want, i) != hc_tensor_bits(got, i);
+    hc_claim_value(check, what, 0, (double)wrong);
+}
+
+/* A step that is left out gives what it got. */
+static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
+{
+    bool sgd = op == HC_OP_sgd;
+    int state = sgd ? 1 : 2;
+    float hyper[3] = {1e-3F, 0.9F, 1};
+    float found = 1;
+    enum hc_format f = l->format == HC_FP64 ? HC_FP64 : HC_FP32;
+    struct hc_call call = {.op = op};
+    if (sgd)
+        call.params.sgd.arithmetic = f;
+    else
+        call.params.adam = (struct hc_adam){.beta2 = 0.999, .eps = 1e-8, .arithmetic = f};
+    for (int s = 0; s < 2 + state; s++)
+        call.in[s] = nans(check, l, N);
+    call.in[2 + state] = hc_tensor1(HC_FP32, 3, hyper);
+    call.in[3 + state] = hc_tensor1(HC_FP32, 1, &found);
+    for (int s = 0; s < 1 + state; s++)
+        call.out[s] = hc_check_vector(check, l->format, N);
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    claim_same(check, "a weight of a step left out", &call.in[0], &call.out[0]);
+    for (int s = 0; s < state; s++)
+        claim_same(check, "its state", &call.in[2 + s], &call.out[1 + s]);
+}
+
+/* Gradients that are not copied when an infinity was found stay what they were; rows of the journal that are
+   not this step's, and the scalars that are, too. */
+static void copies(struct hc_check *check)
+{
+    static const enum hc_op ops[] = {HC_OP_sgd, HC_OP_adam, HC_OP_adamw};
+    bool fp64 = hc_check_backend(check)->fp64;
+    for (int o = 0; o < 3; o++)
+        for (int l = 0; l < LAYOUTS + fp64; l++)
+            step(check, ops[o], &layouts[l]);
+    float one = 1;
+    struct hc_call kept = {
+        .op = HC_OP_unscale,
+        .in = {nans(check, &layouts[2], N), hc_tensor1(HC_FP32, 1, &one),
+               hc_tensor1(HC_FP32, 1, &one), nans(check, &layouts[0], N)},
+        .out = {hc_check_vector(check, HC_FP32, N), hc_check_vector(check, HC_FP32, 1)}};
+    if (hc_do(check, &kept) != HC_OK)
+        return;
+    claim_same(check, "gradients instead of those that overflowed", &kept.in[3], &kept.out[0]);
+    struct hc_call journal = {
+        .op = HC_OP_journal,
+        .in = {nans(check, &layouts[0], 24), hc_check_vector(check, HC_I32, HC_COUNTS)},
+        .out = {hc_check_vector(check, HC_FP32, 24)}};
+    journal.in[0].rank = journal.out[0].rank = 2;
+    journal.in[0].shape[0] = journal.out[0].shape[0] = 6;
+    journal.in[0].shape[1] = journal.out[0].shape[1] = 4;
+    hc_tensor_put(&journal.in[1], HC_COUNT_STEPS, 8); /* row 2 of 6 */
+    for (int s = 0; s < 4; s++) {
+        journal.in[2 + s] = hc_check_vector(check, HC_FP32, 1);
+        hc_tensor_put_bits(&journal.in[2 + s], 0, hc_tensor_bits(&journal.in[0], 8 + s));
+    }
+    if (hc_do(check, &journal) == HC_OK)
+        claim_same(check, "a journal and its new row", &journal.in[0], &journal.out[0]);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "nan/casts-keep-sign-and-payload",
+     .title = "a NaN that is converted to nearest among fp32, bf16 and fp16 keeps its sign and the "
+              "upper bits of its payload, and is quiet",
+     .source = "IEEE 754-2019, 6.2.3 NaN propagation; contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = casts},
+    {.name = "nan/copies-keep-every-bit",
+     .title = "NaNs that an op copies keep all bits, signalling ones too",
+     .source = "IEEE 754-2019, 6.2 and 5.5.1 (copy); contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = copies},
+};
+
+const struct hc_case_table hc_cases_nan_payload;
+const struct hc_case_table hc_cases_nan_payload = {cases, sizeof cases / sizeof cases[0]};
