@@ -53,16 +53,20 @@ Test(explain, refuses_what_is_no_case, .init = enter_folder)
 Test(selftest, every_planted_fault_is_caught, .init = enter_folder)
 {
     int n = hc_fault_count();
+    cr_expect_geq(n, 200);
     const struct ran *ran = run_shell("$hc selftest --json > s.json");
     cr_assert_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     json_t *all = json_load_file("s.json", 0, NULL);
     cr_assert_eq((int)json_array_size(json_object_get(all, "faults")), n);
     json_t *row;
     size_t i;
+    cr_expect_eq((int)json_array_size(json_object_get(all, "classes")), HC_FAULT_CLASSES);
     json_array_foreach(json_object_get(all, "classes"), i, row)
     {
         json_int_t planted = json_integer_value(json_object_get(row, "planted"));
         cr_expect_eq(planted, json_integer_value(json_object_get(row, "caught")));
+        cr_expect_geq(json_integer_value(json_object_get(row, "cases")), 2, "%s",
+                      json_string_value(json_object_get(row, "name")));
         n -= (int)planted;
     }
     cr_expect_eq(n, 0);
