@@ -22,15 +22,20 @@ json_t *hc_training_settings(const struct hc_training *t)
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
 {
     char data[1024];
-    if (t->data)
-        (void)snprintf(data, sizeof data, " --data %s", t->data);
-    else
+    char word[1000];
+    char classes[512] = "";
+    if (t->classes)
+        (void)hc_text_shell(classes, sizeof classes, t->classes);
+    if (t->data) {
+        (void)hc_text_shell(word, sizeof word, t->data);
+        (void)snprintf(data, sizeof data, " --data %s", word);
+    } else
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     (void)snprintf(text, bytes,
                    "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s --network %s", data,
-                   t->classes ? " --classes " : "", t->classes ? t->classes : "", t->epochs,
-                   t->batch, t->max_lr, t->backend->name, t->network->name);
+                   t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
+                   t->backend->name, t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)

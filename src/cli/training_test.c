@@ -385,6 +385,10 @@ Test(training, a_repro_line_says_where_real_images_lie_and_nothing_of_made_ones)
     hc_training_repro(&training, line, sizeof line);
     cr_assert_str_eq(line, " --data DIR --classes cat,dog --epochs 5 --batch 64 --lr 0.5 --backend "
                            "host --network darknet16");
+    struct hc_training elsewhere = training;
+    elsewhere.data = "my data; touch pwned";
+    hc_training_repro(&elsewhere, line, sizeof line);
+    cr_assert_eq(strncmp(line, " --data 'my data; touch pwned' --classes", 40), 0, "%s", line);
 }
 
 Test(training, a_run_that_was_over_keeps_the_time_it_took)

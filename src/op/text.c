@@ -113,6 +113,19 @@ void hc_print(FILE *out, const char *format, ...)
     va_end(arguments);
 }
 
+bool hc_text_shell(char *word, size_t size, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    bool quoted = *text == '\0' || text[strspn(text, plain)] != '\0';
+    size_t used = (size_t)snprintf(word, size, "%s", quoted ? "'" : "");
+    for (; *text && used < size; text++)
+        used += (size_t)snprintf(word + used, size - used, *text == '\'' ? "'\\''" : "%c", *text);
+    if (used < size)
+        used += (size_t)snprintf(word + used, size - used, "%s", quoted ? "'" : "");
+    return used < size;
+}
+
 void hc_text_line(FILE *out, const char *text)
 {
     char character[5];

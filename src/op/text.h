@@ -5,6 +5,7 @@
 #define HC_OP_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -33,6 +34,10 @@ void hc_print(FILE *out, const char *format, ...);
 __attribute__((format(printf, 2, 0)))
 #endif
 void hc_vprint(FILE *out, const char *format, va_list arguments);
+
+/* The text as one word of a line for the shell, for people to paste: as it is where that is plain, else in
+   single quotes, in which the shell reads nothing. Returns false where it was cut to `size` bytes. */
+bool hc_text_shell(char *word, size_t size, const char *text);
 
 /* The text as one line, without its end. */
 void hc_text_line(FILE *out, const char *text);

@@ -74,6 +74,30 @@ Test(text, a_nan_has_no_sign_and_its_column_keeps_its_width)
     cr_expect_str_eq(printed("%s %g", "x-nan", -INFINITY), "x-nan -inf");
 }
 
+/* What the shell makes of the word is the text again, and nothing has run. */
+Test(text, a_word_for_the_shell_is_read_back_by_it)
+{
+    static const char *const texts[] = {"/data/cifar-10", "",          "a b",        "it's",
+                                        "`exit 3`",       "$(exit 3)", "; exit 3 #", "two\nlines",
+                                        "\"$HOME\"",      "a\\",       "'",          "*"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char word[64];
+        char line[128];
+        char back[64] = "";
+        cr_assert(hc_text_shell(word, sizeof word, texts[i]));
+        (void)snprintf(line, sizeof line, "printf %%s %s", word);
+        FILE *shell = popen(line, "r"); /* NOLINT(cert-env33-c): it is the shell that is asked */
+        cr_assert_not_null(shell);
+        back[fread(back, 1, sizeof back - 1, shell)] = '\0';
+        cr_expect_eq(pclose(shell), 0, "%s", word);
+        cr_expect_str_eq(back, texts[i]);
+    }
+    char little[8];
+    cr_expect(!hc_text_shell(little, sizeof little, "it's longer"));
+    cr_expect(hc_text_shell(little, sizeof little, "plain"));
+    cr_expect_str_eq(little, "plain");
+}
+
 Test(text, a_long_line_is_printed_whole)
 {
     static char word[5000];
