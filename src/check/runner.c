@@ -8,6 +8,7 @@
 
 #include "check/tally.h"
 #include "check/timing.h"
+#include "op/typed.h"
 
 const char *const hc_level_names[] = {"quick", "standard", "exhaustive", NULL};
 
@@ -34,6 +35,26 @@ static bool concerns(const struct hc_case *what, const struct hc_backend *backen
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
 }
 
+/* Beside the cases themselves what somebody may have meant are all of a component, or of an op. */
+static enum hc_status no_case(const struct hc_run_options *options, const char *pattern)
+{
+    struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));
+    for (int c = 0; c < options->case_count; c++) {
+        const char *name = options->cases[c]->name;
+        const char *before = c ? options->cases[c - 1]->name : "";
+        for (const char *slash = name; (slash = strchr(slash, '/')) != NULL; slash++) {
+            char family[HC_LONGEST_NAME + 1];
+            size_t length = (size_t)(slash - name) + 1;
+            (void)snprintf(family, sizeof family, "%.*s*", (int)length, name);
+            if (strncmp(before, name, length) != 0)
+                hc_nearest_try(&nearest, family);
+        }
+        hc_nearest_try(&nearest, name);
+    }
+    return hc_fail(HC_INVALID, "no case matches '%s'%s; see: halfcheck list cases", pattern,
+                   hc_nearest_hint(&nearest));
+}
+
 static enum hc_status something_runs(const struct hc_run_options *options)
 {
     int chosen = 0;
@@ -44,8 +65,7 @@ static enum hc_status something_runs(const struct hc_run_options *options)
                !hc_matches(&options->patterns[i], 1, options->cases[c]->name))
             c++;
         if (c == options->case_count)
-            return hc_fail(HC_INVALID, "no case matches '%s'; see: halfcheck list cases",
-                           options->patterns[i]);
+            return no_case(options, options->patterns[i]);
     }
     for (int c = 0; c < options->case_count; c++) {
         chosen += is_chosen(options, options->cases[c]);

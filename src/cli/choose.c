@@ -4,16 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/typed.h"
+
 static enum hc_status unknown(const char *name, size_t length)
 {
     char known[256] = "";
     int n;
+    struct hc_nearest nearest = hc_nearest_to(name, length);
     const struct hc_backend *const *backends = hc_backends(&n);
     for (int i = 0; i < n; i++) {
         size_t used = strlen(known);
         (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", backends[i]->name);
+        hc_nearest_try(&nearest, backends[i]->name);
     }
-    return hc_fail(HC_INVALID, "no backend '%.*s'; there are: %s", (int)length, name, known);
+    const char *hint = hc_nearest_hint(&nearest);
+    return hc_fail(HC_INVALID, "no backend '%.*s'%s there are: %s", (int)length, name,
+                   hint[0] ? hint : ";", known);
 }
 
 static const struct hc_backend *find(const char *name, size_t length)
@@ -49,8 +55,12 @@ enum hc_status hc_choose_backends(const char *list,
         choose_all(chosen, count);
         return HC_OK;
     }
-    for (const char *name = list;; name++) {
-        size_t length = strcspn(name, ",");
+    for (const char *at = list; at;) {
+        const char *name;
+        size_t length;
+        enum hc_status status = hc_list_next("--backend", list, &at, &name, &length);
+        if (status != HC_OK)
+            return status;
         const struct hc_backend *backend = find(name, length);
         if (!backend)
             return unknown(name, length);
@@ -58,8 +68,6 @@ enum hc_status hc_choose_backends(const char *list,
             if (chosen[i] == backend)
                 return hc_fail(HC_INVALID, "backend '%s' is named twice", backend->name);
         chosen[(*count)++] = backend;
-        name += length;
-        if (!*name)
-            return HC_OK;
     }
+    return HC_OK;
 }

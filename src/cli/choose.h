@@ -4,9 +4,9 @@
 
 #include "check/runner.h"
 
-/* The backends of a comma-separated list, in its order; when the list is NULL all that can run here,
-   save those that run on request only. HC_INVALID, with a line that names those there are, when one
-   is unknown or named twice. */
+/* The backends of a list (op/typed.h), in its order; when the list is NULL all that can run here,
+   save those that run on request only. HC_INVALID, with a line, when one is
+   unknown (it names those there are), empty or named twice. */
 enum hc_status hc_choose_backends(const char *list,
                                   const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count);
 

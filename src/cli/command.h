@@ -38,6 +38,7 @@ struct hc_option {
 
     bool *flag;
     const char **text;
+    const char **list; /* elements between commas; given again, they are added to those before */
     struct hc_words *words;
     uint64_t *seed;             /* decimal, or 0x... */
     int *count;                 /* within least..most */
@@ -47,6 +48,10 @@ struct hc_option {
     double least;
     double most;
 };
+
+/* Only lists and words may be given more than once; flags, too, to no effect. No command has more options
+   than this. */
+enum { HC_MAX_OPTIONS = 40 };
 
 /* Reads argv[1..argc-1] by `options`, a list that ends with a NULL name. Options are written --name
    VALUE or --name=VALUE and may stand anywhere; "--" ends them. The other words are moved to

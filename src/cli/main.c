@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "op/typed.h"
 
 static void overview(FILE *out)
 {
@@ -29,6 +30,16 @@ static const struct hc_command *find(const char *name)
     return NULL;
 }
 
+static int refuse(const char *name)
+{
+    int n;
+    const struct hc_command *const *commands = hc_commands(&n);
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (int i = 0; i < n; i++)
+        hc_nearest_try(&nearest, commands[i]->name);
+    return hc_complain("no command '%s'%s; see: halfcheck --help", name, hc_nearest_hint(&nearest));
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
@@ -42,7 +53,7 @@ static int run(int argc, char **argv)
     }
     const struct hc_command *command = find(argv[1]);
     if (!command)
-        return hc_complain("no command '%s'; see: halfcheck --help", argv[1]);
+        return refuse(argv[1]);
     return command->run(argc - 1, argv + 1);
 }
 

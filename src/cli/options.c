@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "op/typed.h"
 
 static void print_indented(const char *text, int column)
 {
@@ -35,6 +36,13 @@ static void help(const struct hc_command *command, const struct hc_option *optio
         print_indented(o->help, COLUMN);
     }
     printf("%-*s%s\n", COLUMN, "  --help", "this text");
+    for (const struct hc_option *o = options; o->name; o++)
+        if (o->list || o->words) {
+            puts("\n--backend and the like take lists, a,b: given again, an option adds to its "
+                 "list.\n"
+                 "Any other may be given once.");
+            break;
+        }
     puts("\nexit status: 0 all as claimed, 1 some claim failed, 2 the command or the environment is"
          " wrong");
 }
@@ -94,8 +102,38 @@ static int set_number(const struct hc_command *command, const struct hc_option *
     return HC_AS_CLAIMED;
 }
 
-static int set(const struct hc_command *command, const struct hc_option *option, const char *value)
+/* What has been joined lasts as long as the program. */
+static int add_to_list(const struct hc_command *command, const struct hc_option *option,
+                       const char *value, bool again)
 {
+    static char *joined[HC_MAX_OPTIONS];
+    int own = 0;
+    if (!again) {
+        *option->list = value;
+        return HC_AS_CLAIMED;
+    }
+    while (joined[own] && joined[own] != *option->list)
+        own++;
+    size_t length = strlen(*option->list);
+    char *list = realloc(joined[own], length + strlen(value) + 2);
+    if (!list)
+        return hc_complain("%s: no memory for --%s", command->name, option->name);
+    if (!joined[own])
+        memcpy(list, *option->list, length);
+    list[length] = ',';
+    memcpy(list + length + 1, value, strlen(value) + 1);
+    joined[own] = list;
+    *option->list = list;
+    return HC_AS_CLAIMED;
+}
+
+static int set(const struct hc_command *command, const struct hc_option *option, const char *value,
+               bool again)
+{
+    if (option->list)
+        return add_to_list(command, option, value, again);
+    if (again && !option->words)
+        return hc_complain("%s: --%s is given twice", command->name, option->name);
     if (option->choice)
         return set_choice(command, option, value);
     if (option->seed)
@@ -124,16 +162,32 @@ static const struct hc_option *find(const struct hc_option *options, const char 
     return NULL;
 }
 
-/* Takes the option at argv[*i], and its value, which may be the next word. */
+static int refuse_option(const struct hc_command *command, const struct hc_option *options,
+                         const char *word)
+{
+    int length = (int)strcspn(word, "=");
+    struct hc_nearest nearest = hc_nearest_to(word, (size_t)length);
+    for (const struct hc_option *o = options; o->name; o++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "--%s", o->name);
+        hc_nearest_try(&nearest, name);
+    }
+    return hc_complain("%s: unknown option %.*s%s; see: halfcheck %s --help", command->name, length,
+                       word, hc_nearest_hint(&nearest), command->name);
+}
+
+/* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each option
+   whether it was before. */
 static int take(const struct hc_command *command, const struct hc_option *options, int argc,
-                char **argv, int *i)
+                char **argv, int *i, bool given[HC_MAX_OPTIONS])
 {
     const char *word = argv[*i];
     const char *value = strchr(word, '=');
     const struct hc_option *option = word[1] == '-' ? find(options, word) : NULL;
     if (!option)
-        return hc_complain("%s: unknown option %.*s; see: halfcheck %s --help", command->name,
-                           (int)strcspn(word, "="), word, command->name);
+        return refuse_option(command, options, word);
+    bool again = given[option - options];
+    given[option - options] = true;
     if (option->flag) {
         if (value)
             return hc_complain("%s: --%s takes no value", command->name, option->name);
@@ -141,16 +195,17 @@ static int take(const struct hc_command *command, const struct hc_option *option
         return HC_AS_CLAIMED;
     }
     if (value)
-        return set(command, option, value + 1);
+        return set(command, option, value + 1, again);
     if (*i + 1 >= argc)
         return hc_complain("%s: --%s needs %s", command->name, option->name, option->value);
     *i += 1;
-    return set(command, option, argv[*i]);
+    return set(command, option, argv[*i], again);
 }
 
 bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
                      char **argv, int *words, int *status)
 {
+    bool given[HC_MAX_OPTIONS] = {false};
     int kept = 0;
     int i = 1;
     *status = HC_AS_CLAIMED;
@@ -163,7 +218,7 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *o
             argv[++kept] = argv[i];
             continue;
         }
-        *status = take(command, options, argc, argv, &i);
+        *status = take(command, options, argc, argv, &i, given);
         if (*status != HC_AS_CLAIMED)
             return false;
     }

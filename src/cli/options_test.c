@@ -15,7 +15,8 @@ Test(options, help_is_there_for_every_command, .init = enter_folder)
 Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folder)
 {
     cr_expect_eq(run_shell("$hc")->status, 2);
-    expect_refusal("$hc trian", "trian");
+    expect_refusal("$hc trian", "no command 'trian'; did you mean 'train'?");
+    expect_refusal("$hc exp", "did you mean 'explain'?");
 }
 
 Test(options, what_is_wrong_is_said_in_one_line, .init = enter_folder)
@@ -23,6 +24,8 @@ Test(options, what_is_wrong_is_said_in_one_line, .init = enter_folder)
     expect_refusal("$hc run --bogus", "--bogus");
     expect_refusal("$hc run --bogus=3", "--bogus");
     expect_refusal("$hc run -x", "-x");
+    expect_refusal("$hc run --sede 3", "unknown option --sede; did you mean '--seed'?");
+    expect_refusal("$hc run --level quick --level standard", "--level is given twice");
     expect_refusal("$hc run --seed", "--seed needs N");
     expect_refusal("$hc run --seed=", "--seed");
     expect_refusal("$hc run --seed 12x", "12x");

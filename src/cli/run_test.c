@@ -119,8 +119,24 @@ Test(run, refuses_what_does_not_exist, .init = enter_folder)
     expect_refusal("$hc run nonsense/*", "nonsense/*");
     expect_refusal("$hc run --backend abacus", "exact");
     expect_refusal("$hc run --backend exact,exact", "twice");
-    expect_refusal("$hc run --backend exact,", "no backend ''");
+    expect_refusal("$hc run --backend exact,", "--backend 'exact,': an element is empty");
+    expect_refusal("$hc run --backend exact --backend exact", "twice");
+    expect_refusal("$hc run --backend hots", "no backend 'hots'; did you mean 'host'? there are: ");
+    expect_refusal("$hc run eps", "no case matches 'eps'; did you mean 'eps/*'?");
+    expect_refusal("$hc run epss/*", "did you mean 'eps/*'?");
+    expect_refusal("$hc run op/ad/*", "did you mean 'op/add/*'?");
+    expect_refusal("$hc run roundign/after-one", "did you mean 'rounding/after-one'?");
+    expect_refusal("$hc run --fault axpy-not-fussed", "did you mean 'axpy-not-fused'?");
     expect_refusal("$hc run --fault none-such", "none-such");
+}
+
+Test(run, backends_add_up, .init = enter_folder)
+{
+    const char *line = "$hc run 'eps/*' --level quick --backend ' exact , host' --json a.json &&"
+                       " $hc run 'eps/*' --level quick --backend exact --backend host --json b.json"
+                       " && $hc gate --baseline a.json b.json && grep -q '\"backend\": \"host\"' "
+                       "b.json && grep -q '\"backend\": \"exact\"' b.json";
+    cr_expect_eq(run_shell(line)->status, 0);
 }
 
 Test(run, says_before_it_runs_that_the_record_cannot_be_written, .init = enter_folder)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/promise.h"
+#include "op/typed.h"
 
 static const char beginning[] = "# halfcheck gen scaler/";
 

@@ -47,6 +47,7 @@ Test(explain, refuses_what_is_no_case, .init = enter_folder)
 {
     expect_refusal("$hc explain", "one case");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
+    expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");
     expect_refusal("$hc explain rounding/after-one --backend abacus", "abacus");
 }
 

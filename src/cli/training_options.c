@@ -6,7 +6,7 @@
 static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
 const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny};
 
-enum kind { TEXT, COUNT, REAL, SEED, CHOICE, WORDS, FLAG };
+enum kind { TEXT, LIST, COUNT, REAL, SEED, CHOICE, WORDS, FLAG };
 
 static const struct {
     struct hc_option option; /* without its destination */
@@ -22,7 +22,7 @@ static const struct {
     {{.name = "classes",
       .value = "LIST",
       .help = "only these, such as airplane,dog (default: all ten)"},
-     TEXT,
+     LIST,
      offsetof(struct hc_training, classes)},
     {{.name = "epochs",
       .value = "N",
@@ -117,6 +117,7 @@ void hc_training_options(struct hc_training *t, struct hc_option *options)
         struct hc_option *o = &options[i];
         *o = rows[i].option;
         o->text = rows[i].kind == TEXT ? at : NULL;
+        o->list = rows[i].kind == LIST ? at : NULL;
         o->count = rows[i].kind == COUNT ? at : NULL;
         o->real = rows[i].kind == REAL ? at : NULL;
         o->seed = rows[i].kind == SEED ? at : NULL;

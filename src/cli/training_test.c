@@ -75,9 +75,13 @@ static void refuse(const char *arguments, const char *fact)
 Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
 {
     refuse("train", "train needs --recipe");
-    refuse("train --recipe fp31", "no recipe 'fp31'; there are: fp32, tf32");
+    refuse("train --recipe fp31", "no recipe 'fp31'; did you mean 'fp32'?");
+    refuse("train --recipe none", "no recipe 'none'; there are: fp32, tf32");
+    refuse("train --recipe amp --set intervall=3",
+           "no field 'intervall'; did you mean 'interval'?");
     refuse("train --recipe", "--recipe needs R");
-    refuse("train --recipe fp32 --backend hots", "no backend 'hots'; there are: ");
+    refuse("train --recipe fp32 --backend hots",
+           "no backend 'hots'; did you mean 'host'? there are: ");
     refuse("train --recipe fp32 --backend exact,host", "one backend trains, not exact,host");
     refuse("train --recipe fp32 --frobnicate", "unknown option --frobnicate");
     refuse("train --recipe fp32 --seed one", "--seed takes a number");
@@ -89,14 +93,21 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp32 --lr 0", "--lr takes a number");
     refuse("train --recipe fp32 --network lenet", "--network takes one of darknet16, darknet-tiny");
     refuse("train --recipe fp32 more", "takes no 'more'");
-    refuse("train --recipe fp32 --classes airplane,dgo", "unknown class \"dgo\"");
+    refuse("train --recipe fp32 --classes airplane,dgo",
+           "unknown class \"dgo\"; did you mean 'dog'?");
+    refuse("train --recipe fp32 --classes cat,,dog", "--classes 'cat,,dog': an element is empty");
+    refuse("train --recipe fp32 --recipe amp", "--recipe is given twice");
     refuse("train --recipe fp32 --classes dog", "two or more");
     refuse("train --recipe fp32 --classes cat,dog --batch 2048", "a batch of 2048 is more");
     refuse("train --recipe fp32 --lr-find --resume", "--lr-find keeps no checkpoint");
     refuse("compare", "compare needs --recipes");
     refuse("compare --recipes fp32", "two recipes or more");
     refuse("compare --recipes fp32,fp32", "named twice");
-    refuse("compare --recipes fp32,", "no recipe ''");
+    refuse("compare --recipes fp32,", "--recipes 'fp32,': an element is empty");
+    refuse("compare --recipes ' ,fp32'", "an element is empty");
+    refuse("compare --recipes 'fp32, fp32'", "recipe fp32 is named twice");
+    refuse("compare --recipes fp32 --recipes fp32", "recipe fp32 is named twice");
+    refuse("compare --recipes 'fp32 , fp 32'", "no recipe 'fp 32'; did you mean 'fp32'?");
     refuse("compare --recipes fp32:0,amp-bf16", "takes R or R:SEEDS, 1 to 1000, not 'fp32:0'");
     refuse("compare --recipes fp32:,amp-bf16", "not 'fp32:'");
     refuse("compare --recipes fp32:2x,amp-bf16", "not 'fp32:2x'");
@@ -188,7 +199,9 @@ Test(training, a_checkpoint_that_is_missing_damaged_or_another_runs_is_refused)
     refuse(QUICK "--seed 2 --resume --out r", "seed=");
     refuse(QUICK "--set interval=9 --resume --out r", "recipe=amp, not recipe=amp+interval=9");
     refuse(QUICK "--data-seed 2 --resume --out r", "data=");
-    refuse(QUICK "--classes cat,dog --resume --out r", "data=");
+    refuse("train --recipe amp --network darknet-tiny --classes cat,dog --images 16 --batch 16 "
+           "--epochs 2 --resume --out r",
+           "data=");
     cr_assert_eq(shell("cp r/steps.csv rows; head -n 3 rows >r/steps.csv"), 0);
     refuse(QUICK "--resume --out r", "r/steps.csv: ends before row 2, which its checkpoint");
     cr_assert_eq(shell("cp rows r/steps.csv"), 0);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/typed.h"
 #include "train/cifar.h"
 #include "train/synthetic.h"
 
@@ -13,29 +14,41 @@ enum { OFFICIAL_RECORDS = 10000, TRAIN_PER_CLASS = 500, TEST_PER_CLASS = 100 };
 static const double cifar_mean[] = {0.49139968, 0.48215841, 0.44653091};
 static const double cifar_deviation[] = {0.24703223, 0.24348513, 0.26158784};
 
+static enum hc_status unknown(const char *name, size_t length)
+{
+    struct hc_nearest nearest = hc_nearest_to(name, length);
+    for (int class = 0; class < HC_CLASSES; class ++)
+        hc_nearest_try(&nearest, hc_cifar_names[class]);
+    const char *hint = hc_nearest_hint(&nearest);
+    return hc_fail(HC_INVALID,
+                   "unknown class \"%.*s\"%s there are airplane, automobile, bird, cat, deer, dog, "
+                   "frog, horse, ship, truck",
+                   length < 40 ? (int)length : 40, name, hint[0] ? hint : ";");
+}
+
 /* Fills names and classes of the set, and kind[label], the class's official number. */
 static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
 {
     if (list == NULL)
         list = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
     for (const char *at = list; at != NULL;) {
-        int length = (int)strcspn(at, ",");
+        const char *name;
+        size_t length;
         int class = 0;
-        while (class < HC_CLASSES && (strncmp(at, hc_cifar_names[class], (size_t)length) != 0 ||
-                                      hc_cifar_names[class][length] != '\0'))
+        enum hc_status status = hc_list_next("--classes", list, &at, &name, &length);
+        if (status != HC_OK)
+            return status;
+        while (class < HC_CLASSES && (strlen(hc_cifar_names[class]) != length ||
+                                      memcmp(name, hc_cifar_names[class], length) != 0))
             class ++;
         if (class == HC_CLASSES)
-            return hc_fail(HC_INVALID,
-                           "unknown class \"%.*s\"; there are airplane, automobile, bird, cat, "
-                           "deer, dog, frog, horse, ship, truck",
-                           length < 40 ? length : 40, at);
+            return unknown(name, length);
         for (int i = 0; i < set->classes; i++)
             if (kind[i] == class)
                 return hc_fail(HC_INVALID, "class %s is named twice", hc_cifar_names[class]);
         kind[set->classes] = class;
         (void)snprintf(set->names[set->classes++], sizeof set->names[0], "%s",
                        hc_cifar_names[class]);
-        at = at[length] == ',' ? at + length + 1 : NULL;
     }
     if (set->classes < 2)
         return hc_fail(HC_INVALID, "one class alone cannot be learnt: name two or more");

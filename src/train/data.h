@@ -40,7 +40,7 @@ struct hc_dataset {
 struct hc_data_options {
     const char *directory; /* of the official files; NULL: the synthetic set */
     const char
-        *classes;  /* names separated by commas, labelled 0, 1, ... in this order; NULL: all */
+        *classes;  /* a list of names (op/typed.h), labelled 0, 1, ... in this order; NULL: all */
     uint64_t seed; /* of the synthetic set */
     int train_per_class; /* of the synthetic set; 0: 500 */
     int test_per_class;  /* of the synthetic set; 0: 100 */

@@ -20,8 +20,8 @@ Test(data, classes_are_labelled_in_the_order_named)
 Test(data, unknown_doubled_single_and_empty_classes_are_refused)
 {
     static const char *const bad[][2] = {{"airplane,dgo", "unknown class \"dgo\""},
-                                         {"airplane,", "unknown class \"\""},
-                                         {"", "unknown class \"\""},
+                                         {"airplane,", "an element is empty"},
+                                         {"", "an element is empty"},
                                          {"air", "unknown class \"air\""},
                                          {"airplanes,dog", "unknown class \"airplanes\""},
                                          {"dog,dog", "named twice"},

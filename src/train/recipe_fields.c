@@ -1,3 +1,4 @@
+#include "op/typed.h"
 #include "train/recipe_fields.h"
 
 #include <math.h>
@@ -268,12 +269,17 @@ enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, s
     if (!equals || length - key - 1 >= sizeof text)
         return hc_fail(HC_INVALID, "an override is KEY=VALUE, not '%.*s'", (int)length, assignment);
     (void)snprintf(text, sizeof text, "%.*s", (int)(length - key - 1), equals + 1);
+    struct hc_nearest nearest = hc_nearest_to(assignment, key);
     for (int i = 0; i < FIELDS; i++) {
         const struct field *f = &fields[i];
         size_t used = strlen(known);
+        hc_nearest_try(&nearest, f->key);
         if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
             return set(recipe, f, text);
         (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", f->key);
     }
-    return hc_fail(HC_INVALID, "no field '%.*s'; there are: %s", (int)key, assignment, known);
+    const char *hint = hc_nearest_hint(&nearest);
+    return hint[0]
+               ? hc_fail(HC_INVALID, "no field '%.*s'%s", (int)key, assignment, hint)
+               : hc_fail(HC_INVALID, "no field '%.*s'; there are: %s", (int)key, assignment, known);
 }

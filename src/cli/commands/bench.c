@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "hc_benches_list.h"
 #include "op/text.h"
+#include "op/typed.h"
 
 const struct hc_command hc_command_bench;
 
@@ -85,6 +86,15 @@ static void run_all(struct sheet *sheet, const char *const *patterns, int count)
         }
 }
 
+static int refuse(const char *pattern)
+{
+    struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));
+    for (size_t t = 0; tables[t]; t++)
+        for (int b = 0; b < tables[t]->count; b++)
+            hc_nearest_try(&nearest, tables[t]->benches[b].name);
+    return hc_complain("no bench matches '%s'%s", pattern, hc_nearest_hint(&nearest));
+}
+
 static enum hc_status write_rates(const struct sheet *sheet, const struct hc_record_run *run,
                                   const char *path)
 {
@@ -150,7 +160,7 @@ static int run(int argc, char **argv)
     sheet.rates = json_array();
     run_all(&sheet, how.patterns, words);
     if (sheet.rows == 0)
-        status = hc_complain("no bench matches '%s'", words ? argv[1] : "*");
+        status = refuse(words ? argv[1] : "*");
     else if (json && write_rates(&sheet, &how, json) != HC_OK)
         status = hc_complain_message();
     else

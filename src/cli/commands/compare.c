@@ -10,6 +10,7 @@
 #include "cli/folder_lock.h"
 #include "cli/script.h"
 #include "op/output.h"
+#include "op/typed.h"
 #include "train/plot.h"
 #include "train/recipe_fields.h"
 
@@ -83,11 +84,13 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, 
     if (list == NULL)
         return hc_fail(HC_INVALID, "compare needs --recipes; see: halfcheck list recipes");
     for (const char *at = list; at != NULL;) {
-        size_t length = strcspn(at, ",");
-        enum hc_status status = choose_word(c, at, length, seeds);
+        const char *word;
+        size_t length;
+        enum hc_status status = hc_list_next("--recipes", list, &at, &word, &length);
+        if (status == HC_OK)
+            status = choose_word(c, word, length, seeds);
         if (status != HC_OK)
             return status;
-        at = at[length] == ',' ? at + length + 1 : NULL;
     }
     if (c->recipes < 2 && !c->drift)
         return hc_fail(HC_INVALID, "compare needs two recipes or more");
@@ -231,7 +234,7 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
     struct hc_option options[HC_TRAINING_OPTIONS + 7] = {
         {.name = "recipes",
          .value = "R,R:N,...",
-         .text = recipes,
+         .list = recipes,
          .help = "two or more (see halfcheck list recipes), with R:N for N seeds; 'all' for all\n"
                  "that are not named before; also with overrides: amp,amp+eps=1e-4; fp32, or\n"
                  "else the first, is what the others are compared with"},

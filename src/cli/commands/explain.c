@@ -7,6 +7,7 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "op/text.h"
+#include "op/typed.h"
 
 const struct hc_command hc_command_explain;
 
@@ -64,6 +65,15 @@ static const struct hc_case *find(const struct hc_run_options *run, const char *
     return NULL;
 }
 
+static int refuse(const struct hc_run_options *run, const char *name)
+{
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (int i = 0; i < run->case_count; i++)
+        hc_nearest_try(&nearest, run->cases[i]->name);
+    return hc_complain("no case '%s'%s; see: halfcheck list cases", name,
+                       hc_nearest_hint(&nearest));
+}
+
 static int tell(struct story *story, const struct hc_case *what)
 {
     printf("%s\n  claim   %s\n  source  %s\n", what->name, what->title, what->source);
@@ -90,7 +100,7 @@ static int run(int argc, char **argv)
     const struct hc_option options[] = {
         {.name = "backend",
          .value = "B[,B]",
-         .text = &backends,
+         .list = &backends,
          .help = "tell it on these backends (default exact)"},
         {.name = "level",
          .value = "LEVEL",
@@ -117,7 +127,7 @@ static int run(int argc, char **argv)
     story.run.cases = hc_all_cases(&story.run.case_count);
     const struct hc_case *what = find(&story.run, argv[1]);
     if (!what)
-        return hc_complain("no case '%s'; see: halfcheck list cases", argv[1]);
+        return refuse(&story.run, argv[1]);
     return tell(&story, what);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/left_out.h"
 #include "cli/stop.h"
 #include "cli/table.h"
+#include "op/typed.h"
 
 const struct hc_command hc_command_run;
 
@@ -91,7 +92,7 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
     const struct hc_option options[] = {
         {.name = "backend",
          .value = "B[,B]",
-         .text = &set->backends,
+         .list = &set->backends,
          .help = "run on these backends (default: all that can run here, save\n"
                  "cuda-emulated; see halfcheck list backends)"},
         {.name = "level",
@@ -132,11 +133,20 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
     return hc_read_options(&hc_command_run, options, argc, argv, &s->run.pattern_count, status);
 }
 
+static enum hc_status no_fault(const char *name)
+{
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (int i = 0; i < hc_fault_count(); i++)
+        hc_nearest_try(&nearest, hc_fault_at(i)->name);
+    return hc_fail(HC_INVALID, "no fault '%s'%s; see: halfcheck list faults", name,
+                   hc_nearest_hint(&nearest));
+}
+
 static enum hc_status plant(struct session *s)
 {
     const struct hc_fault *fault = hc_fault_by_name(s->settings.fault);
     if (!fault)
-        return hc_fail(HC_INVALID, "no fault '%s'; see: halfcheck list faults", s->settings.fault);
+        return no_fault(s->settings.fault);
     const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
     if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
         return hc_fail(HC_INVALID, "the fault %s is planted in the backend %s alone, not in '%s'",
