@@ -83,6 +83,7 @@ void hc_drift_close(struct hc_drift_study *study)
     free(study);
 }
 
+/* The run in fp64 that the recipe is measured against, made when it is first asked for. */
 static enum hc_status world_of(struct hc_drift_study *study, const struct hc_recipe *recipe,
                                struct hc_drift_world **world)
 {
@@ -95,15 +96,23 @@ static enum hc_status world_of(struct hc_drift_study *study, const struct hc_rec
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
     enum hc_status status =
         hc_world_open(fresh, &study->options, &study->batches, study->queue, &wide);
+    if (status != HC_OK)
+        goto failed;
+    size_t bytes = (size_t)fresh->weights * sizeof(double);
+    if (!study->g)
+        study->g = malloc((size_t)study->options.steps * bytes);
+    if (!study->end)
+        study->end = malloc(bytes);
+    if (!study->g || !study->end) {
+        status = hc_fail(HC_NO_MEMORY, "no memory for %d steps of gradients", study->options.steps);
+        goto failed;
+    }
     fresh->next = study->worlds;
     study->worlds = *world = fresh;
-    size_t bytes = (size_t)fresh->weights * sizeof(double);
-    if (status == HC_OK && !study->g) {
-        study->g = malloc((size_t)study->options.steps * bytes);
-        study->end = malloc(bytes);
-    }
-    if (status == HC_OK && (!study->g || !study->end))
-        status = hc_fail(HC_NO_MEMORY, "no memory for %d steps of gradients", study->options.steps);
+    return HC_OK;
+failed:
+    hc_world_close(fresh);
+    free(fresh);
     return status;
 }
 

@@ -7,14 +7,14 @@
 
 static struct hc_dataset set;
 
-static struct hc_drift_study *study_of(int steps)
+static struct hc_drift_study *study_on(const struct hc_backend *backend, int steps)
 {
     struct hc_drift_study *study;
     struct hc_data_options data = {.seed = 1, .train_per_class = 2, .test_per_class = 1};
     cr_assert_eq(hc_dataset_open(&data, &set), HC_OK);
     struct hc_drift_options options = {.network = &hc_darknet_tiny,
                                        .data = &set,
-                                       .backend = hc_backend_by_name("host"),
+                                       .backend = backend,
                                        .threads = 1,
                                        .batch = 4,
                                        .steps = steps,
@@ -22,6 +22,11 @@ static struct hc_drift_study *study_of(int steps)
                                        .seed = 1};
     cr_assert_eq(hc_drift_open(&study, &options), HC_OK, "%s", hc_message());
     return study;
+}
+
+static struct hc_drift_study *study_of(int steps)
+{
+    return study_on(hc_backend_by_name("host"), steps);
 }
 
 static void end(struct hc_drift_study *study)
@@ -99,4 +104,43 @@ Test(drift, what_two_recipes_have_in_common_is_run_once)
     for (int k = 0; k <= HC_SOURCE_COUNT; k++)
         cr_expect_eq(second.without_free[k], first.without_free[k]);
     end(study);
+}
+
+static hc_kernel *sound;
+static int calls_left;
+
+static enum hc_status failing_once(struct hc_queue *queue, const struct hc_call *call)
+{
+    return calls_left-- == 1 ? hc_fail(HC_NO_MEMORY, "planted") : sound(queue, call);
+}
+
+/* A convolution fails once, the first of all or a later one; the study goes on as if it never had. */
+Test(drift, what_failed_once_is_not_kept_as_a_result)
+{
+    struct hc_drift want = {0};
+    struct hc_drift got = {0};
+    const struct hc_recipe *recipe = hc_recipe_by_name("adamw16");
+    struct hc_drift_study *study = study_of(1);
+    cr_assert_eq(hc_drift_measure(study, recipe, &want), HC_OK);
+    end(study);
+    struct hc_backend failing = *hc_backend_by_name("host");
+    sound = failing.kernel[HC_OP_conv2d];
+    failing.kernel[HC_OP_conv2d] = failing_once;
+    static const int at[] = {1, 3, 9, 20, 47, 100};
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        study = study_on(&failing, 1);
+        calls_left = at[i];
+        cr_expect_eq(hc_drift_measure(study, recipe, &got), HC_NO_MEMORY, "call %d", at[i]);
+        calls_left = 0;
+        cr_assert_eq(hc_drift_measure(study, recipe, &got), HC_OK, "call %d", at[i]);
+        cr_expect_eq(got.free, want.free, "call %d", at[i]);
+        cr_expect_eq(got.all.error, want.all.error, "call %d", at[i]);
+        for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
+            cr_expect_eq(got.alone_gradient[k], want.alone_gradient[k], "call %d", at[i]);
+            cr_expect_eq(got.alone_free[k], want.alone_free[k], "call %d", at[i]);
+            cr_expect_eq(got.without_gradient[k], want.without_gradient[k], "call %d", at[i]);
+            cr_expect_eq(got.without_free[k], want.without_free[k], "call %d", at[i]);
+        }
+        end(study);
+    }
 }

@@ -243,7 +243,11 @@ enum hc_status hc_world_look(struct hc_drift_world *w, const struct hc_rounding 
     }
     k->next = w->known;
     enum hc_status status = find_out(w, k, own);
+    if (status != HC_OK) {
+        free(k);
+        return status;
+    }
     *found = k->found;
     w->known = k;
-    return status;
+    return HC_OK;
 }
