@@ -8,7 +8,7 @@
 #define HC_CHECKPOINT_MAGIC "halfchk\n"
 
 enum {
-    HC_CHECKPOINT_VERSION = 1,
+    HC_CHECKPOINT_VERSION = 2, /* 1 had structs as they lay in memory */
     HC_CHECKPOINT_MAGIC_BYTES = 8,
     HC_CHECKPOINT_FIXED = 24, /* bytes before the identity and its length */
     HC_CHECKPOINT_CHECKSUM = 8

@@ -10,7 +10,7 @@
 
 enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
 
-/* Plain data, kept in the checkpoint as it lies in memory: zeroed before it is filled. */
+/* Numbers alone, which the checkpoint keeps: each stands in hc_tally_fields (state_fields.c). */
 struct hc_tally_state {
     int64_t step;
     int64_t skipped;

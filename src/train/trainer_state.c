@@ -3,7 +3,6 @@
    the images, augmentation, the bits of stochastic rounding and initial weights are functions of the step and the seed: they have no
    state. */
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,14 @@
 #include "train/checkpoint.h"
 #include "train/checkpoint_format.h"
 #include "train/recipe_fields.h"
+#include "train/state_fields.h"
 #include "train/trainer_inner.h"
 
 enum {
     IDENTITY = 2048,
     NAME = 64,
-    OWN = 3, /* the first pieces lie in the run itself */
-    MOST = 3 * HC_MAX_LAYERS * HC_PIECE_COUNT + 2 * HC_MAX_LAYERS + OWN
+    STRUCTS = 3, /* the first pieces are packed structs */
+    MOST = 3 * HC_MAX_LAYERS * HC_PIECE_COUNT + 2 * HC_MAX_LAYERS + STRUCTS
 };
 
 struct blobs {
@@ -40,54 +40,57 @@ static bool keeps(const struct hc_run *run, enum hc_piece piece)
     return piece != HC_PIECE_GRADIENT;
 }
 
-/* Adds a blob; with `size` bytes of its own memory where data is NULL. */
-static bool add(struct blobs *blobs, const char *what, const char *of, void *data, size_t size)
+/* Adds a blob with `size` bytes of its own memory. */
+static bool add(struct blobs *blobs, const char *what, const char *of, size_t size)
 {
     char *name = blobs->name[blobs->count];
     (void)snprintf(name, NAME, "%s %s", what, of);
-    if (!data)
-        data = malloc(size ? size : 1);
+    void *data = malloc(size ? size : 1);
     blobs->blob[blobs->count++] = (struct hc_blob){name, data, size};
     return data != NULL;
 }
 
 static void release(struct blobs *blobs)
 {
-    for (int i = OWN; blobs && i < blobs->count; i++)
+    for (int i = 0; blobs && i < blobs->count; i++)
         free(blobs->blob[i].data);
     free(blobs);
 }
 
-_Static_assert(offsetof(struct hc_counters, clean) == 4 * sizeof(int32_t) &&
-                   offsetof(struct hc_counters, scale) + sizeof(float) ==
-                       sizeof(struct hc_counters),
-               "counts of steps first, then all that the scaler keeps");
+/* The structs, in the order of the first blobs. */
+static const struct {
+    const char *what;
+    const char *of;
+    const struct hc_state_field *fields;
+} structs[STRUCTS] = {
+    {"step counts", "of the optimizer", hc_step_count_fields},
+    {"scale and counts", "of the scaler", hc_scaler_count_fields},
+    {"tally", "of the run", hc_tally_fields},
+};
 
-/* The list, with memory for everything; the counters and the tally are where they are. */
-static struct blobs *list(struct hc_run *run, struct hc_counters *counters)
+/* The list, with memory for everything. */
+static struct blobs *list(struct hc_run *run)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
     struct blobs *blobs = calloc(1, sizeof *blobs);
     if (!blobs)
         return NULL;
-    size_t steps = offsetof(struct hc_counters, clean);
-    bool all = add(blobs, "step counts", "of the optimizer", counters, steps) &&
-               add(blobs, "scale and counts", "of the scaler", (char *)counters + steps,
-                   sizeof *counters - steps) &&
-               add(blobs, "tally", "of the run", &run->tally, sizeof run->tally);
+    bool all = true;
+    for (int i = 0; i < STRUCTS; i++)
+        all = add(blobs, structs[i].what, structs[i].of, hc_state_bytes(structs[i].fields)) && all;
     for (int p = 0; p < plan->parameters; p++)
         for (int k = 0; k < HC_PIECE_COUNT; k++) {
             if (!keeps(run, (enum hc_piece)k))
                 continue;
             struct hc_tensor t = hc_update_tensor(run->update, (enum hc_piece)k, p);
-            all = add(blobs, hc_piece_names[k], hc_net_parameters(run->net)[p]->name, NULL,
+            all = add(blobs, hc_piece_names[k], hc_net_parameters(run->net)[p]->name,
                       hc_tensor_bytes(&t)) &&
                   all;
         }
     for (int s = 0; s < plan->statistics; s++) {
         const struct hc_parameter *statistic = hc_net_statistics(run->net)[s];
         struct hc_tensor t = hc_parameter_tensor(statistic);
-        all = add(blobs, "statistic", statistic->name, NULL, hc_tensor_bytes(&t)) && all;
+        all = add(blobs, "statistic", statistic->name, hc_tensor_bytes(&t)) && all;
     }
     if (all)
         return blobs;
@@ -95,12 +98,20 @@ static struct blobs *list(struct hc_run *run, struct hc_counters *counters)
     return NULL;
 }
 
-/* Between the backend's memory and the blobs', in the list's order. */
+/* Between the run, its structs and what lies in the backend's memory, and the blobs, in the list's
+   order. */
 static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
+    struct hc_counters counters = run->counters;
+    void *const own[STRUCTS] = {&counters, &counters, &run->tally};
     enum hc_status status = HC_OK;
-    int at = OWN;
+    int at = 0;
+    for (; at < STRUCTS; at++)
+        if (back)
+            hc_state_unpack(structs[at].fields, blobs->blob[at].data, own[at]);
+        else
+            hc_state_pack(structs[at].fields, own[at], blobs->blob[at].data);
     for (int p = 0; p < plan->parameters; p++)
         for (int k = 0; k < HC_PIECE_COUNT && status == HC_OK; k++) {
             if (!keeps(run, (enum hc_piece)k))
@@ -114,6 +125,8 @@ static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
         void *data = blobs->blob[at++].data;
         status = back ? hc_storage_write(storage, data) : hc_storage_read(storage, data);
     }
+    if (back && status == HC_OK)
+        status = hc_update_set_counters(run->update, &counters);
     return status;
 }
 
@@ -157,8 +170,7 @@ enum hc_status hc_state_write(struct hc_run *run)
 {
     char path[4096];
     char identity[IDENTITY];
-    struct hc_counters counters = run->counters;
-    struct blobs *blobs = list(run, &counters);
+    struct blobs *blobs = list(run);
     if (!blobs)
         return hc_fail(HC_NO_MEMORY, "no memory for a checkpoint");
     (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
@@ -174,8 +186,7 @@ enum hc_status hc_state_read(struct hc_run *run)
 {
     char path[4096];
     char identity[IDENTITY];
-    struct hc_counters counters;
-    struct blobs *blobs = list(run, &counters);
+    struct blobs *blobs = list(run);
     if (!blobs)
         return hc_fail(HC_NO_MEMORY, "no memory for a checkpoint");
     (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
@@ -183,8 +194,6 @@ enum hc_status hc_state_read(struct hc_run *run)
     enum hc_status status = hc_checkpoint_read(path, identity, blobs->blob, blobs->count);
     if (status == HC_OK)
         status = carry(run, blobs, true);
-    if (status == HC_OK)
-        status = hc_update_set_counters(run->update, &counters);
     release(blobs);
     return status;
 }
