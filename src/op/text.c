@@ -67,9 +67,9 @@ static void drop_signs(char *text)
             continue;
         }
         bool column = at[4] == ' ' && at[5] == ' ';
-        memcpy(at, "nan ", 4);
-        if (!column)
-            memmove(at + 3, at + 4, strlen(at + 4) + 1);
+        memmove(at, at + 1, column ? 3 : strlen(at));
+        if (column)
+            at[3] = ' ';
     }
 }
 
