@@ -7,6 +7,9 @@
 #include "num/rng.h"
 #include "op/contract.h"
 
+/* Lengths leave a rest behind every power of two that a block has. */
+enum { REST = 15, LONG = 16384 + REST, MIDDLING = 4099, SHORT = 1031 };
+
 enum { ALL_CODES, PAIRS, ANY_BITS, OF_OPS, SCALARS = OF_OPS + HC_FILL_COUNT };
 
 static bool is_16(enum hc_format format)
@@ -53,19 +56,19 @@ struct hc_bit_fill hc_bit_fill(const struct hc_call *call, int number)
     bool first = is_16(call->in[0].format);
     bool second = hc_ops[call->op].inputs > 1 && is_data(call, 1) && is_16(call->in[1].format);
     if (number == ALL_CODES && first)
-        return (struct hc_bit_fill){"all codes", 65536, false};
+        return (struct hc_bit_fill){"all codes", 65536 + REST, false};
     if (number == PAIRS && first && second)
-        return (struct hc_bit_fill){"pairs of boundaries", HC_BOUNDARY_CODES * HC_BOUNDARY_CODES,
-                                    false};
+        return (struct hc_bit_fill){"pairs of boundaries",
+                                    HC_BOUNDARY_CODES * HC_BOUNDARY_CODES + REST, false};
     if (number == ANY_BITS)
-        return (struct hc_bit_fill){"any bits", 4099, false};
+        return (struct hc_bit_fill){"any bits", first ? MIDDLING : LONG, false};
     if (number >= OF_OPS && number < SCALARS) {
         enum hc_fill fill = (enum hc_fill)(number - OF_OPS);
         if (hc_fill_applies(call, fill))
-            return (struct hc_bit_fill){hc_fill_names[fill], 1031, fill == HC_FILL_FOUND};
+            return (struct hc_bit_fill){hc_fill_names[fill], SHORT, fill == HC_FILL_FOUND};
     }
     if (number >= SCALARS && s && number - SCALARS < s->count)
-        return (struct hc_bit_fill){"any bits under many a scalar", 1031, false};
+        return (struct hc_bit_fill){"any bits under many a scalar", SHORT, false};
     return (struct hc_bit_fill){NULL, 0, false};
 }
 
@@ -90,7 +93,7 @@ static void fill_data(const struct hc_call *call, int number, uint64_t seed)
         for (int64_t i = 0; i < hc_tensor_count(t); i++) {
             uint64_t bits = random_bits(t, seed, slot, i);
             if (number == ALL_CODES && slot == 0)
-                bits = (uint64_t)i;
+                bits = (uint64_t)i % 65536;
             if (number == PAIRS && slot < 2)
                 bits = codes[(slot ? i : i / HC_BOUNDARY_CODES) % HC_BOUNDARY_CODES];
             hc_tensor_put_bits(t, i, bits);

@@ -103,7 +103,7 @@ static int64_t work_of(const struct hc_call *call)
 /* The sizes of a case. Below level exhaustive the large ones are left to the first mix of formats, and there
    to the size just past the border, which is the only one of the middling ones in the other mixes. One size
    at least is in every case. */
-enum { MIDDLING = 1 << 12, LARGE = 1 << 17 };
+enum { MIDDLING = 1 << 12, LARGE = 40000 };
 
 static int sizes_of(const struct hc_check *check, const struct row *row,
                     struct hc_border_size sizes[HC_BORDER_SIZES])

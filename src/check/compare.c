@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/against.h"
 #include "check/bound.h"
 #include "check/compare.h"
 #include "check/do.h"
@@ -92,6 +93,8 @@ static void compare_all(struct hc_claim *claim)
         hc_claim_output(claim, out, what);
         if (claim->has_exact && !subject && hc_bound_ordered(&claim->call))
             sweep_output(claim, out, what);
+        else if (claim->has_exact && !subject)
+            hc_claim_against(claim, out, what);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "check/bound.h"
 #include "check/compare.h"
 #include "check/exercise.h"
-#include "num/rng.h"
+#include "check/sample.h"
 
 /* One compared element. The three answers are in units of the bound. */
 struct element {
@@ -20,22 +20,6 @@ struct element {
     double implementation;
     double format;
 };
-
-/* Elements to compare: all, or as many as `budget` terms of their sums allow; a term is one
-   multiplication, some eight of them in batch norm, and an exponential in a loss. */
-static int64_t sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count)
-{
-    static const double budget[] = {
-        [HC_QUICK] = 0x1p12, [HC_STANDARD] = 0x1p13, [HC_EXHAUSTIVE] = 0x1p18};
-    static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 192, [HC_EXHAUSTIVE] = 8192};
-    enum { LEAST = 32 };
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
-    double affordable = budget[check->level] / fmax(each * hc_bound_length(call), 1);
-    int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
-    n = n < most[check->level] ? n : most[check->level];
-    return n < count ? n : count;
-}
 
 static void compare(const struct hc_claim *claim, int out, struct element *e)
 {
@@ -79,6 +63,33 @@ static void tally(struct hc_check *check, const struct hc_tensor *t, const char 
     r->format = larger(r->format, e->format);
 }
 
+static bool sums_alike(const struct hc_accumulator *a, const struct hc_accumulator *b)
+{
+    return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
+           a->truncates == b->truncates;
+}
+
+/* What all other elements are compared with must itself be right where it is looked at. */
+static void tally_exact(const struct hc_claim *claim, int out, const char *what,
+                        const struct element *e)
+{
+    struct hc_check *check = claim->check;
+    const struct hc_tensor *t = &claim->exact.out[out];
+    if (!claim->has_exact || check->backend == check->exact)
+        return;
+    double exact = hc_tensor_get(t, e->index);
+    double bound = e->bound;
+    if (!sums_alike(&check->backend->accumulator, &check->exact->accumulator))
+        bound = hc_bound(&claim->call, &check->exact->accumulator, out, e->index, &e->want);
+    double error = isinf(bound) ? 0 : hc_bound_error(t->format, &e->want, exact);
+    if (e->bits ? hc_bits_apart(t->format, e->want_bits, hc_tensor_bits(t, e->index)) == 0
+                : error <= bound)
+        return;
+    (void)hc_tally(check, 1, 0, "claims");
+    hc_tally_note(check, "%s[%" PRId64 "]: want %.9g, the backend exact itself gives %.9g", what,
+                  e->index, e->want.value, exact);
+}
+
 /* Terms that take some milliseconds: less is done before a second thread has woken up. */
 enum { WORTH_THREADS = 1 << 15 };
 
@@ -111,18 +122,20 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     struct hc_check *check = claim->check;
     const struct hc_tensor *t = &claim->call.out[out];
     int64_t count = hc_tensor_count(t);
-    int64_t n = sample_size(check, &claim->call, count);
+    int64_t n = hc_sample_size(check, &claim->call, count);
     struct element *elements = malloc((size_t)n * sizeof *elements);
-    if (!elements && n) {
+    int64_t *index = malloc((size_t)n * sizeof *index);
+    if (!elements || !index) {
+        free(elements);
+        free(index);
         (void)hc_fail(HC_NO_MEMORY, "no memory for %" PRId64 " comparisons", n);
         hc_check_failed(check);
         return;
     }
-    for (int64_t k = 0; k < n; k++) {
-        int64_t random =
-            (int64_t)(hc_random(check->seed, (uint64_t)out, (uint64_t)k) % (uint64_t)count);
-        elements[k].index = n == count || k == 0 ? k : k == 1 ? count - 1 : random;
-    }
+    n = hc_sample(claim, out, n, index);
+    for (int64_t k = 0; k < n; k++)
+        elements[k].index = index[k];
+    free(index);
 #pragma omp parallel if (n * (int64_t)hc_bound_length(&claim->call) > WORTH_THREADS)
     {
 #pragma omp for schedule(static)
@@ -134,8 +147,12 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     for (int64_t k = 0; k < n; k++) {
         const struct element *e = &elements[k];
         tally(check, t, what, e);
+        tally_exact(claim, out, what, e);
+        check->result.special += hc_sample_special(claim, out, e->index);
         hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound);
     }
+    check->result.looked_at += n;
+    check->result.looked_of += count;
     if (claim->judged && hc_bound_length(&claim->call) > 0)
         hc_exercise_judge(&exercise, check, what,
                           hc_formats[t->format].precision >

@@ -49,6 +49,18 @@ static void give_memory(struct hc_check *check, struct hc_call *call, bool in_pl
     }
 }
 
+/* Where only some elements were looked at, those that the fill promises must be among them. */
+static void judge_looked_at(struct hc_check *check, const struct row *row)
+{
+    const struct hc_result *r = &check->result;
+    enum hc_op_class class_ = hc_ops[row->op].class_;
+    bool vectors = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER;
+    bool promised = row->fill == HC_FILL_SPECIALS || (row->fill == HC_FILL_SUBNORMALS && vectors);
+    if (promised && r->special == 0 && r->looked_at < r->looked_of)
+        hc_mistrust(check, "none of the %lld elements looked at of %lld is one of '%s'",
+                    (long long)r->looked_at, (long long)r->looked_of, hc_fill_names[row->fill]);
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
@@ -58,6 +70,7 @@ static void run(struct hc_check *check)
     if (!hc_fill_reached(&call, row->fill))
         hc_mistrust(check, "no input is what '%s' says", hc_fill_names[row->fill]);
     hc_claim_call(check, &call);
+    judge_looked_at(check, row);
     if (hc_tensor_count(&call.out[0]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
                       check->result.verdict != HC_FAIL);

@@ -16,6 +16,9 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
                            .backend = result->backend,
                            .verdict = result->verdict,
                            .checked = result->checked,
+                           .looked_at = result->looked_at,
+                           .looked_of = result->looked_of,
+                           .special = result->special,
                            .error = result->error,
                            .bound = result->bound,
                            .unit = result->unit,
@@ -45,6 +48,11 @@ void hc_record_add(json_t *record, const struct hc_row *row)
     (void)json_object_set_new(o, "backend", hc_json_text(row->backend));
     (void)json_object_set_new(o, "verdict", json_string(hc_verdict_names[row->verdict]));
     (void)json_object_set_new(o, "checked", json_integer(row->checked));
+    if (row->looked_of > 0)
+        (void)json_object_set_new(
+            o, "looked_at",
+            json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
+                      (json_int_t)row->looked_of, "special", (json_int_t)row->special));
     (void)json_object_set_new(o, "error", hex(row->error));
     (void)json_object_set_new(o, "bound", hex(row->bound));
     (void)json_object_set_new(o, "unit", hc_json_text(row->unit));

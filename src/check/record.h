@@ -20,6 +20,9 @@ struct hc_row {
     const char *backend;
     enum hc_verdict verdict;
     int64_t checked;
+    int64_t looked_at; /* elements compared with MPFR; the three are absent where looked_of is 0 */
+    int64_t looked_of;
+    int64_t special;
     double error;
     double bound;
     const char *unit;

@@ -60,12 +60,21 @@ static uint64_t seed_of(struct reader *r, const json_t *object)
     return seed;
 }
 
+/* A count of the optional member "looked_at". */
+static int64_t looked_at(const json_t *o, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(o, "looked_at"), name));
+}
+
 static struct hc_row row_of(struct reader *r, const json_t *o)
 {
     struct hc_row row = {.name = text_of(r, o, "case"),
                          .backend = text_of(r, o, "backend"),
                          .verdict = verdict_of(r, o),
                          .checked = json_integer_value(json_object_get(o, "checked")),
+                         .looked_at = looked_at(o, "elements"),
+                         .looked_of = looked_at(o, "of"),
+                         .special = looked_at(o, "special"),
                          .error = number_of(r, o, "error"),
                          .bound = number_of(r, o, "bound"),
                          .unit = text_of(r, o, "unit"),
@@ -86,7 +95,9 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
     if (r->status == HC_OK && !json_is_integer(json_object_get(o, "checked")))
         r->status = hc_fail(HC_INVALID, "%s: result %zu: \"checked\" is not a whole number",
                             r->path, r->index + 1);
-    if (r->status == HC_OK && (row.checked < 0 || row.error < 0 || row.bound < 0))
+    if (r->status == HC_OK &&
+        (row.checked < 0 || row.looked_at < 0 || row.looked_at > row.looked_of || row.special < 0 ||
+         row.special > row.looked_at || row.error < 0 || row.bound < 0))
         r->status = hc_fail(HC_INVALID, "%s: result %zu: a negative count, error or bound", r->path,
                             r->index + 1);
     return row;

@@ -154,6 +154,7 @@ static const struct slice element_16384 = {.axis = -1, .border = 16384, .one = t
 static const struct slice element_65536 = {.axis = -1, .border = 65536, .one = true};
 static const struct slice element_131072 = {.axis = -1, .border = 131072, .one = true};
 static const struct slice element_262144 = {.axis = -1, .border = 262144, .one = true};
+static const struct slice element_333 = {.axis = -1, .border = 333, .one = true};
 static const struct slice rest_of_64 = {.axis = -1, .border = 64};
 static const struct slice tail_of_terms = {.slot = 0, .axis = 1, .border = 256};
 static const struct slice tail_of_32 = {.slot = 0, .axis = 1, .border = 32};
@@ -262,6 +263,10 @@ static const struct hc_fault faults[] = {
      "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .data = &seven_bits},
     {"label-in-a-byte", "a label is kept in a byte", HC_FAULT_BORDER, "xent xent_bwd",
      "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .data = &eight_bits},
+    {"one-output-of-many", "one element of a large output is wrong, in a place of no account",
+     HC_FAULT_SPARSE, "conv2d conv2d_bwd_data bn_train",
+     "op/conv2d/fp32/2x7x* op/conv2d_bwd_data/fp32/2x7x* op/bn_train/fp32/17x*", .wrong = spoilt,
+     .data = &element_333, .place = HC_PLACE_HOST},
     {"steps-in-a-byte", "the count of steps is kept in a byte where a table is looked up",
      HC_FAULT_BORDER, "journal", "border/journal/*/rows", .wrong = narrowed, .data = &eight_bits},
     {"steps-in-16-bits", "the count of steps is kept in 16 bits where a table is looked up",

@@ -1,0 +1,100 @@
+#include "check/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/bound.h"
+#include "num/rng.h"
+
+/* A term is one multiplication, some eight of them in batch norm, and an exponential in a loss. */
+int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count)
+{
+    static const double budget[] = {
+        [HC_QUICK] = 0x1p12, [HC_STANDARD] = 0x1p13, [HC_EXHAUSTIVE] = 0x1p18};
+    static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 4096, [HC_EXHAUSTIVE] = 8192};
+    enum { LEAST = 32 };
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
+    double affordable = budget[check->level] / fmax(each * hc_bound_length(call), 1);
+    int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
+    n = n < most[check->level] ? n : most[check->level];
+    return n < count ? n : count;
+}
+
+/* FNV-1a over the name, so that no two cases look at the same places (Fowler, Noll, Vo; RFC 9923). */
+static uint64_t seed_of(const struct hc_check *check)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *c = check->what ? check->what->name : ""; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    return hash ^ check->seed;
+}
+
+static bool special(enum hc_format format, double x)
+{
+    return !isfinite(x) || (x == 0 && signbit(x)) ||
+           (x != 0 && fabs(x) < ldexp(1, hc_formats[format].emin));
+}
+
+bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i)
+{
+    const struct hc_call *call = claim->has_exact ? &claim->exact : &claim->call;
+    const struct hc_tensor *y = &call->out[out];
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    if (special(y->format, hc_tensor_get(y, i)))
+        return true;
+    if (class_ != HC_CLASS_ELEMENTWISE && class_ != HC_CLASS_OPTIMIZER)
+        return false;
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
+        const struct hc_tensor *x = &call->in[slot];
+        bool narrower = hc_formats[x->format].emin < hc_formats[y->format].emin;
+        if (x->data && hc_tensor_count(x) == hc_tensor_count(y) &&
+            special(narrower ? y->format : x->format, hc_tensor_get(x, i)))
+            return true;
+    }
+    return false;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Special ones from a random place on, and round. */
+static int64_t add_special(const struct hc_claim *claim, int out, uint64_t seed, int64_t most,
+                           int64_t *index)
+{
+    int64_t count = hc_tensor_count(&claim->call.out[out]);
+    int64_t start = (int64_t)(hc_random(seed, 20 + (uint64_t)out, 0) % (uint64_t)count);
+    int64_t n = 0;
+    for (int64_t k = 0; k < count && n < most; k++)
+        if (hc_sample_special(claim, out, (start + k) % count))
+            index[n++] = (start + k) % count;
+    return n;
+}
+
+int64_t hc_sample(const struct hc_claim *claim, int out, int64_t n, int64_t *index)
+{
+    int64_t count = hc_tensor_count(&claim->call.out[out]);
+    uint64_t seed = seed_of(claim->check);
+    for (int64_t i = 0; i < n && n == count; i++)
+        index[i] = i;
+    if (n == count || n < 4)
+        return n == count ? n : 0;
+    int64_t have = add_special(claim, out, seed, n / 4, index);
+    index[have++] = 0;
+    index[have++] = count - 1;
+    double stretch = (double)count / (double)(n - have);
+    for (int64_t k = 0, left = n - have; k < left; k++) {
+        double at = ((double)k + hc_random_uniform(seed, (uint64_t)out, (uint64_t)k)) * stretch;
+        index[have++] = at < (double)count ? (int64_t)at : count - 1;
+    }
+    qsort(index, (size_t)have, sizeof *index, by_number);
+    int64_t different = 0;
+    for (int64_t k = 0; k < have; k++)
+        if (k == 0 || index[k] != index[k - 1])
+            index[different++] = index[k];
+    return different;
+}
