@@ -67,7 +67,7 @@ static bool take_terms(struct hc_claim *claim, int out, struct terms *terms)
         call.params.gemm.half_accumulator = false;
     }
     terms->of = call.out[out];
-    return hc_run_call(check->exact, check->exact_queue, &call) == HC_OK;
+    return hc_do_on(check, check->exact, check->exact_queue, &call) == HC_OK;
 }
 
 /* The bound of one side, of a result that lies at `value` or up to `far` beyond. */
