@@ -2,7 +2,7 @@
 # `cmake --build --preset portable`. It is made anew each time.
 set(folder ${CMAKE_SOURCE_DIR}/build/portable)
 set(copies COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder}
-           COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/reports ${folder}/licences)
+           COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/licences)
 
 # hc_carry(TO FILE...): copies that the target `portable` makes.
 function(hc_carry to)
@@ -14,9 +14,7 @@ set(programs $<TARGET_FILE:halfcheck>)
 if(TARGET halfcheck-cuda)
   list(APPEND programs $<TARGET_FILE:halfcheck-cuda>)
 endif()
-file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/reports/*.gp)
 hc_carry(. ${programs} portable/gpu-check benches/pytorch/darknet16.py LICENSE)
-hc_carry(reports ${scripts})
 
 # What is linked in has conditions of its own (MPFR and GMP: LGPL); Debian keeps them here.
 foreach(package libmpfr-dev libgmp-dev libjansson-dev gcc-12-base)

@@ -118,3 +118,13 @@ Test(report, refuses_what_it_cannot_read_or_write, .init = make_records)
     expect_refusal("$hc report a.json --out a.json", "a.json");
     expect_refusal("$hc report a.json --out /nonexistent/page", "/nonexistent/page");
 }
+
+/* Nothing of the checkout is beside it, and its own path has a space. */
+Test(report, a_program_that_was_moved_draws_its_pictures, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("mkdir 'a b' && cp $hc 'a b/hc' && 'a b/hc' run 'rounding/after-one' "
+                  "--level quick --json r.json && 'a b/hc' report r.json --out page && "
+                  "grep -c '<svg' page/report.html");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+}

@@ -1,9 +1,8 @@
-/* The gnuplot scripts of reports/. */
+/* The gnuplot scripts of reports/, which the program carries with it. */
 #ifndef HC_CLI_SCRIPT_H
 #define HC_CLI_SCRIPT_H
 
-/* The path of a script by its file's name: in reports/ beside the program, as the portable folder has
-   it, or in the sources that the program was built from. Stands until the next call. */
+/* The text of a script by its file's name, such as "compare.gp", which must be there. */
 const char *hc_script(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* gnuplot is started by execvp, without a shell. It gets the variables as a script of assignments, in
-   a temporary file without a name that it reads through /dev/fd. Texts stand there between double
+/* gnuplot is started by execvp, without a shell. It gets the variables as assignments, and behind them the
+   script, in a temporary file without a name that it reads through /dev/fd. Texts stand there between double
    quotes, in which gnuplot knows backslashes, backquotes and macros: so every byte but letters,
    digits and spaces is written as a backslash and four octal digits, and what gnuplot reads holds
    nothing that it could take for its own. Scripts in turn show texts by `noenhanced` alone, never as
@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,16 +125,15 @@ void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, con
     assign_text(values, name, index, text, most, "%%");
 }
 
-static void become_gnuplot(const char *script, int values, const char *folder, int errors)
+static void become_gnuplot(int program, const char *folder, int errors)
 {
     char load[64];
-    (void)snprintf(load, sizeof load, "load '/dev/fd/%d'", values);
+    (void)snprintf(load, sizeof load, "load '/dev/fd/%d'", program);
     if (chdir(folder) != 0)
         _exit(NO_FOLDER);
     (void)dup2(errors, STDERR_FILENO);
     (void)dup2(errors, STDOUT_FILENO);
-    (void)execlp("gnuplot", "gnuplot", "-d", "-e", "set encoding utf8", "-e", load, script,
-                 (char *)NULL);
+    (void)execlp("gnuplot", "gnuplot", "-d", "-e", "set encoding utf8", "-e", load, (char *)NULL);
     _exit(NO_GNUPLOT);
 }
 
@@ -151,7 +151,7 @@ static void read_errors(int from, char *last, size_t bytes)
         (void)fclose(stream);
 }
 
-static enum hc_status draw(const char *script, int values, const char *folder)
+static enum hc_status draw(int program, const char *folder)
 {
     int pipe_ends[2];
     int outcome = 0;
@@ -161,7 +161,7 @@ static enum hc_status draw(const char *script, int values, const char *folder)
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        become_gnuplot(script, values, folder, pipe_ends[1]);
+        become_gnuplot(program, folder, pipe_ends[1]);
     int error = errno;
     (void)close(pipe_ends[1]);
     read_errors(pipe_ends[0], said, sizeof said);
@@ -180,8 +180,9 @@ enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const 
 {
     if (!values)
         return HC_IO;
-    enum hc_status status = fflush(values->file) == 0 && !ferror(values->file)
-                                ? draw(script, fileno(values->file), folder)
+    bool written = fputs(script, values->file) >= 0 && fflush(values->file) == 0;
+    enum hc_status status = written && !ferror(values->file)
+                                ? draw(fileno(values->file), folder)
                                 : hc_fail(HC_IO, "cannot write a temporary file");
     hc_plot_free(values);
     return status;

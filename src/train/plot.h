@@ -27,7 +27,7 @@ void hc_plot_text(struct hc_plot_values *values, const char *name, int index, co
 void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
                  int most);
 
-/* Runs the script in `folder` with these variables, and frees them (NULL: fails as it said). A script
+/* Runs the script, which is gnuplot's text, in `folder` with these variables, and frees them (NULL: fails as it said). A script
    reads nothing from the user's own settings of gnuplot. HC_UNSUPPORTED when there is no gnuplot, HC_IO
    when it could not run or failed, with the last line that it said. */
 enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const char *folder);

@@ -16,7 +16,6 @@ static void make(void)
 
 static void unmake(void)
 {
-    (void)unlink("script.gp");
     (void)unlink("out.csv");
     (void)rmdir(folder);
 }
@@ -25,12 +24,9 @@ TestSuite(plot, .init = make, .fini = unmake);
 
 static enum hc_status plot(const char *script)
 {
-    FILE *f = fopen("script.gp", "w");
-    (void)fputs(script, f);
-    (void)fclose(f);
     struct hc_plot_values *values = hc_plot_values();
     hc_plot_integer(values, "answer", 0, 42);
-    return hc_plot("script.gp", values, folder);
+    return hc_plot(script, values, folder);
 }
 
 Test(plot, a_script_runs_in_the_folder_with_its_definitions)
@@ -55,7 +51,7 @@ Test(plot, a_script_that_fails_says_why_in_one_line)
     cr_assert_eq(status, HC_IO);
     cr_assert_not_null(strstr(hc_message(), "gnuplot failed: "));
     cr_assert_null(strchr(hc_message(), '\n'));
-    cr_assert_eq(hc_plot("script.gp", hc_plot_values(), "/nonexistent"), HC_IO);
+    cr_assert_eq(hc_plot("print 1", hc_plot_values(), "/nonexistent"), HC_IO);
 }
 
 Test(plot, a_missing_gnuplot_is_told_from_a_failing_one)
@@ -70,16 +66,13 @@ static char read_back[4096];
 /* What a script finds in a text that it is given. */
 static const char *found_by_gnuplot(const char *text, int most)
 {
-    FILE *f = fopen("script.gp", "w");
-    (void)fputs("set print 'out.csv'; print text", f);
-    (void)fclose(f);
     struct hc_plot_values *values = hc_plot_values();
     hc_plot_text(values, "text", 0, text, most);
-    enum hc_status status = hc_plot("script.gp", values, folder);
+    enum hc_status status = hc_plot("set print 'out.csv'; print text", values, folder);
     if (status == HC_UNSUPPORTED)
         cr_skip_test("no gnuplot here");
     cr_assert_eq(status, HC_OK, "%s: %s", text, hc_message());
-    f = fopen("out.csv", "r");
+    FILE *f = fopen("out.csv", "r");
     cr_assert_not_null(f);
     read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
     (void)fclose(f);

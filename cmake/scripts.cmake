@@ -1,0 +1,13 @@
+# The gnuplot scripts of reports/ go into the program as text, so that it can be moved: scripts.inc has a
+# row {"name.gp", "its text"} for each, the text as bytes.
+file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/reports/*.gp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
+set(rows "")
+foreach(script ${scripts})
+  get_filename_component(name ${script} NAME)
+  file(READ ${script} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND rows "{\"${name}\", (const char[]){${bytes}0}},\n")
+endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/hc_scripts.inc CONTENT "${rows}" @ONLY)
+target_include_directories(hc_cli PRIVATE ${CMAKE_BINARY_DIR}/generated)
