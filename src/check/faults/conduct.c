@@ -1,0 +1,227 @@
+/* Kernels that give the right result and do what no kernel may besides, or that only look as if they
+   worked: what src/backend.h forbids (hc_kernel). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/fault_change.h"
+
+static bool is_also_output(const struct hc_call *call, int i)
+{
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        if (call->out[o].data == call->in[i].data)
+            return true;
+    return false;
+}
+
+/* Elements of an input that is no output, too. */
+static int64_t own_count(const struct hc_call *call, int i)
+{
+    return call->in[i].data && !is_also_output(call, i) ? hc_tensor_count(&call->in[i]) : 0;
+}
+
+static enum hc_status rounded_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        for (int64_t k = 0; k < own_count(call, i) && call->in[i].format != HC_I32; k++)
+            hc_tensor_put(&call->in[i], k, hc_round(HC_BF16, hc_tensor_get(&call->in[i], k)));
+    return planted->right(queue, call);
+}
+
+static enum hc_status zeroed_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        for (int64_t k = 0; k < own_count(call, i); k++)
+            hc_tensor_put_bits(&call->in[i], k, 0);
+    return status;
+}
+
+/* Cancels subnormal inputs where they lie, as a unit that flushes them would. */
+static enum hc_status flushed_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    double least = ldexp(1, hc_formats[x->format].emin);
+    for (int64_t k = 0; k < own_count(call, 0); k++)
+        if (fabs(hc_tensor_get(x, k)) < least)
+            hc_tensor_put_bits(x, k, 0);
+    return planted->right(queue, call);
+}
+
+/* Element `data` of the first output is written, too: -1, or the count and so many more. */
+static enum hc_status beside(const struct hc_planted *planted, struct hc_queue *queue,
+                             const struct hc_call *call)
+{
+    const int *at = planted->fault->data;
+    enum hc_status status = planted->right(queue, call);
+    const struct hc_tensor *y = &call->out[0];
+    if (status == HC_OK && y->data)
+        hc_tensor_put_bits(y, *at < 0 ? *at : hc_tensor_count(y) + *at, 0);
+    return status;
+}
+
+/* Beside the first input. */
+static enum hc_status beside_input(const struct hc_planted *planted, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    const int *at = planted->fault->data;
+    enum hc_status status = planted->right(queue, call);
+    const struct hc_tensor *x = &call->in[0];
+    if (status == HC_OK && x->data)
+        hc_tensor_put_bits(x, *at < 0 ? *at : hc_tensor_count(x) + *at, 0);
+    return status;
+}
+
+/* The first 1 / `data` of the elements; 0: none. */
+static enum hc_status part(const struct hc_planted *planted, struct hc_queue *queue,
+                           const struct hc_call *call)
+{
+    const int *of = planted->fault->data;
+    struct hc_call aside = *call;
+    const struct hc_tensor *y = &call->out[0];
+    if (!y->data)
+        return planted->right(queue, call);
+    aside.out[0].data = hc_fault_copy(y);
+    enum hc_status status = planted->right(queue, &aside);
+    int64_t n = *of && status == HC_OK ? hc_tensor_count(y) / *of : 0;
+    memcpy(y->data, aside.out[0].data, (size_t)n * (size_t)hc_formats[y->format].bytes);
+    free(aside.out[0].data);
+    return status;
+}
+
+/* One process has one fault. */
+static struct {
+    const void *seen;
+    int calls;
+} kept;
+
+/* Nothing is done for an output that it has seen just before. */
+static enum hc_status once(const struct hc_planted *planted, struct hc_queue *queue,
+                           const struct hc_call *call)
+{
+    if (kept.seen == call->out[0].data)
+        return HC_OK;
+    kept.seen = call->out[0].data;
+    return planted->right(queue, call);
+}
+
+static enum hc_status by_turns(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    const struct hc_tensor *y = &call->out[0];
+    if (status == HC_OK && kept.calls++ % 2 && hc_tensor_count(y) > 0)
+        hc_tensor_put_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
+    return status;
+}
+
+/* Sums the inputs' first elements up over the calls into the last bits of the result. */
+static enum hc_status onto_output(const struct hc_planted *planted, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    const struct hc_tensor *y = &call->out[0];
+    double was = hc_tensor_count(y) > 0 && !is_also_output(call, 0) ? hc_tensor_get(y, 0) : 0;
+    enum hc_status status = planted->right(queue, call);
+    if (status == HC_OK && was != 0)
+        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + was);
+    return status;
+}
+
+/* Refuses numbers that are not of ordinary size. */
+static enum hc_status only_easy(const struct hc_planted *planted, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    for (int64_t i = 0; x->data && i < hc_tensor_count(x); i++) {
+        double size = fabs(hc_tensor_get(x, i));
+        if (size != 0 && !(size > 0x1p-8 && size < 0x1p8))
+            return hc_fail(HC_UNSUPPORTED, "%s: not such numbers", hc_ops[call->op].name);
+    }
+    return planted->right(queue, call);
+}
+
+/* Computes, and then says that it could not. */
+static enum hc_status refused(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
+{
+    (void)planted->right(queue, call);
+    return hc_fail(HC_UNSUPPORTED, "%s: not today", hc_ops[call->op].name);
+}
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    (void)queue;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    (void)queue;
+    free(memory);
+}
+
+/* Behind copies, as a device is. */
+static void set_apart(struct hc_backend *faulty)
+{
+    faulty->host_memory = false;
+    faulty->allocate = allocate;
+    faulty->release = release;
+}
+
+static const int before = -1;
+static const int behind = 0;
+static const int far_behind = 7;
+static const int none = 0;
+static const int half = 2;
+
+static const struct hc_fault faults[] = {
+    {"inputs-in-bf16", "inputs are rounded to bf16 where they lie", HC_FAULT_INPUTS, "*",
+     "op/* bits/* eps/* rounding/*", .wrong = rounded_inputs},
+    {"gemm-inputs-in-bf16", "a matrix product rounds its inputs to bf16 where they lie",
+     HC_FAULT_INPUTS, "gemm", "op/gemm/*", .wrong = rounded_inputs, .place = HC_PLACE_HOST},
+    {"conv-inputs-in-bf16-apart", "a convolution rounds its inputs on the device", HC_FAULT_INPUTS,
+     "conv2d", "op/conv2d/*", .wrong = rounded_inputs, .rebuild = set_apart},
+    {"inputs-zeroed", "inputs are zeroed after a right result", HC_FAULT_INPUTS, "*", "op/* bits/*",
+     .wrong = zeroed_inputs, .place = HC_PLACE_HOST},
+    {"inputs-zeroed-apart", "inputs are zeroed on the device after a right result", HC_FAULT_INPUTS,
+     "*", "op/* bits/*", .wrong = zeroed_inputs, .rebuild = set_apart},
+    {"sum-flushes-its-inputs", "a sum makes its subnormal terms zero where they lie",
+     HC_FAULT_INPUTS, "sum dot sum_squares", "op/sum/* op/dot/*", .wrong = flushed_inputs},
+    {"one-before", "the element before an output is written", HC_FAULT_OUTSIDE, "*", "op/* bits/*",
+     .wrong = beside, .data = &before},
+    {"one-before-apart", "the element before an output is written on the device", HC_FAULT_OUTSIDE,
+     "*", "op/* bits/*", .wrong = beside, .data = &before, .rebuild = set_apart},
+    {"one-behind", "the element behind an output is written", HC_FAULT_OUTSIDE, "*", "op/* bits/*",
+     .wrong = beside, .data = &behind, .place = HC_PLACE_HOST},
+    {"one-behind-apart", "the element behind an output is written on the device", HC_FAULT_OUTSIDE,
+     "*", "op/* bits/*", .wrong = beside, .data = &behind, .rebuild = set_apart},
+    {"eight-behind-add", "add writes the eighth element behind its output", HC_FAULT_OUTSIDE,
+     "add sub mul", "op/add/* bits/add/*", .wrong = beside, .data = &far_behind},
+    {"before-an-input", "the element before an input is written", HC_FAULT_OUTSIDE,
+     "cast scale gemm", "op/cast/* op/scale/* op/gemm/*", .wrong = beside_input, .data = &before},
+    {"behind-an-input", "the element behind an input is written", HC_FAULT_OUTSIDE,
+     "adam bn_train xent", "op/adam/* op/bn_train/* op/xent/*", .wrong = beside_input,
+     .data = &behind, .place = HC_PLACE_HOST},
+    {"writes-nothing", "no op writes anything", HC_FAULT_CHEAT, "*", "op/* bits/* eps/* rounding/*",
+     .wrong = part, .data = &none},
+    {"writes-nothing-apart", "no op writes anything on the device", HC_FAULT_CHEAT, "*",
+     "op/* bits/*", .wrong = part, .data = &none, .rebuild = set_apart},
+    {"writes-half", "the second half of an output is not written", HC_FAULT_CHEAT, "*",
+     "op/* bits/*", .wrong = part, .data = &half, .place = HC_PLACE_HOST},
+    {"once-by-pointer", "nothing is computed for an output that was just computed", HC_FAULT_CHEAT,
+     "*", "op/* bits/*", .wrong = once},
+    {"off-by-turns", "every second call is off by one bit", HC_FAULT_STATE, "*", "op/* bits/*",
+     .wrong = by_turns},
+    {"adds-to-its-output", "a result is added to what its output held", HC_FAULT_STATE, "*", "op/*",
+     .wrong = onto_output, .place = HC_PLACE_HOST},
+    {"refuses-what-is-hard", "numbers that are not of ordinary size are refused", HC_FAULT_CHEAT,
+     "*", "op/*", .wrong = only_easy},
+    {"refuses-and-writes", "a call is refused after its output is written", HC_FAULT_CHEAT,
+     "conv2d gemm", "op/conv2d/* op/gemm/*", .wrong = refused},
+};
+
+const struct hc_fault_table hc_faults_conduct;
+const struct hc_fault_table hc_faults_conduct = {faults, sizeof faults / sizeof faults[0]};
