@@ -38,6 +38,7 @@ static void undecayed(struct hc_check *check)
         for (int i = 0; i < rig.n && !rig.failed; i++) {
             double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
             bool norm = rig.parameter[i].role != HC_ROLE_WEIGHT;
+            hc_claim_true(check, "it begins with another number than 0", start[i] != 0);
             double decayed = start[i] * pow(1 - 0.01 * 0.1, 100);
             hc_say(check, "%s, decay_norm %s: %s", names[k / 2],
                    recipe.decay_norm ? "true" : "false", rig.parameter[i].name);
@@ -53,14 +54,19 @@ static void undecayed(struct hc_check *check)
     }
 }
 
+/* Claims that they move the model. */
 static void ten_steps(struct hc_rig *rig, struct hc_bytes bytes[PIECES])
 {
+    struct hc_bytes before = hc_rig_bytes(rig, HC_PIECE_MODEL);
     for (int step = 0; step < 10; step++) {
         hc_rig_random_gradients(rig, (uint64_t)step, 1e-3);
         hc_rig_step(rig, 1e-3, 0.9);
     }
     for (int p = 0; p < PIECES; p++)
         bytes[p] = hc_rig_bytes(rig, state[p]);
+    struct hc_bytes after = hc_rig_bytes(rig, HC_PIECE_MODEL);
+    if (!rig->failed)
+        hc_claim_true(rig->check, "ten steps move the model", !hc_bytes_equal(&before, &after));
 }
 
 /* With one rate and one decay for both, it matters to nobody who is in which group. (bf16-sr is left out:
@@ -135,16 +141,20 @@ static void vectors(struct hc_check *check)
         recipe.group_rates = (struct hc_per_part){groups ? 3 : 0, {0.25, 0.5, 1}};
         begin(&rig, check, &recipe);
         hc_rig_gradients(&rig, 1e-3);
+        struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_MASTER);
         rig.device.observe = see;
         rig.device.context = &seen;
         hc_rig_step(&rig, 1e-3, 0.9);
         rig.device.observe = NULL;
+        struct hc_bytes after = hc_rig_bytes(&rig, HC_PIECE_MASTER);
         hc_say(check, "%s", groups ? "three layer groups, norms and biases apart" : "one group");
         hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
         hc_claim_value(check, "vectors that gradients are copied to", groups ? 6 : 1, seen.copies);
         for (int i = 0; i < rig.n && !rig.failed; i++)
             hc_claim_value(check, rig.parameter[i].name, want[groups][i], call_of(&rig, &seen, i));
         bool failed = rig.failed;
+        if (!failed)
+            hc_claim_true(check, "the step moves the masters", !hc_bytes_equal(&before, &after));
         hc_rig_close(&rig);
         if (failed)
             return;

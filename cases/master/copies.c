@@ -175,6 +175,8 @@ static void formats(struct hc_check *check)
         hc_say(check, "%-6s model %s, master %s", rig.parameter[i].name, hc_formats[model].name,
                hc_formats[master].name);
         hc_claim_true(check, "the optimizer's parameter is fp32", master == HC_FP32);
+        if (rig.parameter[i].role != HC_ROLE_BIAS)
+            hc_claim_true(check, "it holds a number", hc_rig_get(&rig, HC_PIECE_MASTER, i, 0) != 0);
         hc_claim_true(check, "only batch norm is fp32 in the model",
                       model == (norm ? HC_FP32 : HC_FP16));
     }

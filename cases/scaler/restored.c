@@ -36,6 +36,8 @@ static void goes_on(struct hc_check *check)
         sprinkle(check, found, steps, 20);
         if (hc_replay(check, &params, &start, found, steps, whole) != HC_OK)
             return;
+        hc_claim_value(check, "steps that are counted", (double)steps,
+                       (double)whole[steps - 1].counts[HC_COUNT_STEPS]);
         for (int64_t stop = 1; stop < steps; stop += 19) {
             if (hc_replay(check, &params, &whole[stop - 1], found + stop, steps - stop, rest) !=
                 HC_OK)

@@ -202,12 +202,16 @@ static void layouts(struct hc_check *check)
             hc_rig_start(&rig, &recipe);
             if (!rig.failed)
                 hc_update_seed(rig.update, hc_check_seed(check));
+            struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_MODEL);
             for (uint64_t s = 0; s < 5; s++) {
                 hc_rig_random_gradients(&rig, s, 1);
                 hc_rig_step(&rig, 1e-3, 0.9);
             }
             model[apart] = hc_rig_bytes(&rig, HC_PIECE_MODEL);
             bool failed = rig.failed;
+            if (!failed)
+                hc_claim_true(check, "five steps move the model",
+                              !hc_bytes_equal(&before, &model[apart]));
             hc_rig_close(&rig);
             if (failed)
                 return;

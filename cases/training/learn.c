@@ -147,6 +147,7 @@ static void repeats(struct hc_check *check)
     const struct hc_recipe *recipe = hc_recipe_by_name("amp");
     if (!train(check, recipe, &course, 1, &first, &result))
         return;
+    hc_claim_true(check, "there is a loss", first.steps > 0 && first.loss[0] > 0);
     for (int way = 1; way < 3; way++) {
         course.threads = way == 1 ? 2 : 1;
         if (!train(check, recipe, &course, 1, &again, &result))
