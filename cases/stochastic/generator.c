@@ -149,6 +149,29 @@ static void adams(struct hc_check *check)
         }
 }
 
+/* A NaN of fp32 that is all ones but its sign becomes -0 where random bits are added to it unseen. */
+static void nans(struct hc_check *check)
+{
+    static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fffff01, 0xffffff80, 0x7fc00000};
+    float hyper[3] = {1, 0, 1};
+    struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
+    call.params.sgd.stochastic = (struct hc_stochastic){true, hc_check_seed(check), 0};
+    call.in[0] = hc_check_vector(check, HC_BF16, N);
+    call.in[1] = hc_check_vector(check, HC_FP32, N);
+    call.in[2] = hc_check_vector(check, HC_FP32, N);
+    call.in[3] = hc_tensor1(HC_FP32, 3, hyper);
+    call.out[0] = hc_check_vector(check, HC_BF16, N);
+    call.out[1] = call.in[2];
+    for (int64_t i = 0; i < N; i++) {
+        hc_tensor_put(&call.in[0], i, 1);
+        hc_tensor_put_bits(&call.in[1], i, bits[i % 5]);
+    }
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int64_t i = 0; i < N; i++)
+        hc_claim_true(check, "a NaN stays one", isnan(hc_tensor_get(&call.out[0], i)));
+}
+
 static const struct hc_case cases[] = {
     {.name = "stochastic/generator-published-answers",
      .title = "Philox4x32-10 gives the published answers, as the kernels have it and as the cases "
@@ -164,6 +187,14 @@ static const struct hc_case cases[] = {
      .source = kat,
      .level = HC_QUICK,
      .run = tight},
+    {.name = "stochastic/nan-of-any-payload-stays",
+     .title =
+         "a weight whose gradient is NaN becomes NaN, whatever the NaN's bits and the random ones",
+     .source =
+         "pytorch/ao torchao/optim/quant_utils.py, _fp32_to_bf16_sr, whose NaNs can carry into "
+         "the sign",
+     .level = HC_QUICK,
+     .run = nans},
     {.name = "stochastic/adam-at-large-counters",
      .title = "Adam's weights, by definition, are rounded up just where their random bits say, in "
               "every order of roundings",
