@@ -43,10 +43,35 @@ Test(explain, tells_claim_source_numbers_and_verdict, .init = enter_folder)
         cr_expect_not_null(strstr(ran->out, words[i]), "%s", words[i]);
 }
 
+Test(explain, tells_one_backend_up_to_a_screen_and_of_others_the_verdict, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain order/every-sequence");
+    cr_assert_eq(ran->status, 0);
+    cr_expect_leq(lines_of(ran->out), 50, "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, " lines; --all shows them\n"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "\non exact:\n"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "\non host: PASS: "), "%s", ran->out);
+    cr_expect_eq(
+        run_shell("$hc explain order/every-sequence | awk 'NR < 8 && length > 80' | grep .")
+            ->status,
+        1);
+    ran = run_shell("$hc explain order/every-sequence --all --backend host,exact");
+    cr_expect_gt(lines_of(ran->out), 300);
+    cr_expect_not_null(strstr(ran->out, "\non host:\n"));
+    cr_expect_not_null(strstr(ran->out, "\non exact: PASS: "));
+    ran = run_shell("$hc explain order/every-sequence --backend host");
+    cr_expect_null(strstr(ran->out, "on exact"), "%s", ran->out);
+    ran = run_shell("$hc explain bits/add/fp16"); /* compares with exact: told on another */
+    cr_expect_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "\non host:\n"), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "on exact:"), "%s", ran->out);
+}
+
 Test(explain, refuses_what_is_no_case, .init = enter_folder)
 {
     expect_refusal("$hc explain", "one case");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
+    expect_refusal("$hc explain bits/add/fp16 --backend exact", "with exact");
     expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");
     expect_refusal("$hc explain rounding/after-one --backend abacus", "abacus");
 }

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases/registry.h"
@@ -11,21 +12,52 @@
 
 const struct hc_command hc_command_explain;
 
+/* A story longer than HEAD + TAIL + 1 lines is cut between them. */
+enum { HEAD = 20, TAIL = 14, WIDTH = 80, INDENT = 10 };
+
 /* What has been told so far. */
 struct story {
     struct hc_run_options run;
+    bool all;    /* lines */
+    char *text;  /* what the case says on the first backend */
+    size_t size; /* of it */
+    int told;    /* results */
     int failed;
     int errors;
     int checked;
 };
 
-static void starting(const struct hc_case *what, const char *backend, void *context)
+/* As many words on a line as fit, those of the later lines indented. */
+static void print_wrapped(const char *label, const char *text)
 {
-    (void)context;
-    if (!what->once)
-        printf("\non %s:\n", backend);
-    else
-        (void)putchar('\n');
+    int column = printf("  %-*s", INDENT - 3, label);
+    for (const char *word = text; *word;) {
+        int length = (int)strcspn(word, " ");
+        if (column >= INDENT && column + length >= WIDTH)
+            column = printf("\n%*s", INDENT - 1, "") - 1;
+        column += printf(" %.*s", length, word);
+        word += length;
+        word += strspn(word, " ");
+    }
+    (void)putchar('\n');
+}
+
+/* The story line by line, its middle left out where it is long. */
+static void print_story(const struct story *story)
+{
+    int lines = 0;
+    int line = 0;
+    for (const char *at = story->text; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    bool cut = !story->all && lines > HEAD + TAIL + 1;
+    for (const char *at = story->text; *at; line++) {
+        int length = (int)strcspn(at, "\n");
+        if (!cut || line < HEAD || line >= lines - TAIL)
+            printf("%.*s\n", length, at);
+        else if (line == HEAD)
+            printf("  ... %d lines; --all shows them\n", lines - HEAD - TAIL);
+        at += length + (at[length] == '\n');
+    }
 }
 
 /* The three answers, in units of the bound. */
@@ -39,21 +71,51 @@ static void print_answers(const struct hc_result *result)
              result->implementation, result->format);
 }
 
-static bool report(const struct hc_result *result, void *context)
+static void print_verdict(const struct hc_result *result)
 {
-    struct story *story = context;
-    printf("\n  %s", hc_verdict_names[result->verdict]);
+    (void)fputs(hc_verdict_names[result->verdict], stdout);
     if (result->checked)
         hc_print(stdout, ": %lld checked; error %.4g, bound %.4g %s, error/bound %.3g",
                  (long long)result->checked, result->error, result->bound, result->unit,
                  hc_ratio(result->error, result->bound));
     (void)putchar('\n');
-    if (result->note[0])
-        printf("  %s\n", result->note);
-    print_answers(result);
+}
+
+static void count(struct story *story, const struct hc_result *result)
+{
+    story->told++;
     story->failed += result->verdict == HC_FAIL;
     story->errors += result->verdict == HC_ERROR;
     story->checked += result->verdict != HC_SKIPPED;
+}
+
+/* On the first backend, with all that the case said. */
+static bool report(const struct hc_result *result, void *context)
+{
+    struct story *story = context;
+    (void)fflush(story->run.trace);
+    if (result->what->once)
+        (void)putchar('\n');
+    else
+        printf("\non %s:\n", result->backend);
+    print_story(story);
+    (void)fputs("\n  ", stdout);
+    print_verdict(result);
+    if (result->note[0])
+        printf("  %s\n", result->note);
+    print_answers(result);
+    count(story, result);
+    return true;
+}
+
+/* On the others. */
+static bool report_shortly(const struct hc_result *result, void *context)
+{
+    printf("on %s: ", result->backend);
+    print_verdict(result);
+    if (result->note[0])
+        printf("  %s\n", result->note);
+    count(context, result);
     return true;
 }
 
@@ -74,34 +136,94 @@ static int refuse(const struct hc_run_options *run, const char *name)
                        hc_nearest_hint(&nearest));
 }
 
+/* How much the story of a backend says: one that the case is not about comes last; where nobody asked for
+   another, `exact` comes first, and one that lacks ops behind the others. */
+static int rank(const struct hc_case *what, const struct hc_backend *backend, bool asked)
+{
+    bool exact = strcmp(backend->name, "exact") == 0;
+    if (what->against_exact && exact)
+        return 3;
+    return asked ? 1 : exact ? 0 : backend->partial ? 2 : 1;
+}
+
+/* Puts the backend whose story is told before the others. */
+static void order_backends(const struct story *story, const struct hc_case *what, bool asked,
+                           const struct hc_backend **backends)
+{
+    int first = 0;
+    for (int b = 1; b < story->run.backend_count; b++)
+        if (rank(what, backends[b], asked) < rank(what, backends[first], asked))
+            first = b;
+    const struct hc_backend *told = backends[first];
+    for (int b = first; b > 0; b--)
+        backends[b] = backends[b - 1];
+    backends[0] = told;
+}
+
+static enum hc_status tell_first(struct story *story)
+{
+    struct hc_run_options run = story->run;
+    run.backend_count = 1;
+    run.report = report;
+    story->run.trace = run.trace = open_memstream(&story->text, &story->size);
+    if (!run.trace)
+        return hc_fail(HC_NO_MEMORY, "no memory for the story");
+    (void)fputs("", run.trace);
+    (void)fflush(run.trace);
+    enum hc_status status = hc_run_cases(&run);
+    (void)fclose(run.trace);
+    free(story->text);
+    if (status == HC_OK && !story->told)
+        printf("\non %s: left out\n", run.backends[0]->name);
+    return status;
+}
+
+static enum hc_status tell_others(struct story *story, const struct hc_case *what)
+{
+    struct hc_run_options run = story->run;
+    run.trace = NULL;
+    run.report = report_shortly;
+    if (run.backend_count == 1 || what->once)
+        return HC_OK;
+    (void)putchar('\n');
+    run.backends++;
+    run.backend_count--;
+    bool exact_alone = what->against_exact && run.backend_count == 1 &&
+                       strcmp(run.backends[0]->name, "exact") == 0;
+    return exact_alone ? HC_OK : hc_run_cases(&run);
+}
+
 static int tell(struct story *story, const struct hc_case *what)
 {
-    printf("%s\n  claim   %s\n  source  %s\n", what->name, what->title, what->source);
+    printf("%s\n", what->name);
+    print_wrapped("claim", what->title);
+    print_wrapped("source", what->source);
     story->run.cases = &what;
     story->run.case_count = 1;
-    story->run.starting = starting;
-    story->run.report = report;
     story->run.context = story;
-    story->run.trace = stdout;
     if (what->level > story->run.level)
         story->run.level = what->level;
-    if (hc_run_cases(&story->run) != HC_OK)
+    if (tell_first(story) != HC_OK || tell_others(story, what) != HC_OK)
         return hc_complain_message();
     if (story->failed)
         return HC_CLAIM_FAILED;
+    if (!story->told)
+        return hc_complain("%s lacks an op, or a format, that %s needs",
+                           story->run.backends[0]->name, what->name);
     return story->errors || !story->checked ? HC_WRONG : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
 {
-    const char *backends = "exact";
+    const char *backends = NULL;
     int level = HC_STANDARD;
     struct story story = {0};
     const struct hc_option options[] = {
         {.name = "backend",
          .value = "B[,B]",
          .list = &backends,
-         .help = "tell it on these backends (default exact)"},
+         .help = "tell it on the first of these, and of the others the verdict\n"
+                 "(default exact, and all that can run here)"},
         {.name = "level",
          .value = "LEVEL",
          .choice = &level,
@@ -111,6 +233,7 @@ static int run(int argc, char **argv)
          .value = "N",
          .seed = &story.run.seed,
          .help = "seed of all random inputs (default 0)"},
+        {.name = "all", .flag = &story.all, .help = "also the middle of a long story"},
         {0},
     };
     int words;
@@ -128,6 +251,7 @@ static int run(int argc, char **argv)
     const struct hc_case *what = find(&story.run, argv[1]);
     if (!what)
         return refuse(&story.run, argv[1]);
+    order_backends(&story, what, backends != NULL, chosen);
     return tell(&story, what);
 }
 
@@ -136,6 +260,7 @@ const struct hc_command hc_command_explain = {
     .usage = "CASE [options]",
     .summary = "tell what a case claims, where from, and the numbers as it happens",
     .text = "CASE is the whole name of one case, as halfcheck list cases gives it. It is run, and\n"
-            "every comparison that it makes is shown, then its verdict.",
+            "what it compares is shown, then its verdict: a screen of it, all with --all. Other\n"
+            "backends have a line each.",
     .run = run,
 };
