@@ -143,6 +143,20 @@ static enum hc_status only_easy(const struct hc_planted *planted, struct hc_queu
     return planted->right(queue, call);
 }
 
+/* Right at the sizes that a test written for it would have: all up to 66, powers of two and 255 to 258.
+   Otherwise the middle element is off by one bit. */
+static enum hc_status at_known_sizes(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    const struct hc_tensor *y = &call->out[0];
+    int64_t n = y->data ? hc_tensor_count(y) : 0;
+    bool known = n <= 66 || (n & (n - 1)) == 0 || (n >= 255 && n <= 258);
+    if (status == HC_OK && !known)
+        hc_tensor_put_bits(y, n / 2, hc_tensor_bits(y, n / 2) ^ 1);
+    return status;
+}
+
 /* Computes, and then says that it could not. */
 static enum hc_status refused(const struct hc_planted *planted, struct hc_queue *queue,
                               const struct hc_call *call)
@@ -219,6 +233,9 @@ static const struct hc_fault faults[] = {
      .wrong = onto_output, .place = HC_PLACE_HOST},
     {"refuses-what-is-hard", "numbers that are not of ordinary size are refused", HC_FAULT_CHEAT,
      "*", "op/*", .wrong = only_easy},
+    {"right-at-known-sizes", "results are right at the sizes that tests have", HC_FAULT_CHEAT,
+     "add scale cast adam", "border/add/* border/scale/* border/cast/* border/adam/*",
+     .wrong = at_known_sizes, .place = HC_PLACE_HOST},
     {"refuses-and-writes", "a call is refused after its output is written", HC_FAULT_CHEAT,
      "conv2d gemm", "op/conv2d/* op/gemm/*", .wrong = refused},
 };
