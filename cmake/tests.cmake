@@ -55,6 +55,18 @@ endif()
 if(BUILD_TESTING)
   add_test(NAME without-cuda COMMAND ${CMAKE_SOURCE_DIR}/.ci/without-cuda)
 endif()
+if(BUILD_TESTING)
+  add_test(NAME docs COMMAND ${CMAKE_SOURCE_DIR}/.ci/docs $<TARGET_FILE:halfcheck>)
+  add_test(NAME torch-scaler COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/torch-test
+           $<TARGET_FILE:halfcheck>)
+  set_tests_properties(docs torch-scaler PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+# Fetches packages; without a network it is skipped.
+if(BUILD_TESTING)
+  add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test
+           $<TARGET_FILE:halfcheck> ${CMAKE_BINARY_DIR}/real-scalers)
+  set_tests_properties(real-scalers PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 180)
+endif()
 find_program(CLANG_FORMAT clang-format)
 if(BUILD_TESTING AND CLANG_FORMAT)
   add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/.ci/style)

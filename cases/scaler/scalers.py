@@ -3,6 +3,8 @@ halfcheck gen scaler/RULE and halfcheck verify scaler/RULE.
 
     halfcheck gen scaler/torch | python3 scalers.py torch | halfcheck verify scaler/torch
 
+Numbers behind the rule, such as interval=2000, take the place of its own, to see what verify says of them.
+
 The sources' max(scale / 2, 1) yields the integer 1, which doubles beyond 2^1023 where a float becomes
 infinite; here it is 1.0.
 """
@@ -173,6 +175,9 @@ for line in sys.stdin:
         words = line.split()
         scaler.interval = int(words[words.index("--interval") + 1])
         scaler.scale = float.fromhex(words[words.index("--initial") + 1])
+        for wrong in sys.argv[2:]:
+            name, number = wrong.split("=")
+            setattr(scaler, name, float(number))
         continue
     step, steps, found = line.split()
     try:

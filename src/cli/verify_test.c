@@ -67,6 +67,67 @@ Test(verify, names_the_first_step_that_is_wrong, .init = write_right)
     expect_first("awk '" ECHO_FIRST "{ print $0, \"nan\" }'", "step 1 of", "want 65536", "got nan");
 }
 
+/* What verify makes of a program whose numbers are others. */
+static void expect_diagnosis(const char *interval, const char *program, const char *said)
+{
+    char line[1024];
+    (void)snprintf(line, sizeof line,
+                   "$hc gen scaler/torch --interval %s | { %s; } | $hc verify scaler/torch",
+                   interval, program);
+    const struct ran *ran = run_shell(line);
+    cr_expect_eq(ran->status, 1, "%s: %d %s", program, ran->status, ran->err);
+    cr_expect_not_null(strstr(ran->out, said), "%s: no '%s' in %s", program, said, ran->out);
+}
+
+Test(verify, names_what_explains_the_wrong_answers, .init = write_right)
+{
+#define OTHER(change) "sed '" change "' right.awk > other.awk; awk -f other.awk"
+    expect_diagnosis("1999", OTHER("s/== 20 /== 2000 /"),
+                     "the rule with growth interval 2000 in place of 1999, which explains all ");
+    expect_diagnosis("20", OTHER("s/== 20 /== 2000 /"),
+                     "the rule with growth interval 2000 in place of 20, which explains all ");
+    expect_diagnosis("20", OTHER("s/65536/1024/"),
+                     "the rule with a first scale of 1024 in place of 65536, which explains all ");
+    expect_diagnosis("20", OTHER("s/s \\*= 2/s *= 4/; s/1.7e38/8.5e37/"),
+                     "the rule with growth factor 4 in place of 2, ");
+    expect_diagnosis("20", OTHER("3s/s .= 2/s *= 0.25/"),
+                     "the rule with backoff factor 0.25 in place of 0.5, ");
+    expect_diagnosis("20", OTHER("2s/n = 0/n = 1/; 3s/n = 0/n = 1/"),
+                     "growth a step early after an overflow, which it counts as clean, ");
+    expect_diagnosis("20", OTHER("3s/n = 0/n = -1/"),
+                     "the rule with growth a step late after an overflow, ");
+    expect_diagnosis("20", OTHER("s/++n/n++/"),
+                     "the rule with growth interval 21 in place of 20, ");
+    expect_diagnosis("20", OTHER("s/s < 1e-45/s < 1/; s/s = 0 }/s = 1 }/"),
+                     "the rule with a floor of 1, ");
+    expect_diagnosis("20", OTHER("3d; 4s/$3 == \"0\" .. //"),
+                     "the rule with a detector that does not see any overflow, ");
+    expect_diagnosis("20", OTHER("3d"), "the rule, but passing over overflows, ");
+    expect_diagnosis("20", OTHER("4d"), "the rule without growth, ");
+    expect_diagnosis("20", "awk '" ECHO_FIRST "{ print $0, 65536 }'",
+                     "the scale never moves, 65536 at all ");
+    expect_diagnosis("20", "awk '" ECHO_FIRST "{ print $0, 1 }'",
+                     "torch.cuda.amp.GradScaler disables itself without a GPU");
+    expect_diagnosis("20", "python3 " HC_SOURCE "/cases/scaler/scalers.py apex-amp",
+                     "the rule scaler/apex-amp, which explains all ");
+#undef OTHER
+}
+
+Test(verify, names_no_cause_where_none_explains_the_answers, .init = write_right)
+{
+    const struct ran *ran = run_shell("$hc gen scaler/torch --interval 20 | " RIGHT
+                                      " | sed '9s/65536/65537/' | $hc verify scaler/torch");
+    cr_expect_eq(ran->status, 1);
+    cr_expect_null(strstr(ran->out, "this is"), "%s", ran->out);
+    /* An overflow that is missed once would be explained by hysteresis, but for what comes later. */
+    ran = run_shell(
+        "sed 's/^\\$3 != /$1 != 20 \\&\\& $3 != /' right.awk > other.awk;"
+        "$hc gen scaler/torch --interval 20 | awk -f other.awk | $hc verify scaler/torch");
+    cr_expect_eq(ran->status, 1);
+    cr_expect_not_null(strstr(ran->out, "step 20 of"), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "this is"), "%s", ran->out);
+}
+
 Test(verify, names_the_first_step_that_is_not_as_it_was_sent, .init = write_right)
 {
     expect_first("sed '2,$s/nan$/0/' | " RIGHT, "step 41 of", "sent '41 ", "came back '41 ");

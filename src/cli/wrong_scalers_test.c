@@ -24,6 +24,26 @@ enum fault {
     FAULTS
 };
 
+/* What verify says of it. fastai's floor is a scale at which it overlooks; where there is no cap the fault is one. */
+static const char *diagnosis(enum hc_scaler_rule rule, enum fault fault)
+{
+    bool capped = hc_scalers[rule].rule.cap != HC_CAP_NONE;
+    bool fastai = rule == HC_SCALER_FASTAI;
+    const char *const said[FAULTS] = {
+        [LONG] = "the rule with growth interval 6 in place of 5, ",
+        [LATE] = "the rule with growth at the beginning of the next step, ",
+        [FLOOR] =
+            fastai ? "the rule, but seeing overflows at scale 1, too, as scaler/apex-amp has it, "
+                   : " a floor",
+        [CAP] =
+            capped ? "the rule without a cap, " : "the rule with growth only to finite scales, ",
+        [NAN_CLEAN] = "the rule with a detector that does not see nan, ",
+        [POSITIVE] = "the rule with a detector that does not see -inf, ",
+        [DULL] = "the rule with a detector that does not see -inf, ",
+        [COUNT] = " a restart of its count at an overflow"};
+    return said[fault];
+}
+
 struct subject {
     enum hc_scaler_rule rule;
     enum fault fault;
@@ -203,6 +223,9 @@ static void expect_verdict(enum hc_scaler_rule rule, uint64_t seed, enum fault f
                  ran->out, ran->err);
     cr_expect_eq(strncmp(ran->out, verdict, strlen(verdict)), 0, "%s, fault %d: '%s', not %s", name,
                  (int)fault, verdict, ran->out);
+    const char *said = diagnosis(rule, fault);
+    cr_expect(said ? strstr(ran->out, said) != NULL : strstr(ran->out, "this is") == NULL,
+              "%s, fault %d: no '%s' in %s", name, (int)fault, said ? said : "", ran->out);
 }
 
 /* With both seeds, where the trace ends in two ways: each fault with the one that can show it. */

@@ -4,18 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/scaler_trace.h"
+#include "cli/scaler_diagnosis.h"
 
 const struct hc_command hc_command_verify;
 
 enum { LINE = 256 };
-
-/* One line of an implementation's output. */
-struct answer {
-    char echo[HC_SENT_LINE]; /* STEP STEPS FOUND, one blank between them */
-    bool raises;
-    double scale;
-};
 
 /* The trace, and what has been read of its answers. */
 struct reading {
@@ -25,32 +18,14 @@ struct reading {
     unsigned char *sent; /* NULL before the first line */
     struct hc_promise promise;
     long long line;
-    int step; /* that have been answered */
+    int step;                         /* that have been answered */
+    struct hc_scaler_answers answers; /* once one is wrong */
 };
 
 static int bad_line(const struct reading *r, const char *what, const char *line)
 {
     return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
                        (int)strcspn(line, "\n"), line);
-}
-
-/* STEP STEPS FOUND SCALE, and nothing behind it. What is wrong, or NULL. */
-static const char *parse(const char *line, struct answer *a)
-{
-    int at = 0;
-    char word[3][20];
-    char scale[64];
-    char *end;
-    if (sscanf(line, "%19s %19s %19s %63s %n", word[0], word[1], word[2], scale, &at) != 4)
-        return "not STEP STEPS FOUND SCALE";
-    if (line[at] != '\0')
-        return "more than STEP STEPS FOUND SCALE";
-    (void)snprintf(a->echo, sizeof a->echo, "%s %s %s", word[0], word[1], word[2]);
-    a->raises = strcmp(scale, "raises") == 0;
-    a->scale = a->raises ? 0 : strtod(scale, &end);
-    if (!a->raises && *end != '\0')
-        return "SCALE is neither a number nor 'raises'";
-    return NULL;
 }
 
 static void print_scale(const char *what, double scale, bool raises)
@@ -67,8 +42,24 @@ static bool fail(const struct reading *r, int step)
     return false;
 }
 
+/* What is wrong, from the answers that are still to come. */
+static void diagnose(struct reading *r)
+{
+    char line[LINE];
+    char text[HC_DIAGNOSIS];
+    if (!r->answers.scale)
+        return;
+    while (fgets(line, sizeof line, stdin) && strlen(line) < LINE - 1 &&
+           hc_scaler_answers_add(&r->answers, line)) {
+    }
+    hc_scaler_diagnose(&r->answers, text);
+    if (text[0])
+        printf("     %s\n", text);
+    hc_scaler_answers_close(&r->answers);
+}
+
 /* The answer against what was sent and what the rule promises; false where they part. */
-static bool as_promised(struct reading *r, const struct answer *a)
+static bool as_promised(struct reading *r, const struct hc_scaler_answer *a)
 {
     char sent[HC_SENT_LINE];
     if (r->step == r->tally.length) {
@@ -99,6 +90,7 @@ static bool as_promised(struct reading *r, const struct answer *a)
         printf(", at scale %s\n", before == HC_LOG2_ZERO ? "0" : "infinity");
     else
         printf(", at scale 2^%d\n", before);
+    hc_scaler_answers_open(&r->answers, &r->plan, r->sent, r->tally.length, r->step - 1, a);
     return false;
 }
 
@@ -128,14 +120,14 @@ static int prepare(struct reading *r, const char *line)
 /* One line, which is short enough. */
 static int take(struct reading *r, const char *line, bool *promised)
 {
-    struct answer a;
+    struct hc_scaler_answer a;
     if (!r->sent && hc_scaler_plan_is(line))
         return prepare(r, line);
     if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
         return HC_AS_CLAIMED;
     if (!r->sent)
         return bad_line(r, "a step before gen's first line, which begins with #", line);
-    const char *wrong = parse(line, &a);
+    const char *wrong = hc_scaler_answer_read(line, &a);
     if (wrong)
         return bad_line(r, wrong, line);
     *promised = as_promised(r, &a);
@@ -211,6 +203,7 @@ static int run(int argc, char **argv)
         return status;
     struct reading r = {.name = argv[1]};
     status = read_all(&r, &promised);
+    diagnose(&r);
     drain();
     free(r.sent);
     if (status != HC_AS_CLAIMED)
@@ -233,6 +226,8 @@ const struct hc_command hc_command_verify = {
         "with # are passed over.\n\n"
         "The first step that is not as it was sent, or not as the rule's text says, is named\n"
         "with what was sent or wanted and what came; status 1, also where steps are missing.\n"
+        "A wrong number, another system's rule, a missed overflow or a scaler that is disabled\n"
+        "is named as such where it explains the answers.\n"
         "Lines that cannot be read: status 2.\n\n"
         "PASS covers that trace: each of inf, -inf and nan, growth, the floor, the cap or\n"
         "last finite power of two, and what the rule comes to for ever, as halfcheck gen --help\n"

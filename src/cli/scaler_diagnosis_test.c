@@ -1,0 +1,50 @@
+/* The model behind verify's diagnosis, with a rule's own numbers, is the rule. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/scaler_diagnosis.h"
+
+enum { INTERVAL = 7 };
+
+Test(scaler_model, with_the_rules_numbers_it_is_as_promised)
+{
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            char name[64];
+            struct hc_scaler_plan plan = {.seed = seed, .interval = INTERVAL};
+            (void)snprintf(name, sizeof name, "scaler/%s", hc_scalers[rule].name);
+            cr_assert_eq(hc_scaler_plan_for("test", name, &plan), 0);
+            int length = hc_scaler_trace(&plan, NULL).length;
+            unsigned char *sent = malloc((size_t)length);
+            cr_assert_not_null(sent);
+            (void)hc_scaler_trace(&plan, sent);
+            struct hc_promise promise = hc_scaler_promise(&plan);
+            struct hc_scaler_model model = hc_scaler_model_of(&plan);
+            hc_scaler_model_begin(&model);
+            int wrong = 0;
+            for (int i = 0; i < length && !promise.gave_up; i++) {
+                double scale = hc_scaler_model_step(&model, (enum hc_sent)sent[i]);
+                (void)hc_promise_step(&promise, sent[i] != HC_SENT_FINITE);
+                wrong += model.raised != promise.gave_up ||
+                         (!model.raised && scale != hc_promise_scale(&promise));
+            }
+            cr_expect_eq(wrong, 0, "%s, seed %d: %d of %d steps", name, (int)seed, wrong, length);
+            free(sent);
+        }
+}
+
+/* A wrong answer with nothing behind it: no number explains that. */
+Test(scaler_diagnosis, of_a_single_wrong_answer_there_is_none)
+{
+    struct hc_scaler_plan plan = {.rule = HC_SCALER_TORCH, .interval = INTERVAL, .initial = 16};
+    unsigned char sent[2] = {HC_SENT_FINITE, HC_SENT_INF};
+    double scale[2] = {16, 3};
+    const struct hc_scaler_answers answers = {
+        .plan = &plan, .sent = sent, .scale = scale, .length = 100, .count = 2, .wrong = 1};
+    char text[HC_DIAGNOSIS] = "none";
+    scale[1] = NAN;
+    hc_scaler_diagnose(&answers, text);
+    cr_assert_str_eq(text, "");
+}
