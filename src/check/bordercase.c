@@ -1,5 +1,6 @@
 /* The generated cases border/: each runs an op on integers at every size that lies at a border of some
-   backend (border.h), one extent at a time, and compares all elements with integer arithmetic. */
+   backend (border.h), one extent at a time, or with choices of which every two meet, and compares all
+   elements with integer arithmetic. */
 #include "check/bordercase.h"
 
 #include <assert.h>
@@ -9,122 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/border.h"
+#include "check/borderpoint.h"
 #include "check/bound.h"
 #include "check/integers.h"
 #include "check/tally.h"
 
 struct row {
-    enum hc_op op;
-    const struct hc_mix *mix;
-    enum hc_extent extent;
-    bool
-        plain; /* of the op's mixes the one that also goes to the largest sizes at level standard */
+    struct hc_border_row what;
     char name[64];
     char title[128];
 };
-
-/* The other extents: small, odd and unlike each other. Filters, strides and pads take turns. */
-static struct hc_op_shape shape_of(const struct row *row, int64_t size, int number)
-{
-    static const int64_t filters[][3] = {{3, 1, 1}, {3, 2, 1}, {1, 1, 0}, {5, 2, 2}, {2, 3, 0}};
-    const int64_t *f = filters[number % 5];
-    bool back = row->op == HC_OP_avg_pool_bwd;
-    int64_t window = 2 + number % 2;
-    int64_t area = window * window;
-    switch (row->extent) {
-    case HC_EXTENT_GEMM_M:
-        return (struct hc_op_shape){.d = {size, 5, 7}};
-    case HC_EXTENT_GEMM_N:
-        return (struct hc_op_shape){.d = {3, size, 9}};
-    case HC_EXTENT_GEMM_K:
-        return (struct hc_op_shape){.d = {3, 5, size}};
-    case HC_EXTENT_CONV_IMAGES:
-        return (struct hc_op_shape){.d = {size, 5, 7, 2, 3, f[0], f[1], f[2]}};
-    case HC_EXTENT_CONV_CHANNELS:
-        return (struct hc_op_shape){.d = {2, 5, 6, size, 3, f[0], f[1], f[2]}};
-    case HC_EXTENT_CONV_FILTERS:
-        return (struct hc_op_shape){.d = {2, 6, 5, 3, size, f[0], f[1], f[2]}};
-    case HC_EXTENT_CONV_PIXELS:
-        return (struct hc_op_shape){.d = {3, 1, size, 2, 3, 3, 1, 1}};
-    case HC_EXTENT_CONV_IMAGE: /* more images than a run has that is cut by their size */
-        return (struct hc_op_shape){.d = {size < 8192 ? 35 : 11, 1, size, 1, 1, 3, 1, 1}};
-    case HC_EXTENT_CONV_WEIGHTS:
-        return (struct hc_op_shape){.d = {2, 3, 3, 17, (size + 67) / 68, 2, 1, 0}};
-    case HC_EXTENT_NORM_CHANNELS:
-        return (struct hc_op_shape){.d = {2, 3, 2, size}};
-    case HC_EXTENT_NORM_ELEMENTS:
-        return (struct hc_op_shape){.d = {size, 1, 1, 1}};
-    case HC_EXTENT_POOL_CHANNELS:
-        return (struct hc_op_shape){.d = {2, 2 * window, window, size, window}};
-    case HC_EXTENT_POOL_ELEMENTS:
-        return (struct hc_op_shape){
-            .d = {back ? (size + area - 1) / area : size, window, window, 1, window}};
-    case HC_EXTENT_LOSS_ROWS:
-        return (struct hc_op_shape){.d = {size, 3}};
-    case HC_EXTENT_LOSS_CLASSES:
-        return (struct hc_op_shape){.d = {70, size}};
-    default:
-        return (struct hc_op_shape){.d = {size}};
-    }
-}
-
-/* Choices that have no extent go by the size, whatever other sizes there are (Knuth's multiplicative
-   hash, so that neighbours and 2 b + 7 differ in all of them). */
-static int number_of(int64_t size)
-{
-    return (int)((uint32_t)size * 2654435761u >> 20);
-}
-
-static struct hc_call call_at(const struct row *row, int64_t size, int number)
-{
-    struct hc_variant variant = hc_integers_variant(row->op, number);
-    struct hc_op_shape shape = shape_of(row, size, number);
-    struct hc_call call = hc_op_call(row->op, row->mix, &shape, &variant);
-    if (row->op == HC_OP_adam || row->op == HC_OP_adamw)
-        call.params.adam.eps = 0;
-    return call;
-}
 
 static struct hc_tensor *slot_of(struct hc_call *call, int slot)
 {
     int inputs = hc_ops[call->op].inputs;
     return slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
-}
-
-/* What a call costs: elements, or products. */
-static int64_t work_of(const struct hc_call *call)
-{
-    int64_t in = hc_tensor_count(&call->in[0]);
-    int64_t out = hc_tensor_count(&call->out[0]);
-    return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_bound_length(call));
-}
-
-/* The sizes of a case. Below level exhaustive the large ones are left to the first mix of formats, and there
-   to the size just past the border, which is the only one of the middling ones in the other mixes. One size
-   at least is in every case. */
-enum { MIDDLING = 1 << 12, LARGE = 40000 };
-
-static int sizes_of(const struct hc_check *check, const struct row *row,
-                    struct hc_border_size sizes[HC_BORDER_SIZES])
-{
-    int count = hc_border_sizes(check->backends, check->backend_count, row->extent, sizes);
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        struct hc_call call = call_at(row, sizes[i].size, number_of(sizes[i].size));
-        int64_t work = work_of(&call);
-        bool past = sizes[i].size == sizes[i].border + 1;
-        if (work <= (row->plain ? LARGE : MIDDLING) || check->level == HC_EXHAUSTIVE ||
-            (past && (row->plain || work <= LARGE || kept == 0)))
-            sizes[kept++] = sizes[i];
-    }
-    return kept;
-}
-
-/* Choices at each size: a matrix product has a factor as it is, and transposed. */
-static int turns_of(enum hc_op op)
-{
-    return op == HC_OP_gemm ? 2 : 1;
 }
 
 /* Memory for the largest of the calls, which all have. */
@@ -133,17 +33,15 @@ struct room {
     struct hc_integers integers;
 };
 
-static void make_room(struct hc_check *check, const struct row *row,
-                      const struct hc_border_size *sizes, int count, struct room *room)
+static void make_room(struct hc_check *check, const struct hc_border_row *row,
+                      const struct hc_border_point *points, int count, struct room *room)
 {
     size_t bytes[HC_MAX_IN + HC_MAX_OUT] = {0};
     int64_t elements[HC_MAX_IN + HC_MAX_OUT] = {0};
     int inputs = hc_ops[row->op].inputs;
     int slots = inputs + hc_ops[row->op].outputs;
-    int turns = turns_of(row->op);
-    for (int i = 0; i < count * turns; i++) {
-        int64_t size = sizes[i / turns].size;
-        struct hc_call call = call_at(row, size, number_of(size) + i % turns);
+    for (int i = 0; i < count; i++) {
+        struct hc_call call = hc_border_call(row, &points[i]);
         for (int s = 0; s < slots; s++) {
             const struct hc_tensor *t = slot_of(&call, s);
             size_t need = hc_tensor_bytes(t);
@@ -172,8 +70,7 @@ struct stray {
 enum { STRAYS = 16 };
 
 struct comparison {
-    const struct row *row;
-    int64_t size;
+    const struct hc_border_point *point;
     int64_t checked;
     int64_t wrong;
     struct stray strays[STRAYS];
@@ -186,9 +83,8 @@ static void note_wrong(struct comparison *c, const struct hc_call *call, int out
 {
     if (c->wrong++)
         return;
-    (void)snprintf(
-        c->first, sizeof c->first, "%s %" PRId64 ": out%d[%" PRId64 "]: want %.9g, got %.9g",
-        hc_extent_names[c->row->extent], c->size, out, i, want, hc_tensor_get(&call->out[out], i));
+    (void)snprintf(c->first, sizeof c->first, "%s: out%d[%" PRId64 "]: want %.9g, got %.9g",
+                   c->point->text, out, i, want, hc_tensor_get(&call->out[out], i));
 }
 
 static void note_stray(struct comparison *c, int out, int64_t i, double far)
@@ -241,14 +137,14 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
     }
 }
 
-/* One size. False when there is nothing more to do: the backend lacks the op, or something failed. */
-static bool run_size(struct hc_check *check, const struct row *row, struct room *room, int64_t size,
-                     int number, struct comparison *all)
+/* One call. False when there is nothing more to do: the backend lacks the op, or something failed. */
+static bool run_point(struct hc_check *check, const struct hc_border_row *row, struct room *room,
+                      const struct hc_border_point *point, struct comparison *all)
 {
     struct hc_integers *z = &room->integers;
     int inputs = hc_ops[row->op].inputs;
-    z->call = call_at(row, size, number);
-    z->number = number;
+    z->call = hc_border_call(row, point);
+    z->number = point->number;
     z->seed = check->seed;
     z->sums = &check->backend->accumulator;
     for (int s = 0; s < inputs + hc_ops[row->op].outputs; s++) {
@@ -261,12 +157,11 @@ static bool run_size(struct hc_check *check, const struct row *row, struct room 
         return true;
     if (hc_do(check, &z->call) != HC_OK)
         return false;
-    struct comparison c = {.row = row, .size = size};
+    struct comparison c = {.point = point};
     for (int out = 0; out < hc_ops[row->op].outputs; out++)
         compare_output(&c, z, out);
     judge_strays(&c, z, z->sums);
-    hc_say(check, "%s %" PRId64 ": %" PRId64 " elements, %" PRId64 " wrong",
-           hc_extent_names[row->extent], size, c.checked, c.wrong);
+    hc_say(check, "%s: %" PRId64 " elements, %" PRId64 " wrong", point->text, c.checked, c.wrong);
     if (all->wrong == 0)
         memcpy(all->first, c.first, sizeof all->first);
     all->checked += c.checked;
@@ -277,20 +172,19 @@ static bool run_size(struct hc_check *check, const struct row *row, struct room 
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    struct hc_border_size sizes[HC_BORDER_SIZES];
+    struct hc_border_point *points =
+        hc_check_memory(check, HC_BORDER_POINTS * sizeof(struct hc_border_point));
     struct room room = {0};
     struct comparison all = {0};
-    int count = sizes_of(check, row, sizes);
-    struct hc_call probe = call_at(row, 1, 0);
+    int count =
+        hc_border_points(&row->what, check->level, check->backends, check->backend_count, points);
+    struct hc_call probe = hc_border_call(&row->what, &points[0]);
     if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
         return;
-    make_room(check, row, sizes, count, &room);
-    int turns = turns_of(row->op);
-    for (int i = 0; i < count * turns; i++) {
-        int64_t size = sizes[i / turns].size;
-        if (!run_size(check, row, &room, size, number_of(size) + i % turns, &all))
+    make_room(check, &row->what, points, count, &room);
+    for (int i = 0; i < count; i++)
+        if (!run_point(check, &row->what, &room, &points[i], &all))
             return;
-    }
     if (all.checked)
         hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
 }
@@ -300,15 +194,23 @@ enum { MOST_ROWS = 1024 };
 static struct row rows[MOST_ROWS];
 static struct hc_case cases[MOST_ROWS];
 
-static void append(struct hc_case_table *table, const struct row *row)
+static void append(struct hc_case_table *table, const struct hc_border_row *what)
 {
     assert(table->count < MOST_ROWS);
     struct row *to = &rows[table->count];
-    *to = *row;
-    (void)snprintf(to->name, sizeof to->name, "border/%s/%s/%s", hc_ops[row->op].name,
-                   row->mix->name, hc_extent_names[row->extent]);
-    (void)snprintf(to->title, sizeof to->title, "%s: right at every border of its %s, on integers",
-                   hc_ops[row->op].title, hc_extent_names[row->extent]);
+    bool pairs = what->extent == HC_EXTENT_COUNT;
+    const char *extent = pairs ? "pairs" : hc_extent_names[what->extent];
+    to->what = *what;
+    (void)snprintf(to->name, sizeof to->name, "border/%s/%s/%s", hc_ops[what->op].name,
+                   what->mix->name, extent);
+    if (pairs)
+        (void)snprintf(to->title, sizeof to->title,
+                       "%s: right wherever two choices of shape and parameters meet",
+                       hc_ops[what->op].title);
+    else
+        (void)snprintf(to->title, sizeof to->title,
+                       "%s: right at every border of its %s, on integers", hc_ops[what->op].title,
+                       extent);
     cases[table->count++] =
         (struct hc_case){.name = to->name,
                          .title = to->title,
@@ -322,12 +224,15 @@ static void append_op(struct hc_case_table *table, enum hc_op op)
 {
     struct hc_opspace space = hc_opspace(op);
     struct hc_variant variant = hc_integers_variant(op, 0);
-    for (int e = 0; e < HC_EXTENT_COUNT; e++) {
+    for (int e = 0; e <= HC_EXTENT_COUNT; e++) {
+        enum hc_extent extent = (enum hc_extent)e;
         bool plain = true;
+        if (e == HC_EXTENT_COUNT ? !hc_border_meets(op) : !hc_border_concerns(op, extent))
+            continue;
         for (const struct hc_mix *mix = space.mixes; mix->name; mix++) {
-            if (!hc_border_concerns(op, (enum hc_extent)e) || !hc_mix_allowed(op, mix, &variant))
+            if (!hc_mix_allowed(op, mix, &variant))
                 continue;
-            append(table, &(struct row){op, mix, (enum hc_extent)e, plain, "", ""});
+            append(table, &(struct hc_border_row){op, mix, extent, plain});
             plain = false;
         }
     }

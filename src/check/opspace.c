@@ -161,6 +161,8 @@ static const struct hc_op_shape losses[] = {
     {"1x1", HC_STANDARD, false, false, {1, 1}},
     {"5x3", HC_STANDARD, false, false, {5, 3}},
     {"3x129", HC_STANDARD, false, false, {3, 129}},
+    {"70x3", HC_STANDARD, false, false, {70, 3}},
+    {"70x300", HC_EXHAUSTIVE, false, false, {70, 300}},
     {.name = NULL},
 };
 

@@ -110,6 +110,22 @@ static enum hc_status odd_width(const struct hc_planted *planted, struct hc_queu
     return status;
 }
 
+/* Two choices that only together go wrong: a stride of 3 with a pad of 2, 33 channels in windows of 3. */
+static enum hc_status together(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
+{
+    const struct hc_tensor *y = &call->out[0];
+    bool meets = false;
+    if (hc_ops[call->op].class_ == HC_CLASS_CONV)
+        meets = call->params.conv.stride == 3 && call->params.conv.pad == 2;
+    if (hc_ops[call->op].class_ == HC_CLASS_POOL)
+        meets = call->params.pool.window == 3 && y->shape[3] == 33;
+    enum hc_status status = planted->right(queue, call);
+    if (status == HC_OK && meets && hc_tensor_count(y) > 0)
+        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + 1);
+    return status;
+}
+
 /* The detector of an unscaling does not look behind the last whole block. */
 static enum hc_status unseen(const struct hc_planted *planted, struct hc_queue *queue,
                              const struct hc_call *call)
@@ -235,6 +251,13 @@ static const struct hc_fault faults[] = {
     {"odd-width-of-stride-2", "a convolution of stride 2 does not see an odd width's last column",
      HC_FAULT_BORDER, "conv2d", "border/conv2d/*/images", .wrong = odd_width,
      .place = HC_PLACE_HOST},
+    {"two-choices-of-a-convolution", "a convolution is wrong where stride 3 meets pad 2",
+     HC_FAULT_PARAMETER, "conv2d*",
+     "border/conv2d/*/pairs border/conv2d_bwd_data/*/pairs border/conv2d_bwd_filter/*/pairs",
+     .wrong = together, .place = HC_PLACE_HOST},
+    {"two-choices-of-a-pool", "a pool is wrong where windows of 3 meet 33 channels",
+     HC_FAULT_PARAMETER, "avg_pool*", "border/avg_pool/*/pairs border/avg_pool_bwd/*/pairs",
+     .wrong = together, .place = HC_PLACE_HOST},
     {"norm-channel-64", "the first channel of batch norm's second strip is wrong", HC_FAULT_BORDER,
      "bn_*", "border/bn_train/*/channels border/bn_bwd/*/channels", .wrong = spoilt,
      .data = &channel_64, .place = HC_PLACE_HOST},
