@@ -402,7 +402,8 @@ static const struct hc_fault faults[] = {
      .ops = "sgd adam adamw",
      .patterns = "optimizer/sgd-by-definition optimizer/adam-by-definition", .wrong = rate_in_half},
     {"arithmetic-one-order", "every order of roundings is our own", EVERYWHERE, .ops = ADAMS,
-     .patterns = "optimizer/adam-torch-fused-* optimizer/adam-torch-loop-* optimizer/adam-apex-*",
+     .patterns = "optimizer/adam-torch-fused-* optimizer/adam-torch-loop-* optimizer/adam-apex-* "
+                 "optimizer/as-pytorch-gave",
      .wrong = always_ours},
     {"arithmetic-apex-fused", "apex's order is that of PyTorch's fused Adam", EVERYWHERE,
      .ops = ADAMS, .patterns = "optimizer/adam-apex-by-definition", .wrong = apex_as_fused},

@@ -1,0 +1,64 @@
+/* What a real PyTorch made of some weights: the tensor methods of its Adam, one after the other, on the CPU. */
+#include "case.h"
+
+static const struct {
+    enum hc_op op;
+    enum hc_format format; /* of all tensors */
+    double t;
+    double decay;
+    double hyper[4];    /* rate, beta1, beta2, eps */
+    uint32_t before[4]; /* w, g, m, v in fp32's bits */
+    uint32_t after[3];  /* w, m, v */
+} rows[] = {
+#include "cases/optimizer/torch.inc"
+};
+
+/* In fp32 PyTorch's fused kernel and its loop have one result. */
+static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
+{
+    enum hc_format f = rows[i].format;
+    static const char *const names[] = {"w", "m", "v"};
+    float hyper[3] = {(float)rows[i].hyper[0], (float)rows[i].hyper[1], (float)rows[i].t};
+    struct hc_call call = {.op = rows[i].op,
+                           .params.adam = {.beta2 = rows[i].hyper[2],
+                                           .eps = rows[i].hyper[3],
+                                           .weight_decay = rows[i].decay,
+                                           .order = order,
+                                           .arithmetic = f}};
+    for (int s = 0; s < 4; s++) {
+        call.in[s] = hc_check_vector(check, f, 1);
+        hc_tensor_put(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
+    }
+    call.in[4] = hc_tensor1(HC_FP32, 3, hyper);
+    for (int o = 0; o < 3; o++)
+        call.out[o] = hc_check_vector(check, f, 1);
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int o = 0; o < 3; o++)
+        hc_claim_bits(check, names[o], HC_FP32, rows[i].after[o],
+                      hc_fp32_bits((float)hc_tensor_get(&call.out[o], 0)));
+}
+
+static void measured(struct hc_check *check)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        row(check, i, HC_ORDER_TORCH_LOOP);
+        if (rows[i].format == HC_FP32)
+            row(check, i, HC_ORDER_TORCH_FUSED);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "optimizer/as-pytorch-gave",
+     .title =
+         "Adam and AdamW in PyTorch's order have the bits that PyTorch's own tensor methods gave, "
+         "in fp32 and bf16",
+     .source =
+         "measured with torch 1.13 on a CPU with FMA (benches/pytorch/adam_order.py); pytorch "
+         "torch/optim/adam.py, _single_tensor_adam, from 2.0 on",
+     .level = HC_QUICK,
+     .run = measured},
+};
+
+const struct hc_case_table hc_cases_optimizer_torch;
+const struct hc_case_table hc_cases_optimizer_torch = {cases, sizeof cases / sizeof cases[0]};
