@@ -218,6 +218,34 @@ Test(call, weights_are_compensated_or_rounded_stochastically_where_that_makes_se
     refused(&call, "sgd: out2 is fp16, not bf16");
 }
 
+Test(call, orders_of_others_have_what_these_have)
+{
+    struct hc_call call = {.op = HC_OP_adamw, .params.adam = {.arithmetic = HC_FP32}};
+    for (int i = 0; i < 4; i++)
+        call.in[i] = vector(HC_FP16, 5);
+    call.in[4] = vector(HC_FP32, 3);
+    for (int o = 0; o < 3; o++)
+        call.out[o] = vector(HC_FP16, 5);
+    for (int order = 0; order < HC_ORDER_COUNT; order++) {
+        call.params.adam.order = (enum hc_adam_order)order;
+        accepted(&call);
+    }
+    call.params.adam.eps_inside = true;
+    refused(&call, "adamw: the order apex has no eps inside the root");
+    call.params.adam.eps_inside = false;
+    call.params.adam.arithmetic = HC_FP16;
+    refused(&call, "adamw: the order apex is one of fp32, not fp16");
+    call.params.adam.order = HC_ORDER_TORCH_FUSED;
+    refused(&call, "adamw: the order torch-fused is one of fp32, not fp16");
+    call.params.adam.order = HC_ORDER_TORCH_LOOP;
+    accepted(&call);
+    call.in[6] = hc_tensor1(HC_FP16, 5, call.in);
+    call.out[3] = hc_tensor1(HC_FP16, 5, &call.params);
+    refused(&call, "adamw: the order torch-loop has no compensation");
+    call.params.adam.order = (enum hc_adam_order)9;
+    refused(&call, "adamw: no order 9");
+}
+
 Test(call, casts_have_a_direction)
 {
     struct hc_call call = {

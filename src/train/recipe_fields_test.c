@@ -182,6 +182,11 @@ Test(recipe_fields, what_is_wrong_is_said_in_one_line)
         {"fp32+kahan=true", "compensated weights are bf16 or fp16"},
         {"amp+nesterov=true", "Nesterov's momentum is SGD's"},
         {"amp+rate_inside=true", "a velocity that holds the learning rate is SGD's"},
+        {"amp+order=mine", "order is one of ours, torch-fused, torch-loop, apex, not 'mine'"},
+        {"sum-loss-fp16+order=torch-loop", "whose order of roundings is a question of Adam's"},
+        {"amp+order=apex+eps_inside=true", "that knows no eps inside the root"},
+        {"bf16-kahan+order=torch-loop", "that knows no eps inside the root and no compensation"},
+        {"fp16-pure+order=torch-fused", "an order of roundings that is one of fp32 arithmetic"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_assert_eq(read_text(rows[i].text), HC_INVALID, "%s is accepted", rows[i].text);
