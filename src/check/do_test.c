@@ -19,7 +19,7 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
         return NULL;
     }
     lent++;
-    return malloc(bytes);
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static void release(struct hc_queue *queue, void *memory)
@@ -98,4 +98,43 @@ Test(do, refuses_a_call_without_data, .init = setup)
     struct hc_call call = sum_of(NULL);
     cr_assert_eq(run(&call), HC_INVALID);
     cr_assert_eq(strcmp(hc_message(), "add: out0 has no data"), 0, "%s", hc_message());
+}
+
+static int at; /* the element of out0, or of in0, that is written besides */
+static bool in_input;
+
+static enum hc_status strays(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = hc_backend_by_name("exact")->kernel[call->op](queue, call);
+    const struct hc_tensor *t = in_input ? &call->in[0] : &call->out[0];
+    cr_assert_eq((uintptr_t)t->data % 64, 0);
+    ((uint16_t *)t->data)[at] = 0x1234;
+    return status;
+}
+
+Test(do, says_what_was_written_beside_which_tensor_and_how_far, .init = setup)
+{
+    static const struct {
+        int at;
+        bool in_input;
+        const char *line;
+    } rows[] = {
+        {-2, false, "add wrote before out0: 4 bytes before its first one"},
+        {3, false, "add wrote behind out0: up to 2 bytes behind its last one"},
+        {-1, true, "add wrote before in0: 2 bytes before its first one"},
+        {4, true, "add wrote behind in0: up to 4 bytes behind its last one"},
+        {1, true, "add changed its input in0: [1] was 2 and is 0.000757217407"},
+    };
+    apart.kernel[HC_OP_add] = strays;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        uint16_t y[3] = {0};
+        struct hc_call call = sum_of(y);
+        apart.host_memory = i % 2 == 0;
+        at = rows[i / 2].at;
+        in_input = rows[i / 2].in_input;
+        cr_assert_eq(run(&call), HC_OK);
+        cr_expect_str_eq(breach.text, rows[i / 2].line);
+        cr_assert(x[0] == 0x3c00 && x[1] == 0x4000 && x[2] == 0x4200, "the caller's stay");
+        cr_assert_eq(y[2], 0x4600);
+    }
 }
