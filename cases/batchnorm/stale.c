@@ -156,7 +156,8 @@ static const char forum[] = "fast.ai forums, 'I think to_fp16 behaves in a weird
 static const struct hc_case cases[] = {
     {.name = "batchnorm/flattening-replaces-storage",
      .title = "moving parameters into a flat arena keeps their identity and kills old references",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: get_master(flat_master=True)",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
+               "get_master(flat_master=True)",
      .run = flat},
     {.name = "batchnorm/same-storage-is-edited-together",
      .title = "two references to the present storage see the same edit",

@@ -167,7 +167,8 @@ static const struct hc_case cases[] = {
     {.name = "checkpoint/masters-made-again",
      .title =
          "masters made again from the model's copy have lost every update that it had not seen",
-     .source = "NVIDIA/apex#42; fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, get_master",
+     .source = "NVIDIA/apex#42; fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, "
+               "get_master",
      .run = masters},
     {.name = "checkpoint/scaler-state-not-saved",
      .title = "a resume from 65536 instead of 256 skips 8 steps",

@@ -189,7 +189,7 @@ static void reciprocal(struct hc_check *check)
 }
 
 static const char torch[] =
-    "pytorch torch/nn/utils/clip_grad.py, _get_total_norm and _clip_grads_with_norm_";
+    "pytorch 2.15.0 torch/nn/utils/clip_grad.py, _get_total_norm and _clip_grads_with_norm_";
 
 static const struct hc_case cases[] = {
     {.name = "clipping/factor",
@@ -209,7 +209,7 @@ static const struct hc_case cases[] = {
     {.name = "clipping/reciprocal",
      .title = "a number over a tensor is the tensor's reciprocal times the number: not the rounded "
               "quotient, but within 3 u",
-     .source = "pytorch torch/_tensor.py, Tensor.__rdiv__",
+     .source = "pytorch 2.15.0 torch/_tensor.py, Tensor.__rdiv__",
      .run = reciprocal},
 };
 

@@ -81,7 +81,7 @@ static const struct hc_case cases[] = {
      .data = &rows[1]},
     {.name = "eps/1e-5-in-half",
      .title = "batch norm's eps 1e-5 becomes 1.00136e-5 in half",
-     .source = "PyTorch's default for BatchNorm; kept as it is by fastai/fastai_old "
+     .source = "PyTorch's default for BatchNorm; kept as it is by fastai/fastai_old @c8285fbc "
                "dev_nb/004b_mixed_precision.ipynb",
      .run = in_half,
      .data = &rows[2]},

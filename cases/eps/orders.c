@@ -76,7 +76,7 @@ static const struct hc_case cases[] = {
     {.name = "eps/loop-is-nan-fused-is-not",
      .title = "AdamW in half with eps 1e-8: as a loop over tensors a gradient of 0 gives NaN and a "
               "small one -inf, fused both are right",
-     .source = "pytorch torch/optim/adam.py, _single_tensor_adam, and "
+     .source = "pytorch 2.15.0 torch/optim/adam.py, _single_tensor_adam, and "
                "aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4; PyTorch forums 1765",
      .level = HC_QUICK,
      .run = orders},

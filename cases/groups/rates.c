@@ -245,21 +245,20 @@ static const struct hc_case cases[] = {
      .title = "each parameter is stepped with its layer group's learning rate and decay, bit for "
               "bit as the optimizer's op alone",
      .source =
-         "fastai1 fastai/basic_train.py @1.0.61, Learner.lr_range: slice(lr/9, lr) gives "
-         "each layer group its own rate; fastai/callback.py, OptimWrapper.step: zip(self._lr, "
-         "self._wd, ...)",
+         "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range: slice(lr/9, lr) gives each layer "
+         "group its own rate; fastai/callback.py, OptimWrapper.step: zip(self._lr, self._wd, ...)",
      .run = own_rates},
     {.name = "groups/rate-0-freezes",
      .title = "a layer group with a rate of 0 keeps every byte of its weights, decay or not; its "
               "momenta move unless they hold the rate",
-     .source = "fastai1 fastai/basic_train.py @1.0.61, Learner.lr_range; torch.optim.SGD, Adam: "
-               "every change of a weight has lr for a factor; davidcpage/cifar10-fast "
+     .source = "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range; torch.optim.SGD, Adam: "
+               "every change of a weight has lr for a factor; davidcpage/cifar10-fast @f79e8b89 "
                "torch_backend.py, nesterov_update: every change of a velocity has it",
      .run = frozen},
     {.name = "groups/overflow-skips-all",
      .title = "an infinity in any parameter's gradient skips the step of all groups",
-     .source =
-         "pytorch torch/amp/grad_scaler.py: one found_inf for all param_groups of an optimizer",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: one found_inf for all param_groups of an "
+               "optimizer",
      .run = skipped},
 };
 

@@ -170,13 +170,13 @@ static const struct hc_case cases[] = {
      .run = undecayed},
     {.name = "groups/split-changes-no-bit",
      .title = "splitting what has one rate and one decay into groups changes no bit",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: get_master over "
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: get_master over "
                "split_bn_bias(layer_groups)",
      .run = no_bit},
     {.name = "groups/flat-masters-by-group",
      .title = "flat masters are one vector for each group, which the optimizer sees as one",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, get_master: 'for lg in "
-               "model_params: mp = parameters_to_vector(...)'",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, get_master: 'for lg "
+               "in model_params: mp = parameters_to_vector(...)'",
      .run = vectors},
 };
 

@@ -193,20 +193,18 @@ static const struct hc_case cases[] = {
      .run = edits},
     {.name = "master/flat-and-apart-agree",
      .title = "flat masters and one master per tensor give the same bits",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: flat_master, 'apparently it helps "
-         "with performance'",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: flat_master, "
+               "'apparently it helps with performance'",
      .run = flat_and_apart},
     {.name = "master/made-anew-at-each-fit",
      .title = "ten fits of four updates of 1e-4: 1.0 with masters made anew, 1.0040 with kept ones",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: on_train_begin calls get_master on "
-         "the half weights",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: on_train_begin "
+               "calls get_master on the half weights",
      .run = made_anew},
     {.name = "master/made-from-rounded-weights",
      .title = "masters made after half() have lost what half loses: 70000 is inf, 1e-8 is 0",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: model2half first, then get_master",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: model2half first, "
+               "then get_master",
      .run = from_rounded},
     {.name = "master/optimizer-sees-fp32",
      .title = "after to_fp16 every parameter of the optimizer is fp32; the model is half but for "

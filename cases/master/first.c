@@ -88,9 +88,9 @@ static const struct hc_case cases[] = {
      .title =
          "every recipe: the weights that the optimizer begins with, and the norms, have passed "
          "through the formats that the system's conversion takes them through",
-     .source =
-         "fastai1 fastai/callbacks/fp16.py, model2half and get_master; NVIDIA/apex "
-         "apex/fp16_utils/fp16util.py, network_to_half and convert_network; PyTorch forums 11815",
+     .source = "fastai 1.0.61 fastai/torch_core.py, model2half, and fastai/callbacks/fp16.py, "
+               "get_master; NVIDIA/apex @e13873de apex/fp16_utils/fp16util.py, network_to_half and "
+               "convert_network; PyTorch forums 11815",
      .run = first},
 };
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-static const char notebook[] =
-    "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: 'the update will make no effect'";
+static const char notebook[] = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
+                               "'the update will make no effect'";
 
 struct direction {
     enum hc_op op;    /* add: upwards, sub: downwards */
@@ -99,9 +99,8 @@ static const struct hc_case cases[] = {
      .run = lost_in_half},
     {.name = "master/crosses-at-step-5-upwards",
      .title = "an fp32 master takes 1e-4 up: half sees it at step 5, as 1.0009765625 (not 1.0005)",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: 'the original model will "
-               "incorporate "
-               "it as 1.0005'",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'the original model "
+               "will incorporate it as 1.0005'",
      .run = crosses,
      .data = &up},
     {.name = "master/crosses-at-step-3-downwards",

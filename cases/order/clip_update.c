@@ -229,7 +229,8 @@ static const struct hc_case cases[] = {
      .run = infinite},
     {.name = "order/update-clips-after-a-nan",
      .title = "a skipped step whose norm was NaN leaves nothing that clips the next one",
-     .source = "pytorch torch/amp/grad_scaler.py: zero_grad and the next backward start anew",
+     .source =
+         "pytorch 2.15.0 torch/amp/grad_scaler.py: zero_grad and the next backward start anew",
      .run = after_nan},
 };
 

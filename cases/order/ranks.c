@@ -116,16 +116,15 @@ static const struct hc_case cases[] = {
      .title = "1024 ranks' gradients in half: sum then divide makes 100 infinite, divide then sum "
               "makes 1e-5 zero, by 32 twice keeps both",
      .source = "https://github.com/horovod/horovod/issues/1699; "
-               "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex "
+               "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex @e13873de "
                "apex/parallel/distributed.py, gradient_predivide_factor",
      .run = orders},
     {.name = "order/ranks-disagree",
      .title =
          "ranks that keep what they found to themselves step apart and scale apart; sharing it "
          "skips on all",
-     .source =
-         "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when used "
-         "with TP'",
+     .source = "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when "
+               "used with TP'",
      .run = disagree},
 };
 

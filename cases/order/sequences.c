@@ -70,7 +70,7 @@ static const struct hc_case cases[] = {
      .title =
          "every sequence of five calls of unscale, step and update: what the stages of "
          "GradScaler's source refuse changes nothing, and each step goes lr times the gradient",
-     .source = "pytorch torch/amp/grad_scaler.py, OptState, unscale_, step, update",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState, unscale_, step, update",
      .run = all},
 };
 

@@ -166,7 +166,7 @@ static const struct hc_case cases[] = {
      .title =
          "GradScaler's stages, restated in cases/amp.c: unscale after step, a second step, and an "
          "update of nothing are refused, and after the update all may begin again",
-     .source = "pytorch torch/amp/grad_scaler.py, OptState",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState",
      .run = after_step},
     {.name = "order/update-before-unscale",
      .title = "an update before unscaling halves the step at a growth and doubles it at a halving",
@@ -176,14 +176,14 @@ static const struct hc_case cases[] = {
      .title =
          "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
          "stages, restated in cases/amp.c, refuse a step without any gradient",
-     .source = "pytorch torch/amp/grad_scaler.py, _unscale_grads_ and step",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step",
      .run = none},
     {.name = "order/half-gradients",
      .title = "unscaling into half loses what the scale has saved (GradScaler refuses it, and so "
               "does its "
               "restatement in cases/amp.c)",
-     .source = "pytorch torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; fastai "
-               "dev_nb/004b_mixed_precision.ipynb divides in fp32",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
+               "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
      .run = half_gradients},
 };
 

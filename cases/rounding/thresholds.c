@@ -85,7 +85,8 @@ static const struct claim claims[] = {
 
 static const struct hc_case cases[] = {
     {"rounding/after-one", "after 1 come 1 + 2^-10 and 1 + 2^-9; 1 + 2e-10 is 1",
-     "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb writes 1+2e-10; IEEE 754-2019, binary16",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb writes 1+2e-10; IEEE 754-2019, "
+     "binary16",
      .run = thresholds, .data = &claims[AFTER_ONE]},
     {"rounding/overflow-threshold", "65519 becomes 65504, 65520 becomes infinity",
      "IEEE 754-2019, 4.3.1", .run = thresholds, .data = &claims[OVERFLOW]},

@@ -105,15 +105,14 @@ static void statistics(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "skip/schedule-moves-on",
      .title = "a skipped step uses up its learning rate, and leaves Adam's t",
-     .source =
-         "pytorch torch/optim/lr_scheduler.py counts its own calls; halfcheck's schedule goes "
-         "by steps, as fastai's does",
+     .source = "pytorch 2.15.0 torch/optim/lr_scheduler.py counts its own calls; halfcheck's "
+               "schedule goes by steps, as fastai's does",
      .run = schedule},
     {.name = "skip/statistics-stay-lost",
      .title =
          "an infinity in the pass forward is skipped and leaves the weights sound, but running "
          "statistics and evaluation NaN for ever; one in the pass back does not",
-     .source = "pytorch torch/amp/grad_scaler.py: only optimizer.step() is left out",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
      .run = statistics},
 };
 

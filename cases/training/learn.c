@@ -162,17 +162,17 @@ static void repeats(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "training/learns-fp32",
      .title = "a small Darknet learns the synthetic set in fp32",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
      .data = "fp32"},
     {.name = "training/learns-fastai-004b-flat",
      .title = "it learns with masters and a static scale of 512",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
      .run = learns,
      .data = "fastai-004b-flat"},
     {.name = "training/learns-amp",
      .title = "it learns with fp32 weights kept and GradScaler's rule",
-     .source = "pytorch torch/amp/grad_scaler.py",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py",
      .run = learns,
      .data = "amp"},
     {.name = "training/learns-amp-bf16",
@@ -188,8 +188,8 @@ static const struct hc_case cases[] = {
     {.name = "training/overflow",
      .title =
          "an overflow poisons a static scale's run for ever; the dynamic rule skips and learns",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb has no check; pytorch "
-               "torch/amp/grad_scaler.py",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has no check; "
+               "pytorch 2.15.0 torch/amp/grad_scaler.py",
      .run = overflow},
     {.name = "training/repeats",
      .title = "the same seed gives the same losses bit for bit, whatever the number of threads",

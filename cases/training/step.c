@@ -122,19 +122,20 @@ static void every_call(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "training/step-fp32",
      .title = "every call of a training step in fp32 is within its op's bound",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb, the first run",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, the first run",
      .run = every_call,
      .data = "fp32"},
     {.name = "training/step-tf32",
      .title = "every call of a training step whose products are in tf32 is within its op's bound",
-     .source = "pytorch torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
+     .source =
+         "pytorch 2.15.0 torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32",
      .run = every_call,
      .data = "tf32"},
     {.name = "training/step-fastai-004b-flat",
      .title = "every call of a training step with masters and a static scale of 512 is within its "
               "op's bound",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: MixedPrecision(flat_master=True)",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
+               "MixedPrecision(flat_master=True)",
      .run = every_call,
      .data = "fastai-004b-flat"},
     {.name = "training/step-fastai-1.0.61-clip",
@@ -146,12 +147,12 @@ static const struct hc_case cases[] = {
      .data = "fastai-1.0.61-clip"},
     {.name = "training/step-amp",
      .title = "every call of a training step under GradScaler's rule is within its op's bound",
-     .source = "pytorch torch/amp/grad_scaler.py",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py",
      .run = every_call,
      .data = "amp"},
     {.name = "training/step-amp-bf16",
      .title = "every call of a training step in bf16 with fp32 weights is within its op's bound",
-     .source = "pytorch torch.autocast(dtype=torch.bfloat16)",
+     .source = "pytorch 2.15.0 torch.autocast(dtype=torch.bfloat16)",
      .run = every_call,
      .data = "amp-bf16"},
 };

@@ -107,21 +107,20 @@ static void scale_8(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "underflow/lost-below-2-to-minus-25",
      .title = "a gradient up to 2^-25 is lost in half; a loss scale of 512 keeps it",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: 'Your gradients may be "
-               "replaced by 0 "
-               "because they are too low'",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'Your gradients may "
+               "be replaced by 0 because they are too low'",
      .run = lost},
     {.name = "underflow/static-512-range",
      .title = "a loss scale of 512 keeps gradients between 5.8e-11 and 127.97",
      .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: loss_scale=512; vxlabs.com 2019, "
-         "'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
-         "Precision': 'in some cases won't get you as far as dynamic loss scaling'",
+         "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512.; "
+         "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic "
+         "Mixed Precision': 'in some cases won't get you as far as dynamic loss scaling'",
      .run = static_512},
     {.name = "underflow/scale-8-keeps-2-to-minus-27",
      .title = "scale 8 is enough to keep all gradients from 2^-27 on",
-     .source = "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, "
-               "section 3.2",
+     .source =
+         "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, section 3.2",
      .run = scale_8},
 };
 

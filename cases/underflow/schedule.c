@@ -102,7 +102,7 @@ static const struct hc_case cases[] = {
     {.name = "underflow/skip-moves-the-schedule",
      .title = "GradScaler's rule: the learning rate's schedule moves on in a skipped step, as "
               "torch's scheduler.step() does",
-     .source = "pytorch torch/amp/grad_scaler.py: only optimizer.step() is left out",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
      .level = HC_STANDARD,
      .run = moves_on},
 };

@@ -142,16 +142,15 @@ static void dynamic(struct hc_check *check)
 }
 
 static const char micikevicius[] =
-    "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv "
-    "1710.03740, figures 2 and 3";
+    "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, figures 2 and 3";
 
 static const struct hc_case cases[] = {
     {.name = "underflow/dynamic-scale-settles",
      .title = "a dynamic scale climbs to the largest power of two without an overflow and "
               "stays there",
-     .source = "pytorch torch/amp/grad_scaler.py; vxlabs.com 2019, 'Improving fastai's mixed "
-               "precision support with NVIDIA's Automatic Mixed Precision': 'the scaling factor is "
-               "continuously adapted to squeeze the most out of the available precision'",
+     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py; vxlabs.com 2019, 'Improving fastai's "
+               "mixed precision support with NVIDIA's Automatic Mixed Precision': 'the scaling "
+               "factor is continuously adapted to squeeze the most out of the available precision'",
      .run = dynamic},
     {.name = "underflow/share-lost-by-scale-speech",
      .title = "5 % of the gradients below 2^-24, as in a speech model: the zeros at each "

@@ -44,8 +44,8 @@ static const struct hc_case cases[] = {
     {.name = "underflow/static-scale-poisons-masters",
      .title = "static scale 512: one gradient of 128 makes the master NaN for ever; GradScaler "
               "skips it",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: loss_scale=512, never checked "
-               "for overflow",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
+               "loss_scale:float=512., never checked for overflow",
      .run = poisons},
 };
 

@@ -98,14 +98,13 @@ static void other_scales(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "underflow/unscale-power-of-two-exact",
      .title = "unscaling in fp32 by a power of two is exact for every half",
-     .source =
-         "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb: gradients are copied to fp32, then "
-         "divided by the scale",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: gradients are "
+               "copied to fp32, then divided by the scale",
      .run = exact_by_power_of_two},
     {.name = "underflow/unscale-in-half-loses",
      .title = "g = 1e-9 at scale 65536: unscaled in half 0, in fp32 1.0004e-9",
-     .source = "fastai/fastai_old dev_nb/004b_mixed_precision.ipynb has the right order; the other "
-               "arm swaps it",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has the right order; "
+               "the other arm swaps it",
      .run = lost_in_half},
     {.name = "underflow/scale-no-power-of-two",
      .title = "a scale that is no power of two rounds: 1000 moves gradients that 1024 keeps",
