@@ -48,6 +48,8 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
         *bits = 0; /* the sum over nothing is +0 */
         return true;
     }
+    if (hc_bound_in_order(call, bits))
+        return true;
     if (rules[call->op])
         return false;
     if (through_fp32[call->op] && !hc_call_fp64(call))
@@ -56,6 +58,31 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
             HC_NEAREST);
     else
         *bits = hc_encode(format, want->value, want->rest, direction);
+    return true;
+}
+
+static bool ends_with_its_sum(const struct hc_call *call, int out)
+{
+    switch (hc_ops[call->op].class_) {
+    case HC_CLASS_REDUCTION:
+    case HC_CLASS_GEMM:
+    case HC_CLASS_CONV:
+    case HC_CLASS_POOL:
+        return true;
+    case HC_CLASS_NORM:
+        return (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) && out > 0;
+    default:
+        return call->op == HC_OP_xent && out == 0 && call->params.xent.sum;
+    }
+}
+
+bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)
+{
+    enum hc_format work = hc_bound_work(call);
+    if (!ends_with_its_sum(call, out) || !isfinite(want->value))
+        return false;
+    double value = hc_decode(work, hc_encode(work, want->value, want->rest, HC_NEAREST));
+    *bits = hc_encode(call->out[out].format, value, 0, HC_NEAREST);
     return true;
 }
 

@@ -19,6 +19,11 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
    the only right ones. (The bound is then what these roundings amount to.) */
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits);
 
+/* The same for inputs of which no sum is rounded before its end (HC_INPUTS_WHOLE): where a sum, and at most a
+   division of it, is all that the result needs. */
+bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_want *want,
+                    uint64_t *bits);
+
 /* Whether `exact` defines the bits: the contract states every rounding and its order. */
 bool hc_bound_ordered(const struct hc_call *call);
 

@@ -16,6 +16,9 @@ hc_bound_rule hc_bound_bn_leaky_train, hc_bound_bn_leaky_infer, hc_bound_bn_leak
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
+/* Whether the contract states the order of the call's sum and every rounding in it, and the only bits. */
+bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits);
+
 /* The format of the arithmetic: fp64 where the call is in fp64, else fp32. */
 enum hc_format hc_bound_work(const struct hc_call *call);
 

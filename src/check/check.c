@@ -46,6 +46,14 @@ uint64_t hc_check_seed(const struct hc_check *check)
     return check->seed;
 }
 
+uint64_t hc_case_seed(const struct hc_check *check)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *c = check->what ? check->what->name : ""; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    return hash ^ check->seed;
+}
+
 enum hc_level hc_check_level(const struct hc_check *check)
 {
     return check->level;

@@ -103,6 +103,18 @@ void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, cons
    check/bound.h: every element of a small output, a seeded sample of a large one. */
 void hc_claim_call(struct hc_check *check, const struct hc_call *call);
 
+/* What is known of the inputs of a call. */
+enum hc_inputs {
+    HC_INPUTS_ANY,
+    HC_INPUTS_RANDOM, /* independent and with random bits, so that rounding errors are independent: sums have
+                         a second, tighter line (check/line.h) */
+    HC_INPUTS_STAGNANT, /* sums stand still, by terms too small for them */
+    HC_INPUTS_WHOLE /* no sum of them is rounded before its end: their results are settled to the bit */
+};
+
+/* The same with what is known of the inputs. */
+void hc_claim_call_on(struct hc_check *check, const struct hc_call *call, enum hc_inputs inputs);
+
 /* The same for a call met on the way, whose inputs were made by calls before it and not to exercise
    the op: small outputs that need no rounding are not MISTRUSTED. */
 void hc_claim_call_met(struct hc_check *check, const struct hc_call *call);

@@ -98,7 +98,8 @@ static void compare_all(struct hc_claim *claim)
     }
 }
 
-static void claim_call(struct hc_check *check, const struct hc_call *call, bool judged)
+static void claim_call(struct hc_check *check, const struct hc_call *call, bool judged,
+                       enum hc_inputs inputs)
 {
     struct hc_claim claim;
     if (!prepare(&claim, check, call)) {
@@ -106,6 +107,7 @@ static void claim_call(struct hc_check *check, const struct hc_call *call, bool 
         hc_check_failed(check);
     } else if (hc_do(check, call) == HC_OK) {
         claim.judged = judged;
+        claim.inputs = inputs;
         compare_all(&claim);
     }
     for (int i = 0; i < claim.owned_count; i++)
@@ -114,10 +116,15 @@ static void claim_call(struct hc_check *check, const struct hc_call *call, bool 
 
 void hc_claim_call(struct hc_check *check, const struct hc_call *call)
 {
-    claim_call(check, call, true);
+    claim_call(check, call, true, HC_INPUTS_ANY);
+}
+
+void hc_claim_call_on(struct hc_check *check, const struct hc_call *call, enum hc_inputs inputs)
+{
+    claim_call(check, call, true, inputs);
 }
 
 void hc_claim_call_met(struct hc_check *check, const struct hc_call *call)
 {
-    claim_call(check, call, false);
+    claim_call(check, call, false, HC_INPUTS_ANY);
 }

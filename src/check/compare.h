@@ -14,6 +14,7 @@ struct hc_claim {
     int owned_count;
     bool has_exact;
     bool judged; /* whether its inputs must exercise the op */
+    enum hc_inputs inputs;
 };
 
 /* Compares a sample of an output with the reference and tallies it; `what` names it. */

@@ -6,6 +6,7 @@
 #include "check/bound.h"
 #include "check/compare.h"
 #include "check/exercise.h"
+#include "check/line.h"
 #include "check/sample.h"
 
 /* One compared element. The three answers are in units of the bound. */
@@ -16,6 +17,7 @@ struct element {
     uint64_t want_bits;
     uint64_t got_bits;
     double bound;
+    double line; /* check/line.h; infinite where there is none */
     double error;
     double implementation;
     double format;
@@ -29,7 +31,12 @@ static void compare(const struct hc_claim *claim, int out, struct element *e)
     hc_references[call->op](call, out, e->index, HC_REFERENCE_PRECISION, &e->want);
     e->got_bits = hc_tensor_bits(t, e->index);
     e->bound = hc_bound(call, &claim->check->backend->accumulator, out, e->index, &e->want);
-    e->bits = hc_bound_bits(call, out, &e->want, &e->want_bits);
+    e->bits =
+        hc_bound_bits(call, out, &e->want, &e->want_bits) ||
+        (claim->inputs == HC_INPUTS_WHOLE && hc_bound_whole(call, out, &e->want, &e->want_bits));
+    e->line = claim->inputs == HC_INPUTS_RANDOM
+                  ? hc_line(call, &claim->check->backend->accumulator, out, &e->want)
+                  : (double)INFINITY;
     e->error = isinf(e->bound) ? 0 : hc_bound_error(t->format, &e->want, got);
     e->implementation = e->format = (double)NAN;
     if (!claim->has_exact || !isfinite(e->want.value) || !(e->bound > 0) || isinf(e->bound))
@@ -117,6 +124,21 @@ static void say(struct hc_check *check, const struct hc_tensor *t, const char *w
            worst->bound);
 }
 
+/* Sums that stand still need no last rounding, and in another order they have next to no error. */
+static void judge(const struct hc_claim *claim, struct hc_exercise *e, const struct hc_tensor *t,
+                  const char *what)
+{
+    bool stagnant = claim->inputs == HC_INPUTS_STAGNANT;
+    bool widens = hc_formats[t->format].precision > hc_formats[claim->call.in[0].format].precision;
+    if (!claim->judged || hc_bound_length(&claim->call) == 0)
+        return;
+    if (stagnant)
+        e->inexact = 0;
+    hc_exercise_judge(e, claim->check, what, widens || stagnant);
+    if (!hc_bound_ordered(&claim->call) && claim->check->result.verdict == HC_PASS)
+        hc_exercise_judge_bounds(e, claim->check, what);
+}
+
 void hc_claim_output(struct hc_claim *claim, int out, const char *what)
 {
     struct hc_check *check = claim->check;
@@ -149,14 +171,11 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
         tally(check, t, what, e);
         tally_exact(claim, out, what, e);
         check->result.special += hc_sample_special(claim, out, e->index);
-        hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound);
+        hc_exercise_count(&exercise, t->format, &e->want, e->bits, e->error, e->bound, e->line);
     }
     check->result.looked_at += n;
     check->result.looked_of += count;
-    if (claim->judged && hc_bound_length(&claim->call) > 0)
-        hc_exercise_judge(&exercise, check, what,
-                          hc_formats[t->format].precision >
-                              hc_formats[claim->call.in[0].format].precision);
+    judge(claim, &exercise, t, what);
     if (check->trace)
         say(check, t, what, elements, n);
     free(elements);

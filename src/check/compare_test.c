@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/runner.h"
+#include "num/rng.h"
 
 static struct hc_result result;
 static void (*body)(struct hc_check *);
@@ -145,6 +146,52 @@ Test(compare, mistrusts_results_that_say_nothing)
     run(vanishing, HC_OP_gemm, right(HC_OP_gemm));
     cr_assert_eq(result.verdict, HC_MISTRUSTED);
     cr_assert(strstr(result.note, "results are zero"), "%s", result.note);
+}
+
+/* Terms that cancel to less than the contract allows a sum in fp32 to be off. */
+static void cancelling(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
+    call.in[0] = hc_check_vector(check, HC_FP32, 64);
+    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    for (int i = 0; i < 64; i++)
+        hc_tensor_put(&call.in[0], i, i == 63 ? -63 : 1 + 0x1p-23);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, mistrusts_bounds_that_exceed_the_values)
+{
+    run(cancelling, HC_OP_sum, right(HC_OP_sum));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED);
+    cr_assert(strstr(result.note, "1 of 1 results are not larger than their bound"), "%s",
+              result.note);
+}
+
+static void random_sum(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
+    call.in[0] = hc_check_vector(check, HC_FP32, 4096);
+    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    for (int i = 0; i < 4096; i++)
+        hc_tensor_put(&call.in[0], i, 1 + hc_random_uniform(3, 4, (uint64_t)i));
+    hc_claim_call_on(check, &call, HC_INPUTS_RANDOM);
+}
+
+static enum hc_status suspiciously_off(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(call->op)(queue, call);
+    hc_tensor_put(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * (1 + 0x1p-14));
+    return status;
+}
+
+Test(compare, mistrusts_an_error_that_rounding_does_not_come_to_though_it_keeps_the_bound)
+{
+    run(random_sum, HC_OP_sum, right(HC_OP_sum));
+    cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
+    run(random_sum, HC_OP_sum, suspiciously_off);
+    cr_assert_eq(result.verdict, HC_MISTRUSTED);
+    cr_assert(result.error < result.bound);
+    cr_assert(strstr(result.note, "independent roundings"), "%s", result.note);
 }
 
 static void integers(struct hc_check *check)

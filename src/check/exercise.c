@@ -11,7 +11,7 @@ enum { MANY = 16 };
 static const double near = 0x1p-14;
 
 void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_want *want,
-                       bool bits, double error, double bound)
+                       bool bits, double error, double bound, double line)
 {
     e->compared++;
     if (!isfinite(want->value)) {
@@ -31,6 +31,20 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
     if (rounded != want->value || want->rest != 0)
         e->inexact++;
     e->worst = fmax(e->worst, error / bound);
+    e->crossed = fmax(e->crossed, error / line);
+    e->vague += want->value != 0 && bound >= fabs(want->value);
+}
+
+void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *check, const char *what)
+{
+    if (2 * e->vague > e->loose)
+        hc_mistrust(check, "%s: %lld of %lld results are not larger than their bound", what,
+                    (long long)e->vague, (long long)e->loose);
+    if (e->crossed > 1)
+        hc_mistrust(check,
+                    "%s: an error is %.2f of what independent roundings come to in one of 2^38 "
+                    "results, though it keeps the bound",
+                    what, e->crossed);
 }
 
 void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what,

@@ -32,21 +32,24 @@ static struct run run_of(const struct hc_call *call, int slot)
     }
 }
 
-/* Neighbours along the sum have factors y that agree, and x that agree but for the sign and 2^-6 of
-   their size; pairs differ in size by up to 2^8, so that sums have more bits than fp32. What they
-   leave is at most 2^-6 of their magnitude. A last term without a partner is 2^-10 of the others'
-   size, so that it leaves as little. */
+/* Neighbours along the sum have factors y that agree, and x that agree but for the sign; the one that is
+   taken away is larger by up to 2^-6, and comes first in half of the pairs. What they leave has one sign, so
+   that it is between 2^-10 and 2^-6 of their magnitude and never less than a rounding error. Pairs differ
+   in size by up to 2^8, so that sums have more bits than fp32. A last term without a partner is 2^-12 of the
+   others' size. */
 static double paired(struct hc_place p, int slot, char role)
 {
     struct run run = run_of(p.call, slot);
     uint64_t along = p.index / (uint64_t)run.stride % (uint64_t)run.extent;
     bool second = along % 2;
     bool alone = !second && along + 1 == (uint64_t)run.extent;
-    double beside = second ? 0x1p-6 * (hc_place_uniform(&p, 2) - 0.5) : 0;
-    double flip = role == 'x' && second ? -1 : 1;
+    bool swapped = (uint32_t)(along / 2) * 2654435761u >> 31;
+    bool taken = !alone && second != swapped;
+    double beside = taken ? 0x1p-7 * (1 + hc_place_uniform(&p, 2)) / 2 : 0;
+    double flip = role == 'x' && taken ? -1 : 1;
     p.index -= second ? (uint64_t)run.stride : 0;
-    int smaller = (int)(8 * hc_place_uniform(&p, 3)) + (alone ? 10 : 0);
-    return flip * ldexp(hc_place_normal(&p) * (1 + beside), -smaller);
+    int smaller = (int)(8 * hc_place_uniform(&p, 3)) + (alone ? 12 : 0);
+    return flip * ldexp(fabs(hc_place_normal(&p)) * (1 + beside), -smaller);
 }
 
 bool hc_op_cancels(const struct hc_call *call)

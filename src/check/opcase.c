@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/bound.h"
 #include "check/opfill.h"
 #include "check/opspace.h"
 #include "check/tally.h"
@@ -61,20 +62,32 @@ static void judge_looked_at(struct hc_check *check, const struct row *row)
                     (long long)r->looked_at, (long long)r->looked_of, hc_fill_names[row->fill]);
 }
 
+static enum hc_inputs inputs_of(enum hc_fill fill)
+{
+    if (fill == HC_FILL_NORMAL || fill == HC_FILL_POSITIVE)
+        return HC_INPUTS_RANDOM;
+    if (fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT)
+        return HC_INPUTS_STAGNANT;
+    return fill == HC_FILL_WHOLE ? HC_INPUTS_WHOLE : HC_INPUTS_ANY;
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
     give_memory(check, &call, row->shape->in_place);
-    hc_fill_call(&call, row->fill, hc_check_seed(check));
+    hc_fill_call(&call, row->fill, hc_case_seed(check));
     if (!hc_fill_reached(&call, row->fill))
         hc_mistrust(check, "no input is what '%s' says", hc_fill_names[row->fill]);
-    hc_claim_call(check, &call);
+    hc_claim_call_on(check, &call, inputs_of(row->fill));
     judge_looked_at(check, row);
     if (hc_tensor_count(&call.out[0]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
                       check->result.verdict != HC_FAIL);
 }
+
+/* Sums of so many terms show what they are added in. */
+enum { LONG = 200 };
 
 /* In place: an output that is an input must have its format. */
 static bool wanted(const struct row *row)
@@ -82,7 +95,8 @@ static bool wanted(const struct row *row)
     struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
     if (!hc_mix_allowed(row->op, row->mix, row->variant) || !hc_fill_applies(&call, row->fill))
         return false;
-    if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL)
+    bool long_sum = hc_fill_of_sums(row->fill) && hc_bound_length(&call) >= LONG;
+    if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL && !long_sum)
         return false;
     return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
            (call.in[0].format == call.out[0].format &&

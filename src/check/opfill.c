@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "check/bound.h"
 #include "check/opvalue.h"
 #include "num/rng.h"
 #include "op/contract.h"
@@ -16,6 +17,10 @@ const char *const hc_fill_names[HC_FILL_COUNT] = {
     [HC_FILL_BOUNDARIES] = "boundaries",
     [HC_FILL_CANCELLATION] = "cancellation",
     [HC_FILL_SPECIALS] = "specials",
+    [HC_FILL_POSITIVE] = "positive",
+    [HC_FILL_STAGNATION] = "stagnation",
+    [HC_FILL_CUT] = "cut",
+    [HC_FILL_WHOLE] = "whole",
     [HC_FILL_FOUND] = "found-inf",
 };
 
@@ -79,9 +84,34 @@ static char role_of(enum hc_op op, int slot)
     return hc_contracts[op].counts[slot] == '1' ? 'p' : 'x';
 }
 
+bool hc_fill_of_sums(enum hc_fill fill)
+{
+    return fill == HC_FILL_POSITIVE || fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT ||
+           fill == HC_FILL_WHOLE;
+}
+
+/* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said of it: squares
+   that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24, tf32 or a sum in fp16 may
+   lose as much; a long one of both signs in fp16, which comes to 1 / sqrt(n) of them, and may lose n 2^-11. */
+static bool is_beyond_its_bound(const struct hc_call *call, enum hc_fill fill)
+{
+    enum { LONG_IN_HALF = 64 };
+    bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
+    if (fill == HC_FILL_SUBNORMALS)
+        return call->op == HC_OP_sum_squares && hc_tensor_count(&call->in[1]) == 0 &&
+               call->in[0].format != HC_FP16;
+    if (fill == HC_FILL_CANCELLATION)
+        return half || hc_call_tf32(call) || hc_bound_length(call) > 0x1p13;
+    return half && hc_bound_length(call) > LONG_IN_HALF;
+}
+
 bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
 {
     bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
+    if (hc_fill_of_sums(fill))
+        return hc_op_sums(call, fill);
+    if (is_beyond_its_bound(call, fill))
+        return false;
     switch (fill) {
     case HC_FILL_CANCELLATION:
         return cancels[call->op] && hc_op_cancels(call);
@@ -132,10 +162,14 @@ static double small_input(const struct hc_call *call, char role, int64_t i, enum
     case 'o':
         return fill == HC_FILL_FOUND ? 1 : 0;
     case 'l':
+        if (fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT)
+            return 0;
         return label(call, i, u);
     case 'k':
         return count(call, i, fill, u);
     default:
+        if (fill == HC_FILL_WHOLE)
+            return 3 * 0x1p-8; /* a square in units of 2^-4 */
         return fill == HC_FILL_NORMAL ? 1024 * (1 + u) : 1 + u;
     }
 }

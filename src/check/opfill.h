@@ -13,11 +13,18 @@ enum hc_fill {
     HC_FILL_BOUNDARIES,   /* powers of two, midpoints, limits, and their neighbours */
     HC_FILL_CANCELLATION, /* terms that leave little of each other */
     HC_FILL_SPECIALS,     /* infinities, NaN, -0 and limits among normal ones */
+    HC_FILL_POSITIVE,     /* random ones of one sign */
+    HC_FILL_STAGNATION,   /* one large term, then many that are each too small to change the sum */
+    HC_FILL_CUT,          /* the same, where each is rounded up and not down */
+    HC_FILL_WHOLE,        /* integers whose sums are exact and fill the accumulator */
     HC_FILL_FOUND,        /* the flag that an infinity was found is set */
     HC_FILL_COUNT
 };
 
 extern const char *const hc_fill_names[HC_FILL_COUNT];
+
+/* Whether it is there for sums alone. */
+bool hc_fill_of_sums(enum hc_fill fill);
 
 /* Whether the fill means something for that call. */
 bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill);

@@ -218,6 +218,8 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
     struct hc_place p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
     if (fill == HC_FILL_SPECIALS && is_special_of_batch(&p, slot))
         return specials[(int)(hc_place_uniform(&p, 3) * 3)];
+    if (hc_fill_of_sums(fill))
+        return hc_place_sum(&p, slot, role, fill);
     switch (role) {
     case 'g':
         return 0.5 + hc_place_uniform(&p, 2);

@@ -21,6 +21,10 @@ double hc_place_normal(const struct hc_place *p);
 bool hc_op_cancels(const struct hc_call *call);
 double hc_place_cancelling(const struct hc_place *p, int slot, char role);
 
+/* The fills for sums (opsum.c), and whether the call has sums for that one. */
+double hc_place_sum(const struct hc_place *p, int slot, char role, enum hc_fill fill);
+bool hc_op_sums(const struct hc_call *call, enum hc_fill fill);
+
 /* Element i of an input slot that plays `role` (opfill.c); slots are filled in order, and a later one
    may look at the elements of an earlier one. */
 double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,

@@ -21,15 +21,6 @@ int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call,
     return n < count ? n : count;
 }
 
-/* FNV-1a over the name, so that no two cases look at the same places (Fowler, Noll, Vo; RFC 9923). */
-static uint64_t seed_of(const struct hc_check *check)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *c = check->what ? check->what->name : ""; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    return hash ^ check->seed;
-}
-
 static bool special(enum hc_format format, double x)
 {
     return !isfinite(x) || (x == 0 && signbit(x)) ||
@@ -78,7 +69,7 @@ static int64_t add_special(const struct hc_claim *claim, int out, uint64_t seed,
 int64_t hc_sample(const struct hc_claim *claim, int out, int64_t n, int64_t *index)
 {
     int64_t count = hc_tensor_count(&claim->call.out[out]);
-    uint64_t seed = seed_of(claim->check);
+    uint64_t seed = hc_case_seed(claim->check);
     for (int64_t i = 0; i < n && n == count; i++)
         index[i] = i;
     if (n == count || n < 4)

@@ -1,0 +1,376 @@
+/* Defects of the accumulator of a sum: too few bits, cut instead of rounded, products or parts of the sum that
+   are rounded on the way, small terms that are dropped. Most are invisible to random numbers of both signs,
+   whose sums are a small part of what the contract allows to go wrong. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bound.h"
+#include "check/fault.h"
+#include "num/bits.h"
+
+/* The factors of one sum, in the order of the contract's definition. */
+struct terms {
+    float *x;
+    float *y;
+    int64_t n;
+};
+
+static void term(struct terms *t, const struct hc_tensor *x, int64_t i, const struct hc_tensor *y,
+                 int64_t j)
+{
+    t->x[t->n] = (float)hc_tensor_get(x, i);
+    t->y[t->n++] = y ? (float)hc_tensor_get(y, j) : 1;
+}
+
+static int64_t at(const struct hc_tensor *t, int64_t n, int64_t h, int64_t w, int64_t c)
+{
+    const int64_t *d = t->shape;
+    bool inside = h >= 0 && h < d[1] && w >= 0 && w < d[2];
+    return inside ? ((n * d[1] + h) * d[2] + w) * d[3] + c : -1;
+}
+
+static void of_gemm(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    const struct hc_gemm *g = &call->params.gemm;
+    int64_t columns = call->out[0].shape[1];
+    int64_t rows = call->out[0].shape[0];
+    int64_t i = out / columns;
+    int64_t j = out % columns;
+    int64_t n = (int64_t)hc_bound_length(call);
+    for (int64_t k = 0; k < n; k++)
+        term(t, &call->in[0], g->transpose_a ? k * rows + i : i * n + k, &call->in[1],
+             g->transpose_b ? j * n + k : k * columns + j);
+}
+
+static void of_conv2d(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *w = &call->in[1];
+    const int64_t *d = call->out[0].shape;
+    const struct hc_conv *c = &call->params.conv;
+    int64_t q = out / d[3] % d[2];
+    int64_t p = out / d[3] / d[2] % d[1];
+    int64_t n = out / d[3] / d[2] / d[1];
+    for (int64_t tap = 0; tap < w->shape[1] * w->shape[2]; tap++) {
+        int64_t r = tap / w->shape[2];
+        int64_t s = tap % w->shape[2];
+        int64_t first = at(x, n, p * c->stride - c->pad + r, q * c->stride - c->pad + s, 0);
+        for (int64_t i = 0; first >= 0 && i < x->shape[3]; i++)
+            term(t, x, first + i, w, at(w, out % d[3], r, s, i));
+    }
+}
+
+static void of_filter(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *dy = &call->in[1];
+    const int64_t *d = call->out[0].shape;
+    const struct hc_conv *c = &call->params.conv;
+    int64_t s = out / d[3] % d[2];
+    int64_t r = out / d[3] / d[2] % d[1];
+    int64_t k = out / d[3] / d[2] / d[1];
+    int64_t pixels = dy->shape[1] * dy->shape[2];
+    for (int64_t i = 0; i < dy->shape[0] * pixels; i++) {
+        int64_t p = i % pixels / dy->shape[2];
+        int64_t q = i % dy->shape[2];
+        int64_t from =
+            at(x, i / pixels, p * c->stride - c->pad + r, q * c->stride - c->pad + s, out % d[3]);
+        if (from >= 0)
+            term(t, x, from, dy, i * dy->shape[3] + k);
+    }
+}
+
+static void of_data(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    const struct hc_tensor *dy = &call->in[0];
+    const struct hc_tensor *w = &call->in[1];
+    const int64_t *d = call->out[0].shape;
+    const struct hc_conv *c = &call->params.conv;
+    int64_t n = out / d[3] / d[2] / d[1];
+    for (int64_t tap = 0; tap < w->shape[1] * w->shape[2]; tap++) {
+        int64_t r = tap / w->shape[2];
+        int64_t s = tap % w->shape[2];
+        int64_t i = out / d[3] / d[2] % d[1] + c->pad - r;
+        int64_t j = out / d[3] % d[2] + c->pad - s;
+        if (i < 0 || j < 0 || i % c->stride != 0 || j % c->stride != 0)
+            continue;
+        int64_t first = at(dy, n, i / c->stride, j / c->stride, 0);
+        for (int64_t k = 0; first >= 0 && k < dy->shape[3]; k++)
+            term(t, dy, first + k, w, at(w, k, r, s, out % d[3]));
+    }
+}
+
+static void of_pool(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    int64_t window = call->params.pool.window;
+    const int64_t *d = call->out[0].shape;
+    for (int64_t i = 0; i < window * window; i++)
+        term(t, &call->in[0],
+             at(&call->in[0], out / d[3] / d[2] / d[1],
+                out / d[3] / d[2] % d[1] * window + i / window,
+                out / d[3] % d[2] * window + i % window, out % d[3]),
+             NULL, 0);
+}
+
+static void gather(const struct hc_call *call, int64_t out, struct terms *t)
+{
+    t->n = 0;
+    switch (call->op) {
+    case HC_OP_gemm:
+        of_gemm(call, out, t);
+        return;
+    case HC_OP_conv2d:
+        of_conv2d(call, out, t);
+        return;
+    case HC_OP_conv2d_bwd_data:
+        of_data(call, out, t);
+        return;
+    case HC_OP_conv2d_bwd_filter:
+        of_filter(call, out, t);
+        return;
+    case HC_OP_avg_pool:
+        of_pool(call, out, t);
+        return;
+    default:
+        for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
+            term(t, &call->in[0], i,
+                 call->op == HC_OP_sum           ? NULL
+                 : call->op == HC_OP_sum_squares ? &call->in[0]
+                                                 : &call->in[1],
+                 i);
+    }
+}
+
+/* What comes after the sum. */
+static float finished(const struct hc_call *call, int64_t out, float sum)
+{
+    const struct hc_gemm *g = &call->params.gemm;
+    const struct hc_tensor *c = &call->in[2];
+    if (call->op == HC_OP_avg_pool)
+        return sum / (float)(call->params.pool.window * call->params.pool.window);
+    if (call->op == HC_OP_sum_squares)
+        return call->in[1].data ? (float)hc_tensor_get(&call->in[1], 0) + sum : sum;
+    if (call->op != HC_OP_gemm)
+        return sum;
+    sum *= (float)g->alpha;
+    if (g->beta == 0)
+        return sum;
+    int64_t j = c->rank == 1 ? out % call->out[0].shape[1] : out;
+    return sum + (float)g->beta * (float)hc_tensor_get(c, j);
+}
+
+/* A way of adding up; `number` is the row's. */
+typedef float sum_of(const struct terms *t, int number);
+
+struct way {
+    sum_of *sum;
+    int number;
+};
+
+/* Sums in fp32; all others are the sound kernel's. */
+static enum hc_status wrongly_summed(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    const struct way *way = planted->fault->data;
+    bool reduction = call->op == HC_OP_sum || call->op == HC_OP_dot;
+    bool narrow = (reduction && call->params.reduce.accumulator != HC_FP32) ||
+                  (call->op == HC_OP_gemm && call->params.gemm.half_accumulator);
+    if (narrow || hc_call_fp64(call) || hc_call_tf32(call))
+        return planted->right(queue, call);
+    size_t room = ((size_t)hc_bound_length(call) + 1) * sizeof(float);
+    struct terms t = {malloc(room), malloc(room), 0};
+    assert(t.x && t.y);
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
+        gather(call, i, &t);
+        hc_tensor_put(&call->out[0], i, (double)finished(call, i, way->sum(&t, way->number)));
+    }
+    free(t.x);
+    free(t.y);
+    return HC_OK;
+}
+
+static float towards(double x, enum hc_direction direction)
+{
+    return (float)hc_decode(HC_FP32, hc_encode(HC_FP32, x, 0, direction));
+}
+
+/* Each addition rounded in that direction; fp64 holds a product, and nearly always its sum, exactly. */
+static float directed(const struct terms *t, int direction)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        sum = towards((double)sum + (double)(t->x[i] * t->y[i]), (enum hc_direction)direction);
+    return sum;
+}
+
+/* Every partial sum rounded into that format. */
+static float in_format(const struct terms *t, int format)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        sum = hc_round((enum hc_format)format, sum + (double)(t->x[i] * t->y[i]));
+    return (float)sum;
+}
+
+static float products_in_format(const struct terms *t, int format)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        sum += (float)hc_round((enum hc_format)format, (double)t->x[i] * (double)t->y[i]);
+    return sum;
+}
+
+/* The sum so far rounded into the format after every 16 terms. */
+static float blocks_in_format(const struct terms *t, int format)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        sum += t->x[i] * t->y[i];
+        if (i % 16 == 15)
+            sum = (float)hc_round((enum hc_format)format, (double)sum);
+    }
+    return sum;
+}
+
+static float in_order(const struct terms *t)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        sum += t->x[i] * t->y[i];
+    return sum;
+}
+
+/* Half of all sums, by a hash of the first factors, off by 2^-number. */
+static float half_of_them_off(const struct terms *t, int number)
+{
+    uint32_t hash = (uint32_t)t->n;
+    for (int64_t i = 0; i < t->n && i < 8; i++) {
+        hash = (hash ^ hc_fp32_bits(t->x[i])) * 2654435761u;
+        hash = ((hash ^ hash >> 15) + hc_fp32_bits(t->y[i])) * 2246822519u;
+        hash ^= hash >> 13;
+    }
+    return in_order(t) * (hash >> 31 ? 1 + ldexpf(1, -number) : 1);
+}
+
+/* Terms are dropped that are below 2^-number of the sum so far. */
+static float small_ones_dropped(const struct terms *t, int number)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        float p = t->x[i] * t->y[i];
+        if (fabsf(p) >= ldexpf(fabsf(sum), -number))
+            sum += p;
+    }
+    return sum;
+}
+
+/* Interleaved lanes whose last round, of less than `number` terms, is forgotten. */
+static float last_round_lost(const struct terms *t, int number)
+{
+    struct terms rest = *t;
+    rest.n = t->n < number ? t->n : t->n / number * number;
+    return in_order(&rest);
+}
+
+/* A fixed-point accumulator with that many bits after the point. */
+static float fixed_point(const struct terms *t, int bits)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        sum += rint(ldexp((double)(t->x[i] * t->y[i]), bits));
+    return (float)ldexp(sum, -bits);
+}
+
+static const struct way cut = {directed, HC_TOWARD_ZERO};
+static const struct way upward = {directed, HC_UPWARD};
+static const struct way bf16 = {in_format, HC_BF16};
+static const struct way fp16 = {in_format, HC_FP16};
+static const struct way tf32 = {in_format, HC_TF32};
+static const struct way bf16_products = {products_in_format, HC_BF16};
+static const struct way tf32_products = {products_in_format, HC_TF32};
+static const struct way fp16_blocks = {blocks_in_format, HC_FP16};
+static const struct way bf16_blocks = {blocks_in_format, HC_BF16};
+static const struct way off = {half_of_them_off, 16};
+static const struct way far_off = {half_of_them_off, 14};
+static const struct way dropped = {small_ones_dropped, 22};
+static const struct way lost = {last_round_lost, 4};
+static const struct way fixed = {fixed_point, 8};
+
+#define CLASS HC_FAULT_ACCUMULATOR
+#define WRONG .wrong = wrongly_summed
+
+static const struct hc_fault faults[] = {
+    {"sum-cuts", "sum cuts its partial sums instead of rounding them", CLASS, "sum", "op/sum/*/cut",
+     WRONG, .data = &cut},
+    {"sum-rounds-up", "sum rounds its partial sums upward", CLASS, "sum", "op/sum/*/stagnation",
+     WRONG, .data = &upward},
+    {"sum-in-bf16", "sum rounds its partial sums into bf16", CLASS, "sum", "op/sum/*/whole", WRONG,
+     .data = &bf16},
+    {"sum-in-tf32", "sum rounds its partial sums into tf32", CLASS, "sum", "op/sum/*/whole", WRONG,
+     .data = &tf32, .place = HC_PLACE_HOST},
+    {"sum-blocks-in-fp16", "sum keeps its sum in half between blocks of 16 terms", CLASS, "sum",
+     "op/sum/*/whole", WRONG, .data = &fp16_blocks},
+    {"sum-half-of-them-off", "sum is off by 2^-16 in half of all sums", CLASS, "sum",
+     "op/sum/*/whole", WRONG, .data = &off},
+    {"sum-suspiciously-off",
+     "sum is off by 2^-16 in half of all sums, which rounding never comes to", CLASS, "sum",
+     "op/sum/*/positive", WRONG, .data = &far_off, .shown = HC_MISTRUSTED},
+    {"sum-drops-small-terms", "sum drops terms below 2^-22 of the sum so far", CLASS, "sum",
+     "op/sum/*/cut", WRONG, .data = &dropped},
+    {"sum-last-round-lost", "sum forgets the last n mod 4 terms", CLASS, "sum", "op/sum/*/whole",
+     WRONG, .data = &lost, .place = HC_PLACE_HOST},
+    {"sum-in-fixed-point", "sum has 8 bits after the point", CLASS, "sum",
+     "op/sum/*/whole op/sum/*/normal", WRONG, .data = &fixed},
+    {"dot-cuts", "dot cuts its partial sums instead of rounding them", CLASS, "dot", "op/dot/*/cut",
+     WRONG, .data = &cut, .place = HC_PLACE_HOST},
+    {"dot-in-fp16", "dot rounds its partial sums into half", CLASS, "dot", "op/dot/*/whole", WRONG,
+     .data = &fp16},
+    {"dot-products-in-bf16", "dot rounds its products into bf16", CLASS, "dot", "op/dot/*/whole",
+     WRONG, .data = &bf16_products},
+    {"dot-products-in-tf32", "dot rounds its products into tf32", CLASS, "dot", "op/dot/*/whole",
+     WRONG, .data = &tf32_products},
+    {"dot-half-of-them-off", "dot is off by 2^-16 in half of all sums", CLASS, "dot",
+     "op/dot/*/whole", WRONG, .data = &off, .place = HC_PLACE_HOST},
+    {"norm-cuts", "the sum of squares cuts its partial sums", CLASS, "sum_squares",
+     "op/sum_squares/*/cut", WRONG, .data = &cut},
+    {"norm-in-bf16", "the sum of squares has its partial sums in bf16", CLASS, "sum_squares",
+     "op/sum_squares/*/whole", WRONG, .data = &bf16, .place = HC_PLACE_HOST},
+    {"norm-squares-in-tf32", "the squares of a norm are rounded into tf32", CLASS, "sum_squares",
+     "op/sum_squares/*/whole", WRONG, .data = &tf32_products},
+    {"norm-half-of-them-off", "the sum of squares is off by 2^-16 half of the time", CLASS,
+     "sum_squares", "op/sum_squares/*/whole", WRONG, .data = &off},
+    {"gemm-cuts", "a matrix product cuts its partial sums", CLASS, "gemm", "op/gemm/*/cut", WRONG,
+     .data = &cut},
+    {"gemm-in-tf32", "a matrix product has its partial sums in tf32", CLASS, "gemm",
+     "op/gemm/*/whole", WRONG, .data = &tf32},
+    {"gemm-products-in-bf16", "a matrix product rounds its products into bf16", CLASS, "gemm",
+     "op/gemm/*/whole", WRONG, .data = &bf16_products, .place = HC_PLACE_HOST},
+    {"gemm-blocks-in-bf16", "a matrix product keeps its sums in bf16 between blocks of 16 terms",
+     CLASS, "gemm", "op/gemm/*/whole", WRONG, .data = &bf16_blocks},
+    {"gemm-half-of-them-off", "a matrix product is off by 2^-16 in half of its elements", CLASS,
+     "gemm", "op/gemm/*/whole", WRONG, .data = &off},
+    {"conv2d-cuts", "a convolution cuts its partial sums", CLASS, "conv2d", "op/conv2d/*/cut",
+     WRONG, .data = &cut},
+    {"conv2d-products-in-tf32", "a convolution rounds its products into tf32", CLASS, "conv2d",
+     "op/conv2d/*/whole", WRONG, .data = &tf32_products, .place = HC_PLACE_HOST},
+    {"conv2d-half-of-them-off", "a convolution is off by 2^-16 in half of its elements", CLASS,
+     "conv2d", "op/conv2d/*/whole", WRONG, .data = &off},
+    {"conv2d-data-in-fp16", "a convolution's data gradient is summed in half", CLASS,
+     "conv2d_bwd_data", "op/conv2d_bwd_data/*/whole", WRONG, .data = &fp16},
+    {"conv2d-data-cuts", "a convolution's data gradient cuts its partial sums", CLASS,
+     "conv2d_bwd_data", "op/conv2d_bwd_data/*/cut", WRONG, .data = &cut, .place = HC_PLACE_HOST},
+    {"conv2d-filter-blocks-in-fp16",
+     "a filter's gradient is kept in half between blocks of 16 terms", CLASS, "conv2d_bwd_filter",
+     "op/conv2d_bwd_filter/*/whole", WRONG, .data = &fp16_blocks},
+    {"conv2d-filter-cuts", "a filter's gradient cuts its partial sums", CLASS, "conv2d_bwd_filter",
+     "op/conv2d_bwd_filter/*/cut", WRONG, .data = &cut},
+    {"pool-in-bf16", "average pooling has its partial sums in bf16", CLASS, "avg_pool",
+     "op/avg_pool/*/whole", WRONG, .data = &bf16},
+    {"pool-half-of-them-off", "average pooling is off by 2^-16 in half of its elements", CLASS,
+     "avg_pool", "op/avg_pool/*/whole", WRONG, .data = &off, .place = HC_PLACE_HOST},
+};
+
+const struct hc_fault_table hc_faults_accumulator;
+const struct hc_fault_table hc_faults_accumulator = {faults, sizeof faults / sizeof faults[0]};
