@@ -5,6 +5,7 @@ static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SL
 static const struct hc_change unsigned_zero = {hc_everywhere, hc_unsigned_zero, 0, HC_ALL_SLOTS};
 static const struct hc_change nan_zero = {hc_everywhere, hc_nan_to_zero, 0, HC_ALL_SLOTS};
 static const struct hc_change saturated = {hc_everywhere, hc_infinity_to_largest, 0, HC_ALL_SLOTS};
+static const struct hc_change second_saturated = {hc_everywhere, hc_infinity_to_largest, 0, 1};
 static const struct hc_change second_flushed = {hc_everywhere, hc_flushed, 0, 1};
 
 static const struct hc_fault faults[] = {
@@ -40,7 +41,7 @@ static const struct hc_fault faults[] = {
     {"squares-flush", "a sum of squares takes subnormal terms for 0", HC_FAULT_SPECIALS,
      "sum_squares", "op/sum_squares/*", .wrong = hc_wrong_inputs, .data = &flushed},
     {"dot-saturates", "a sum of products beyond the largest number is the largest number",
-     HC_FAULT_SPECIALS, "dot", "op/dot/*", .wrong = hc_wrong_outputs, .data = &saturated,
+     HC_FAULT_SPECIALS, "dot", "products/ends", .wrong = hc_wrong_outputs, .data = &saturated,
      .place = HC_PLACE_HOST},
     {"gemm-nan-is-0", "a matrix product gives 0 for NaN", HC_FAULT_SPECIALS, "gemm", "op/gemm/*",
      .wrong = hc_wrong_outputs, .data = &nan_zero, .place = HC_PLACE_HOST},
@@ -66,6 +67,16 @@ static const struct hc_fault faults[] = {
     {"pool-flushes", "means that are subnormal become 0", HC_FAULT_SPECIALS,
      "avg_pool avg_pool_bwd", "op/avg_pool/* op/avg_pool_bwd/*", .wrong = hc_wrong_outputs,
      .data = &flushed, .place = HC_PLACE_HOST},
+    {"sum-nan-is-0", "a sum that is NaN is 0", HC_FAULT_SPECIALS, "sum dot", "products/ends",
+     .wrong = hc_wrong_outputs, .data = &nan_zero},
+    {"conv-data-weights-finite", "a convolution's data gradient takes infinite weights for finite",
+     HC_FAULT_SPECIALS, "conv2d_bwd_data", "op/conv2d_bwd_data/*", .wrong = hc_wrong_inputs,
+     .data = &second_saturated, .place = HC_PLACE_HOST},
+    {"loss-nan-is-0", "a loss that is NaN is 0", HC_FAULT_SPECIALS, "xent", "loss/nan-stays",
+     .wrong = hc_wrong_outputs, .data = &nan_zero},
+    {"loss-gradient-saturates", "a scaled gradient of the loss never is infinite",
+     HC_FAULT_SPECIALS, "xent_bwd", "loss/gradient-beyond-half", .wrong = hc_wrong_outputs,
+     .data = &saturated},
     {"sgd-nan-stands", "SGD takes a NaN in the gradient for 0", HC_FAULT_SPECIALS, "sgd",
      "op/sgd/* bits/sgd/*", .wrong = hc_wrong_inputs,
      .data = &(const struct hc_change){hc_everywhere, hc_nan_to_zero, 0, 1}},

@@ -1,0 +1,88 @@
+/* The loss and its gradient at the ends of the number line, whatever the seed: a logit that is NaN makes
+   the loss NaN and its row's gradient, too; a gradient that a loss scale lifts beyond half's range is
+   infinite, which is what a scaler looks for. */
+#include <math.h>
+
+#include "case.h"
+
+enum { ROWS = 3, CLASSES = 4 };
+
+static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_format format)
+{
+    struct hc_call call = {.op = op};
+    struct hc_tensor z = hc_check_vector(check, format, ROWS * CLASSES);
+    call.in[0] = hc_tensor2(format, ROWS, CLASSES, z.data);
+    call.in[1] = hc_check_vector(check, HC_I32, ROWS);
+    for (int i = 0; i < ROWS; i++)
+        hc_tensor_put(&call.in[1], i, i);
+    if (op == HC_OP_xent) {
+        call.out[0] = hc_check_vector(check, HC_FP32, 1);
+        return call;
+    }
+    struct hc_tensor dz = hc_check_vector(check, format, ROWS * CLASSES);
+    call.in[2] = hc_check_vector(check, HC_FP32, 1);
+    call.out[0] = hc_tensor2(format, ROWS, CLASSES, dz.data);
+    hc_tensor_put(&call.in[2], 0, 1);
+    return call;
+}
+
+static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_FP32};
+
+/* A NaN in each place in turn. */
+static void nan_stays(struct hc_check *check)
+{
+    for (int k = 0; k < 3 * ROWS * CLASSES; k++) {
+        int at = k / 3;
+        struct hc_call loss = call_of(check, HC_OP_xent, formats[k % 3]);
+        struct hc_call gradient = call_of(check, HC_OP_xent_bwd, formats[k % 3]);
+        hc_tensor_put(&loss.in[0], at, (double)NAN);
+        hc_tensor_put(&gradient.in[0], at, (double)NAN);
+        if (hc_do(check, &loss) != HC_OK || hc_do(check, &gradient) != HC_OK)
+            return;
+        hc_claim_value(check, "loss", (double)NAN, hc_tensor_get(&loss.out[0], 0));
+        for (int i = 0; i < ROWS * CLASSES; i++)
+            hc_claim_true(check, "a gradient is NaN in the row of the NaN alone",
+                          isnan(hc_tensor_get(&gradient.out[0], i)) ==
+                              (i / CLASSES == at / CLASSES));
+    }
+}
+
+/* Equal logits: the gradient is 1/4 s, and -3/4 s at the label. At s = 2^19 the smaller one is 2^17, twice
+   the largest half; at s = 2^16 the larger one is 49,152, which half has. Exponentials of 2 ulp are
+   allowed, so that what is finite is held to 1 %. */
+static void beyond_half(struct hc_check *check)
+{
+    static const double scale[] = {0x1p16, 0x1p19};
+    for (int k = 0; k < 2; k++) {
+        struct hc_call call = call_of(check, HC_OP_xent_bwd, HC_FP16);
+        call.params.xent.sum = true;
+        hc_tensor_put(&call.in[2], 0, scale[k]);
+        if (hc_do(check, &call) != HC_OK)
+            return;
+        for (int i = 0; i < ROWS * CLASSES; i++) {
+            double want = i % CLASSES == i / CLASSES ? -0.75 * scale[k] : 0.25 * scale[k];
+            double got = hc_tensor_get(&call.out[0], i);
+            if (k == 0)
+                hc_claim_within(check, "a gradient within half", want, got, fabs(want) / 100);
+            else
+                hc_claim_value(check, "a gradient beyond half", copysign((double)INFINITY, want),
+                               got);
+        }
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "loss/nan-stays",
+     .title = "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
+     .source = "contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = nan_stays},
+    {.name = "loss/gradient-beyond-half",
+     .title = "a gradient that the loss scale lifts beyond half's range is infinite",
+     .source = "pytorch torch/amp/grad_scaler.py: the scale backs off when it finds an infinity",
+     .level = HC_QUICK,
+     .run = beyond_half},
+};
+
+const struct hc_case_table hc_cases_loss_ends;
+const struct hc_case_table hc_cases_loss_ends = {cases, sizeof cases / sizeof cases[0]};

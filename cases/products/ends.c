@@ -1,0 +1,85 @@
+/* Sums and products at the ends of the number line, whatever the seed: beyond the largest number they are
+   infinite, opposed infinities are NaN, and a NaN stays. Every op here has two equal terms or one pair. */
+#include <math.h>
+
+#include "case.h"
+
+/* Two terms, each the product of its element and 1. */
+struct pair {
+    double first;
+    double second;
+    double want;
+};
+
+/* The largest number of the format, or what stands there. */
+static double scaled(enum hc_format format, double value)
+{
+    return fabs(value) == 2 ? copysign(hc_format_max(format), value) : value;
+}
+
+/* Here 2 stands for the largest number. */
+static const struct pair pairs[] = {
+    {2, 2, (double)INFINITY},
+    {-2, -2, -(double)INFINITY},
+    {2, -2, 0},
+    {(double)INFINITY, 1, (double)INFINITY},
+    {-(double)INFINITY, 2, -(double)INFINITY},
+    {(double)INFINITY, -(double)INFINITY, (double)NAN},
+    {(double)NAN, 1, (double)NAN},
+    {1, (double)NAN, (double)NAN},
+};
+
+/* Tensors of the call that sums the two elements of x, each times 1. */
+static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_format format)
+{
+    struct hc_call call = {.op = op};
+    call.in[0] = hc_check_vector(check, format, 2);
+    call.in[1] = hc_check_vector(check, format, 2);
+    call.out[0] = hc_check_vector(check, format, 1);
+    hc_tensor_put(&call.in[1], 0, 1);
+    hc_tensor_put(&call.in[1], 1, 1);
+    if (op == HC_OP_sum || op == HC_OP_dot)
+        call.params.reduce.accumulator = HC_FP32;
+    if (op == HC_OP_gemm) {
+        call.in[0] = hc_tensor2(format, 1, 2, call.in[0].data);
+        call.in[1] = hc_tensor2(format, 2, 1, call.in[1].data);
+        call.out[0] = hc_tensor2(format, 1, 1, call.out[0].data);
+        call.params.gemm.alpha = 1;
+    }
+    if (op == HC_OP_conv2d) {
+        call.in[0] = hc_tensor4(format, 1, 1, 1, 2, call.in[0].data);
+        call.in[1] = hc_tensor4(format, 1, 1, 1, 2, call.in[1].data);
+        call.out[0] = hc_tensor4(format, 1, 1, 1, 1, call.out[0].data);
+        call.params.conv.stride = 1;
+    }
+    return call;
+}
+
+static void ends(struct hc_check *check)
+{
+    static const enum hc_op ops[] = {HC_OP_sum, HC_OP_dot, HC_OP_gemm, HC_OP_conv2d};
+    static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_FP32};
+    for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
+        for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
+            for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+                struct hc_call call = call_of(check, ops[o], formats[f]);
+                if (ops[o] == HC_OP_sum)
+                    call.in[1] = (struct hc_tensor){.format = formats[f]};
+                hc_tensor_put(&call.in[0], 0, scaled(formats[f], pairs[p].first));
+                hc_tensor_put(&call.in[0], 1, scaled(formats[f], pairs[p].second));
+                if (hc_do(check, &call) != HC_OK)
+                    return;
+                hc_claim_value(check, hc_ops[ops[o]].name, pairs[p].want,
+                               hc_tensor_get(&call.out[0], 0));
+            }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "products/ends",
+     .title = "sums beyond the largest number are infinite, opposed infinities are NaN, NaN stays",
+     .source = "IEEE 754-2019, sections 6.1, 6.2 and 7.4; contracts in src/op/call.h",
+     .run = ends},
+};
+
+const struct hc_case_table hc_cases_products_ends;
+const struct hc_case_table hc_cases_products_ends = {cases, sizeof cases / sizeof cases[0]};
