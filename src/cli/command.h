@@ -17,7 +17,7 @@ struct hc_command {
     const char *name;
     const char *usage;   /* what follows the name: "[PATTERN...] [options]" */
     const char *summary; /* one line, no full stop */
-    const char *text;    /* the help's paragraphs, each line under 80 columns; or NULL */
+    const char *text;    /* the help's paragraphs (cli/wrap.h); or NULL */
 
     /* argv[0] is the command's name. Returns one of enum hc_exit. */
     int (*run)(int argc, char **argv);
@@ -34,7 +34,7 @@ struct hc_words {
 struct hc_option {
     const char *name;  /* without the dashes */
     const char *value; /* what stands for its value in the help; NULL for a flag */
-    const char *help;  /* the default named where there is one; lines broken by hand */
+    const char *help;  /* the default named where there is one */
 
     bool *flag;
     const char **text;

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/wrap.h"
 #include "op/text.h"
 
 /* Of rows that share kind, component and backend this many are shown. */
-enum { SHOWN = 5, WIDTH = 80, TEXT = 640 };
+enum { SHOWN = 5, TEXT = 640 };
 
 static const struct {
     const char *name;
@@ -158,7 +159,7 @@ static void print_components(const struct hc_finding *first, int count)
         int length = n == 1 ? snprintf(text, sizeof text, "%s on %s", name, first[i].row->backend)
                             : snprintf(text, sizeof text, "%.*s/* %d", component_of(name), name, n);
         i += n;
-        bool fits = column && column + 2 + length < WIDTH;
+        bool fits = column && column + 2 + length < HC_COLUMNS;
         (void)fputs(!column ? "    " : fits ? ", " : ",\n    ", stdout);
         column = fits ? column + 2 + length : 4 + length;
         hc_text_line(stdout, text);

@@ -2,6 +2,7 @@
 #include "cli/gate_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "check/record_run.h"
@@ -105,21 +106,33 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
             is->note[0] ? ": " : "", is->note);
 }
 
+/* Why the part's backend left cases of the component out; NULL where the record does not say that. */
+static const char *why_left_out(const struct hc_record_part *part, const struct hc_row *row)
+{
+    char component[80];
+    (void)snprintf(component, sizeof component, "%.*s", (int)strcspn(row->name, "/"), row->name);
+    const json_t *of_backend = json_object_get(part->left_out, row->backend);
+    return json_string_value(json_object_get(json_object_get(of_backend, component), "why"));
+}
+
 /* A result that the record lacks: perhaps its machine has no such backend. */
 static void find_missing(struct hc_gate *c, const struct hc_row *was)
 {
+    const char *left_out = NULL;
     for (int p = 0; p < c->record.part_count; p++) {
-        const char *why =
-            json_string_value(json_object_get(c->record.parts[p].left_out, was->backend));
+        const struct hc_record_part *part = &c->record.parts[p];
+        const char *why = json_string_value(json_object_get(part->left_out, was->backend));
         if (why) {
             hc_find(&c->findings, HC_FIND_MACHINE, was, "%s could not run there: %s", was->backend,
                     why);
             return;
         }
+        left_out = left_out ? left_out : why_left_out(part, was);
     }
     bool some = c->record.part_count == 1 && json_array_size(c->record.parts[0].patterns) > 0;
-    hc_find(&c->findings, HC_FIND_MISSING, was, "missing from the record%s, was %s",
-            some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict]);
+    hc_find(&c->findings, HC_FIND_MISSING, was, "missing from the record%s, was %s%s%s",
+            some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict],
+            left_out ? "; left out there: " : "", left_out ? left_out : "");
 }
 
 void hc_gate_compare(struct hc_gate *c)

@@ -272,6 +272,14 @@ Test(gate, what_cannot_run_on_a_machine_is_said_with_the_reason, .init = enter_f
                                         " there: no beads"),
                        "%s", ran->out);
     cr_expect_eq(run_shell("$hc gate --baseline old.json new.json --allow machine")->status, 0);
+    cr_assert_eq(
+        run_shell("sed 's/\"run\": {/\"left_out\": {\"abacus\": {\"a\": {\"absent\": 1, "
+                  "\"refused\": 0, \"why\": \"it lacks a bead\"}}},&/' whole.json >new.json")
+            ->status,
+        0);
+    cr_expect_not_null(strstr(run_shell(gate)->out, "worse (missing): 1 result: missing from the "
+                                                    "record, was PASS; left out there: it lacks a"),
+                       "%s", run_shell(gate)->out);
     cr_expect_eq(run_shell("$hc gate --baseline old.json whole.json --allow machine")->status, 1);
     cr_expect_eq(run_shell("$hc gate --baseline old.json whole.json --allow missing")->status, 0);
 }

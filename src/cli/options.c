@@ -6,25 +6,18 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/wrap.h"
 #include "op/typed.h"
-
-static void print_indented(const char *text, int column)
-{
-    for (const char *c = text; *c; c++) {
-        (void)putchar(*c);
-        if (*c == '\n')
-            printf("%*s", column, "");
-    }
-    (void)putchar('\n');
-}
 
 static void help(const struct hc_command *command, const struct hc_option *options)
 {
     enum { COLUMN = 24 };
-    printf("halfcheck %s - %s\n\nusage: halfcheck %s %s\n", command->name, command->summary,
-           command->name, command->usage);
-    if (command->text)
-        printf("\n%s\n", command->text);
+    int column = printf("halfcheck %s - ", command->name);
+    hc_print_wrapped(stdout, column, 4, command->summary);
+    column = printf("\nusage: halfcheck %s ", command->name);
+    hc_print_wrapped(stdout, column, 4, command->usage);
+    (void)putchar('\n');
+    hc_print_wrapped(stdout, 0, 0, command->text ? command->text : "");
     puts("\noptions:");
     for (const struct hc_option *o = options; o->name; o++) {
         char left[64];
@@ -33,18 +26,17 @@ static void help(const struct hc_command *command, const struct hc_option *optio
         printf("%-*s", COLUMN, left);
         if (strlen(left) >= COLUMN)
             printf("\n%*s", COLUMN, "");
-        print_indented(o->help, COLUMN);
+        hc_print_wrapped(stdout, COLUMN, COLUMN, o->help);
     }
     printf("%-*s%s\n", COLUMN, "  --help", "this text");
     for (const struct hc_option *o = options; o->name; o++)
         if (o->list || o->words) {
-            puts("\n--backend and the like take lists, a,b: given again, an option adds to its "
-                 "list.\n"
-                 "Any other may be given once.");
+            puts("\nAn option that takes a list, A,B, may be given again and adds to it;\n"
+                 "any other is given once.");
             break;
         }
-    puts("\nexit status: 0 all as claimed, 1 some claim failed, 2 the command or the environment is"
-         " wrong");
+    puts("\nexit status: 0 all as claimed, 1 some claim failed, 2 the command or the\n"
+         "environment is wrong");
 }
 
 static int refuse_value(const struct hc_command *command, const struct hc_option *option,

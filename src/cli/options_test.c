@@ -12,6 +12,14 @@ Test(options, help_is_there_for_every_command, .init = enter_folder)
     cr_assert_not_null(strstr(ran->out, "halfcheck gate - "));
 }
 
+Test(options, help_fits_80_columns, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("for c in $($hc --help | sed -n 's/^  \\([a-z]*\\) .*/\\1/p'); do"
+                  " $hc $c --help; done | awk 'length > 80' | grep -v my-scaler");
+    cr_assert_str_eq(ran->out, "");
+}
+
 Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folder)
 {
     cr_expect_eq(run_shell("$hc")->status, 2);

@@ -7,13 +7,14 @@
 #include "check/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "cli/wrap.h"
 #include "op/text.h"
 #include "op/typed.h"
 
 const struct hc_command hc_command_explain;
 
 /* A story longer than HEAD + TAIL + 1 lines is cut between them. */
-enum { HEAD = 20, TAIL = 14, WIDTH = 80, INDENT = 10 };
+enum { HEAD = 20, TAIL = 14, INDENT = 10 };
 
 /* What has been told so far. */
 struct story {
@@ -26,21 +27,6 @@ struct story {
     int errors;
     int checked;
 };
-
-/* As many words on a line as fit, those of the later lines indented. */
-static void print_wrapped(const char *label, const char *text)
-{
-    int column = printf("  %-*s", INDENT - 3, label);
-    for (const char *word = text; *word;) {
-        int length = (int)strcspn(word, " ");
-        if (column >= INDENT && column + length >= WIDTH)
-            column = printf("\n%*s", INDENT - 1, "") - 1;
-        column += printf(" %.*s", length, word);
-        word += length;
-        word += strspn(word, " ");
-    }
-    (void)putchar('\n');
-}
 
 /* The story line by line, its middle left out where it is long. */
 static void print_story(const struct story *story)
@@ -196,8 +182,8 @@ static enum hc_status tell_others(struct story *story, const struct hc_case *wha
 static int tell(struct story *story, const struct hc_case *what)
 {
     printf("%s\n", what->name);
-    print_wrapped("claim", what->title);
-    print_wrapped("source", what->source);
+    hc_print_wrapped(stdout, printf("  claim   "), INDENT, what->title);
+    hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
     story->run.cases = &what;
     story->run.case_count = 1;
     story->run.context = story;

@@ -216,18 +216,18 @@ const struct hc_command hc_command_list = {
     .name = "list",
     .usage = "[cases|ops|backends|recipes|scalers|faults|formats] [--json]",
     .summary = "name what there is",
-    .text =
-        "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
-        "nothing to say. Columns:\n\n"
-        "  cases     name, level, once or on each backend, claim, source\n"
-        "  ops       name, inputs, outputs, title, backends that have it\n"
-        "  backends  name, available, ops, title, why not available\n"
-        "  recipes   name, title, source, known defects; with --json also all fields\n"
-        "  scalers   name, first scale, clean steps before growth (0: never), what becomes of a\n"
-        "            step in which it finds an infinity, how it finds one, title, source,\n"
-        "            known defects\n"
-        "  faults    name, ops, defect, the cases that catch it, its class, where it is planted\n"
-        "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
-        "            smallest subnormal, unit roundoff",
+    .text = "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
+            "nothing to say. Columns:\n\n"
+            "  cases     name, level, once or on each backend, claim, source\n"
+            "  ops       name, inputs, outputs, title, backends that have it\n"
+            "  backends  name, available, ops, title, why not available\n"
+            "  recipes   name, title, source, known defects; with --json also all fields\n"
+            "  scalers   name, first scale, clean steps before growth (0: never), what\n"
+            "            becomes of a step in which it finds an infinity, how it finds one,\n"
+            "            title, source, known defects\n"
+            "  faults    name, ops, defect, the cases that catch it, its class, where it is\n"
+            "            planted\n"
+            "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
+            "            smallest subnormal, unit roundoff",
     .run = run,
 };

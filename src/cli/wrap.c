@@ -1,0 +1,52 @@
+#include "cli/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Where the output is. */
+struct cursor {
+    FILE *out;
+    int column; /* -1: before the indentation */
+    int indent;
+    bool words; /* some stand on this line already */
+};
+
+static void end_line(struct cursor *at)
+{
+    if (at->words)
+        (void)fputc('\n', at->out);
+    at->words = false;
+    at->column = -1;
+}
+
+static void put_words(struct cursor *at, const char *line, int length)
+{
+    for (int n = 0; length > 0; line += n, length -= n) {
+        n = (int)strspn(line, " ");
+        line += n;
+        length -= n;
+        n = (int)strcspn(line, " \n");
+        if (at->words && at->column + 1 + n >= HC_COLUMNS)
+            end_line(at);
+        if (at->column < 0)
+            at->column = fprintf(at->out, "%*s", at->indent, "");
+        at->column += fprintf(at->out, "%s%.*s", at->words ? " " : "", n, line);
+        at->words = true;
+    }
+}
+
+void hc_print_wrapped(FILE *out, int column, int indent, const char *text)
+{
+    struct cursor at = {.out = out, .column = column, .indent = indent};
+    while (*text) {
+        int length = (int)strcspn(text, "\n");
+        if (length > 0 && *text != ' ') {
+            put_words(&at, text, length);
+        } else {
+            end_line(&at);
+            (void)fprintf(out, "%*s%.*s\n", length ? indent : 0, "", length, text);
+        }
+        text += length + (text[length] == '\n');
+    }
+    end_line(&at);
+}
