@@ -180,3 +180,32 @@ Test(opcase, the_quick_level_has_one_to_six_cases_an_op)
     run(hc_backend_by_name("exact"), HC_QUICK, count_quick, NULL);
     cr_assert(quick_runs >= HC_OP_COUNT && quick_runs <= 6 * HC_OP_COUNT, "%d", quick_runs);
 }
+
+/* A kernel that says that all is well and writes nothing. */
+static enum hc_status nothing_written(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    is_empty = hc_tensor_count(&call->out[0]) == 0;
+    return HC_OK;
+}
+
+static bool must_not_pass(const struct hc_result *result, void *context)
+{
+    int *failures = context;
+    const char *name = result->what->name;
+    bool kept = strstr(name, "-in-place") != NULL; /* found-inf: nothing is to be written */
+    *failures += result->verdict == HC_FAIL;
+    if (!is_empty && !kept)
+        cr_assert_eq(result->verdict, HC_FAIL, "%s: %s", name, hc_verdict_names[result->verdict]);
+    return true;
+}
+
+Test(opcase, no_case_passes_when_nothing_is_written)
+{
+    int failures = 0;
+    struct hc_backend idle = *hc_backend_by_name("exact");
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        idle.kernel[op] = nothing_written;
+    run(&idle, HC_STANDARD, must_not_pass, &failures);
+    cr_assert_gt(failures, 4000, "%d", failures);
+}

@@ -1,0 +1,143 @@
+/* How near results come to their bounds: a bound that nothing comes near would let anything pass. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/record.h"
+#include "cli/command.h"
+#include "op/text.h"
+
+const struct hc_command hc_command_bounds;
+
+/* The cases of an op in a mix of formats: "op/gemm/fp16/...". The names lie in the record. */
+struct key {
+    const char *op;
+    const char *formats;
+    int op_length;
+    int formats_length;
+};
+
+struct ratio {
+    struct key key;
+    double value; /* error / bound */
+};
+
+/* False for cases of another kind and for results without a bound. */
+static bool ratio_of(const struct hc_row *row, struct ratio *ratio)
+{
+    const char *op = row->name + 3;
+    const char *formats = strchr(op, '/');
+    bool bounded = row->bound > 0 && isfinite(row->bound) && strcmp(row->unit, "abs") == 0;
+    if (strncmp(row->name, "op/", 3) != 0 || !formats || !bounded)
+        return false;
+    formats++;
+    ratio->key = (struct key){op, formats, (int)(formats - 1 - op), (int)strcspn(formats, "/")};
+    ratio->value = hc_ratio(row->error, row->bound);
+    return true;
+}
+
+static int compare_words(const char *x, int n, const char *y, int m)
+{
+    int order = strncmp(x, y, (size_t)(n < m ? n : m));
+    return order ? order : n - m;
+}
+
+static int compare_keys(const struct key *x, const struct key *y)
+{
+    int order = compare_words(x->op, x->op_length, y->op, y->op_length);
+    if (order == 0)
+        order = compare_words(x->formats, x->formats_length, y->formats, y->formats_length);
+    return order;
+}
+
+static int compare_ratios(const void *a, const void *b)
+{
+    const struct ratio *x = a;
+    const struct ratio *y = b;
+    int order = compare_keys(&x->key, &y->key);
+    return order ? order : (x->value > y->value) - (x->value < y->value);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct ratio *x = a;
+    const struct ratio *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static const double low = 0.05;
+
+/* One line of n ratios in rising order. A quantile is the smallest ratio that as large a part is not above. */
+static void print_line(const struct key *key, const struct ratio *r, int n)
+{
+    char line[256];
+    int below = 0;
+    while (below < n && r[below].value < low)
+        below++;
+    (void)hc_text_write(line, sizeof line, "%-18.*s %-18.*s %7d %9.2g %9.2g %9.2g %9.3g %10.1f %%",
+                        key->op_length, key->op, key->formats_length, key->formats, n, r[0].value,
+                        r[(n - 1) / 2].value, r[(9 * n + 9) / 10 - 1].value, r[n - 1].value,
+                        100.0 * below / n);
+    hc_text_line(stdout, line);
+    (void)putchar('\n');
+}
+
+static void print_table(struct ratio *r, int n)
+{
+    static const struct key all = {"all", "", 3, 0};
+    (void)printf("%-18s %-18s %7s %9s %9s %9s %9s %12s\n", "op", "formats", "results", "min",
+                 "median", "90 %", "max", "below 0.05");
+    qsort(r, (size_t)n, sizeof *r, compare_ratios);
+    for (int from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && compare_keys(&r[from].key, &r[to].key) == 0;)
+            to++;
+        print_line(&r[from].key, r + from, to - from);
+    }
+    qsort(r, (size_t)n, sizeof *r, compare_values);
+    print_line(&all, r, n);
+}
+
+static int show(const char *path)
+{
+    struct hc_record record;
+    if (hc_record_read(path, &record) != HC_OK)
+        return hc_complain_message();
+    struct ratio *ratios = calloc((size_t)record.count + 1, sizeof *ratios);
+    int n = 0;
+    int status = HC_AS_CLAIMED;
+    for (int i = 0; ratios && i < record.count; i++)
+        n += ratio_of(&record.rows[i], &ratios[n]);
+    if (!ratios)
+        status = hc_complain("no memory for %d results", record.count);
+    else if (n == 0)
+        status = hc_complain("%s: no result of a case op/... has a bound", path);
+    else
+        print_table(ratios, n);
+    free(ratios);
+    hc_record_free(&record);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct hc_option options[] = {{0}};
+    int words;
+    int status;
+    if (!hc_read_options(&hc_command_bounds, options, argc, argv, &words, &status))
+        return status;
+    if (words != 1)
+        return hc_complain("bounds needs one record; see: halfcheck bounds --help");
+    return show(argv[1]);
+}
+
+const struct hc_command hc_command_bounds = {
+    .name = "bounds",
+    .usage = "RECORD",
+    .summary = "how near the ops' results come to their bounds",
+    .text =
+        "For each op and mix of formats: how many results have a bound, and of error / bound of\n"
+        "their worst elements the least, the median, what nine of ten do not exceed, the largest,\n"
+        "and how many of a hundred are below 0.05. Results of which the bits are demanded have no\n"
+        "bound. docs/bounds.md says what bounds are.",
+    .run = run,
+};
