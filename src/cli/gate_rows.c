@@ -17,6 +17,13 @@ static double size_of(double x)
     return isnan(x) ? (double)INFINITY : x;
 }
 
+/* A PASS whose error is not within its bound passed nothing, whatever the record says. */
+static enum hc_verdict judged(const struct hc_row *row)
+{
+    bool within = hc_ratio(row->error, row->bound) <= 1;
+    return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
+}
+
 static bool is_silent(enum hc_verdict verdict)
 {
     return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
@@ -61,8 +68,8 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
 {
     double before = hc_ratio(was->error, was->bound);
     double after = hc_ratio(is->error, was->bound);
-    bool worse = is->verdict == HC_FAIL ? size_of(is->error) > size_of(was->error)
-                                        : after > c->growth * fmax(before, LOW);
+    bool worse = judged(is) == HC_FAIL ? size_of(is->error) > size_of(was->error)
+                                       : after > c->growth * fmax(before, LOW);
     if (worse)
         hc_find(&c->findings, HC_FIND_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
                 is->error, is->unit, was->error,
@@ -90,20 +97,32 @@ static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const s
     compare_errors(c, was, is);
 }
 
+static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *was)
+{
+    char note[400] = "";
+    if (judged(is) != is->verdict)
+        (void)snprintf(note, sizeof note, " (it says PASS, but error %g, bound %g)",
+                       fabs(is->error), fabs(is->bound));
+    else if (is->note[0])
+        (void)snprintf(note, sizeof note, ": %s", is->note);
+    hc_find(&c->findings, is->verdict == HC_SKIPPED ? HC_FIND_MACHINE : HC_FIND_VERDICT, is,
+            "%s, %s%s", hc_verdict_names[judged(is)], was, note);
+}
+
 static void compare_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
-    bool said = was->verdict == HC_PASS || was->verdict == HC_FAIL;
-    bool lost = is->verdict != HC_PASS && is->verdict != was->verdict;
-    if (is->verdict == was->verdict && said)
+    enum hc_verdict before = judged(was);
+    enum hc_verdict after = judged(is);
+    char words[40];
+    bool said = before == HC_PASS || before == HC_FAIL;
+    if (after == before && said)
         compare_numbers(c, was, is);
-    c->still_bad +=
-        is->verdict == was->verdict && (was->verdict == HC_FAIL || was->verdict == HC_ERROR);
-    c->better += is->verdict == HC_PASS && was->verdict != HC_PASS;
-    if (!lost || (is_silent(is->verdict) && !said))
+    c->still_bad += after == before && (after == HC_FAIL || after == HC_ERROR);
+    c->better += after == HC_PASS && before != HC_PASS;
+    if (after == HC_PASS || after == before || (is_silent(after) && !said))
         return;
-    hc_find(&c->findings, is->verdict == HC_SKIPPED ? HC_FIND_MACHINE : HC_FIND_VERDICT, is,
-            "%s, was %s%s%s", hc_verdict_names[is->verdict], hc_verdict_names[was->verdict],
-            is->note[0] ? ": " : "", is->note);
+    (void)snprintf(words, sizeof words, "was %s", hc_verdict_names[before]);
+    find_lost(c, is, words);
 }
 
 /* Why the part's backend left cases of the component out; NULL where the record does not say that. */
@@ -147,9 +166,8 @@ void hc_gate_compare(struct hc_gate *c)
     }
     for (int i = 0; i < c->record.count; i++) {
         const struct hc_row *is = &c->record.rows[i];
-        if ((is->verdict == HC_FAIL || is->verdict == HC_ERROR) &&
+        if ((judged(is) == HC_FAIL || judged(is) == HC_ERROR) &&
             !hc_record_find(&c->baseline, is->name, is->backend))
-            hc_find(&c->findings, HC_FIND_VERDICT, is, "%s, and new%s%s",
-                    hc_verdict_names[is->verdict], is->note[0] ? ": " : "", is->note);
+            find_lost(c, is, "and new");
     }
 }

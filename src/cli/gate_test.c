@@ -172,7 +172,19 @@ Test(gate, an_error_that_is_no_number_is_worse, .init = enter_folder)
 {
     struct hc_row is = passing("a/b");
     is.error = (double)NAN;
-    expect(passing("a/b"), is, 1, "(1 error)");
+    expect(passing("a/b"), is, 1, "(1 verdict)");
+    expect(is, is, 0, "1 as bad as before");
+}
+
+Test(gate, a_pass_whose_error_is_beyond_its_bound_is_none, .init = enter_folder)
+{
+    struct hc_row is = passing("a/b");
+    is.error = 2 * is.bound;
+    expect(passing("a/b"), is, 1, "FAIL, was PASS (it says PASS, but error 0.00195312, bound 0.00");
+    struct hc_row both[] = {passing("a/a"), is};
+    write_record("old.json", 1, both);
+    write_record("new.json", 2, both);
+    cr_expect_eq(run_shell(gate)->status, 1);
 }
 
 Test(gate, results_of_other_inputs_are_said_not_to_be_compared, .init = enter_folder)
