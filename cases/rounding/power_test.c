@@ -37,7 +37,8 @@ Test(power, every_planted_conversion_defect_is_caught)
     int planted = 0;
     for (int i = 0; i < hc_fault_count(); i++) {
         const struct hc_fault *fault = hc_fault_at(i);
-        if (!strstr(fault->patterns, "-to-fp16/nearest"))
+        if (fault->place != HC_PLACE_EXACT || strchr(fault->patterns, ' ') ||
+            !strstr(fault->patterns, "-to-fp16/nearest"))
             continue;
         for (int level = HC_QUICK; level <= HC_STANDARD; level++) {
             const char *pattern = fault->patterns;
@@ -68,7 +69,8 @@ Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
     sound_cast = emulated.kernel[HC_OP_cast];
     for (int i = 0; i < hc_fault_count(); i++) {
         const struct hc_fault *fault = hc_fault_at(i);
-        if (!strstr(fault->patterns, "-to-fp16/nearest"))
+        if (fault->place != HC_PLACE_EXACT || strchr(fault->patterns, ' ') ||
+            !strstr(fault->patterns, "-to-fp16/nearest"))
             continue;
         on_device = fault;
         emulated.kernel[HC_OP_cast] = sound_cast;

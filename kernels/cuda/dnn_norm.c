@@ -109,12 +109,11 @@ enum hc_status hc_cudnn_bn_train(struct hc_queue *queue, const struct hc_call *c
         return refuse(call);
     if (hc_tensor_count(x) == 0)
         return HC_OK;
-    enum hc_status status = move(queue, &call->in[3], &call->out[3]);
+    enum hc_status status = begin(&n, queue, x);
+    if (status == HC_OK)
+        status = move(queue, &call->in[3], &call->out[3]);
     if (status == HC_OK)
         status = move(queue, &call->in[4], &call->out[4]);
-    if (status != HC_OK)
-        return status;
-    status = begin(&n, queue, x);
     if (status == HC_OK)
         status = check(&n,
                        n.library->cudnn_norm_train(

@@ -102,11 +102,14 @@ static double leaked(const struct hc_call *call, struct hc_near z)
     return hc_near_mul(f, hc_near_exact(by), h).error;
 }
 
-/* r + m (batch - r), or (1 - m) r + m batch: the worse of both orders. */
+/* r + m (batch - r), or (1 - m) r + m batch: the worse of both orders. Of an infinite r the first makes NaN
+   and the second keeps it, so nothing is promised there. */
 static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
                       struct hc_near batch, double momentum)
 {
     struct hc_near r = hc_near_element(running, c);
+    if (isinf(r.value))
+        return (double)INFINITY;
     struct hc_near m = hc_near_exact((double)(float)momentum);
     struct hc_near move = hc_near_mul(f, m, hc_near_sub(f, batch, r));
     struct hc_near kept = hc_near_mul(f, hc_near_sub(f, hc_near_exact(1), m), r);

@@ -106,7 +106,7 @@ struct hc_conv {
      y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
      running = (1 - momentum) * running + momentum * batch, the variance of the batch unbiased by
      M / (M - 1) (M = 1: biased). fp32: in this order, or r + momentum * (batch - r) as all of our
-     own backends have it.
+     own backends have it; where r is infinite, infinite or NaN.
      M = 0 is refused here and in bn_bwd: no elements have no mean.
    bn_infer: in0..4 = x, gamma, beta, mean, variance; out0 = y.
    bn_bwd: in0..4 = x, dy, gamma, saved mean, saved invstd; out0..2 = dx, dgamma, dbeta (H).
