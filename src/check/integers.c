@@ -21,14 +21,20 @@ enum { LEAST = -256, CODES = 512 };
 void hc_integers_put(const struct hc_integers *z, int slot, double unit)
 {
     const struct hc_tensor *t = &z->call.in[slot];
+    const int32_t *value = z->value[slot];
     int64_t n = hc_tensor_count(t);
     uint64_t code[CODES];
-    for (int i = 0; i < CODES; i++)
-        code[i] = hc_encode(t->format, (LEAST + i) * unit, 0, HC_NEAREST);
+    int32_t low = 0;
+    int32_t high = 0;
     for (int64_t i = 0; i < n; i++) {
-        assert(z->value[slot][i] >= LEAST && z->value[slot][i] < LEAST + CODES);
-        hc_tensor_put_bits(t, i, code[z->value[slot][i] - LEAST]);
+        low = value[i] < low ? value[i] : low;
+        high = value[i] > high ? value[i] : high;
     }
+    assert(low >= LEAST && high < LEAST + CODES);
+    for (int32_t x = low; x <= high; x++)
+        code[x - LEAST] = hc_encode(t->format, x * unit, 0, HC_NEAREST);
+    for (int64_t i = 0; i < n; i++)
+        hc_tensor_put_bits(t, i, code[value[i] - LEAST]);
 }
 
 /* Integers up to this are numbers of the accumulator: 2^precision, and no more than what a matrix unit

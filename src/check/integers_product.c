@@ -1,6 +1,8 @@
 /* Products of matrices, convolutions and pools of integers, from their definitions. */
 #include "check/integers.h"
 
+#include <stddef.h>
+
 /* Fills a slot with integers of at most `most`, and puts them. */
 static void fill(const struct hc_integers *z, int slot, int32_t most, double unit)
 {
@@ -68,19 +70,23 @@ static void add_products(struct hc_integers *z, const struct trio *t, const stru
     int64_t channels = t->x->shape[3];
     int64_t filters = t->y->shape[3];
     int64_t filter = t->w->shape[1] * t->w->shape[2] * channels;
-    const int32_t *a = z->value[0];
-    const int32_t *b = z->value[1];
+    bool data = z->call.op == HC_OP_conv2d_bwd_data;
+    bool weights = z->call.op == HC_OP_conv2d_bwd_filter;
+    const int32_t *x = data ? NULL : z->value[0] + j->x;
+    const int32_t *y = data ? z->value[0] + j->y : weights ? z->value[1] + j->y : NULL;
+    const int32_t *w = weights ? NULL : z->value[1] + j->w;
     double *want = z->want[0];
-    for (int64_t k = 0; k < filters; k++)
-        for (int64_t c = 0; c < channels; c++) {
-            int64_t w = j->w + k * filter + c;
-            if (z->call.op == HC_OP_conv2d)
-                want[j->y + k] += a[j->x + c] * b[w];
-            else if (z->call.op == HC_OP_conv2d_bwd_data)
-                want[j->x + c] += a[j->y + k] * b[w];
-            else
-                want[w] += a[j->x + c] * b[j->y + k];
-        }
+    for (int64_t k = 0; k < filters; k++) {
+        int64_t sum = 0;
+        for (int64_t c = 0; c < channels && data; c++)
+            want[j->x + c] += y[k] * w[k * filter + c];
+        for (int64_t c = 0; c < channels && weights; c++)
+            want[j->w + k * filter + c] += x[c] * y[k];
+        for (int64_t c = 0; c < channels && !data && !weights; c++)
+            sum += x[c] * w[k * filter + c];
+        if (!data && !weights)
+            want[j->y + k] += (double)sum;
+    }
 }
 
 /* Sums of fewer than 2^53 in fp64, which are exact. */
