@@ -80,8 +80,9 @@ static enum hc_status one_wrong(struct hc_queue *queue, const struct hc_call *ca
     const struct hc_tensor *y = &call->out[0];
     enum hc_status status = hc_backend_by_name("host")->kernel[call->op](queue, call);
     int64_t at = hc_tensor_count(y) ? wrong_at % hc_tensor_count(y) : 0;
+    double value = hc_tensor_count(y) ? hc_tensor_get(y, at) : 0;
     if (hc_tensor_count(y))
-        hc_tensor_put(y, at, hc_tensor_get(y, at) * 1.01 + 0.01);
+        hc_tensor_put(y, at, value * 1.01 + copysign(0.01, value));
     return status;
 }
 
