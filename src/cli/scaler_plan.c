@@ -79,3 +79,17 @@ int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan)
     }
     return hc_complain("verify: not a first line of gen: '%.*s'", (int)length, line);
 }
+
+struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan)
+{
+    int log2 = 0;
+    (void)frexp(plan->initial, &log2);
+    return hc_promise_start(plan->rule, hc_promise_held(plan->rule), log2 - 1, plan->interval);
+}
+
+const char *const hc_sent_words[HC_SENT_COUNT] = {"0", "inf", "nan", "-inf"};
+
+void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent)
+{
+    (void)snprintf(line, HC_SENT_LINE, "%d %d %s", step, steps, hc_sent_words[sent]);
+}

@@ -1,11 +1,12 @@
-/* Which trace: what halfcheck gen is told, and what its first line tells halfcheck verify. */
+/* Which trace: what halfcheck gen is told, what its first line tells halfcheck verify, and what a step
+   looks like. */
 #ifndef HC_CLI_SCALER_PLAN_H
 #define HC_CLI_SCALER_PLAN_H
 
 #include <stdint.h>
 
+#include "check/promise.h"
 #include "cli/command.h"
-#include "train/scaler.h"
 
 struct hc_scaler_plan {
     enum hc_scaler_rule rule;
@@ -28,5 +29,16 @@ void hc_scaler_plan_line(const struct hc_scaler_plan *plan, char line[HC_PLAN_LI
 /* Whether a line looks like one; and the plan in it, HC_AS_CLAIMED or HC_WRONG as above. */
 bool hc_scaler_plan_is(const char *line);
 int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan);
+
+/* What its rule promises before the first step. */
+struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan);
+
+/* What a step's gradients hold; and as a word. */
+enum hc_sent { HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF, HC_SENT_COUNT };
+extern const char *const hc_sent_words[HC_SENT_COUNT];
+
+/* What gen prints for a step, and what must come back before the scale: "STEP STEPS FOUND". */
+enum { HC_SENT_LINE = 64 };
+void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent);
 
 #endif

@@ -6,13 +6,6 @@
 
 #include "num/rng.h"
 
-const char *const hc_sent_words[HC_SENT_COUNT] = {"0", "inf", "nan", "-inf"};
-
-void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent)
-{
-    (void)snprintf(line, HC_SENT_LINE, "%d %d %s", step, steps, hc_sent_words[sent]);
-}
-
 /* What overflows, or clean steps, without end bring a rule to, for ever: 0 or an error; infinity. The
    others come to a floor, a cap, or do not move. */
 static const struct {
@@ -29,13 +22,6 @@ static const struct {
     [HC_SCALER_DEEPSPEED_FUSED] = {false, true},
     [HC_SCALER_DEEPSPEED_UNFUSED] = {false, true},
 };
-
-struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan)
-{
-    int log2 = 0;
-    (void)frexp(plan->initial, &log2);
-    return hc_promise_start(plan->rule, hc_promise_held(plan->rule), log2 - 1, plan->interval);
-}
 
 /* A trace in the making. */
 struct maker {

@@ -2,12 +2,7 @@
 #ifndef HC_CLI_SCALER_TRACE_H
 #define HC_CLI_SCALER_TRACE_H
 
-#include "check/promise.h"
 #include "cli/scaler_plan.h"
-
-/* What a step's gradients hold; and as a word. */
-enum hc_sent { HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF, HC_SENT_COUNT };
-extern const char *const hc_sent_words[HC_SENT_COUNT];
 
 /* What a trace is made of, and which of the rule's limits it leaves out: one, or NULL. */
 struct hc_scaler_tally {
@@ -19,8 +14,6 @@ struct hc_scaler_tally {
     const char *lacks;
 };
 
-struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan);
-
 /* The plan's trace into sent[0..length-1], each an enum hc_sent; where `sent` is NULL it is only
    counted. Overflows one before, at and one after growth; a climb to 2^26 and a fall to 1, or to the
    cap and the floor and on; runs of clean steps and of overflows at random; a climb to the cap or the
@@ -28,9 +21,5 @@ struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan);
    without steps is carried out to its end, one with fewer is cut off there, one with more goes on at
    random. Where the rule gives up the trace ends with that step. */
 struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent);
-
-/* What gen prints for a step, and what must come back before the scale: "STEP STEPS FOUND". */
-enum { HC_SENT_LINE = 64 };
-void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent);
 
 #endif
