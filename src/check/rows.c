@@ -13,8 +13,8 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
     char backend[80] = "";
     char level[40] = "";
     char seed[40] = "";
-    if (!result->what->once)
-        (void)snprintf(backend, sizeof backend, " --backend %s", fault ? "exact" : result->backend);
+    if (!result->what->once && !fault) /* which is planted where its row says */
+        (void)snprintf(backend, sizeof backend, " --backend %s", result->backend);
     if (options->level != HC_STANDARD)
         (void)snprintf(level, sizeof level, " --level %s", hc_level_names[options->level]);
     if (options->seed)

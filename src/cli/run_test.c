@@ -86,15 +86,19 @@ Test(run, a_record_on_standard_output_stands_alone_there, .init = enter_folder)
     cr_expect_eq(run_shell("ls -A | grep -v '^.std'")->status, 1);
 }
 
-Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_folder)
+/* The first listed fault that is planted there, with the first of its patterns. */
+static void expect_reproduced(const char *place)
 {
     struct hc_record record;
+    struct hc_record again;
     char line[600];
-    const char *fault = "f=$($hc list faults | head -1 | cut -f1);"
-                        " cases=$($hc list faults | head -1 | cut -f4)";
-    (void)snprintf(line, sizeof line,
-                   "%s; $hc run \"$cases\" --seed 3 --fault $f --json first.json", fault);
-    cr_assert_eq(run_shell(line)->status, 1);
+    (void)snprintf(
+        line, sizeof line,
+        "row=$($hc list faults | awk -F'\t' '$6 == \"%s\" {print; exit}');"
+        " f=$(echo \"$row\" | cut -f1); cases=$(echo \"$row\" | cut -f4 | cut -d' ' -f1);"
+        " $hc run \"$cases\" --seed 3 --fault $f --json first.json",
+        place);
+    cr_assert_eq(run_shell(line)->status, 1, "%s", line);
     cr_assert_eq(hc_record_read("first.json", &record), HC_OK);
     int failed = 0;
     while (failed < record.count && record.rows[failed].verdict != HC_FAIL)
@@ -104,7 +108,6 @@ Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_
     cr_assert(strncmp(repro, "halfcheck ", 10) == 0);
     (void)snprintf(line, sizeof line, "$hc %s --json again.json", repro + 10);
     cr_assert_eq(run_shell(line)->status, 1, "%s", line);
-    struct hc_record again;
     cr_assert_eq(hc_record_read("again.json", &again), HC_OK);
     cr_assert_eq(again.count, 1);
     cr_assert_eq(again.rows[0].verdict, HC_FAIL);
@@ -112,6 +115,13 @@ Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_
     cr_assert_str_eq(again.rows[0].note, record.rows[failed].note);
     hc_record_free(&again);
     hc_record_free(&record);
+}
+
+Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_folder)
+{
+    expect_reproduced("exact");
+    expect_reproduced("host");
+    expect_reproduced("both");
 }
 
 Test(run, refuses_what_does_not_exist, .init = enter_folder)
