@@ -74,11 +74,36 @@ static void ends(struct hc_check *check)
             }
 }
 
+/* A matrix product without terms is +0, whatever alpha is. */
+static void no_terms(struct hc_check *check)
+{
+    static const double alphas[] = {1, -1, -0.5, 3};
+    static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_FP32};
+    for (int k = 0; k < 12; k++) {
+        enum hc_format f = formats[k % 3];
+        struct hc_tensor y = hc_check_vector(check, f, 6);
+        struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = alphas[k / 3]}};
+        call.in[0] = hc_tensor2(f, 2, 0, hc_check_memory(check, 1));
+        call.in[1] = hc_tensor2(f, 0, 3, hc_check_memory(check, 1));
+        call.out[0] = hc_tensor2(f, 2, 3, y.data);
+        if (hc_do(check, &call) != HC_OK)
+            return;
+        for (int i = 0; i < 6; i++)
+            hc_claim_value(check, "an empty sum", 0, hc_tensor_get(&call.out[0], i));
+    }
+}
+
 static const struct hc_case cases[] = {
     {.name = "products/ends",
      .title = "sums beyond the largest number are infinite, opposed infinities are NaN, NaN stays",
      .source = "IEEE 754-2019, sections 6.1, 6.2 and 7.4; contracts in src/op/call.h",
+     .level = HC_QUICK,
      .run = ends},
+    {.name = "products/no-terms",
+     .title = "a matrix product without terms is +0, whatever alpha is",
+     .source = "contract in src/op/call.h",
+     .level = HC_QUICK,
+     .run = no_terms},
 };
 
 const struct hc_case_table hc_cases_products_ends;
