@@ -1,0 +1,304 @@
+/* The images that a training's network sees, from the first batch to the last: which, where they were cut
+   and whether they were flipped is read off their pixels in whole numbers (cases/restated.h), and held
+   to the specification. Only the loop runs; nothing is multiplied. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cases/restated.h"
+
+enum {
+    BATCH = 4,
+    SIDE = HC_RESTATED_SIDE,
+    COLOURS = HC_RESTATED_COLOURS,
+    VALUES = SIDE * SIDE * COLOURS,
+    PAD = 4,
+    SHIFTS = 2 * PAD + 1,
+    EPOCHS = 24,
+    DRAWN = 20, /* images of an epoch */
+    TESTS = 10
+};
+
+/* What is left over from full batches waits for another epoch. */
+struct plan {
+    int images;
+    uint64_t seed; /* added to the check's */
+    bool away;
+};
+
+struct look {
+    int number; /* of the image; -1: none */
+    int down;   /* -4 .. 4 */
+    int right;
+    bool flip;
+};
+
+struct watch {
+    struct hc_restated net;
+    struct hc_restated_place place;
+    float pixels[BATCH * VALUES]; /* of the last batch */
+    bool trains;
+    int batches; /* of training images */
+    int tests;   /* test images of this evaluation */
+    int evaluations;
+    struct look look[EPOCHS][DRAWN]; /* in the order in which they came */
+};
+
+/* Reflection that does not repeat the edge. */
+static int reflected(int at)
+{
+    return at < 0 ? -at : at >= SIDE ? 2 * (SIDE - 1) - at : at;
+}
+
+/* An image as bytes. A value is (byte / 255 - mean) / deviation rounded to fp32 once, the rest being in
+   fp64, whose three roundings come to less than 2^-48. */
+static void read_bytes(struct hc_check *check, const float *values, uint8_t bytes[VALUES])
+{
+    int64_t wrong = 0;
+    char first[80] = "";
+    for (int i = 0; i < VALUES; i++) {
+        double mean = hc_restated_mean[i % COLOURS];
+        double deviation = hc_restated_deviation[i % COLOURS];
+        double got = (double)values[i];
+        double byte = nearbyint(255 * (got * deviation + mean));
+        double want = (byte / 255 - mean) / deviation;
+        bool is = byte >= 0 && byte <= 255 && fabs(got - want) <= 0x1p-24 * fabs(want) + 0x1p-48;
+        bytes[i] = is ? (uint8_t)byte : 0;
+        if (!is && wrong++ == 0)
+            (void)snprintf(first, sizeof first, "colour %d of pixel %d: no byte gives %.9g",
+                           i % COLOURS, i / COLOURS, got);
+    }
+    hc_claim_sweep(check, VALUES, wrong, first);
+}
+
+static bool is_cut(const uint8_t *bytes, const struct look *look)
+{
+    for (int i = 0; i < VALUES; i++) {
+        int y = i / COLOURS / SIDE;
+        int x = i / COLOURS % SIDE;
+        int from = look->flip ? SIDE - 1 - x : x;
+        if (bytes[i] != hc_restated_pixel(look->number, reflected(y + look->down),
+                                          reflected(from + look->right), i % COLOURS))
+            return false;
+    }
+    return true;
+}
+
+/* Which image it is, and how it was cut out of the padded one. */
+static struct look find(struct hc_check *check, const float *values)
+{
+    uint8_t bytes[VALUES];
+    struct look look = {0};
+    read_bytes(check, values, bytes);
+    look.number = bytes[0] % 8 + 8 * (bytes[1] % 8);
+    for (int way = 0; way < 2 * SHIFTS * SHIFTS; way++) {
+        look.flip = way % 2;
+        look.down = way / 2 % SHIFTS - PAD;
+        look.right = way / 2 / SHIFTS - PAD;
+        if (is_cut(bytes, &look))
+            return look;
+    }
+    (void)hc_claim_true(check, "an image is cut out of one padded by 4, or its mirror image",
+                        false);
+    return (struct look){.number = -1};
+}
+
+static void see_training(struct watch *w, struct hc_check *check, const struct hc_tensor *labels)
+{
+    int epoch = w->batches / (DRAWN / BATCH);
+    int at = w->batches % (DRAWN / BATCH) * BATCH;
+    w->batches++;
+    if (!hc_claim_true(check, "a training has no batch too many, and each is full",
+                       epoch < EPOCHS && labels->shape[0] == BATCH))
+        return;
+    for (int i = 0; i < BATCH; i++) {
+        struct look *look = &w->look[epoch][at + i];
+        *look = find(check, w->pixels + (size_t)i * VALUES);
+        hc_claim_value(check, "the label of an image", hc_restated_label(look->number),
+                       hc_tensor_get(labels, i));
+    }
+}
+
+/* What is beyond the last test image is not among those that count. */
+static void see_test(struct watch *w, struct hc_check *check, const struct hc_tensor *labels)
+{
+    int left = TESTS - w->tests;
+    int count = left < BATCH ? left : BATCH;
+    hc_claim_value(check, "images that count in a batch of test images", count,
+                   (double)labels->shape[0]);
+    for (int i = 0; i < count && i < labels->shape[0]; i++) {
+        struct look look = find(check, w->pixels + (size_t)i * VALUES);
+        hc_claim_value(check, "a test image", HC_RESTATED_TESTS + w->tests + i, look.number);
+        hc_claim_true(check, "a test image is whole and not flipped",
+                      look.down == 0 && look.right == 0 && !look.flip);
+        hc_claim_value(check, "the label of a test image", hc_restated_label(look.number),
+                       hc_tensor_get(labels, i));
+    }
+    w->tests += count;
+    if (w->tests < TESTS)
+        return;
+    w->tests = 0;
+    w->evaluations++;
+    hc_claim_value(check, "batches before an evaluation", w->evaluations * (DRAWN / BATCH),
+                   w->batches);
+}
+
+static void see(struct hc_observed *observed, const struct hc_call *there,
+                const struct hc_call *copy)
+{
+    struct watch *w = observed->context;
+    int at;
+    if (there->op == HC_OP_xent && w->trains)
+        see_training(w, observed->check, &copy->in[1]);
+    else if (there->op == HC_OP_xent)
+        see_test(w, observed->check, &copy->in[1]);
+    if (!hc_restated_follow(observed->check, &w->net, &w->place, there, &at) || at > 0)
+        return;
+    w->trains = w->place.trains;
+    const struct hc_tensor *x = &copy->in[0];
+    if (there->op == HC_OP_conv2d && hc_claim_value(observed->check, "values of a batch",
+                                                    BATCH * VALUES, (double)hc_tensor_count(x)))
+        for (int i = 0; i < BATCH * VALUES; i++)
+            w->pixels[i] = (float)hc_tensor_get(x, i);
+}
+
+/* A share of n draws of which each comes with a chance of `want`: further away than `room` with a chance of
+   2 exp(-2 n room^2) = 2^-39 at most (Hoeffding). */
+static void claim_share(struct hc_check *check, const char *what, double want, int got, int n)
+{
+    hc_claim_within(check, what, want, (double)got / n, sqrt(14 / (double)n));
+}
+
+/* None of 9 places is missed by n = 480 draws but with a chance of 9 (8/9)^480 = 2^-78. */
+static void claim_crops(struct hc_check *check, const struct watch *w)
+{
+    int n = EPOCHS * DRAWN;
+    int downs[SHIFTS] = {0};
+    int rights[SHIFTS] = {0};
+    int flips = 0;
+    int diagonal = 0;
+    int repeated = 0;
+    for (int k = 0; k < n; k++) {
+        const struct look *look = &w->look[k / DRAWN][k % DRAWN];
+        const struct look *next = &w->look[(k + 1) % n / DRAWN][(k + 1) % DRAWN];
+        downs[look->down + PAD]++;
+        rights[look->right + PAD]++;
+        flips += look->flip;
+        diagonal += look->down == look->right;
+        repeated += look->down == next->down && look->right == next->right;
+    }
+    for (int s = 0; s < SHIFTS; s++) {
+        hc_claim_true(check, "a crop begins in every row and column", downs[s] && rights[s]);
+        claim_share(check, "share of a row that crops begin in", 1.0 / SHIFTS, downs[s], n);
+        claim_share(check, "share of a column that crops begin in", 1.0 / SHIFTS, rights[s], n);
+    }
+    claim_share(check, "share of flipped images", 0.5, flips, n);
+    claim_share(check, "share of crops as far down as right", 1.0 / SHIFTS, diagonal, n);
+    claim_share(check, "share of crops as the image before", 1.0 / (SHIFTS * SHIFTS), repeated, n);
+}
+
+/* Where image i stands in an epoch; NULL: it waits for another. */
+static const struct look *place_of(const struct watch *w, int epoch, int i)
+{
+    for (int k = 0; k < DRAWN; k++)
+        if (w->look[epoch][k].number == i)
+            return &w->look[epoch][k];
+    return NULL;
+}
+
+/* An image is left out of all 24 epochs with a chance of (2/22)^24 = 2^-83. */
+static void claim_order(struct hc_check *check, const struct watch *w, int images)
+{
+    int same = 0;
+    int moved = 0;
+    int still = 0;
+    for (int i = 0; i < images; i++) {
+        int times = 0;
+        for (int e = 0; e < EPOCHS; e++) {
+            const struct look *here = place_of(w, e, i);
+            const struct look *next = place_of(w, (e + 1) % EPOCHS, i);
+            int found = 0;
+            for (int k = 0; k < DRAWN; k++)
+                found += w->look[e][k].number == i;
+            times += found;
+            hc_claim_true(check, "an image comes once in an epoch",
+                          found == 1 || (found == 0 && images > DRAWN));
+            moved += here && next && here - w->look[e] == next - w->look[(e + 1) % EPOCHS];
+            same += here && next && here->down == next->down && here->right == next->right;
+            still += here == &w->look[e][i % DRAWN];
+        }
+        hc_claim_true(check, "every image has its turn", times > 0);
+    }
+    int n = EPOCHS * DRAWN;
+    claim_share(check, "share of images at the same place in the next epoch", 1.0 / DRAWN, moved,
+                n);
+    claim_share(check, "share of images at their own place", 1.0 / DRAWN, still, n);
+    claim_share(check, "share of images with the same crop in the next epoch",
+                1.0 / (SHIFTS * SHIFTS), same, n);
+}
+
+static bool train(struct hc_check *check, const struct plan *plan, struct watch *w)
+{
+    static const struct hc_network small = {.name = "darknet-1",
+                                            .side = SIDE,
+                                            .channels = COLOURS,
+                                            .width = 2,
+                                            .groups = 1,
+                                            .blocks = {1},
+                                            .strides = {2}};
+    struct hc_dataset set = {0};
+    struct hc_train_result result;
+    struct hc_observed observed = {.check = check, .see = see, .context = w, .away = plan->away};
+    struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
+                                       .network = &small,
+                                       .data = &set,
+                                       .epochs = EPOCHS,
+                                       .batch = BATCH,
+                                       .seed = hc_check_seed(check) + plan->seed};
+    observed.looks[HC_OP_conv2d] = true;
+    observed.looks[HC_OP_xent] = true;
+    w->place.layer = -1;
+    w->net =
+        (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 10};
+    hc_restated_make(&w->net);
+    bool ok = hc_restated_data(check, &set, plan->images, TESTS) &&
+              hc_observe_training(&observed, &options, &result);
+    hc_dataset_close(&set);
+    return ok &&
+           hc_claim_value(check, "batches of a training", EPOCHS * (DRAWN / BATCH), w->batches) &&
+           hc_claim_value(check, "evaluations of a training", EPOCHS, w->evaluations);
+}
+
+/* Pairs of trainings share the order with the seed, and have another with another. */
+static void images(struct hc_check *check)
+{
+    static const struct plan plans[] = {{DRAWN, 0, false}, {DRAWN, 1, true}, {DRAWN + 2, 0, true}};
+    enum { PLANS = sizeof plans / sizeof plans[0] };
+    struct watch *w = hc_check_memory(check, PLANS * sizeof *w);
+    for (int p = 0; p < PLANS; p++) {
+        if (!train(check, &plans[p], &w[p]))
+            return;
+        claim_crops(check, &w[p]);
+        claim_order(check, &w[p], plans[p].images);
+    }
+    int same = 0;
+    for (int k = 0; k < EPOCHS * DRAWN; k++)
+        same += w[0].look[k / DRAWN][k % DRAWN].number == w[1].look[k / DRAWN][k % DRAWN].number;
+    claim_share(check, "share of images that another seed puts in the same place", 1.0 / DRAWN,
+                same, EPOCHS * DRAWN);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "training/restated-images",
+     .title =
+         "a training's images come once an epoch, in another order each time, normalised, cropped "
+         "by up to 4 and mirrored half of the time, with their labels; test images come as they "
+         "are",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cifar_norm, "
+               "TfmCrop(size=32, padding=4), flip_lr(p=0.5), by reflection",
+     .level = HC_STANDARD,
+     .run = images},
+};
+
+const struct hc_case_table hc_cases_training_restated_images;
+const struct hc_case_table hc_cases_training_restated_images = {cases,
+                                                                sizeof cases / sizeof cases[0]};

@@ -1,0 +1,244 @@
+/* What a training starts from: the layers of Darknet, how each op is told of them, and the first weights,
+   held to the specification (cases/restated.h). Only the loop runs; nothing is multiplied. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cases/restated.h"
+
+enum { KEPT = 432 }; /* the stem's weights */
+
+struct start {
+    struct hc_restated net;
+    struct hc_restated_place place;
+    int passes;
+    int64_t elements;                        /* of parameters that were looked at */
+    const void *value[HC_RESTATED_MOST + 1]; /* where each value lies */
+    const void *convolved;                   /* what a norm reads */
+    double before[KEPT];                     /* of the layer before, in units of its bound */
+    double first[KEPT];                      /* of the stem */
+};
+
+/* Uniform in +-bound. The sums are of n independent draws of known range, so that by Hoeffding's (and
+   Azuma's) inequality each of the four claims fails for fewer than one seed in 2^40: t = c / sqrt(n) with
+   2 exp(-n t^2 / 2) for terms in +-1, and a largest draw below 1 - 28 / n has probability exp(-28). */
+static void claim_uniform(struct start *s, struct hc_check *check, const struct hc_tensor *t,
+                          int fan_in)
+{
+    int64_t n = hc_tensor_count(t);
+    double bound = 1 / sqrt((double)fan_in);
+    double room = 8 / sqrt((double)n);
+    double largest = 0;
+    double mean = 0;
+    double square = 0;
+    double neighbours = 0;
+    double layers = 0;
+    double last = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double w = hc_tensor_get(t, i) / bound;
+        largest = fmax(largest, fabs(w));
+        mean += w / (double)n;
+        square += (w * w - 1 / 3.0) / (double)n;
+        neighbours += w * last / (double)n;
+        if (i < KEPT) {
+            layers += w * s->before[i];
+            s->before[i] = w;
+        }
+        last = w;
+    }
+    layers /= (double)(n < KEPT ? n : KEPT);
+    hc_claim_true(check, "initial weights are within 1 / sqrt(fan in)", largest <= 1 + 0x1p-24);
+    hc_claim_true(check, "initial weights reach up to 1 / sqrt(fan in)",
+                  largest >= 1 - 28 / (double)n);
+    hc_claim_within(check, "the mean of initial weights", 0, mean, room);
+    hc_claim_within(check, "the mean square of initial weights", 0, square, room);
+    hc_claim_within(check, "what neighbours among initial weights have in common", 0, neighbours,
+                    room);
+    hc_claim_within(check, "what two layers' initial weights have in common", 0, layers,
+                    n < KEPT ? room : 8 / sqrt(KEPT));
+    s->elements += n;
+}
+
+static void claim_all(struct start *s, struct hc_check *check, const char *what,
+                      const struct hc_tensor *t, int64_t n, double want)
+{
+    hc_claim_value(check, "elements of a norm", (double)n, (double)hc_tensor_count(t));
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        hc_claim_value(check, what, want, hc_tensor_get(t, i));
+    s->elements += hc_tensor_count(t);
+}
+
+static void claim_shape(struct hc_check *check, const char *what, const struct hc_tensor *t,
+                        int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const int64_t want[] = {a, b, c, d};
+    for (int i = 0; i < t->rank; i++)
+        hc_claim_value(check, what, (double)want[i], (double)t->shape[i]);
+}
+
+static void see_conv(struct start *s, struct hc_check *check, const struct hc_call *call,
+                     const struct hc_restated_layer *layer)
+{
+    int k = layer->kernel;
+    claim_shape(check, "shape of a filter", &call->in[1], layer->channels, k, k,
+                layer->channels_in);
+    hc_claim_value(check, "a convolution's stride", layer->stride, call->params.conv.stride);
+    hc_claim_value(check, "a convolution's padding, half its kernel", (k - 1) / 2,
+                   call->params.conv.pad);
+    claim_uniform(s, check, &call->in[1], k * k * layer->channels_in);
+}
+
+/* Parameters that are given as double are taken as fp32. */
+static void see_norm(struct start *s, struct hc_check *check, const struct hc_call *call,
+                     const struct hc_restated_layer *layer)
+{
+    int64_t n = layer->channels;
+    int64_t elements = s->elements;
+    hc_claim_value(check, "a norm's epsilon", (double)1e-5F, (double)(float)call->params.bn.eps);
+    hc_claim_value(check, "a norm's momentum", (double)0.1F,
+                   (double)(float)call->params.bn.momentum);
+    hc_claim_value(check, "the slope of the leaky ReLU", (double)0.1F,
+                   (double)(float)call->params.bn.slope);
+    claim_all(s, check, "gamma at the start", &call->in[1], n, 1);
+    claim_all(s, check, "beta at the start", &call->in[2], n, 0);
+    claim_all(s, check, "the running mean at the start", &call->in[3], n, 0);
+    claim_all(s, check, "the running variance at the start", &call->in[4], n, 1);
+    s->elements = elements + 2 * n;
+}
+
+static void see_other(struct start *s, struct hc_check *check, const struct hc_call *there,
+                      const struct hc_call *call, const struct hc_restated_layer *layer)
+{
+    if (layer->kind == HC_RESTATED_SUM) {
+        const void *shortcut = s->value[layer->shortcut];
+        hc_claim_true(check, "a block's sum takes the block's own input",
+                      there->in[0].data == shortcut || there->in[1].data == shortcut);
+    } else if (layer->kind == HC_RESTATED_POOL) {
+        hc_claim_value(check, "the window of the average", layer->side_in,
+                       call->params.pool.window);
+    } else {
+        const struct hc_gemm *p = &call->params.gemm;
+        claim_shape(check, "shape of the linear layer", &call->in[1], layer->channels,
+                    layer->channels_in, 0, 0);
+        hc_claim_true(check, "the linear layer is x w' + b",
+                      !p->transpose_a && p->transpose_b && p->alpha == 1 && p->beta == 1 &&
+                          call->in[2].rank == 1);
+        claim_uniform(s, check, &call->in[1], layer->channels_in);
+        claim_uniform(s, check, &call->in[2], layer->channels_in);
+    }
+}
+
+/* Each layer reads the value that the specification says, and gives one of its shape. */
+static void see_flow(struct start *s, struct hc_check *check, const struct hc_call *there,
+                     const struct hc_restated_layer *layer, bool norm)
+{
+    const struct hc_tensor *y = &there->out[0];
+    bool ends = norm || layer->kind != HC_RESTATED_CONV;
+    if (layer->from == 0 && !norm)
+        s->value[0] = there->in[0].data;
+    const void *from = norm ? s->convolved : s->value[layer->from];
+    hc_claim_true(check, "a layer reads what the layer before it wrote",
+                  there->in[0].data == from ||
+                      (layer->kind == HC_RESTATED_SUM && there->in[1].data == from));
+    claim_shape(check, "shape of a layer's output", y, y->shape[0],
+                y->rank == 2 ? layer->channels : layer->side, layer->side, layer->channels);
+    s->convolved = y->data;
+    if (ends)
+        s->value[layer->from + 1] = y->data;
+}
+
+static void see(struct hc_observed *observed, const struct hc_call *there,
+                const struct hc_call *copy)
+{
+    struct start *s = observed->context;
+    struct hc_check *check = observed->check;
+    bool norm = s->place.norm;
+    int at;
+    if (s->passes > 0 || !hc_restated_follow(check, &s->net, &s->place, there, &at))
+        return;
+    const struct hc_restated_layer *layer = &s->net.layer[at];
+    see_flow(s, check, there, layer, norm);
+    if (layer->kind == HC_RESTATED_CONV && !norm)
+        see_conv(s, check, copy, layer);
+    else if (layer->kind == HC_RESTATED_CONV)
+        see_norm(s, check, copy, layer);
+    else
+        see_other(s, check, there, copy, layer);
+    if (at == 0)
+        for (int i = 0; i < KEPT && !norm; i++)
+            s->first[i] = s->before[i];
+    s->passes += s->place.layer < 0;
+}
+
+static bool start(struct hc_check *check, struct start *s, const struct hc_network *network,
+                  uint64_t seed, struct hc_train_result *result)
+{
+    struct hc_dataset set = {0};
+    struct hc_observed observed = {.check = check, .see = see, .context = s};
+    struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
+                                       .network = network,
+                                       .data = &set,
+                                       .epochs = 1,
+                                       .batch = 2,
+                                       .seed = seed};
+    static const enum hc_op looked_at[] = {HC_OP_conv2d, HC_OP_bn_leaky_train, HC_OP_gemm};
+    for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++)
+        observed.looks[looked_at[i]] = true;
+    s->place.layer = -1;
+    hc_restated_make(&s->net);
+    bool ok = hc_restated_data(check, &set, 2, 2);
+    set.classes = s->net.classes;
+    ok = ok && hc_observe_training(&observed, &options, result);
+    hc_dataset_close(&set);
+    return ok && hc_claim_true(check, "a pass went forward to its end", s->passes == 1);
+}
+
+/* The network of the specification, and of another seed its first layer. */
+static void weights(struct hc_check *check)
+{
+    static const struct hc_network small = {.name = "darknet16's stem",
+                                            .side = 32,
+                                            .channels = 3,
+                                            .width = 16,
+                                            .groups = 1,
+                                            .blocks = {1},
+                                            .strides = {2}};
+    struct start *s = hc_check_memory(check, 2 * sizeof *s);
+    struct hc_train_result result;
+    double common = 0;
+    double norms = 7872;
+    s[0].net = (struct hc_restated){.width = 16,
+                                    .groups = 5,
+                                    .strides = {2, 1, 2, 2, 2},
+                                    .blocks = {1, 2, 2, 2, 2},
+                                    .classes = 2};
+    s[1].net =
+        (struct hc_restated){.width = 16, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 3};
+    if (!start(check, &s[0], &hc_darknet16, hc_check_seed(check), &result))
+        return;
+    hc_claim_value(check, "parameters of norms", norms, (double)s[0].net.norms);
+    hc_claim_value(check, "parameters that were looked at", 5067378, (double)s[0].elements);
+    hc_claim_value(check, "parameters that the trainer counts", 5067378, (double)result.parameters);
+    hc_claim_value(check, "products of a pass forward", 63751168, (double)s[0].net.products);
+    hc_claim_value(check, "products that the trainer counts", 63751168, (double)result.macs);
+    if (!start(check, &s[1], &small, hc_check_seed(check) + 1, &result))
+        return;
+    for (int i = 0; i < KEPT; i++)
+        common += s[0].first[i] * s[1].first[i] / KEPT;
+    hc_claim_within(check, "what two seeds' initial weights have in common", 0, common,
+                    8 / sqrt(KEPT));
+}
+
+static const struct hc_case cases[] = {
+    {.name = "training/restated-weights",
+     .title =
+         "a training starts with Darknet's layers, paddings, slope and norms, and with weights "
+         "that are uniform in 1 / sqrt(fan in), as its specification says",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
+               "Darknet([1,2,2,2,2], nf=16), and PyTorch's initialisation",
+     .level = HC_STANDARD,
+     .run = weights},
+};
+
+const struct hc_case_table hc_cases_training_restated_weights;
+const struct hc_case_table hc_cases_training_restated_weights = {cases,
+                                                                 sizeof cases / sizeof cases[0]};
