@@ -68,6 +68,8 @@ static void tally(struct hc_check *check, const struct hc_tensor *t, const char 
     struct hc_result *r = &check->result;
     r->implementation = larger(r->implementation, e->implementation);
     r->format = larger(r->format, e->format);
+    if (!e->bits && e->line < e->bound)
+        r->line = larger(r->line, e->error / e->line);
 }
 
 static bool sums_alike(const struct hc_accumulator *a, const struct hc_accumulator *b)

@@ -42,7 +42,7 @@ void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *chec
                     (long long)e->vague, (long long)e->loose);
     if (e->crossed > 1)
         hc_mistrust(check,
-                    "%s: an error is %.2f of what independent roundings come to in one of 2^38 "
+                    "%s: an error is %.2f of what independent roundings come to in one of 2^40 "
                     "results, though it keeps the bound",
                     what, e->crossed);
 }

@@ -12,7 +12,7 @@
 double hc_line(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
                const struct hc_want *want);
 
-#define HC_LINE_RESULTS 0x1p28
+#define HC_LINE_RESULTS 0x1p30
 #define HC_LINE_CHANCE  0x1p-10
 
 #endif

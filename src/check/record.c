@@ -24,6 +24,7 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
                            .unit = result->unit,
                            .implementation = result->implementation,
                            .format = result->format,
+                           .line = result->line,
                            .seed = result->seed,
                            .seconds = result->seconds,
                            .note = result->note,
@@ -60,6 +61,8 @@ void hc_record_add(json_t *record, const struct hc_row *row)
         (void)json_object_set_new(o, "implementation", hex(row->implementation));
     if (!isnan(row->format))
         (void)json_object_set_new(o, "format", hex(row->format));
+    if (!isnan(row->line))
+        (void)json_object_set_new(o, "line", hex(row->line));
     (void)json_object_set_new(o, "seed", json_sprintf("%llu", (unsigned long long)row->seed));
     (void)json_object_set_new(o, "seconds", json_real(row->seconds));
     (void)json_object_set_new(o, "note", hc_json_text(row->note));

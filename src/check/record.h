@@ -28,6 +28,7 @@ struct hc_row {
     const char *unit;
     double implementation; /* NaN: not measured; absent from the file then */
     double format;
+    double line;
     uint64_t seed;
     double seconds;
     const char *note;

@@ -80,6 +80,7 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
                          .unit = text_of(r, o, "unit"),
                          .implementation = (double)NAN,
                          .format = (double)NAN,
+                         .line = (double)NAN,
                          .seed = seed_of(r, o),
                          .seconds = json_number_value(json_object_get(o, "seconds")),
                          .note = text_of(r, o, "note"),
@@ -88,6 +89,8 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
         row.implementation = number_of(r, o, "implementation");
     if (json_object_get(o, "format"))
         row.format = number_of(r, o, "format");
+    if (json_object_get(o, "line"))
+        row.line = number_of(r, o, "line");
     row.pictures = json_object_get(o, "pictures");
     const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;
     if (r->status == HC_OK && wrong)

@@ -156,6 +156,7 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
                                       .backend = backend ? backend->name : "-",
                                       .seed = options->seed,
                                       .implementation = (double)NAN,
+                                      .line = (double)NAN,
                                       .format = (double)NAN};
     if (options->starting)
         options->starting(what, check.result.backend, options->context);

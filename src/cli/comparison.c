@@ -125,6 +125,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
                          .bound = c->margin,
                          .unit = "points",
                          .implementation = NAN,
+                         .line = NAN,
                          .format = NAN,
                          .seed = c->training->seed,
                          .note = note,

@@ -146,6 +146,7 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
                          .bound = claim->bound,
                          .unit = claim->unit,
                          .implementation = NAN,
+                         .line = NAN,
                          .format = NAN,
                          .seed = t->seed,
                          .note = claim->note,

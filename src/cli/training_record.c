@@ -65,6 +65,7 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
                          .bound = 0.9 * log(t->set.classes),
                          .unit = "nat",
                          .implementation = NAN,
+                         .line = NAN,
                          .format = NAN,
                          .seed = run->seed,
                          .seconds = r->seconds,

@@ -20,6 +20,7 @@ struct key {
 struct ratio {
     struct key key;
     double value; /* error / bound */
+    double line;  /* error / line, NaN where there is none */
 };
 
 /* False for cases of another kind and for results without a bound. */
@@ -33,6 +34,7 @@ static bool ratio_of(const struct hc_row *row, struct ratio *ratio)
     formats++;
     ratio->key = (struct key){op, formats, (int)(formats - 1 - op), (int)strcspn(formats, "/")};
     ratio->value = hc_ratio(row->error, row->bound);
+    ratio->line = row->line;
     return true;
 }
 
@@ -67,17 +69,30 @@ static int compare_values(const void *a, const void *b)
 
 static const double low = 0.05;
 
+/* The largest error / line of n results, "-" where there is none. */
+static void line_text(char *text, size_t size, const struct ratio *r, int n)
+{
+    double most = (double)NAN;
+    for (int i = 0; i < n; i++)
+        if (!isnan(r[i].line) && !(r[i].line <= most))
+            most = r[i].line;
+    (void)hc_text_write(text, size, isnan(most) ? "-" : "%.2g", most);
+}
+
 /* One line of n ratios in rising order. A quantile is the smallest ratio that as large a part is not above. */
 static void print_line(const struct key *key, const struct ratio *r, int n)
 {
     char line[256];
+    char second[32];
     int below = 0;
     while (below < n && r[below].value < low)
         below++;
-    (void)hc_text_write(line, sizeof line, "%-18.*s %-18.*s %7d %9.2g %9.2g %9.2g %9.3g %10.1f %%",
-                        key->op_length, key->op, key->formats_length, key->formats, n, r[0].value,
+    line_text(second, sizeof second, r, n);
+    (void)hc_text_write(line, sizeof line,
+                        "%-18.*s %-18.*s %7d %9.2g %9.2g %9.2g %9.3g %10.1f %% %9s", key->op_length,
+                        key->op, key->formats_length, key->formats, n, r[0].value,
                         r[(n - 1) / 2].value, r[(9 * n + 9) / 10 - 1].value, r[n - 1].value,
-                        100.0 * below / n);
+                        100.0 * below / n, second);
     hc_text_line(stdout, line);
     (void)putchar('\n');
 }
@@ -85,8 +100,8 @@ static void print_line(const struct key *key, const struct ratio *r, int n)
 static void print_table(struct ratio *r, int n)
 {
     static const struct key all = {"all", "", 3, 0};
-    (void)printf("%-18s %-18s %7s %9s %9s %9s %9s %12s\n", "op", "formats", "results", "min",
-                 "median", "90 %", "max", "below 0.05");
+    (void)printf("%-18s %-18s %7s %9s %9s %9s %9s %12s %9s\n", "op", "formats", "results", "min",
+                 "median", "90 %", "max", "below 0.05", "of line");
     qsort(r, (size_t)n, sizeof *r, compare_ratios);
     for (int from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && compare_keys(&r[from].key, &r[to].key) == 0;)
@@ -137,7 +152,8 @@ const struct hc_command hc_command_bounds = {
     .text =
         "For each op and mix of formats: how many results have a bound, and of error / bound of\n"
         "their worst elements the least, the median, what nine of ten do not exceed, the largest,\n"
-        "and how many of a hundred are below 0.05. Results of which the bits are demanded have no\n"
-        "bound. docs/bounds.md says what bounds are.",
+        "and how many of a hundred are below 0.05; last, how near any came to the second line of\n"
+        "random sums. Results of which the bits are demanded have no bound. docs/bounds.md says\n"
+        "what bounds and lines are.",
     .run = run,
 };
