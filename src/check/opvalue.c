@@ -129,8 +129,8 @@ static double boundary(const struct hc_place *p)
 
 static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
 
-/* Whether it is where a slot of a batch has its one special number: each in a channel of its own, so
-   that what it does there shows; the second channel has none. */
+/* Whether it is where a slot of a batch has its one special number: in the first, third or fourth channel,
+   so that half of six have none. */
 static bool is_special_of_batch(const struct hc_place *p, int slot)
 {
     const struct hc_tensor *x = &p->call->in[0];
@@ -140,11 +140,12 @@ static bool is_special_of_batch(const struct hc_place *p, int slot)
     if (hc_ops[op].class_ != HC_CLASS_NORM || (slot == 0 && inference))
         return false;
     bool row = p->call->in[slot].rank < 4 || p->index / channels == 1;
-    return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : slot + 1);
+    return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : 2 + slot % 2);
 }
 
 /* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many sums
-   share an element; and in the middle of each slot, so that a whole filter or column has it. */
+   share an element. Of a filter or a matrix's column the middle one has one and no other, as it takes a whole
+   channel or column with it. */
 static double special(const struct hc_place *p, int slot)
 {
     const struct hc_tensor *t = &p->call->in[slot];
@@ -152,9 +153,10 @@ static double special(const struct hc_place *p, int slot)
         hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
     double length = fmax(hc_bound_length(p->call), 4);
     double u = hc_place_uniform(p, 3);
+    bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
     if (p->index == (uint64_t)hc_tensor_count(t) / 2)
-        return specials[(int)(u * 3)];
-    if (hc_place_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
+        return specials[loss ? 2 * (int)(u * 2) : (int)(u * 3)];
+    if ((shared && slot > 0) || hc_place_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
         return hc_place_normal(p);
     /* A limit as one of several terms would overflow by itself. */
     if (length <= 4 && u > 0.8)
