@@ -109,8 +109,10 @@ static void rates(struct hc_check *check)
                 hc_tensor2(HC_FP32, lengths[l], 2, hc_check_memory(check, sizeof(float) * 2 * 64));
             call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
             call.out[0] = hc_check_vector(check, HC_FP32, 3);
-            for (int64_t i = 0; i < 2 * lengths[l]; i++)
-                hc_tensor_put(&call.in[0], i, (double)(i / 2 + 1) / (i % 2 ? 1024 : 1));
+            for (int64_t r = 0; r < lengths[l]; r++) {
+                hc_tensor_put(&call.in[0], 2 * r, (double)r + 1);
+                hc_tensor_put(&call.in[0], 2 * r + 1, ((double)r + 1) / 1024);
+            }
             hc_tensor_put(&call.in[1], HC_COUNT_STEPS, step);
             hc_tensor_put(&call.in[1], HC_COUNT_TAKEN, step);
             if (hc_do(check, &call) != HC_OK)
