@@ -46,6 +46,16 @@ Test(rows, repro_names_what_is_not_the_default)
     hc_rows_free(&rows);
 }
 
+Test(rows, repro_of_a_fault_leaves_its_backend_to_the_faults_row)
+{
+    struct hc_rows rows = {0};
+    struct hc_result result = {.what = &what, .backend = "host+wrong", .unit = "ulp"};
+    hc_rows_add(&rows, &result, &options, "wrong");
+    cr_assert_str_eq(rows.row[0].repro,
+                     "halfcheck run eps/claim --level quick --seed 9 --fault wrong");
+    hc_rows_free(&rows);
+}
+
 Test(rows, unimplemented_and_mistrusted_are_bad_only_when_strict)
 {
     for (int strict = 0; strict < 2; strict++)
