@@ -27,9 +27,8 @@ GIVEN = {
 
 
 def arguments(initial, interval):
-    """Floats: with the configuration's whole numbers 0.17.0's fused scale would be a Python integer from its
-    floor on, which knows no infinity."""
-    return {"init_scale": initial, "scale_window": interval, "min_scale": 1.0, "delayed_shift": 2}
+    """Whole numbers, as the engine makes them of its configuration."""
+    return {"init_scale": int(initial), "scale_window": interval, "min_scale": 1, "delayed_shift": 2}
 
 
 def zero(module, initial, interval, consecutive):
