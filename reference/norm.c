@@ -55,16 +55,18 @@ static void normalize(mpfr_t mean, mpfr_t invstd, const struct hc_call *call, in
     mpfr_clear(t);
 }
 
-/* batch becomes running + momentum * (batch - running). */
+/* batch becomes (1 - momentum) * running + momentum * batch. */
 static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, double momentum)
 {
-    mpfr_t r;
-    mpfr_init2(r, mpfr_get_prec(batch));
+    mpfr_t r, kept;
+    mpfr_inits2(mpfr_get_prec(batch), r, kept, (mpfr_ptr)NULL);
     hc_load_real(r, running, c);
-    mpfr_sub(batch, batch, r, MPFR_RNDN);
-    mpfr_mul_d(batch, batch, (double)(float)momentum, MPFR_RNDN);
-    mpfr_add(batch, r, batch, MPFR_RNDN);
-    mpfr_clear(r);
+    mpfr_set_d(kept, (double)(float)momentum, MPFR_RNDN);
+    mpfr_mul(batch, batch, kept, MPFR_RNDN);
+    mpfr_ui_sub(kept, 1, kept, MPFR_RNDN);
+    mpfr_mul(r, r, kept, MPFR_RNDN);
+    mpfr_add(batch, batch, r, MPFR_RNDN);
+    mpfr_clears(r, kept, (mpfr_ptr)NULL);
 }
 
 /* leaky_relu of z rounded into out0's format; where that is an infinity, z is one. */
