@@ -34,7 +34,8 @@ bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i)
     enum hc_op_class class_ = hc_ops[call->op].class_;
     if (special(y->format, hc_tensor_get(y, i)))
         return true;
-    if (class_ != HC_CLASS_ELEMENTWISE && class_ != HC_CLASS_OPTIMIZER)
+    if (class_ != HC_CLASS_ELEMENTWISE && class_ != HC_CLASS_OPTIMIZER && class_ != HC_CLASS_NORM &&
+        call->op != HC_OP_xent_bwd)
         return false;
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *x = &call->in[slot];

@@ -13,7 +13,7 @@ int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call,
 int64_t hc_sample(const struct hc_claim *claim, int out, int64_t n, int64_t *index);
 
 /* Whether the element says something of special values: it is infinite, NaN, subnormal or a -0, or, where
-   the op goes element by element, one of its inputs is. */
+   results stand where inputs stand, one of the inputs there is. */
 bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i);
 
 #endif

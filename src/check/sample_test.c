@@ -72,6 +72,25 @@ Test(sample, special_values_are_looked_at)
     }
 }
 
+/* A logit of -inf gives an ordinary 0. */
+Test(sample, special_inputs_are_looked_at_where_results_are_ordinary)
+{
+    static float logits[COUNT];
+    int64_t index[SAMPLE];
+    const struct hc_case what = {.name = "op/a"};
+    struct hc_check check = {.what = &what};
+    struct hc_claim claim = {.check = &check, .call = {.op = HC_OP_xent_bwd}};
+    fill();
+    logits[5678] = -INFINITY;
+    claim.call.in[0] = hc_tensor2(HC_FP32, COUNT / 10, 10, logits);
+    claim.call.out[0] = hc_tensor2(HC_FP32, COUNT / 10, 10, values);
+    int64_t n = hc_sample(&claim, 0, SAMPLE, index);
+    bool found = false;
+    for (int64_t k = 0; k < n; k++)
+        found |= index[k] == 5678;
+    cr_expect(found);
+}
+
 static int64_t wrong_at;
 
 /* host, with one element of the first output off by a hundredth. */
