@@ -4,144 +4,11 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/bound.h"
-#include "check/fault.h"
+#include "check/fault_change.h"
+#include "check/fault_factors.h"
 #include "num/bits.h"
-
-/* The factors of one sum, in the order of the contract's definition. */
-struct terms {
-    float *x;
-    float *y;
-    int64_t n;
-};
-
-static void term(struct terms *t, const struct hc_tensor *x, int64_t i, const struct hc_tensor *y,
-                 int64_t j)
-{
-    t->x[t->n] = (float)hc_tensor_get(x, i);
-    t->y[t->n++] = y ? (float)hc_tensor_get(y, j) : 1;
-}
-
-static int64_t at(const struct hc_tensor *t, int64_t n, int64_t h, int64_t w, int64_t c)
-{
-    const int64_t *d = t->shape;
-    bool inside = h >= 0 && h < d[1] && w >= 0 && w < d[2];
-    return inside ? ((n * d[1] + h) * d[2] + w) * d[3] + c : -1;
-}
-
-static void of_gemm(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    const struct hc_gemm *g = &call->params.gemm;
-    int64_t columns = call->out[0].shape[1];
-    int64_t rows = call->out[0].shape[0];
-    int64_t i = out / columns;
-    int64_t j = out % columns;
-    int64_t n = (int64_t)hc_bound_length(call);
-    for (int64_t k = 0; k < n; k++)
-        term(t, &call->in[0], g->transpose_a ? k * rows + i : i * n + k, &call->in[1],
-             g->transpose_b ? j * n + k : k * columns + j);
-}
-
-static void of_conv2d(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
-    const int64_t *d = call->out[0].shape;
-    const struct hc_conv *c = &call->params.conv;
-    int64_t q = out / d[3] % d[2];
-    int64_t p = out / d[3] / d[2] % d[1];
-    int64_t n = out / d[3] / d[2] / d[1];
-    for (int64_t tap = 0; tap < w->shape[1] * w->shape[2]; tap++) {
-        int64_t r = tap / w->shape[2];
-        int64_t s = tap % w->shape[2];
-        int64_t first = at(x, n, p * c->stride - c->pad + r, q * c->stride - c->pad + s, 0);
-        for (int64_t i = 0; first >= 0 && i < x->shape[3]; i++)
-            term(t, x, first + i, w, at(w, out % d[3], r, s, i));
-    }
-}
-
-static void of_filter(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *dy = &call->in[1];
-    const int64_t *d = call->out[0].shape;
-    const struct hc_conv *c = &call->params.conv;
-    int64_t s = out / d[3] % d[2];
-    int64_t r = out / d[3] / d[2] % d[1];
-    int64_t k = out / d[3] / d[2] / d[1];
-    int64_t pixels = dy->shape[1] * dy->shape[2];
-    for (int64_t i = 0; i < dy->shape[0] * pixels; i++) {
-        int64_t p = i % pixels / dy->shape[2];
-        int64_t q = i % dy->shape[2];
-        int64_t from =
-            at(x, i / pixels, p * c->stride - c->pad + r, q * c->stride - c->pad + s, out % d[3]);
-        if (from >= 0)
-            term(t, x, from, dy, i * dy->shape[3] + k);
-    }
-}
-
-static void of_data(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
-    const int64_t *d = call->out[0].shape;
-    const struct hc_conv *c = &call->params.conv;
-    int64_t n = out / d[3] / d[2] / d[1];
-    for (int64_t tap = 0; tap < w->shape[1] * w->shape[2]; tap++) {
-        int64_t r = tap / w->shape[2];
-        int64_t s = tap % w->shape[2];
-        int64_t i = out / d[3] / d[2] % d[1] + c->pad - r;
-        int64_t j = out / d[3] % d[2] + c->pad - s;
-        if (i < 0 || j < 0 || i % c->stride != 0 || j % c->stride != 0)
-            continue;
-        int64_t first = at(dy, n, i / c->stride, j / c->stride, 0);
-        for (int64_t k = 0; first >= 0 && k < dy->shape[3]; k++)
-            term(t, dy, first + k, w, at(w, k, r, s, out % d[3]));
-    }
-}
-
-static void of_pool(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    int64_t window = call->params.pool.window;
-    const int64_t *d = call->out[0].shape;
-    for (int64_t i = 0; i < window * window; i++)
-        term(t, &call->in[0],
-             at(&call->in[0], out / d[3] / d[2] / d[1],
-                out / d[3] / d[2] % d[1] * window + i / window,
-                out / d[3] % d[2] * window + i % window, out % d[3]),
-             NULL, 0);
-}
-
-static void gather(const struct hc_call *call, int64_t out, struct terms *t)
-{
-    t->n = 0;
-    switch (call->op) {
-    case HC_OP_gemm:
-        of_gemm(call, out, t);
-        return;
-    case HC_OP_conv2d:
-        of_conv2d(call, out, t);
-        return;
-    case HC_OP_conv2d_bwd_data:
-        of_data(call, out, t);
-        return;
-    case HC_OP_conv2d_bwd_filter:
-        of_filter(call, out, t);
-        return;
-    case HC_OP_avg_pool:
-        of_pool(call, out, t);
-        return;
-    default:
-        for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-            term(t, &call->in[0], i,
-                 call->op == HC_OP_sum           ? NULL
-                 : call->op == HC_OP_sum_squares ? &call->in[0]
-                                                 : &call->in[1],
-                 i);
-    }
-}
 
 /* What comes after the sum. */
 static float finished(const struct hc_call *call, int64_t out, float sum)
@@ -162,7 +29,7 @@ static float finished(const struct hc_call *call, int64_t out, float sum)
 }
 
 /* A way of adding up; `number` is the row's. */
-typedef float sum_of(const struct terms *t, int number);
+typedef float sum_of(const struct hc_factors *t, int number);
 
 struct way {
     sum_of *sum;
@@ -180,10 +47,10 @@ static enum hc_status wrongly_summed(const struct hc_planted *planted, struct hc
     if (narrow || hc_call_fp64(call) || hc_call_tf32(call))
         return planted->right(queue, call);
     size_t room = ((size_t)hc_bound_length(call) + 1) * sizeof(float);
-    struct terms t = {malloc(room), malloc(room), 0};
+    struct hc_factors t = {malloc(room), malloc(room), 0};
     assert(t.x && t.y);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
-        gather(call, i, &t);
+        hc_factors_of(call, i, &t);
         hc_tensor_put(&call->out[0], i, (double)finished(call, i, way->sum(&t, way->number)));
     }
     free(t.x);
@@ -197,7 +64,7 @@ static float towards(double x, enum hc_direction direction)
 }
 
 /* Each addition rounded in that direction; fp64 holds a product, and nearly always its sum, exactly. */
-static float directed(const struct terms *t, int direction)
+static float directed(const struct hc_factors *t, int direction)
 {
     float sum = 0;
     for (int64_t i = 0; i < t->n; i++)
@@ -206,7 +73,7 @@ static float directed(const struct terms *t, int direction)
 }
 
 /* Every partial sum rounded into that format. */
-static float in_format(const struct terms *t, int format)
+static float in_format(const struct hc_factors *t, int format)
 {
     double sum = 0;
     for (int64_t i = 0; i < t->n; i++)
@@ -214,7 +81,7 @@ static float in_format(const struct terms *t, int format)
     return (float)sum;
 }
 
-static float products_in_format(const struct terms *t, int format)
+static float products_in_format(const struct hc_factors *t, int format)
 {
     float sum = 0;
     for (int64_t i = 0; i < t->n; i++)
@@ -223,7 +90,7 @@ static float products_in_format(const struct terms *t, int format)
 }
 
 /* The sum so far rounded into the format after every 16 terms. */
-static float blocks_in_format(const struct terms *t, int format)
+static float blocks_in_format(const struct hc_factors *t, int format)
 {
     float sum = 0;
     for (int64_t i = 0; i < t->n; i++) {
@@ -234,7 +101,7 @@ static float blocks_in_format(const struct terms *t, int format)
     return sum;
 }
 
-static float in_order(const struct terms *t)
+static float in_order(const struct hc_factors *t)
 {
     float sum = 0;
     for (int64_t i = 0; i < t->n; i++)
@@ -243,7 +110,7 @@ static float in_order(const struct terms *t)
 }
 
 /* Half of all sums, by a hash of the first factors, off by 2^-number. */
-static float half_of_them_off(const struct terms *t, int number)
+static float half_of_them_off(const struct hc_factors *t, int number)
 {
     uint32_t hash = (uint32_t)t->n;
     for (int64_t i = 0; i < t->n && i < 8; i++) {
@@ -255,7 +122,7 @@ static float half_of_them_off(const struct terms *t, int number)
 }
 
 /* Terms are dropped that are below 2^-number of the sum so far. */
-static float small_ones_dropped(const struct terms *t, int number)
+static float small_ones_dropped(const struct hc_factors *t, int number)
 {
     float sum = 0;
     for (int64_t i = 0; i < t->n; i++) {
@@ -267,21 +134,50 @@ static float small_ones_dropped(const struct terms *t, int number)
 }
 
 /* Interleaved lanes whose last round, of less than `number` terms, is forgotten. */
-static float last_round_lost(const struct terms *t, int number)
+static float last_round_lost(const struct hc_factors *t, int number)
 {
-    struct terms rest = *t;
+    struct hc_factors rest = *t;
     rest.n = t->n < number ? t->n : t->n / number * number;
     return in_order(&rest);
 }
 
 /* A fixed-point accumulator with that many bits after the point. */
-static float fixed_point(const struct terms *t, int bits)
+static float fixed_point(const struct hc_factors *t, int bits)
 {
     double sum = 0;
     for (int64_t i = 0; i < t->n; i++)
         sum += rint(ldexp((double)(t->x[i] * t->y[i]), bits));
     return (float)ldexp(sum, -bits);
 }
+
+/* The variance as mean of squares less square of the mean, in one pass, for the saved 1 / deviation. */
+static enum hc_status one_pass(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    int64_t channels = x->shape[3];
+    int64_t n = hc_tensor_count(x);
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t c = 0; status == HC_OK && c < channels; c++) {
+        float sum = 0;
+        float squares = 0;
+        for (int64_t i = c; i < n; i += channels) {
+            sum += (float)hc_tensor_get(x, i);
+            squares += (float)(hc_tensor_get(x, i) * hc_tensor_get(x, i));
+        }
+        float rows = (float)(n / channels);
+        float variance = fmaxf(squares / rows - sum / rows * (sum / rows), 0);
+        hc_tensor_put(&call->out[2], c, 1 / sqrt((double)variance + call->params.bn.eps));
+    }
+    return status;
+}
+
+static const struct hc_change mean_in_fp16 = {hc_everywhere, hc_through_fp16, 0, 1};
+static const struct hc_change dgamma_in_bf16 = {hc_everywhere, hc_through_bf16, 0, 1};
+static const struct hc_change dbeta_in_fp16 = {hc_everywhere, hc_through_fp16, 0, 2};
+static const struct hc_change dbeta_down = {hc_everywhere, hc_one_ulp_down, 0, 2};
+static const struct hc_change loss_in_bf16 = {hc_everywhere, hc_through_bf16, 0, 0};
+static const struct hc_change loss_down = {hc_everywhere, hc_one_ulp_down, 0, 0};
 
 static const struct way cut = {directed, HC_TOWARD_ZERO};
 static const struct way upward = {directed, HC_UPWARD};
@@ -370,6 +266,22 @@ static const struct hc_fault faults[] = {
      "op/avg_pool/*/whole", WRONG, .data = &bf16},
     {"pool-half-of-them-off", "average pooling is off by 2^-16 in half of its elements", CLASS,
      "avg_pool", "op/avg_pool/*/whole", WRONG, .data = &off, .place = HC_PLACE_HOST},
+    {"norm-mean-in-fp16", "batch norm's mean is rounded into half", CLASS, "bn_train",
+     "op/bn_train/*/stagnation", .wrong = hc_wrong_outputs, .data = &mean_in_fp16},
+    {"norm-one-pass", "batch norm takes its variance in one pass, which cancels", CLASS, "bn_train",
+     "op/bn_train/*/cancellation", .wrong = one_pass},
+    {"norm-gain-gradient-in-bf16", "the gradient of batch norm's gain is summed up in bf16", CLASS,
+     "bn_bwd", "op/bn_bwd/*/whole", .wrong = hc_wrong_outputs, .data = &dgamma_in_bf16,
+     .place = HC_PLACE_HOST},
+    {"norm-offset-gradient-in-fp16", "the gradient of batch norm's offset is summed up in half",
+     CLASS, "bn_leaky_bwd", "op/bn_leaky_bwd/*/whole", .wrong = hc_wrong_outputs,
+     .data = &dbeta_in_fp16},
+    {"norm-offset-gradient-down", "the gradient of batch norm's offset is an ulp too small", CLASS,
+     "bn_bwd", "op/bn_bwd/*/whole", .wrong = hc_wrong_outputs, .data = &dbeta_down},
+    {"loss-in-bf16", "the loss is summed up in bf16", CLASS, "xent", "op/xent/*/whole",
+     .wrong = hc_wrong_outputs, .data = &loss_in_bf16, .place = HC_PLACE_HOST},
+    {"loss-down", "the loss is an ulp too small", CLASS, "xent", "op/xent/*/whole",
+     .wrong = hc_wrong_outputs, .data = &loss_down},
 };
 
 const struct hc_fault_table hc_faults_accumulator;
