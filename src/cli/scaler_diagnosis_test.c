@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/scaler_diagnosis.h"
 
@@ -47,4 +48,30 @@ Test(scaler_diagnosis, of_a_single_wrong_answer_there_is_none)
     scale[1] = NAN;
     hc_scaler_diagnose(&answers, text);
     cr_assert_str_eq(text, "");
+}
+
+/* DeepSpeed's hysteresis, 2 by its engine and 1 by its class: the scale is halved at each overflow, or at
+   each third. Counted here by hand: a clean step at 2^16 and three overflows in a row. */
+Test(scaler_diagnosis, names_another_hysteresis)
+{
+    enum { STEPS = 4 };
+    static const double halved[2][STEPS] = {{0x1p16, 0x1p15, 0x1p14, 0x1p13},
+                                            {0x1p16, 0x1p16, 0x1p16, 0x1p15}};
+    static const char *const said[2] = {"hysteresis 1 in place of 2", "hysteresis 3 in place of 2"};
+    const struct hc_scaler_plan plan = {
+        .rule = HC_SCALER_DEEPSPEED_0171, .interval = INTERVAL, .initial = 0x1p16};
+    const unsigned char sent[STEPS] = {HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF};
+    for (int i = 0; i < 2; i++) {
+        double scale[STEPS];
+        char text[HC_DIAGNOSIS];
+        memcpy(scale, halved[i], sizeof scale);
+        const struct hc_scaler_answers answers = {.plan = &plan,
+                                                  .sent = sent,
+                                                  .scale = scale,
+                                                  .length = STEPS,
+                                                  .count = STEPS,
+                                                  .wrong = 1 + i};
+        hc_scaler_diagnose(&answers, text);
+        cr_expect_not_null(strstr(text, said[i]), "%s", text);
+    }
 }
