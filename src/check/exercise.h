@@ -14,6 +14,7 @@ struct hc_exercise {
     int64_t inexact;   /* not a value of the output's format, so that rounding was needed */
     int64_t loose;     /* have a bound, not bits */
     int64_t vague;     /* of those are not 0 and not larger than their bound */
+    int64_t hollow;    /* of those have a bound of an eighth of their terms' magnitude or more */
     double worst;      /* largest error / bound of the loose ones */
     double crossed;    /* largest error / line (check/line.h) */
 };
@@ -27,7 +28,8 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
 void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what,
                        bool widens);
 
-/* Sets MISTRUSTED where the bounds exceed most of the values: whatever is near zero passes. And where an
+/* Sets MISTRUSTED where the bounds exceed most of the values: whatever is near zero passes. A few values are
+   small by chance, and their bounds are compared with their terms. MISTRUSTED is also where an
    error is beyond the line: rounding errors alone do not come to that, though the contract allows it. */
 void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *check,
                               const char *what);
