@@ -50,6 +50,8 @@ const struct hc_case *const *hc_all_cases(int *n)
             for (int c = 0; c < table_at(t)->count; c++)
                 all[i++] = &table_at(t)->cases[c];
         qsort(all, (size_t)count, sizeof *all, by_name);
+        for (i = 1; i < count; i++)
+            assert(by_name(&all[i - 1], &all[i]) != 0); /* two cases of one name */
     }
     *n = count;
     return all;

@@ -154,7 +154,7 @@ static void journal(struct hc_check *check)
 static const char contract[] = "contract in src/op/call.h";
 
 static const struct hc_case cases[] = {
-    {.name = "scaler/large-counts",
+    {.name = "scaler/counts-one-by-one",
      .title = "counts of steps go on one by one, from 0 to the last below 2^31",
      .source = contract,
      .level = HC_QUICK,

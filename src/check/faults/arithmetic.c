@@ -446,7 +446,7 @@ static const struct hc_fault faults[] = {
     {"arithmetic-late-row", "the journal's rows are one late beyond 2^16", EVERYWHERE,
      .ops = "journal", .patterns = "scaler/journal-of-every-step", .wrong = late_row},
     {"arithmetic-found-count", "overflows are counted to 2^16", EVERYWHERE, .ops = "scaler_update",
-     .patterns = "scaler/large-counts", .wrong = stops_counting},
+     .patterns = "scaler/counts-one-by-one", .wrong = stops_counting},
     {"arithmetic-grows-early", "scales grow a step before a long interval ends", EVERYWHERE,
      .ops = "scaler_update", .patterns = "scaler/growth-just-at-the-interval",
      .wrong = grows_early},
