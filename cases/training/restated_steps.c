@@ -1,0 +1,373 @@
+/* Whole steps of a training, restated from the specification: at the weights, images and labels that the
+   trainer has, each step's loss, gradients, statistics and new weights are computed a second time and
+   compared. Each step begins with the trainer's own numbers, so that errors do not add up over steps.
+
+   Bounds. Of the update: m, v and w are sums of two terms and take three roundings of u = 2^-24 each a step, and
+   the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of loss and gradients no useful
+   bound can be derived through so many layers; instead the step is restated twice, in fp64 and with every
+   rounding that the recipe has but in another order (restated_pass.h). The distance between the two is a
+   draw of what roundings come to here, and so is the trainer's distance from fp64; 16 times as much is
+   not reached by roundings, and a wrong term is thousands of times as much in fp32. */
+#include <math.h>
+#include <string.h>
+
+#include "cases/restated_pass.h"
+
+enum { BATCH = 4, STEPS = 6, SPANS = 64, ROOM = 1 << 14, LAYERS = 16 };
+
+enum kind { W, G, M, V, NEW_W, NEW_M, NEW_V, KINDS };
+
+/* A call of the optimizer, or of the op that makes the model's copy. */
+struct span {
+    const char *from;      /* where what it reads lies: masters; NULL: it is the optimizer */
+    const char *to;        /* where what it writes lies */
+    enum hc_format format; /* of the latter */
+    int64_t count;
+    int64_t first; /* in the numbers below */
+};
+
+struct tensor {
+    const char *data;
+    enum hc_format format; /* as the network sees it */
+    double m[1024];
+    double v[1024];
+    double magnitude[1024]; /* of m, all terms taken positive */
+};
+
+struct watch {
+    const struct hc_recipe *recipe;
+    struct hc_restated net;
+    struct hc_restated_place place;
+    struct hc_restated_pass want;
+    struct hc_restated_pass rounded;
+    struct tensor tensor[LAYERS][HC_RESTATED_SLOTS];
+    double labels[BATCH];
+    double loss;
+    double hyper[3];
+    bool found;
+    int spans;
+    struct span span[SPANS];
+    int64_t used;
+    double number[KINDS][ROOM];
+    int step;
+    int compared;
+    double image[BATCH * 3072];
+};
+
+static void take(const struct hc_tensor *t, double *to)
+{
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        to[i] = hc_tensor_get(t, i);
+}
+
+/* A parameter as the network sees it; from the second step on it is what the optimizer has made. */
+static void see_parameter(struct watch *w, int layer, int slot, const struct hc_tensor *there,
+                          const struct hc_tensor *copy)
+{
+    w->tensor[layer][slot].data = there->data;
+    w->tensor[layer][slot].format = there->format;
+    take(copy, w->want.parameter[layer][slot]);
+}
+
+/* Of m numbers x: mean and variance to 2^-50 of what is summed; fp32 sums, running numbers and
+   roundings come to less than 2^-18 of the same in so few terms. The variance is unbiased. */
+static void see_statistics(struct hc_check *check, const struct hc_call *copy)
+{
+    int64_t channels = copy->in[1].shape[0];
+    int64_t m = hc_tensor_count(&copy->in[0]) / channels;
+    for (int64_t c = 0; c < channels; c++) {
+        double mean = 0;
+        double most = 0;
+        double square = 0;
+        for (int64_t i = 0; i < m; i++) {
+            double x = hc_tensor_get(&copy->in[0], i * channels + c);
+            mean += x / (double)m;
+            most = fmax(most, fabs(x));
+        }
+        for (int64_t i = 0; i < m; i++) {
+            double x = hc_tensor_get(&copy->in[0], i * channels + c) - mean;
+            square += x * x / (double)(m - 1);
+        }
+        double old = hc_tensor_get(&copy->in[3], c);
+        hc_claim_within(check, "running mean", 0.9 * old + 0.1 * mean,
+                        hc_tensor_get(&copy->out[3], c), 0x1p-18 * (fabs(old) + most));
+        old = hc_tensor_get(&copy->in[4], c);
+        hc_claim_within(check, "running variance", 0.9 * old + 0.1 * square,
+                        hc_tensor_get(&copy->out[4], c), 0x1p-18 * (old + most * most));
+    }
+}
+
+static void see_forward(struct watch *w, struct hc_check *check, const struct hc_call *there,
+                        const struct hc_call *copy, int at, bool norm)
+{
+    const struct hc_restated_layer *layer = &w->net.layer[at];
+    if (there->op == HC_OP_bn_leaky_infer)
+        return;
+    if (layer->kind == HC_RESTATED_CONV && norm) {
+        see_parameter(w, at, 1, &there->in[1], &copy->in[1]);
+        see_parameter(w, at, 2, &there->in[2], &copy->in[2]);
+        take(&copy->out[0], w->want.sides[at]);
+        see_statistics(check, copy);
+        return;
+    }
+    if (at == 0)
+        take(&copy->in[0], w->want.value[0]);
+    if (layer->kind == HC_RESTATED_CONV || layer->kind == HC_RESTATED_LINEAR)
+        see_parameter(w, at, 0, &there->in[1], &copy->in[1]);
+    if (layer->kind == HC_RESTATED_LINEAR)
+        see_parameter(w, at, 1, &there->in[2], &copy->in[2]);
+}
+
+static void see_span(struct watch *w, struct hc_check *check, const struct hc_call *there,
+                     const struct hc_call *copy)
+{
+    int64_t n = hc_tensor_count(&copy->out[0]);
+    bool optimizer = there->op == HC_OP_adamw;
+    if (!hc_claim_true(check, "updates are few",
+                       w->spans < SPANS && w->used + n <= ROOM && w->step < STEPS))
+        return;
+    struct span *span = &w->span[w->spans++];
+    *span = (struct span){.from = optimizer ? NULL : there->in[0].data,
+                          .to = there->out[0].data,
+                          .format = there->out[0].format,
+                          .count = n,
+                          .first = w->used};
+    w->used += n;
+    for (int k = 0; optimizer && k < 4; k++)
+        take(&copy->in[k], w->number[k] + span->first);
+    for (int k = 0; k < (optimizer ? 3 : 1); k++)
+        take(&copy->out[k], w->number[NEW_W + k] + span->first);
+    if (!optimizer)
+        return;
+    take(&copy->in[4], w->hyper);
+    w->found = copy->in[5].data && hc_tensor_get(&copy->in[5], 0) != 0;
+}
+
+/* The span that wrote there, and which of its elements; NULL: none. */
+static const struct span *writer(const struct watch *w, const char *data, bool optimizer,
+                                 int64_t *at)
+{
+    for (int s = 0; s < w->spans; s++) {
+        const struct span *span = &w->span[s];
+        int64_t bytes = hc_formats[span->format].bytes;
+        if (!span->from == optimizer && data >= span->to && data < span->to + span->count * bytes) {
+            *at = (data - span->to) / bytes;
+            return span;
+        }
+    }
+    return NULL;
+}
+
+/* Where among the numbers the optimizer has parameter `data`, by way of its master if it has one; -1. */
+static int64_t place_of(const struct watch *w, const char *data, int64_t *copied)
+{
+    int64_t at;
+    const struct span *copy = writer(w, data, false, &at);
+    *copied = -1;
+    if (copy) {
+        *copied = copy->first + at;
+        data = copy->from + at * (int64_t)sizeof(float);
+    }
+    const struct span *span = writer(w, data, true, &at);
+    return span ? span->first + at : -1;
+}
+
+/* AdamW on one weight. `magnitude` is that of what rounding errors of m are shares of. */
+static double updated(const struct watch *w, double old, double m, double v, double magnitude,
+                      double *bound)
+{
+    double rate = w->hyper[0];
+    double beta1 = w->hyper[1];
+    double t = w->hyper[2];
+    double root = sqrt(v / (1 - pow(0.99, t))) + 1e-8;
+    double step = rate / (1 - pow(beta1, t)) / root;
+    *bound = 64 * 0x1p-24 * (step * magnitude) + 4 * 0x1p-24 * fabs(old);
+    return old * (1 - rate * 1e-2) - step * m;
+}
+
+static void claim_update(struct watch *w, struct hc_check *check, struct tensor *tensor, int64_t n,
+                         const double *seen)
+{
+    int64_t copied;
+    int64_t at = place_of(w, tensor->data, &copied);
+    if (!hc_claim_true(check, "the optimizer has every parameter", at >= 0))
+        return;
+    const double *now[KINDS];
+    for (int k = 0; k < KINDS; k++)
+        now[k] = w->number[k] + at;
+    for (int64_t i = 0; i < n; i++) {
+        double g = now[G][i];
+        double b = w->hyper[1];
+        double bound = 0;
+        double want = now[W][i];
+        hc_claim_value(check, "what the network has of the optimizer's weight",
+                       copied < 0 ? want : hc_round(tensor->format, want), seen[i]);
+        if (copied >= 0)
+            hc_claim_value(check, "the model's copy of a master",
+                           hc_round(tensor->format, now[NEW_W][i]), w->number[NEW_W][copied + i]);
+        if (!w->found) {
+            tensor->m[i] = b * tensor->m[i] + (1 - b) * g;
+            tensor->v[i] = 0.99 * tensor->v[i] + (1 - 0.99) * g * g;
+            tensor->magnitude[i] = b * tensor->magnitude[i] + (1 - b) * fabs(g);
+            want = updated(w, want, tensor->m[i], tensor->v[i], tensor->magnitude[i], &bound);
+        }
+        hc_claim_within(check, "first moment", tensor->m[i], now[NEW_M][i],
+                        64 * 0x1p-24 * tensor->magnitude[i] + 0x1p-148);
+        hc_claim_within(check, "second moment", tensor->v[i], now[NEW_V][i],
+                        64 * 0x1p-24 * tensor->v[i] + 0x1p-148);
+        hc_claim_within(check, "weight after the step", want, now[NEW_W][i], bound);
+    }
+}
+
+static double distance(const double *a, const double *b, int64_t n)
+{
+    double square = 0;
+    for (int64_t i = 0; i < n; i++)
+        square += b ? (a[i] - b[i]) * (a[i] - b[i]) : a[i] * a[i];
+    return sqrt(square);
+}
+
+static void claim_gradients(struct watch *w, struct hc_check *check)
+{
+    double off = 0;
+    double all = 0;
+    for (int l = 0; l < w->net.layers; l++)
+        for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
+            int64_t n = hc_restated_parameters(&w->net, l, s);
+            double d = distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n);
+            double g = distance(w->want.gradient[l][s], NULL, n);
+            off += d * d;
+            all += g * g;
+        }
+    hc_say(check, "step %d: roundings are %.3g of the gradient; loss %.7g", w->step,
+           sqrt(off / all), w->loss);
+    hc_claim_within(check, "loss", w->want.loss, w->loss,
+                    16 * (fabs(w->rounded.loss - w->want.loss) +
+                          fmax(sqrt(off / all), 0x1p-24) * w->want.loss));
+    for (int l = 0; l < w->net.layers; l++)
+        for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
+            int64_t n = hc_restated_parameters(&w->net, l, s);
+            int64_t copied;
+            int64_t at = n ? place_of(w, w->tensor[l][s].data, &copied) : -1;
+            if (at < 0)
+                continue;
+            double bound = 16 * (distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n) +
+                                 sqrt(off / all) * distance(w->want.gradient[l][s], NULL, n));
+            hc_claim_within(check, "a parameter's gradient: distance", 0,
+                            distance(w->want.gradient[l][s], w->number[G] + at, n), bound);
+        }
+}
+
+static void see_end(struct watch *w, struct hc_check *check)
+{
+    if (!w->found) {
+        w->want.labels = w->labels;
+        hc_restated_same(&w->rounded, &w->want);
+        hc_restated_step(&w->want);
+        hc_restated_step(&w->rounded);
+        claim_gradients(w, check);
+        w->compared++;
+    }
+    for (int l = 0; l < w->net.layers; l++)
+        for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
+            int64_t n = hc_restated_parameters(&w->net, l, s);
+            if (n > 0)
+                claim_update(w, check, &w->tensor[l][s], n, w->want.parameter[l][s]);
+        }
+    hc_claim_value(check, "steps taken", w->compared + w->found, w->hyper[2]);
+    w->spans = 0;
+    w->used = 0;
+    w->step++;
+}
+
+static void see(struct hc_observed *observed, const struct hc_call *there,
+                const struct hc_call *copy)
+{
+    struct watch *w = observed->context;
+    bool norm = w->place.norm;
+    int at;
+    if (hc_restated_follow(observed->check, &w->net, &w->place, there, &at))
+        see_forward(w, observed->check, there, copy, at, norm);
+    else if (there->op == HC_OP_xent && w->place.trains) {
+        take(&copy->in[1], w->labels);
+        take(&copy->out[0], &w->loss);
+    } else if (there->op == HC_OP_xent_bwd)
+        take(&copy->in[2], &w->want.scale);
+    else if (there->op == HC_OP_adamw || there->op == HC_OP_master_to_model)
+        see_span(w, observed->check, there, copy);
+    else if (there->op == HC_OP_scaler_update)
+        see_end(w, observed->check);
+}
+
+static struct watch *open(struct hc_check *check)
+{
+    struct watch *w = hc_check_memory(check, sizeof *w);
+    w->recipe = hc_recipe_by_name(hc_check_case(check)->data);
+    w->place.layer = -1;
+    w->net = (struct hc_restated){
+        .width = 2, .groups = 2, .strides = {2, 1}, .blocks = {1, 1}, .classes = 10};
+    hc_restated_make(&w->net);
+    w->want = (struct hc_restated_pass){
+        .net = &w->net, .batch = BATCH, .kink = w->recipe->model == HC_FP32 ? 0x1p-14 : 0x1p-4};
+    w->rounded = w->want;
+    w->rounded.rounds = true;
+    w->rounded.model = w->recipe->model;
+    hc_restated_open(check, &w->want);
+    hc_restated_open(check, &w->rounded);
+    return w;
+}
+
+static void steps(struct hc_check *check)
+{
+    static const struct hc_network small = {.name = "darknet-2",
+                                            .side = 32,
+                                            .channels = 3,
+                                            .width = 2,
+                                            .groups = 2,
+                                            .blocks = {1, 1},
+                                            .strides = {2, 1}};
+    static const enum hc_op looked_at[] = {HC_OP_conv2d,         HC_OP_bn_leaky_train, HC_OP_gemm,
+                                           HC_OP_xent,           HC_OP_xent_bwd,       HC_OP_adamw,
+                                           HC_OP_master_to_model};
+    struct watch *w = open(check);
+    struct hc_dataset set = {0};
+    struct hc_train_result result;
+    struct hc_observed observed = {.check = check, .see = see, .context = w, .computes = true};
+    struct hc_train_options options = {.recipe = w->recipe,
+                                       .network = &small,
+                                       .data = &set,
+                                       .epochs = 2,
+                                       .batch = BATCH,
+                                       .measure_every = 2,
+                                       .seed = hc_check_seed(check)};
+    for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++)
+        observed.looks[looked_at[i]] = true;
+    if (hc_restated_data(check, &set, STEPS / 2 * BATCH, 2) &&
+        hc_observe_training(&observed, &options, &result)) {
+        hc_claim_value(check, "steps", STEPS, w->step);
+        hc_claim_true(check, "half of the steps and more were taken", w->compared >= STEPS / 2);
+    }
+    hc_dataset_close(&set);
+}
+
+static const struct hc_case cases[] = {
+    {.name = "training/restated-steps-fp32",
+     .title = "whole steps of a training in fp32 do what its specification says, computed again in "
+              "fp64 from the definitions",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
+     .level = HC_STANDARD,
+     .run = steps,
+     .data = "fp32"},
+    {.name = "training/restated-steps-amp",
+     .title = "whole steps of a training under GradScaler do what its specification says, computed "
+              "again in fp64 from the definitions",
+     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb; pytorch 2.15.0 "
+               "torch/amp/grad_scaler.py",
+     .level = HC_STANDARD,
+     .run = steps,
+     .data = "amp"},
+};
+
+const struct hc_case_table hc_cases_training_restated_steps;
+const struct hc_case_table hc_cases_training_restated_steps = {cases,
+                                                               sizeof cases / sizeof cases[0]};
