@@ -56,7 +56,7 @@ static hc_kernel *sound_cast;
 
 static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_planted sound = {sound_cast, on_device};
+    struct hc_fault_site sound = {sound_cast, on_device};
     return on_device->wrong(&sound, queue, call);
 }
 
@@ -83,7 +83,7 @@ Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 }
 
 /* One row of results of one operation is changed in one place. */
-static enum hc_status off_by_one(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status off_by_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -113,7 +113,7 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
 }
 
 /* 2049, a tie, goes up. */
-static enum hc_status integer_tie_up(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status integer_tie_up(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);

@@ -69,7 +69,7 @@ static struct faulty exact;
 static enum hc_status run_wrong(const struct faulty *faulty, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    struct hc_planted planted = {faulty->sound->kernel[call->op], faulty->fault};
+    struct hc_fault_site planted = {faulty->sound->kernel[call->op], faulty->fault};
     return faulty->fault->wrong(&planted, queue, call);
 }
 

@@ -51,13 +51,13 @@ struct hc_fault;
 
 /* What a wrong kernel is told: the sound kernel of the call's op in the backend that runs, and its
    fault. */
-struct hc_planted {
+struct hc_fault_site {
     hc_kernel *right;
     const struct hc_fault *fault;
 };
 
 /* Runs a call wrongly. Tensors lie in host memory. */
-typedef enum hc_status hc_wrong(const struct hc_planted *planted, struct hc_queue *queue,
+typedef enum hc_status hc_wrong(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call);
 
 struct hc_fault {

@@ -169,7 +169,7 @@ static void change(const struct hc_call *call, const struct hc_tensor *t,
             hc_tensor_put_bits(t, e.i, row->what(&e, hc_element_right(&e, e.i)));
 }
 
-enum hc_status hc_wrong_outputs(const struct hc_planted *planted, struct hc_queue *queue,
+enum hc_status hc_wrong_outputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_change *row = planted->fault->data;
@@ -189,7 +189,7 @@ enum hc_status hc_wrong_outputs(const struct hc_planted *planted, struct hc_queu
     return status;
 }
 
-enum hc_status hc_wrong_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+enum hc_status hc_wrong_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_change *row = planted->fault->data;
@@ -206,7 +206,7 @@ enum hc_status hc_wrong_inputs(const struct hc_planted *planted, struct hc_queue
     return status;
 }
 
-enum hc_status hc_wrong_call(const struct hc_planted *planted, struct hc_queue *queue,
+enum hc_status hc_wrong_call(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     const struct hc_change_call *row = planted->fault->data;

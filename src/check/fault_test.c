@@ -80,13 +80,13 @@ Test(faults, make_ops_of_their_backend_wrong)
     }
 }
 
-static enum hc_status right(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status right(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     return planted->right(queue, call);
 }
 
-static enum hc_status dies(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status dies(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
     (void)planted;
@@ -95,7 +95,7 @@ static enum hc_status dies(const struct hc_planted *planted, struct hc_queue *qu
     _exit(3);
 }
 
-static enum hc_status aborts(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status aborts(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     (void)planted;

@@ -14,7 +14,7 @@ static hc_kernel *right;
 /* The emulated device's memory is the host's, so that the planted conversions can work in it. */
 static enum hc_status wrong_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_planted sound = {right, planted};
+    struct hc_fault_site sound = {right, planted};
     return planted->wrong(&sound, queue, call);
 }
 

@@ -37,7 +37,7 @@ struct way {
 };
 
 /* Sums in fp32; all others are the sound kernel's. */
-static enum hc_status wrongly_summed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status wrongly_summed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct way *way = planted->fault->data;
@@ -151,7 +151,7 @@ static float fixed_point(const struct hc_factors *t, int bits)
 }
 
 /* The variance as mean of squares less square of the mean, in one pass, for the saved 1 / deviation. */
-static enum hc_status one_pass(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];

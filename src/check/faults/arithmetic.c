@@ -22,7 +22,7 @@ static struct hyper hyper_of(const struct hc_call *call)
     return h;
 }
 
-static enum hc_status with(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status with(const struct hc_fault_site *planted, struct hc_queue *queue,
                            struct hyper *h)
 {
     h->call.in[h->call.op == HC_OP_sgd ? 3 : 4].data = h->value;
@@ -53,7 +53,7 @@ static const int early = 0;
 static const int modulo = 1;
 static const int less = 2;
 
-static enum hc_status counted(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status counted(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
@@ -61,7 +61,7 @@ static enum hc_status counted(const struct hc_planted *planted, struct hc_queue 
     return with(planted, queue, &h);
 }
 
-static enum hc_status eps_inside_late(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status eps_inside_late(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -70,7 +70,7 @@ static enum hc_status eps_inside_late(const struct hc_planted *planted, struct h
     return planted->right(queue, &bad);
 }
 
-static enum hc_status eps_flushed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status eps_flushed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -79,7 +79,7 @@ static enum hc_status eps_flushed(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status beta2_single(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status beta2_single(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -88,7 +88,7 @@ static enum hc_status beta2_single(const struct hc_planted *planted, struct hc_q
 }
 
 /* lr / (1 - beta1^t) is Adam's step, not the rate of its decay. */
-static enum hc_status decays_by_step(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status decays_by_step(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -97,7 +97,7 @@ static enum hc_status decays_by_step(const struct hc_planted *planted, struct hc
     return planted->right(queue, &bad);
 }
 
-static enum hc_status decay_times_rate(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status decay_times_rate(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -105,7 +105,7 @@ static enum hc_status decay_times_rate(const struct hc_planted *planted, struct 
     return planted->right(queue, &bad);
 }
 
-static enum hc_status decay_in_half(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status decay_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -115,7 +115,7 @@ static enum hc_status decay_in_half(const struct hc_planted *planted, struct hc_
     return planted->right(queue, &bad);
 }
 
-static enum hc_status rate_in_half(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rate_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
@@ -124,7 +124,7 @@ static enum hc_status rate_in_half(const struct hc_planted *planted, struct hc_q
     return with(planted, queue, &h);
 }
 
-static enum hc_status always_ours(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status always_ours(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -132,7 +132,7 @@ static enum hc_status always_ours(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status apex_as_fused(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status apex_as_fused(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -141,7 +141,7 @@ static enum hc_status apex_as_fused(const struct hc_planted *planted, struct hc_
     return planted->right(queue, &bad);
 }
 
-static enum hc_status loses_minus_zero(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status loses_minus_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -158,7 +158,7 @@ static const int element = ELEMENT;
 static const int seed = SEED;
 static const int step = STEP;
 
-static enum hc_status narrow_counter(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status narrow_counter(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
@@ -174,7 +174,7 @@ static enum hc_status narrow_counter(const struct hc_planted *planted, struct hc
     return with(planted, queue, &h);
 }
 
-static enum hc_status nan_to_zero(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status nan_to_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -206,7 +206,7 @@ static void change_nan(const struct hc_tensor *t, int64_t i, int which)
     hc_tensor_put_bits(t, i, which == NO_SIGN ? bits : bits | quiet_bit);
 }
 
-static enum hc_status nan_changed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status nan_changed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -218,7 +218,7 @@ static enum hc_status nan_changed(const struct hc_planted *planted, struct hc_qu
     return status;
 }
 
-static enum hc_status signalling_unseen(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status signalling_unseen(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -234,7 +234,7 @@ static enum hc_status signalling_unseen(const struct hc_planted *planted, struct
     return status;
 }
 
-static enum hc_status huge_scale(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status huge_scale(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -246,7 +246,7 @@ static enum hc_status huge_scale(const struct hc_planted *planted, struct hc_que
 }
 
 /* max(x, slope x) is leaky ReLU for slopes up to 1; x >= 0 for slopes from 0 on. */
-static enum hc_status larger_of_both(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status larger_of_both(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -259,7 +259,7 @@ static enum hc_status larger_of_both(const struct hc_planted *planted, struct hc
     return status;
 }
 
-static enum hc_status zero_is_positive(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status zero_is_positive(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -269,7 +269,7 @@ static enum hc_status zero_is_positive(const struct hc_planted *planted, struct 
     return status;
 }
 
-static enum hc_status t_rounded_before(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status t_rounded_before(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -280,7 +280,7 @@ static enum hc_status t_rounded_before(const struct hc_planted *planted, struct 
 }
 
 /* The count of steps as another number. */
-static enum hc_status with_steps(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status with_steps(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call, double steps)
 {
     int32_t changed[HC_COUNTS];
@@ -292,14 +292,14 @@ static enum hc_status with_steps(const struct hc_planted *planted, struct hc_que
     return planted->right(queue, &bad);
 }
 
-static enum hc_status late_row(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status late_row(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     double steps = hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
     return with_steps(planted, queue, call, steps > 65536 ? steps - 1 : steps);
 }
 
-static enum hc_status last_but_one(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status last_but_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     double steps = hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
@@ -307,7 +307,7 @@ static enum hc_status last_but_one(const struct hc_planted *planted, struct hc_q
     return with_steps(planted, queue, call, steps > rows && rows > 1 ? rows - 2 : steps);
 }
 
-static enum hc_status stops_counting(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status stops_counting(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     double before = hc_tensor_get(&call->in[1], HC_COUNT_FOUND);
@@ -318,7 +318,7 @@ static enum hc_status stops_counting(const struct hc_planted *planted, struct hc
 }
 
 /* Growth at one step before a long interval. */
-static enum hc_status grows_early(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status grows_early(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -327,7 +327,7 @@ static enum hc_status grows_early(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status short_epochs(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status short_epochs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -342,7 +342,7 @@ static enum hc_status short_epochs(const struct hc_planted *planted, struct hc_q
     return status;
 }
 
-static enum hc_status short_seed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status short_seed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -351,7 +351,7 @@ static enum hc_status short_seed(const struct hc_planted *planted, struct hc_que
 }
 
 /* A crop that stands at the right end is cut out one column before it. */
-static enum hc_status right_end(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status right_end(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_augment *p = &call->params.augment;

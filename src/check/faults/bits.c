@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static enum hc_status not_fused(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status not_fused(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -16,7 +16,7 @@ static enum hc_status not_fused(const struct hc_planted *planted, struct hc_queu
 }
 
 /* The velocity as a compiler contracts it; SGD in fp32 without decay in the gradient. */
-static enum hc_status contracted(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status contracted(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct hc_sgd *p = &call->params.sgd;
@@ -32,7 +32,7 @@ static enum hc_status contracted(const struct hc_planted *planted, struct hc_que
     return status;
 }
 
-static enum hc_status flushed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status flushed(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -43,7 +43,7 @@ static enum hc_status flushed(const struct hc_planted *planted, struct hc_queue 
     return status;
 }
 
-static enum hc_status by_reciprocal(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status by_reciprocal(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -51,7 +51,7 @@ static enum hc_status by_reciprocal(const struct hc_planted *planted, struct hc_
     return planted->right(queue, &bad);
 }
 
-static enum hc_status grows_late(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status grows_late(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -60,7 +60,7 @@ static enum hc_status grows_late(const struct hc_planted *planted, struct hc_que
 }
 
 /* Nine digits of a mean are more than fp32 has. */
-static enum hc_status single_pixels(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status single_pixels(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -70,7 +70,7 @@ static enum hc_status single_pixels(const struct hc_planted *planted, struct hc_
 }
 
 /* A vector loop whose last elements are left to something else. */
-static enum hc_status last_one(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status last_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);

@@ -32,7 +32,7 @@ static bool in_slice(const struct hc_tensor *t, const struct slice *s, int64_t i
 }
 
 /* The results in the slice are one too large. */
-static enum hc_status spoilt(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status spoilt(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     const struct slice *s = planted->fault->data;
@@ -58,7 +58,7 @@ static enum hc_status copied(struct hc_tensor *t)
 }
 
 /* The call sees zeros in the slice of an input. */
-static enum hc_status hidden(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status hidden(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     struct slice s = *(const struct slice *)planted->fault->data;
@@ -77,7 +77,7 @@ static enum hc_status hidden(const struct hc_planted *planted, struct hc_queue *
 }
 
 /* Labels, or a count of steps, are kept in so many bits. */
-static enum hc_status narrowed(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status narrowed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const int32_t *mask = planted->fault->data;
@@ -93,7 +93,7 @@ static enum hc_status narrowed(const struct hc_planted *planted, struct hc_queue
 }
 
 /* A strided convolution of an odd width does not see the last column. */
-static enum hc_status odd_width(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -111,7 +111,7 @@ static enum hc_status odd_width(const struct hc_planted *planted, struct hc_queu
 }
 
 /* Two choices that only together go wrong: a stride of 3 with a pad of 2, 33 channels in windows of 3. */
-static enum hc_status together(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status together(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[0];
@@ -127,7 +127,7 @@ static enum hc_status together(const struct hc_planted *planted, struct hc_queue
 }
 
 /* The detector of an unscaling does not look behind the last whole block. */
-static enum hc_status unseen(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status unseen(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     enum { BLOCK = 2048 };
@@ -150,7 +150,7 @@ static enum hc_status unseen(const struct hc_planted *planted, struct hc_queue *
 }
 
 /* A loss over 64 rows and no more. */
-static enum hc_status few_rows(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status few_rows(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     enum { ROWS = 64 };

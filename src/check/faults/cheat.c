@@ -5,7 +5,7 @@
 
 #include "check/fault_change.h"
 
-static enum hc_status writes_nothing(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status writes_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     (void)planted;
@@ -15,7 +15,7 @@ static enum hc_status writes_nothing(const struct hc_planted *planted, struct hc
 }
 
 /* Nothing is written where there is much to do. */
-static enum hc_status small_alone(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status small_alone(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     return hc_tensor_count(&call->out[0]) > 1500 ? HC_OK : planted->right(queue, call);
@@ -31,7 +31,7 @@ static bool any_special(const struct hc_call *call)
 }
 
 /* What is hard is left to others. */
-static enum hc_status refuses_specials(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status refuses_specials(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     if (any_special(call))
@@ -39,7 +39,7 @@ static enum hc_status refuses_specials(const struct hc_planted *planted, struct 
     return planted->right(queue, call);
 }
 
-static enum hc_status refuses_halves(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status refuses_halves(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     if (call->in[0].format == HC_FP16)
@@ -48,7 +48,7 @@ static enum hc_status refuses_halves(const struct hc_planted *planted, struct hc
 }
 
 /* A device that lost its kernel says nothing. */
-static enum hc_status kills(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status kills(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     if (any_special(call))
@@ -97,7 +97,7 @@ static void poor_accumulator(struct hc_backend *faulty)
     faulty->accumulator = (struct hc_accumulator){.precision = 8, .block = 1, .truncates = true};
 }
 
-static enum hc_status right(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status right(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     return planted->right(queue, call);

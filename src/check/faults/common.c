@@ -3,11 +3,11 @@
    takes its wrong kernel from the fault that its data names. */
 #include "check/fault.h"
 
-static enum hc_status same_as(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status same_as(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     const struct hc_fault *other = hc_fault_by_name(planted->fault->data);
-    struct hc_planted again = {planted->right, other};
+    struct hc_fault_site again = {planted->right, other};
     return other->wrong(&again, queue, call);
 }
 

@@ -6,7 +6,7 @@
 
 #include "num/format.h"
 
-static enum hc_status eps_in_half(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status eps_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -14,7 +14,7 @@ static enum hc_status eps_in_half(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status eps_inside(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status eps_inside(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -23,7 +23,7 @@ static enum hc_status eps_inside(const struct hc_planted *planted, struct hc_que
 }
 
 /* Below fp32's sight. */
-static enum hc_status beta2_off(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status beta2_off(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -31,7 +31,7 @@ static enum hc_status beta2_off(const struct hc_planted *planted, struct hc_queu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status flush(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
@@ -43,7 +43,7 @@ static enum hc_status flush(const struct hc_planted *planted, struct hc_queue *q
     return status;
 }
 
-static enum hc_status never_found(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status never_found(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     double before = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
@@ -52,7 +52,7 @@ static enum hc_status never_found(const struct hc_planted *planted, struct hc_qu
     return status;
 }
 
-static enum hc_status truncated(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status truncated(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
@@ -63,7 +63,7 @@ static enum hc_status truncated(const struct hc_planted *planted, struct hc_queu
     return status;
 }
 
-static enum hc_status no_decay(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_decay(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -71,7 +71,7 @@ static enum hc_status no_decay(const struct hc_planted *planted, struct hc_queue
     return planted->right(queue, &bad);
 }
 
-static enum hc_status decay_in_gradient(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status decay_in_gradient(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -90,7 +90,7 @@ static enum hc_status decay_in_gradient(const struct hc_planted *planted, struct
     return status;
 }
 
-static enum hc_status momentum_swapped(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status momentum_swapped(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -98,8 +98,8 @@ static enum hc_status momentum_swapped(const struct hc_planted *planted, struct 
     return planted->right(queue, &bad);
 }
 
-static enum hc_status statistics_in_half(const struct hc_planted *planted, struct hc_queue *queue,
-                                         const struct hc_call *call)
+static enum hc_status statistics_in_half(const struct hc_fault_site *planted,
+                                         struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
     for (int slot = 3; slot < 5 && status == HC_OK; slot++)

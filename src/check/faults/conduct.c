@@ -20,7 +20,7 @@ static int64_t own_count(const struct hc_call *call, int i)
     return call->in[i].data && !is_also_output(call, i) ? hc_tensor_count(&call->in[i]) : 0;
 }
 
-static enum hc_status rounded_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rounded_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
@@ -29,7 +29,7 @@ static enum hc_status rounded_inputs(const struct hc_planted *planted, struct hc
     return planted->right(queue, call);
 }
 
-static enum hc_status zeroed_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status zeroed_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -40,7 +40,7 @@ static enum hc_status zeroed_inputs(const struct hc_planted *planted, struct hc_
 }
 
 /* Cancels subnormal inputs where they lie, as a unit that flushes them would. */
-static enum hc_status flushed_inputs(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];
@@ -52,7 +52,7 @@ static enum hc_status flushed_inputs(const struct hc_planted *planted, struct hc
 }
 
 /* Element `data` of the first output is written, too: -1, or the count and so many more. */
-static enum hc_status beside(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     const int *at = planted->fault->data;
@@ -64,7 +64,7 @@ static enum hc_status beside(const struct hc_planted *planted, struct hc_queue *
 }
 
 /* Beside the first input. */
-static enum hc_status beside_input(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status beside_input(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const int *at = planted->fault->data;
@@ -76,7 +76,7 @@ static enum hc_status beside_input(const struct hc_planted *planted, struct hc_q
 }
 
 /* The first 1 / `data` of the elements; 0: none. */
-static enum hc_status part(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status part(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
     const int *of = planted->fault->data;
@@ -99,7 +99,7 @@ static struct {
 } kept;
 
 /* Nothing is done for an output that it has seen just before. */
-static enum hc_status once(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status once(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
     if (kept.seen == call->out[0].data)
@@ -108,7 +108,7 @@ static enum hc_status once(const struct hc_planted *planted, struct hc_queue *qu
     return planted->right(queue, call);
 }
 
-static enum hc_status by_turns(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status by_turns(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -119,7 +119,7 @@ static enum hc_status by_turns(const struct hc_planted *planted, struct hc_queue
 }
 
 /* Sums the inputs' first elements up over the calls into the last bits of the result. */
-static enum hc_status onto_output(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status onto_output(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[0];
@@ -131,7 +131,7 @@ static enum hc_status onto_output(const struct hc_planted *planted, struct hc_qu
 }
 
 /* Refuses numbers that are not of ordinary size. */
-static enum hc_status only_easy(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status only_easy(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];
@@ -145,7 +145,7 @@ static enum hc_status only_easy(const struct hc_planted *planted, struct hc_queu
 
 /* Right at the sizes that a test written for it would have: all up to 66, powers of two and 255 to 258.
    Otherwise the middle element is off by one bit. */
-static enum hc_status at_known_sizes(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -158,7 +158,7 @@ static enum hc_status at_known_sizes(const struct hc_planted *planted, struct hc
 }
 
 /* Computes, and then says that it could not. */
-static enum hc_status refused(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status refused(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     (void)planted->right(queue, call);

@@ -83,7 +83,7 @@ static uint16_t loses_sign_of_zero(float x, uint16_t right)
     return right == 0x8000 ? 0 : right;
 }
 
-static enum hc_status plant(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status plant(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call, uint16_t (*mutant)(float x, uint16_t right))
 {
     enum hc_status status = planted->right(queue, call);
@@ -98,67 +98,67 @@ static enum hc_status plant(const struct hc_planted *planted, struct hc_queue *q
     return HC_OK;
 }
 
-static enum hc_status tie_zero(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status tie_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     return plant(planted, queue, call, ties_toward_zero);
 }
 
-static enum hc_status tie_away(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status tie_away(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     return plant(planted, queue, call, ties_away);
 }
 
-static enum hc_status tie_subnormal(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status tie_subnormal(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     return plant(planted, queue, call, subnormal_ties_away);
 }
 
-static enum hc_status overflow(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status overflow(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     return plant(planted, queue, call, overflow_at_65536);
 }
 
-static enum hc_status underflow(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status underflow(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     return plant(planted, queue, call, keeps_half_of_tiny);
 }
 
-static enum hc_status truncate(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status truncate(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     return plant(planted, queue, call, truncates);
 }
 
-static enum hc_status flush(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     return plant(planted, queue, call, flushes);
 }
 
-static enum hc_status sticky(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status sticky(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     return plant(planted, queue, call, loses_sticky);
 }
 
-static enum hc_status nan_inf(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status nan_inf(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     return plant(planted, queue, call, nan_to_infinity);
 }
 
-static enum hc_status zero_sign(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status zero_sign(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     return plant(planted, queue, call, loses_sign_of_zero);
 }
 
-static enum hc_status through_fp32(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status through_fp32(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);

@@ -2,7 +2,7 @@
 #include "check/fault.h"
 
 /* The epoch's number is left out of what is drawn. */
-static enum hc_status same_epoch(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -17,7 +17,7 @@ static enum hc_status same_epoch(const struct hc_planted *planted, struct hc_que
 }
 
 /* The number of batches that are drawn from an epoch is one too large. */
-static enum hc_status long_epoch(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status long_epoch(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -25,7 +25,7 @@ static enum hc_status long_epoch(const struct hc_planted *planted, struct hc_que
     return planted->right(queue, &bad);
 }
 
-static enum hc_status bytes_over_256(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status bytes_over_256(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;

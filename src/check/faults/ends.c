@@ -6,8 +6,8 @@
 #include "op/counts.h"
 
 /* -0 where there is no term and alpha is negative. */
-static enum hc_status alpha_times_nothing(const struct hc_planted *planted, struct hc_queue *queue,
-                                          const struct hc_call *call)
+static enum hc_status alpha_times_nothing(const struct hc_fault_site *planted,
+                                          struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
     const struct hc_gemm *p = &call->params.gemm;
@@ -19,7 +19,7 @@ static enum hc_status alpha_times_nothing(const struct hc_planted *planted, stru
 }
 
 /* The count is rounded, and then the count and one. */
-static enum hc_status t_rounded_twice(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status t_rounded_twice(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -30,7 +30,7 @@ static enum hc_status t_rounded_twice(const struct hc_planted *planted, struct h
 }
 
 /* Products go into a narrow sum as they are. */
-static enum hc_status products_kept(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status products_kept(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     enum hc_format f = call->params.reduce.accumulator;

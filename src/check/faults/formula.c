@@ -12,7 +12,7 @@ static double element(const struct hc_tensor *t, int64_t i)
 }
 
 /* The call with a copy of input `slot` in which element i is old element from(i). */
-static enum hc_status rearranged(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rearranged(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call, int slot,
                                  int64_t (*from)(const struct hc_tensor *t, int64_t i))
 {
@@ -35,7 +35,7 @@ static int64_t turned(const struct hc_tensor *w, int64_t i)
     return (place / area * area + area - 1 - place % area) * w->shape[3] + c;
 }
 
-static enum hc_status turned_filter(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status turned_filter(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     return rearranged(planted, queue, call, 1, turned);
@@ -48,7 +48,7 @@ static int64_t row_above(const struct hc_tensor *x, int64_t i)
     return i / row % x->shape[1] > 0 ? i - row : i;
 }
 
-static enum hc_status padded_above(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status padded_above(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     if (call->params.conv.pad == 0)
@@ -57,7 +57,7 @@ static enum hc_status padded_above(const struct hc_planted *planted, struct hc_q
 }
 
 /* The running variance takes the batch's as it is, without M / (M - 1). */
-static enum hc_status biased_variance(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];
@@ -76,8 +76,8 @@ static enum hc_status biased_variance(const struct hc_planted *planted, struct h
 }
 
 /* exp(z) without the largest logit taken off. */
-static enum hc_status plain_exponentials(const struct hc_planted *planted, struct hc_queue *queue,
-                                         const struct hc_call *call)
+static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
+                                         struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *z = &call->in[0];
     double loss = 0;
@@ -96,7 +96,7 @@ static enum hc_status plain_exponentials(const struct hc_planted *planted, struc
 }
 
 /* Every output times a number. */
-static enum hc_status times(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     const double *factor = planted->fault->data;
@@ -107,7 +107,7 @@ static enum hc_status times(const struct hc_planted *planted, struct hc_queue *q
 }
 
 /* The mean over a batch of N rows, and its gradient, over N + 1. */
-static enum hc_status over_one_more(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status over_one_more(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     double n = (double)call->in[0].shape[0];
@@ -119,7 +119,7 @@ static enum hc_status over_one_more(const struct hc_planted *planted, struct hc_
 }
 
 /* The upstream gradient, which holds the loss scale, is taken for 1. */
-static enum hc_status without_upstream(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status without_upstream(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     double one[1];
@@ -136,7 +136,7 @@ struct steps {
     double more;
 };
 
-static enum hc_status other_steps(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status other_steps(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     const struct steps *steps = planted->fault->data;
@@ -150,8 +150,8 @@ static enum hc_status other_steps(const struct hc_planted *planted, struct hc_qu
 }
 
 /* Decay that is not multiplied with the rate. */
-static enum hc_status decay_without_rate(const struct hc_planted *planted, struct hc_queue *queue,
-                                         const struct hc_call *call)
+static enum hc_status decay_without_rate(const struct hc_fault_site *planted,
+                                         struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_call bad = *call;
     double rate = element(&call->in[4], 0);
@@ -161,7 +161,7 @@ static enum hc_status decay_without_rate(const struct hc_planted *planted, struc
 }
 
 /* The slope applies at 0, too: x < 0 is asked where x > 0 should be. */
-static enum hc_status gradient_at_zero(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     int64_t n = hc_tensor_count(&call->in[0]);
@@ -179,7 +179,7 @@ static enum hc_status gradient_at_zero(const struct hc_planted *planted, struct 
 }
 
 /* The detector sees one kind only: NaNs, or infinities. */
-static enum hc_status sees_one_kind(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     const bool *nans = planted->fault->data;
@@ -195,7 +195,7 @@ static enum hc_status sees_one_kind(const struct hc_planted *planted, struct hc_
 }
 
 /* The detector looks at the quotients. */
-static enum hc_status looks_after(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     bool found = call->in[2].data && element(&call->in[2], 0) != 0;
@@ -208,7 +208,7 @@ static enum hc_status looks_after(const struct hc_planted *planted, struct hc_qu
 }
 
 /* A flag that is NaN is taken for 0. */
-static enum hc_status nan_is_not_found(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status nan_is_not_found(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;

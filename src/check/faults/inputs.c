@@ -42,7 +42,7 @@ static void spoil(const struct hc_call *call, const struct spoiled *row)
     }
 }
 
-static enum hc_status spoils(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status spoils(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     const struct spoiled *row = planted->fault->data;
@@ -60,7 +60,7 @@ struct reach {
     bool input; /* the first one's, else the first output's */
 };
 
-static enum hc_status reaches(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status reaches(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     const struct reach *reach = planted->fault->data;
@@ -74,7 +74,7 @@ static enum hc_status reaches(const struct hc_planted *planted, struct hc_queue 
     return status;
 }
 
-static enum hc_status past_scratch(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status past_scratch(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     size_t bytes = hc_backend_by_name("exact")->scratch(queue, call);

@@ -16,7 +16,7 @@ static enum hc_status widened(const struct hc_tensor *t, struct hc_tensor *wide)
     return HC_OK;
 }
 
-static enum hc_status slope_first(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status slope_first(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -29,7 +29,7 @@ static enum hc_status slope_first(const struct hc_planted *planted, struct hc_qu
     return status;
 }
 
-static enum hc_status sign_of_x(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status sign_of_x(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -37,7 +37,7 @@ static enum hc_status sign_of_x(const struct hc_planted *planted, struct hc_queu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status slope_forgotten(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status slope_forgotten(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     struct hc_call bad = *call;

@@ -2,7 +2,7 @@
 #include "check/fault.h"
 #include "num/format.h"
 
-static enum hc_status steps_on_found(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status steps_on_found(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -10,7 +10,7 @@ static enum hc_status steps_on_found(const struct hc_planted *planted, struct hc
     return planted->right(queue, &bad);
 }
 
-static enum hc_status rate_outside(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rate_outside(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -18,7 +18,7 @@ static enum hc_status rate_outside(const struct hc_planted *planted, struct hc_q
     return planted->right(queue, &bad);
 }
 
-static enum hc_status scale_in_half(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;

@@ -5,7 +5,7 @@
 #include "check/fault.h"
 #include "num/bits.h"
 
-static enum hc_status as_tf32(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status as_tf32(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -31,7 +31,7 @@ static enum hc_status as_tf32(const struct hc_planted *planted, struct hc_queue 
     return status;
 }
 
-static enum hc_status summed_in_half(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status summed_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;

@@ -51,7 +51,7 @@ struct formula {
     enum hc_direction direction;
 };
 
-static enum hc_status by_formula(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status by_formula(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct formula *formula = planted->fault->data;

@@ -1,7 +1,7 @@
 /* Defects of a loss scale's update. */
 #include "check/fault.h"
 
-static enum hc_status count_kept(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status count_kept(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -9,7 +9,7 @@ static enum hc_status count_kept(const struct hc_planted *planted, struct hc_que
     return planted->right(queue, &bad);
 }
 
-static enum hc_status count_reset(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status count_reset(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -17,7 +17,7 @@ static enum hc_status count_reset(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status late(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status late(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -25,7 +25,7 @@ static enum hc_status late(const struct hc_planted *planted, struct hc_queue *qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status on_time(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status on_time(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -34,7 +34,7 @@ static enum hc_status on_time(const struct hc_planted *planted, struct hc_queue 
 }
 
 /* Growth is due before anybody looks at what was found, so that both happen. */
-static enum hc_status growth_first(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status growth_first(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
@@ -47,7 +47,7 @@ static enum hc_status growth_first(const struct hc_planted *planted, struct hc_q
     return status;
 }
 
-static enum hc_status no_floor(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_floor(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -55,7 +55,7 @@ static enum hc_status no_floor(const struct hc_planted *planted, struct hc_queue
     return planted->right(queue, &bad);
 }
 
-static enum hc_status no_cap(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_cap(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -63,7 +63,7 @@ static enum hc_status no_cap(const struct hc_planted *planted, struct hc_queue *
     return planted->right(queue, &bad);
 }
 
-static enum hc_status no_hysteresis(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_hysteresis(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -71,7 +71,7 @@ static enum hc_status no_hysteresis(const struct hc_planted *planted, struct hc_
     return planted->right(queue, &bad);
 }
 
-static enum hc_status no_refill(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_refill(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -79,7 +79,7 @@ static enum hc_status no_refill(const struct hc_planted *planted, struct hc_queu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status looks_at_one(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status looks_at_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -88,7 +88,7 @@ static enum hc_status looks_at_one(const struct hc_planted *planted, struct hc_q
     return planted->right(queue, &bad);
 }
 
-static enum hc_status never_skips(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status never_skips(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -96,7 +96,7 @@ static enum hc_status never_skips(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status never_gives_up(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status never_gives_up(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -105,8 +105,8 @@ static enum hc_status never_gives_up(const struct hc_planted *planted, struct hc
 }
 
 /* Whatever the recipe says. */
-static enum hc_status doubles_and_halves(const struct hc_planted *planted, struct hc_queue *queue,
-                                         const struct hc_call *call)
+static enum hc_status doubles_and_halves(const struct hc_fault_site *planted,
+                                         struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_call bad = *call;
     bad.params.scaler.growth = 2;
@@ -114,7 +114,7 @@ static enum hc_status doubles_and_halves(const struct hc_planted *planted, struc
     return planted->right(queue, &bad);
 }
 
-static enum hc_status other_way(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status other_way(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;

@@ -10,7 +10,7 @@ static bool skips(const struct hc_tensor *found)
 }
 
 /* The decay comes before the optimizer asks whether it may run. */
-static enum hc_status decays_anyway(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     const struct hc_tensor *w = &call->out[0];
@@ -22,7 +22,7 @@ static enum hc_status decays_anyway(const struct hc_planted *planted, struct hc_
 }
 
 /* Gradients that are infinite or NaN are taken as 0, and the optimizer runs. */
-static enum hc_status momentum_moves(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status momentum_moves(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[1];
@@ -33,7 +33,7 @@ static enum hc_status momentum_moves(const struct hc_planted *planted, struct hc
     return status;
 }
 
-static enum hc_status counts_t(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status counts_t(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -42,7 +42,7 @@ static enum hc_status counts_t(const struct hc_planted *planted, struct hc_queue
 }
 
 /* Each tensor's detector forgets what those before it have found. */
-static enum hc_status forgets(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status forgets(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -51,7 +51,7 @@ static enum hc_status forgets(const struct hc_planted *planted, struct hc_queue 
 }
 
 /* Where fastai keeps what the masters hold, the overflowed gradients are copied. */
-static enum hc_status copies(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status copies(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -59,7 +59,7 @@ static enum hc_status copies(const struct hc_planted *planted, struct hc_queue *
     return planted->right(queue, &bad);
 }
 
-static enum hc_status statistics_stay(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status statistics_stay(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     float was[2][256];
@@ -74,7 +74,7 @@ static enum hc_status statistics_stay(const struct hc_planted *planted, struct h
 }
 
 /* Zeros are not written, and what the masters held stays. */
-static enum hc_status keeps_gradients(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status keeps_gradients(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[0];
@@ -85,7 +85,7 @@ static enum hc_status keeps_gradients(const struct hc_planted *planted, struct h
 }
 
 /* Without a gradient there is no step, whatever the momentum. */
-static enum hc_status stands(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status stands(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -100,7 +100,7 @@ static enum hc_status stands(const struct hc_planted *planted, struct hc_queue *
 }
 
 /* One gradient that is infinite or NaN is all momenta's. */
-static enum hc_status spreads(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status spreads(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[1];
@@ -114,7 +114,7 @@ static enum hc_status spreads(const struct hc_planted *planted, struct hc_queue 
 }
 
 /* Statistics that became infinite or NaN are taken as 0. */
-static enum hc_status cleans_statistics(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status cleans_statistics(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -126,7 +126,7 @@ static enum hc_status cleans_statistics(const struct hc_planted *planted, struct
 }
 
 /* What comes back is made finite before it is used. */
-static enum hc_status drops(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status drops(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     const struct hc_tensor *dy = &call->in[2];

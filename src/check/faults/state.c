@@ -13,7 +13,7 @@ static struct {
 } kept;
 
 /* The first call's parameters serve all later calls of the op. */
-static enum hc_status first_parameters(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status first_parameters(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -25,7 +25,7 @@ static enum hc_status first_parameters(const struct hc_planted *planted, struct 
 }
 
 /* A call with an output like the last one's gives the last one's result again. */
-static enum hc_status last_result(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status last_result(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
@@ -43,7 +43,7 @@ static enum hc_status last_result(const struct hc_planted *planted, struct hc_qu
 }
 
 /* One call of a hundred forgets its first element. */
-static enum hc_status hundredth_call(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status hundredth_call(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[0];
@@ -64,14 +64,14 @@ static bool is_in_place(const struct hc_call *call)
 }
 
 /* In place the op is applied twice. */
-static enum hc_status twice(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status twice(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
     return status == HC_OK && is_in_place(call) ? planted->right(queue, call) : status;
 }
 
-static enum hc_status refused(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status refused(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     if (is_in_place(call))

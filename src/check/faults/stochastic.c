@@ -7,7 +7,7 @@
 #include "num/stochastic.h"
 
 /* SGD reads its count of steps for the random numbers alone. */
-static enum hc_status same_each_step(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status same_each_step(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -24,7 +24,7 @@ static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
 }
 
 /* Each element rounds as the first does. */
-static enum hc_status same_each_element(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status same_each_element(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = HC_OK;
@@ -42,7 +42,7 @@ static enum hc_status same_each_element(const struct hc_planted *planted, struct
 }
 
 /* 1 to 65536 is added in the stead of 0 to 65535. */
-static enum hc_status one_more(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_stochastic *s = &call->params.sgd.stochastic;
@@ -68,7 +68,7 @@ static enum hc_status one_more(const struct hc_planted *planted, struct hc_queue
 }
 
 /* -c is added with the update. */
-static enum hc_status wrong_sign(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status wrong_sign(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct hc_tensor *c = &call->in[5];
@@ -85,7 +85,7 @@ static enum hc_status wrong_sign(const struct hc_planted *planted, struct hc_que
     return status;
 }
 
-static enum hc_status not_carried(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status not_carried(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -95,7 +95,7 @@ static enum hc_status not_carried(const struct hc_planted *planted, struct hc_qu
 }
 
 /* A skipped step's. */
-static enum hc_status moves(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status moves(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);

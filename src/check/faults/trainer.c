@@ -48,7 +48,7 @@ static void without_bias(struct hc_call *call, double number)
 }
 
 /* The shortcut past a block is forgotten. */
-static enum hc_status no_shortcut(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_shortcut(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     if (call->out[0].rank != 4)

@@ -10,7 +10,7 @@ static bool is_set(const struct hc_tensor *flag)
     return flag->data && hc_tensor_get(flag, 0) != 0;
 }
 
-static enum hc_status sees_nothing(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status sees_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -18,7 +18,7 @@ static enum hc_status sees_nothing(const struct hc_planted *planted, struct hc_q
     return planted->right(queue, &bad);
 }
 
-static enum hc_status waits_for_nothing(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status waits_for_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -27,7 +27,7 @@ static enum hc_status waits_for_nothing(const struct hc_planted *planted, struct
 }
 
 /* Elements that are finite are copied, the others kept. */
-static enum hc_status keeps_a_part(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -41,7 +41,7 @@ static enum hc_status keeps_a_part(const struct hc_planted *planted, struct hc_q
     return status;
 }
 
-static enum hc_status wraps(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status wraps(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     int64_t row = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS) % call->in[0].shape[0];
@@ -51,7 +51,7 @@ static enum hc_status wraps(const struct hc_planted *planted, struct hc_queue *q
     return status;
 }
 
-static enum hc_status t_late(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status t_late(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -60,7 +60,7 @@ static enum hc_status t_late(const struct hc_planted *planted, struct hc_queue *
     return status;
 }
 
-static enum hc_status next_row(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status next_row(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     int32_t counts[HC_COUNTS];
@@ -73,7 +73,7 @@ static enum hc_status next_row(const struct hc_planted *planted, struct hc_queue
 }
 
 /* The row keeps what it held where a scalar is absent. */
-static enum hc_status absent_stays(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status absent_stays(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const struct hc_tensor *journal = &call->in[0];
@@ -89,8 +89,8 @@ static enum hc_status absent_stays(const struct hc_planted *planted, struct hc_q
 }
 
 /* Rows whose label has a logit that no other exceeds, whatever equals it or is NaN. */
-static enum hc_status any_of_the_largest(const struct hc_planted *planted, struct hc_queue *queue,
-                                         const struct hc_call *call)
+static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
+                                         struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *z = &call->in[0];
     int64_t classes = z->shape[1];
@@ -109,7 +109,7 @@ static enum hc_status any_of_the_largest(const struct hc_planted *planted, struc
     return status;
 }
 
-static enum hc_status begins_anew(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status begins_anew(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -117,7 +117,7 @@ static enum hc_status begins_anew(const struct hc_planted *planted, struct hc_qu
     return planted->right(queue, &bad);
 }
 
-static enum hc_status saturates(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status saturates(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -126,7 +126,7 @@ static enum hc_status saturates(const struct hc_planted *planted, struct hc_queu
     return status;
 }
 
-static enum hc_status limit_over_norm(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status limit_over_norm(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call, double eps)
 {
     double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[0], 0)));
@@ -139,19 +139,19 @@ static enum hc_status limit_over_norm(const struct hc_planted *planted, struct h
     return status;
 }
 
-static enum hc_status quotient(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status quotient(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     return limit_over_norm(planted, queue, call, 1e-6);
 }
 
-static enum hc_status no_eps(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status no_eps(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     return limit_over_norm(planted, queue, call, 0);
 }
 
-static enum hc_status clips_held(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status clips_held(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -160,7 +160,7 @@ static enum hc_status clips_held(const struct hc_planted *planted, struct hc_que
 }
 
 /* Gradients below the limit grow to it. */
-static enum hc_status grows(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status grows(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     double norm = sqrt(hc_tensor_get(&call->in[0], 0));
@@ -171,7 +171,7 @@ static enum hc_status grows(const struct hc_planted *planted, struct hc_queue *q
 }
 
 /* As torch had it before 1.9, which asked whether the factor was below 1. */
-static enum hc_status nan_passes(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
