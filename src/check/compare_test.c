@@ -312,3 +312,24 @@ Test(compare, refuses_labels_that_are_no_classes)
     cr_assert_eq(strcmp(result.note, "xent: label 3 is not a class of 0 to 2"), 0, "%s",
                  result.note);
 }
+
+static void half_way_to_nothing(struct hc_check *check)
+{
+    enum { TERMS = 1200 };
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = true}};
+    call.in[0] = hc_tensor2(HC_FP16, 2, TERMS, hc_check_memory(check, 4 * TERMS));
+    call.in[1] = hc_tensor2(HC_FP16, TERMS, 2, hc_check_memory(check, 4 * TERMS));
+    call.out[0] = hc_tensor2(HC_FP32, 2, 2, hc_check_memory(check, 16));
+    for (int i = 0; i < 2 * TERMS; i++) {
+        hc_tensor_put(&call.in[0], i, 1 + hc_random_uniform(3, 5, (uint64_t)i));
+        hc_tensor_put(&call.in[1], i, 1 + hc_random_uniform(3, 6, (uint64_t)i));
+    }
+    hc_claim_call(check, &call);
+}
+
+Test(compare, mistrusts_few_results_that_may_be_half_of_their_terms_off)
+{
+    run(half_way_to_nothing, HC_OP_gemm, right(HC_OP_gemm));
+    cr_assert_eq(result.verdict, HC_MISTRUSTED, "%s", result.note);
+    cr_assert(strstr(result.note, "half of the terms or more in 4 of 4"), "%s", result.note);
+}

@@ -33,7 +33,7 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
     e->worst = fmax(e->worst, error / bound);
     e->crossed = fmax(e->crossed, error / line);
     e->vague += want->value != 0 && bound >= fabs(want->value);
-    e->hollow += want->value != 0 && 8 * bound >= want->magnitude;
+    e->hollow += want->value != 0 && 2 * bound >= want->magnitude;
 }
 
 void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *check, const char *what)
@@ -42,9 +42,8 @@ void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *chec
         hc_mistrust(check, "%s: %lld of %lld results are not larger than their bound", what,
                     (long long)e->vague, (long long)e->loose);
     else if (e->loose < MANY && 2 * e->hollow > e->loose)
-        hc_mistrust(check,
-                    "%s: the bound is an eighth of the terms or more in %lld of %lld results", what,
-                    (long long)e->hollow, (long long)e->loose);
+        hc_mistrust(check, "%s: the bound is half of the terms or more in %lld of %lld results",
+                    what, (long long)e->hollow, (long long)e->loose);
     if (e->crossed > 1)
         hc_mistrust(check,
                     "%s: an error is %.2f of what independent roundings come to in one of 2^40 "

@@ -14,7 +14,7 @@ struct hc_exercise {
     int64_t inexact;   /* not a value of the output's format, so that rounding was needed */
     int64_t loose;     /* have a bound, not bits */
     int64_t vague;     /* of those are not 0 and not larger than their bound */
-    int64_t hollow;    /* of those have a bound of an eighth of their terms' magnitude or more */
+    int64_t hollow;    /* of those have a bound of half of their terms' magnitude or more */
     double worst;      /* largest error / bound of the loose ones */
     double crossed;    /* largest error / line (check/line.h) */
 };
