@@ -24,13 +24,14 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
   # What kernels/plugin_test.c loads.
-  foreach(plugin other_version nothing)
+  foreach(plugin other_version nothing broken)
     add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
     target_link_libraries(${plugin} PRIVATE hc_interface)
     add_dependencies(kernels.plugin_test ${plugin})
   endforeach()
   target_compile_definitions(kernels.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
-                             HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>")
+                             HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>"
+                             HC_BROKEN_PLUGIN="$<TARGET_FILE:broken>")
   add_dependencies(kernels.cuda.library_find_test nothing)
   target_compile_definitions(kernels.cuda.library_find_test PRIVATE
                              HC_STAND_IN="$<TARGET_FILE:nothing>")

@@ -90,6 +90,60 @@ Test(plugin, a_run_on_all_backends_leaves_it_out_with_one_line, .init = enter_fo
     cr_assert_null(strstr(ran->out, "cuda-emulated"), "%s", ran->out);
 }
 
+static const struct ran *run_broken(const char *how, const char *arguments)
+{
+    char line[512];
+    (void)snprintf(line, sizeof line, "HC_BROKEN=\"%s\" HALFCHECK_CUDA_PLUGIN=%s $hc %s", how,
+                   HC_BROKEN_PLUGIN, arguments);
+    return run_shell(line);
+}
+
+Test(plugin, whose_table_is_broken_is_refused_in_one_line, .init = enter_folder)
+{
+    static const struct {
+        const char *how;
+        const char *line;
+    } rows[] = {
+        {"null", "backend 2 is NULL"},
+        {"list", "has 2 backends"},
+        {"count", "has -1 backends"},
+        {"version", "backend 2 is of another version"},
+        {"no name", "backend 2 has no name"},
+        {"odd name", "backend 2 has no name"},
+        {"same name", "backend 2 has another one's name"},
+        {"exact's name", "backend 2 has another one's name"},
+        {"title", "backend 1 has no title"},
+        {"open", "backend 1 lacks open"},
+        {"download", "backend 1 lacks open"},
+        {"precision", "backend 1 has an impossible accumulator"},
+        {"block", "backend 1 has an impossible accumulator"},
+        {"border", "backend 1 has an impossible border"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct ran *ran = run_broken(rows[i].how, "run 'op/scale/*' --backend cuda");
+        cr_expect_eq(ran->status, 2, "%s: status %d", rows[i].how, ran->status);
+        cr_expect_eq(lines_of(ran->err), 1, "%s: %s", rows[i].how, ran->err);
+        cr_expect_not_null(strstr(ran->err, rows[i].line), "%s: %s", rows[i].how, ran->err);
+    }
+}
+
+Test(plugin, that_calls_exit_does_not_end_a_run_as_one_in_which_all_is_right, .init = enter_folder)
+{
+    static const char *const ways[] = {"exits", "exits quickly"};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const struct ran *ran = run_broken(ways[i], "run 'op/scale/*' --backend cuda");
+        cr_expect_eq(ran->status, 2, "%s: status %d", ways[i], ran->status);
+        cr_expect_not_null(strstr(ran->err, "ended by a call of exit"), "%s", ran->err);
+    }
+}
+
+Test(plugin, without_any_kernel_has_shown_nothing, .init = enter_folder)
+{
+    const struct ran *ran = run_broken("", "run 'op/add/*' --backend cuda");
+    cr_expect_eq(ran->status, 2, "status %d", ran->status);
+    cr_expect_not_null(strstr(ran->err, "nothing was checked"), "%s", ran->err);
+}
+
 #ifdef HC_CUDA_PLUGIN
 static const struct hc_backend *loaded(const char *name)
 {

@@ -3,9 +3,16 @@
 #include "check/opcase.h"
 
 #include <criterion/criterion.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+
+enum { FLUSH = 0x8040 }; /* of results, and of operands */
+#endif
 
 #include "check/runner.h"
 
@@ -215,6 +222,23 @@ static enum hc_status trusts_scratch(struct hc_queue *queue, const struct hc_cal
     return status;
 }
 
+static enum hc_status flushes_subnormals(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+#ifdef __SSE__
+    _mm_setcsr(_mm_getcsr() | FLUSH);
+    did = true;
+#endif
+    return status;
+}
+
+static enum hc_status rounds_upward(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(queue, call);
+    did = fesetround(FE_UPWARD) == 0;
+    return status;
+}
+
 static const struct cheat {
     const char *name;
     hc_kernel *kernel;
@@ -234,6 +258,10 @@ static const struct cheat {
     {"refuses, and writes", refuses_and_writes, NULL, "is unsupported, and wrote"},
     {"writes behind its scratch", dirties_scratch, more_scratch, "wrote behind scratch"},
     {"takes scratch for zeroed", trusts_scratch, more_scratch, "does not repeat"},
+    {"leaves another rounding", rounds_upward, NULL, "another rounding than to nearest"},
+#ifdef __SSE__
+    {"leaves a thread without subnormals", flushes_subnormals, NULL, "flushed to zero"},
+#endif
 };
 
 static void starting(const struct hc_case *what, const char *backend, void *context)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/float_state.h"
 #include "op/contract.h"
 
 enum {
@@ -231,6 +232,10 @@ enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
     if (status != HC_OK)
         return status;
     enum hc_status ran = backend->kernel[g->call.op](g->queue, &g->call);
+    const char *left = hc_float_state_reset();
+    if (left)
+        (void)snprintf(breach->text, sizeof breach->text,
+                       "%s leaves %s in the thread that called it", hc_ops[g->call.op].name, left);
     if (ran != HC_OK && ran != HC_UNSUPPORTED)
         return ran;
     if (apart)

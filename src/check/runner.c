@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "check/float_state.h"
 #include "check/tally.h"
 #include "check/timing.h"
 #include "op/typed.h"
@@ -136,6 +137,18 @@ static enum hc_status open_queues(const struct hc_run_options *options, struct q
     return status;
 }
 
+/* Calls between guards are looked at one by one (check/guarded.c); those of a training are not, nor are
+   the threads that a kernel started. */
+static void look_at_threads(struct hc_check *check)
+{
+    char line[128];
+    const char *left = hc_float_state_reset_all();
+    if (!left)
+        return;
+    (void)snprintf(line, sizeof line, "some kernel leaves %s in a thread", left);
+    hc_tally_breach(check, check->result.backend, line);
+}
+
 /* Runs one case on backend `b`, or once (b < 0). Whether to go on. */
 static bool run_one(const struct hc_run_options *options, const struct hc_case *what,
                     const struct queues *queues, int b)
@@ -165,6 +178,7 @@ static bool run_one(const struct hc_run_options *options, const struct hc_case *
         hc_skip(&check, "%s", backend->unavailable());
     else
         hc_tally_run(&check);
+    look_at_threads(&check);
     if (check.result.verdict == HC_PASS && check.result.checked == 0)
         hc_mistrust(&check, "no comparison was made");
     if (!check.result.unit)

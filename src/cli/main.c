@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -66,14 +68,32 @@ static void let_waiting_threads_sleep(char **argv)
         (void)execv("/proc/self/exe", argv);
 }
 
+static pid_t owner; /* of the status; a copy of the process may end as it likes */
+static bool done;
+
+/* A kernel, or a library below one, that calls exit would end the program with a status of its own
+   choice, of which 0 says that all is as claimed: of cases that have not run. */
+static void end_as_wrong(void)
+{
+    if (done || getpid() != owner)
+        return;
+    (void)hc_complain("ended by a call of exit from within, before the command was done");
+    (void)fflush(stdout);
+    _exit(HC_WRONG);
+}
+
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
+    owner = getpid();
+    if (atexit(end_as_wrong) != 0 || at_quick_exit(end_as_wrong) != 0)
+        return hc_complain("cannot watch over calls of exit");
     /* A file that grows over the limit is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     hc_keep_command_line(argv);
     int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))
         status = hc_complain("cannot write to standard output: %s", strerror(errno));
+    done = true;
     return status;
 }

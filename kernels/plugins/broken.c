@@ -1,0 +1,123 @@
+/* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin_test.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+
+struct hc_queue {
+    char unused;
+};
+
+static struct hc_queue the_queue;
+
+static enum hc_status open_queue(struct hc_queue **queue, int threads)
+{
+    (void)threads;
+    *queue = &the_queue;
+    return HC_OK;
+}
+
+static void close_queue(struct hc_queue *queue)
+{
+    (void)queue;
+}
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    (void)queue;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    (void)queue;
+    free(memory);
+}
+
+static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    (void)queue;
+    memcpy(to, from, bytes);
+    return HC_OK;
+}
+
+static enum hc_status end_all(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    exit(0);
+}
+
+static enum hc_status end_all_quickly(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    quick_exit(0);
+}
+
+static const struct hc_border borders[] = {{HC_EXTENT_VECTOR, -3}, {HC_EXTENT_COUNT, 0}};
+
+static struct hc_backend cuda = {
+    .abi = HC_BACKEND_ABI,
+    .name = "cuda",
+    .title = "broken",
+    .accumulator = {.precision = 24, .block = 1},
+    .host_memory = true,
+    .open = open_queue,
+    .close = close_queue,
+    .allocate = allocate,
+    .release = release,
+    .upload = copy,
+    .download = copy,
+};
+
+static struct hc_backend second;
+static const struct hc_backend *backends[] = {&cuda, &second};
+static struct hc_plugin plugin = {HC_BACKEND_ABI, 2, backends};
+
+static void break_it(const char *how)
+{
+    if (strcmp(how, "exits") == 0)
+        cuda.kernel[HC_OP_scale] = end_all;
+    if (strcmp(how, "exits quickly") == 0)
+        cuda.kernel[HC_OP_scale] = end_all_quickly;
+    if (strcmp(how, "null") == 0)
+        backends[1] = NULL;
+    if (strcmp(how, "list") == 0)
+        plugin.backends = NULL;
+    if (strcmp(how, "count") == 0)
+        plugin.count = -1;
+    if (strcmp(how, "version") == 0)
+        second.abi--;
+    if (strcmp(how, "no name") == 0)
+        second.name = NULL;
+    if (strcmp(how, "odd name") == 0)
+        second.name = "a\"b\n\033[31m<script>";
+    if (strcmp(how, "same name") == 0)
+        second.name = cuda.name;
+    if (strcmp(how, "exact's name") == 0)
+        second.name = "exact";
+    if (strcmp(how, "title") == 0)
+        cuda.title = NULL;
+    if (strcmp(how, "open") == 0)
+        cuda.open = NULL;
+    if (strcmp(how, "download") == 0)
+        cuda.download = NULL;
+    if (strcmp(how, "precision") == 0)
+        cuda.accumulator.precision = 0;
+    if (strcmp(how, "block") == 0)
+        cuda.accumulator.block = -1;
+    if (strcmp(how, "border") == 0)
+        cuda.borders = borders;
+}
+
+hc_plugin_entry hc_plugin;
+const struct hc_plugin *hc_plugin(hc_fail_function *fail)
+{
+    const char *how = getenv("HC_BROKEN");
+    (void)fail;
+    second = cuda;
+    second.name = "cuda-half";
+    break_it(how ? how : "");
+    return &plugin;
+}
