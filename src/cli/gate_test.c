@@ -331,8 +331,8 @@ Test(gate, says_what_older_records_do_not_tell, .init = enter_folder)
     cr_expect_not_null(strstr(run_shell(allow)->out, "(1 bound)"));
     cr_expect_not_null(
         strstr(run_shell("$hc gate --baseline bare.json new.json")->out, "or its level"));
-    ran = run_shell("r=" HC_SOURCE "/reports/measured/xeon-sapphire-rapids-2-cores/airplane-dog/"
-                    "record.json; $hc gate --baseline $r $r --allow unknown");
+    ran = run_shell("r='" HC_SOURCE "/reports/measured/xeon-sapphire-rapids-2-cores/airplane-dog/"
+                    "record.json'; $hc gate --baseline $r $r --allow unknown");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
 }
 

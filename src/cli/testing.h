@@ -41,12 +41,15 @@ static inline void write_text(const char *path, const char *text)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* Runs a line of shell in which $hc is the program, in the current folder. */
+/* Runs a line of shell in which $hc is the program, in the current folder. Words are parted at newlines
+   alone, so that $hc is one word wherever the program lies. */
 static inline const struct ran *run_shell(const char *line)
 {
     static struct ran ran;
     char command[4096];
-    (void)snprintf(command, sizeof command, "hc=%s; { %s; } >.stdout 2>.stderr", HC_PROGRAM, line);
+    int length = snprintf(command, sizeof command, "IFS='\n'; { %s; } >.stdout 2>.stderr", line);
+    cr_assert_lt(length, (int)sizeof command, "%s", line);
+    cr_assert_eq(setenv("hc", HC_PROGRAM, 1), 0);
     int status = system(command);
     cr_assert(WIFEXITED(status), "%s", line);
     ran.status = WEXITSTATUS(status);

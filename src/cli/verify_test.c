@@ -108,7 +108,7 @@ Test(verify, names_what_explains_the_wrong_answers, .init = write_right)
                      "the scale never moves, 65536 at all ");
     expect_diagnosis("20", "awk '" ECHO_FIRST "{ print $0, 1 }'",
                      "torch.cuda.amp.GradScaler disables itself without a GPU");
-    expect_diagnosis("20", "python3 " HC_SOURCE "/cases/scaler/scalers.py apex-amp",
+    expect_diagnosis("20", "python3 '" HC_SOURCE "/cases/scaler/scalers.py' apex-amp",
                      "the rule scaler/apex-amp, which explains all ");
 #undef OTHER
 }
@@ -147,8 +147,8 @@ static void expect_python(const char *rule, const char *program, int status, con
 {
     char line[1024];
     (void)snprintf(line, sizeof line,
-                   "$hc gen scaler/%s --seed 3 --interval 20 | python3 " HC_SOURCE
-                   "/cases/scaler/scalers.py %s | $hc verify scaler/%s",
+                   "$hc gen scaler/%s --seed 3 --interval 20 | python3 '" HC_SOURCE
+                   "/cases/scaler/scalers.py' %s | $hc verify scaler/%s",
                    rule, program, rule);
     const struct ran *ran = run_shell(line);
     cr_expect_eq(ran->status, status, "%s: %s%s", line, ran->out, ran->err);

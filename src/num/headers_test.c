@@ -25,7 +25,7 @@ static int compile_each(const char *command)
         if (!end || strcmp(end, ".h") != 0 || strstr(entry->d_name, "_test"))
             continue;
         (void)snprintf(line, sizeof line,
-                       "(echo '#include \"num/%s\"'; echo 'extern int unit;') | %s -I%s/src -",
+                       "(echo '#include \"num/%s\"'; echo 'extern int unit;') | %s -I'%s/src' -",
                        entry->d_name, command, HC_SOURCE);
         cr_assert_eq(system(line), 0, "%s: does not compile: %s", entry->d_name, command);
         count++;
@@ -69,7 +69,7 @@ Test(headers, conversions_and_random_numbers_compile_as_device_code, .timeout = 
         text);
     (void)fclose(text);
     char line[512];
-    (void)snprintf(line, sizeof line, "nvcc -x cu --fmad=false -I%s/src -ptx -o /dev/null %s",
+    (void)snprintf(line, sizeof line, "nvcc -x cu --fmad=false -I'%s/src' -ptx -o /dev/null %s",
                    HC_SOURCE, source);
     int failed = system(line);
     (void)unlink(source);
