@@ -64,9 +64,10 @@ static void slopes(struct hc_check *check)
 }
 
 /* Scales: powers of two, others, subnormal ones, whose reciprocal is infinite, and those that are no scale. */
-static const double scales[] = {65536,      1,       3,     1.0 / 3, 0x1p-24,  65504,    1e30,
-                                0x1p120,    0x1p127, 1e-30, 1e-40,   0x1p-149, 0x1p-126, 0x1p-127,
-                                3.4028e38F, -2,      0,     -0.0,    INFINITY, NAN};
+static const double scales[] = {65536, 1,        3,        1.0 / 3,          0x1p-24,
+                                65504, 1e30,     0x1p120,  0x1p127,          1e-30,
+                                1e-40, 0x1p-149, 0x1p-126, 0x1p-127,         (double)3.4028e38F,
+                                -2,    0,        -0.0,     (double)INFINITY, (double)NAN};
 
 static void any_scale(struct hc_check *check)
 {
@@ -88,8 +89,19 @@ static void any_scale(struct hc_check *check)
 
 static void alphas(struct hc_check *check)
 {
-    static const double all[] = {0,     -0.0,     1,     -1,      -1.1,     1.0 / 3, 0x1p-149,
-                                 1e-40, 0x1p-126, 65536, 3.4e38F, INFINITY, NAN};
+    static const double all[] = {0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 -1.1,
+                                 1.0 / 3,
+                                 0x1p-149,
+                                 1e-40,
+                                 0x1p-126,
+                                 65536,
+                                 (double)3.4e38F,
+                                 (double)INFINITY,
+                                 (double)NAN};
     for (int a = 0; a < (int)(sizeof all / sizeof all[0]); a++)
         for (int f = 0; f < FORMATS; f++) {
             struct hc_call call = {.op = HC_OP_axpy, .params.axpy = {all[a]}};

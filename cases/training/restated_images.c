@@ -15,6 +15,7 @@ enum {
     SHIFTS = 2 * PAD + 1,
     EPOCHS = 24,
     DRAWN = 20, /* images of an epoch */
+    BATCHES = DRAWN / BATCH,
     TESTS = 10
 };
 
@@ -104,8 +105,8 @@ static struct look find(struct hc_check *check, const float *values)
 
 static void see_training(struct watch *w, struct hc_check *check, const struct hc_tensor *labels)
 {
-    int epoch = w->batches / (DRAWN / BATCH);
-    int at = w->batches % (DRAWN / BATCH) * BATCH;
+    int epoch = w->batches / BATCHES;
+    int at = w->batches % BATCHES * BATCH;
     w->batches++;
     if (!hc_claim_true(check, "a training has no batch too many, and each is full",
                        epoch < EPOCHS && labels->shape[0] == BATCH))
@@ -138,8 +139,7 @@ static void see_test(struct watch *w, struct hc_check *check, const struct hc_te
         return;
     w->tests = 0;
     w->evaluations++;
-    hc_claim_value(check, "batches before an evaluation", w->evaluations * (DRAWN / BATCH),
-                   w->batches);
+    hc_claim_value(check, "batches before an evaluation", w->evaluations * BATCHES, w->batches);
 }
 
 static void see(struct hc_observed *observed, const struct hc_call *there,
@@ -263,8 +263,7 @@ static bool train(struct hc_check *check, const struct plan *plan, struct watch 
     bool ok = hc_restated_data(check, &set, plan->images, TESTS) &&
               hc_observe_training(&observed, &options, &result);
     hc_dataset_close(&set);
-    return ok &&
-           hc_claim_value(check, "batches of a training", EPOCHS * (DRAWN / BATCH), w->batches) &&
+    return ok && hc_claim_value(check, "batches of a training", EPOCHS * BATCHES, w->batches) &&
            hc_claim_value(check, "evaluations of a training", EPOCHS, w->evaluations);
 }
 

@@ -79,11 +79,11 @@ static void see_conv(struct start *s, struct hc_check *check, const struct hc_ca
                      const struct hc_restated_layer *layer)
 {
     int k = layer->kernel;
+    int half = (k - 1) / 2;
     claim_shape(check, "shape of a filter", &call->in[1], layer->channels, k, k,
                 layer->channels_in);
     hc_claim_value(check, "a convolution's stride", layer->stride, call->params.conv.stride);
-    hc_claim_value(check, "a convolution's padding, half its kernel", (k - 1) / 2,
-                   call->params.conv.pad);
+    hc_claim_value(check, "a convolution's padding, half its kernel", half, call->params.conv.pad);
     claim_uniform(s, check, &call->in[1], k * k * layer->channels_in);
 }
 

@@ -32,8 +32,11 @@ struct scalar {
     double values[16];
 };
 
-static const struct scalar scale = {
-    1, 0, 13, {65536, 1, 3, 1.0 / 3, 0x1p-24, 65504, 1e30, 1e-30, 1e-40, 0, -0.0, INFINITY, NAN}};
+static const struct scalar scale = {1,
+                                    0,
+                                    13,
+                                    {65536, 1, 3, 1.0 / 3, 0x1p-24, 65504, 1e30, 1e-30, 1e-40, 0,
+                                     -0.0, (double)INFINITY, (double)NAN}};
 
 static const struct scalar steps = {4, 2, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
 static const struct scalar sgd_steps = {3, 2, 2, {1, 1000}};
@@ -43,7 +46,8 @@ static const struct scalar squares = {0,
                                       0,
                                       15,
                                       {0, 1, 0.25, 25, 1e-12, 1e-14, 1e-30, 0x1p-149,
-                                       0x1.fffffep127, 3e38, 2, INFINITY, NAN, -1, -0.0}};
+                                       0x1.fffffep127, 3e38, 2, (double)INFINITY, (double)NAN, -1,
+                                       -0.0}};
 
 static const struct scalar *const scalars[HC_OP_COUNT] = {
     [HC_OP_scale] = &scale, [HC_OP_unscale] = &scale, [HC_OP_sgd] = &sgd_steps,

@@ -154,7 +154,8 @@ static void of_adam(const struct hc_call *call, const int32_t *r, int32_t *in, d
     in[2] = j * r[1];
     in[3] = r[1] * r[1];
     want[0] = r[0] - (r[1] < 0 ? -(j + 1) : j + 1);
-    want[1] = r[1] * (j + 1) / 2;
+    int32_t half = (j + 1) / 2; /* j is odd */
+    want[1] = r[1] * half;
     want[2] = in[3];
 }
 

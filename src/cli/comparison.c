@@ -124,9 +124,9 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
                          .error = fabs(d.mean),
                          .bound = c->margin,
                          .unit = "points",
-                         .implementation = NAN,
-                         .line = NAN,
-                         .format = NAN,
+                         .implementation = (double)NAN,
+                         .line = (double)NAN,
+                         .format = (double)NAN,
                          .seed = c->training->seed,
                          .note = note,
                          .repro = repro};

@@ -43,7 +43,7 @@ static double member(const struct hc_train_result *result, const struct column *
     memcpy(&real, at, sizeof real);
     memcpy(&whole, at, sizeof whole);
     if (column == &columns[MEMORY] && whole == 0)
-        return NAN;
+        return (double)NAN;
     return column->factor * (column->integer ? (double)whole : real);
 }
 

@@ -145,9 +145,9 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
                          .error = claim->error,
                          .bound = claim->bound,
                          .unit = claim->unit,
-                         .implementation = NAN,
-                         .line = NAN,
-                         .format = NAN,
+                         .implementation = (double)NAN,
+                         .line = (double)NAN,
+                         .format = (double)NAN,
                          .seed = t->seed,
                          .note = claim->note,
                          .repro = repro};

@@ -64,9 +64,9 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
                          .error = r->train_loss,
                          .bound = 0.9 * log(t->set.classes),
                          .unit = "nat",
-                         .implementation = NAN,
-                         .line = NAN,
-                         .format = NAN,
+                         .implementation = (double)NAN,
+                         .line = (double)NAN,
+                         .format = (double)NAN,
                          .seed = run->seed,
                          .seconds = r->seconds,
                          .note = note,
@@ -79,12 +79,12 @@ static double last_speed(const char *folder)
 {
     char path[1100];
     char line[512];
-    double speed = NAN;
+    double speed = (double)NAN;
     (void)snprintf(path, sizeof path, "%s/epochs.csv", folder);
     FILE *file = fopen(path, "r");
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &speed) != 1)
-            speed = NAN;
+            speed = (double)NAN;
     if (file != NULL)
         (void)fclose(file);
     return speed;

@@ -128,7 +128,7 @@ static enum hc_status forced(struct hc_drift_world *w, struct hc_drift_known *k,
         if (own && finite == hc_all_finite(own->g + step * w->weights, w->weights))
             off += finite ? hc_squares(s->g, own->g + step * w->weights, w->weights) : 0;
         else if (own)
-            off = INFINITY;
+            off = (double)INFINITY;
         if (step == 0)
             memcpy(w->latest, s->g, (size_t)w->weights * sizeof *w->latest);
     }

@@ -13,8 +13,8 @@
 static const char *const names[HC_LOGS] = {"steps.csv", "epochs.csv", "gradients.csv"};
 
 static const char *const columns[HC_LOGS] = {
-    "step,epoch,loss,scale,skipped,lr,beta1,gradient_norm,underflow,unscaled,update_lost,"
-    "activation_underflow,activation_unscaled",
+    ("step,epoch,loss,scale,skipped,lr,beta1,gradient_norm,underflow,unscaled,update_lost,"
+     "activation_underflow,activation_unscaled"),
     "epoch,train_loss,train_accuracy,test_loss,test_accuracy,images_per_second,skipped,scale",
     "epoch,exponent,scaled,unscaled,activations_scaled,activations_unscaled",
 };
@@ -144,7 +144,8 @@ static void put_shares(FILE *file, const struct hc_shares *s)
              s->activation_underflow, s->activation_unscaled, s->gradient_norm);
 }
 
-static const struct hc_shares unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN};
+static const struct hc_shares unmeasured = {(double)NAN, (double)NAN, (double)NAN,
+                                            (double)NAN, (double)NAN, (double)NAN};
 
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
 {

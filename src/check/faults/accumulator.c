@@ -157,6 +157,8 @@ static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_qu
     const struct hc_tensor *x = &call->in[0];
     int64_t channels = x->shape[3];
     int64_t n = hc_tensor_count(x);
+    int64_t whole_rows = n / channels;
+    float rows = (float)whole_rows;
     enum hc_status status = planted->right(queue, call);
     for (int64_t c = 0; status == HC_OK && c < channels; c++) {
         float sum = 0;
@@ -165,8 +167,8 @@ static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_qu
             sum += (float)hc_tensor_get(x, i);
             squares += (float)(hc_tensor_get(x, i) * hc_tensor_get(x, i));
         }
-        float rows = (float)(n / channels);
-        float variance = fmaxf(squares / rows - sum / rows * (sum / rows), 0);
+        float mean = sum / rows;
+        float variance = fmaxf(squares / rows - mean * mean, 0);
         hc_tensor_put(&call->out[2], c, 1 / sqrt((double)variance + call->params.bn.eps));
     }
     return status;
