@@ -1,8 +1,50 @@
-/* Defects of the training loop: what it hands to its ops, planted where it arrives. The cases look at a
-   training's calls, or at its whole gradient beside MPFR. */
+/* Defects of the training loop: what it hands to its ops, planted where it arrives. The ops are right, so
+   that only a training can show them. Where the loop makes its batches on a device, the subject plays one:
+   its memory is the host's, but nobody knows. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "check/fault_change.h"
+#include "op/counts.h"
+
+static void play_device(struct hc_backend *faulty)
+{
+    faulty->host_memory = false;
+}
+
+static void pad_by(struct hc_call *call, double number)
+{
+    call->params.augment.pad = (int)number;
+}
+
+static void never_crop(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.augment.crops = false;
+}
+
+/* The test set, too, is cropped and flipped. */
+static void always_crop(struct hc_call *call, double number)
+{
+    call->params.augment.crops = true;
+    call->params.augment.pad = (int)number;
+}
+
+static void in_order(struct hc_call *call, double number)
+{
+    (void)number;
+    call->in[3].data = NULL;
+}
+
+/* Means or deviations of red and blue change places. */
+static void swapped_channels(struct hc_call *call, double number)
+{
+    struct hc_augment *p = &call->params.augment;
+    double *of = number != 0 ? p->deviation : p->mean;
+    double red = of[0];
+    of[0] = of[2];
+    of[2] = red;
+}
 
 static void norm_eps_is(struct hc_call *call, double number)
 {
@@ -48,45 +90,198 @@ static void without_bias(struct hc_call *call, double number)
 }
 
 /* The shortcut past a block is forgotten. */
-static enum hc_status no_shortcut(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status no_shortcut(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     if (call->out[0].rank != 4)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     memcpy(call->out[0].data, call->in[0].data, hc_tensor_bytes(&call->out[0]));
     return HC_OK;
 }
 
+/* One order serves all epochs. */
+static enum hc_status one_order(const struct hc_fault_site *site, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    static struct hc_tensor first;
+    struct hc_call bad = *call;
+    if (call->in[3].data && hc_tensor_count(&first) != hc_tensor_count(&call->in[3])) {
+        free(first.data);
+        first = call->in[3];
+        first.data = hc_fault_copy(&call->in[3]);
+    }
+    if (call->in[3].data)
+        bad.in[3] = first;
+    return site->right(queue, &bad);
+}
+
+/* The rates of a step by another schedule: rate and momentum of the row, and how far on it is. */
+struct schedule {
+    int rows_late; /* the row is that many steps before */
+    double rate;   /* times */
+    double least_beta;
+    double late_from; /* from that part of the table on the rate is times `late` */
+    double late;
+};
+
+static enum hc_status other_rates(const struct hc_fault_site *site, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    const struct schedule *s = site->fault->data;
+    const struct hc_tensor *table = &call->in[0];
+    int64_t rows = table->shape[0];
+    int64_t step = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
+    int64_t row = step < rows ? step : rows - 1;
+    enum hc_status status = site->right(queue, call);
+    if (status != HC_OK || rows < 2)
+        return status;
+    int64_t from = row >= s->rows_late ? row - s->rows_late : 0;
+    double rate = hc_tensor_get(table, 2 * from) * s->rate;
+    double beta = hc_tensor_get(table, 2 * from + 1);
+    hc_tensor_put(&call->out[0], 0,
+                  (double)row >= s->late_from * (double)rows ? rate * s->late : rate);
+    hc_tensor_put(&call->out[0], 1, beta > s->least_beta ? beta : s->least_beta);
+    return status;
+}
+
+/* The journal is told another loss. */
+static enum hc_status other_loss(const struct hc_fault_site *site, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    float loss;
+    struct hc_call bad = *call;
+    if (call->in[2].data) {
+        loss = (float)(hc_tensor_get(&call->in[2], 0) * 1.01);
+        bad.in[2].data = &loss;
+    }
+    return site->right(queue, &bad);
+}
+
+/* Of a batch that is not full one image more is right, as if padding were counted. */
+static enum hc_status padding_is_right(const struct hc_fault_site *site, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    static int64_t full;
+    enum hc_status status = site->right(queue, call);
+    full = call->in[0].shape[0] > full ? call->in[0].shape[0] : full;
+    if (status == HC_OK && call->in[0].shape[0] < full && call->out[1].data)
+        hc_tensor_put(&call->out[1], 0, hc_tensor_get(&call->out[1], 0) + 1);
+    return status;
+}
+
+/* Before the first op of a training runs, its weights are given to the backend: uniform numbers. Those
+   of a tensor that are not all one number are made a hundredth larger. A training opens a queue of its own. */
+static bool ran;
+
+static enum hc_status (*right_open)(struct hc_queue **queue, int threads);
+static enum hc_status (*right_upload)(struct hc_queue *queue, void *to, const void *from,
+                                      size_t bytes);
+
+static enum hc_status open_anew(struct hc_queue **queue, int threads)
+{
+    ran = false;
+    return right_open(queue, threads);
+}
+
+static enum hc_status upload_more(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    const float *values = from;
+    size_t n = bytes / sizeof(float);
+    if (ran || bytes % sizeof(float) != 0 || n < 8 ||
+        memcmp(values, values + 1, bytes - sizeof(float)) == 0)
+        return right_upload(queue, to, from, bytes);
+    float *more = malloc(bytes);
+    if (!more)
+        return hc_fail(HC_NO_MEMORY, "no memory for a fault's weights");
+    for (size_t i = 0; i < n; i++)
+        more[i] = values[i] * 1.01F;
+    enum hc_status status = right_upload(queue, to, more, bytes);
+    free(more);
+    return status;
+}
+
+static void larger_weights(struct hc_backend *faulty)
+{
+    right_open = faulty->open;
+    right_upload = faulty->upload;
+    faulty->open = open_anew;
+    faulty->upload = upload_more;
+}
+
+static enum hc_status notes_a_call(const struct hc_fault_site *site, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    ran = true;
+    return site->right(queue, call);
+}
+
 static const struct hc_fault faults[] = {
+    {"train-weights-larger", "initial weights are a hundredth too large", HC_FAULT_TRAINER, "*",
+     "training/restated-*", .wrong = notes_a_call, .rebuild = larger_weights},
+    {"train-pads-by-3", "images are padded by 3 before they are cropped", HC_FAULT_TRAINER,
+     "augment", "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){pad_by, 3}, .rebuild = play_device},
+    {"train-never-crops", "training images are neither cropped nor flipped", HC_FAULT_TRAINER,
+     "augment", "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){never_crop, 0}, .rebuild = play_device},
+    {"train-crops-the-test", "test images are cropped and flipped", HC_FAULT_TRAINER, "augment",
+     "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){always_crop, 4}, .rebuild = play_device},
+    {"train-in-order", "training images come in the order of the file", HC_FAULT_TRAINER, "augment",
+     "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){in_order, 0}, .rebuild = play_device},
+    {"train-one-order", "every epoch has the first one's order", HC_FAULT_TRAINER, "augment",
+     "training/restated-*", .wrong = one_order, .rebuild = play_device},
+    {"train-means-swapped", "the means of red and blue change places", HC_FAULT_TRAINER, "augment",
+     "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){swapped_channels, 0}, .rebuild = play_device},
+    {"train-deviations-swapped", "the deviations of red and blue change places", HC_FAULT_TRAINER,
+     "augment", "training/restated-*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){swapped_channels, 1}, .rebuild = play_device},
     {"train-norm-eps", "the network's norms have an epsilon of 1e-3", HC_FAULT_TRAINER,
-     "bn_leaky_*", "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "bn_leaky_*", "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){norm_eps_is, 1e-3}},
     {"train-infer-eps", "evaluation's norms have no epsilon", HC_FAULT_TRAINER, "bn_leaky_infer",
      "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){norm_eps_is, 0}},
     {"train-norm-momentum", "running statistics have a momentum of 0.9", HC_FAULT_TRAINER,
-     "bn_leaky_train", "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "bn_leaky_train", "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){norm_momentum_is, 0.9}},
     {"train-slope", "the network's leaky ReLU has a slope of 0.01", HC_FAULT_TRAINER, "bn_leaky_*",
-     "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){norm_slope_is, 0.01}},
     {"train-adam-eps", "the optimizer is told an epsilon of 1e-6", HC_FAULT_TRAINER, "adam adamw",
-     "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){adam_eps_is, 1e-6}},
     {"train-adam-beta2", "the optimizer is told a second beta of 0.999", HC_FAULT_TRAINER,
-     "adam adamw", "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "adam adamw", "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){adam_beta2_is, 0.999}},
     {"train-decay", "the optimizer is told twice the decay", HC_FAULT_TRAINER, "adam adamw",
-     "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){adam_decay_times, 2}},
     {"train-sums-losses", "losses are summed, not averaged", HC_FAULT_TRAINER, "xent xent_bwd",
-     "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){sums_losses, 0}},
     {"train-without-bias", "the last layer has no bias", HC_FAULT_TRAINER, "gemm",
-     "training/step-amp training/step-fp32", .wrong = hc_wrong_call,
+     "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){without_bias, 0}},
     {"train-without-shortcut", "blocks have no shortcut", HC_FAULT_TRAINER, "add",
-     "training/step-amp training/step-fp32", .wrong = no_shortcut},
+     "training/restated-*", .wrong = no_shortcut},
+    {"train-schedule-late", "the schedule is one step late", HC_FAULT_TRAINER, "rates",
+     "training/restated-*", .wrong = other_rates, .data = &(const struct schedule){1, 1, 0, 2, 1}},
+    {"train-peak-lower", "the learning rate is a twentieth too low", HC_FAULT_TRAINER, "rates",
+     "training/restated-*", .wrong = other_rates,
+     .data = &(const struct schedule){0, 0.95, 0, 2, 1}},
+    {"train-momentum-fixed", "the momentum stays where it begins", HC_FAULT_TRAINER, "rates",
+     "training/restated-*", .wrong = other_rates,
+     .data = &(const struct schedule){0, 1, 0.95, 2, 1}},
+    {"train-end-higher", "the last tenth of the steps has ten times its rate", HC_FAULT_TRAINER,
+     "rates", "training/restated-*", .wrong = other_rates,
+     .data = &(const struct schedule){0, 1, 0, 0.9, 10}},
+    {"train-loss-reported", "the loss that is reported is a hundredth too large", HC_FAULT_TRAINER,
+     "journal", "training/restated-*", .wrong = other_loss},
+    {"train-padding-counted", "an image that fills up a batch is counted as right",
+     HC_FAULT_TRAINER, "xent", "training/restated-*", .wrong = padding_is_right},
 };
 
 const struct hc_fault_table hc_faults_trainer;
