@@ -1,10 +1,10 @@
 #include "check/omissions.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL where there is no memory, as below. */
 static struct hc_omission *row_of(struct hc_omissions *all, const char *backend, const char *name)
 {
     char component[sizeof all->row->component];
@@ -14,9 +14,12 @@ static struct hc_omission *row_of(struct hc_omissions *all, const char *backend,
             strcmp(all->row[i].component, component) == 0)
             return &all->row[i];
     if (all->count == all->room) {
-        all->room = all->room ? 2 * all->room : 32;
-        all->row = realloc(all->row, (size_t)all->room * sizeof *all->row);
-        assert(all->row);
+        int room = all->room ? 2 * all->room : 32;
+        struct hc_omission *rows = realloc(all->row, (size_t)room * sizeof *rows);
+        if (!rows)
+            return NULL;
+        all->row = rows;
+        all->room = room;
     }
     struct hc_omission *row = &all->row[all->count++];
     *row = (struct hc_omission){.backend = backend};
@@ -27,6 +30,9 @@ static struct hc_omission *row_of(struct hc_omissions *all, const char *backend,
 void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused)
 {
     struct hc_omission *row = row_of(all, result->backend, result->what->name);
+    all->lost |= !row;
+    if (!row)
+        return;
     if (row->absent + row->refused == 0)
         (void)snprintf(row->why, sizeof row->why, "%s", result->note);
     row->absent += !refused;
@@ -51,9 +57,12 @@ static struct hc_format_set *set_of(struct hc_omissions *all, const char *backen
         if (all->set[i].key == key && strcmp(all->set[i].backend, backend) == 0)
             return &all->set[i];
     if (all->set_count == all->set_room) {
-        all->set_room = all->set_room ? 2 * all->set_room : 64;
-        all->set = realloc(all->set, (size_t)all->set_room * sizeof *all->set);
-        assert(all->set);
+        int room = all->set_room ? 2 * all->set_room : 64;
+        struct hc_format_set *sets = realloc(all->set, (size_t)room * sizeof *sets);
+        if (!sets)
+            return NULL;
+        all->set = sets;
+        all->set_room = room;
     }
     struct hc_format_set *set = &all->set[all->set_count++];
     *set = (struct hc_format_set){.backend = backend, .key = key};
@@ -64,6 +73,9 @@ void hc_omissions_call(struct hc_omissions *all, const char *backend, const stru
                        bool taken)
 {
     struct hc_format_set *set = set_of(all, backend, key_of(call));
+    all->lost |= !set;
+    if (!set)
+        return;
     if (!taken && set->refused == 0)
         (void)snprintf(set->why, sizeof set->why, "%s", hc_message());
     set->taken += taken;

@@ -31,6 +31,7 @@ struct hc_omissions {
     struct hc_format_set *set;
     int set_count;
     int set_room;
+    bool lost; /* there was no memory to count one */
 };
 
 /* A case that was left out, `refused` as above. */

@@ -1,6 +1,5 @@
 #include "check/record_run.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +146,8 @@ const char *hc_record_find_parts(struct hc_record *record)
     int whose = parts ? say_whose(parts, record->count) : 0;
     record->part_count = whose > 0 ? (int)json_array_size(parts) : 1;
     record->parts = calloc((size_t)record->part_count, sizeof *record->parts);
-    assert(record->parts);
+    if (!record->parts)
+        return "no memory for its parts";
     if (whose < 0)
         return "the parts' \"result_count\" are not the number of results";
     if (whose > 0)

@@ -212,5 +212,7 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
                 more = run_one(options, what, &queues, b);
     }
     close_queues(options, &queues);
+    if (status == HC_OK && options->omissions && options->omissions->lost)
+        return hc_fail(HC_NO_MEMORY, "no memory to count what was left out");
     return status;
 }

@@ -1,6 +1,5 @@
 #include "cli/findings.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +51,20 @@ enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_w
     return HC_OK;
 }
 
+/* Whether there is room for one more. */
+static bool has_room(struct hc_findings *findings)
+{
+    if (findings->count < findings->room)
+        return true;
+    int room = findings->room ? 2 * findings->room : 64;
+    struct hc_finding *all = realloc(findings->all, (size_t)room * sizeof *all);
+    if (!all)
+        return false;
+    findings->all = all;
+    findings->room = room;
+    return true;
+}
+
 void hc_find(struct hc_findings *findings, enum hc_find kind, const struct hc_row *row,
              const char *format, ...)
 {
@@ -60,16 +73,10 @@ void hc_find(struct hc_findings *findings, enum hc_find kind, const struct hc_ro
     va_start(arguments, format);
     (void)hc_text_format(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (findings->count == findings->room) {
-        findings->room = findings->room ? 2 * findings->room : 64;
-        struct hc_finding *all =
-            realloc(findings->all, (size_t)findings->room * sizeof *findings->all);
-        assert(all);
-        findings->all = all;
-    }
-    char *copy = strdup(text);
-    assert(copy);
-    findings->all[findings->count++] = (struct hc_finding){kind, row, copy};
+    char *copy = has_room(findings) ? strdup(text) : NULL;
+    findings->lost |= !copy;
+    if (copy)
+        findings->all[findings->count++] = (struct hc_finding){kind, row, copy};
 }
 
 static int component_of(const char *name)

@@ -33,6 +33,7 @@ struct hc_findings {
     struct hc_finding *all;
     int count;
     int room;
+    bool lost; /* there was no memory to keep one */
     bool allowed[HC_FINDS];
 };
 
@@ -40,7 +41,7 @@ struct hc_findings {
    that name, or where it may not be allowed. */
 enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *kinds);
 
-/* Keeps a finding about a row; the row outlives it. Asserts that there is memory. */
+/* Keeps a finding about a row; the row outlives it. Sets `lost` where there is no memory. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif

@@ -1,4 +1,3 @@
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,8 +86,11 @@ static enum hc_status open_new(struct hc_run *run, int log, struct hc_output *ou
     if (status != HC_OK)
         return status;
     run->log[log] = fdopen(output->file, "w");
-    assert(run->log[log]);
-    return begin(run, log);
+    if (run->log[log])
+        return begin(run, log);
+    status = hc_fail(HC_NO_MEMORY, "%s: no memory to write it", path);
+    hc_output_drop(output);
+    return status;
 }
 
 /* The old files stay until all of the new ones have begun. */
@@ -115,8 +117,10 @@ static enum hc_status open_old(struct hc_run *run, int log)
     if (file < 0)
         return HC_IO;
     run->log[log] = fdopen(file, "r+");
-    assert(run->log[log]);
-    return go_on(run, log);
+    if (run->log[log])
+        return go_on(run, log);
+    (void)close(file);
+    return hc_fail(HC_NO_MEMORY, "%s: no memory to write it", path);
 }
 
 enum hc_status hc_log_open(struct hc_run *run)
