@@ -1,50 +1,10 @@
 /* Defects of the training loop: what it hands to its ops, planted where it arrives. The ops are right, so
-   that only a training can show them. Where the loop makes its batches on a device, the subject plays one:
-   its memory is the host's, but nobody knows. */
+   that only a training can show them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/fault_change.h"
 #include "op/counts.h"
-
-static void play_device(struct hc_backend *faulty)
-{
-    faulty->host_memory = false;
-}
-
-static void pad_by(struct hc_call *call, double number)
-{
-    call->params.augment.pad = (int)number;
-}
-
-static void never_crop(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.augment.crops = false;
-}
-
-/* The test set, too, is cropped and flipped. */
-static void always_crop(struct hc_call *call, double number)
-{
-    call->params.augment.crops = true;
-    call->params.augment.pad = (int)number;
-}
-
-static void in_order(struct hc_call *call, double number)
-{
-    (void)number;
-    call->in[3].data = NULL;
-}
-
-/* Means or deviations of red and blue change places. */
-static void swapped_channels(struct hc_call *call, double number)
-{
-    struct hc_augment *p = &call->params.augment;
-    double *of = number != 0 ? p->deviation : p->mean;
-    double red = of[0];
-    of[0] = of[2];
-    of[2] = red;
-}
 
 static void norm_eps_is(struct hc_call *call, double number)
 {
@@ -97,22 +57,6 @@ static enum hc_status no_shortcut(const struct hc_fault_site *site, struct hc_qu
         return site->right(queue, call);
     memcpy(call->out[0].data, call->in[0].data, hc_tensor_bytes(&call->out[0]));
     return HC_OK;
-}
-
-/* One order serves all epochs. */
-static enum hc_status one_order(const struct hc_fault_site *site, struct hc_queue *queue,
-                                const struct hc_call *call)
-{
-    static struct hc_tensor first;
-    struct hc_call bad = *call;
-    if (call->in[3].data && hc_tensor_count(&first) != hc_tensor_count(&call->in[3])) {
-        free(first.data);
-        first = call->in[3];
-        first.data = hc_fault_copy(&call->in[3]);
-    }
-    if (call->in[3].data)
-        bad.in[3] = first;
-    return site->right(queue, &bad);
 }
 
 /* The rates of a step by another schedule: rate and momentum of the row, and how far on it is. */
@@ -218,26 +162,6 @@ static enum hc_status notes_a_call(const struct hc_fault_site *site, struct hc_q
 static const struct hc_fault faults[] = {
     {"train-weights-larger", "initial weights are a hundredth too large", HC_FAULT_TRAINER, "*",
      "training/restated-*", .wrong = notes_a_call, .rebuild = larger_weights},
-    {"train-pads-by-3", "images are padded by 3 before they are cropped", HC_FAULT_TRAINER,
-     "augment", "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){pad_by, 3}, .rebuild = play_device},
-    {"train-never-crops", "training images are neither cropped nor flipped", HC_FAULT_TRAINER,
-     "augment", "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){never_crop, 0}, .rebuild = play_device},
-    {"train-crops-the-test", "test images are cropped and flipped", HC_FAULT_TRAINER, "augment",
-     "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){always_crop, 4}, .rebuild = play_device},
-    {"train-in-order", "training images come in the order of the file", HC_FAULT_TRAINER, "augment",
-     "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){in_order, 0}, .rebuild = play_device},
-    {"train-one-order", "every epoch has the first one's order", HC_FAULT_TRAINER, "augment",
-     "training/restated-*", .wrong = one_order, .rebuild = play_device},
-    {"train-means-swapped", "the means of red and blue change places", HC_FAULT_TRAINER, "augment",
-     "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){swapped_channels, 0}, .rebuild = play_device},
-    {"train-deviations-swapped", "the deviations of red and blue change places", HC_FAULT_TRAINER,
-     "augment", "training/restated-*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){swapped_channels, 1}, .rebuild = play_device},
     {"train-norm-eps", "the network's norms have an epsilon of 1e-3", HC_FAULT_TRAINER,
      "bn_leaky_*", "training/restated-*", .wrong = hc_wrong_call,
      .data = &(const struct hc_change_call){norm_eps_is, 1e-3}},
