@@ -6,8 +6,9 @@
    the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of loss and gradients no useful
    bound can be derived through so many layers; instead the step is restated twice, in fp64 and with every
    rounding that the recipe has but in another order (restated_pass.h). The distance between the two is a
-   draw of what roundings come to here, and so is the trainer's distance from fp64; 16 times as much is
-   not reached by roundings, and a wrong term is thousands of times as much in fp32. */
+   draw of what roundings come to here, and so is the trainer's distance from fp64. The bound is 8 such
+   draws, of the parameter itself and of its share of the whole gradient's; a wrong term is thousands of
+   times as much in fp32. */
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ struct watch {
     double number[KINDS][ROOM];
     int step;
     int compared;
+    int unrounded; /* initial masters that are more than the model's copy holds */
     double image[BATCH * 3072];
 };
 
@@ -202,6 +204,8 @@ static void claim_update(struct watch *w, struct hc_check *check, struct tensor 
         double want = now[W][i];
         hc_claim_value(check, "what the network has of the optimizer's weight",
                        copied < 0 ? want : hc_round(tensor->format, want), seen[i]);
+        if (copied >= 0 && w->step == 0)
+            w->unrounded += want != hc_round(w->recipe->model, want);
         if (copied >= 0)
             hc_claim_value(check, "the model's copy of a master",
                            hc_round(tensor->format, now[NEW_W][i]), w->number[NEW_W][copied + i]);
@@ -241,9 +245,9 @@ static void claim_gradients(struct watch *w, struct hc_check *check)
         }
     hc_say(check, "step %d: roundings are %.3g of the gradient; loss %.7g", w->step,
            sqrt(off / all), w->loss);
-    hc_claim_within(check, "loss", w->want.loss, w->loss,
-                    16 * (fabs(w->rounded.loss - w->want.loss) +
-                          fmax(sqrt(off / all), 0x1p-24) * w->want.loss));
+    hc_claim_within(
+        check, "loss", w->want.loss, w->loss,
+        8 * (fabs(w->rounded.loss - w->want.loss) + fmax(sqrt(off / all), 0x1p-24) * w->want.loss));
     for (int l = 0; l < w->net.layers; l++)
         for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
             int64_t n = hc_restated_parameters(&w->net, l, s);
@@ -251,8 +255,8 @@ static void claim_gradients(struct watch *w, struct hc_check *check)
             int64_t at = n ? place_of(w, w->tensor[l][s].data, &copied) : -1;
             if (at < 0)
                 continue;
-            double bound = 16 * (distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n) +
-                                 sqrt(off / all) * distance(w->want.gradient[l][s], NULL, n));
+            double bound = 8 * (distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n) +
+                                sqrt(off / all) * distance(w->want.gradient[l][s], NULL, n));
             hc_claim_within(check, "a parameter's gradient: distance", 0,
                             distance(w->want.gradient[l][s], w->number[G] + at, n), bound);
         }
@@ -346,6 +350,8 @@ static void steps(struct hc_check *check)
         hc_observe_training(&observed, &options, &result)) {
         hc_claim_value(check, "steps", STEPS, w->step);
         hc_claim_true(check, "half of the steps and more were taken", w->compared >= STEPS / 2);
+        hc_claim_true(check, "masters begin as the weights before their rounding",
+                      w->unrounded > 0 || w->recipe->model == HC_FP32);
     }
     hc_dataset_close(&set);
 }
