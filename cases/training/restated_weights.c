@@ -18,15 +18,20 @@ struct start {
     double first[KEPT];                      /* of the stem */
 };
 
-/* Uniform in +-bound. The sums are of n independent draws of known range, so that by Hoeffding's (and
-   Azuma's) inequality each of the four claims fails for fewer than one seed in 2^40: t = c / sqrt(n) with
-   2 exp(-n t^2 / 2) for terms in +-1, and a largest draw below 1 - 28 / n has probability exp(-28). */
+/* Means of n independent draws, each uniform in +-1, of their products with others, or of their squares less
+   1/3: E exp(s u) <= exp(s^2 / 6) for a uniform u, so that a mean is further from 0 than 4.4 / sqrt(n) with
+   a chance below 2 exp(-3/2 4.4^2) = 2^-40; of squares, whose range is 1, with less by Hoeffding. */
+static double room(double n)
+{
+    return 4.4 / sqrt(n);
+}
+
+/* The largest draw is below 1 - 28 / n with a chance of exp(-28) = 2^-40. */
 static void claim_uniform(struct start *s, struct hc_check *check, const struct hc_tensor *t,
                           int fan_in)
 {
     int64_t n = hc_tensor_count(t);
     double bound = 1 / sqrt((double)fan_in);
-    double room = 8 / sqrt((double)n);
     double largest = 0;
     double mean = 0;
     double square = 0;
@@ -49,12 +54,12 @@ static void claim_uniform(struct start *s, struct hc_check *check, const struct 
     hc_claim_true(check, "initial weights are within 1 / sqrt(fan in)", largest <= 1 + 0x1p-24);
     hc_claim_true(check, "initial weights reach up to 1 / sqrt(fan in)",
                   largest >= 1 - 28 / (double)n);
-    hc_claim_within(check, "the mean of initial weights", 0, mean, room);
-    hc_claim_within(check, "the mean square of initial weights", 0, square, room);
+    hc_claim_within(check, "the mean of initial weights", 0, mean, room((double)n));
+    hc_claim_within(check, "the mean square of initial weights", 0, square, room((double)n));
     hc_claim_within(check, "what neighbours among initial weights have in common", 0, neighbours,
-                    room);
+                    room((double)n));
     hc_claim_within(check, "what two layers' initial weights have in common", 0, layers,
-                    n < KEPT ? room : 8 / sqrt(KEPT));
+                    room(n < KEPT ? (double)n : KEPT));
     s->elements += n;
 }
 
@@ -224,8 +229,7 @@ static void weights(struct hc_check *check)
         return;
     for (int i = 0; i < KEPT; i++)
         common += s[0].first[i] * s[1].first[i] / KEPT;
-    hc_claim_within(check, "what two seeds' initial weights have in common", 0, common,
-                    8 / sqrt(KEPT));
+    hc_claim_within(check, "what two seeds' initial weights have in common", 0, common, room(KEPT));
 }
 
 static const struct hc_case cases[] = {

@@ -1,0 +1,478 @@
+/* Defects of the trainer, planted where what it does arrives: in the batches, rates, counts and weights that
+   its ops get or give. The cases training/restated-* hold a whole training to its specification. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/fault_change.h"
+#include "num/rng.h"
+#include "op/counts.h"
+
+/* Batches, as the op augment makes them. */
+
+static void means_change_places(struct hc_call *call, double number)
+{
+    double *mean = call->params.augment.mean;
+    (void)number;
+    double first = mean[0];
+    mean[0] = mean[2];
+    mean[2] = first;
+}
+
+static void deviations_are(struct hc_call *call, double number)
+{
+    for (int c = 0; c < 3; c++)
+        call->params.augment.deviation[c] = number;
+}
+
+static void padding_is(struct hc_call *call, double number)
+{
+    call->params.augment.pad = (int)number;
+}
+
+static void crops_test_images(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.augment.crops = true;
+}
+
+static void without_order(struct hc_call *call, double number)
+{
+    (void)number;
+    call->in[3].data = NULL;
+}
+
+/* The first image of each epoch comes again as the second. */
+static enum hc_status image_twice(const struct hc_planted *planted, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    if (!call->in[3].data)
+        return planted->right(queue, call);
+    int32_t *order = hc_fault_copy(&call->in[3]);
+    order[1] = order[0];
+    bad.in[3].data = order;
+    enum hc_status status = planted->right(queue, &bad);
+    free(order);
+    return status;
+}
+
+static enum hc_status label_of_the_next(const struct hc_planted *planted, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    int64_t n = hc_tensor_count(&call->in[1]);
+    int32_t *labels = hc_fault_copy(&call->in[1]);
+    for (int64_t i = 0; i < n; i++)
+        labels[i] = ((const int32_t *)call->in[1].data)[(i + 1) % n];
+    bad.in[1].data = labels;
+    enum hc_status status = planted->right(queue, &bad);
+    free(labels);
+    return status;
+}
+
+static void mirror(const struct hc_tensor *images, int64_t image)
+{
+    int64_t high = images->shape[1];
+    int64_t wide = images->shape[2];
+    for (int64_t row = image * high; row < (image + 1) * high; row++)
+        for (int64_t x = 0; x < wide / 2; x++)
+            for (int64_t c = 0; c < images->shape[3]; c++) {
+                int64_t i = (row * wide + x) * images->shape[3] + c;
+                int64_t j = (row * wide + wide - 1 - x) * images->shape[3] + c;
+                uint64_t bits = hc_tensor_bits(images, i);
+                hc_tensor_put_bits(images, i, hc_tensor_bits(images, j));
+                hc_tensor_put_bits(images, j, bits);
+            }
+}
+
+/* Training images are all mirrored, or none is. */
+static enum hc_status mirrored_alike(const struct hc_planted *planted, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    const bool *all = planted->fault->data;
+    const struct hc_augment *p = &call->params.augment;
+    int32_t steps = *(const int32_t *)call->in[2].data;
+    int64_t batch = call->out[0].shape[0];
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; i < batch && p->crops && status == HC_OK; i++) {
+        int64_t k = steps % p->batches * batch + i;
+        int32_t image = call->in[3].data ? ((const int32_t *)call->in[3].data)[k] : (int32_t)k;
+        uint64_t bits =
+            hc_random(p->seed, HC_CROP_STREAM + (uint64_t)(steps / p->batches), (uint64_t)image);
+        if ((bits >> 63 != 0) != *all)
+            mirror(&call->out[0], i);
+    }
+    return status;
+}
+
+/* Casts: batches have four extents, parameters on their way to the optimizer's vectors one. */
+
+static enum hc_status batch_is_mirrored(const struct hc_planted *planted, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; call->out[0].rank == 4 && i < call->out[0].shape[0]; i++)
+        mirror(&call->out[0], i);
+    return status;
+}
+
+static enum hc_status weights_times(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    const double *factor = planted->fault->data;
+    const struct hc_tensor *w = &call->out[0];
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
+        if (fabs(hc_tensor_get(w, i)) < 1)
+            hc_tensor_put(w, i, *factor * hc_tensor_get(w, i));
+    return status;
+}
+
+/* Rates of a step. */
+
+/* The row of the step before; or the last row is never reached. */
+static enum hc_status rates_of(const struct hc_planted *planted, struct hc_queue *queue,
+                               const struct hc_call *call)
+{
+    const bool *last_only = planted->fault->data;
+    struct hc_call bad = *call;
+    int32_t *counts = hc_fault_copy(&call->in[1]);
+    if (counts[HC_COUNT_STEPS] > 0 &&
+        (!*last_only || counts[HC_COUNT_STEPS] >= call->in[0].shape[0] - 1))
+        counts[HC_COUNT_STEPS]--;
+    bad.in[1].data = counts;
+    enum hc_status status = planted->right(queue, &bad);
+    free(counts);
+    return status;
+}
+
+/* Of learning rate, beta1 and count of steps: times and plus. */
+struct rate {
+    int which;
+    float times;
+    float plus;
+};
+
+static enum hc_status rate_is(const struct hc_planted *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
+{
+    const struct rate *rate = planted->fault->data;
+    enum hc_status status = planted->right(queue, call);
+    float *hyper = call->out[0].data;
+    hyper[rate->which] = rate->times * hyper[rate->which] + rate->plus;
+    return status;
+}
+
+static enum hc_status counts_one_step(const struct hc_planted *planted, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    int32_t *counts = call->out[1].data;
+    if (counts[HC_COUNT_TAKEN] > 1)
+        counts[HC_COUNT_TAKEN] = 1;
+    return status;
+}
+
+/* The optimizer. */
+
+static void decay_is(struct hc_call *call, double number)
+{
+    call->params.adam.weight_decay = number;
+}
+
+static void eps_inside(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.adam.eps_inside = true;
+}
+
+/* Each parameter has the first moment of another, 64 elements on. */
+static enum hc_status moment_of_another(const struct hc_planted *planted, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    int64_t n = hc_tensor_count(&call->in[2]);
+    void *copy = hc_fault_copy(&call->in[2]);
+    bad.in[2].data = copy;
+    for (int64_t i = 0; i < n; i++)
+        hc_tensor_put_bits(&bad.in[2], i, hc_tensor_bits(&call->in[2], (i + 64) % n));
+    enum hc_status status = planted->right(queue, &bad);
+    free(copy);
+    return status;
+}
+
+static enum hc_status not_unscaled(const struct hc_planted *planted, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    float one = 1;
+    struct hc_call bad = *call;
+    bad.in[1].data = &one;
+    return planted->right(queue, &bad);
+}
+
+/* Losses, statistics, gradients. */
+
+static void sums(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.xent.sum = true;
+}
+
+/* The sum over a short batch is divided by four all the same. */
+static enum hc_status mean_of_four(const struct hc_planted *planted, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    enum hc_status status = planted->right(queue, call);
+    *(float *)call->out[0].data *= (float)call->in[0].shape[0] / 4;
+    return status;
+}
+
+/* new = (1 - momentum) old + momentum unbiased */
+static enum hc_status biased_variance(const struct hc_planted *planted, struct hc_queue *queue,
+                                      const struct hc_call *call)
+{
+    struct hc_tensor old = call->in[4];
+    int64_t channels = hc_tensor_count(&old);
+    double m = (double)(hc_tensor_count(&call->in[0]) / channels);
+    double keep = 1 - call->params.bn.momentum;
+    old.data = hc_fault_copy(&call->in[4]);
+    enum hc_status status = planted->right(queue, call);
+    for (int64_t c = 0; c < channels; c++) {
+        double was = keep * hc_tensor_get(&old, c);
+        double now = hc_tensor_get(&call->out[4], c);
+        hc_tensor_put(&call->out[4], c, was + (now - was) * (m - 1) / m);
+    }
+    free(old.data);
+    return status;
+}
+
+/* On the way back a sum's result takes the place of one of its terms. */
+static enum hc_status shortcut_lost(const struct hc_planted *planted, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    if (call->out[0].data != call->in[0].data)
+        return planted->right(queue, call);
+    memcpy(call->out[0].data, call->in[1].data, hc_tensor_bytes(&call->out[0]));
+    return HC_OK;
+}
+
+static void twice_for_one_row(struct hc_call *call, double number)
+{
+    if (call->out[0].shape[0] == 1)
+        call->params.gemm.alpha *= number;
+}
+
+static const struct hc_fault faults[] = {
+    {.name = "restated-means-swapped",
+     .title = "red has the mean of blue",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){means_change_places, 0}},
+    {.name = "restated-no-deviation",
+     .title = "pixels are not divided by their deviations",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){deviations_are, 1}},
+    {.name = "restated-padding-3",
+     .title = "images are padded by 3 before they are cropped",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){padding_is, 3}},
+    {.name = "restated-never-moved",
+     .title = "crops are always those of the middle",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){padding_is, 0}},
+    {.name = "restated-test-crops",
+     .title = "test images are cropped and mirrored as those of training",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){crops_test_images, 0}},
+    {.name = "restated-no-order",
+     .title = "images come in the order of the set in every epoch",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){without_order, 0}},
+    {.name = "restated-image-twice",
+     .title = "an epoch has one image twice and lacks another",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = image_twice},
+    {.name = "restated-next-label",
+     .title = "an image has the label of the next",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = label_of_the_next},
+    {.name = "restated-all-mirrored",
+     .title = "every training image is mirrored",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = mirrored_alike,
+     .data = &(const bool){true}},
+    {.name = "restated-none-mirrored",
+     .title = "no training image is mirrored",
+     .class_ = HC_FAULT_DATA,
+     .ops = "augment",
+     .patterns = "training/restated-images",
+     .wrong = mirrored_alike,
+     .data = &(const bool){false}},
+    {.name = "restated-batch-mirrored",
+     .title = "whole batches are mirrored on their way to the network",
+     .class_ = HC_FAULT_DATA,
+     .ops = "cast",
+     .patterns = "training/restated-images",
+     .wrong = batch_is_mirrored},
+    {.name = "restated-weights-wide",
+     .title = "initial weights have a bound of sqrt(3 / fan in)",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "cast",
+     .patterns = "training/restated-weights",
+     .wrong = weights_times,
+     .data = &(const double){1.7320508075688772}},
+    {.name = "restated-weights-narrow",
+     .title = "initial weights have half of their bound",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "cast",
+     .patterns = "training/restated-weights",
+     .wrong = weights_times,
+     .data = &(const double){0.5}},
+    {.name = "restated-rates-late",
+     .title = "each step has the rates of the step before",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "rates",
+     .patterns = "training/restated-schedule",
+     .wrong = rates_of,
+     .data = &(const bool){false}},
+    {.name = "restated-rates-end",
+     .title = "the last step has the rates of the one before it",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "rates",
+     .patterns = "training/restated-schedule",
+     .wrong = rates_of,
+     .data = &(const bool){true}},
+    {.name = "restated-rate-peak",
+     .title = "the learning rate is a tenth too small throughout",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "rates",
+     .patterns = "training/restated-schedule",
+     .wrong = rate_is,
+     .data = &(const struct rate){0, 0.9F, 0}},
+    {.name = "restated-momentum-stays",
+     .title = "beta1 is not cycled",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "rates",
+     .patterns = "training/restated-schedule",
+     .wrong = rate_is,
+     .data = &(const struct rate){1, 0, 0.95F}},
+    {.name = "restated-counts-from-0",
+     .title = "the optimizer counts its steps from 0 on",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "rates",
+     .patterns = "training/restated-schedule",
+     .wrong = rate_is,
+     .data = &(const struct rate){2, 1, -1}},
+    {.name = "restated-counts-stay",
+     .title = "the optimizer never gets beyond its second step",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "scaler_update",
+     .patterns = "training/restated-schedule training/restated-steps-*",
+     .wrong = counts_one_step},
+    {.name = "restated-no-decay",
+     .title = "nothing decays",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "adamw",
+     .patterns = "training/restated-steps-*",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){decay_is, 0}},
+    {.name = "restated-eps-inside",
+     .title = "the epsilon is added under the root",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "adamw",
+     .patterns = "training/restated-steps-*",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){eps_inside, 0}},
+    {.name = "restated-other-moment",
+     .title = "parameters have the moments of others",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "adamw",
+     .patterns = "training/restated-steps-*",
+     .wrong = moment_of_another},
+    {.name = "restated-not-unscaled",
+     .title = "gradients are not divided by the scale",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "unscale",
+     .patterns = "training/restated-steps-amp",
+     .wrong = not_unscaled},
+    {.name = "restated-copy-kept",
+     .title = "the model keeps its first copy of the masters",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "master_to_model",
+     .patterns = "training/restated-steps-amp",
+     .wrong = hc_wrong_outputs,
+     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, 0}},
+    {.name = "restated-loss-summed",
+     .title = "losses are summed, gradients are not",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "xent",
+     .patterns = "training/restated-evaluation training/restated-steps-*",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){sums, 0}},
+    {.name = "restated-gradient-summed",
+     .title = "gradients are those of the summed loss",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "xent_bwd",
+     .patterns = "training/restated-steps-*",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){sums, 0}},
+    {.name = "restated-mean-of-full",
+     .title = "the mean over a short batch is taken as over a full one",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "xent",
+     .patterns = "training/restated-evaluation",
+     .wrong = mean_of_four},
+    {.name = "restated-biased-variance",
+     .title = "the running variance is that of the batch, not corrected by M / (M - 1)",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "bn_leaky_train",
+     .patterns = "training/restated-steps-*",
+     .wrong = biased_variance},
+    {.name = "restated-statistics-stay",
+     .title = "the running mean stays where it began",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "bn_leaky_train",
+     .patterns = "training/restated-steps-*",
+     .wrong = hc_wrong_outputs,
+     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, 3}},
+    {.name = "restated-shortcut-lost",
+     .title = "gradients do not come back through shortcuts",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "add",
+     .patterns = "training/restated-steps-*",
+     .wrong = shortcut_lost},
+    {.name = "restated-bias-twice",
+     .title = "the gradient of the bias is twice what it should be",
+     .class_ = HC_FAULT_TRAINER,
+     .ops = "gemm",
+     .patterns = "training/restated-steps-*",
+     .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){twice_for_one_row, 2}},
+};
+
+const struct hc_fault_table hc_faults_restated;
+const struct hc_fault_table hc_faults_restated = {faults, sizeof faults / sizeof faults[0]};
