@@ -6,9 +6,10 @@
    the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of loss and gradients no useful
    bound can be derived through so many layers; instead the step is restated twice, in fp64 and with every
    rounding that the recipe has but in another order (restated_pass.h). The distance between the two is a
-   draw of what roundings come to here, and so is the trainer's distance from fp64. The bound is 8 such
-   draws, of the parameter itself and of its share of the whole gradient's; a wrong term is thousands of
-   times as much in fp32. */
+   draw of what roundings come to here, and so is the trainer's distance from fp64. The bound is 8 times
+   the draw of the parameter itself and, because a draw of two numbers may be small by chance, as much
+   again as roundings are of the whole gradient, of this parameter's and of its layer's root mean square;
+   a wrong term is thousands of times as much in fp32. */
 #include <math.h>
 #include <string.h>
 
@@ -231,23 +232,40 @@ static double distance(const double *a, const double *b, int64_t n)
     return sqrt(square);
 }
 
-static void claim_gradients(struct watch *w, struct hc_check *check)
+/* Of all parameters: what roundings are of the gradient; of layer l's: the root mean square. */
+static double whole_share(const struct watch *w)
 {
     double off = 0;
     double all = 0;
     for (int l = 0; l < w->net.layers; l++)
         for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
             int64_t n = hc_restated_parameters(&w->net, l, s);
-            double d = distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n);
-            double g = distance(w->want.gradient[l][s], NULL, n);
-            off += d * d;
-            all += g * g;
+            off += pow(distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n), 2);
+            all += pow(distance(w->want.gradient[l][s], NULL, n), 2);
         }
-    hc_say(check, "step %d: roundings are %.3g of the gradient; loss %.7g", w->step,
-           sqrt(off / all), w->loss);
+    return sqrt(off / all);
+}
+
+static double layer_gradient(const struct watch *w, int l)
+{
+    double all = 0;
+    int64_t count = 0;
+    for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
+        int64_t n = hc_restated_parameters(&w->net, l, s);
+        all += pow(distance(w->want.gradient[l][s], NULL, n), 2);
+        count += n;
+    }
+    return count ? sqrt(all / (double)count) : 0;
+}
+
+static void claim_gradients(struct watch *w, struct hc_check *check)
+{
+    double share = whole_share(w);
+    hc_say(check, "step %d: roundings are %.3g of the gradient; loss %.7g", w->step, share,
+           w->loss);
     hc_claim_within(
         check, "loss", w->want.loss, w->loss,
-        8 * (fabs(w->rounded.loss - w->want.loss) + fmax(sqrt(off / all), 0x1p-24) * w->want.loss));
+        8 * (fabs(w->rounded.loss - w->want.loss) + fmax(share, 0x1p-24) * w->want.loss));
     for (int l = 0; l < w->net.layers; l++)
         for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
             int64_t n = hc_restated_parameters(&w->net, l, s);
@@ -255,10 +273,11 @@ static void claim_gradients(struct watch *w, struct hc_check *check)
             int64_t at = n ? place_of(w, w->tensor[l][s].data, &copied) : -1;
             if (at < 0)
                 continue;
-            double bound = 8 * (distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n) +
-                                sqrt(off / all) * distance(w->want.gradient[l][s], NULL, n));
+            const double *want = w->want.gradient[l][s];
+            double typical = distance(want, NULL, n) + sqrt((double)n) * layer_gradient(w, l);
             hc_claim_within(check, "a parameter's gradient: distance", 0,
-                            distance(w->want.gradient[l][s], w->number[G] + at, n), bound);
+                            distance(want, w->number[G] + at, n),
+                            8 * (distance(want, w->rounded.gradient[l][s], n) + share * typical));
         }
 }
 
