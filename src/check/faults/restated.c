@@ -43,7 +43,7 @@ static void without_order(struct hc_call *call, double number)
 }
 
 /* The first image of each epoch comes again as the second. */
-static enum hc_status image_twice(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status image_twice(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -57,7 +57,7 @@ static enum hc_status image_twice(const struct hc_planted *planted, struct hc_qu
     return status;
 }
 
-static enum hc_status label_of_the_next(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status label_of_the_next(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -87,7 +87,7 @@ static void mirror(const struct hc_tensor *images, int64_t image)
 }
 
 /* Training images are all mirrored, or none is. */
-static enum hc_status mirrored_alike(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status mirrored_alike(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const bool *all = planted->fault->data;
@@ -108,7 +108,7 @@ static enum hc_status mirrored_alike(const struct hc_planted *planted, struct hc
 
 /* Casts: batches have four extents, parameters on their way to the optimizer's vectors one. */
 
-static enum hc_status batch_is_mirrored(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status batch_is_mirrored(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -117,7 +117,7 @@ static enum hc_status batch_is_mirrored(const struct hc_planted *planted, struct
     return status;
 }
 
-static enum hc_status weights_times(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status weights_times(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     const double *factor = planted->fault->data;
@@ -132,7 +132,7 @@ static enum hc_status weights_times(const struct hc_planted *planted, struct hc_
 /* Rates of a step. */
 
 /* The row of the step before; or the last row is never reached. */
-static enum hc_status rates_of(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rates_of(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const bool *last_only = planted->fault->data;
@@ -154,7 +154,7 @@ struct rate {
     float plus;
 };
 
-static enum hc_status rate_is(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status rate_is(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     const struct rate *rate = planted->fault->data;
@@ -164,7 +164,7 @@ static enum hc_status rate_is(const struct hc_planted *planted, struct hc_queue 
     return status;
 }
 
-static enum hc_status counts_one_step(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status counts_one_step(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -188,7 +188,7 @@ static void eps_inside(struct hc_call *call, double number)
 }
 
 /* Each parameter has the first moment of another, 64 elements on. */
-static enum hc_status moment_of_another(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status moment_of_another(const struct hc_fault_site *planted, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -202,7 +202,7 @@ static enum hc_status moment_of_another(const struct hc_planted *planted, struct
     return status;
 }
 
-static enum hc_status not_unscaled(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status not_unscaled(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     float one = 1;
@@ -220,7 +220,7 @@ static void sums(struct hc_call *call, double number)
 }
 
 /* The sum over a short batch is divided by four all the same. */
-static enum hc_status mean_of_four(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status mean_of_four(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
@@ -229,7 +229,7 @@ static enum hc_status mean_of_four(const struct hc_planted *planted, struct hc_q
 }
 
 /* new = (1 - momentum) old + momentum unbiased */
-static enum hc_status biased_variance(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     struct hc_tensor old = call->in[4];
@@ -248,7 +248,7 @@ static enum hc_status biased_variance(const struct hc_planted *planted, struct h
 }
 
 /* On the way back a sum's result takes the place of one of its terms. */
-static enum hc_status shortcut_lost(const struct hc_planted *planted, struct hc_queue *queue,
+static enum hc_status shortcut_lost(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     if (call->out[0].data != call->in[0].data)
