@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Kernels know their queue and their call alone. */
-static struct hc_observed *now;
-static const struct hc_backend *sound;
+static _Thread_local struct hc_observed *now;
+static _Thread_local const struct hc_backend *sound;
 
 /* Parameters and batches come into their formats by casts. */
 static bool is_needed(enum hc_op op)

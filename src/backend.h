@@ -102,6 +102,9 @@ struct hc_backend {
        are left out for it. */
     bool fp64;
 
+    /* Two queues may be open at once, each used by a thread of its own: cases may run side by side. */
+    bool concurrent;
+
     /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
     bool on_request;
 

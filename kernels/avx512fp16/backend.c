@@ -35,6 +35,7 @@ const struct hc_backend hc_backend_avx512fp16 = {
     .borders = borders,
     .partial = true,
     .host_memory = true,
+    .concurrent = true,
     .unavailable = unavailable,
     .open = hc_memory_open,
     .close = hc_memory_close,

@@ -23,6 +23,7 @@ const struct hc_backend hc_backend_exact = {
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .borders = borders,
     .host_memory = true,
+    .concurrent = true,
     .fp64 = true,
     .open = hc_memory_open,
     .close = hc_memory_close,

@@ -101,6 +101,7 @@ const struct hc_backend hc_backend_host = {
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .borders = hc_host_borders,
     .host_memory = true,
+    .concurrent = true,
     .fp64 = true,
     .open = open_queue,
     .close = close_queue,

@@ -69,7 +69,7 @@ static struct hc_format_set *set_of(struct hc_omissions *all, const char *backen
     return set;
 }
 
-void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
+static void count_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken)
 {
     struct hc_format_set *set = set_of(all, backend, key_of(call));
@@ -80,6 +80,13 @@ void hc_omissions_call(struct hc_omissions *all, const char *backend, const stru
         (void)snprintf(set->why, sizeof set->why, "%s", hc_message());
     set->taken += taken;
     set->refused += !taken;
+}
+
+void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
+                       bool taken)
+{
+#pragma omp critical(hc_omissions)
+    count_call(all, backend, call, taken);
 }
 
 int hc_omissions_count(const struct hc_omissions *all, const char *backend)

@@ -37,7 +37,7 @@ struct hc_omissions {
 /* A case that was left out, `refused` as above. */
 void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused);
 
-/* A call that a partial backend's kernel took or refused. */
+/* A call that a partial backend's kernel took or refused. Several threads may say so at once. */
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken);
 

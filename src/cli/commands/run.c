@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cases/registry.h"
 #include "check/facts.h"
@@ -105,6 +106,13 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
          .value = "N",
          .seed = &s->run.seed,
          .help = "seed of all random inputs (default 0)"},
+        {.name = "jobs",
+         .value = "N",
+         .count = &s->run.workers,
+         .least = 1,
+         .most = 16,
+         .help = "cases that run side by side on the CPU (default: one per core, and one\n"
+                 "with --fault); the results are the same"},
         {.name = "json",
          .value = "FILE",
          .text = &set->json,
@@ -151,6 +159,7 @@ static enum hc_status plant(struct session *s)
     if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
         return hc_fail(HC_INVALID, "the fault %s is planted in the backend %s alone, not in '%s'",
                        fault->name, place, s->settings.backends);
+    s->run.workers = 1; /* wrong kernels share what they keep between calls */
     struct hc_plant plant = hc_fault_plant(fault);
     s->backends[0] = plant.subject;
     s->run.exact = plant.exact;
@@ -299,7 +308,8 @@ static int conclude(const struct session *s)
 static int run(int argc, char **argv)
 {
     int status;
-    struct session s = {.settings.level = HC_STANDARD};
+    struct session s = {.settings.level = HC_STANDARD,
+                        .run.workers = (int)sysconf(_SC_NPROCESSORS_ONLN)};
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
