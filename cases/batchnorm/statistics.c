@@ -103,8 +103,6 @@ static void overflows(struct hc_check *check)
         double half = sum(check, r->n, r->value, HC_FP16, HC_FP16, r->squares);
         double single = sum(check, r->n, r->value, HC_FP16, HC_FP32, r->squares);
         double want = (double)r->n * r->value * (r->squares ? r->value : 1);
-        if (isnan(half) || isnan(single))
-            return;
         hc_claim_value(check, "accumulated in half", (double)INFINITY, half);
         hc_claim_value(check, "accumulated in fp32", want, single);
     }
@@ -119,8 +117,6 @@ static void sums_stall(struct hc_check *check)
     for (int f = 0; f < 2; f++) {
         double half = sum(check, COUNT, 1, formats[f], formats[f], false);
         double single = sum(check, COUNT, 1, formats[f], HC_FP32, false);
-        if (isnan(half) || isnan(single))
-            return;
         hc_claim_value(check, "accumulated in 16 bits", ldexp(1, hc_formats[formats[f]].precision),
                        half);
         hc_claim_value(check, "accumulated in fp32", COUNT, single);

@@ -41,6 +41,10 @@ static struct hc_trail train(struct hc_check *check, bool on_copy, double lr, do
     for (int64_t step = 1; step <= STEPS && !rig.failed; step++) {
         hc_rig_gradients(&rig, 1e-3 * hc_random_normal(seed, 10, (uint64_t)step));
         hc_rig_step(&rig, lr, 0.9);
+        for (int e = 0; step == 1 && e < WEIGHTS && !rig.failed; e++)
+            hc_claim_within(check, "Adam's first step is of the rate's size",
+                            0.1 * hc_random_normal(seed, 9, (uint64_t)e),
+                            hc_rig_get(&rig, HC_PIECE_MASTER, 0, e), 4 * lr);
         for (int e = 0; on_copy && e < WEIGHTS; e++)
             hc_rig_put(&rig, HC_PIECE_MODEL, 0, e,
                        hc_rig_get(&rig, HC_PIECE_MODEL, 0, e) * (1 - lr * wd));

@@ -38,7 +38,7 @@ static void undecayed(struct hc_check *check)
         for (int i = 0; i < rig.n && !rig.failed; i++) {
             double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
             bool norm = rig.parameter[i].role != HC_ROLE_WEIGHT;
-            hc_claim_true(check, "it begins with another number than 0", start[i] != 0);
+            hc_claim_true(check, "it begins with a number that is not 0", isnormal(start[i]));
             double decayed = start[i] * pow(1 - 0.01 * 0.1, 100);
             hc_say(check, "%s, decay_norm %s: %s", names[k / 2],
                    recipe.decay_norm ? "true" : "false", rig.parameter[i].name);

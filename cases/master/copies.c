@@ -26,6 +26,19 @@ static void build(struct hc_rig *rig, struct hc_check *check)
             hc_rig_set(rig, i, e, 0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
 }
 
+/* The farthest that a weight of the first tensor is from what build() gave it. */
+static double farthest(struct hc_rig *rig)
+{
+    uint64_t seed = hc_check_seed(rig->check);
+    double most = 0;
+    for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[0]); e++) {
+        double moved =
+            hc_rig_get(rig, HC_PIECE_MASTER, 0, e) - 0.1 * hc_random_normal(seed, 7, (uint64_t)e);
+        most = fabs(moved) <= most ? most : fabs(moved);
+    }
+    return most;
+}
+
 static void random_step(struct hc_rig *rig, uint64_t step)
 {
     uint64_t seed = hc_check_seed(rig->check);
@@ -54,6 +67,11 @@ static void flat_and_apart(struct hc_check *check)
             hc_rig_start(&rig, &recipe);
             for (uint64_t step = 0; step < 20; step++)
                 random_step(&rig, step);
+            double moved = farthest(&rig);
+            hc_say(check, "20 steps move a weight by %g at most", moved);
+            if (!rig.failed)
+                hc_claim_true(check, "20 steps move a weight, by no more than 5 rates each",
+                              moved > 0 && moved <= 0.1);
             for (int p = 0; p < HC_PIECE_COUNT; p++)
                 bytes[flat][p] = hc_rig_bytes(&rig, (enum hc_piece)p);
             failed = rig.failed;

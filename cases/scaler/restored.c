@@ -38,6 +38,9 @@ static void goes_on(struct hc_check *check)
             return;
         hc_claim_value(check, "steps that are counted", (double)steps,
                        (double)whole[steps - 1].counts[HC_COUNT_STEPS]);
+        double moved = (double)whole[0].scale / (double)start.scale;
+        hc_claim_true(check, "one step moves the scale by a factor of 1/4 to 4",
+                      moved >= 0.25 && moved <= 4);
         for (int64_t stop = 1; stop < steps; stop += 19) {
             if (hc_replay(check, &params, &whole[stop - 1], found + stop, steps - stop, rest) !=
                 HC_OK)

@@ -140,6 +140,16 @@ Test(run, refuses_what_does_not_exist, .init = enter_folder)
     expect_refusal("$hc run --fault none-such", "none-such");
 }
 
+/* The later one would take the other's place. */
+Test(run, refuses_two_outputs_in_one_file, .init = enter_folder)
+{
+    expect_refusal("$hc run 'op/scale/*' --json a --junit a", "both");
+    expect_refusal("$hc run 'op/scale/*' --json a --junit ../${PWD##*/}/./a", "both");
+    cr_expect_eq(
+        run_shell("mkdir b; $hc run 'op/scale/*' --level quick --json a --junit b/a")->status, 0);
+    cr_expect_eq(run_shell("$hc run 'op/scale/*' --json /dev/null --junit /dev/null")->status, 0);
+}
+
 Test(run, backends_add_up, .init = enter_folder)
 {
     const char *line = "$hc run 'eps/*' --level quick --backend ' exact , host' --json a.json &&"

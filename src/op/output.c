@@ -178,6 +178,28 @@ enum hc_status hc_output_probe(const char *path)
     return HC_OK;
 }
 
+/* The folder of a file, and its name in there; false where there is no such folder. */
+static bool place_of(const char *path, struct stat *folder, const char **name)
+{
+    char text[HC_MAX_PATH];
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 0;
+    *name = slash ? slash + 1 : path;
+    (void)snprintf(text, sizeof text, "%.*s.", length, path);
+    return stat(text, folder) == 0;
+}
+
+bool hc_output_same(const char *one, const char *other)
+{
+    struct stat a;
+    struct stat b;
+    const char *name;
+    const char *another;
+    return place_of(one, &a, &name) && place_of(other, &b, &another) &&
+           strcmp(name, another) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
+           !is_special(one);
+}
+
 enum hc_status hc_output_write(const char *path, const void *data, size_t bytes)
 {
     struct hc_output output;

@@ -21,6 +21,9 @@ enum { HC_MAX_PATH = 4096 };
 /* Whether the file could be written, found out before the work that goes into it. HC_IO otherwise. */
 enum hc_status hc_output_probe(const char *path);
 
+/* Whether both are one file: the same name in the same folder. */
+bool hc_output_same(const char *one, const char *other);
+
 /* Replaces the file by `bytes` bytes: a failure (HC_IO) leaves the old one as it was. "-" is standard
    output. */
 enum hc_status hc_output_write(const char *path, const void *data, size_t bytes);

@@ -185,6 +185,8 @@ static enum hc_status prepare(struct session *s)
             status = hc_fail(HC_IO, "cannot make the folder out: %s (--json FILE writes elsewhere)",
                              strerror(errno));
     }
+    if (status == HC_OK && set->json && set->junit && hc_output_same(set->json, set->junit))
+        status = hc_fail(HC_INVALID, "--json and --junit are both %s", set->junit);
     if (status == HC_OK && set->json)
         status = hc_output_probe(set->json);
     if (status == HC_OK && set->junit)
