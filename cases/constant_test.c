@@ -1,5 +1,6 @@
-/* The cases that somebody thought of, on backends whose kernels write one number into every output, whatever
-   is asked: where that is another result than the right one, no case may pass or look away. */
+/* The cases that somebody thought of, on backends whose kernels write one number into every output,
+   whatever is asked: where that is another result than the right one, no case may pass or look
+   away. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

@@ -27,13 +27,13 @@ struct hc_defined_step {
 
 struct hc_defined_step hc_defined_step(const struct hc_call *call);
 
-/* Element's new values, w not yet rounded into its format (with a compensation it is), m, v and c not into
-   theirs. Not for fp64. */
+/* Element's new values, w not yet rounded into its format (with a compensation it is), m, v and c
+   not into theirs. Not for fp64. */
 void hc_defined_run(const struct hc_call *call, const struct hc_defined_step *s,
                     struct hc_defined *x);
 
-/* The call on the backend under test; every bit of its outputs against the definition, each element of
-   them. `what` names the call in what is claimed. Not for stochastic rounding. */
+/* The call on the backend under test; every bit of its outputs against the definition, each element
+   of them. `what` names the call in what is claimed. Not for stochastic rounding. */
 void hc_claim_defined(struct hc_check *check, const char *what, const struct hc_call *call);
 
 #endif

@@ -1,4 +1,5 @@
-/* All cases on a backend whose kernels do nothing at all and say that all is well: none may pass. */
+/* All cases on a backend whose kernels do nothing at all and say that all is well: none may
+   pass. */
 #include <criterion/criterion.h>
 #include <fnmatch.h>
 

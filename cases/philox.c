@@ -11,8 +11,8 @@ static uint32_t lower(uint32_t a, uint32_t b)
     return (uint32_t)((uint64_t)a * b % 0x100000000u);
 }
 
-/* Ten rounds; the key of round r is the given one plus r times the Weyl constants, the golden ratio and the
-   root of 3 less 1. */
+/* Ten rounds; the key of round r is the given one plus r times the Weyl constants, the golden ratio
+   and the root of 3 less 1. */
 void hc_case_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t word[4])
 {
     for (int i = 0; i < 4; i++)

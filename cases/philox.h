@@ -1,5 +1,6 @@
-/* Philox4x32-10 and what hangs on it, written again from its definition (Salmon, Moraes, Dror, Shaw: Parallel
-   random numbers, as easy as 1, 2, 3; SC 2011) and the contracts of op/call.h; num/rng.h is not used. */
+/* Philox4x32-10 and what hangs on it, written again from its definition (Salmon, Moraes, Dror,
+   Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011) and the contracts of op/call.h;
+   num/rng.h is not used. */
 #ifndef HC_CASES_PHILOX_H
 #define HC_CASES_PHILOX_H
 

@@ -96,8 +96,8 @@ bool hc_restated_follow(struct hc_check *check, const struct hc_restated *net,
     return true;
 }
 
-/* Rows and columns in the upper five bits of the first two channels, the image's number in the lower
-   three, noise in the last. */
+/* Rows and columns in the upper five bits of the first two channels, the image's number in the
+   lower three, noise in the last. */
 uint8_t hc_restated_pixel(int image, int y, int x, int c)
 {
     unsigned noise = (unsigned)(image * 1024 + y * 32 + x) * 2654435761u >> 24;

@@ -1,6 +1,7 @@
-/* The reference training of CIFAR-10 as its specification has it (Darknet of fastai's course, AdamW,
-   one-cycle), written down a second time: numbers, layers and the calls that they come to. Nothing of
-   this is shared with the trainer, which is what the cases training/restated-* hold to it. */
+/* The reference training of CIFAR-10 as its specification has it (Darknet of fastai's course,
+   AdamW, one-cycle), written down a second time: numbers, layers and the calls that they come to.
+   Nothing of this is shared with the trainer, which is what the cases training/restated-* hold to
+   it. */
 #ifndef HC_CASES_RESTATED_H
 #define HC_CASES_RESTATED_H
 
@@ -51,14 +52,14 @@ struct hc_restated_place {
     bool trains;
 };
 
-/* Whether the call is the next of a pass forward; *at says of which layer it is. False between passes,
-   and for a call that should not come here, which is claimed. */
+/* Whether the call is the next of a pass forward; *at says of which layer it is. False between
+   passes, and for a call that should not come here, which is claimed. */
 bool hc_restated_follow(struct hc_check *check, const struct hc_restated *net,
                         struct hc_restated_place *place, const struct hc_call *call, int *at);
 
-/* The data set of so many images that the trainer would make, with pixels and labels that say of each
-   image which it is (hc_restated_pixel, hc_restated_label). False where there is no memory; closed by
-   hc_dataset_close in any case. */
+/* The data set of so many images that the trainer would make, with pixels and labels that say of
+   each image which it is (hc_restated_pixel, hc_restated_label). False where there is no memory;
+   closed by hc_dataset_close in any case. */
 bool hc_restated_data(struct hc_check *check, struct hc_dataset *set, int train, int test);
 
 /* Training images have the numbers 0 .. 31, test images 32 .. 63. */

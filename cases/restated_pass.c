@@ -158,7 +158,8 @@ static void norm(struct hc_restated_pass *pass, int at, int c)
     }
 }
 
-/* dz through the slope, then with a = normal values: dx = gamma / deviation (dz - mean dz - a mean (a dz)). */
+/* dz through the slope, then with a = normal values: dx = gamma / deviation (dz - mean dz - a mean
+   (a dz)). */
 static void norm_back(struct hc_restated_pass *pass, int at, int c, double *dz)
 {
     const struct hc_restated_layer *l = &pass->net->layer[at];

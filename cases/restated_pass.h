@@ -1,6 +1,6 @@
-/* A step of the restated network, forward and back, in fp64 from the layers' definitions; or with every
-   number that a training keeps rounded to a format, and sums taken in fp32, term by term: what those
-   roundings come to is what another order of them may come to. */
+/* A step of the restated network, forward and back, in fp64 from the layers' definitions; or with
+   every number that a training keeps rounded to a format, and sums taken in fp32, term by term:
+   what those roundings come to is what another order of them may come to. */
 #ifndef HC_CASES_RESTATED_PASS_H
 #define HC_CASES_RESTATED_PASS_H
 
@@ -17,8 +17,8 @@ struct hc_restated_pass {
     enum hc_format model; /* of activations, their gradients, and gradients of weights */
     const double *labels;
 
-    /* On which side of the leaky ReLU's kink a number lies that is within `kink` of it is not for roundings
-       to say: it is on the side where sides[l] has its output. */
+    /* On which side of the leaky ReLU's kink a number lies that is within `kink` of it is not for
+       roundings to say: it is on the side where sides[l] has its output. */
     double kink;
     double *sides[HC_RESTATED_MOST];
 

@@ -1,7 +1,7 @@
-/* Adam and AdamW. Several systems compute the same real numbers with other roundings; which ones is the
-   parameter `order`. Below r(x) is the fp32 result of one operation, R(x) is that rounded into
-   `arithmetic` as well (fp32: as it is), and fma rounds once into fp32. Operands are taken as they are
-   stored; w uses this step's m and v before these are rounded into their storage.
+/* Adam and AdamW. Several systems compute the same real numbers with other roundings; which ones is
+   the parameter `order`. Below r(x) is the fp32 result of one operation, R(x) is that rounded into
+   `arithmetic` as well (fp32: as it is), and fma rounds once into fp32. Operands are taken as they
+   are stored; w uses this step's m and v before these are rounded into their storage.
 
    HC_ORDER_OURS: every operation is rounded, none is fused.
      adamw: w  = R(w * keep), g' = g
@@ -17,8 +17,8 @@
      u = R(R(step * R(m / d)) + R(decay * w))            adamw
      u = R(step * R(m / d))                              adam
 
-   HC_ORDER_TORCH_LOOP: PyTorch's optimizer as a loop over tensors, or foreach: each call of a tensor
-   method computes in fp32 and rounds once into the tensors' format (torch/optim/adam.py,
+   HC_ORDER_TORCH_LOOP: PyTorch's optimizer as a loop over tensors, or foreach: each call of a
+   tensor method computes in fp32 and rounds once into the tensors' format (torch/optim/adam.py,
    _single_tensor_adam, from 2.0 on: lerp_, mul_, addcmul_, sqrt, div, add_, addcdiv_; on the CPU as
    aten/src/ATen/native/cpu/{Lerp,PointwiseOps}Kernel.cpp are compiled with FMA).
      adamw: w  = R(w * keep), g' = g
@@ -34,8 +34,8 @@
    before and after). Where all is fp32 loop and fused give the same bits.
 
    HC_ORDER_APEX: fp32, too (NVIDIA/apex csrc/multi_tensor_adam.cu, AdamFunctor at 004da4e, MATH_T
-   float). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc may
-   fuse what apex leaves to it.
+   float). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
+   may fuse what apex leaves to it.
      adam:  g' = r(g + r(wd * w)), or g when weight_decay is 0
      m = r(r(beta1 * m) + r(rest1 * g'))
      v = r(r(beta2 * v) + r(r(rest2 * g') * g'))
@@ -43,10 +43,11 @@
      adamw: u = r(u + r(wd * w))
      w = r(w - r(lr * u))
 
-   keep = 1 - lr * weight_decay, decay = lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2, step =
-   lr / (1 - beta1^t), correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), first = 1 - beta1^t, second = 1 -
-   beta2^t, each in fp64; these and beta1, beta2, wd, lr and eps are rounded once, into `arithmetic`
-   (ours) or into fp32 (the others). The others have neither eps_inside nor a compensation. */
+   keep = 1 - lr * weight_decay, decay = lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2,
+   step = lr / (1 - beta1^t), correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), first = 1 -
+   beta1^t, second = 1 - beta2^t, each in fp64; these and beta1, beta2, wd, lr and eps are rounded
+   once, into `arithmetic` (ours) or into fp32 (the others). The others have neither eps_inside nor
+   a compensation. */
 #ifndef HC_KERNELS_ADAM_H
 #define HC_KERNELS_ADAM_H
 
@@ -108,8 +109,8 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
     return s;
 }
 
-/* R(step * R(m / d)) of our own order. `f` is the step's arithmetic: pass a constant, and the loop around
-   this has no branch. */
+/* R(step * R(m / d)) of our own order. `f` is the step's arithmetic: pass a constant, and the loop
+   around this has no branch. */
 HC_INLINE float hc_adam_update(enum hc_format f, const struct hc_adam_step *s, float weight,
                                float g, float *m, float *v)
 {

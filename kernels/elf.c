@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether n entries of that size from `at` on, or `n` bytes for a size of 1, end within the file. */
+/* Whether n entries of that size from `at` on, or `n` bytes for a size of 1, end within the
+   file. */
 static bool fits(uint64_t file, uint64_t at, uint64_t n, uint64_t size)
 {
     return at <= file && (n == 0 || (file - at) / n >= size);

@@ -7,8 +7,9 @@
 /* The most backends that a plug-in may have. */
 #define HC_MAX_PLUGIN 8
 
-/* The plug-in in the shared object `path`, which stays loaded. NULL, with the reason in hc_message(),
-   when there is no such file, it is cut short, no plug-in, one of another version, or has no backend `name`. */
+/* The plug-in in the shared object `path`, which stays loaded. NULL, with the reason in
+   hc_message(), when there is no such file, it is cut short, no plug-in, one of another version, or
+   has no backend `name`. */
 const struct hc_plugin *hc_plugin_load(const char *path, const char *name);
 
 /* The plug-in of the backend `cuda`: from the file that the environment variable HALFCHECK_CUDA_PLUGIN

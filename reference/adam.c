@@ -1,5 +1,5 @@
-/* Adam and AdamW. The orders of roundings all stand for these real numbers, but that apex takes beta2 as
-   fp32. */
+/* Adam and AdamW. The orders of roundings all stand for these real numbers, but that apex takes
+   beta2 as fp32. */
 #include "reference/compensate.h"
 #include "reference/decay.h"
 

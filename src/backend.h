@@ -16,8 +16,8 @@
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 struct hc_graph; /* a backend's own: calls that were captured */
 
-/* Runs one call, or queues it. What holds for every kernel, and is checked on every call that a case
-   makes (check/guarded.h):
+/* Runs one call, or queues it. What holds for every kernel, and is checked on every call that a
+   case makes (check/guarded.h):
    - Inputs are not written, unless the call names the same tensor as an output; what an input has
      beyond such an output's bytes is not written either.
    - Every element of every output is written, and none is read before, unless it is an input, too.
@@ -63,9 +63,9 @@ enum hc_extent {
     HC_EXTENT_COUNT
 };
 
-/* A size at which a kernel changes its way: the length of a vector register, of a block or of a thread's
-   share, or where another algorithm takes over. At `size` elements it still goes the one way or already
-   the other. */
+/* A size at which a kernel changes its way: the length of a vector register, of a block or of a
+   thread's share, or where another algorithm takes over. At `size` elements it still goes the one
+   way or already the other. */
 struct hc_border {
     enum hc_extent extent;
     int64_t size; /* > 0 */
@@ -90,8 +90,8 @@ struct hc_backend {
     const char *title;
     struct hc_accumulator accumulator;
 
-    /* Its borders, the last one followed by one of size 0. The cases border/ cross them, on every backend
-       of a run. NULL: it states none, and powers of two are crossed for it. */
+    /* Its borders, the last one followed by one of size 0. The cases border/ cross them, on every
+       backend of a run. NULL: it states none, and powers of two are crossed for it. */
     const struct hc_border *borders;
 
     /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
@@ -102,22 +102,24 @@ struct hc_backend {
        are left out for it. */
     bool fp64;
 
-    /* Two queues may be open at once, each used by a thread of its own: cases may run side by side. */
+    /* Two queues may be open at once, each used by a thread of its own: cases may run side by
+       side. */
     bool concurrent;
 
     /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
     bool on_request;
 
-    /* Conversions give a NaN of the machine's own, whatever went in (CUDA's cvt): its bits are held to
-       nothing. */
+    /* Conversions give a NaN of the machine's own, whatever went in (CUDA's cvt): its bits are held
+       to nothing. */
     bool canonical_nan;
 
     /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
        need go through them. */
     bool host_memory;
 
-    /* In ops whose order is free the same call may give other bits each time (atomic additions, say).
-       Where not set, a kernel gives the same bits for the same call, and cases hold it to that. */
+    /* In ops whose order is free the same call may give other bits each time (atomic additions,
+       say). Where not set, a kernel gives the same bits for the same call, and cases hold it to
+       that. */
     bool nondeterministic;
 
     /* NULL when the backend can run here, otherwise why not, in one line. */

@@ -1,11 +1,12 @@
-/* Batch norm of batches whose last rows are unlike the others. Whoever takes statistics chunk by chunk must
-   weigh each chunk's mean by its own rows, and the rest is not a whole chunk. Values are small integers, so
-   that mean and variance are known: with a rows of 0 and b rows of d, M = a + b,
+/* Batch norm of batches whose last rows are unlike the others. Whoever takes statistics chunk by
+   chunk must weigh each chunk's mean by its own rows, and the rest is not a whole chunk. Values are
+   small integers, so that mean and variance are known: with a rows of 0 and b rows of d, M = a + b,
      mean = b d / M,    var = a b d^2 / M^2.
-   Any order of M additions in fp32 is off by M u of their sum of magnitudes (Higham, Accuracy and Stability
-   of Numerical Algorithms, section 4.2), here the sum itself: all terms have one sign. The mean's error e adds
-   M e^2 to the squares, (M u)^2 of them at most, and what follows is a handful of roundings: 2 M u holds for
-   all three. A chunk's mean that is weighed by a whole chunk's rows is off by hundreds of times the variance. */
+   Any order of M additions in fp32 is off by M u of their sum of magnitudes (Higham, Accuracy and
+   Stability of Numerical Algorithms, section 4.2), here the sum itself: all terms have one sign.
+   The mean's error e adds M e^2 to the squares, (M u)^2 of them at most, and what follows is a
+   handful of roundings: 2 M u holds for all three. A chunk's mean that is weighed by a whole
+   chunk's rows is off by hundreds of times the variance. */
 #include <math.h>
 
 #include "case.h"

@@ -1,6 +1,6 @@
-/* Crops and flips against whole numbers: a padded image is written down as a list, what is cut out of it is
-   counted, and what was drawn comes from the generator of cases/philox.c. Pixels are such that the values of the
-   batch say where they come from. */
+/* Crops and flips against whole numbers: a padded image is written down as a list, what is cut out
+   of it is counted, and what was drawn comes from the generator of cases/philox.c. Pixels are such
+   that the values of the batch say where they come from. */
 #include <string.h>
 
 #include "cases/philox.h"
@@ -43,7 +43,8 @@ static uint8_t pixel_of(int image, int y, int x, int c)
     return (uint8_t)(c == 0 ? 16 * y + x : c == 1 ? image : 255 - (16 * y + x));
 }
 
-/* One batch of all images. (pixel / 255) / (1 / 255) is a whole number when it is rounded to fp32. */
+/* One batch of all images. (pixel / 255) / (1 / 255) is a whole number when it is rounded to
+   fp32. */
 static struct hc_call batch_of(struct hc_check *check, int pad, uint64_t seed)
 {
     struct hc_call call = {.op = HC_OP_augment,
@@ -111,7 +112,8 @@ static bool brings(uint64_t seed, int32_t number, int pad, bool seen[2][2][2])
     return false;
 }
 
-/* All four corners, flipped and not, and some epochs beside, among them the last that the count has. */
+/* All four corners, flipped and not, and some epochs beside, among them the last that the count
+   has. */
 static void corners(struct hc_check *check)
 {
     static const int pads[] = {1, 2, 4, 5};

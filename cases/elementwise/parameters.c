@@ -1,5 +1,5 @@
-/* Ops of one rounding under many a scalar: what `exact` and the others share of their arithmetic is held to MPFR for
-   more than the one alpha, slope or scale of the generated cases. */
+/* Ops of one rounding under many a scalar: what `exact` and the others share of their arithmetic is
+   held to MPFR for more than the one alpha, slope or scale of the generated cases. */
 #include <math.h>
 
 #include "case.h"
@@ -8,8 +8,8 @@ enum { FORMATS = 3, ENDS = 14, N = 48 };
 
 static const enum hc_format formats[FORMATS] = {HC_FP32, HC_FP16, HC_BF16};
 
-/* The same place in every format: zeros, the least number, the least normal one, 1 and its neighbours, the
-   largest; then numbers of any size. */
+/* The same place in every format: zeros, the least number, the least normal one, 1 and its
+   neighbours, the largest; then numbers of any size. */
 static double number(struct hc_check *check, enum hc_format f, uint64_t stream, int64_t i)
 {
     double tiny = hc_format_tiny(f);
@@ -63,7 +63,8 @@ static void slopes(struct hc_check *check)
         }
 }
 
-/* Scales: powers of two, others, subnormal ones, whose reciprocal is infinite, and those that are no scale. */
+/* Scales: powers of two, others, subnormal ones, whose reciprocal is infinite, and those that are
+   no scale. */
 static const double scales[] = {65536, 1,        3,        1.0 / 3,          0x1p-24,
                                 65504, 1e30,     0x1p120,  0x1p127,          1e-30,
                                 1e-40, 0x1p-149, 0x1p-126, 0x1p-127,         (double)3.4028e38F,
@@ -114,8 +115,8 @@ static void alphas(struct hc_check *check)
         }
 }
 
-/* One element that is no number among finite ones, of every kind of bits, in the first place, the last, and beside
-   the borders of vectors; and the largest finite one, which is a number. */
+/* One element that is no number among finite ones, of every kind of bits, in the first place, the
+   last, and beside the borders of vectors; and the largest finite one, which is a number. */
 static void found(struct hc_check *check)
 {
     static const struct {

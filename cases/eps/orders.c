@@ -1,6 +1,6 @@
-/* AdamW wholly in half with eps 1e-8 in the two ways that PyTorch computes it: as a loop over tensors, where
-   the denominator is a tensor of half and eps is 0 in it, and fused, in fp32 on numbers that are held in
-   half. */
+/* AdamW wholly in half with eps 1e-8 in the two ways that PyTorch computes it: as a loop over
+   tensors, where the denominator is a tensor of half and eps is 0 in it, and fused, in fp32 on
+   numbers that are held in half. */
 #include "cases/rig.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 static const double lr = 1e-3;
 static const double beta1 = 0.9;
 
-/* Three weights of 0.5 under fp16-pure-fused, or in the other order, after a step with the gradients 0, 1e-5,
-   5e-3 and after another with none. */
+/* Three weights of 0.5 under fp16-pure-fused, or in the other order, after a step with the
+   gradients 0, 1e-5, 5e-3 and after another with none. */
 static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w[2][3])
 {
     static const double g[3] = {0, 1e-5, 5e-3};
@@ -56,8 +56,8 @@ static void orders(struct hc_check *check)
                         half_ulp + 1e-3 * lr);
 }
 
-/* m is 17 2^-24, which 1e-6 is in half; v is 0: u = lr / (1 - 0.9^2) * 0.9 m / eps. In fp32, whose v is 1e-12, it
-   would be below lr. */
+/* m is 17 2^-24, which 1e-6 is in half; v is 0: u = lr / (1 - 0.9^2) * 0.9 m / eps. In fp32, whose
+   v is 1e-12, it would be below lr. */
 static void jumps(struct hc_check *check)
 {
     double m = beta1 * 17 * 0x1p-24;

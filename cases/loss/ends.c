@@ -1,6 +1,6 @@
-/* The loss and its gradient at the ends of the number line, whatever the seed: a logit that is NaN makes
-   the loss NaN and its row's gradient, too; a gradient that a loss scale lifts beyond half's range is
-   infinite, which is what a scaler looks for. */
+/* The loss and its gradient at the ends of the number line, whatever the seed: a logit that is NaN
+   makes the loss NaN and its row's gradient, too; a gradient that a loss scale lifts beyond half's
+   range is infinite, which is what a scaler looks for. */
 #include <math.h>
 
 #include "case.h"
@@ -47,9 +47,9 @@ static void nan_stays(struct hc_check *check)
     }
 }
 
-/* Equal logits: the gradient is 1/4 s, and -3/4 s at the label. At s = 2^19 the smaller one is 2^17, twice
-   the largest half; at s = 2^16 the larger one is 49,152, which half has. Exponentials of 2 ulp are
-   allowed, so that what is finite is held to 1 %. */
+/* Equal logits: the gradient is 1/4 s, and -3/4 s at the label. At s = 2^19 the smaller one is
+   2^17, twice the largest half; at s = 2^16 the larger one is 49,152, which half has. Exponentials
+   of 2 ulp are allowed, so that what is finite is held to 1 %. */
 static void beyond_half(struct hc_check *check)
 {
     static const double scale[] = {0x1p16, 0x1p19};

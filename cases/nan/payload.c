@@ -1,11 +1,12 @@
-/* NaNs where op/call.h promises their bits: what is copied keeps all of them, and a conversion to nearest among fp32,
-   bf16 and fp16 keeps the sign and the upper bits of the payload and makes them quiet (IEEE 754-2019, 6.2.1 and
-   6.2.3). Expected bits are put together here, field by field. */
+/* NaNs where op/call.h promises their bits: what is copied keeps all of them, and a conversion to
+   nearest among fp32, bf16 and fp16 keeps the sign and the upper bits of the payload and makes them
+   quiet (IEEE 754-2019, 6.2.1 and 6.2.3). Expected bits are put together here, field by field. */
 #include <stdio.h>
 
 #include "case.h"
 
-/* A format's NaN by its fields: the fraction, whose upper bit says quiet, below the exponent of ones. */
+/* A format's NaN by its fields: the fraction, whose upper bit says quiet, below the exponent of
+   ones. */
 struct layout {
     enum hc_format format;
     int exponent;
@@ -30,7 +31,8 @@ static uint64_t fraction_of(struct hc_check *check, const struct layout *l, int6
     if (count <= N / 2)
         return 1 + (uint64_t)(i / 2) % (count - 1);
     uint64_t fraction = hc_random(hc_check_seed(check), 5, (uint64_t)i) % count;
-    /* Small ones, whose upper bits are 0, are lost where they are cut to nothing but the quiet bit. */
+    /* Small ones, whose upper bits are 0, are lost where they are cut to nothing but the quiet
+       bit. */
     fraction = i % 16 < 4 ? fraction % 256 : fraction;
     return fraction ? fraction : 1;
 }
@@ -125,8 +127,8 @@ static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
         claim_same(check, "its state", &call.in[2 + s], &call.out[1 + s]);
 }
 
-/* Gradients that are not copied when an infinity was found stay what they were; rows of the journal that are
-   not this step's, and the scalars that are, too. */
+/* Gradients that are not copied when an infinity was found stay what they were; rows of the journal
+   that are not this step's, and the scalars that are, too. */
 static void copies(struct hc_check *check)
 {
     static const enum hc_op ops[] = {HC_OP_sgd, HC_OP_adam, HC_OP_adamw};

@@ -1,12 +1,12 @@
-/* Steps of the optimizers under many hyperparameters: all backends, `exact` too, have their arithmetic and
-   their coefficients from the same headers, so that a fault there shows in no comparison of two backends.
-   Here each bit is held to the definition in MPFR. */
+/* Steps of the optimizers under many hyperparameters: all backends, `exact` too, have their
+   arithmetic and their coefficients from the same headers, so that a fault there shows in no
+   comparison of two backends. Here each bit is held to the definition in MPFR. */
 #include <stdio.h>
 
 #include "cases/defined.h"
 
-/* Formats of weight, gradient, first and second moment, arithmetic: masters with gradients of half, norms in
-   half with state in fp32, state of two formats. The first FP32_MIXES compute in fp32. */
+/* Formats of weight, gradient, first and second moment, arithmetic: masters with gradients of half,
+   norms in half with state in fp32, state of two formats. The first FP32_MIXES compute in fp32. */
 struct formats {
     const char *name;
     enum hc_format w, g, m, v, arithmetic;
@@ -32,7 +32,8 @@ static const struct formats compensated[KAHAN_MIXES] = {
     {"bf16 in bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16, HC_BF16},
 };
 
-/* t from 1 to 2^24, betas from 0 to the largest below 1 in fp32, eps of 0 and of half's subnormals. */
+/* t from 1 to 2^24, betas from 0 to the largest below 1 in fp32, eps of 0 and of half's
+   subnormals. */
 struct setting {
     double t, lr, beta1, beta2, eps, decay;
     bool everywhere; /* in all formats, not in one of them */

@@ -1,4 +1,5 @@
-/* What a real PyTorch made of some weights: the tensor methods of its Adam, one after the other, on the CPU. */
+/* What a real PyTorch made of some weights: the tensor methods of its Adam, one after the other, on
+   the CPU. */
 #include "case.h"
 
 static const struct {

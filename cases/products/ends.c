@@ -1,5 +1,6 @@
-/* Sums and products at the ends of the number line, whatever the seed: beyond the largest number they are
-   infinite, opposed infinities are NaN, and a NaN stays. Every op here has two equal terms or one pair. */
+/* Sums and products at the ends of the number line, whatever the seed: beyond the largest number
+   they are infinite, opposed infinities are NaN, and a NaN stays. Every op here has two equal terms
+   or one pair. */
 #include <math.h>
 
 #include "case.h"

@@ -1,7 +1,8 @@
-/* Sums whose accumulator has sixteen bits: the order is 0, 1, 2, ..., every product and every partial sum is
-   rounded into the accumulator's format, and so the result is settled to the bit. Written out here from the
-   contract: a product and a sum of two sixteen-bit numbers are exact in fp64 where they lie less than 2^30
-   apart, as these do, and hc_round is the definition of the formats. */
+/* Sums whose accumulator has sixteen bits: the order is 0, 1, 2, ..., every product and every
+   partial sum is rounded into the accumulator's format, and so the result is settled to the bit.
+   Written out here from the contract: a product and a sum of two sixteen-bit numbers are exact in
+   fp64 where they lie less than 2^30 apart, as these do, and hc_round is the definition of the
+   formats. */
 #include "case.h"
 
 enum { TERMS = 301, CALLS = 24 };

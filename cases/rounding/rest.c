@@ -1,5 +1,5 @@
-/* hc_encode, by which every real number that a reference hands over becomes bits: midpoints between neighbours
-   and what lies beside them by less than fp64 can hold, against whole numbers. */
+/* hc_encode, by which every real number that a reference hands over becomes bits: midpoints between
+   neighbours and what lies beside them by less than fp64 can hold, against whole numbers. */
 #include <math.h>
 
 #include "case.h"

@@ -12,8 +12,8 @@ struct end {
 };
 
 /* Halvings without end. fp32 holds 2^-149; the next half is 0. fastai halves only above 1, Apex's
-   DynamicLossScaler and DeepSpeed not below 1 (1/4 in its unfused optimizer), DeepSpeed under ZeRO only
-   from the second overflow on. */
+   DynamicLossScaler and DeepSpeed not below 1 (1/4 in its unfused optimizer), DeepSpeed under ZeRO
+   only from the second overflow on. */
 static const struct end down[] = {
     {HC_SCALER_FASTAI, 16, 0},
     {HC_SCALER_FASTAI2, 174, HC_LOG2_ZERO},

@@ -1,5 +1,5 @@
-/* What counts steps, where the counts are large: the loss scale's rule, the rates of a step and its row in the
-   journal. Counts stay below 2^31; t is one of them, rounded to fp32. */
+/* What counts steps, where the counts are large: the loss scale's rule, the rates of a step and its
+   row in the journal. Counts stay below 2^31; t is one of them, rounded to fp32. */
 #include <math.h>
 
 #include "case.h"

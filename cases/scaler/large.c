@@ -1,5 +1,5 @@
-/* Counts beyond 2^24, where fp32 has no longer every integer: Adam's t is the count of steps taken and one,
-   rounded once; counts themselves go on one by one. */
+/* Counts beyond 2^24, where fp32 has no longer every integer: Adam's t is the count of steps taken
+   and one, rounded once; counts themselves go on one by one. */
 #include "case.h"
 
 static const int32_t counts[] = {0,

@@ -108,8 +108,8 @@ static void replay(struct hc_check *check)
 }
 
 /* log2 of the scale after 40,000 clean steps. From specs and sources: nb_004b's 512; fastai's and
-   Apex amp's cap; 20 growths of torch's 2000; 40 of 1000 from 2^32 in Apex's old one and from 2^16 in
-   DeepSpeed's up to 0.17.0; 39 in the rules whose first growth needs 1001 steps. */
+   Apex amp's cap; 20 growths of torch's 2000; 40 of 1000 from 2^32 in Apex's old one and from 2^16
+   in DeepSpeed's up to 0.17.0; 39 in the rules whose first growth needs 1001 steps. */
 static const struct {
     enum hc_scaler_rule rule;
     int log2;

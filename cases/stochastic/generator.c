@@ -1,5 +1,5 @@
-/* The generator behind stochastic rounding and crops: its published answers, and each backend's weights against
-   the generator of cases/philox.c, in counters beyond 2^32 too. */
+/* The generator behind stochastic rounding and crops: its published answers, and each backend's
+   weights against the generator of cases/philox.c, in counters beyond 2^32 too. */
 #include <math.h>
 #include <stdio.h>
 
@@ -59,9 +59,9 @@ static const struct {
 
 enum { PLACES = sizeof places / sizeof places[0], N = 256 };
 
-/* With w = 1, a velocity of 0 and a rate of 1 the fp32 weight is 1 + f 2^-23: it goes to 1 + 2^-7 where f plus the
-   16 bits reaches 2^16. f, from 0 to 2^16, is chosen so that it just does, or just does not: each element tells all 16
-   bits. */
+/* With w = 1, a velocity of 0 and a rate of 1 the fp32 weight is 1 + f 2^-23: it goes to 1 + 2^-7
+   where f plus the 16 bits reaches 2^16. f, from 0 to 2^16, is chosen so that it just does, or just
+   does not: each element tells all 16 bits. */
 static void tight(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
@@ -149,7 +149,8 @@ static void adams(struct hc_check *check)
         }
 }
 
-/* A NaN of fp32 that is all ones but its sign becomes -0 where random bits are added to it unseen. */
+/* A NaN of fp32 that is all ones but its sign becomes -0 where random bits are added to it
+   unseen. */
 static void nans(struct hc_check *check)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fffff01, 0xffffff80, 0x7fc00000};

@@ -1,5 +1,6 @@
-/* Where the kernels of cuda change their way. The sides of the libraries' tiles are not published; these
-   are those that the names of cuBLAS's kernels tell, and the channels that cuDNN wants multiples of. */
+/* Where the kernels of cuda change their way. The sides of the libraries' tiles are not published;
+   these are those that the names of cuBLAS's kernels tell, and the channels that cuDNN wants
+   multiples of. */
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/norm_cut.h"
 #include "kernels/cuda/vector.h"

@@ -5,8 +5,9 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/wrapper.h"
 
-/* Sums: terms of a block, until there are so many blocks. Losses: blocks, of a row each, until there are so
-   many. Batch norm: rows that a thread of a slice has at least, and warps that add up slices. */
+/* Sums: terms of a block, until there are so many blocks. Losses: blocks, of a row each, until
+   there are so many. Batch norm: rows that a thread of a slice has at least, and warps that add up
+   slices. */
 enum {
     HC_CUDA_SUM_SHARE = 4 * HC_CUDA_THREADS,
     HC_CUDA_SUM_BLOCKS = 512,

@@ -3,7 +3,8 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/wrapper.h"
 
-/* A warp is enough for the few classes that there are; a block walks over rows beyond HC_CUDA_LOSS_BLOCKS. */
+/* A warp is enough for the few classes that there are; a block walks over rows beyond
+   HC_CUDA_LOSS_BLOCKS. */
 enum { THREADS = HC_WARP, ROOM = THREADS / HC_WARP * (int)sizeof(float) };
 
 static struct hc_dk_logits logits(const struct hc_call *call)

@@ -6,8 +6,9 @@
 #include "kernels/exact/exact.h"
 #include "kernels/exact/span.h"
 
-/* Channels from `first`, at most HC_SPAN_CHANNELS, of tensors whose last extent is `channels`. All arithmetic runs
-   over HC_SPAN_CHANNELS lanes; those past the last channel hold zeros and are not stored. */
+/* Channels from `first`, at most HC_SPAN_CHANNELS, of tensors whose last extent is `channels`. All
+   arithmetic runs over HC_SPAN_CHANNELS lanes; those past the last channel hold zeros and are not
+   stored. */
 struct block {
     int64_t rows;
     int64_t channels;

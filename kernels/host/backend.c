@@ -17,8 +17,8 @@ static void *nothing(void *argument)
     return argument;
 }
 
-/* libgomp ends the program where it gets no thread. So one is tried first, and then the team is started,
-   which stays. */
+/* libgomp ends the program where it gets no thread. So one is tried first, and then the team is
+   started, which stays. */
 static enum hc_status start_team(int threads)
 {
     pthread_t tried;

@@ -1,6 +1,7 @@
-/* gemm and convolutions in fp64 as products of matrices. The right factor is packed as a whole into the
-   scratch, in tiles of columns; the left one, an image's patches for a convolution, is gathered a few rows
-   at a time. An element's terms are added in blocks of HC_HOST_DEEP, in order, whatever the threads are. */
+/* gemm and convolutions in fp64 as products of matrices. The right factor is packed as a whole into
+   the scratch, in tiles of columns; the left one, an image's patches for a convolution, is gathered
+   a few rows at a time. An element's terms are added in blocks of HC_HOST_DEEP, in order, whatever
+   the threads are. */
 #include <math.h>
 
 #include "kernels/conv_shape.h"

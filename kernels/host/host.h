@@ -20,8 +20,8 @@ enum { HC_HOST_BLOCK = 2048 };
 /* Elements of a call that are not worth a second thread. */
 enum { HC_HOST_SMALL = 16384 };
 
-/* Pieces of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64 that
-   are added one after the other. */
+/* Pieces of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64
+   that are added one after the other. */
 enum { HC_HOST_PIECES = 64, HC_HOST_DEEP = 256 };
 
 extern const struct hc_border hc_host_borders[];

@@ -7,11 +7,12 @@
 
 #include "kernels/host/onednn_inner.h"
 
-/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to spare. */
+/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to
+   spare. */
 static const size_t needed = (size_t)64 << 20;
 
-/* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none. Only a
-   limit on the address space (ulimit -v) is looked at, by trying; no page is touched. */
+/* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none.
+   Only a limit on the address space (ulimit -v) is looked at, by trying; no page is touched. */
 enum hc_status hc_onednn_room(void)
 {
     struct rlimit limit;

@@ -8,8 +8,8 @@
 #include "kernels/conv_shape.h"
 
 /* gemm: rows of the output that are one thread's. Convolutions: a run of images has about that many
-   elements, but no fewer and no more images than these. Gradient of the filter: elements from which on it
-   is large, the parts, and the rows of one product. */
+   elements, but no fewer and no more images than these. Gradient of the filter: elements from which
+   on it is large, the parts, and the rows of one product. */
 enum {
     HC_ONEDNN_GEMM_ROWS = 64,
     HC_ONEDNN_RUN = 131072,
@@ -25,7 +25,8 @@ struct hc_onednn;
 enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads);
 void hc_onednn_close(struct hc_onednn *onednn);
 
-/* HC_OK, or HC_NO_MEMORY where there is not as much as oneDNN may take. Every kernel asks this first. */
+/* HC_OK, or HC_NO_MEMORY where there is not as much as oneDNN may take. Every kernel asks this
+   first. */
 enum hc_status hc_onednn_room(void);
 
 /* Between these oneDNN keeps to the calling thread, and to each thread of a team that it starts. */
@@ -33,8 +34,8 @@ int hc_onednn_alone(void);
 void hc_onednn_together(int threads);
 
 /* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is.
-   What goes wrong is kept until the kernel asks hc_onednn_settled, which forgets it: HC_OK, HC_NO_MEMORY or
-   HC_DEVICE. */
+   What goes wrong is kept until the kernel asks hc_onednn_settled, which forgets it: HC_OK,
+   HC_NO_MEMORY or HC_DEVICE. */
 struct hc_sgemm {
     bool transpose_a;
     bool transpose_b;

@@ -1,10 +1,10 @@
-/* Convolution forward and backward to the input: runs of images, each by one thread, by a plan; a 1x1
-   filter of stride 1 is a matrix product. Images of a run depend on the shape alone: enough to make a
-   filter in the cache worth its while, few enough to stay there themselves.
+/* Convolution forward and backward to the input: runs of images, each by one thread, by a plan; a
+   1x1 filter of stride 1 is a matrix product. Images of a run depend on the shape alone: enough to
+   make a filter in the cache worth its while, few enough to stay there themselves.
 
-   Where a filter lies wholly in the padding oneDNN multiplies its weights by zero, which no infinite or NaN
-   weight forgives: the contract has no term there. So forward such weights are replaced by ones of their
-   sign, and what they give inside the image is added to oneDNN's sums. */
+   Where a filter lies wholly in the padding oneDNN multiplies its weights by zero, which no
+   infinite or NaN weight forgives: the contract has no term there. So forward such weights are
+   replaced by ones of their sign, and what they give inside the image is added to oneDNN's sums. */
 #include <math.h>
 #include <omp.h>
 

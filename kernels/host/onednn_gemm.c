@@ -1,4 +1,5 @@
-/* gemm: blocks of HC_ONEDNN_GEMM_ROWS rows of the output, each by one thread; then alpha, beta C and the rounding. */
+/* gemm: blocks of HC_ONEDNN_GEMM_ROWS rows of the output, each by one thread; then alpha, beta C
+   and the rounding. */
 #include <omp.h>
 
 #include "kernels/exact/double.h"

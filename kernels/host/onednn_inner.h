@@ -38,19 +38,20 @@ struct hc_onednn {
 
 void hc_onednn_plan_free(struct hc_onednn_plan *plan);
 
-/* Whether an implementation of that name is passed over for the next: "brgconv" multiplies one output
-   row of an image at a time and falls to a third of the others' rate where rows are short. */
+/* Whether an implementation of that name is passed over for the next: "brgconv" multiplies one
+   output row of an image at a time and falls to a third of the others' rate where rows are
+   short. */
 bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor);
 
 /* Below stands what oneDNN 2 (onednn_v2.c) and oneDNN 3 (onednn_v3.c) do by other calls. */
 
-/* The convolution of that shape, forward or backward to the input, in fp32 and NHWC, with a filter in
-   the layout that the library likes best and a scratchpad of ours. NULL where there is none. */
+/* The convolution of that shape, forward or backward to the input, in fp32 and NHWC, with a filter
+   in the layout that the library likes best and a scratchpad of ours. NULL where there is none. */
 dnnl_primitive_desc_t hc_onednn_convolution(dnnl_engine_t engine,
                                             const struct hc_conv_shape *shape);
 
-/* The memory of a filter [K, R, S, C] as it is given, and the descriptor of its reorder into the layout
-   that `convolution` wants. */
+/* The memory of a filter [K, R, S, C] as it is given, and the descriptor of its reorder into the
+   layout that `convolution` wants. */
 dnnl_status_t hc_onednn_plain_filter(dnnl_memory_t *plain, dnnl_primitive_desc_t *reorder,
                                      dnnl_engine_t engine, const struct hc_conv_shape *shape,
                                      dnnl_primitive_desc_t convolution);

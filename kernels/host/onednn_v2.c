@@ -1,5 +1,5 @@
-/* What is made otherwise in oneDNN 2 than in oneDNN 3: descriptors are plain structs, an operation has
-   one of its own, and implementations are listed by an iterator. */
+/* What is made otherwise in oneDNN 2 than in oneDNN 3: descriptors are plain structs, an operation
+   has one of its own, and implementations are listed by an iterator. */
 #include "kernels/host/onednn_inner.h"
 
 #if DNNL_VERSION_MAJOR == 2

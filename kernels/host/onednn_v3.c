@@ -1,5 +1,5 @@
-/* What is made otherwise in oneDNN 3 than in oneDNN 2: descriptors are handles, which are freed, and a
-   primitive's goes from one implementation to the next by itself. */
+/* What is made otherwise in oneDNN 3 than in oneDNN 2: descriptors are handles, which are freed,
+   and a primitive's goes from one implementation to the next by itself. */
 #include "kernels/host/onednn_inner.h"
 
 #if DNNL_VERSION_MAJOR >= 3

@@ -1,5 +1,6 @@
-/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most HC_HOST_PIECES pieces,
-   each piece's lanes added from the first to the last, then the pieces in order. */
+/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most
+   HC_HOST_PIECES pieces, each piece's lanes added from the first to the last, then the pieces in
+   order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/load.h"

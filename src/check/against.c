@@ -82,8 +82,8 @@ static double bound_of(const struct hc_claim *claim, const struct hc_backend *ba
     return hc_bound(&claim->call, &backend->accumulator, out, i, &want);
 }
 
-/* Whether got may differ from exact as it does. What overflowed on one side alone, or in another order, is
-   for the sample. */
+/* Whether got may differ from exact as it does. What overflowed on one side alone, or in another
+   order, is for the sample. */
 static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const struct terms *terms)
 {
     const struct hc_check *check = claim->check;
@@ -101,8 +101,8 @@ static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const s
     return !isfinite(both) || hc_bound_error(format, &want, got) <= both;
 }
 
-/* How many elements that differ are judged by their bounds, the farthest first: bounds of batch norm and of
-   losses cost as much as the element itself. */
+/* How many elements that differ are judged by their bounds, the farthest first: bounds of batch
+   norm and of losses cost as much as the element itself. */
 static int64_t affordable(const struct hc_claim *claim)
 {
     static const double budget[] = {

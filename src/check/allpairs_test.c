@@ -22,7 +22,8 @@ static void expect_all(const int *levels, int factors, int most)
             cr_expect(rows[i][f] >= 0 && rows[i][f] < levels[f]);
 }
 
-/* No fewer rows are possible than two factors have pairs; a greedy search takes up to twice as many. */
+/* No fewer rows are possible than two factors have pairs; a greedy search takes up to twice as
+   many. */
 Test(allpairs, every_two_choices_meet_in_few_rows)
 {
     expect_all((const int[]){2, 2}, 2, 4);

@@ -1,5 +1,5 @@
-/* Backends that cheat, each in one way, over every op: each case in which the cheat did something must
-   FAIL, in host memory and on a backend with memory of its own. */
+/* Backends that cheat, each in one way, over every op: each case in which the cheat did something
+   must FAIL, in host memory and on a backend with memory of its own. */
 #include "check/opcase.h"
 
 #include <criterion/criterion.h>

@@ -75,8 +75,9 @@ struct hc_queue *hc_check_queue(const struct hc_check *check);
 uint64_t hc_check_seed(const struct hc_check *check);
 enum hc_level hc_check_level(const struct hc_check *check);
 
-/* Zeroed memory, aligned to 64, that lives until the case ends. Where there is none the case ends here
-   and now as an ERROR, and what it holds besides is lost. Not to be called by several threads. */
+/* Zeroed memory, aligned to 64, that lives until the case ends. Where there is none the case ends
+   here and now as an ERROR, and what it holds besides is lost. Not to be called by several
+   threads. */
 void *hc_check_memory(struct hc_check *check, size_t bytes);
 struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n);
 
@@ -107,10 +108,13 @@ void hc_claim_call(struct hc_check *check, const struct hc_call *call);
 /* What is known of the inputs of a call. */
 enum hc_inputs {
     HC_INPUTS_ANY,
-    HC_INPUTS_RANDOM, /* independent and with random bits, so that rounding errors are independent: sums have
-                         a second, tighter line (check/line.h) */
-    HC_INPUTS_STAGNANT, /* sums stand still, by terms too small for them */
-    HC_INPUTS_WHOLE /* no sum of them is rounded before its end: their results are settled to the bit */
+    /* Independent and with random bits, so that rounding errors are independent: sums have a second,
+       tighter line (check/line.h). */
+    HC_INPUTS_RANDOM,
+    /* Sums stand still, by terms too small for them. */
+    HC_INPUTS_STAGNANT,
+    /* No sum of them is rounded before its end: their results are settled to the bit. */
+    HC_INPUTS_WHOLE,
 };
 
 /* The same with what is known of the inputs. */

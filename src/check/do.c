@@ -1,5 +1,6 @@
 /* hc_do: a call with tensors in host memory, run between guards (check/guarded.h), and most calls
-   twice: a result that depends on what memory held before, or on the calls before, does not repeat. */
+   twice: a result that depends on what memory held before, or on the calls before, does not
+   repeat. */
 #include "check/do.h"
 
 #include <stdbool.h>
@@ -62,8 +63,8 @@ static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
     return status;
 }
 
-/* A kernel refuses formats and shapes. One that looks at the numbers first may refuse whatever it would
-   get wrong, and then nothing that it takes says anything. */
+/* A kernel refuses formats and shapes. One that looks at the numbers first may refuse whatever it
+   would get wrong, and then nothing that it takes says anything. */
 static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach)
 {
     char why[256];

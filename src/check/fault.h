@@ -1,5 +1,5 @@
-/* Planted defects: a backend of which some ops are wrong in one stated way, so that the cases can show
-   that they would catch it. */
+/* Planted defects: a backend of which some ops are wrong in one stated way, so that the cases can
+   show that they would catch it. */
 #ifndef HC_CHECK_FAULT_H
 #define HC_CHECK_FAULT_H
 
@@ -36,8 +36,8 @@ struct hc_fault_class_info {
 
 extern const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES];
 
-/* Where it is planted. Cases compare their subject with `exact`; a fault that is in both can be seen by
-   MPFR, integers and published answers alone. */
+/* Where it is planted. Cases compare their subject with `exact`; a fault that is in both can be
+   seen by MPFR, integers and published answers alone. */
 enum hc_fault_place {
     HC_PLACE_EXACT, /* the subject is `exact` with the fault, beside a sound `exact` */
     HC_PLACE_HOST,  /* the subject is `host` with the fault, beside a sound `exact` */
@@ -70,8 +70,8 @@ struct hc_fault {
     hc_wrong *wrong;  /* NULL where `rebuild` is all */
     const void *data; /* for rows that share a function */
     enum hc_fault_place place;
-    /* Changes more of the subject than its kernels: its memory, what it says of itself. `faulty` has its
-       wrong kernels already. May be NULL. */
+    /* Changes more of the subject than its kernels: its memory, what it says of itself. `faulty`
+       has its wrong kernels already. May be NULL. */
     void (*rebuild)(struct hc_backend *faulty);
     enum hc_verdict shown; /* the verdict that catches it; 0: HC_FAIL */
     bool crashes;          /* the program's death catches it, too */
@@ -105,8 +105,8 @@ struct hc_plant {
 /* Plants the fault. One at a time: both backends are static, and the next call replaces them. */
 struct hc_plant hc_fault_plant(const struct hc_fault *fault);
 
-/* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject of
-   hc_fault_plant. */
+/* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject
+   of hc_fault_plant. */
 const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
                                            const struct hc_fault *fault);
 

@@ -66,8 +66,8 @@ struct hc_change_call {
 };
 hc_wrong hc_wrong_call;
 
-/* A copy of the tensor's bytes, which the caller frees. It ends the program where there is no memory: a
-   fault runs in a process of its own. */
+/* A copy of the tensor's bytes, which the caller frees. It ends the program where there is no
+   memory: a fault runs in a process of its own. */
 void *hc_fault_copy(const struct hc_tensor *t);
 
 #endif

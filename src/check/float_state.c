@@ -1,6 +1,6 @@
-/* A kernel that leaves another rounding, or leaves subnormal numbers flushed to zero, has changed all that
-   comes after it: the references, the backend that it is compared with, and the kernels of the same
-   thread, which then agree on what is wrong. */
+/* A kernel that leaves another rounding, or leaves subnormal numbers flushed to zero, has changed
+   all that comes after it: the references, the backend that it is compared with, and the kernels of
+   the same thread, which then agree on what is wrong. */
 #include "check/float_state.h"
 
 #include <fenv.h>

@@ -1,6 +1,6 @@
-/* Inside the block: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard, ... . A tensor
-   that the call names twice (in place) lies there once. Everything is compared byte for byte with
-   what was put there, save the bytes of outputs. */
+/* Inside the block: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard, ... . A
+   tensor that the call names twice (in place) lies there once. Everything is compared byte for byte
+   with what was put there, save the bytes of outputs. */
 #include "check/guarded.h"
 
 #include <inttypes.h>
@@ -17,8 +17,8 @@ enum {
     ALIGNMENT = 64,
 };
 
-/* Outputs begin as ordinary numbers, which no result is by chance more than now and then; scratch and
-   guards as NaN in the first run, and as ordinary numbers in the second. */
+/* Outputs begin as ordinary numbers, which no result is by chance more than now and then; scratch
+   and guards as NaN in the first run, and as ordinary numbers in the second. */
 static const struct {
     unsigned char output;
     unsigned char outside;

@@ -1,6 +1,7 @@
-/* A call's tensors and scratch as a kernel under test gets them: copied into one block of the backend's
-   memory, each with guard bytes on both sides. What the kernel does to its inputs and beside its
-   tensors is seen there, on every backend, and the caller's own inputs stay as they were. */
+/* A call's tensors and scratch as a kernel under test gets them: copied into one block of the
+   backend's memory, each with guard bytes on both sides. What the kernel does to its inputs and
+   beside its tensors is seen there, on every backend, and the caller's own inputs stay as they
+   were. */
 #ifndef HC_CHECK_GUARDED_H
 #define HC_CHECK_GUARDED_H
 
@@ -35,7 +36,8 @@ struct hc_guarded {
     unsigned char *kept;  /* a copy of the image, or NULL */
 };
 
-/* What memory holds before a kernel runs: a call that is run a second time finds other bytes there. */
+/* What memory holds before a kernel runs: a call that is run a second time finds other bytes
+   there. */
 enum hc_prefill { HC_PREFILL_FIRST, HC_PREFILL_SECOND };
 
 /* HC_NO_MEMORY. The call outlives it. Closed in any case. */
@@ -43,8 +45,8 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
                                struct hc_queue *queue, const struct hc_call *call);
 void hc_guarded_close(struct hc_guarded *g);
 
-/* Brings the inputs in, fills everything else, runs the kernel and looks at what it did: a breach is
-   noted unless one stands. The status of the kernel, or of a copy. */
+/* Brings the inputs in, fills everything else, runs the kernel and looks at what it did: a breach
+   is noted unless one stands. The status of the kernel, or of a copy. */
 enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
                               struct hc_breach *breach);
 
@@ -57,8 +59,8 @@ bool hc_guarded_unwritten(const struct hc_guarded *g);
 /* Keeps what the first run left. HC_NO_MEMORY. */
 enum hc_status hc_guarded_keep(struct hc_guarded *g);
 
-/* The outputs of the second run against the kept ones of the first: no element may be unwritten, and
-   all bits must repeat unless the op's order is free and the backend is `nondeterministic`. */
+/* The outputs of the second run against the kept ones of the first: no element may be unwritten,
+   and all bits must repeat unless the op's order is free and the backend is `nondeterministic`. */
 void hc_guarded_compare(const struct hc_guarded *g, struct hc_breach *breach);
 
 /* Copies the outputs, those of the first run, to the caller's. */

@@ -54,8 +54,8 @@ static bool note_sound(const struct hc_result *result, void *context)
     return true;
 }
 
-/* Whether the case passes without the fault. What compares with exact would not run on it: two sound
-   backends that are one are the same. */
+/* Whether the case passes without the fault. What compares with exact would not run on it: two
+   sound backends that are one are the same. */
 static bool passes_without(struct trail *trail, const struct hc_case *what)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");

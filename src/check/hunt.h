@@ -1,4 +1,5 @@
-/* The hunt for one planted fault, in a process of its own: a fault may crash, hang or leave state behind. */
+/* The hunt for one planted fault, in a process of its own: a fault may crash, hang or leave state
+   behind. */
 #ifndef HC_CHECK_HUNT_H
 #define HC_CHECK_HUNT_H
 
@@ -27,9 +28,9 @@ struct hc_hunt {
     int pipe;
 };
 
-/* Begins the hunt in a new process, on one thread, at level standard: for each pattern its cases run, the
-   quick ones first, until one shows the verdict that the fault's row asks for and passes on the sound
-   backend. HC_IO when there is no process or pipe to be had. */
+/* Begins the hunt in a new process, on one thread, at level standard: for each pattern its cases
+   run, the quick ones first, until one shows the verdict that the fault's row asks for and passes
+   on the sound backend. HC_IO when there is no process or pipe to be had. */
 enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
                              const struct hc_case *const *cases, int count, uint64_t seed);
 

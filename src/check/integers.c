@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Nothing hangs on how random they are, and much on what they cost: the finalizer of splitmix64 (Steele,
-   Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). */
+/* Nothing hangs on how random they are, and much on what they cost: the finalizer of splitmix64
+   (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). */
 int32_t hc_integers_draw(const struct hc_integers *z, int stream, int64_t i, int32_t most)
 {
     uint64_t x = z->seed + 0x9e3779b97f4a7c15u * ((uint64_t)i * 8 + (uint64_t)stream + 1);
@@ -37,8 +37,8 @@ void hc_integers_put(const struct hc_integers *z, int slot, double unit)
         hc_tensor_put_bits(t, i, code[value[i] - LEAST]);
 }
 
-/* Integers up to this are numbers of the accumulator: 2^precision, and no more than what a matrix unit
-   keeps. */
+/* Integers up to this are numbers of the accumulator: 2^precision, and no more than what a matrix
+   unit keeps. */
 static int64_t limit_of(const struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;
@@ -64,8 +64,8 @@ int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms)
     return (int32_t)most;
 }
 
-/* Element by element: from random integers r (1 to 8 in magnitude) the inputs of the first four slots and
-   the results. */
+/* Element by element: from random integers r (1 to 8 in magnitude) the inputs of the first four
+   slots and the results. */
 typedef void element(const struct hc_call *call, const int32_t *r, int32_t *in, double *want);
 
 static void of_cast(const struct hc_call *call, const int32_t *r, int32_t *in, double *want)
@@ -143,8 +143,8 @@ static void of_sgd(const struct hc_call *call, const int32_t *r, int32_t *in, do
 }
 
 /* With rate 2, beta1 = 1/2, beta2 = 3/4, t = 1 and eps 0: where m = j g and v = g^2, they become
-   g (j + 1) / 2 and g^2, and w loses 2 / (1/2) times g (j + 1) / 2 / (|g| / (1/2)), which is j + 1 with the
-   sign of g. AdamW with decay 1/4 halves w before. */
+   g (j + 1) / 2 and g^2, and w loses 2 / (1/2) times g (j + 1) / 2 / (|g| / (1/2)), which is j + 1
+   with the sign of g. AdamW with decay 1/4 halves w before. */
 static void of_adam(const struct hc_call *call, const int32_t *r, int32_t *in, double *want)
 {
     int32_t j = 2 * (r[2] & 3) - 3;
@@ -250,8 +250,9 @@ static bool vectors(struct hc_integers *z)
     return true;
 }
 
-/* Signs that bring a sum back towards 0 where its accumulator is narrow and its order settled: there every
-   sum of the first terms must be a number of the accumulator, else that of all magnitudes. */
+/* Signs that bring a sum back towards 0 where its accumulator is narrow and its order settled:
+   there every sum of the first terms must be a number of the accumulator, else that of all
+   magnitudes. */
 static bool sums(struct hc_integers *z)
 {
     enum { ONTO = 3 };

@@ -3,9 +3,10 @@
 
 #include "check/integers.h"
 
-/* The rows of a channel part into groups of three with the deviations 1, 1, -2 and of four with 2, -2, 0, 0,
-   so that their sum is 0 and the sum of their squares twice their number: with eps = 2 the root of variance
-   and eps is 2. `beside` is orthogonal to both the deviations and 1, `most` rows is any number but 1, 2, 5. */
+/* The rows of a channel part into groups of three with the deviations 1, 1, -2 and of four with 2,
+   -2, 0, 0, so that their sum is 0 and the sum of their squares twice their number: with eps = 2
+   the root of variance and eps is 2. `beside` is orthogonal to both the deviations and 1, `most`
+   rows is any number but 1, 2, 5. */
 struct group {
     int length;
     int32_t deviation[4];
@@ -15,8 +16,8 @@ struct group {
 static const struct group triple = {3, {1, 1, -2}, {1, -1, 0}};
 static const struct group four = {4, {2, -2, 0, 0}, {0, 0, 1, -1}};
 
-/* The deviation, and what is beside it, of row `row` of `rows` in a channel: groups of three come first, as
-   many as leave a multiple of four, and are turned another way in each channel. */
+/* The deviation, and what is beside it, of row `row` of `rows` in a channel: groups of three come
+   first, as many as leave a multiple of four, and are turned another way in each channel. */
 static void deviation_of(int64_t row, int64_t rows, int64_t channel, int32_t *deviation,
                          int32_t *beside)
 {
@@ -127,9 +128,10 @@ bool hc_integers_norm(struct hc_integers *z)
     return true;
 }
 
-/* Logits 0 at one class and -1024 or less at the others, whose exponentials are 0 in fp64: the softmax is 1
-   there and 0 elsewhere, and the loss of a row is what its label lies below. Labels are those that a signed
-   byte, a byte and a table's end would spoil, then any. Sums of losses are multiples of 1024 below 2^34: exact in fp32. */
+/* Logits 0 at one class and -1024 or less at the others, whose exponentials are 0 in fp64: the
+   softmax is 1 there and 0 elsewhere, and the loss of a row is what its label lies below. Labels
+   are those that a signed byte, a byte and a table's end would spoil, then any. Sums of losses are
+   multiples of 1024 below 2^34: exact in fp32. */
 enum { STEP = 1024 };
 
 static int32_t label_of(const struct hc_integers *z, int64_t row, int64_t classes)
@@ -174,8 +176,8 @@ bool hc_integers_loss(struct hc_integers *z)
     return true;
 }
 
-/* Steps that stand at the end of the table, in its middle, and behind it: rates stay at the last row, the
-   journal begins again. */
+/* Steps that stand at the end of the table, in its middle, and behind it: rates stay at the last
+   row, the journal begins again. */
 bool hc_integers_table(struct hc_integers *z)
 {
     enum { COLUMNS = 4 };

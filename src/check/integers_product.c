@@ -40,8 +40,8 @@ bool hc_integers_gemm(struct hc_integers *z)
     return true;
 }
 
-/* A pixel of the image and one of the output that a tap of the filter joins: x and y are their first
-   elements, w is the first of the tap's in the first filter. */
+/* A pixel of the image and one of the output that a tap of the filter joins: x and y are their
+   first elements, w is the first of the tap's in the first filter. */
 struct joint {
     int64_t x;
     int64_t y;

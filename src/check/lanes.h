@@ -29,10 +29,10 @@ typedef enum hc_status hc_lane_work(struct hc_check *check, struct hc_queue *que
 bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_lane_work *work,
                   const void *context, struct hc_miss *total);
 
-/* One call of a unit, on tensors in host memory that keep the op's contract. Where the backend works
-   there, one call of 64 (the first of each thread among them) is run between guards as hc_do runs it,
-   and the others on the tensors as they are: sweeps must find every result by its number and not in
-   its inputs. */
+/* One call of a unit, on tensors in host memory that keep the op's contract. Where the backend
+   works there, one call of 64 (the first of each thread among them) is run between guards as hc_do
+   runs it, and the others on the tensors as they are: sweeps must find every result by its number
+   and not in its inputs. */
 enum hc_status hc_lane_call(struct hc_check *check, struct hc_queue *queue,
                             const struct hc_call *call);
 

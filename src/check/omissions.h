@@ -1,6 +1,6 @@
-/* What a run leaves out for a backend, counted: cases that need an op which a partial backend has no
-   kernel for, or fp64 where it has none, and cases whose call its kernel refused (HC_UNSUPPORTED).
-   They make no results, and are said nevertheless: green is only what has run. */
+/* What a run leaves out for a backend, counted: cases that need an op which a partial backend has
+   no kernel for, or fp64 where it has none, and cases whose call its kernel refused
+   (HC_UNSUPPORTED). They make no results, and are said nevertheless: green is only what has run. */
 #ifndef HC_CHECK_OMISSIONS_H
 #define HC_CHECK_OMISSIONS_H
 
@@ -45,7 +45,8 @@ void hc_omissions_call(struct hc_omissions *all, const char *backend, const stru
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
 /* The next set of formats from *i on of which calls were taken and others refused; NULL: no more. A
-   partial backend says by its kernels which formats it does; what it refuses in those, it should do. */
+   partial backend says by its kernels which formats it does; what it refuses in those, it should
+   do. */
 const struct hc_format_set *hc_omissions_fickle(const struct hc_omissions *all, int *i);
 
 void hc_omissions_free(struct hc_omissions *all);

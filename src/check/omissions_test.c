@@ -1,4 +1,5 @@
-/* What a partial backend leaves out is counted, and what it refuses for no reason of format is seen. */
+/* What a partial backend leaves out is counted, and what it refuses for no reason of format is
+   seen. */
 #include "check/omissions.h"
 
 #include <criterion/criterion.h>

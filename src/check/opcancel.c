@@ -32,11 +32,11 @@ static struct run run_of(const struct hc_call *call, int slot)
     }
 }
 
-/* Neighbours along the sum have factors y that agree, and x that agree but for the sign; the one that is
-   taken away is larger by up to 2^-6, and comes first in half of the pairs. What they leave has one sign, so
-   that it is between 2^-10 and 2^-6 of their magnitude and never less than a rounding error. Pairs differ
-   in size by up to 2^8, so that sums have more bits than fp32. A last term without a partner is 2^-12 of the
-   others' size. */
+/* Neighbours along the sum have factors y that agree, and x that agree but for the sign; the one
+   that is taken away is larger by up to 2^-6, and comes first in half of the pairs. What they leave
+   has one sign, so that it is between 2^-10 and 2^-6 of their magnitude and never less than a
+   rounding error. Pairs differ in size by up to 2^8, so that sums have more bits than fp32. A last
+   term without a partner is 2^-12 of the others' size. */
 static double paired(struct hc_place p, int slot, char role)
 {
     struct run run = run_of(p.call, slot);

@@ -90,9 +90,10 @@ bool hc_fill_of_sums(enum hc_fill fill)
            fill == HC_FILL_WHOLE;
 }
 
-/* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said of it: squares
-   that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24, tf32 or a sum in fp16 may
-   lose as much; a long one of both signs in fp16, which comes to 1 / sqrt(n) of them, and may lose n 2^-11. */
+/* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said
+   of it: squares that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24,
+   tf32 or a sum in fp16 may lose as much; a long one of both signs in fp16, which comes to 1 /
+   sqrt(n) of them, and may lose n 2^-11. */
 static bool is_beyond_its_bound(const struct hc_call *call, enum hc_fill fill)
 {
     enum { LONG_IN_HALF = 64 };

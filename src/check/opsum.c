@@ -1,15 +1,18 @@
-/* Values for sums: those that show what its accumulator is. On random numbers of both signs the rounding
-   errors of a sum take each other away, and come to little of what the contract allows.
+/* Values for sums: those that show what its accumulator is. On random numbers of both signs the
+   rounding errors of a sum take each other away, and come to little of what the contract allows.
 
-   whole: integers, times a power of two, whose sums fill the accumulator and never leave it. Then no
-   partial sum and no product is rounded, in whatever order, and the result is settled to the bit: an
-   accumulator with fewer bits, products that are rounded first or a term too few cannot give it.
-   stagnation: one term, and after it many equal ones of just below half an ulp of it in the accumulator.
-   Added one at a time none of them changes the sum, which ends as far off as the contract allows.
-   cut: the same with three quarters of an ulp. Rounded to nearest each of them adds a whole ulp, and the
-   error is half of what the contract allows; cut off they add nothing, and it is one and a half.
-   positive: random numbers of one sign. Their roundings are as random as before, but what is systematic in
-   an accumulator adds up. */
+   whole: integers, times a power of two, whose sums fill the accumulator and never leave it. Then
+   no partial sum and no product is rounded, in whatever order, and the result is settled to the
+   bit: an accumulator with fewer bits, products that are rounded first or a term too few cannot
+   give it.
+   stagnation: one term, and after it many equal ones of just below half an ulp of it in the
+   accumulator. Added one at a time none of them changes the sum, which ends as far off as the
+   contract allows.
+   cut: the same with three quarters of an ulp. Rounded to nearest each of them adds a whole ulp,
+   and the error is half of what the contract allows; cut off they add nothing, and it is one and a
+   half.
+   positive: random numbers of one sign. Their roundings are as random as before, but what is
+   systematic in an accumulator adds up. */
 #include <math.h>
 
 #include "check/bound.h"
@@ -91,8 +94,8 @@ static double stagnating(const struct hc_place *p, int slot, char role, double h
     return p->call->op == HC_OP_sum_squares ? sqrt(term) : term;
 }
 
-/* All labels are 0. The first row's loss is 2^8, of the others' logits the label's is the largest: with
-   e^z / (C - 1) of each of the rest their loss is e^z. A logit is off by up to 3 % in bf16. */
+/* All labels are 0. The first row's loss is 2^8, of the others' logits the label's is the largest:
+   with e^z / (C - 1) of each of the rest their loss is e^z. A logit is off by up to 3 % in bf16. */
 static double stagnating_logit(const struct hc_place *p, double half_ulps)
 {
     enum { SMALLER = 2 };
@@ -104,8 +107,9 @@ static double stagnating_logit(const struct hc_place *p, double half_ulps)
     return class == 0 ? 0 : log(loss / (double)(classes - 1));
 }
 
-/* The largest integer of which `terms` products with another one fill the accumulator, or that many of
-   itself where nothing is multiplied. A bit is left over in matrix units, which align their addends. */
+/* The largest integer of which `terms` products with another one fill the accumulator, or that many
+   of itself where nothing is multiplied. A bit is left over in matrix units, which align their
+   addends. */
 static double largest(const struct hc_call *call, bool multiplied, enum hc_format format)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;

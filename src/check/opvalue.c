@@ -129,8 +129,8 @@ static double boundary(const struct hc_place *p)
 
 static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
 
-/* Whether it is where a slot of a batch has its one special number: in the first, third or fourth channel,
-   so that half of six have none. */
+/* Whether it is where a slot of a batch has its one special number: in the first, third or fourth
+   channel, so that half of six have none. */
 static bool is_special_of_batch(const struct hc_place *p, int slot)
 {
     const struct hc_tensor *x = &p->call->in[0];
@@ -143,9 +143,9 @@ static bool is_special_of_batch(const struct hc_place *p, int slot)
     return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : 2 + slot % 2);
 }
 
-/* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many sums
-   share an element. Of a filter or a matrix's column the middle one has one and no other, as it takes a whole
-   channel or column with it. */
+/* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many
+   sums share an element. Of a filter or a matrix's column the middle one has one and no other, as
+   it takes a whole channel or column with it. */
 static double special(const struct hc_place *p, int slot)
 {
     const struct hc_tensor *t = &p->call->in[slot];

@@ -49,8 +49,8 @@ enum hc_held hc_promise_held(enum hc_scaler_rule rule);
 int64_t hc_promise_interval(enum hc_scaler_rule rule);
 int hc_promise_initial(enum hc_scaler_rule rule);
 
-/* log2 of the floor, HC_LOG2_ZERO where there is none; whether the rule raises an error: with a floor at an
-   overflow there, without one at any step whose scale is 0. */
+/* log2 of the floor, HC_LOG2_ZERO where there is none; whether the rule raises an error: with a
+   floor at an overflow there, without one at any step whose scale is 0. */
 int hc_promise_floor(enum hc_scaler_rule rule);
 bool hc_promise_raises(enum hc_scaler_rule rule);
 

@@ -1,6 +1,7 @@
 /* Records: what was measured, as one JSON document
      {"schema": 1, "environment": {...}, "backends": {...}, "run": {...}, "results": [{...}, ...]}
-   "run" says how the results came about (check/record_run.h). A record that was merged has no "run" but
+   "run" says how the results came about (check/record_run.h). A record that was merged has no "run"
+   but
      "parts": [{"name": "...", "result_count": 9, "environment": {...}, "run": {...}, ...}, ...]
    whose first holds the first 9 results, and so on. Records of before these members are read, too.
    Real numbers are strings in hex ("0x1.8p-12", "inf", "nan"), seeds are strings in decimal, so
@@ -62,8 +63,8 @@ struct hc_record {
 };
 
 /* HC_IO; HC_INVALID with a line that names the file and what is wrong with it: no JSON (cut short,
-   say), another schema, a member that is missing or of another kind, a negative error, bound or count,
-   one result twice. */
+   say), another schema, a member that is missing or of another kind, a negative error, bound or
+   count, one result twice. */
 enum hc_status hc_record_read(const char *path, struct hc_record *record);
 
 /* The same of a document in memory, which goes by `name` in messages; it takes the reference. */

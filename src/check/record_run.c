@@ -108,7 +108,8 @@ static json_int_t results_of(const json_t *parts, size_t i)
     return json_is_integer(count) ? json_integer_value(count) : -1;
 }
 
-/* Whether the parts say how many results are theirs: 1 if all do, 0 if none, -1 if it does not come out. */
+/* Whether the parts say how many results are theirs: 1 if all do, 0 if none, -1 if it does not come
+   out. */
 static int say_whose(const json_t *parts, int count)
 {
     json_int_t sum = 0;

@@ -26,12 +26,13 @@ int hc_rows_count(const struct hc_rows *rows, enum hc_verdict verdict);
    UNIMPLEMENTED and MISTRUSTED. */
 bool hc_verdict_is_bad(enum hc_verdict verdict, bool strict);
 
-/* A JUnit document: a test suite per backend, a class per component. What is neither right nor bad is
-   "skipped" with its verdict and reason, as is what was left out, a test for each component. HC_IO or HC_NO_MEMORY. */
+/* A JUnit document: a test suite per backend, a class per component. What is neither right nor bad
+   is "skipped" with its verdict and reason, as is what was left out, a test for each component.
+   HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path);
 
-/* TAP 13, line by line: the row is test `number`; what was left out of a component on a backend is one
-   test more, and the plan comes last. */
+/* TAP 13, line by line: the row is test `number`; what was left out of a component on a backend is
+   one test more, and the plan comes last. */
 void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict);
 void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission);
 void hc_tap_plan(FILE *out, int count);

@@ -122,7 +122,8 @@ Test(junit, counts_agree_with_the_elements_and_texts_are_escaped)
     cr_assert_eq(times(text, "<skipped "), 1);
 }
 
-/* Names of plug-ins, notes that quote others, and NaNs: the document stays XML, the lines stay lines. */
+/* Names of plug-ins, notes that quote others, and NaNs: the document stays XML, the lines stay
+   lines. */
 Test(rows, any_text_is_text_in_what_ci_systems_read)
 {
     static const struct hc_case odd = {.name = "<a>&\"'/\xff`", .title = "", .source = ""};

@@ -28,8 +28,9 @@ struct hc_run_options {
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
     FILE *trace; /* for hc_say, or NULL */
 
-    /* Called before each case on each backend ("-" where it runs once), or with several workers before
-       its result is waited for; may be NULL. All that is called here is called by one thread. */
+    /* Called before each case on each backend ("-" where it runs once), or with several workers
+       before its result is waited for; may be NULL. All that is called here is called by one
+       thread. */
     void (*starting)(const struct hc_case *what, const char *backend, void *context);
     /* Called with each result as it comes, in the order of the cases and then of the backends; the
        run stops when it returns false. The result lives only as long as the call. */

@@ -50,8 +50,8 @@ void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict);
 /* Runs the case to its end, or to where its memory ended. */
 void hc_tally_run(struct hc_check *check);
 
-/* The run's seed and the case's name in one number (FNV-1a: Fowler, Noll, Vo; RFC 9923), so that no two cases
-   draw the same numbers or look at the same places. */
+/* The run's seed and the case's name in one number (FNV-1a: Fowler, Noll, Vo; RFC 9923), so that no
+   two cases draw the same numbers or look at the same places. */
 uint64_t hc_case_seed(const struct hc_check *check);
 
 /* Frees the case's memory. */

@@ -1,6 +1,6 @@
-/* Workers take the units one after the other, each with queues of its own, and leave what came out in
-   the units' slots; the caller's thread reports the slots in their order. So the order of the workers
-   is seen nowhere. A single worker is the caller's thread itself. */
+/* Workers take the units one after the other, each with queues of its own, and leave what came out
+   in the units' slots; the caller's thread reports the slots in their order. So the order of the
+   workers is seen nowhere. A single worker is the caller's thread itself. */
 #include "check/workers.h"
 
 #include <assert.h>
@@ -16,7 +16,8 @@
 #include "check/timing.h"
 #include "reference.h"
 
-/* A unit keeps its memory until it is reported, so workers do not run on for ever before a slow one. */
+/* A unit keeps its memory until it is reported, so workers do not run on for ever before a slow
+   one. */
 enum { MOST_WORKERS = 16, MOST_AHEAD = 64 };
 
 struct queues {
@@ -91,8 +92,8 @@ static void start_unit(const struct hc_run_options *options, const struct hc_uni
                           options->context);
 }
 
-/* Calls between guards are looked at one by one (check/guarded.c); those of a training are not, nor are
-   the threads that a kernel started. */
+/* Calls between guards are looked at one by one (check/guarded.c); those of a training are not, nor
+   are the threads that a kernel started. */
 static void look_at_threads(struct hc_check *check)
 {
     char line[128];

@@ -10,8 +10,8 @@ struct hc_unit {
     int backend;
 };
 
-/* Runs the units and reports them in their order, on as many threads as the options and the backends
-   allow. What a backend's open returned, or HC_NO_MEMORY. */
+/* Runs the units and reports them in their order, on as many threads as the options and the
+   backends allow. What a backend's open returned, or HC_NO_MEMORY. */
 enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_unit *units,
                             int count);
 

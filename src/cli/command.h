@@ -49,8 +49,8 @@ struct hc_option {
     double most;
 };
 
-/* Only lists and words may be given more than once; flags, too, to no effect. No command has more options
-   than this. */
+/* Only lists and words may be given more than once; flags, too, to no effect. No command has more
+   options than this. */
 enum { HC_MAX_OPTIONS = 40 };
 
 /* Reads argv[1..argc-1] by `options`, a list that ends with a NULL name. Options are written --name
@@ -60,8 +60,8 @@ enum { HC_MAX_OPTIONS = 40 };
 bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
                      char **argv, int *words, int *status);
 
-/* Keeps the command line as it was typed, before its words are moved; and gives it back: "halfcheck" and
-   the words behind it, ending with NULL. */
+/* Keeps the command line as it was typed, before its words are moved; and gives it back:
+   "halfcheck" and the words behind it, ending with NULL. */
 void hc_keep_command_line(char **argv);
 const char *const *hc_command_line(void);
 

@@ -31,8 +31,8 @@ const struct hc_training_run *hc_comparison_run(const struct hc_comparison *comp
    at the end. */
 struct hc_training_run *hc_comparison_next(const struct hc_comparison *comparison, int i);
 
-/* "NaN from step 1" where the losses of all runs of a recipe were not finite from there to the end, "1 of
-   3 runs NaN from step 17" where those of some were, "" where none. How many these are. */
+/* "NaN from step 1" where the losses of all runs of a recipe were not finite from there to the end,
+   "1 of 3 runs NaN from step 17" where those of some were, "" where none. How many these are. */
 enum { HC_NAN_TEXT = 96 };
 int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char text[HC_NAN_TEXT]);
 
@@ -40,9 +40,9 @@ int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char t
    a finite loss. */
 struct hc_paired hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
 
-/* folder/runs.csv, a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere), accuracy, test_loss, train_loss,
-   skipped, final_scale, underflow, unscaled, activation_underflow, activation_unscaled, update_lost,
-   memory (0: not known), images_per_second (hc_train_result). */
+/* folder/runs.csv, a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere),
+   accuracy, test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,
+   activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result). */
 enum hc_status hc_comparison_rows(const struct hc_comparison *comparison, const char *folder);
 
 /* A line per recipe, means over the seeds; then a line per pair of recipes; then the runs that did

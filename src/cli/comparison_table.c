@@ -107,7 +107,8 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     hc_print(out, " %*s", width_of(c, column), text);
 }
 
-/* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no number. */
+/* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no
+   number. */
 static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
 {
     char lost[HC_NAN_TEXT];

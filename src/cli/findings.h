@@ -37,8 +37,8 @@ struct hc_findings {
     bool allowed[HC_FINDS];
 };
 
-/* Lets the kinds of these names be found without harm. HC_INVALID with a line where there is none of
-   that name, or where it may not be allowed. */
+/* Lets the kinds of these names be found without harm. HC_INVALID with a line where there is none
+   of that name, or where it may not be allowed. */
 enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *kinds);
 
 /* Keeps a finding about a row; the row outlives it. Sets `lost` where there is no memory. */
@@ -54,8 +54,8 @@ void hc_findings_print(struct hc_findings *findings, bool every);
 /* How many are worse or (not `worse`) could not be compared, those that are allowed left out. */
 int hc_findings_count(const struct hc_findings *findings, bool worse);
 
-/* "2 bound, 1 verdict": how many of each kind that is worse or not comparable, and not allowed; or, of
-   all, those that are. */
+/* "2 bound, 1 verdict": how many of each kind that is worse or not comparable, and not allowed; or,
+   of all, those that are. */
 void hc_findings_say(const struct hc_findings *findings, bool worse, char *text, size_t bytes);
 void hc_findings_say_allowed(const struct hc_findings *findings, char *text, size_t bytes);
 

@@ -7,8 +7,8 @@
 
 #include "check/record_run.h"
 
-/* Below this error/bound a result is not said to have grown: where the baseline hit the real value by
-   luck, any other order of summation is infinitely many times worse. */
+/* Below this error/bound a result is not said to have grown: where the baseline hit the real value
+   by luck, any other order of summation is infinitely many times worse. */
 #define LOW 0.05
 
 /* A NaN is worse than any number. */
@@ -29,8 +29,8 @@ static bool is_silent(enum hc_verdict verdict)
     return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
 }
 
-/* Results of two parts: finds what cannot be known of them, and whether they are of one level, without
-   which their inputs are not the same. */
+/* Results of two parts: finds what cannot be known of them, and whether they are of one level,
+   without which their inputs are not the same. */
 static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     const struct hc_record_part *before = &c->baseline.parts[was->part];
@@ -62,8 +62,8 @@ static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struc
     return same;
 }
 
-/* The error is measured by the baseline's bound, so that a raised bound hides no growth and a lowered
-   one shows none. What failed may not get worse at all. */
+/* The error is measured by the baseline's bound, so that a raised bound hides no growth and a
+   lowered one shows none. What failed may not get worse at all. */
 static void compare_errors(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     double before = hc_ratio(was->error, was->bound);
@@ -77,8 +77,8 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
                 before);
 }
 
-/* Both passed or both failed. Random errors of other inputs may be a hundred times as large: then the
-   verdict alone can be compared. */
+/* Both passed or both failed. Random errors of other inputs may be a hundred times as large: then
+   the verdict alone can be compared. */
 static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     bool same = same_inputs(c, was, is);
@@ -125,7 +125,8 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
     find_lost(c, is, words);
 }
 
-/* Why the part's backend left cases of the component out; NULL where the record does not say that. */
+/* Why the part's backend left cases of the component out; NULL where the record does not say
+   that. */
 static const char *why_left_out(const struct hc_record_part *part, const struct hc_row *row)
 {
     char component[80];

@@ -1,4 +1,5 @@
-/* The program where memory is short: one line and status 2, whatever it was doing; never a signal. */
+/* The program where memory is short: one line and status 2, whatever it was doing; never a
+   signal. */
 #include "cli/testing.h"
 
 /* The sanitizers map more than any limit leaves. */
@@ -8,8 +9,8 @@
 #define SANITIZED false
 #endif
 
-/* From too little to start (the loader's own message, status 127) to enough for two threads: with many
-   the stacks alone are more, and libgomp ends the program itself. */
+/* From too little to start (the loader's own message, status 127) to enough for two threads: with
+   many the stacks alone are more, and libgomp ends the program itself. */
 static const int limits[] = {60, 80, 120, 160, 200};
 
 static void expect_an_orderly_end(const char *what)

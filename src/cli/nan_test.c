@@ -3,7 +3,8 @@
 
 #define SMALL "--network darknet-tiny --classes dog,ship --images 32 --batch 16 "
 
-/* Runs the command, and looks for signs in what it said and in the files that it left below out/. */
+/* Runs the command, and looks for signs in what it said and in the files that it left below
+   out/. */
 static void expect_no_sign(const char *line, const char *words)
 {
     const struct ran *ran = run_shell(line);

@@ -168,8 +168,8 @@ static int refuse_option(const struct hc_command *command, const struct hc_optio
                        word, hc_nearest_hint(&nearest), command->name);
 }
 
-/* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each option
-   whether it was before. */
+/* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each
+   option whether it was before. */
 static int take(const struct hc_command *command, const struct hc_option *options, int argc,
                 char **argv, int *i, bool given[HC_MAX_OPTIONS])
 {

@@ -35,8 +35,8 @@ static bool can_draw(const json_t *picture, double x, double y)
            (y > 0 || !flag_of(picture, "log_y"));
 }
 
-/* The points of a series as a block of its own; how many there are, and what cannot be drawn for want of a
-   number is said behind its name. */
+/* The points of a series as a block of its own; how many there are, and what cannot be drawn for
+   want of a number is said behind its name. */
 static int put_points(FILE *out, const json_t *series, struct drawable *all, char *missing,
                       size_t size)
 {

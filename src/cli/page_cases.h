@@ -16,8 +16,9 @@ struct hc_drawn {
     char why_not[HC_WHY_NOT]; /* where svg is NULL */
 };
 
-/* Draws each picture of each case, once where several results have the same, in `folder`, whose files
-   it removes again. Where one cannot be drawn it says so in its place; where none can, why_not says why. */
+/* Draws each picture of each case, once where several results have the same, in `folder`, whose
+   files it removes again. Where one cannot be drawn it says so in its place; where none can,
+   why_not says why. */
 struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int count,
                                     const char *folder, char why_not[HC_WHY_NOT]);
 

@@ -1,4 +1,5 @@
-/* The pictures of the page that all results share, drawn by reports/headroom.gp from a file of points. */
+/* The pictures of the page that all results share, drawn by reports/headroom.gp from a file of
+   points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ struct names {
     int room;
 };
 
-/* The number of a name of `length` bytes, a new one where it is not there yet; 0 where there is no memory.
-   Results come in the order of their names: the last one is the likeliest. */
+/* The number of a name of `length` bytes, a new one where it is not there yet; 0 where there is no
+   memory. Results come in the order of their names: the last one is the likeliest. */
 static int number_of(struct names *names, const char *name, size_t length)
 {
     for (int i = names->count; i > 0; i--)

@@ -217,7 +217,8 @@ Test(run, asked_to_stop_keeps_what_it_has, .init = enter_folder)
     cr_assert_eq(run_shell("grep -q '\"verdict\": \"PASS\"' r.json")->status, 0);
 }
 
-/* avx512fp16 is the partial backend that is built in; where the processor lacks it this says nothing. */
+/* avx512fp16 is the partial backend that is built in; where the processor lacks it this says
+   nothing. */
 Test(run, what_is_left_out_is_counted_in_the_table_the_record_and_the_status, .init = enter_folder)
 {
     if (run_shell("$hc list backends | grep -P '^avx512fp16\tyes'")->status != 0)

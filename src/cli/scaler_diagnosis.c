@@ -1,5 +1,5 @@
-/* Wrong scalers are tried in the order of how often they are met: a wrong number, a limit, a way of counting,
-   a detector, a place where the scale is read; then other systems' rules. */
+/* Wrong scalers are tried in the order of how often they are met: a wrong number, a limit, a way of
+   counting, a detector, a place where the scale is read; then other systems' rules. */
 #include "cli/scaler_diagnosis.h"
 
 #include <math.h>

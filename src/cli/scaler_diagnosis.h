@@ -4,8 +4,8 @@
 
 #include "cli/scaler_model.h"
 
-/* Into `text`: the first change of the rule's numbers, or other rule, that gives all answers up to the
-   wrong one, and the most of those behind it. Empty where none does. */
+/* Into `text`: the first change of the rule's numbers, or other rule, that gives all answers up to
+   the wrong one, and the most of those behind it. Empty where none does. */
 enum { HC_DIAGNOSIS = 320 };
 void hc_scaler_diagnose(const struct hc_scaler_answers *answers, char text[HC_DIAGNOSIS]);
 

@@ -50,8 +50,8 @@ Test(scaler_diagnosis, of_a_single_wrong_answer_there_is_none)
     cr_assert_str_eq(text, "");
 }
 
-/* DeepSpeed's hysteresis, 2 by its engine and 1 by its class: the scale is halved at each overflow, or at
-   each third. Counted here by hand: a clean step at 2^16 and three overflows in a row. */
+/* DeepSpeed's hysteresis, 2 by its engine and 1 by its class: the scale is halved at each overflow,
+   or at each third. Counted here by hand: a clean step at 2^16 and three overflows in a row. */
 Test(scaler_diagnosis, names_another_hysteresis)
 {
     enum { STEPS = 4 };

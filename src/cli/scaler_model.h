@@ -1,5 +1,5 @@
-/* A loss scaler in which every number can be another: what halfcheck verify takes for a wrong one, to see
-   whether it explains the answers. It judges nothing: that is check/promise.h's. */
+/* A loss scaler in which every number can be another: what halfcheck verify takes for a wrong one,
+   to see whether it explains the answers. It judges nothing: that is check/promise.h's. */
 #ifndef HC_CLI_SCALER_MODEL_H
 #define HC_CLI_SCALER_MODEL_H
 

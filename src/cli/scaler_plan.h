@@ -1,5 +1,5 @@
-/* Which trace: what halfcheck gen is told, what its first line tells halfcheck verify, and what a step
-   looks like. */
+/* Which trace: what halfcheck gen is told, what its first line tells halfcheck verify, and what a
+   step looks like. */
 #ifndef HC_CLI_SCALER_PLAN_H
 #define HC_CLI_SCALER_PLAN_H
 

@@ -93,8 +93,8 @@ static bool gives_up(const struct maker *m)
     return hc_promise_raises(m->promise.rule);
 }
 
-/* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives up
-   there, to twice that. */
+/* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives
+   up there, to twice that. */
 static int64_t to_the_floor(const struct maker *m)
 {
     int above = hc_promise_log2(&m->promise) - floor_of(m);
@@ -170,8 +170,8 @@ static void climb_to_the_top(struct maker *m)
         add(m, m->interval + 1, false);
 }
 
-/* Down to 0 or to the error; and once more what cannot move it: overflows, or a clean step where 0 itself
-   is an error. */
+/* Down to 0 or to the error; and once more what cannot move it: overflows, or a clean step where 0
+   itself is an error. */
 static void end(struct maker *m)
 {
     enum { AGAIN = 4 };

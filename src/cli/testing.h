@@ -41,8 +41,8 @@ static inline void write_text(const char *path, const char *text)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* Runs a line of shell in which $hc is the program, in the current folder. Words are parted at newlines
-   alone, so that $hc is one word wherever the program lies. */
+/* Runs a line of shell in which $hc is the program, in the current folder. Words are parted at
+   newlines alone, so that $hc is one word wherever the program lies. */
 static inline const struct ran *run_shell(const char *line)
 {
     static struct ran ran;

@@ -119,7 +119,8 @@ Test(verify, names_no_cause_where_none_explains_the_answers, .init = write_right
                                       " | sed '9s/65536/65537/' | $hc verify scaler/torch");
     cr_expect_eq(ran->status, 1);
     cr_expect_null(strstr(ran->out, "this is"), "%s", ran->out);
-    /* An overflow that is missed once would be explained by hysteresis, but for what comes later. */
+    /* An overflow that is missed once would be explained by hysteresis, but for what comes
+       later. */
     ran = run_shell(
         "sed 's/^\\$3 != /$1 != 20 \\&\\& $3 != /' right.awk > other.awk;"
         "$hc gen scaler/torch --interval 20 | awk -f other.awk | $hc verify scaler/torch");

@@ -1,4 +1,5 @@
-/* Whether a page is well-formed, for tests: tags nest, attributes are quoted, entities are known. */
+/* Whether a page is well-formed, for tests: tags nest, attributes are quoted, entities are
+   known. */
 #ifndef HC_CLI_WELLFORMED_H
 #define HC_CLI_WELLFORMED_H
 

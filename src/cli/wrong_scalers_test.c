@@ -24,7 +24,8 @@ enum fault {
     FAULTS
 };
 
-/* What verify says of it. fastai's floor is a scale at which it overlooks; where there is no cap the fault is one. */
+/* What verify says of it. fastai's floor is a scale at which it overlooks; where there is no cap
+   the fault is one. */
 static const char *diagnosis(enum hc_scaler_rule rule, enum fault fault)
 {
     bool capped = hc_scalers[rule].rule.cap != HC_CAP_NONE;

@@ -2,18 +2,18 @@
 
    Throughout: round_F is round-to-nearest-even into format F; "fp32:" says that the arithmetic
    after it is fp32, each operation rounded once, never contracted; u is the unit roundoff. Where
-   the class is ELEMENTWISE, OPTIMIZER or CONTROL the stated order is binding and every backend gives
-   the same bits. An output may be the same tensor as an input of the same shape and format in these
-   classes; in no other class may tensors overlap. A NaN that is copied (outputs of a step that is left
-   out, in3 of unscale, rows and scalars of a journal) keeps all bits; one that is cast to nearest among
-   H, also by master_to_model, keeps its sign and the upper bits of its payload and becomes quiet (from
-   bf16 to fp32 all bits stay), unless the backend says canonical_nan. Otherwise NaN's payload and sign
-   are free. Empty tensors are legal and touch nothing; the sum over nothing is +0. A kernel that lacks a combination of
-   formats returns HC_UNSUPPORTED and touches nothing. Formats marked H are any of fp32, bf16, fp16.
-   Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
-   The network's ops (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) and the optimizers can be had
-   in fp64, too: then all their tensors but i32, hyper and found are fp64, and so is the arithmetic,
-   wherever fp32 is said of them. */
+   the class is ELEMENTWISE, OPTIMIZER or CONTROL the stated order is binding and every backend
+   gives the same bits. An output may be the same tensor as an input of the same shape and format in
+   these classes; in no other class may tensors overlap. A NaN that is copied (outputs of a step
+   that is left out, in3 of unscale, rows and scalars of a journal) keeps all bits; one that is cast
+   to nearest among H, also by master_to_model, keeps its sign and the upper bits of its payload and
+   becomes quiet (from bf16 to fp32 all bits stay), unless the backend says canonical_nan. Otherwise
+   NaN's payload and sign are free. Empty tensors are legal and touch nothing; the sum over nothing
+   is +0. A kernel that lacks a combination of formats returns HC_UNSUPPORTED and touches nothing.
+   Formats marked H are any of fp32, bf16, fp16. Parameters that are given as double are taken as
+   fp32, those of the optimizers as fp64. The network's ops (gemm, conv2d*, bn_*, leaky_relu*,
+   avg_pool*, xent*) and the optimizers can be had in fp64, too: then all their tensors but i32,
+   hyper and found are fp64, and so is the arithmetic, wherever fp32 is said of them. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 
@@ -26,10 +26,10 @@
 #include "op/tensor.h"
 
 /* cast: out0 = in0 rounded in `direction` (any two formats but u8). NaN goes to NaN, infinities as
-   hc_encode says. What is too large for e4m3, which has no infinity, becomes NaN, as infinities do: OCP's
-   non-saturating mode (a saturating one, as of CUDA's __NV_SATFINITE, would give 448); in e5m2, fp16 and
-   bf16 it becomes infinite, or the largest number where `direction` leads towards zero. Integers
-   saturate and take NaN to 0. */
+   hc_encode says. What is too large for e4m3, which has no infinity, becomes NaN, as infinities do:
+   OCP's non-saturating mode (a saturating one, as of CUDA's __NV_SATFINITE, would give 448); in
+   e5m2, fp16 and bf16 it becomes infinite, or the largest number where `direction` leads towards
+   zero. Integers saturate and take NaN to 0. */
 struct hc_cast {
     enum hc_direction direction;
 };
@@ -86,9 +86,9 @@ struct hc_gemm {
    P = (H + 2 pad - R) / stride + 1.
    conv2d_bwd_data: in0 = dy, in1 = w, out0 = dx.   conv2d_bwd_filter: in0 = x, in1 = dy, out0 = dw.
    Inputs H of one format, output H. fp32 accumulation, any order; one rounding into the output.
-   Padding, in all three, is where there is no image: a product of a weight or a gradient with it is no
-   term of the sum, also where that factor is infinite or NaN (there is no 0 * inf), and a sum without
-   terms is +0. Between the pixels that a stride skips there are no gradients either.
+   Padding, in all three, is where there is no image: a product of a weight or a gradient with it is
+   no term of the sum, also where that factor is infinite or NaN (there is no 0 * inf), and a sum
+   without terms is +0. Between the pixels that a stride skips there are no gradients either.
    tf32: as in gemm. */
 struct hc_conv {
     int stride;
@@ -139,10 +139,10 @@ struct hc_pool {
 
 /* xent: in0 = logits [N, C] (H), in1 = labels [N] (i32, 0..C-1), out0 = loss [1] (fp32):
      mean over rows (sum with `sum`) of log(sum_j exp(z_j - max z)) - (z_label - max z); fp32, exp
-     and log to 2 ulp. The mean is the rows' sum divided by N once, not rows that are divided each. N = 0
-     is refused.
-     out1 = right (fp32 [1], or absent): how many rows have their largest logit at the label: z_label
-     is no NaN, nothing in the row is larger, and nothing before it is equal.
+     and log to 2 ulp. The mean is the rows' sum divided by N once, not rows that are divided each.
+     N = 0 is refused.
+     out1 = right (fp32 [1], or absent): how many rows have their largest logit at the label:
+     z_label is no NaN, nothing in the row is larger, and nothing before it is equal.
    xent_bwd: in0 = logits, in1 = labels, in2 = upstream gradient (fp32 [1]; the loss scale),
      out0 = dlogits (H) = round(fp32: (softmax - onehot) * upstream / N), N -> 1 with `sum`. */
 struct hc_xent {
@@ -157,31 +157,32 @@ struct hc_xent {
    sgd: in0..5 = w, g, momentum, hyper, found, c; out0..2 = w, momentum, c.
      g' = g + weight_decay * w (not if decoupled: then w first becomes w * (1 - lr * weight_decay));
      v = beta1 * v + g'; w = w - lr * (nesterov ? g' + beta1 * v : v).
-     rate_inside: v holds the rate: d = lr * g'; v = beta1 * v + d; w = w - (nesterov ? d + beta1 * v : v)
-     (davidcpage/cifar10-fast torch_backend.py, nesterov_update, whose v is this one's negative: no
-     rounding to nearest sees that).
+     rate_inside: v holds the rate: d = lr * g'; v = beta1 * v + d; w = w - (nesterov ? d + beta1 *
+     v : v) (davidcpage/cifar10-fast torch_backend.py, nesterov_update, whose v is this one's
+     negative: no rounding to nearest sees that).
    adam, adamw: in0..6 = w, g, m, v, hyper, found, c; out0..3 = w, m, v, c.
      adam: g' = g + weight_decay * w; adamw: g' = g and w becomes w * (1 - lr * weight_decay) first;
      m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
      w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
-     (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). `order` says whose roundings: our own, those of
-     PyTorch's fused kernel, of its loop over tensors, or apex's (which takes beta2 as fp32); each is
-     stated in kernels/adam.h. torch-fused and apex have arithmetic of fp32 alone; eps_inside and c are
-     for our own order alone.
+     (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). `order` says whose roundings: our own, those
+     of PyTorch's fused kernel, of its loop over tensors, or apex's (which takes beta2 as fp32);
+     each is stated in kernels/adam.h. torch-fused and apex have arithmetic of fp32 alone;
+     eps_inside and c are for our own order alone.
    Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
    into the arithmetic's format (into fp32 for orders that are not ours). beta^t is a product of
    squares: from 1, for each bit of t from the lowest on, times the square that belongs to the bit,
    each product and square rounded to fp64 (kernels/power.h); t is an integer from 1 to 2^24.
    sgd has no dampening: the gradient enters the momentum whole, at the first step, too (v begins as
-   0, so that torch's first step, which copies the gradient, is the same). Decay that is added to the gradient is left out where weight_decay
-   is 0, so that an infinite weight keeps a finite gradient.
-   c (absent: none; as input and output alike) compensates w, which is bf16 or fp16, in arithmetic of
-   fp32 or of w's format: w + c is the weight, of which w is what its format holds, and to which the
-   update is added, decay included (kernels/kahan.h).
-   stochastic: the new w, of fp32 arithmetic, is rounded into bf16, its only format, by num/stochastic.h
-   instead of to nearest. Element i of w is element first + i of step t under the seed; first is a
-   multiple of HC_ROUND_BLOCK, and with it a call on a piece gives what a call on all gives there. Not
-   with c. */
+   0, so that torch's first step, which copies the gradient, is the same). Decay that is added to
+   the gradient is left out where weight_decay is 0, so that an infinite weight keeps a finite
+   gradient.
+   c (absent: none; as input and output alike) compensates w, which is bf16 or fp16, in arithmetic
+   of fp32 or of w's format: w + c is the weight, of which w is what its format holds, and to which
+   the update is added, decay included (kernels/kahan.h).
+   stochastic: the new w, of fp32 arithmetic, is rounded into bf16, its only format, by
+   num/stochastic.h instead of to nearest. Element i of w is element first + i of step t under the
+   seed; first is a multiple of HC_ROUND_BLOCK, and with it a call on a piece gives what a call on
+   all gives there. Not with c. */
 struct hc_stochastic {
     bool on;
     uint64_t seed;
@@ -228,21 +229,25 @@ struct hc_adam {
      the journal (may be in0 itself), in which row counts.steps mod n has become the four scalars.
      n = 0 is refused. */
 
-/* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent: not
-   found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
+/* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent:
+   not found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
      steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
-     The step is seen to have overflowed if in2 is not 0 and not scale <= blind; with `raises` also where
+     The step is seen to have overflowed if in2 is not 0 and not scale <= blind; with `raises` also
+     where
        scale is 0, whatever in2: the system divides by it (Python's 1 / 0).
-     Seen: skipped += 1 with `skips`, or with `waits` where taken is 0, else taken += 1; clean = 0 unless keeps_clean. If
+     Seen: skipped += 1 with `skips`, or with `waits` where taken is 0, else taken += 1; clean = 0
+     unless keeps_clean. If
        `raises` and scale is 0: gave_up = 1, the scale stays. Else if held_back + 1 < hysteresis:
-       held_back += 1, the scale stays. Else if `raises` and scale = floor: gave_up = 1, the scale stays.
-       Else scale = max(round(scale * backoff), floor).
-     Not seen: taken += 1; clean += 1; n = clean - late. With `refills` held_back = 0. Growth is due if interval is not 0 and
+       held_back += 1, the scale stays. Else if `raises` and scale = floor: gave_up = 1, the scale
+       stays. Else scale = max(round(scale * backoff), floor).
+     Not seen: taken += 1; clean += 1; n = clean - late. With `refills` held_back = 0. Growth is due
+     if interval is not 0 and
        HC_WHEN_EQUAL: n = interval; HC_WHEN_REACHED: n >= interval; HC_WHEN_MULTIPLE: n > 0 is a
-       multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back =
-       0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
+       multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back
+       = 0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
        min(most, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
-   decide: in0 = scale, in1 = counts, in2 = found, as above, before the step; out0 = fp32 [2]: 1 if the step
+   decide: in0 = scale, in1 = counts, in2 = found, as above, before the step; out0 = fp32 [2]: 1 if
+   the step
      is seen to have overflowed, and 1 if it is then one that is counted as skipped; else 0.
    round is to fp32. A scale that is NaN stays NaN. Counts (op/counts.h) stay below 2^31. */
 enum hc_growth_when { HC_WHEN_EQUAL, HC_WHEN_REACHED, HC_WHEN_MULTIPLE };

@@ -46,8 +46,9 @@ static bool write_all(int file, const void *data, size_t bytes)
     return true;
 }
 
-/* What the name stands for, beside the open file: nothing or another file, where whoever held the lock
-   before has placed his; the file alone; or a file with another name, too, which is somebody's. */
+/* What the name stands for, beside the open file: nothing or another file, where whoever held the
+   lock before has placed his; the file alone; or a file with another name, too, which is
+   somebody's. */
 enum found { ANOTHER, OURS, SHARED };
 
 static enum found look(int file, const char *part)

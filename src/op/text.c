@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of a character of two bytes or more and its number, by RFC 3629: no longer than it must
-   be, no surrogate, at most U+10FFFF. 0 where it is none. */
+/* The length of a character of two bytes or more and its number, by RFC 3629: no longer than it
+   must be, no surrogate, at most U+10FFFF. 0 where it is none. */
 static size_t decode(const unsigned char *at, uint32_t *number)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -24,7 +24,8 @@ static size_t decode(const unsigned char *at, uint32_t *number)
     return sound ? length : 0;
 }
 
-/* XML 1.0 excludes U+FFFE and U+FFFF; U+0080 to U+009F and the separators U+2028 and U+2029 control. */
+/* XML 1.0 excludes U+FFFE and U+FFFF; U+0080 to U+009F and the separators U+2028 and U+2029
+   control. */
 static const char *stand_in(uint32_t number)
 {
     if (number < 0xa0 || number == 0x2028 || number == 0x2029)

@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Takes the next character off *text and puts it, closed by a zero, into `character`: 1 to 4 bytes of
-   UTF-8 that XML may hold. Control characters become a space, what is no UTF-8 becomes U+FFFD. Returns
-   its length, 0 at the end. */
+/* Takes the next character off *text and puts it, closed by a zero, into `character`: 1 to 4 bytes
+   of UTF-8 that XML may hold. Control characters become a space, what is no UTF-8 becomes U+FFFD.
+   Returns its length, 0 at the end. */
 size_t hc_text_next(const char **text, char character[5]);
 
-/* Like vsnprintf, but for the signs of NaNs. Columns keep their widths. Returns what snprintf does. */
+/* Like vsnprintf, but for the signs of NaNs. Columns keep their widths. Returns what snprintf
+   does. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 0)))
 #endif
@@ -35,8 +36,9 @@ __attribute__((format(printf, 2, 0)))
 #endif
 void hc_vprint(FILE *out, const char *format, va_list arguments);
 
-/* The text as one word of a line for the shell, for people to paste: as it is where that is plain, else in
-   single quotes, in which the shell reads nothing. Returns false where it was cut to `size` bytes. */
+/* The text as one word of a line for the shell, for people to paste: as it is where that is plain,
+   else in single quotes, in which the shell reads nothing. Returns false where it was cut to `size`
+   bytes. */
 bool hc_text_shell(char *word, size_t size, const char *text);
 
 /* The text as one line, without its end. */

@@ -32,8 +32,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* By dynamic programming over the rows of the table d[i][j], the distance of the first i letters of a to
-   the first j of b (optimal string alignment). */
+/* By dynamic programming over the rows of the table d[i][j], the distance of the first i letters of
+   a to the first j of b (optimal string alignment). */
 static int distance(const char *a, const char *b)
 {
     int rows[3][HC_LONGEST_NAME + 1];

@@ -6,9 +6,9 @@
 
 #include "op/status.h"
 
-/* The next element of a list, `length` bytes at *element: elements are separated by commas, blanks around
-   each do not count, and none may be empty. *at is where to read, NULL behind the last one. HC_INVALID
-   with a line that quotes the list and names it `what` ("--recipes"). */
+/* The next element of a list, `length` bytes at *element: elements are separated by commas, blanks
+   around each do not count, and none may be empty. *at is where to read, NULL behind the last one.
+   HC_INVALID with a line that quotes the list and names it `what` ("--recipes"). */
 enum hc_status hc_list_next(const char *what, const char *list, const char **at,
                             const char **element, size_t *length);
 

@@ -20,8 +20,8 @@ struct hc_blob {
 /* `identity` says what run this is: words "key=value" separated by single spaces, such as
    "recipe=amp network=darknet16 classes=10 seed=1". */
 
-/* Replaces the file at once (op/output.h): whoever stops in between, or meets a full disk, leaves the
-   old file as it was. HC_IO with one line. */
+/* Replaces the file at once (op/output.h): whoever stops in between, or meets a full disk, leaves
+   the old file as it was. HC_IO with one line. */
 enum hc_status hc_checkpoint_write(const char *path, const char *identity,
                                    const struct hc_blob *blobs, int count);
 

@@ -114,7 +114,8 @@ static enum hc_status failing_once(struct hc_queue *queue, const struct hc_call 
     return calls_left-- == 1 ? hc_fail(HC_NO_MEMORY, "planted") : sound(queue, call);
 }
 
-/* A convolution fails once, the first of all or a later one; the study goes on as if it never had. */
+/* A convolution fails once, the first of all or a later one; the study goes on as if it never
+   had. */
 Test(drift, what_failed_once_is_not_kept_as_a_result)
 {
     struct hc_drift want = {0};

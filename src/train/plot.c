@@ -1,10 +1,10 @@
-/* gnuplot is started by execvp, without a shell. It gets the variables as assignments, and behind them the
-   script, in a temporary file without a name that it reads through /dev/fd. Texts stand there between double
-   quotes, in which gnuplot knows backslashes, backquotes and macros: so every byte but letters,
-   digits and spaces is written as a backslash and four octal digits, and what gnuplot reads holds
-   nothing that it could take for its own. Scripts in turn show texts by `noenhanced` alone, never as
-   a format (labels of tics are formats: hc_plot_tic), and open no file whose name was read without "./" before it (gnuplot runs what follows a
-   '<' or a '|'). */
+/* gnuplot is started by execvp, without a shell. It gets the variables as assignments, and behind
+   them the script, in a temporary file without a name that it reads through /dev/fd. Texts stand
+   there between double quotes, in which gnuplot knows backslashes, backquotes and macros: so every
+   byte but letters, digits and spaces is written as a backslash and four octal digits, and what
+   gnuplot reads holds nothing that it could take for its own. Scripts in turn show texts by
+   `noenhanced` alone, never as a format (labels of tics are formats: hc_plot_tic), and open no file
+   whose name was read without "./" before it (gnuplot runs what follows a '<' or a '|'). */
 #include "train/plot.h"
 
 #include <errno.h>

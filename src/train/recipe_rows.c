@@ -1,8 +1,9 @@
-/* The systems as rows. A row names its system's own choices; what many have in common stands in these
-   lists. The optimizer is the AdamW of fastai's nb_004b (the one-cycle's betas and 0.99, decay 1e-2 on
-   everything) unless a row says otherwise, so that recipes differ in precision alone. For the same reason
-   its roundings have our own order in every row but those that are about an order: in fp32 the orders
-   differ by less than seeds do, and `--set order=torch-fused` shows a row in PyTorch's. */
+/* The systems as rows. A row names its system's own choices; what many have in common stands in
+   these lists. The optimizer is the AdamW of fastai's nb_004b (the one-cycle's betas and 0.99,
+   decay 1e-2 on everything) unless a row says otherwise, so that recipes differ in precision alone.
+   For the same reason its roundings have our own order in every row but those that are about an
+   order: in fp32 the orders differ by less than seeds do, and `--set order=torch-fused` shows a row
+   in PyTorch's. */
 #include <string.h>
 
 #include "train/recipe.h"

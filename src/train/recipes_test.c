@@ -153,8 +153,8 @@ static bool same(const char *one, const char *other)
 }
 
 /* Flat masters or not, Apex's name or torch's: while nothing overflows. */
-/* Whoever doubts a row must find what it was read from: a release, a commit, a paper's version, a numbered
-   thread, a dated page. */
+/* Whoever doubts a row must find what it was read from: a release, a commit, a paper's version, a
+   numbered thread, a dated page. */
 Test(recipes, every_source_says_which_version_it_is)
 {
     regex_t version;

@@ -1,5 +1,5 @@
-/* Structs in a checkpoint: field by field and little-endian, whatever the compiler and the machine make
-   of them in memory. */
+/* Structs in a checkpoint: field by field and little-endian, whatever the compiler and the machine
+   make of them in memory. */
 #ifndef HC_TRAIN_STATE_FIELDS_H
 #define HC_TRAIN_STATE_FIELDS_H
 

@@ -5,8 +5,8 @@
 
 #include "train/trainer_inner.h"
 
-/* Whatever stands in the struct comes back, each byte of it: no field is left out of the list, and none
-   stands in it twice. */
+/* Whatever stands in the struct comes back, each byte of it: no field is left out of the list, and
+   none stands in it twice. */
 static void expect_whole(const struct hc_state_field *first, const struct hc_state_field *second,
                          size_t size)
 {

@@ -146,8 +146,8 @@ Test(update, a_skipped_step_changes_no_byte_and_halves_the_scale)
     end();
 }
 
-/* Apex amp divides by the scale before all else: at 0 the run ends there, where torch's goes on with NaN.
-   Nothing is found at scale 0, whose gradients are 0. */
+/* Apex amp divides by the scale before all else: at 0 the run ends there, where torch's goes on
+   with NaN. Nothing is found at scale 0, whose gradients are 0. */
 Test(update, at_scale_0_apex_amp_ends_the_run_and_moves_no_byte_and_torch_writes_nan)
 {
     static const char *const recipes[] = {"apex-O2", "amp"};
