@@ -106,11 +106,11 @@ const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
     return make_faulty(&subject, sound, fault, run_subject);
 }
 
-struct hc_plant hc_fault_plant(const struct hc_fault *fault)
+struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault)
 {
     const struct hc_backend *sound = hc_backend_by_name("exact");
     const struct hc_backend *host = hc_backend_by_name("host");
-    struct hc_plant plant = {.exact = sound};
+    struct hc_fault_backends plant = {.exact = sound};
     plant.subject = hc_faulty_backend(fault->place == HC_PLACE_EXACT ? sound : host, fault);
     if (fault->place == HC_PLACE_BOTH)
         plant.exact = make_faulty(&exact, sound, fault, run_exact);

@@ -97,13 +97,13 @@ bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB]);
 
 /* The two backends that a run with the fault has: what it runs on, named "exact+<fault>" or
    "host+<fault>", and what it takes for `exact`. */
-struct hc_plant {
+struct hc_fault_backends {
     const struct hc_backend *subject;
     const struct hc_backend *exact;
 };
 
 /* Plants the fault. One at a time: both backends are static, and the next call replaces them. */
-struct hc_plant hc_fault_plant(const struct hc_fault *fault);
+struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault);
 
 /* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject
    of hc_fault_plant. */

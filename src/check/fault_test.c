@@ -69,7 +69,7 @@ Test(faults, make_ops_of_their_backend_wrong)
 {
     for (int i = 0; i < hc_fault_count(); i++) {
         const struct hc_fault *fault = hc_fault_at(i);
-        struct hc_plant plant = hc_fault_plant(fault);
+        struct hc_fault_backends plant = hc_fault_plant(fault);
         const struct hc_backend *sound =
             hc_backend_by_name(fault->place == HC_PLACE_EXACT ? "exact" : "host");
         int wrong = 0;

@@ -160,7 +160,7 @@ static enum hc_status plant(struct session *s)
         return hc_fail(HC_INVALID, "the fault %s is planted in the backend %s alone, not in '%s'",
                        fault->name, place, s->settings.backends);
     s->run.workers = 1; /* wrong kernels share what they keep between calls */
-    struct hc_plant plant = hc_fault_plant(fault);
+    struct hc_fault_backends plant = hc_fault_plant(fault);
     s->backends[0] = plant.subject;
     s->run.exact = plant.exact;
     s->run.backend_count = 1;
