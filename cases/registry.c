@@ -27,23 +27,39 @@ static void release(void)
     free(all);
 }
 
+static const struct hc_case_table *(*const generated[])(void) = {hc_op_cases, hc_bit_cases,
+                                                                 hc_border_cases};
+
+enum { GENERATED = sizeof generated / sizeof generated[0] };
+
+static bool are_generated(void)
+{
+    for (size_t t = 0; t < GENERATED; t++)
+        if (!generated[t]())
+            return false;
+    return true;
+}
+
 /* The generated tables, and then those of the files. */
 static const struct hc_case_table *table_at(size_t t)
 {
-    static const struct hc_case_table *(*const generated[])(void) = {hc_op_cases, hc_bit_cases,
-                                                                     hc_border_cases};
-    enum { GENERATED = sizeof generated / sizeof generated[0] };
     return t < GENERATED ? generated[t]() : tables[t - GENERATED];
 }
 
 const struct hc_case *const *hc_all_cases(int *n)
 {
+    *n = 0;
     if (!all) {
+        if (!are_generated())
+            return NULL;
         count = 0;
         for (size_t t = 0; table_at(t); t++)
             count += table_at(t)->count;
         all = malloc((size_t)count * sizeof(struct hc_case *));
-        assert(all);
+        if (!all) {
+            (void)hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
+            return NULL;
+        }
         (void)atexit(release);
         int i = 0;
         for (size_t t = 0; table_at(t); t++)

@@ -2,7 +2,6 @@
    of opfill.c. */
 #include "check/opcase.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,15 +106,20 @@ struct list {
     struct row *rows;
     int count;
     int room;
+    bool full; /* there was no memory for more */
 };
 
 static void append(struct list *list, const struct row *row)
 {
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 1024;
-        list->rows = realloc(list->rows, (size_t)list->room * sizeof *list->rows);
-        assert(list->rows);
+    if (list->count == list->room && !list->full) {
+        int room = list->room ? 2 * list->room : 1024;
+        struct row *larger = realloc(list->rows, (size_t)room * sizeof *larger);
+        list->full = !larger;
+        list->rows = larger ? larger : list->rows;
+        list->room = larger ? room : list->room;
     }
+    if (list->full)
+        return;
     struct row *to = &list->rows[list->count++];
     *to = *row;
     (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
@@ -165,9 +169,14 @@ const struct hc_case_table *hc_op_cases(void)
         return &table;
     for (int op = 0; op < HC_OP_COUNT; op++)
         append_op(&list, (enum hc_op)op);
+    struct hc_case *made = list.full ? NULL : calloc((size_t)list.count, sizeof *made);
+    if (!made) {
+        free(list.rows);
+        (void)hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
+        return NULL;
+    }
     rows = list.rows;
-    cases = calloc((size_t)list.count, sizeof *cases);
-    assert(cases);
+    cases = made;
     (void)atexit(release);
     for (int i = 0; i < list.count; i++)
         cases[i] = (struct hc_case){.name = rows[i].name,

@@ -38,3 +38,22 @@ Test(limits, a_training_short_of_memory_ends_with_status_2, .init = enter_folder
 {
     expect_an_orderly_end("train --recipe amp --images 8 --epochs 1 --out t");
 }
+
+/* Where memory ends while the list of cases is made: limits in small steps meet that place. Below it the
+   loader or libgomp says why the program does not begin. */
+Test(limits, a_list_of_cases_short_of_memory_ends_with_status_2, .init = enter_folder,
+     .disabled = SANITIZED)
+{
+    bool met = false;
+    for (int kib = 40000; kib <= 70000; kib += 250) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "ulimit -v %d; $hc list cases", kib);
+        const struct ran *ran = run_shell(line);
+        bool begins = ran->status != 127 && !strstr(ran->err, "libgomp");
+        cr_expect(!begins || ran->status == 0 || ran->status == 2, "%s: status %d, %s", line,
+                  ran->status, ran->err);
+        cr_expect(ran->status != 2 || lines_of(ran->err) == 1, "%s: %s", line, ran->err);
+        met = met || ran->status == 0;
+    }
+    cr_expect(met, "no limit was enough");
+}

@@ -234,6 +234,8 @@ static int run(int argc, char **argv)
     story.run.backends = chosen;
     story.run.level = (enum hc_level)level;
     story.run.cases = hc_all_cases(&story.run.case_count);
+    if (!story.run.cases)
+        return hc_complain_message();
     const struct hc_case *what = find(&story.run, argv[1]);
     if (!what)
         return refuse(&story.run, argv[1]);

@@ -204,6 +204,9 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_list, options, argc, argv, &words, &status))
         return status;
     const char *subject = words ? argv[1] : "cases";
+    int count;
+    if (strcmp(subject, "cases") == 0 && !hc_all_cases(&count))
+        return hc_complain_message();
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
         if (strcmp(subjects[i].name, subject) == 0)
             return print(subjects[i].list, json);

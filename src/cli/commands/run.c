@@ -194,6 +194,8 @@ static enum hc_status prepare(struct session *s)
     s->run.level = (enum hc_level)set->level;
     s->run.backends = s->backends;
     s->run.cases = hc_all_cases(&s->run.case_count);
+    if (!s->run.cases)
+        return status == HC_OK ? HC_NO_MEMORY : status;
     s->run.starting = starting;
     s->run.report = report;
     s->run.closing = closing;

@@ -175,6 +175,8 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_selftest, options, argc, argv, &words, &status))
         return status;
     s.cases = hc_all_cases(&s.case_count);
+    if (!s.cases)
+        return hc_complain_message();
     unsigned char *by = calloc(HC_FAULT_CLASSES, (size_t)s.case_count);
     if (!by)
         return hc_complain("selftest: no memory to count %d cases", s.case_count);
