@@ -234,7 +234,8 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
 {
     struct hc_tensor old = call->in[4];
     int64_t channels = hc_tensor_count(&old);
-    double m = (double)(hc_tensor_count(&call->in[0]) / channels);
+    int64_t rows = hc_tensor_count(&call->in[0]) / channels;
+    double m = (double)rows;
     double keep = 1 - call->params.bn.momentum;
     old.data = hc_fault_copy(&call->in[4]);
     enum hc_status status = planted->right(queue, call);
