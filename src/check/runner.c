@@ -101,7 +101,7 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
     if (status != HC_OK)
         return status;
     int count = 0;
-    struct hc_unit *units = malloc((size_t)hc_run_length(options) * sizeof *units);
+    struct hc_unit *units = malloc(((size_t)hc_run_length(options) + 1) * sizeof *units);
     if (!units)
         return hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
     for (int c = 0; c < options->case_count; c++) {
