@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,17 @@ enum {
     ALIGNMENT = 64,
 };
 
-/* Outputs begin as ordinary numbers, which no result is by chance more than now and then; scratch
-   and guards as NaN in the first run, and as ordinary numbers in the second. */
-static const struct {
-    unsigned char output;
-    unsigned char outside;
-} fills[] = {[HC_PREFILL_FIRST] = {0x5a, 0xff}, [HC_PREFILL_SECOND] = {0xa5, 0x3c}};
+/* Outputs begin as ordinary numbers, which no result is by chance more than now and then. */
+static const unsigned char fills[] = {[HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
+
+/* What byte `at` of scratch and guards begins as: part of a NaN in the first run; in the second, part of
+   whatever the salt of this call makes, so that no kernel can know by it that it is looked at. */
+static unsigned char outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at)
+{
+    uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return prefill == HC_PREFILL_FIRST ? 0xff
+                                       : (unsigned char)((word ^ word >> 32) >> 8 * (at % 8));
+}
 
 static const char *name_of(const struct hc_region *r, char name[16])
 {
@@ -83,7 +89,9 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
                                struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
+    static atomic_uint_fast64_t calls;
     *g = (struct hc_guarded){.backend = backend, .queue = queue, .host = call, .call = *call};
+    g->salt = atomic_fetch_add(&calls, 1) << 32;
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
     if (scratch)
         g->region[g->count++] = (struct hc_region){.side = "scratch", .slot = -1, .bytes = scratch};
@@ -118,43 +126,69 @@ void hc_guarded_close(struct hc_guarded *g)
     *g = (struct hc_guarded){.count = 0};
 }
 
+static void fill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from,
+                         size_t to)
+{
+    if (prefill == HC_PREFILL_FIRST)
+        memset(g->image + from, outside(g, prefill, from), to - from);
+    else
+        for (size_t at = from; at < to; at++)
+            g->image[at] = outside(g, prefill, at);
+}
+
 static void fill(const struct hc_guarded *g, enum hc_prefill prefill)
 {
     size_t done = 0;
     for (int i = 0; i < g->count; i++) {
         const struct hc_region *r = &g->region[i];
-        memset(g->image + done, fills[prefill].outside, r->at - done);
+        fill_outside(g, prefill, done, r->at);
         done = r->at;
         if (!r->host)
             continue;
         memcpy(g->image + r->at, r->host, r->in_bytes);
-        memset(g->image + r->at + r->in_bytes, fills[prefill].output, r->bytes - r->in_bytes);
+        memset(g->image + r->at + r->in_bytes, fills[prefill], r->bytes - r->in_bytes);
         done += r->bytes;
     }
-    memset(g->image + done, fills[prefill].outside, g->bytes - done);
+    fill_outside(g, prefill, done, g->bytes);
 }
 
-/* Where bytes first and last are another one than `want`, both -1 where none is. */
+/* Where bytes first and last are not what they were, both -1 where none is. */
 struct strays {
     ptrdiff_t first;
     ptrdiff_t last;
 };
 
+static void stray(struct strays *found, size_t at)
+{
+    found->first = found->first < 0 ? (ptrdiff_t)at : found->first;
+    found->last = (ptrdiff_t)at;
+}
+
+/* Of bytes that were all `want`. */
 static struct strays strays(const unsigned char *bytes, size_t n, unsigned char want)
 {
     struct strays found = {-1, -1};
     if (n == 0 || (bytes[0] == want && memcmp(bytes, bytes + 1, n - 1) == 0))
         return found;
     for (size_t i = 0; i < n; i++)
-        if (bytes[i] != want) {
-            found.first = found.first < 0 ? (ptrdiff_t)i : found.first;
-            found.last = (ptrdiff_t)i;
-        }
+        if (bytes[i] != want)
+            stray(&found, i);
+    return found;
+}
+
+/* Of the block's bytes from..to-1, counted from there. */
+static struct strays strays_outside(const struct hc_guarded *g, enum hc_prefill prefill,
+                                    size_t from, size_t to)
+{
+    struct strays found = {-1, -1};
+    for (size_t at = from; at < to; at++)
+        if (g->image[at] != outside(g, prefill, at))
+            stray(&found, at - from);
     return found;
 }
 
 /* Region i's guards, up to its neighbours' and the block's ends. */
-static void look_beside(const struct hc_guarded *g, int i, unsigned char outside,
+static void look_beside(const struct hc_guarded *g, int i, enum hc_prefill prefill,
                         struct hc_breach *breach)
 {
     const struct hc_region *r = &g->region[i];
@@ -162,8 +196,8 @@ static void look_beside(const struct hc_guarded *g, int i, unsigned char outside
     char name[16];
     size_t end = r->at + r->bytes;
     size_t next = i + 1 < g->count ? g->region[i + 1].at - GUARD : g->bytes;
-    struct strays before = strays(g->image + r->at - GUARD, GUARD, outside);
-    struct strays behind = strays(g->image + end, next - end, outside);
+    struct strays before = strays_outside(g, prefill, r->at - GUARD, r->at);
+    struct strays behind = strays_outside(g, prefill, end, next);
     if (before.first >= 0)
         (void)snprintf(breach->text, sizeof breach->text,
                        "%s wrote before %s: %td bytes before its first one", op, name_of(r, name),
@@ -213,11 +247,11 @@ static void look(const struct hc_guarded *g, enum hc_prefill prefill, bool refus
 {
     for (int i = 0; i < g->count && !breach->text[0]; i++) {
         const struct hc_region *r = &g->region[i];
-        look_beside(g, i, fills[prefill].outside, breach);
+        look_beside(g, i, prefill, breach);
         if (!breach->text[0] && r->in_bytes)
             look_at_input(g, r, breach);
         if (!breach->text[0] && refused)
-            look_at_refused(g, r, fills[prefill].output, breach);
+            look_at_refused(g, r, fills[prefill], breach);
     }
 }
 
@@ -284,7 +318,7 @@ bool hc_guarded_unwritten(const struct hc_guarded *g)
         if (!is_output(g, o))
             continue;
         struct hc_tensor t = output_in(g, g->image, o);
-        uint64_t filled = filled_with(&t, fills[HC_PREFILL_FIRST].output);
+        uint64_t filled = filled_with(&t, fills[HC_PREFILL_FIRST]);
         int64_t n = hc_tensor_count(&t);
         for (int64_t i = 0; i < n; i++)
             if (hc_tensor_bits(&t, i) == filled)
@@ -325,8 +359,8 @@ static void compare_output(const struct hc_guarded *g, int o, struct hc_breach *
         return;
     const char *op = hc_ops[g->call.op].name;
     bool repeats = !g->backend->nondeterministic || hc_op_settled(g->call.op);
-    uint64_t fill1 = filled_with(&first, fills[HC_PREFILL_FIRST].output);
-    uint64_t fill2 = filled_with(&first, fills[HC_PREFILL_SECOND].output);
+    uint64_t fill1 = filled_with(&first, fills[HC_PREFILL_FIRST]);
+    uint64_t fill2 = filled_with(&first, fills[HC_PREFILL_SECOND]);
     int64_t n = hc_tensor_count(&first);
     int64_t unwritten = 0;
     int64_t at = -1;

@@ -34,6 +34,7 @@ struct hc_guarded {
     void *block;          /* the backend's memory */
     unsigned char *image; /* the block in host memory; itself where the backend works there */
     unsigned char *kept;  /* a copy of the image, or NULL */
+    uint64_t salt;        /* of what stands outside the tensors in a second run */
 };
 
 /* What memory holds before a kernel runs: a call that is run a second time finds other bytes

@@ -10,6 +10,12 @@
 #include "op/output.h"
 #include "check/record_run.h"
 
+enum hc_verdict hc_row_verdict(const struct hc_row *row)
+{
+    bool within = hc_ratio(row->error, row->bound) <= 1;
+    return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
+}
+
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
 {
     return (struct hc_row){.name = result->what->name,

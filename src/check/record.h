@@ -38,6 +38,10 @@ struct hc_row {
     int part;          /* reading: which of the record's parts it belongs to */
 };
 
+/* The row's verdict; FAIL where it says PASS of an error that is not within its bound, which passed
+   nothing whatever the file says. */
+enum hc_verdict hc_row_verdict(const struct hc_row *row);
+
 /* The row of a result, with nothing copied. */
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
 

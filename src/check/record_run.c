@@ -151,6 +151,8 @@ const char *hc_record_find_parts(struct hc_record *record)
         return "no memory for its parts";
     if (whose < 0)
         return "the parts' \"result_count\" are not the number of results";
+    if (whose > 0 && json_object_get(record->document, "run"))
+        return "it is made of parts, and has a \"run\" of its own";
     if (whose > 0)
         return read_parts(record, parts);
     const char *wrong = read_part(record->document, "", &record->parts[0]);

@@ -101,7 +101,7 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
     if (status != HC_OK)
         return status;
     int count = 0;
-    struct hc_unit *units = malloc(((size_t)hc_run_length(options) + 1) * sizeof *units);
+    struct hc_case_run *units = malloc(((size_t)hc_run_length(options) + 1) * sizeof *units);
     if (!units)
         return hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
     for (int c = 0; c < options->case_count; c++) {
@@ -109,10 +109,10 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
         if (!runs(options, what))
             continue;
         if (what->once)
-            units[count++] = (struct hc_unit){what, -1};
+            units[count++] = (struct hc_case_run){what, -1};
         for (int b = 0; b < options->backend_count && !what->once; b++)
             if (concerns(what, options->backends[b]))
-                units[count++] = (struct hc_unit){what, b};
+                units[count++] = (struct hc_case_run){what, b};
     }
     status = hc_run_units(options, units, count);
     free(units);

@@ -27,7 +27,7 @@ struct queues {
 
 struct team {
     const struct hc_run_options *options;
-    const struct hc_unit *units;
+    const struct hc_case_run *units;
     int count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -84,7 +84,7 @@ static void tell_facts(const struct hc_run_options *options, const struct queues
             options->closing(options->backends[b], queues->by_backend[b], options->context);
 }
 
-static void start_unit(const struct hc_run_options *options, const struct hc_unit *unit)
+static void start_unit(const struct hc_run_options *options, const struct hc_case_run *unit)
 {
     if (options->starting)
         options->starting(unit->what,
@@ -104,7 +104,7 @@ static void look_at_threads(struct hc_check *check)
     hc_tally_breach(check, check->result.backend, line);
 }
 
-static void run_unit(const struct hc_run_options *options, const struct hc_unit *unit,
+static void run_unit(const struct hc_run_options *options, const struct hc_case_run *unit,
                      const struct queues *queues, struct hc_check *check)
 {
     const struct hc_backend *backend = unit->backend < 0 ? NULL : options->backends[unit->backend];
@@ -224,8 +224,8 @@ static void report_all(struct team *team)
     stop(team);
 }
 
-static enum hc_status run_in_team(const struct hc_run_options *options, const struct hc_unit *units,
-                                  int count, int workers)
+static enum hc_status run_in_team(const struct hc_run_options *options,
+                                  const struct hc_case_run *units, int count, int workers)
 {
     struct worker worker[MOST_WORKERS] = {{.team = NULL}};
     struct team team = {.options = options, .units = units, .count = count};
@@ -270,8 +270,8 @@ static enum hc_status run_in_team(const struct hc_run_options *options, const st
     return status;
 }
 
-static enum hc_status run_alone(const struct hc_run_options *options, const struct hc_unit *units,
-                                int count)
+static enum hc_status run_alone(const struct hc_run_options *options,
+                                const struct hc_case_run *units, int count)
 {
     struct queues queues = {0};
     enum hc_status status = open_queues(options, &queues);
@@ -287,7 +287,7 @@ static enum hc_status run_alone(const struct hc_run_options *options, const stru
     return status;
 }
 
-enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_unit *units,
+enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_case_run *units,
                             int count)
 {
     int workers = options->workers < MOST_WORKERS ? options->workers : MOST_WORKERS;

@@ -5,14 +5,14 @@
 #include "check/runner.h"
 
 /* A case on the backend of that number, or once (-1). */
-struct hc_unit {
+struct hc_case_run {
     const struct hc_case *what;
     int backend;
 };
 
 /* Runs the units and reports them in their order, on as many threads as the options and the
    backends allow. What a backend's open returned, or HC_NO_MEMORY. */
-enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_unit *units,
+enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_case_run *units,
                             int count);
 
 #endif

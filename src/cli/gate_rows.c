@@ -17,13 +17,6 @@ static double size_of(double x)
     return isnan(x) ? (double)INFINITY : x;
 }
 
-/* A PASS whose error is not within its bound passed nothing, whatever the record says. */
-static enum hc_verdict judged(const struct hc_row *row)
-{
-    bool within = hc_ratio(row->error, row->bound) <= 1;
-    return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
-}
-
 static bool is_silent(enum hc_verdict verdict)
 {
     return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
@@ -68,8 +61,8 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
 {
     double before = hc_ratio(was->error, was->bound);
     double after = hc_ratio(is->error, was->bound);
-    bool worse = judged(is) == HC_FAIL ? size_of(is->error) > size_of(was->error)
-                                       : after > c->growth * fmax(before, LOW);
+    bool worse = hc_row_verdict(is) == HC_FAIL ? size_of(is->error) > size_of(was->error)
+                                               : after > c->growth * fmax(before, LOW);
     if (worse)
         hc_find(&c->findings, HC_FIND_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
                 is->error, is->unit, was->error,
@@ -100,19 +93,19 @@ static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const s
 static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *was)
 {
     char note[400] = "";
-    if (judged(is) != is->verdict)
+    if (hc_row_verdict(is) != is->verdict)
         (void)snprintf(note, sizeof note, " (it says PASS, but error %g, bound %g)",
                        fabs(is->error), fabs(is->bound));
     else if (is->note[0])
         (void)snprintf(note, sizeof note, ": %s", is->note);
     hc_find(&c->findings, is->verdict == HC_SKIPPED ? HC_FIND_MACHINE : HC_FIND_VERDICT, is,
-            "%s, %s%s", hc_verdict_names[judged(is)], was, note);
+            "%s, %s%s", hc_verdict_names[hc_row_verdict(is)], was, note);
 }
 
 static void compare_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
-    enum hc_verdict before = judged(was);
-    enum hc_verdict after = judged(is);
+    enum hc_verdict before = hc_row_verdict(was);
+    enum hc_verdict after = hc_row_verdict(is);
     char words[40];
     bool said = before == HC_PASS || before == HC_FAIL;
     if (after == before && said)
@@ -167,7 +160,7 @@ void hc_gate_compare(struct hc_gate *c)
     }
     for (int i = 0; i < c->record.count; i++) {
         const struct hc_row *is = &c->record.rows[i];
-        if ((judged(is) == HC_FAIL || judged(is) == HC_ERROR) &&
+        if ((hc_row_verdict(is) == HC_FAIL || hc_row_verdict(is) == HC_ERROR) &&
             !hc_record_find(&c->baseline, is->name, is->backend))
             find_lost(c, is, "and new");
     }

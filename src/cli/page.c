@@ -70,7 +70,7 @@ static void put_counts(FILE *out, const struct hc_page_record *records, int coun
     for (int r = 0; r < count; r++) {
         int counts[HC_VERDICT_COUNT] = {0};
         for (int i = 0; i < records[r].record.count; i++)
-            counts[records[r].record.rows[i].verdict]++;
+            counts[hc_row_verdict(&records[r].record.rows[i])]++;
         (void)fputs("<tr>", out);
         cell(out, "c", records[r].name);
         (void)fprintf(out, "<td class=\"n\">%d</td>", records[r].record.count);
@@ -91,7 +91,7 @@ static void put_picture(FILE *out, const char *title, const char *words, const c
 
 static void put_row(FILE *out, const struct hc_row *row)
 {
-    const char *verdict = hc_verdict_names[row->verdict];
+    const char *verdict = hc_verdict_names[hc_row_verdict(row)];
     (void)fputs("<tr>", out);
     cell(out, verdict, verdict);
     cell(out, "c", row->name);
@@ -100,7 +100,7 @@ static void put_row(FILE *out, const struct hc_row *row)
              (long long)row->checked, row->error, row->bound);
     cell(out, "", row->unit);
     hc_print(out, "<td class=\"n\">%.3g</td></tr>\n", hc_ratio(row->error, row->bound));
-    if (row->verdict == HC_PASS && !row->note[0])
+    if (hc_row_verdict(row) == HC_PASS && !row->note[0])
         return;
     (void)fputs("<tr><td></td><td colspan=\"7\">", out);
     hc_text_markup(out, row->note);
@@ -117,7 +117,7 @@ static void put_rows(FILE *out, const struct hc_record *record, bool passed)
         "<th class=\"n\">error/bound</th></tr>\n",
         out);
     for (int i = 0; i < record->count; i++)
-        if ((record->rows[i].verdict == HC_PASS) == passed)
+        if ((hc_row_verdict(&record->rows[i]) == HC_PASS) == passed)
             put_row(out, &record->rows[i]);
     (void)fputs("</table>\n", out);
 }
@@ -126,7 +126,7 @@ static void put_results(FILE *out, const struct hc_page_record *record)
 {
     int passed = 0;
     for (int i = 0; i < record->record.count; i++)
-        passed += record->record.rows[i].verdict == HC_PASS;
+        passed += hc_row_verdict(&record->record.rows[i]) == HC_PASS;
     (void)fputs("<h2>", out);
     hc_text_markup(out, record->name);
     (void)fprintf(out, ": %s</h2>\n",

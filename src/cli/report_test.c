@@ -128,3 +128,13 @@ Test(report, a_program_that_was_moved_draws_its_pictures, .init = enter_folder)
                   "grep -c '<svg' page/report.html");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
 }
+
+/* A record that was written by hand: a PASS with twice its bound. */
+Test(report, shows_no_pass_whose_error_is_beyond_its_bound, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "$hc run rounding/after-one --level quick --backend exact --json r.json >/dev/null && "
+        "sed -i 's/\"error\": \"[^\"]*\"/\"error\": \"0x1p9\"/' r.json && "
+        "$hc report r.json --out page && grep -c '>FAIL<' page/report.html");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+}
