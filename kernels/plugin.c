@@ -84,6 +84,8 @@ static const char *wrong_with(const struct hc_plugin *plugin, int i)
         return "has another one's name";
     if (!b->title)
         return "has no title";
+    if (b->unavailable && b->unavailable())
+        return NULL; /* nobody opens it */
     if (!b->open || !b->close || !b->allocate || !b->release || !b->upload || !b->download)
         return "lacks open, close, allocate, release, upload or download";
     if (!b->capture != !b->captured || !b->capture != !b->replay || !b->capture != !b->forget)

@@ -7,9 +7,10 @@
 
 #include "kernels/host/onednn_inner.h"
 
-/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to
-   spare. */
+/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to spare;
+   each of the queues that are open at once may take it. */
 static const size_t needed = (size_t)64 << 20;
+static atomic_size_t queues;
 
 /* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none.
    Only a limit on the address space (ulimit -v) is looked at, by trying; no page is touched. */
@@ -18,9 +19,10 @@ enum hc_status hc_onednn_room(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
         return HC_OK;
-    void *volatile room = malloc(needed); /* volatile, so that it is not left out as of no use */
+    size_t bytes = needed * atomic_load(&queues);
+    void *volatile room = malloc(bytes); /* volatile, so that it is not left out as of no use */
     if (!room)
-        return hc_fail(HC_NO_MEMORY, "host: no memory: oneDNN wants %zu MiB", needed >> 20);
+        return hc_fail(HC_NO_MEMORY, "host: no memory: oneDNN wants %zu MiB", bytes >> 20);
     free(room);
     return HC_OK;
 }
@@ -33,8 +35,10 @@ enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
         return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");
     o->threads = threads;
     atomic_init(&o->failed, dnnl_success);
+    atomic_fetch_add(&queues, 1);
     if (hc_onednn_room() != HC_OK) {
-        free(o);
+        hc_onednn_close(o);
+        *onednn = NULL;
         return HC_NO_MEMORY;
     }
     bool made = dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success;
@@ -44,11 +48,13 @@ enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
     if (made)
         return HC_OK;
     hc_onednn_close(o);
+    *onednn = NULL;
     return hc_fail(HC_DEVICE, "host: oneDNN does not start");
 }
 
 void hc_onednn_close(struct hc_onednn *onednn)
 {
+    atomic_fetch_sub(&queues, 1);
     while (onednn->plans) {
         struct hc_onednn_plan *plan = onednn->plans;
         onednn->plans = plan->next;

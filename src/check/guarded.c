@@ -26,8 +26,9 @@ static const unsigned char fills[] = {[HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SEC
 static unsigned char outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at)
 {
     uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return prefill == HC_PREFILL_FIRST ? 0xff
-                                       : (unsigned char)((word ^ word >> 32) >> 8 * (at % 8));
+    if (prefill == HC_PREFILL_FIRST)
+        return 0xff;
+    return (unsigned char)((word ^ word >> 32) >> 8 * (at % 8));
 }
 
 static const char *name_of(const struct hc_region *r, char name[16])
