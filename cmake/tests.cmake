@@ -23,6 +23,10 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                            -Wno-double-promotion -Wno-shadow)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
+  # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are left out
+  # of them (preset asan): they see every case once in src/cli/run_test.c.
+  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test src.check.cheat_test
+                       src.cli.tell_test PROPERTIES LABELS wrong-kernels)
   # What kernels/plugin_test.c loads.
   foreach(plugin other_version nothing broken)
     add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
