@@ -1,6 +1,5 @@
 #include "check/rows.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,25 +22,27 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
                             level, seed, fault ? " --fault " : "", fault ? fault : "");
 }
 
-static void grow(struct hc_rows *rows)
+static bool grow(struct hc_rows *rows)
 {
-    rows->room = rows->room ? 2 * rows->room : 256;
-    struct hc_row *row = realloc(rows->row, (size_t)rows->room * sizeof *row);
-    assert(row);
-    rows->row = row;
-    char **text = realloc(rows->text, (size_t)rows->room * sizeof *text);
-    assert(text);
-    rows->text = text;
+    int room = rows->room ? 2 * rows->room : 256;
+    struct hc_row *row = realloc(rows->row, (size_t)room * sizeof *row);
+    rows->row = row ? row : rows->row;
+    char **text = realloc(rows->text, (size_t)room * sizeof *text);
+    rows->text = text ? text : rows->text;
+    if (!row || !text)
+        return false;
+    rows->room = room;
+    return true;
 }
 
-void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
-                 const struct hc_run_options *options, const char *fault)
+enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
+                           const struct hc_run_options *options, const char *fault)
 {
-    if (rows->count == rows->room)
-        grow(rows);
     size_t length = repro(NULL, 0, result, options, fault) + 1;
-    char *text = malloc(length + strlen(result->note) + 1);
-    assert(text);
+    bool room = rows->count < rows->room || grow(rows);
+    char *text = room ? malloc(length + strlen(result->note) + 1) : NULL;
+    if (!text)
+        return hc_fail(HC_NO_MEMORY, "no memory for %d results", rows->count + 1);
     (void)repro(text, length, result, options, fault);
     memcpy(text + length, result->note, strlen(result->note) + 1);
     rows->row[rows->count] = hc_row_of(result, text);
@@ -49,6 +50,7 @@ void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     rows->row[rows->count].pictures = hc_pictures_write(result->pictures);
     rows->text[rows->count] = text;
     rows->count++;
+    return HC_OK;
 }
 
 void hc_rows_free(struct hc_rows *rows)

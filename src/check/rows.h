@@ -14,9 +14,10 @@ struct hc_rows {
 };
 
 /* Keeps a result: what it points to is copied, save texts that live as long as the program. The repro line
-   is made from the options and, where not NULL, the name of the planted fault. */
-void hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
-                 const struct hc_run_options *options, const char *fault);
+   is made from the options and, where not NULL, the name of the planted fault. HC_NO_MEMORY: it is not
+   kept. */
+enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
+                           const struct hc_run_options *options, const char *fault);
 void hc_rows_free(struct hc_rows *rows);
 
 /* How many have that verdict. */

@@ -25,7 +25,7 @@ static struct hc_rows all_verdicts(void)
                                    .implementation = (double)NAN,
                                    .format = (double)NAN};
         (void)snprintf(result.note, sizeof result.note, "why <%d> & \"so\"\n", v);
-        hc_rows_add(&rows, &result, &options, NULL);
+        cr_assert_eq(hc_rows_add(&rows, &result, &options, NULL), HC_OK);
     }
     return rows;
 }
@@ -50,7 +50,7 @@ Test(rows, repro_of_a_fault_leaves_its_backend_to_the_faults_row)
 {
     struct hc_rows rows = {0};
     struct hc_result result = {.what = &what, .backend = "host+wrong", .unit = "ulp"};
-    hc_rows_add(&rows, &result, &options, "wrong");
+    cr_assert_eq(hc_rows_add(&rows, &result, &options, "wrong"), HC_OK);
     cr_assert_str_eq(rows.row[0].repro,
                      "halfcheck run eps/claim --level quick --seed 9 --fault wrong");
     hc_rows_free(&rows);
@@ -138,7 +138,7 @@ Test(rows, any_text_is_text_in_what_ci_systems_read)
                                .implementation = (double)NAN,
                                .format = (double)NAN};
     (void)snprintf(result.note, sizeof result.note, "]]></skipped>\001\n<b c='d'>&amp; \xc3");
-    hc_rows_add(&rows, &result, &options, NULL);
+    cr_assert_eq(hc_rows_add(&rows, &result, &options, NULL), HC_OK);
     char path[] = "/tmp/halfcheck-junit-XXXXXX";
     int file = mkstemp(path);
     cr_assert_geq(file, 0);

@@ -37,9 +37,10 @@ struct session {
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
     struct hc_table table;
-    FILE *out;     /* for people: stderr where stdout is a file's */
-    json_t *facts; /* by backend; check/facts.h */
-    int started;   /* cases on backends */
+    FILE *out;             /* for people: stderr where stdout is a file's */
+    json_t *facts;         /* by backend; check/facts.h */
+    int started;           /* cases on backends */
+    enum hc_status status; /* of keeping the results */
 };
 
 static void starting(const struct hc_case *what, const char *backend, void *context)
@@ -52,7 +53,9 @@ static void starting(const struct hc_case *what, const char *backend, void *cont
 static bool report(const struct hc_result *result, void *context)
 {
     struct session *s = context;
-    hc_rows_add(&s->rows, result, &s->run, s->settings.fault);
+    s->status = hc_rows_add(&s->rows, result, &s->run, s->settings.fault);
+    if (s->status != HC_OK)
+        return false;
     const struct hc_row *row = &s->rows.row[s->rows.count - 1];
     hc_table_row(&s->table, row);
     if (s->settings.tap)
@@ -318,7 +321,7 @@ static int run(int argc, char **argv)
         return status;
     s.facts = json_object();
     hc_stop_on_request();
-    bool ready = prepare(&s) == HC_OK && hc_run_cases(&s.run) == HC_OK;
+    bool ready = prepare(&s) == HC_OK && hc_run_cases(&s.run) == HC_OK && s.status == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
         json_decref(s.facts);
