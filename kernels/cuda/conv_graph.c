@@ -115,12 +115,12 @@ void *hc_conv_graph(struct hc_conv_builder *b)
     const struct operation *o = &operations[g->op - HC_OP_conv2d];
     const float alpha = 1;
     const float beta = 0;
-    void *w = tensor(b, HC_CONV_W, g->op == HC_OP_conv2d_bwd_filter ? key->out : key->in, g->k,
+    void *w = tensor(b, HC_CONV_ID_W, g->op == HC_OP_conv2d_bwd_filter ? key->out : key->in, g->k,
                      g->r, g->s, g->c);
-    void *x = tensor(b, HC_CONV_X, g->op == HC_OP_conv2d_bwd_data ? key->out : key->in, g->n, g->h,
-                     g->w, g->c);
+    void *x = tensor(b, HC_CONV_ID_X, g->op == HC_OP_conv2d_bwd_data ? key->out : key->in, g->n,
+                     g->h, g->w, g->c);
     void *y =
-        tensor(b, HC_CONV_Y, g->op == HC_OP_conv2d ? key->out : key->in, g->n, g->p, g->q, g->k);
+        tensor(b, HC_CONV_ID_Y, g->op == HC_OP_conv2d ? key->out : key->in, g->n, g->p, g->q, g->k);
     void *c = convolution(b);
     void *operation = hc_conv_make(b, o->kind);
     hc_conv_set(b, operation, o->first, HC_DNN_TYPE_FLOAT, 1, &alpha);

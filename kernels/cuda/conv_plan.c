@@ -72,7 +72,7 @@ struct hc_conv_plan *hc_conv_plan(struct hc_libraries *libraries, const struct h
 
 static int make_pack(const struct hc_library *l, void *const pointers[4], void **pack)
 {
-    static const int64_t ids[3] = {HC_CONV_X, HC_CONV_W, HC_CONV_Y};
+    static const int64_t ids[3] = {HC_CONV_ID_X, HC_CONV_ID_W, HC_CONV_ID_Y};
     int status = l->cudnn_create_descriptor(HC_DNN_PACK, pack);
     if (status != 0)
         return status;

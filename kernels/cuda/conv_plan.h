@@ -29,7 +29,7 @@ enum {
 };
 
 /* Names of the tensors in a plan. */
-enum { HC_CONV_X = 1, HC_CONV_W = 2, HC_CONV_Y = 3 };
+enum { HC_CONV_ID_X = 1, HC_CONV_ID_W = 2, HC_CONV_ID_Y = 3 };
 
 /* Pointers of x, w, y and the workspace, as cuDNN wants to have them. */
 struct hc_conv_pack {

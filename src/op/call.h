@@ -20,8 +20,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "op/control.h"
+#include "op/conv.h"
 #include "op/counts.h"
+#include "op/elementwise.h"
+#include "op/gemm.h"
+#include "op/loss.h"
+#include "op/norm.h"
 #include "op/op.h"
+#include "op/optimizer.h"
+#include "op/reduction.h"
 #include "op/status.h"
 #include "op/tensor.h"
 

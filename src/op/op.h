@@ -7,6 +7,10 @@
 #define HC_MAX_IN  7
 #define HC_MAX_OUT 5
 
+/* The first input and the first output of any op: `call->in[HC_FIRST]`, `call->out[HC_FIRST]`. For
+   code that is generic over ops of several families; everybody else uses the family's names. */
+enum { HC_FIRST };
+
 enum hc_op {
 #define HC_OP(name, class, inputs, outputs, title) HC_OP_##name,
 #include "op/ops.def"
