@@ -1,6 +1,6 @@
-# The plug-in halfcheck-cuda.so, beside the program. nvcc compiles the device kernels (kernels/cuda/
-# *_kernels.c), the C compiler all the rest. The CUDA runtime is linked in, and finds the driver when it
-# runs: the file loads with and without one.
+# The plug-in halfcheck-cuda.so, beside the program. nvcc compiles the device kernels
+# (kernels/cuda/kernel), the C compiler all the rest. The CUDA runtime is linked in, and finds the
+# driver when it runs: the file loads with and without one.
 set(HALFCHECK_CUDA AUTO CACHE STRING "build the backend cuda: AUTO (where there is nvcc), ON or OFF")
 set_property(CACHE HALFCHECK_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -52,7 +52,7 @@ if(CMAKE_COMPILE_WARNING_AS_ERROR)
   list(APPEND nvcc_flags -Werror all-warnings)
 endif()
 
-file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*_kernels.c
+file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/kernel/*.c
      ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.cu)
 set(objects "")
 foreach(source ${device_kernels})
@@ -68,9 +68,12 @@ foreach(source ${device_kernels})
   list(APPEND objects ${object})
 endforeach()
 
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c
-     ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.c)
-list(FILTER sources EXCLUDE REGEX "_(kernels|test)\\.c$")
+set(sources "")
+foreach(folder cuda cuda/op cuda/library cuda/device)
+  file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/${folder}/*.c)
+  list(APPEND sources ${found})
+endforeach()
+list(FILTER sources EXCLUDE REGEX "_test\\.c$")
 add_library(halfcheck-cuda MODULE ${sources} ${objects})
 set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 set(exports ${CMAKE_SOURCE_DIR}/kernels/cuda/device/exports.map)

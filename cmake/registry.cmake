@@ -3,11 +3,12 @@
 # Writes the list of what the files below ROOT that match PATTERN export, so that a new file needs no
 # line anywhere: the file sub/name.c exports PREFIX_sub_name (a backend.c: PREFIX_sub), of type TYPE.
 # The floor's code includes PREFIX_list.h, which declares them and defines HC_LIST as their addresses
-# and a closing NULL (so that a list may be empty).
+# and a closing NULL (so that a list may be empty). Tests, and what cases share (cases/fixture), are
+# left out.
 function(hc_registry floor prefix type root)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${root}/)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${root} ${ARGN})
-  list(FILTER files EXCLUDE REGEX "_test\\.c$")
+  list(FILTER files EXCLUDE REGEX "_test\\.c$|^fixture/")
   list(SORT files)
   set(declared "")
   set(listed "")

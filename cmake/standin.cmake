@@ -1,8 +1,8 @@
 # For tests: the code of kernels/cuda/device on a CUDA runtime that is the emulation (kernels/cuda/
 # standin), and a cuBLAS and a cuDNN by their own names, in build/<preset>/standin and below its lib.
 set(here ${CMAKE_BINARY_DIR}/standin)
-file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c
-     ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.c ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/*.c)
+file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
+list(FILTER kernels EXCLUDE REGEX "/cuda/emulate/")
 list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$")
 file(GLOB emulation CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/*.c)
 list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|graph|launch)\\.c$")
