@@ -36,9 +36,9 @@ static void mpfr(void *context)
         hc_real_mul(x, x, y);
         hc_real_add(sum, sum, x);
     }
-    struct hc_want want = hc_real_want(sum);
-    s->value[1] = want.value;
-    s->rest[1] = want.rest;
+    struct hc_exact want = hc_real_exact(sum);
+    s->value[1] = want.hi;
+    s->rest[1] = want.lo;
     hc_real_free(sum);
     hc_real_free(x);
     hc_real_free(y);

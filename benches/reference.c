@@ -23,7 +23,7 @@ static void kernel(void *context)
 static void reference(void *context)
 {
     const struct subject *s = context;
-    struct hc_want want;
+    struct hc_exact want;
     for (int64_t i = 0; i < N; i++)
         hc_references[s->call.op](&s->call, 0, i, HC_REFERENCE_PRECISION, &want);
 }
@@ -36,8 +36,8 @@ static void add_in_half(struct hc_bench_run *run)
     s.call.in[1] = hc_tensor1(HC_FP16, N, data[1]);
     s.call.out[0] = hc_tensor1(HC_FP16, N, data[2]);
     for (uint64_t i = 0; i < N; i++) {
-        hc_tensor_put(&s.call.in[0], (int64_t)i, hc_random_uniform(1, 0, i));
-        hc_tensor_put(&s.call.in[1], (int64_t)i, hc_random_uniform(1, 1, i));
+        hc_tensor_set(&s.call.in[0], (int64_t)i, hc_random_uniform(1, 0, i));
+        hc_tensor_set(&s.call.in[1], (int64_t)i, hc_random_uniform(1, 1, i));
     }
     if (s.backend->open(&s.queue, 1) != HC_OK) {
         hc_bench_skip(run, hc_message());

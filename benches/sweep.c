@@ -122,14 +122,14 @@ static void sweep_conversions(void *context)
     struct subject *s = context;
     for (int d = 0; d < HC_DIRECTION_COUNT; d++)
         hc_sweep_from_fp32(&s->check, HC_FP16, (enum hc_direction)d);
-    hc_tally_end(&s->check);
+    hc_check_end(&s->check);
 }
 
 static void sweep_pairs(void *context)
 {
     struct subject *s = context;
     hc_sweep_pairs(&s->check, s->op, HC_FP16);
-    hc_tally_end(&s->check);
+    hc_check_end(&s->check);
 }
 
 /* Opens the subject; false, and the reason noted, where there is nothing to measure. */

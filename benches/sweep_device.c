@@ -16,14 +16,14 @@ static void conversions(void *context)
     struct subject *s = context;
     for (int d = 0; d < HC_DIRECTION_COUNT; d++)
         hc_sweep_from_fp32(&s->check, HC_FP16, (enum hc_direction)d);
-    hc_tally_end(&s->check);
+    hc_check_end(&s->check);
 }
 
 static void pairs(void *context)
 {
     struct subject *s = context;
     hc_sweep_pairs(&s->check, s->op, HC_FP16);
-    hc_tally_end(&s->check);
+    hc_check_end(&s->check);
 }
 
 /* Each at a queue of its own, so that none sees what another made. */

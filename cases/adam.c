@@ -20,10 +20,10 @@ static void on_backend(struct hc_adam_run *run, double g)
     call.out[0] = call.in[0];
     call.out[1] = call.in[2];
     call.out[2] = call.in[3];
-    hc_tensor_put(&call.in[0], 0, run->w);
-    hc_tensor_put(&call.in[1], 0, g);
-    hc_tensor_put(&call.in[2], 0, run->m);
-    hc_tensor_put(&call.in[3], 0, run->v);
+    hc_tensor_set(&call.in[0], 0, run->w);
+    hc_tensor_set(&call.in[1], 0, g);
+    hc_tensor_set(&call.in[2], 0, run->m);
+    hc_tensor_set(&call.in[3], 0, run->v);
     if (run->failed || hc_do(run->check, &call) != HC_OK) {
         run->failed = true;
         return;
@@ -78,7 +78,7 @@ static struct coefficients coefficients(const struct hc_adam_run *run)
 static void by_definition(struct hc_adam_run *run, double g)
 {
     enum hc_format format = run->params.arithmetic;
-    struct hc_unit u = {.format = format};
+    struct hc_scalar u = {.format = format};
     struct coefficients c = coefficients(run);
     double beta1 = hc_round(format, (double)(float)run->beta1);
     double beta2 = hc_round(format, run->params.beta2);
@@ -88,17 +88,17 @@ static void by_definition(struct hc_adam_run *run, double g)
     double d;
     g = hc_round(format, g);
     if (run->op == HC_OP_adamw)
-        w = hc_unit_mul(&u, w, c.keep);
+        w = hc_scalar_mul(&u, w, c.keep);
     else
-        g = hc_unit_add(&u, g, hc_unit_mul(&u, wd, w));
-    run->m = hc_unit_add(&u, hc_unit_mul(&u, beta1, run->m), hc_unit_mul(&u, c.rest1, g));
-    run->v = hc_unit_add(&u, hc_unit_mul(&u, beta2, run->v),
-                         hc_unit_mul(&u, hc_unit_mul(&u, c.rest2, g), g));
+        g = hc_scalar_add(&u, g, hc_scalar_mul(&u, wd, w));
+    run->m = hc_scalar_add(&u, hc_scalar_mul(&u, beta1, run->m), hc_scalar_mul(&u, c.rest1, g));
+    run->v = hc_scalar_add(&u, hc_scalar_mul(&u, beta2, run->v),
+                         hc_scalar_mul(&u, hc_scalar_mul(&u, c.rest2, g), g));
     if (run->params.eps_inside)
-        d = hc_unit_sqrt(&u, hc_unit_add(&u, hc_unit_div(&u, run->v, c.correction), eps));
+        d = hc_scalar_sqrt(&u, hc_scalar_add(&u, hc_scalar_div(&u, run->v, c.correction), eps));
     else
-        d = hc_unit_add(&u, hc_unit_div(&u, hc_unit_sqrt(&u, run->v), c.correction), eps);
-    run->w = hc_unit_sub(&u, w, hc_unit_mul(&u, c.step, hc_unit_div(&u, run->m, d)));
+        d = hc_scalar_add(&u, hc_scalar_div(&u, hc_scalar_sqrt(&u, run->v), c.correction), eps);
+    run->w = hc_scalar_sub(&u, w, hc_scalar_mul(&u, c.step, hc_scalar_div(&u, run->m, d)));
 }
 
 void hc_adam_run_step(struct hc_adam_run *run, double g)

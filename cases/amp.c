@@ -31,7 +31,7 @@ void hc_amp_open(struct hc_amp *amp, struct hc_check *check, float scale, int32_
             *w = hc_check_vector(check, HC_FP32, HC_AMP_ELEMENTS);
             amp->optimizer[o].g[p] = hc_tensor1(HC_FP32, HC_AMP_ELEMENTS, NULL);
             for (int e = 0; e < HC_AMP_ELEMENTS; e++)
-                hc_tensor_put(w, e, 1);
+                hc_tensor_set(w, e, 1);
         }
 }
 
@@ -42,7 +42,7 @@ void hc_amp_backward(struct hc_amp *amp, int o, int p, double g)
     struct hc_tensor half = hc_check_vector(amp->check, HC_FP16, HC_AMP_ELEMENTS);
     struct hc_tensor wide = hc_check_vector(amp->check, HC_FP32, HC_AMP_ELEMENTS);
     for (int e = 0; e < HC_AMP_ELEMENTS; e++)
-        hc_tensor_put(&real, e, g);
+        hc_tensor_set(&real, e, g);
     struct hc_call scale = {.op = HC_OP_scale, .in = {real, one(&amp->scale)}, .out = {half}};
     struct hc_call cast = {
         .op = HC_OP_cast, .in = {half}, .out = {wide}, .params.cast = {HC_NEAREST}};

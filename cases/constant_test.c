@@ -20,7 +20,7 @@ static enum hc_status wrong(struct hc_queue *queue, const struct hc_call *call)
         int64_t n = t->data && t->format != HC_I32 ? hc_tensor_count(t) : 0;
         for (int64_t i = 0; i < n; i++) {
             double was = hc_tensor_get(t, i);
-            hc_tensor_put(t, i, constant);
+            hc_tensor_set(t, i, constant);
             did |= was != hc_tensor_get(t, i) && !(isnan(was) && isnan(constant));
         }
     }

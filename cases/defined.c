@@ -7,8 +7,8 @@
 /* One operation, rounded once into the format. */
 static double once(enum hc_format format, enum hc_op op, double x, double y, double z)
 {
-    struct hc_unit unit = {.format = format};
-    return hc_unit_op(&unit, op, x, y, z);
+    struct hc_scalar scalar = {.format = format};
+    return hc_scalar_op(&scalar, op, x, y, z);
 }
 
 /* The same in the step's inner format (r), and then rounded into its arithmetic (R). */

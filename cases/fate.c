@@ -10,110 +10,110 @@ static const struct {
 
 enum { MOMENTS = sizeof moments / sizeof moments[0] };
 
-void hc_fate_plant(struct hc_scene *s, const struct hc_plant_at *at, struct hc_harm *harm)
+void hc_experiment_inject(struct hc_experiment *s, const struct hc_injection_site *at, struct hc_damage *damage)
 {
-    hc_plant_restore(s->plant, &s->before);
-    hc_plant_step(s->plant, s->batch, at);
-    hc_plant_save(s->plant, &s->after);
-    if (s->plant->failed)
+    hc_injection_restore(s->injection, &s->before);
+    hc_injection_step(s->injection, s->batch, at);
+    hc_injection_save(s->injection, &s->after);
+    if (s->injection->failed)
         return;
-    hc_fate_judge(s, at, harm);
+    hc_overflow_judge(s, at, damage);
     if (s->batch != moments[1].before)
         return;
-    hc_plant_step(s->plant, s->batch + 1, &hc_plant_nowhere);
-    hc_plant_save(s->plant, &s->next);
-    if (!s->plant->failed)
-        hc_fate_of_next(s, at);
+    hc_injection_step(s->injection, s->batch + 1, &hc_injection_none);
+    hc_injection_save(s->injection, &s->next);
+    if (!s->injection->failed)
+        hc_overflow_next(s, at);
 }
 
-void hc_fate_reported(struct hc_scene *s, const struct hc_plant_at *at)
+void hc_experiment_inject_reported(struct hc_experiment *s, const struct hc_injection_site *at)
 {
-    hc_plant_restore(s->plant, &s->before);
-    hc_plant_step(s->plant, s->batch, at);
-    hc_plant_save(s->plant, &s->after);
-    if (!s->plant->failed)
-        hc_fate_claim(s, at, "what is only reported moves nothing",
-                      !hc_fate_moved(&s->clean, &s->after) &&
-                          hc_fate_same(&s->clean.statistics, &s->after.statistics));
+    hc_injection_restore(s->injection, &s->before);
+    hc_injection_step(s->injection, s->batch, at);
+    hc_injection_save(s->injection, &s->after);
+    if (!s->injection->failed)
+        hc_experiment_claim(s, at, "what is only reported moves nothing",
+                      !hc_overflow_moved(&s->clean, &s->after) &&
+                          hc_bytes_same(&s->clean.statistics, &s->after.statistics));
 }
 
 /* What the clean step does, without which the others would show nothing. */
-static void clean_one(struct hc_scene *s)
+static void clean_one(struct hc_experiment *s)
 {
-    struct hc_plant *plant = s->plant;
-    hc_plant_save(plant, &s->before);
-    hc_plant_step(plant, s->batch, &hc_plant_nowhere);
-    hc_plant_save(plant, &s->clean);
-    if (plant->failed)
+    struct hc_injection *injection = s->injection;
+    hc_injection_save(injection, &s->before);
+    hc_injection_step(injection, s->batch, &hc_injection_none);
+    hc_injection_save(injection, &s->clean);
+    if (injection->failed)
         return;
-    s->calls = plant->calls;
-    memcpy(s->op, plant->op, sizeof s->op);
-    hc_fate_claim(s, NULL, "without it, all weights are finite",
-                  hc_plant_lost(plant, &s->clean, HC_PIECE_MASTER) == 0);
-    hc_fate_claim(
+    s->calls = injection->calls;
+    memcpy(s->op, injection->op, sizeof s->op);
+    hc_experiment_claim(s, NULL, "without it, all weights are finite",
+                  hc_injection_nonfinite(injection, &s->clean, HC_STATE_MASTER) == 0);
+    hc_experiment_claim(
         s, NULL, "without it, weights and statistics move",
-        !hc_fate_same(&s->before.piece[HC_PIECE_MODEL], &s->clean.piece[HC_PIECE_MODEL]) &&
-            !hc_fate_same(&s->before.statistics, &s->clean.statistics));
-    hc_fate_claim(s, NULL, "without it, the scale is the rule's",
-                  (double)s->clean.counters.scale == hc_fate_scale(s, false) &&
+        !hc_bytes_same(&s->before.piece[HC_STATE_MODEL], &s->clean.piece[HC_STATE_MODEL]) &&
+            !hc_bytes_same(&s->before.statistics, &s->clean.statistics));
+    hc_experiment_claim(s, NULL, "without it, the scale is the rule's",
+                  (double)s->clean.counters.scale == hc_overflow_scale(s, false) &&
                       s->clean.counters.found == 0);
 }
 
-static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, hc_scene_walk *walk,
-                       struct hc_harm *harm)
+static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, hc_experiment_walk *walk,
+                       struct hc_damage *damage)
 {
-    struct hc_plant plant;
-    struct hc_scene s = {.plant = &plant};
+    struct hc_injection injection;
+    struct hc_experiment s = {.injection = &injection};
     int steps = 0;
-    hc_plant_open(&plant, check, recipe);
-    for (int m = 0; m < MOMENTS && !plant.failed; m++) {
+    hc_injection_open(&injection, check, recipe);
+    for (int m = 0; m < MOMENTS && !injection.failed; m++) {
         for (; steps < moments[m].before; steps++)
-            hc_plant_step(&plant, steps, &hc_plant_nowhere);
+            hc_injection_step(&injection, steps, &hc_injection_none);
         s.moment = moments[m].name;
         s.batch = steps;
         clean_one(&s);
-        if (!plant.failed)
-            walk(&s, harm);
-        hc_plant_restore(&plant, &s.before);
+        if (!injection.failed)
+            walk(&s, damage);
+        hc_injection_restore(&injection, &s.before);
     }
-    hc_plant_close(&plant);
-    if (!plant.failed)
+    hc_injection_close(&injection);
+    if (!injection.failed)
         hc_claim_sweep(check, s.checked, s.wrong, s.wrong ? s.first : NULL);
 }
 
 static void say(struct hc_check *check, const struct hc_recipe *recipe,
-                const struct hc_harm *before, const struct hc_harm *harm)
+                const struct hc_damage *before, const struct hc_damage *damage)
 {
-    int poisoned = harm->poisoned - before->poisoned;
-    int skipped = harm->skipped - before->skipped;
-    int stepped = harm->stepped - before->stepped;
+    int poisoned = damage->poisoned - before->poisoned;
+    int skipped = damage->skipped - before->skipped;
+    int stepped = damage->stepped - before->stepped;
     if (poisoned)
         hc_say(check, "%-20s nobody looks: weights are lost in each of %d steps", recipe->name,
                poisoned);
     if (skipped)
         hc_say(check, "%-20s %d steps skipped; running statistics are lost in %d of them",
-               recipe->name, skipped, harm->statistics - before->statistics);
+               recipe->name, skipped, damage->statistics - before->statistics);
     if (stepped)
         hc_say(check, "%-20s %d steps overflow and move the weights", recipe->name, stepped);
 }
 
-void hc_fate_of_recipes(struct hc_check *check, hc_scene_walk *walk)
+void hc_experiment_each_recipe(struct hc_check *check, hc_experiment_walk *walk)
 {
     int n;
     const struct hc_recipe *recipes = hc_recipes(&n);
-    struct hc_harm harm = {0};
+    struct hc_damage damage = {0};
     for (int r = 0; r < n; r++) {
-        struct hc_harm before = harm;
-        if (!hc_fate_known(recipes[r].scaler.rule)) {
-            hc_claim_true(check, "every rule has its statement in fate_rule.c", false);
+        struct hc_damage before = damage;
+        if (!hc_overflow_known(recipes[r].scaler.rule)) {
+            hc_claim_true(check, "every rule has its statement in outcome.c", false);
             continue;
         }
-        one_recipe(check, &recipes[r], walk, &harm);
-        harm.recipes += harm.poisoned > before.poisoned;
-        say(check, &recipes[r], &before, &harm);
+        one_recipe(check, &recipes[r], walk, &damage);
+        damage.recipes += damage.poisoned > before.poisoned;
+        say(check, &recipes[r], &before, &damage);
     }
     hc_remark(check,
               "against the user: %d of %d skipped steps leave running statistics infinite or NaN; "
               "%d of %d recipes never look and lose weights; %d overflowed steps step anyway",
-              harm.statistics, harm.skipped, harm.recipes, n, harm.stepped);
+              damage.statistics, damage.skipped, damage.recipes, n, damage.stepped);
 }

@@ -5,14 +5,14 @@ static struct hc_tensor filled(struct hc_check *check, enum hc_format format, in
 {
     struct hc_tensor t = hc_check_vector(check, format, n);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put(&t, i, value);
+        hc_tensor_set(&t, i, value);
     return t;
 }
 
-struct hc_norm hc_norm_new(struct hc_check *check, enum hc_format data, enum hc_format statistics,
+struct hc_batchnorm hc_batchnorm_new(struct hc_check *check, enum hc_format data, enum hc_format statistics,
                            int64_t rows, int64_t channels)
 {
-    struct hc_norm norm = {.check = check, .params = {.eps = 1e-5, .momentum = 0.1}};
+    struct hc_batchnorm norm = {.check = check, .params = {.eps = 1e-5, .momentum = 0.1}};
     norm.x = hc_tensor4(data, rows, 1, 1, channels, NULL);
     norm.x.data = hc_check_memory(check, hc_tensor_bytes(&norm.x));
     norm.y = norm.x;
@@ -26,7 +26,7 @@ struct hc_norm hc_norm_new(struct hc_check *check, enum hc_format data, enum hc_
     return norm;
 }
 
-struct hc_call hc_norm_training(const struct hc_norm *norm)
+struct hc_call hc_batchnorm_training(const struct hc_batchnorm *norm)
 {
     return (struct hc_call){
         .op = HC_OP_bn_train,
@@ -35,7 +35,7 @@ struct hc_call hc_norm_training(const struct hc_norm *norm)
         .out = {norm->y, norm->saved_mean, norm->saved_invstd, norm->mean, norm->var}};
 }
 
-struct hc_call hc_norm_inference(const struct hc_norm *norm)
+struct hc_call hc_batchnorm_inference(const struct hc_batchnorm *norm)
 {
     return (struct hc_call){.op = HC_OP_bn_infer,
                             .params.bn = norm->params,
@@ -43,14 +43,14 @@ struct hc_call hc_norm_inference(const struct hc_norm *norm)
                             .out = {norm->y}};
 }
 
-enum hc_status hc_norm_train(const struct hc_norm *norm)
+enum hc_status hc_batchnorm_train(const struct hc_batchnorm *norm)
 {
-    struct hc_call call = hc_norm_training(norm);
+    struct hc_call call = hc_batchnorm_training(norm);
     return hc_do(norm->check, &call);
 }
 
-enum hc_status hc_norm_infer(const struct hc_norm *norm)
+enum hc_status hc_batchnorm_infer(const struct hc_batchnorm *norm)
 {
-    struct hc_call call = hc_norm_inference(norm);
+    struct hc_call call = hc_batchnorm_inference(norm);
     return hc_do(norm->check, &call);
 }

@@ -5,7 +5,7 @@
 #include "case.h"
 
 /* Tensors in host memory that live as long as the check. x and y are [rows, 1, 1, channels]. */
-struct hc_norm {
+struct hc_batchnorm {
     struct hc_check *check;
     struct hc_bn params;
     struct hc_tensor x;
@@ -20,13 +20,13 @@ struct hc_norm {
 
 /* x and y in `data`, gamma and beta in fp32, the running statistics in `statistics`; eps 1e-5,
    momentum 0.1. */
-struct hc_norm hc_norm_new(struct hc_check *check, enum hc_format data, enum hc_format statistics,
+struct hc_batchnorm hc_batchnorm_new(struct hc_check *check, enum hc_format data, enum hc_format statistics,
                            int64_t rows, int64_t channels);
 
 /* The calls; the statuses are those of hc_do. Training updates the running statistics in place. */
-struct hc_call hc_norm_training(const struct hc_norm *norm);
-struct hc_call hc_norm_inference(const struct hc_norm *norm);
-enum hc_status hc_norm_train(const struct hc_norm *norm);
-enum hc_status hc_norm_infer(const struct hc_norm *norm);
+struct hc_call hc_batchnorm_training(const struct hc_batchnorm *norm);
+struct hc_call hc_batchnorm_inference(const struct hc_batchnorm *norm);
+enum hc_status hc_batchnorm_train(const struct hc_batchnorm *norm);
+enum hc_status hc_batchnorm_infer(const struct hc_batchnorm *norm);
 
 #endif

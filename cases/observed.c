@@ -10,7 +10,7 @@ static _Thread_local const struct hc_backend *sound;
 /* Parameters and batches come into their formats by casts. */
 static bool is_needed(enum hc_op op)
 {
-    return op == HC_OP_augment || op == HC_OP_cast || op == HC_OP_rates || op == HC_OP_journal ||
+    return op == HC_OP_augment || op == HC_OP_cast || op == HC_OP_rates || op == HC_OP_step_log ||
            op == HC_OP_scaler_update;
 }
 

@@ -10,8 +10,8 @@ static const struct hc_backend *whole;
 static struct hc_backend subject;
 static bool used[HC_OP_COUNT];
 
-enum { MOST = 512 };
-static const struct hc_case *quick[MOST];
+enum { MAX = 512 };
+static const struct hc_case *quick[MAX];
 static int quick_count;
 
 static void choose(void)
@@ -20,7 +20,7 @@ static void choose(void)
     const struct hc_case *const *all = hc_all_cases(&n);
     for (int i = 0; i < n; i++)
         if (all[i]->level == HC_QUICK && !all[i]->once) {
-            cr_assert_lt(quick_count, MOST);
+            cr_assert_lt(quick_count, MAX);
             quick[quick_count++] = all[i];
         }
     whole = hc_backend_by_name("exact");
@@ -108,7 +108,7 @@ static uint64_t ops_of(const struct hc_case *const *what)
    that call the same ops lack them in the same way: the first of them stands for all. */
 Test(partial, without_one_op_that_it_calls_a_case_is_unimplemented)
 {
-    static uint64_t calls[MOST];
+    static uint64_t calls[MAX];
     cr_assert_leq(HC_OP_COUNT, 64);
     for (int c = 0; c < quick_count; c++) {
         bool seen = false;

@@ -120,25 +120,25 @@ void hc_replay_claim(struct hc_check *check, const char *what, enum hc_scaler_ru
     struct hc_scaler_update params = hc_scaler_params(&own);
     struct hc_scaler_memory start = hc_scaler_fresh(rule);
     struct hc_scaler_memory *after = hc_check_memory(check, (size_t)steps * sizeof *after);
-    struct hc_promise promise = hc_promise_start(rule, HC_HELD_SINGLE, HC_LOG2_ZERO, interval);
+    struct hc_oracle oracle = hc_oracle_start(rule, HC_HELD_SINGLE, HC_LOG2_ZERO, interval);
     char first[160] = "";
     int64_t wrong = 0;
     int64_t overflows = 0;
     int64_t i = 0;
     if (hc_replay(check, &params, &start, found, steps, after) != HC_OK)
         return;
-    for (; i < steps && !promise.gave_up; i++) {
-        (void)hc_promise_step(&promise, found[i] != 0);
-        double want = hc_promise_scale(&promise);
+    for (; i < steps && !oracle.gave_up; i++) {
+        (void)hc_oracle_step(&oracle, found[i] != 0);
+        double want = hc_oracle_scale(&oracle);
         double got = (double)after[i].scale;
         overflows += found[i] != 0;
         if (want != got && wrong++ == 0)
             describe(first, sizeof first, what, i + 1, want, got);
     }
     hc_claim_sweep(check, i, wrong, wrong ? first : NULL);
-    hc_claim_value(check, "gave up", promise.gave_up, after[i - 1].counts[HC_COUNT_GAVE_UP]);
-    claim_counts(check, rule, &after[i - 1], i, overflows, promise.gave_up && !found[i - 1]);
+    hc_claim_value(check, "gave up", oracle.gave_up, after[i - 1].counts[HC_COUNT_GAVE_UP]);
+    claim_counts(check, rule, &after[i - 1], i, overflows, oracle.gave_up && !found[i - 1]);
     hc_say(check, "%-28s %6lld steps, %5lld overflows: 2^%g%s", what, (long long)i,
            (long long)overflows, log2((double)after[i - 1].scale),
-           promise.gave_up ? ", and gives up" : "");
+           oracle.gave_up ? ", and gives up" : "");
 }

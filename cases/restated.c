@@ -7,7 +7,7 @@ const double hc_restated_deviation[] = {.24703223, .24348513, .26158784};
 
 static struct hc_restated_layer *append(struct hc_restated *net, enum hc_restated_kind kind)
 {
-    assert(net->layers < HC_RESTATED_MOST);
+    assert(net->layers < HC_RESTATED_MAX);
     const struct hc_restated_layer *last = net->layers ? &net->layer[net->layers - 1] : NULL;
     struct hc_restated_layer *layer = &net->layer[net->layers];
     *layer = (struct hc_restated_layer){.kind = kind,
@@ -85,7 +85,7 @@ bool hc_restated_follow(struct hc_check *check, const struct hc_restated *net,
         return false;
     *at = place->layer;
     const struct hc_restated_layer *layer = &net->layer[place->layer];
-    if (!hc_claim_true(check, "a pass forward goes through the layers in their order",
+    if (!hc_claim_true(check, "a forward pass goes through the layers in their order",
                        is_expected(layer, place, call->op))) {
         place->layer = -1;
         return false;

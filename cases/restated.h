@@ -7,7 +7,7 @@
 
 #include "cases/observed.h"
 
-enum { HC_RESTATED_SIDE = 32, HC_RESTATED_COLOURS = 3, HC_RESTATED_MOST = 48 };
+enum { HC_RESTATED_SIDE = 32, HC_RESTATED_COLOURS = 3, HC_RESTATED_MAX = 48 };
 
 extern const double hc_restated_mean[HC_RESTATED_COLOURS];
 extern const double hc_restated_deviation[HC_RESTATED_COLOURS];
@@ -36,23 +36,23 @@ struct hc_restated {
     int blocks[8];
     int classes;
     int layers;
-    struct hc_restated_layer layer[HC_RESTATED_MOST];
+    struct hc_restated_layer layer[HC_RESTATED_MAX];
     int64_t weights;  /* of convolutions and the linear layer */
     int64_t norms;    /* of batch norms */
-    int64_t products; /* of one image's pass forward */
+    int64_t products; /* of one image's forward pass */
 };
 
 /* Fills in what follows from width, groups and classes. */
 void hc_restated_make(struct hc_restated *net);
 
-/* Follows the calls of passes forward: two for a convolution, one for any other layer. */
+/* Follows the calls of forward passes: two for a convolution, one for any other layer. */
 struct hc_restated_place {
     int layer; /* -1 between passes */
     bool norm; /* the convolution has been, its norm comes */
     bool trains;
 };
 
-/* Whether the call is the next of a pass forward; *at says of which layer it is. False between
+/* Whether the call is the next of a forward pass; *at says of which layer it is. False between
    passes, and for a call that should not come here, which is claimed. */
 bool hc_restated_follow(struct hc_check *check, const struct hc_restated *net,
                         struct hc_restated_place *place, const struct hc_call *call, int *at);

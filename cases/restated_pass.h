@@ -12,7 +12,7 @@ enum { HC_RESTATED_SLOTS = 3 };
 struct hc_restated_pass {
     const struct hc_restated *net;
     int batch;
-    double scale;         /* of the loss, for the pass back */
+    double scale;         /* of the loss, for the backward pass */
     bool rounds;          /* or fp64 throughout */
     enum hc_format model; /* of activations, their gradients, and gradients of weights */
     const double *labels;
@@ -20,17 +20,17 @@ struct hc_restated_pass {
     /* On which side of the leaky ReLU's kink a number lies that is within `kink` of it is not for
        roundings to say: it is on the side where sides[l] has its output. */
     double kink;
-    double *sides[HC_RESTATED_MOST];
+    double *sides[HC_RESTATED_MAX];
 
-    double *value[HC_RESTATED_MOST + 1]; /* value[0] is given */
-    double *parameter[HC_RESTATED_MOST][HC_RESTATED_SLOTS];
-    double *gradient[HC_RESTATED_MOST][HC_RESTATED_SLOTS]; /* divided by the scale */
+    double *value[HC_RESTATED_MAX + 1]; /* value[0] is given */
+    double *parameter[HC_RESTATED_MAX][HC_RESTATED_SLOTS];
+    double *gradient[HC_RESTATED_MAX][HC_RESTATED_SLOTS]; /* divided by the scale */
     double loss;
 
-    double *back[HC_RESTATED_MOST + 1]; /* gradients of values */
+    double *back[HC_RESTATED_MAX + 1]; /* gradients of values */
     double *
-        normal[HC_RESTATED_MOST]; /* a convolution's output, then less its mean, by its deviation */
-    double *deviation[HC_RESTATED_MOST]; /* by channel */
+        normal[HC_RESTATED_MAX]; /* a convolution's output, then less its mean, by its deviation */
+    double *deviation[HC_RESTATED_MAX]; /* by channel */
 };
 
 int64_t hc_restated_values(const struct hc_restated_pass *pass, int v);

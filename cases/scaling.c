@@ -33,13 +33,13 @@ struct hc_tensor hc_log_normal(struct hc_check *check, int64_t n, double mean, d
     uint64_t seed = hc_check_seed(check);
     for (int64_t i = 0; i < n; i++) {
         double g = exp2(mean + deviation * hc_random_normal(seed, 1, (uint64_t)i));
-        hc_tensor_put(&t, i, hc_random(seed, 2, (uint64_t)i) & 1 ? -g : g);
+        hc_tensor_set(&t, i, hc_random(seed, 2, (uint64_t)i) & 1 ? -g : g);
     }
     return t;
 }
 
 struct hc_stored hc_stored_count(const struct hc_tensor *g, double scale,
-                                 const struct hc_tensor *half, struct hc_trail *trail)
+                                 const struct hc_tensor *half, struct hc_running_tally *tally)
 {
     struct hc_stored s = {0};
     for (int64_t i = 0; i < hc_tensor_count(g); i++) {
@@ -47,7 +47,7 @@ struct hc_stored hc_stored_count(const struct hc_tensor *g, double scale,
         s.zero += got == 0;
         s.subnormal += got != 0 && fabs(got) < ldexp(1, -14);
         s.infinite += isinf(got);
-        hc_trail_note(trail, i, hc_round(HC_FP16, scale * hc_tensor_get(g, i)), got);
+        hc_running_tally_note(tally, i, hc_round(HC_FP16, scale * hc_tensor_get(g, i)), got);
     }
     return s;
 }

@@ -25,7 +25,7 @@ struct hc_stored {
 
 /* Counts it, and notes each gradient against half(S g): S g is exact in fp64, S a power of two. */
 struct hc_stored hc_stored_count(const struct hc_tensor *g, double scale,
-                                 const struct hc_tensor *half, struct hc_trail *trail);
+                                 const struct hc_tensor *half, struct hc_running_tally *tally);
 
 /* The largest power of two at which no gradient overflows: S max |g| < 65520. */
 double hc_largest_scale(const struct hc_tensor *g);

@@ -1,36 +1,36 @@
 #include "cases/shadow.h"
 
-static void add_product(struct hc_shadow *s, struct hc_real *sum, const struct hc_real *a,
+static void add_product(struct hc_reference_net *s, struct hc_real *sum, const struct hc_real *a,
                         const struct hc_real *b)
 {
     hc_real_mul(s->term, a, b);
     hc_real_add(sum, sum, s->term);
 }
 
-static void add_square(struct hc_shadow *s, struct hc_real *sum, const struct hc_real *a,
+static void add_square(struct hc_reference_net *s, struct hc_real *sum, const struct hc_real *a,
                        const struct hc_real *b)
 {
     hc_real_sub(s->term, a, b);
     add_product(s, sum, s->term, s->term);
 }
 
-static void divide(struct hc_shadow *s, struct hc_real *x, double by)
+static void divide(struct hc_reference_net *s, struct hc_real *x, double by)
 {
     hc_real_set(s->term, by);
     hc_real_div(x, x, s->term);
 }
 
-static int side_of(const struct hc_shadow *s, int v)
+static int side_of(const struct hc_reference_net *s, int v)
 {
-    return v == 0 ? HC_SHADOW_SIDE : s->plan->layer[v - 1].side;
+    return v == 0 ? HC_REFERENCE_NET_SIDE : s->plan->layer[v - 1].side;
 }
 
-static int channels_of(const struct hc_shadow *s, int v)
+static int channels_of(const struct hc_reference_net *s, int v)
 {
-    return v == 0 ? HC_SHADOW_CHANNELS : s->plan->layer[v - 1].channels;
+    return v == 0 ? HC_REFERENCE_NET_CHANNELS : s->plan->layer[v - 1].channels;
 }
 
-static void convolve(struct hc_shadow *s, const struct hc_layer *l, int at, struct hc_real *sum)
+static void convolve(struct hc_reference_net *s, const struct hc_layer *l, int at, struct hc_real *sum)
 {
     int side = side_of(s, l->in);
     int channels = channels_of(s, l->in);
@@ -49,10 +49,10 @@ static void convolve(struct hc_shadow *s, const struct hc_layer *l, int at, stru
     }
 }
 
-static void normalize_and_leak(struct hc_shadow *s, const struct hc_layer *l, struct hc_real **y,
+static void normalize_and_leak(struct hc_reference_net *s, const struct hc_layer *l, struct hc_real **y,
                                int c)
 {
-    int n = HC_SHADOW_BATCH * l->side * l->side;
+    int n = HC_REFERENCE_NET_BATCH * l->side * l->side;
     hc_real_set(s->mean, 0);
     hc_real_set(s->variance, 0);
     for (int i = 0; i < n; i++)
@@ -76,11 +76,11 @@ static void normalize_and_leak(struct hc_shadow *s, const struct hc_layer *l, st
     }
 }
 
-static void pool_or_linear(struct hc_shadow *s, const struct hc_layer *l, struct hc_real **y)
+static void pool_or_linear(struct hc_reference_net *s, const struct hc_layer *l, struct hc_real **y)
 {
     int channels = channels_of(s, l->in);
     int pixels = side_of(s, l->in) * side_of(s, l->in);
-    for (int i = 0; i < HC_SHADOW_BATCH * l->channels; i++) {
+    for (int i = 0; i < HC_REFERENCE_NET_BATCH * l->channels; i++) {
         int n = i / l->channels;
         int k = i % l->channels;
         hc_real_set(y[i], 0);
@@ -98,29 +98,29 @@ static void pool_or_linear(struct hc_shadow *s, const struct hc_layer *l, struct
 }
 
 /* The mean of log(sum_j exp(z_j - z_label)). */
-static void cross_entropy(struct hc_shadow *s, struct hc_real **z)
+static void cross_entropy(struct hc_reference_net *s, struct hc_real **z)
 {
     hc_real_set(s->loss, 0);
-    for (int n = 0; n < HC_SHADOW_BATCH; n++) {
+    for (int n = 0; n < HC_REFERENCE_NET_BATCH; n++) {
         hc_real_set(s->mean, 0);
-        for (int j = 0; j < HC_SHADOW_CLASSES; j++) {
-            hc_real_sub(s->term, z[n * HC_SHADOW_CLASSES + j],
-                        z[n * HC_SHADOW_CLASSES + s->labels[n]]);
+        for (int j = 0; j < HC_REFERENCE_NET_CLASSES; j++) {
+            hc_real_sub(s->term, z[n * HC_REFERENCE_NET_CLASSES + j],
+                        z[n * HC_REFERENCE_NET_CLASSES + s->labels[n]]);
             hc_real_exp(s->term, s->term);
             hc_real_add(s->mean, s->mean, s->term);
         }
         hc_real_log(s->mean, s->mean);
         hc_real_add(s->loss, s->loss, s->mean);
     }
-    divide(s, s->loss, HC_SHADOW_BATCH);
+    divide(s, s->loss, HC_REFERENCE_NET_BATCH);
 }
 
-void hc_shadow_forward(struct hc_shadow *s)
+void hc_reference_net_forward(struct hc_reference_net *s)
 {
     for (int l = 0; l < s->plan->layers; l++) {
         const struct hc_layer *layer = &s->plan->layer[l];
         struct hc_real **y = s->value[l + 1];
-        int count = HC_SHADOW_BATCH * layer->side * layer->side * layer->channels;
+        int count = HC_REFERENCE_NET_BATCH * layer->side * layer->side * layer->channels;
         if (layer->kind == HC_LAYER_CONV) {
             for (int i = 0; i < count; i++)
                 convolve(s, layer, i, y[i]);
@@ -136,17 +136,17 @@ void hc_shadow_forward(struct hc_shadow *s)
     cross_entropy(s, s->value[s->plan->layers]);
 }
 
-void hc_shadow_open(struct hc_check *check, struct hc_shadow *s, struct hc_net *net,
+void hc_reference_net_open(struct hc_check *check, struct hc_reference_net *s, struct hc_net *net,
                     const float *images, const int32_t *labels)
 {
-    *s = (struct hc_shadow){.plan = hc_net_plan(net), .labels = labels};
+    *s = (struct hc_reference_net){.plan = hc_net_plan(net), .labels = labels};
     s->mean = hc_real_new(0);
     s->variance = hc_real_new(0);
     s->term = hc_real_new(0);
     s->loss = hc_real_new(0);
     for (int v = 0; v <= s->plan->layers; v++)
-        for (int i = 0; i < HC_SHADOW_MOST; i++)
-            s->value[v][i] = hc_real_new(v == 0 && i < HC_SHADOW_PIXELS ? (double)images[i] : 0);
+        for (int i = 0; i < HC_REFERENCE_NET_MAX; i++)
+            s->value[v][i] = hc_real_new(v == 0 && i < HC_REFERENCE_NET_PIXELS ? (double)images[i] : 0);
     for (int p = 0; p < s->plan->parameters; p++) {
         struct hc_tensor t = hc_parameter_tensor(hc_net_parameters(net)[p]);
         int64_t n = hc_tensor_count(&t);
@@ -159,10 +159,10 @@ void hc_shadow_open(struct hc_check *check, struct hc_shadow *s, struct hc_net *
     }
 }
 
-void hc_shadow_close(struct hc_shadow *s, struct hc_net *net)
+void hc_reference_net_close(struct hc_reference_net *s, struct hc_net *net)
 {
     for (int v = 0; v <= s->plan->layers; v++)
-        for (int i = 0; i < HC_SHADOW_MOST; i++)
+        for (int i = 0; i < HC_REFERENCE_NET_MAX; i++)
             hc_real_free(s->value[v][i]);
     for (int p = 0; p < s->plan->parameters; p++)
         for (int64_t i = 0; i < hc_parameter_count(hc_net_parameters(net)[p]); i++)

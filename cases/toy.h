@@ -5,11 +5,11 @@
 
 #include "case.h"
 
-enum { HC_TOY_BATCH = 32 };
+enum { HC_TINY_BATCH = 32 };
 
 /* After a failure (`failed`; the verdict is set) every function returns at once and every loss is
    NaN. */
-struct hc_toy {
+struct hc_tiny {
     struct hc_check *check;
     uint64_t seed;
     struct hc_device device;
@@ -21,16 +21,16 @@ struct hc_toy {
 };
 
 /* The network, in fp32; initial weights and batches from the seed. */
-void hc_toy_open(struct hc_toy *toy, struct hc_check *check, uint64_t seed);
+void hc_tiny_open(struct hc_tiny *tiny, struct hc_check *check, uint64_t seed);
 
 /* Converts it as the recipe says and gets it ready to train. */
-void hc_toy_start(struct hc_toy *toy, const struct hc_recipe *recipe);
-void hc_toy_close(struct hc_toy *toy);
+void hc_tiny_start(struct hc_tiny *tiny, const struct hc_recipe *recipe);
+void hc_tiny_close(struct hc_tiny *tiny);
 
 /* One step on batch number `step`; its loss. */
-double hc_toy_step(struct hc_toy *toy, int step, double lr);
+double hc_tiny_step(struct hc_tiny *tiny, int step, double lr);
 
 /* The mean loss over 4 batches that are never trained on. */
-double hc_toy_validate(struct hc_toy *toy);
+double hc_tiny_validate(struct hc_tiny *tiny);
 
 #endif

@@ -3,22 +3,22 @@
 #include <math.h>
 #include <stdio.h>
 
-void hc_trail_note(struct hc_trail *trail, int64_t step, double want, double got)
+void hc_running_tally_note(struct hc_running_tally *tally, int64_t step, double want, double got)
 {
-    trail->checked++;
+    tally->checked++;
     if (hc_fp64_bits(want) == hc_fp64_bits(got) || (isnan(want) && isnan(got)))
         return;
-    if (trail->wrong++ == 0)
-        (void)snprintf(trail->first, sizeof trail->first, "step %lld: want %.9g, got %.9g",
+    if (tally->wrong++ == 0)
+        (void)snprintf(tally->first, sizeof tally->first, "step %lld: want %.9g, got %.9g",
                        (long long)step, want, got);
 }
 
-void hc_trail_claim(struct hc_check *check, const struct hc_trail *trail)
+void hc_running_tally_claim(struct hc_check *check, const struct hc_running_tally *tally)
 {
-    hc_claim_sweep(check, trail->checked, trail->wrong, trail->wrong ? trail->first : NULL);
+    hc_claim_sweep(check, tally->checked, tally->wrong, tally->wrong ? tally->first : NULL);
 }
 
-bool hc_trail_row(int64_t step)
+bool hc_running_tally_row(int64_t step)
 {
     int64_t power = 1;
     if (step <= 5)

@@ -5,19 +5,19 @@
 #include "case.h"
 
 /* Starts as zero. */
-struct hc_trail {
+struct hc_running_tally {
     int64_t checked;
     int64_t wrong;
     char first[96];
 };
 
 /* Notes at a step whether `got` is `want`: NaN equals NaN, +0 and -0 differ. */
-void hc_trail_note(struct hc_trail *trail, int64_t step, double want, double got);
+void hc_running_tally_note(struct hc_running_tally *tally, int64_t step, double want, double got);
 
 /* Claims that all did. */
-void hc_trail_claim(struct hc_check *check, const struct hc_trail *trail);
+void hc_running_tally_claim(struct hc_check *check, const struct hc_running_tally *tally);
 
 /* Whether a table of steps has a row for this one: 0 to 5, then 10, 20, 50, 100, 200, ... . */
-bool hc_trail_row(int64_t step);
+bool hc_running_tally_row(int64_t step);
 
 #endif

@@ -38,70 +38,70 @@ static double by_definition(enum hc_format format, enum hc_op op, const double o
     return result;
 }
 
-static double on_backend(struct hc_unit *unit, enum hc_format from, enum hc_op op,
+static double on_backend(struct hc_scalar *scalar, enum hc_format from, enum hc_op op,
                          const double operand[3])
 {
     uint64_t in[3] = {0};
     uint64_t out = 0;
     struct hc_call call = {.op = op};
-    if (unit->failed)
+    if (scalar->failed)
         return (double)NAN;
     for (int i = 0; i < 3 && i < hc_ops[op].inputs; i++) {
         call.in[i] = hc_tensor1(from, 1, &in[i]);
-        hc_tensor_put(&call.in[i], 0, operand[i]);
+        hc_tensor_set(&call.in[i], 0, operand[i]);
     }
-    call.out[0] = hc_tensor1(unit->format, 1, &out);
-    if (hc_do(unit->check, &call) != HC_OK) {
-        unit->failed = true;
+    call.out[0] = hc_tensor1(scalar->format, 1, &out);
+    if (hc_do(scalar->check, &call) != HC_OK) {
+        scalar->failed = true;
         return (double)NAN;
     }
     return hc_tensor_get(&call.out[0], 0);
 }
 
-double hc_unit_op(struct hc_unit *unit, enum hc_op op, double x, double y, double z)
+double hc_scalar_op(struct hc_scalar *scalar, enum hc_op op, double x, double y, double z)
 {
     const double operand[3] = {x, y, z};
-    return unit->check ? on_backend(unit, unit->format, op, operand)
-                       : by_definition(unit->format, op, operand);
+    return scalar->check ? on_backend(scalar, scalar->format, op, operand)
+                       : by_definition(scalar->format, op, operand);
 }
 
-double hc_unit_add(struct hc_unit *unit, double x, double y)
+double hc_scalar_add(struct hc_scalar *scalar, double x, double y)
 {
-    return hc_unit_op(unit, HC_OP_add, x, y, 0);
+    return hc_scalar_op(scalar, HC_OP_add, x, y, 0);
 }
 
-double hc_unit_sub(struct hc_unit *unit, double x, double y)
+double hc_scalar_sub(struct hc_scalar *scalar, double x, double y)
 {
-    return hc_unit_op(unit, HC_OP_sub, x, y, 0);
+    return hc_scalar_op(scalar, HC_OP_sub, x, y, 0);
 }
 
-double hc_unit_mul(struct hc_unit *unit, double x, double y)
+double hc_scalar_mul(struct hc_scalar *scalar, double x, double y)
 {
-    return hc_unit_op(unit, HC_OP_mul, x, y, 0);
+    return hc_scalar_op(scalar, HC_OP_mul, x, y, 0);
 }
 
-double hc_unit_div(struct hc_unit *unit, double x, double y)
+double hc_scalar_div(struct hc_scalar *scalar, double x, double y)
 {
-    return hc_unit_op(unit, HC_OP_div, x, y, 0);
+    return hc_scalar_op(scalar, HC_OP_div, x, y, 0);
 }
 
-double hc_unit_sqrt(struct hc_unit *unit, double x)
+double hc_scalar_sqrt(struct hc_scalar *scalar, double x)
 {
-    return hc_unit_op(unit, HC_OP_sqrt, x, 0, 0);
+    return hc_scalar_op(scalar, HC_OP_sqrt, x, 0, 0);
 }
 
-double hc_unit_cast(struct hc_unit *unit, enum hc_format from, double x)
+double hc_scalar_cast(struct hc_scalar *scalar, enum hc_format from, double x)
 {
     const double operand[3] = {x, 0, 0};
-    return unit->check ? on_backend(unit, from, HC_OP_cast, operand)
-                       : by_definition(unit->format, HC_OP_cast, operand);
+    return scalar->check ? on_backend(scalar, from, HC_OP_cast, operand)
+                       : by_definition(scalar->format, HC_OP_cast, operand);
 }
 
-double hc_unit_model(struct hc_unit *unit, double master)
+double hc_scalar_model(struct hc_scalar *scalar, double master)
 {
     const double operand[3] = {master, 0, 0};
-    return unit->check ? on_backend(unit, HC_FP32, HC_OP_master_to_model, operand)
-                       : by_definition(unit->format, HC_OP_master_to_model, operand);
+    return scalar->check ? on_backend(scalar, HC_FP32, HC_OP_master_to_model, operand)
+                       : by_definition(scalar->format, HC_OP_master_to_model, operand);
 }
 
 double hc_decimal(enum hc_format format, const char *decimal)

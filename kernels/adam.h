@@ -6,8 +6,8 @@
    HC_ORDER_OURS: every operation is rounded, none is fused.
      adamw: w  = R(w * keep), g' = g
      adam:  g' = R(g + R(wd * w)), or g when weight_decay is 0
-     m = R(R(beta1 * m) + R(rest1 * g'))
-     v = R(R(beta2 * v) + R(R(rest2 * g') * g'))
+     m = R(R(beta1 * m) + R(one_minus_beta1 * g'))
+     v = R(R(beta2 * v) + R(R(one_minus_beta2 * g') * g'))
      d = R(R(R(sqrt(v)) / correction) + eps)
      d = R(sqrt(R(R(v / correction) + eps)))             eps_inside
      w = R(w - R(step * R(m / d)))
@@ -23,9 +23,9 @@
    aten/src/ATen/native/cpu/{Lerp,PointwiseOps}Kernel.cpp are compiled with FMA).
      adamw: w  = R(w * keep), g' = g
      adam:  g' = R(fma(wd, w, g)), or g when weight_decay is 0
-     m = R(fma(rest1, r(g' - m), m))                     rest1 < 0.5
-     m = R(fma(r(rest1 - 1), r(g' - m), g'))             otherwise
-     v = R(fma(r(rest2 * g'), g', R(beta2 * v)))
+     m = R(fma(one_minus_beta1, r(g' - m), m))                     one_minus_beta1 < 0.5
+     m = R(fma(r(one_minus_beta1 - 1), r(g' - m), g'))             otherwise
+     v = R(fma(r(one_minus_beta2 * g'), g', R(beta2 * v)))
      d = R(R(R(sqrt(v)) / correction) + eps)
      w = R(w + r(r(-step * m) / d))
 
@@ -37,13 +37,13 @@
    float). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
    may fuse what apex leaves to it.
      adam:  g' = r(g + r(wd * w)), or g when weight_decay is 0
-     m = r(r(beta1 * m) + r(rest1 * g'))
-     v = r(r(beta2 * v) + r(r(rest2 * g') * g'))
+     m = r(r(beta1 * m) + r(one_minus_beta1 * g'))
+     v = r(r(beta2 * v) + r(r(one_minus_beta2 * g') * g'))
      u = r(r(m / first) / r(r(sqrt(r(v / second))) + eps))
      adamw: u = r(u + r(wd * w))
      w = r(w - r(lr * u))
 
-   keep = 1 - lr * weight_decay, decay = lr * weight_decay, rest1 = 1 - beta1, rest2 = 1 - beta2,
+   keep = 1 - lr * weight_decay, decay = lr * weight_decay, one_minus_beta1 = 1 - beta1, one_minus_beta2 = 1 - beta2,
    step = lr / (1 - beta1^t), correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), first = 1 -
    beta1^t, second = 1 - beta2^t, each in fp64; these and beta1, beta2, wd, lr and eps are rounded
    once, into `arithmetic` (ours) or into fp32 (the others). The others have neither eps_inside nor
@@ -64,9 +64,9 @@ struct hc_adam_step {
     float lr;
     float step;
     float beta1;
-    float rest1;
+    float one_minus_beta1;
     float beta2;
-    float rest2;
+    float one_minus_beta2;
     float first;
     float correction; /* apex: what the header calls `second` */
     float eps;
@@ -86,17 +86,17 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
     double beta1 = (double)hyper[1];
     int apex = params->order == HC_ORDER_APEX;
     double beta2 = apex ? (double)(float)params->beta2 : params->beta2;
-    double first = 1 - hc_power(beta1, hyper[2]);
-    double second = 1 - hc_power(beta2, hyper[2]);
+    double first = 1 - hc_beta_power(beta1, hyper[2]);
+    double second = 1 - hc_beta_power(beta2, hyper[2]);
     enum hc_format f = params->order == HC_ORDER_OURS ? params->arithmetic : HC_FP32;
     struct hc_adam_step s;
     s.order = params->order;
     s.lr = hc_coefficient(f, lr);
     s.step = hc_coefficient(f, lr / first);
     s.beta1 = hc_coefficient(f, beta1);
-    s.rest1 = hc_coefficient(f, 1 - beta1);
+    s.one_minus_beta1 = hc_coefficient(f, 1 - beta1);
     s.beta2 = hc_coefficient(f, beta2);
-    s.rest2 = hc_coefficient(f, 1 - beta2);
+    s.one_minus_beta2 = hc_coefficient(f, 1 - beta2);
     s.first = hc_coefficient(f, first);
     s.correction = hc_coefficient(f, params->eps_inside || apex ? second : sqrt(second));
     s.eps = hc_coefficient(f, params->eps);
@@ -115,8 +115,8 @@ HC_INLINE float hc_adam_update(enum hc_format f, const struct hc_adam_step *s, f
                                float g, float *m, float *v)
 {
     float grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
-    float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->rest1 * grad));
-    float square = hc_into(f, hc_into(f, s->rest2 * grad) * grad);
+    float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->one_minus_beta1 * grad));
+    float square = hc_into(f, hc_into(f, s->one_minus_beta2 * grad) * grad);
     float variance = hc_into(f, hc_into(f, s->beta2 * *v) + square);
     float denominator =
         s->eps_inside
@@ -140,9 +140,9 @@ HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step
 {
     float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
     float grad = s->coupled ? hc_into(f, fmaf(s->wd, weight, g)) : g;
-    int small = s->rest1 < 0.5f;
-    float mean = hc_into(f, fmaf(small ? s->rest1 : s->rest1 - 1, grad - *m, small ? *m : grad));
-    float variance = hc_into(f, fmaf(s->rest2 * grad, grad, hc_into(f, s->beta2 * *v)));
+    int small = s->one_minus_beta1 < 0.5f;
+    float mean = hc_into(f, fmaf(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1, grad - *m, small ? *m : grad));
+    float variance = hc_into(f, fmaf(s->one_minus_beta2 * grad, grad, hc_into(f, s->beta2 * *v)));
     float denominator =
         hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
     *w = hc_into(f, weight + -s->step * mean / denominator);
@@ -154,8 +154,8 @@ HC_INLINE void hc_element_adam_apex(const struct hc_adam_step *s, float *w, floa
                                     float *v)
 {
     float grad = s->coupled ? g + s->wd * *w : g;
-    float mean = s->beta1 * *m + s->rest1 * grad;
-    float variance = s->beta2 * *v + s->rest2 * grad * grad;
+    float mean = s->beta1 * *m + s->one_minus_beta1 * grad;
+    float variance = s->beta2 * *v + s->one_minus_beta2 * grad * grad;
     float update = mean / s->first / (sqrtf(variance / s->correction) + s->eps);
     *w -= s->lr * (s->decoupled ? update + s->wd * *w : update);
     *m = mean;

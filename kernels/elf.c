@@ -36,7 +36,7 @@ static bool is_whole(FILE *file, uint64_t size, const Elf64_Ehdr *header)
     return true;
 }
 
-bool hc_elf_is_cut(const char *path)
+bool hc_elf_is_truncated(const char *path)
 {
     Elf64_Ehdr header;
     struct stat status;

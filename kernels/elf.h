@@ -7,6 +7,6 @@
 
 /* Whether the file is a 64-bit ELF file that ends before its headers, segments or sections do.
    False of what is none, or cannot be read: the loader has words for these. */
-bool hc_elf_is_cut(const char *path);
+bool hc_elf_is_truncated(const char *path);
 
 #endif

@@ -124,7 +124,7 @@ const struct hc_plugin *hc_plugin_load(const char *path, const char *name)
         (void)hc_fail(HC_IO, "%s cannot be read", path);
         return NULL;
     }
-    if (hc_elf_is_cut(path)) {
+    if (hc_elf_is_truncated(path)) {
         (void)hc_fail(HC_INVALID, "%s is cut short", path);
         return NULL;
     }

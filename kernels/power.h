@@ -12,7 +12,7 @@
    counts is 1 - beta^t = (1 - beta)(1 + beta + ... + beta^(t-1)) >= (1 - beta) t beta^(t-1): the
    absolute error t u beta^t is at most u beta / (1 - beta) of it, 2^-43 for beta = 0.999, whatever
    t is. */
-HC_INLINE double hc_power(double beta, float t)
+HC_INLINE double hc_beta_power(double beta, float t)
 {
     double power = 1;
     for (uint32_t n = (uint32_t)t; n; n >>= 1) {

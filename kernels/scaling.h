@@ -30,7 +30,7 @@ HC_INLINE float hc_element_unscale(int reciprocal, float x, float by)
 }
 
 /* Whether x is infinite or NaN. */
-HC_INLINE int hc_element_found(float x)
+HC_INLINE int hc_is_nonfinite(float x)
 {
     return (hc_fp32_bits(x) & 0x7f800000u) == 0x7f800000u;
 }

@@ -29,16 +29,16 @@ struct hc_call hc_tf32_plain(const struct hc_call *call)
 enum hc_status hc_tf32_run(struct hc_queue *queue, const struct hc_call *call, hc_kernel *kernel)
 {
     struct hc_call plain = hc_tf32_plain(call);
-    char *room = call->scratch;
+    char *buffer = call->scratch;
     for (int slot = 0; slot < 2; slot++) {
         const float *from = call->in[slot].data;
-        float *to = (float *)(void *)room;
+        float *to = (float *)(void *)buffer;
         int64_t n = hc_tensor_count(&call->in[slot]);
         assert(n == 0 || (from && to));
         for (int64_t i = 0; i < n; i++)
             to[i] = hc_tf32_round(from[i]);
         plain.in[slot].data = to;
-        room += bytes_of(&call->in[slot]);
+        buffer += bytes_of(&call->in[slot]);
     }
     return kernel(queue, &plain);
 }

@@ -52,7 +52,7 @@ static void step(struct state *s, const struct hc_adam *p, const double hyper[3]
 }
 
 static void adam(const struct hc_call *call, int out, int64_t index, long precision,
-                 struct hc_want *want, bool decoupled)
+                 struct hc_exact *want, bool decoupled)
 {
     double hyper[3];
     struct state s;
@@ -80,14 +80,14 @@ static void adam(const struct hc_call *call, int out, int64_t index, long precis
 
 hc_reference hc_reference_adam;
 void hc_reference_adam(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     adam(call, out, index, precision, want, false);
 }
 
 hc_reference hc_reference_adamw;
 void hc_reference_adamw(const struct hc_call *call, int out, int64_t index, long precision,
-                        struct hc_want *want)
+                        struct hc_exact *want)
 {
     adam(call, out, index, precision, want, true);
 }

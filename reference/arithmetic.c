@@ -1,7 +1,7 @@
 /* The IEEE operations, and the casts: exact values, which the caller rounds. */
 #include "reference/split.h"
 
-static void binary(const struct hc_call *call, int64_t index, long precision, struct hc_want *want,
+static void binary(const struct hc_call *call, int64_t index, long precision, struct hc_exact *want,
                    int (*operation)(mpfr_t, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t))
 {
     mpfr_t x;
@@ -16,7 +16,7 @@ static void binary(const struct hc_call *call, int64_t index, long precision, st
 
 hc_reference hc_reference_add;
 void hc_reference_add(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     binary(call, index, precision, want, mpfr_add);
@@ -24,7 +24,7 @@ void hc_reference_add(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_sub;
 void hc_reference_sub(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     binary(call, index, precision, want, mpfr_sub);
@@ -32,7 +32,7 @@ void hc_reference_sub(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_mul;
 void hc_reference_mul(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     binary(call, index, precision, want, mpfr_mul);
@@ -40,7 +40,7 @@ void hc_reference_mul(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_div;
 void hc_reference_div(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     binary(call, index, precision, want, mpfr_div);
@@ -48,7 +48,7 @@ void hc_reference_div(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_sqrt;
 void hc_reference_sqrt(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)out;
     mpfr_t x;
@@ -61,7 +61,7 @@ void hc_reference_sqrt(const struct hc_call *call, int out, int64_t index, long 
 
 hc_reference hc_reference_fma;
 void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     mpfr_t x;
@@ -86,7 +86,7 @@ void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_cast;
 void hc_reference_cast(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)out;
     mpfr_t x;
@@ -98,7 +98,7 @@ void hc_reference_cast(const struct hc_call *call, int out, int64_t index, long 
 
 hc_reference hc_reference_master_to_model;
 void hc_reference_master_to_model(const struct hc_call *call, int out, int64_t index,
-                                  long precision, struct hc_want *want)
+                                  long precision, struct hc_exact *want)
 {
     hc_reference_cast(call, out, index, precision, want);
 }

@@ -46,7 +46,7 @@ static int64_t pixel_at(const struct hc_call *call, int64_t epoch, int64_t image
 }
 
 /* The contract's fp64: MPFR at 53 bits, which is fp64 while exponents are moderate. */
-static void normalised(struct hc_want *want, double pixel, double mean, double deviation)
+static void normalised(struct hc_exact *want, double pixel, double mean, double deviation)
 {
     mpfr_t v;
     mpfr_init2(v, 53);
@@ -60,23 +60,23 @@ static void normalised(struct hc_want *want, double pixel, double mean, double d
 
 hc_reference hc_reference_augment;
 void hc_reference_augment(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_want *want)
+                          struct hc_exact *want)
 {
     (void)precision;
     const struct hc_tensor *y = &call->out[0];
     int64_t steps = (int64_t)hc_tensor_get(&call->in[2], 0);
     int64_t epoch = steps / call->params.augment.batches;
     int64_t size = y->shape[1] * y->shape[2] * 3;
-    *want = (struct hc_want){0};
+    *want = (struct hc_exact){0};
     if (out == 2) {
-        want->value = want->magnitude = (double)(steps + 1);
+        want->hi = want->magnitude = (double)(steps + 1);
         return;
     }
     int64_t image = image_at(call, out == 0 ? index / size : index);
     if (image < 0)
         return;
     if (out == 1) {
-        want->value = want->magnitude = hc_tensor_get(&call->in[1], image);
+        want->hi = want->magnitude = hc_tensor_get(&call->in[1], image);
         return;
     }
     int64_t c = index % 3;

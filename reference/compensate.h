@@ -8,9 +8,9 @@
 /* sum becomes what w does not hold of it: sum - round_F(sum). */
 static inline void hc_left_over(mpfr_t sum, enum hc_format format)
 {
-    struct hc_want want;
+    struct hc_exact want;
     hc_split(sum, &want);
-    uint64_t held = hc_encode(format, want.value, want.rest, HC_NEAREST);
+    uint64_t held = hc_encode(format, want.hi, want.lo, HC_NEAREST);
     mpfr_sub_d(sum, sum, hc_decode(format, held), MPFR_RNDN);
 }
 

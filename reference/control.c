@@ -4,7 +4,7 @@
 
 hc_reference hc_reference_rates;
 void hc_reference_rates(const struct hc_call *call, int out, int64_t index, long precision,
-                        struct hc_want *want)
+                        struct hc_exact *want)
 {
     (void)out;
     const struct hc_tensor *table = &call->in[0];
@@ -23,9 +23,9 @@ void hc_reference_rates(const struct hc_call *call, int out, int64_t index, long
     mpfr_clear(x);
 }
 
-hc_reference hc_reference_journal;
-void hc_reference_journal(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_want *want)
+hc_reference hc_reference_step_log;
+void hc_reference_step_log(const struct hc_call *call, int out, int64_t index, long precision,
+                          struct hc_exact *want)
 {
     (void)out;
     const struct hc_tensor *journal = &call->in[0];
@@ -46,7 +46,7 @@ void hc_reference_journal(const struct hc_call *call, int out, int64_t index, lo
    what is 1e-6 or more, and its reciprocal are not. The product is left whole: 48 bits. */
 hc_reference hc_reference_clip;
 void hc_reference_clip(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)out;
     (void)index;

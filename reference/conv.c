@@ -24,7 +24,7 @@ static bool inside(int64_t i, int64_t extent)
 
 hc_reference hc_reference_conv2d;
 void hc_reference_conv2d(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_want *want)
+                         struct hc_exact *want)
 {
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *w = &call->in[1];
@@ -48,7 +48,7 @@ void hc_reference_conv2d(const struct hc_call *call, int out, int64_t index, lon
 
 hc_reference hc_reference_conv2d_bwd_data;
 void hc_reference_conv2d_bwd_data(const struct hc_call *call, int out, int64_t index,
-                                  long precision, struct hc_want *want)
+                                  long precision, struct hc_exact *want)
 {
     const struct hc_tensor *dy = &call->in[0];
     const struct hc_tensor *w = &call->in[1];
@@ -74,7 +74,7 @@ void hc_reference_conv2d_bwd_data(const struct hc_call *call, int out, int64_t i
 
 hc_reference hc_reference_conv2d_bwd_filter;
 void hc_reference_conv2d_bwd_filter(const struct hc_call *call, int out, int64_t index,
-                                    long precision, struct hc_want *want)
+                                    long precision, struct hc_exact *want)
 {
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *dy = &call->in[1];

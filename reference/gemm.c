@@ -5,7 +5,7 @@
 
 hc_reference hc_reference_gemm;
 void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)out;
     const struct hc_gemm *p = &call->params.gemm;

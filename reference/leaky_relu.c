@@ -12,7 +12,7 @@ static void leak(mpfr_t x, const struct hc_call *call)
 
 hc_reference hc_reference_leaky_relu;
 void hc_reference_leaky_relu(const struct hc_call *call, int out, int64_t index, long precision,
-                             struct hc_want *want)
+                             struct hc_exact *want)
 {
     (void)out;
     mpfr_t x;
@@ -26,7 +26,7 @@ void hc_reference_leaky_relu(const struct hc_call *call, int out, int64_t index,
 
 hc_reference hc_reference_leaky_relu_bwd;
 void hc_reference_leaky_relu_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_want *want)
+                                 struct hc_exact *want)
 {
     (void)out;
     mpfr_t dy;

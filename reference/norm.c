@@ -72,10 +72,10 @@ static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, doub
 /* leaky_relu of z rounded into out0's format; where that is an infinity, z is one. */
 static void leak(mpfr_t z, const struct hc_call *call)
 {
-    struct hc_want real;
+    struct hc_exact real;
     enum hc_format format = call->out[0].format;
     hc_split(z, &real);
-    if (isinf(hc_decode(format, hc_encode(format, real.value, real.rest, HC_NEAREST))))
+    if (isinf(hc_decode(format, hc_encode(format, real.hi, real.lo, HC_NEAREST))))
         mpfr_set_inf(z, mpfr_sgn(z));
     if (!(mpfr_sgn(z) > 0))
         mpfr_mul_d(z, z, (double)(float)call->params.bn.slope, MPFR_RNDN);
@@ -84,7 +84,7 @@ static void leak(mpfr_t z, const struct hc_call *call)
 enum { Y, SAVED_MEAN, SAVED_INVSTD, RUNNING_MEAN, RUNNING_VARIANCE };
 
 static void train(const struct hc_call *call, int out, int64_t index, long precision, bool leaky,
-                  struct hc_want *want)
+                  struct hc_exact *want)
 {
     const struct hc_tensor *x = &call->in[0];
     int64_t m = hc_channel_length(x);
@@ -114,7 +114,7 @@ static void train(const struct hc_call *call, int out, int64_t index, long preci
 }
 
 static void infer(const struct hc_call *call, int64_t index, long precision, bool leaky,
-                  struct hc_want *want)
+                  struct hc_exact *want)
 {
     const struct hc_tensor *x = &call->in[0];
     int64_t c = index % x->shape[x->rank - 1];
@@ -135,26 +135,26 @@ hc_reference hc_reference_bn_train, hc_reference_bn_infer;
 hc_reference hc_reference_bn_leaky_train, hc_reference_bn_leaky_infer;
 
 void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+                           struct hc_exact *want)
 {
     train(call, out, index, precision, false, want);
 }
 
 void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+                           struct hc_exact *want)
 {
     (void)out;
     infer(call, index, precision, false, want);
 }
 
 void hc_reference_bn_leaky_train(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_want *want)
+                                 struct hc_exact *want)
 {
     train(call, out, index, precision, true, want);
 }
 
 void hc_reference_bn_leaky_infer(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_want *want)
+                                 struct hc_exact *want)
 {
     (void)out;
     infer(call, index, precision, true, want);

@@ -89,7 +89,7 @@ static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t,
 }
 
 static void gradient(const struct hc_call *call, bool leaky, int out, int64_t index, long precision,
-                     struct hc_want *want)
+                     struct hc_exact *want)
 {
     struct tensors t = tensors_of(call, leaky);
     int64_t c = index % t.channels;
@@ -106,13 +106,13 @@ static void gradient(const struct hc_call *call, bool leaky, int out, int64_t in
 hc_reference hc_reference_bn_bwd, hc_reference_bn_leaky_bwd;
 
 void hc_reference_bn_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_want *want)
+                         struct hc_exact *want)
 {
     gradient(call, false, out, index, precision, want);
 }
 
 void hc_reference_bn_leaky_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                               struct hc_want *want)
+                               struct hc_exact *want)
 {
     gradient(call, true, out, index, precision, want);
 }

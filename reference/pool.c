@@ -3,7 +3,7 @@
 
 hc_reference hc_reference_avg_pool;
 void hc_reference_avg_pool(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+                           struct hc_exact *want)
 {
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *y = &call->out[out];
@@ -26,7 +26,7 @@ void hc_reference_avg_pool(const struct hc_call *call, int out, int64_t index, l
 
 hc_reference hc_reference_avg_pool_bwd;
 void hc_reference_avg_pool_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                               struct hc_want *want)
+                               struct hc_exact *want)
 {
     const struct hc_tensor *dy = &call->in[0];
     const struct hc_tensor *dx = &call->out[out];

@@ -87,15 +87,15 @@ double hc_real_double(const struct hc_real *x)
     return mpfr_get_d(x->x, MPFR_RNDN);
 }
 
-struct hc_want hc_real_want(const struct hc_real *x)
+struct hc_exact hc_real_exact(const struct hc_real *x)
 {
-    struct hc_want want;
+    struct hc_exact want;
     hc_split(x->x, &want);
     return want;
 }
 
 uint64_t hc_real_bits(const struct hc_real *x, enum hc_format format, enum hc_direction direction)
 {
-    struct hc_want want = hc_real_want(x);
-    return hc_encode(format, want.value, want.rest, direction);
+    struct hc_exact want = hc_real_exact(x);
+    return hc_encode(format, want.hi, want.lo, direction);
 }

@@ -3,7 +3,7 @@
 
 hc_reference hc_reference_sum;
 void hc_reference_sum(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     (void)index;
@@ -18,7 +18,7 @@ void hc_reference_sum(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_dot;
 void hc_reference_dot(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     (void)out;
     (void)index;
@@ -31,7 +31,7 @@ void hc_reference_dot(const struct hc_call *call, int out, int64_t index, long p
 
 hc_reference hc_reference_sum_squares;
 void hc_reference_sum_squares(const struct hc_call *call, int out, int64_t index, long precision,
-                              struct hc_want *want)
+                              struct hc_exact *want)
 {
     (void)out;
     (void)index;

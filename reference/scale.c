@@ -5,7 +5,7 @@
 
 hc_reference hc_reference_axpy;
 void hc_reference_axpy(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)out;
     mpfr_t alpha;
@@ -22,7 +22,7 @@ void hc_reference_axpy(const struct hc_call *call, int out, int64_t index, long 
 
 hc_reference hc_reference_scale;
 void hc_reference_scale(const struct hc_call *call, int out, int64_t index, long precision,
-                        struct hc_want *want)
+                        struct hc_exact *want)
 {
     (void)out;
     mpfr_t x;
@@ -45,7 +45,7 @@ static double found_inf(const struct hc_call *call)
 
 hc_reference hc_reference_unscale;
 void hc_reference_unscale(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_want *want)
+                          struct hc_exact *want)
 {
     mpfr_t x;
     mpfr_t s;

@@ -21,10 +21,10 @@ static int64_t count(const struct hc_call *call, enum hc_count which)
 static int growth_due(const struct hc_call *call, double scale)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    int64_t past = count(call, HC_COUNT_CLEAN) + 1 - p->late - p->interval;
+    int64_t past = count(call, HC_COUNT_CLEAN) + 1 - p->delay - p->interval;
     if (p->interval == 0)
         return 0;
-    if (p->cap == HC_CAP_BELOW && !(scale < (double)p->most))
+    if (p->cap == HC_CAP_BELOW && !(scale < (double)p->max_scale))
         return 0;
     switch (p->when) {
     case HC_WHEN_EQUAL:
@@ -42,10 +42,10 @@ static struct step classify(const struct hc_call *call)
     double scale = hc_tensor_get(&call->in[0], 0);
     struct step s = {0};
     s.found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
-    bool divides_by_zero = p->raises && scale == 0;
-    s.seen = divides_by_zero || (s.found && !(scale <= (double)p->blind));
+    bool divides_by_zero = p->error_at_floor && scale == 0;
+    s.seen = divides_by_zero || (s.found && !(scale <= (double)p->min_checked_scale));
     s.held = s.seen && !divides_by_zero && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
-    s.gave_up = s.seen && !s.held && p->raises && (divides_by_zero || scale == (double)p->floor);
+    s.gave_up = s.seen && !s.held && p->error_at_floor && (divides_by_zero || scale == (double)p->floor);
     s.due = !s.seen && growth_due(call, scale);
     return s;
 }
@@ -53,8 +53,8 @@ static struct step classify(const struct hc_call *call)
 static bool left_out(const struct hc_call *call, const struct step *s)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    bool nothing_to_take = p->waits && count(call, HC_COUNT_TAKEN) == 0;
-    return s->seen && (p->skips || nothing_to_take);
+    bool nothing_to_take = p->wait_for_first_step && count(call, HC_COUNT_TAKEN) == 0;
+    return s->seen && (p->skip_on_overflow || nothing_to_take);
 }
 
 static int64_t counted(const struct hc_call *call, const struct step *s, enum hc_count which)
@@ -73,10 +73,10 @@ static int64_t counted(const struct hc_call *call, const struct step *s, enum hc
         return before + s->found;
     case HC_COUNT_CLEAN:
         if (s->seen)
-            return p->keeps_clean ? before : 0;
+            return p->keep_clean ? before : 0;
         return s->due && p->when != HC_WHEN_MULTIPLE ? 0 : before + 1;
     case HC_COUNT_HELD_BACK:
-        return s->due || (p->refills && !s->seen) ? 0 : before + s->held;
+        return s->due || (p->refill_hysteresis && !s->seen) ? 0 : before + s->held;
     case HC_COUNT_GAVE_UP:
         return s->gave_up ? 1 : before;
     default:
@@ -103,8 +103,8 @@ static void rescale(mpfr_t x, const struct hc_call *call, const struct step *s)
     mpfr_init2(grown, mpfr_get_prec(x));
     mpfr_mul_d(grown, x, (double)p->growth, MPFR_RNDN);
     bool finite = mpfr_number_p(grown) && mpfr_cmp_d(grown, 0x1p128 - 0x1p103) < 0;
-    if (p->cap == HC_CAP_CLAMP && mpfr_cmp_d(grown, (double)p->most) > 0)
-        mpfr_set_d(x, (double)p->most, MPFR_RNDN);
+    if (p->cap == HC_CAP_CLAMP && mpfr_cmp_d(grown, (double)p->max_scale) > 0)
+        mpfr_set_d(x, (double)p->max_scale, MPFR_RNDN);
     else if (p->cap != HC_CAP_FINITE || finite)
         mpfr_set(x, grown, MPFR_RNDN);
     mpfr_clear(grown);
@@ -112,7 +112,7 @@ static void rescale(mpfr_t x, const struct hc_call *call, const struct step *s)
 
 hc_reference hc_reference_scaler_update;
 void hc_reference_scaler_update(const struct hc_call *call, int out, int64_t index, long precision,
-                                struct hc_want *want)
+                                struct hc_exact *want)
 {
     struct step s = classify(call);
     mpfr_t x;
@@ -127,9 +127,9 @@ void hc_reference_scaler_update(const struct hc_call *call, int out, int64_t ind
     mpfr_clear(x);
 }
 
-hc_reference hc_reference_decide;
-void hc_reference_decide(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_want *want)
+hc_reference hc_reference_overflow_verdict;
+void hc_reference_overflow_verdict(const struct hc_call *call, int out, int64_t index, long precision,
+                         struct hc_exact *want)
 {
     (void)out;
     struct step s = classify(call);

@@ -4,7 +4,7 @@
 
 hc_reference hc_reference_sgd;
 void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_want *want)
+                      struct hc_exact *want)
 {
     const struct hc_sgd *p = &call->params.sgd;
     double lr = hc_tensor_get(&call->in[3], 0);

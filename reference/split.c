@@ -2,16 +2,16 @@
 
 #include <math.h>
 
-void hc_split(mpfr_srcptr x, struct hc_want *want)
+void hc_split(mpfr_srcptr x, struct hc_exact *want)
 {
-    *want = (struct hc_want){.value = mpfr_get_d(x, MPFR_RNDN)};
-    want->magnitude = fabs(want->value);
-    if (!isfinite(want->value))
+    *want = (struct hc_exact){.hi = mpfr_get_d(x, MPFR_RNDN)};
+    want->magnitude = fabs(want->hi);
+    if (!isfinite(want->hi))
         return;
     mpfr_t rest;
     mpfr_init2(rest, mpfr_get_prec(x) + 64);
-    mpfr_sub_d(rest, x, want->value, MPFR_RNDN);
-    want->rest = mpfr_get_d(rest, MPFR_RNDA);
+    mpfr_sub_d(rest, x, want->hi, MPFR_RNDN);
+    want->lo = mpfr_get_d(rest, MPFR_RNDA);
     mpfr_clear(rest);
 }
 
@@ -91,7 +91,7 @@ void hc_terms_fold(struct hc_terms *s)
     mpfr_add_d(s->magnitude, s->magnitude, magnitude, MPFR_RNDN);
 }
 
-void hc_terms_end(struct hc_terms *s, struct hc_want *want)
+void hc_terms_end(struct hc_terms *s, struct hc_exact *want)
 {
     hc_terms_fold(s);
     hc_split(s->sum, want);

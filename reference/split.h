@@ -1,4 +1,4 @@
-/* From MPFR to the plain numbers of struct hc_want, and back. */
+/* From MPFR to the plain numbers of struct hc_exact, and back. */
 #ifndef HC_REFERENCE_SPLIT_H
 #define HC_REFERENCE_SPLIT_H
 
@@ -9,7 +9,7 @@
 #include "reference.h"
 
 /* Sets value and rest from x, and magnitude to |value|. */
-void hc_split(mpfr_srcptr x, struct hc_want *want);
+void hc_split(mpfr_srcptr x, struct hc_exact *want);
 
 /* x = the value of element i. */
 void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i);
@@ -42,6 +42,6 @@ void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j);
 void hc_terms_fold(struct hc_terms *s);
 /* Splits the sum, with the sum of the magnitudes, and frees. */
-void hc_terms_end(struct hc_terms *s, struct hc_want *want);
+void hc_terms_end(struct hc_terms *s, struct hc_exact *want);
 
 #endif

@@ -16,16 +16,16 @@ static inline struct hc_tensor vector(int slot, int64_t n)
     return hc_tensor1(HC_FP32, n, memory[slot]);
 }
 
-static inline struct hc_want reference(const struct hc_call *call, int out, int64_t i)
+static inline struct hc_exact reference(const struct hc_call *call, int out, int64_t i)
 {
-    struct hc_want want;
+    struct hc_exact want;
     hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
     return want;
 }
 
 static inline double value(const struct hc_call *call, int out, int64_t i)
 {
-    return reference(call, out, i).value;
+    return reference(call, out, i).hi;
 }
 
 static inline void assert_near(double want, double got)

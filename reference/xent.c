@@ -44,7 +44,7 @@ static long right_rows(const struct hc_call *call)
 
 hc_reference hc_reference_xent;
 void hc_reference_xent(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_want *want)
+                       struct hc_exact *want)
 {
     (void)index;
     const struct hc_tensor *z = &call->in[0];
@@ -69,7 +69,7 @@ void hc_reference_xent(const struct hc_call *call, int out, int64_t index, long 
 
 hc_reference hc_reference_xent_bwd;
 void hc_reference_xent_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_want *want)
+                           struct hc_exact *want)
 {
     (void)out;
     const struct hc_tensor *z = &call->in[0];

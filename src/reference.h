@@ -5,16 +5,16 @@
 
 #include "op/call.h"
 
-/* The real value is value + rest to 2^-100 of magnitude (rest is 0 only when value is exact), so
-   that hc_encode(format, value, rest, direction) is its correct rounding. A result that is NaN or
-   infinite by the definition has rest 0.
+/* The real value is hi + lo to 2^-100 of magnitude (lo is 0 only when hi is exact), so
+   that hc_encode(format, hi, lo, direction) is its correct rounding. A result that is NaN or
+   infinite by the definition has lo 0.
    magnitude: for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool) the sum of the magnitudes of
-   those that are finite, otherwise |value|. Where inputs may be taken as tf32 (hc_call_tf32), a factor
+   those that are finite, otherwise |hi|. Where inputs may be taken as tf32 (hc_call_tf32), a factor
    below 2^-126 counts as 2^-126, where tf32's numbers stop getting denser, unless it is 0; and the
    magnitude is infinite where a finite factor may become infinite. */
-struct hc_want {
-    double value;
-    double rest;
+struct hc_exact {
+    double hi;
+    double lo;
     double magnitude;
 };
 
@@ -22,7 +22,7 @@ struct hc_want {
    call's outputs are not read. `precision` is MPFR's, in bits; hc_reference_precision says what
    suffices, twice of it proves that. */
 typedef void hc_reference(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_want *want);
+                          struct hc_exact *want);
 
 /* By op; none is NULL. */
 extern hc_reference *const hc_references[HC_OP_COUNT];
@@ -33,7 +33,7 @@ extern hc_reference *const hc_references[HC_OP_COUNT];
 void hc_reference_end(void);
 
 /* A real number for expectations that are no single op: closed forms and trajectories. Every
-   operation works at 256 bits; hc_real_want splits the value as above (magnitude |value|). */
+   operation works at 256 bits; hc_real_exact splits the value as above (magnitude |hi|). */
 struct hc_real;
 struct hc_real *hc_real_new(double value);
 void hc_real_free(struct hc_real *x);
@@ -50,6 +50,6 @@ void hc_real_log(struct hc_real *x, const struct hc_real *a);
 void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
 double hc_real_double(const struct hc_real *x); /* nearest */
 uint64_t hc_real_bits(const struct hc_real *x, enum hc_format format, enum hc_direction direction);
-struct hc_want hc_real_want(const struct hc_real *x);
+struct hc_exact hc_real_exact(const struct hc_real *x);
 
 #endif

@@ -32,7 +32,7 @@ static enum hc_status fill(struct hc_subject *s, struct hc_tensor *t, int slot)
     if (!t->data || !pattern.data)
         status = hc_fail(HC_NO_MEMORY, "%s: no memory for %zu bytes", backend->name, bytes);
     for (int64_t i = 0; status == HC_OK && slot >= 0 && i < PATTERN && i < hc_tensor_count(t); i++)
-        hc_tensor_put(&pattern, i, value(&s->call, slot, i));
+        hc_tensor_set(&pattern, i, value(&s->call, slot, i));
     for (size_t at = 0; status == HC_OK && at < bytes; at += part)
         status = backend->upload(s->device.queue, (char *)t->data + at, pattern.data,
                                  bytes - at < part ? bytes - at : part);

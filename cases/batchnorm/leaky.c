@@ -14,13 +14,13 @@ static const double slope = 0.1;
    is folded, and half an ulp of a 16-bit format off that format's numbers for every second x. */
 static struct hc_call inference(struct hc_check *check, enum hc_format format)
 {
-    struct hc_norm norm = hc_norm_new(check, format, HC_FP32, CODES, 1);
+    struct hc_batchnorm norm = hc_batchnorm_new(check, format, HC_FP32, CODES, 1);
     norm.params = (struct hc_bn){.eps = 0x1p-10, .slope = slope};
-    hc_tensor_put(&norm.var, 0, 1 - 0x1p-10);
-    hc_tensor_put(&norm.gamma, 0, 1 + ldexp(1, -hc_formats[format].precision));
+    hc_tensor_set(&norm.var, 0, 1 - 0x1p-10);
+    hc_tensor_set(&norm.gamma, 0, 1 + ldexp(1, -hc_formats[format].precision));
     for (int i = 0; i < CODES; i++)
-        hc_tensor_put_bits(&norm.x, i, (uint64_t)i);
-    struct hc_call call = hc_norm_inference(&norm);
+        hc_tensor_set_bits(&norm.x, i, (uint64_t)i);
+    struct hc_call call = hc_batchnorm_inference(&norm);
     call.op = HC_OP_bn_leaky_infer;
     return call;
 }
@@ -81,11 +81,11 @@ static void sign_of_y(struct hc_check *check)
     for (int i = 0; i < 3; i++)
         call.out[i].data = hc_check_memory(check, hc_tensor_bytes(&call.out[i]));
     for (int i = 0; i < ROWS; i++) {
-        hc_tensor_put(&call.in[0], i, y[i] > 0 ? -3 : 3);
-        hc_tensor_put(&call.in[1], i, y[i]);
-        hc_tensor_put(&call.in[2], i, 1);
-        hc_tensor_put(&call.in[3], i, 1);
-        hc_tensor_put(&call.in[5], i, 1);
+        hc_tensor_set(&call.in[0], i, y[i] > 0 ? -3 : 3);
+        hc_tensor_set(&call.in[1], i, y[i]);
+        hc_tensor_set(&call.in[2], i, 1);
+        hc_tensor_set(&call.in[3], i, 1);
+        hc_tensor_set(&call.in[5], i, 1);
     }
     if (hc_do(check, &call) != HC_OK)
         return;

@@ -39,11 +39,11 @@ static void values(struct hc_check *check)
     enum { ROWS = sizeof rows / sizeof rows[0], COUNT = 4096 };
     struct hc_tensor in = hc_check_vector(check, HC_FP32, COUNT);
     struct hc_tensor out = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     double worst = 0;
     for (int i = 0; i < COUNT; i++) {
         double uniform = hc_random_uniform(hc_check_seed(check), 11, (uint64_t)i);
-        hc_tensor_put(&in, i,
+        hc_tensor_set(&in, i,
                       i < ROWS ? hc_decimal(HC_FP32, rows[i].decimal) : exp2(-14 + 29 * uniform));
     }
     if (!round_trip(check, &in, &out))
@@ -51,7 +51,7 @@ static void values(struct hc_check *check)
     for (int i = 0; i < COUNT; i++) {
         double x = hc_tensor_get(&in, i);
         double got = hc_tensor_get(&out, i);
-        hc_trail_note(&trail, i, hc_round(HC_FP16, x), got);
+        hc_running_tally_note(&tally, i, hc_round(HC_FP16, x), got);
         if (i >= ROWS)
             worst = fmax(worst, fabs(got - x) / x);
     }
@@ -60,7 +60,7 @@ static void values(struct hc_check *check)
                        hc_tensor_get(&out, i));
         hc_claim_value(check, "as claimed", rows[i].claimed, hc_tensor_get(&out, i));
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_within(check, "largest relative error", 0, worst, ldexp(1, -11));
     if (worst < ldexp(1, -12))
         hc_mistrust(check, "no value came near the bound");
@@ -71,13 +71,13 @@ static void values(struct hc_check *check)
    difference, two products, sum). */
 static void infinite_variance(struct hc_check *check)
 {
-    struct hc_norm norm = hc_norm_new(check, HC_FP32, HC_FP32, 2, 1);
+    struct hc_batchnorm norm = hc_batchnorm_new(check, HC_FP32, HC_FP32, 2, 1);
     const double beta = 0.25;
-    hc_tensor_put(&norm.beta, 0, beta);
-    hc_tensor_put(&norm.var, 0, 70000);
-    hc_tensor_put(&norm.x, 0, 300);
-    hc_tensor_put(&norm.x, 1, -300);
-    if (hc_norm_infer(&norm) != HC_OK)
+    hc_tensor_set(&norm.beta, 0, beta);
+    hc_tensor_set(&norm.var, 0, 70000);
+    hc_tensor_set(&norm.x, 0, 300);
+    hc_tensor_set(&norm.x, 1, -300);
+    if (hc_batchnorm_infer(&norm) != HC_OK)
         return;
     struct hc_real *x = hc_real_new(70000 + norm.params.eps);
     struct hc_real *y = hc_real_new(300);
@@ -89,7 +89,7 @@ static void infinite_variance(struct hc_check *check)
     for (int i = 0; i < 2; i++)
         hc_claim_within(check, "variance 70000: y", beta + (i ? -want : want),
                         hc_tensor_get(&norm.y, i), ldexp(8 * (want + beta), -24));
-    if (!round_trip(check, &norm.var, &norm.var) || hc_norm_infer(&norm) != HC_OK)
+    if (!round_trip(check, &norm.var, &norm.var) || hc_batchnorm_infer(&norm) != HC_OK)
         return;
     hc_say(check, "after half() and float() the variance is %g", hc_tensor_get(&norm.var, 0));
     for (int i = 0; i < 2; i++)

@@ -33,12 +33,12 @@ static enum hc_status show(struct hc_check *check, const char *what, struct hc_s
 static bool layer_sees(struct hc_check *check, const struct hc_parameter *gamma, double want,
                        const char *what)
 {
-    struct hc_norm norm = hc_norm_new(check, HC_FP32, HC_FP32, 1, CHANNELS);
+    struct hc_batchnorm norm = hc_batchnorm_new(check, HC_FP32, HC_FP32, 1, CHANNELS);
     norm.params.eps = 0;
     for (int c = 0; c < CHANNELS; c++)
-        hc_tensor_put(&norm.x, c, 1);
+        hc_tensor_set(&norm.x, c, 1);
     if (!hc_check_ok(check, hc_storage_read(gamma->storage, norm.gamma.data)) ||
-        hc_norm_infer(&norm) != HC_OK)
+        hc_batchnorm_infer(&norm) != HC_OK)
         return false;
     for (int c = 0; c < CHANNELS; c++)
         hc_claim_value(check, what, want, hc_tensor_get(&norm.y, c));

@@ -15,17 +15,17 @@ struct row {
 };
 
 /* r (1 - m) + m x, every operation rounded; m and 1 - m are rounded decimals. */
-static double every_operation(struct hc_unit *unit, const struct row *row, double r)
+static double every_operation(struct hc_scalar *scalar, const struct row *row, double r)
 {
-    double m = hc_decimal(unit->format, row->momentum);
-    struct hc_unit definition = {.format = unit->format};
-    double keep = hc_unit_sub(&definition, 1, hc_decimal(HC_FP64, row->momentum));
-    return hc_unit_add(unit, hc_unit_mul(unit, r, keep), hc_unit_mul(unit, m, row->target));
+    double m = hc_decimal(scalar->format, row->momentum);
+    struct hc_scalar definition = {.format = scalar->format};
+    double keep = hc_scalar_sub(&definition, 1, hc_decimal(HC_FP64, row->momentum));
+    return hc_scalar_add(scalar, hc_scalar_mul(scalar, r, keep), hc_scalar_mul(scalar, m, row->target));
 }
 
 static void say(struct hc_check *check, const struct row *row, int step, double r)
 {
-    if (hc_trail_row(step))
+    if (hc_running_tally_row(step))
         hc_say(check, "%s, momentum %s, step %4d: %.8g of %g", hc_formats[row->format].name,
                row->momentum, step, r, row->target);
 }
@@ -48,9 +48,9 @@ static void rounded_operations(struct hc_check *check)
 {
     enum { STEPS = 1000 };
     const struct row *row = hc_check_case(check)->data;
-    struct hc_unit got = {.check = check, .format = row->format};
-    struct hc_unit definition = {.format = row->format};
-    struct hc_trail trail = {0};
+    struct hc_scalar got = {.check = check, .format = row->format};
+    struct hc_scalar definition = {.format = row->format};
+    struct hc_running_tally tally = {0};
     struct hc_picture *picture = trajectory(check, "running statistic");
     double r = row->start;
     double want = row->start;
@@ -62,13 +62,13 @@ static void rounded_operations(struct hc_check *check)
         if (got.failed)
             return;
         moved = want == before ? moved : step;
-        hc_trail_note(&trail, step, want, r);
+        hc_running_tally_note(&tally, step, want, r);
         hc_point(check, picture, "real", step, real(row, step));
         hc_point(check, picture, hc_formats[row->format].name, step, r);
         say(check, row, step, r);
     }
     hc_say(check, "it stands still after step %d", moved);
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "stalls at, as claimed", row->stalls, r);
     hc_claim_true(check, "and moves no more", moved < STEPS);
     hc_claim_true(check, "which is not where it should go", r != row->target);
@@ -77,11 +77,11 @@ static void rounded_operations(struct hc_check *check)
 /* One step as bn_train's contract has it: fp32 arithmetic, then the storage's format. */
 static double stored(const struct row *row, double r)
 {
-    struct hc_unit single = {.format = HC_FP32};
-    struct hc_unit storage = {.format = row->format};
+    struct hc_scalar single = {.format = HC_FP32};
+    struct hc_scalar storage = {.format = row->format};
     double m = hc_decimal(HC_FP32, row->momentum);
-    double step = hc_unit_mul(&single, m, hc_unit_sub(&single, row->target, r));
-    return hc_unit_cast(&storage, HC_FP32, hc_unit_add(&single, r, step));
+    double step = hc_scalar_mul(&single, m, hc_scalar_sub(&single, row->target, r));
+    return hc_scalar_cast(&storage, HC_FP32, hc_scalar_add(&single, r, step));
 }
 
 /* Buggy arm: 16-bit statistics. Fixed arm: fp32 statistics, which keep approaching: after n steps
@@ -91,30 +91,30 @@ static void storage(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     enum { ROWS = 8, STEPS = 2000 };
-    struct hc_norm norm = hc_norm_new(check, row->format, row->format, ROWS, 1);
-    struct hc_norm fixed = hc_norm_new(check, row->format, HC_FP32, ROWS, 1);
-    struct hc_trail trail = {0};
+    struct hc_batchnorm norm = hc_batchnorm_new(check, row->format, row->format, ROWS, 1);
+    struct hc_batchnorm fixed = hc_batchnorm_new(check, row->format, HC_FP32, ROWS, 1);
+    struct hc_running_tally tally = {0};
     struct hc_picture *picture = trajectory(check, "running mean");
     double want = row->start;
     norm.params.momentum = fixed.params.momentum = strtod(row->momentum, NULL);
     for (int i = 0; i < ROWS; i++) {
-        hc_tensor_put(&norm.x, i, row->target);
-        hc_tensor_put(&fixed.x, i, row->target);
+        hc_tensor_set(&norm.x, i, row->target);
+        hc_tensor_set(&fixed.x, i, row->target);
     }
     for (int step = 1; step <= STEPS; step++) {
         want = stored(row, want);
-        if (hc_norm_train(&norm) != HC_OK || hc_norm_train(&fixed) != HC_OK)
+        if (hc_batchnorm_train(&norm) != HC_OK || hc_batchnorm_train(&fixed) != HC_OK)
             return;
-        hc_trail_note(&trail, step, want, hc_tensor_get(&norm.mean, 0));
+        hc_running_tally_note(&tally, step, want, hc_tensor_get(&norm.mean, 0));
         hc_point(check, picture, "real", step, real(row, step));
         hc_point(check, picture, hc_formats[row->format].name, step, hc_tensor_get(&norm.mean, 0));
         hc_point(check, picture, "fp32", step, hc_tensor_get(&fixed.mean, 0));
-        if (hc_trail_row(step))
+        if (hc_running_tally_row(step))
             hc_say(check, "step %4d: running mean %.8g in %s, %.8g in fp32", step,
                    hc_tensor_get(&norm.mean, 0), hc_formats[row->format].name,
                    hc_tensor_get(&fixed.mean, 0));
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "16-bit storage stalls at", row->stalls, hc_tensor_get(&norm.mean, 0));
     hc_claim_within(check, "fp32 storage", row->target, hc_tensor_get(&fixed.mean, 0),
                     row->target * (pow(0.99, STEPS) + ldexp(102, -24)));

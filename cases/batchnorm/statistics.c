@@ -6,29 +6,29 @@
 
 /* Two values taking turns, so that mean and variance are exact: their middle, and half their
    distance squared. */
-static void alternate(struct hc_norm *norm, double a, double b)
+static void alternate(struct hc_batchnorm *norm, double a, double b)
 {
     for (int64_t i = 0; i < hc_tensor_count(&norm->x); i++)
-        hc_tensor_put(&norm->x, i, i % 2 ? a : b);
+        hc_tensor_set(&norm->x, i, i % 2 ? a : b);
 }
 
 /* E[x^2] - E[x]^2, every operation rounded into the unit's format. */
-static double one_pass(struct hc_unit *unit, const struct hc_tensor *x)
+static double one_pass(struct hc_scalar *scalar, const struct hc_tensor *x)
 {
     int64_t n = hc_tensor_count(x);
     double sum = 0;
     double squares = 0;
     for (int64_t i = 0; i < n; i++) {
         double value = hc_tensor_get(x, i);
-        sum = hc_unit_add(unit, sum, value);
-        squares = hc_unit_add(unit, squares, hc_unit_mul(unit, value, value));
+        sum = hc_scalar_add(scalar, sum, value);
+        squares = hc_scalar_add(scalar, squares, hc_scalar_mul(scalar, value, value));
     }
-    double mean = hc_unit_div(unit, sum, (double)n);
-    double of_squares = hc_unit_div(unit, squares, (double)n);
-    if (unit->check)
-        hc_say(unit->check, "%s: E[x] = %.8g, E[x^2] = %.10g, E[x]^2 = %.10g",
-               hc_formats[unit->format].name, mean, of_squares, hc_unit_mul(unit, mean, mean));
-    return hc_unit_sub(unit, of_squares, hc_unit_mul(unit, mean, mean));
+    double mean = hc_scalar_div(scalar, sum, (double)n);
+    double of_squares = hc_scalar_div(scalar, squares, (double)n);
+    if (scalar->check)
+        hc_say(scalar->check, "%s: E[x] = %.8g, E[x^2] = %.10g, E[x]^2 = %.10g",
+               hc_formats[scalar->format].name, mean, of_squares, hc_scalar_mul(scalar, mean, mean));
+    return hc_scalar_sub(scalar, of_squares, hc_scalar_mul(scalar, mean, mean));
 }
 
 /* Buggy arm: one pass. Fixed arm: bn_train's two passes on the same numbers, whose 1/sqrt(var + eps)
@@ -36,13 +36,13 @@ static double one_pass(struct hc_unit *unit, const struct hc_tensor *x)
 static void variance(struct hc_check *check, enum hc_format format, double a, double b,
                      double claimed)
 {
-    struct hc_norm norm = hc_norm_new(check, format, HC_FP32, 8, 1);
-    struct hc_unit got = {.check = check, .format = format};
-    struct hc_unit definition = {.format = format};
+    struct hc_batchnorm norm = hc_batchnorm_new(check, format, HC_FP32, 8, 1);
+    struct hc_scalar got = {.check = check, .format = format};
+    struct hc_scalar definition = {.format = format};
     alternate(&norm, a, b);
     double want = one_pass(&definition, &norm.x);
     double naive = one_pass(&got, &norm.x);
-    if (got.failed || hc_norm_train(&norm) != HC_OK)
+    if (got.failed || hc_batchnorm_train(&norm) != HC_OK)
         return;
     struct hc_real *x = hc_real_new((a - b) * (a - b) / 4);
     struct hc_real *y = hc_real_new(norm.params.eps);
@@ -79,7 +79,7 @@ static double sum(struct hc_check *check, int64_t n, double value, enum hc_forma
     call.in[1] = call.in[0];
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put(&call.in[0], i, value);
+        hc_tensor_set(&call.in[0], i, value);
     if (hc_do(check, &call) != HC_OK)
         return (double)NAN;
     double got = hc_tensor_get(&call.out[0], 0);
@@ -129,14 +129,14 @@ static void sums_stall(struct hc_check *check)
 static void layer(struct hc_check *check)
 {
     enum { COUNT = 4096 };
-    struct hc_norm norm = hc_norm_new(check, HC_FP16, HC_FP32, COUNT, 1);
+    struct hc_batchnorm norm = hc_batchnorm_new(check, HC_FP16, HC_FP32, COUNT, 1);
     alternate(&norm, 0.5, 0.875);
     double half = 0;
-    struct hc_unit unit = {.check = check, .format = HC_FP16};
+    struct hc_scalar scalar = {.check = check, .format = HC_FP16};
     for (int i = 0; i < COUNT; i++)
-        half = hc_unit_add(&unit, half, hc_tensor_get(&norm.x, i));
-    half = hc_unit_div(&unit, half, COUNT);
-    if (unit.failed || hc_norm_train(&norm) != HC_OK)
+        half = hc_scalar_add(&scalar, half, hc_tensor_get(&norm.x, i));
+    half = hc_scalar_div(&scalar, half, COUNT);
+    if (scalar.failed || hc_batchnorm_train(&norm) != HC_OK)
         return;
     hc_say(check, "mean of 4096 activations 0.5 and 0.875: %g in half, %g in fp32", half,
            hc_tensor_get(&norm.saved_mean, 0));

@@ -56,11 +56,11 @@ static void last_rows(struct hc_check *check)
             call.out[i] = hc_check_vector(check, HC_FP32, CHANNELS);
         }
         for (int c = 0; c < CHANNELS; c++) {
-            hc_tensor_put(&call.in[1], c, 1);
-            hc_tensor_put(&call.in[4], c, 1);
+            hc_tensor_set(&call.in[1], c, 1);
+            hc_tensor_set(&call.in[4], c, 1);
         }
         for (int64_t i = (b->rows - b->last) * CHANNELS; i < b->rows * CHANNELS; i++)
-            hc_tensor_put(&x, i, (double)(i % CHANNELS + 1));
+            hc_tensor_set(&x, i, (double)(i % CHANNELS + 1));
         if (hc_do(check, &call) != HC_OK)
             return;
         claim_statistics(check, &call, b);

@@ -32,10 +32,10 @@ static void swap(struct references *r)
     }
 }
 
-static double validate_with(struct hc_toy *toy, struct references *r)
+static double validate_with(struct hc_tiny *tiny, struct references *r)
 {
     swap(r);
-    double loss = hc_toy_validate(toy);
+    double loss = hc_tiny_validate(tiny);
     swap(r);
     return loss;
 }
@@ -58,32 +58,32 @@ static struct losses train(struct hc_check *check, uint64_t seed)
 {
     enum { STEPS = 60 };
     struct losses l = {0};
-    struct hc_toy toy;
+    struct hc_tiny tiny;
     struct references statistics = {0};
     struct references parameters = {0};
-    hc_toy_open(&toy, check, seed);
-    if (!toy.failed) {
-        const struct hc_plan *plan = hc_net_plan(toy.net);
-        statistics = take(hc_net_statistics(toy.net), plan->statistics);
-        parameters = take(hc_net_parameters(toy.net), plan->parameters);
+    hc_tiny_open(&tiny, check, seed);
+    if (!tiny.failed) {
+        const struct hc_plan *plan = hc_net_plan(tiny.net);
+        statistics = take(hc_net_statistics(tiny.net), plan->statistics);
+        parameters = take(hc_net_parameters(tiny.net), plan->parameters);
     }
-    hc_toy_start(&toy, hc_recipe_by_name("fastai-004b-flat"));
+    hc_tiny_start(&tiny, hc_recipe_by_name("fastai-004b-flat"));
     hc_say(check, "step   training   validation   with stale statistics   with stale parameters");
-    for (int step = 1; step <= STEPS && !toy.failed; step++) {
-        l.training = hc_toy_step(&toy, step, 3e-2);
-        if (!hc_trail_row(step) && step != STEPS)
+    for (int step = 1; step <= STEPS && !tiny.failed; step++) {
+        l.training = hc_tiny_step(&tiny, step, 3e-2);
+        if (!hc_running_tally_row(step) && step != STEPS)
             continue;
-        l.fixed = hc_toy_validate(&toy);
-        l.statistics = validate_with(&toy, &statistics);
-        l.parameters = validate_with(&toy, &parameters);
+        l.fixed = hc_tiny_validate(&tiny);
+        l.statistics = validate_with(&tiny, &statistics);
+        l.parameters = validate_with(&tiny, &parameters);
         hc_say(check, "%4d   %-8.4f   %-10.4f   %-21.4f   %.4f", step, l.training, l.fixed,
                l.statistics, l.parameters);
     }
     drop(&statistics);
     drop(&parameters);
-    if (toy.failed)
+    if (tiny.failed)
         l.training = (double)NAN;
-    hc_toy_close(&toy);
+    hc_tiny_close(&tiny);
     return l;
 }
 

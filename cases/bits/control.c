@@ -29,13 +29,13 @@ static void scaler_updates(struct hc_check *check)
         call.out[0] = call.in[0];
         call.out[1] = call.in[1];
         call.params.scaler = hc_scaler_params(&(struct hc_scaler){.rule = rule});
-        hc_tensor_put(&call.in[0], 0, (double)scales[draw(check, &at, 12)]);
-        hc_tensor_put(&call.in[2], 0, (double)founds[draw(check, &at, 6)]);
+        hc_tensor_set(&call.in[0], 0, (double)scales[draw(check, &at, 12)]);
+        hc_tensor_set(&call.in[2], 0, (double)founds[draw(check, &at, 6)]);
         for (int c = 0; c < HC_COUNTS; c++)
-            hc_tensor_put(&call.in[1], c, (double)draw(check, &at, 3));
+            hc_tensor_set(&call.in[1], c, (double)draw(check, &at, 3));
         int64_t clean = call.params.scaler.interval + (int64_t)draw(check, &at, 4) - 2;
         if (draw(check, &at, 2))
-            hc_tensor_put(&call.in[1], HC_COUNT_CLEAN, (double)(clean > 0 ? clean : 0));
+            hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, (double)(clean > 0 ? clean : 0));
         ran = hc_claim_exact_bits(check, hc_scalers[rule].name, &call);
     }
 }
@@ -54,11 +54,11 @@ static void batches(struct hc_check *check)
     call.in[2] = hc_check_vector(check, HC_I32, 1);
     call.in[3] = hc_check_vector(check, HC_I32, 2 * IMAGES);
     for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_put_bits(&call.in[0], i, hc_random(hc_check_seed(check), 91, (uint64_t)i) >> 56);
+        hc_tensor_set_bits(&call.in[0], i, hc_random(hc_check_seed(check), 91, (uint64_t)i) >> 56);
     for (int64_t i = 0; i < IMAGES; i++) {
-        hc_tensor_put(&call.in[1], i, (double)(10 - i));
-        hc_tensor_put(&call.in[3], i, (double)(i * 3 % IMAGES));
-        hc_tensor_put(&call.in[3], IMAGES + i, (double)(IMAGES - 1 - i));
+        hc_tensor_set(&call.in[1], i, (double)(10 - i));
+        hc_tensor_set(&call.in[3], i, (double)(i * 3 % IMAGES));
+        hc_tensor_set(&call.in[3], IMAGES + i, (double)(IMAGES - 1 - i));
     }
     struct hc_tensor orders = hc_tensor2(HC_I32, 2, IMAGES, call.in[3].data);
     for (int i = 0; i < 72 && ran; i++) {
@@ -70,7 +70,7 @@ static void batches(struct hc_check *check)
                                 .crops = i / 36 == 0,
                                 .mean = {0.49139968, 0.48215841, 0.44653091},
                                 .deviation = {0.24703223, 0.24348513, 0.26158784}};
-        hc_tensor_put(&call.in[2], 0, i % 18 < 17 ? i % 18 : 3e6 + 1);
+        hc_tensor_set(&call.in[2], 0, i % 18 < 17 ? i % 18 : 3e6 + 1);
         call.out[0] = hc_tensor4(formats[(i + i / 18) % 3], BATCH, SIDE, SIDE, 3, NULL);
         call.out[1] = hc_tensor1(HC_I32, BATCH, NULL);
         call.out[2] = call.in[2];

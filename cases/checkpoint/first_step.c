@@ -6,28 +6,28 @@
 
 static const double unit = 0x1p-24; /* roundoff of fp32 */
 
-static void open_one(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe,
+static void open_one(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe,
                      double w)
 {
-    hc_rig_open(rig, check);
-    hc_rig_add(rig, "w", HC_ROLE_WEIGHT, 1, w);
-    hc_rig_start(rig, recipe);
+    hc_fixture_open(fixture, check);
+    hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, 1, w);
+    hc_fixture_start(fixture, recipe);
 }
 
-static void count_as(struct hc_rig *rig, int32_t taken, float scale)
+static void count_as(struct hc_fixture *fixture, int32_t taken, float scale)
 {
-    struct hc_counters counters = hc_rig_counters(rig);
+    struct hc_counters counters = hc_fixture_counters(fixture);
     counters.taken = taken;
     counters.scale = scale;
-    if (!rig->failed && !hc_check_ok(rig->check, hc_update_set_counters(rig->update, &counters)))
-        rig->failed = true;
+    if (!fixture->failed && !hc_check_ok(fixture->check, hc_update_set_counters(fixture->update, &counters)))
+        fixture->failed = true;
 }
 
-static double step(struct hc_rig *rig, double g, double lr, double beta1)
+static double step(struct hc_fixture *fixture, double g, double lr, double beta1)
 {
-    hc_rig_gradient(rig, 0, 0, g);
-    hc_rig_step(rig, lr, beta1);
-    return hc_rig_get(rig, HC_PIECE_MASTER, 0, 0);
+    hc_fixture_gradient(fixture, 0, 0, g);
+    hc_fixture_step(fixture, lr, beta1);
+    return hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0);
 }
 
 /* A gradient of 200 fits into half times 256, not times 512. From 65536 the scale is halved 8 times,
@@ -39,15 +39,15 @@ static void scaler(struct hc_check *check)
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
     for (int buggy = 0; buggy < 2; buggy++) {
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         double w = 1;
-        open_one(&rig, check, &recipe, w);
-        count_as(&rig, 0, (float)scales[buggy]);
+        open_one(&fixture, check, &recipe, w);
+        count_as(&fixture, 0, (float)scales[buggy]);
         for (int i = 0; i < 12; i++)
-            w = step(&rig, 200, 0x1p-10, 0);
-        struct hc_counters counters = hc_rig_counters(&rig);
-        hc_rig_close(&rig);
-        if (rig.failed)
+            w = step(&fixture, 200, 0x1p-10, 0);
+        struct hc_counters counters = hc_fixture_counters(&fixture);
+        hc_fixture_close(&fixture);
+        if (fixture.failed)
             return;
         hc_say(check, "resumed at a scale of %g: %d of 12 steps skipped, the weight %g",
                scales[buggy], counters.skipped, w);
@@ -66,20 +66,20 @@ static void cast(struct hc_check *check)
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     recipe.weight_decay = 0;
     for (int buggy = 0; buggy < 2; buggy++) {
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         double m = 1e-5;
         double v = 1e-9;
         if (buggy) {
             m = hc_decode(HC_FP16, hc_encode(HC_FP16, m, 0, HC_NEAREST));
             v = hc_decode(HC_FP16, hc_encode(HC_FP16, v, 0, HC_NEAREST));
         }
-        open_one(&rig, check, &recipe, 0);
-        hc_rig_put(&rig, HC_PIECE_M, 0, 0, m);
-        hc_rig_put(&rig, HC_PIECE_V, 0, 0, v);
-        count_as(&rig, 10000, 256);
-        double got = -step(&rig, 0, 1, 0.9);
-        hc_rig_close(&rig);
-        if (rig.failed)
+        open_one(&fixture, check, &recipe, 0);
+        hc_fixture_set(&fixture, HC_STATE_M, 0, 0, m);
+        hc_fixture_set(&fixture, HC_STATE_V, 0, 0, v);
+        count_as(&fixture, 10000, 256);
+        double got = -step(&fixture, 0, 1, 0.9);
+        hc_fixture_close(&fixture);
+        if (fixture.failed)
             return;
         double want = 0.9 * m / (sqrt(recipe.beta2 * v) + recipe.eps);
         hc_say(check, "v = %g: the first step is %g times the learning rate", v, got);
@@ -105,18 +105,18 @@ static void count(struct hc_check *check)
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     recipe.weight_decay = 0;
     for (int buggy = 0; buggy < 2; buggy++) {
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         double w = 0;
-        open_one(&rig, check, &recipe, w);
-        count_as(&rig, 0, 256);
+        open_one(&fixture, check, &recipe, w);
+        count_as(&fixture, 0, 256);
         for (int i = 0; i < T; i++)
-            w = step(&rig, 1, lr, beta1);
+            w = step(&fixture, 1, lr, beta1);
         if (buggy)
-            count_as(&rig, 0, 256);
-        for (int k = 1; k <= K && !rig.failed; k++) {
+            count_as(&fixture, 0, 256);
+        for (int k = 1; k <= K && !fixture.failed; k++) {
             double before = w;
             int t = buggy ? k : T + k;
-            w = step(&rig, 1, lr, beta1);
+            w = step(&fixture, 1, lr, beta1);
             double m = (1 - pow(beta1, T + k)) / (1 - pow(beta1, t));
             double v = (1 - pow(recipe.beta2, T + k)) / (1 - pow(recipe.beta2, t));
             double want = lr * m / (sqrt(v) + recipe.eps);
@@ -130,7 +130,7 @@ static void count(struct hc_check *check)
                               buggy ? "buggy arm: half as large again" : "fixed arm: as before",
                               buggy ? before - w > 1.5 * lr : fabs((before - w) / lr - 1) < 1e-4);
         }
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
     }
 }
 
@@ -144,18 +144,18 @@ static void masters(struct hc_check *check)
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
     for (int buggy = 0; buggy < 2; buggy++) {
-        struct hc_rig rig;
-        open_one(&rig, check, &recipe, 1);
-        count_as(&rig, 0, 512);
+        struct hc_fixture fixture;
+        open_one(&fixture, check, &recipe, 1);
+        count_as(&fixture, 0, 512);
         for (int i = 0; i < 8; i++) {
             if (i == 4 && buggy)
-                hc_rig_put(&rig, HC_PIECE_MASTER, 0, 0, hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0));
-            (void)step(&rig, -1e-4, 1, 0);
+                hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 0, hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0));
+            (void)step(&fixture, -1e-4, 1, 0);
         }
-        double model = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
-        double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-        hc_rig_close(&rig);
-        if (rig.failed)
+        double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
+        double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+        hc_fixture_close(&fixture);
+        if (fixture.failed)
             return;
         hc_say(check, "masters %s: master %.9g, model %.10g",
                buggy ? "made again from the model's copy" : "kept", master, model);

@@ -9,8 +9,8 @@
 enum { STOP = 20, STEPS = 40, PIECES = 4 };
 
 static const double rate = 2e-3;
-static const enum hc_piece pieces[PIECES] = {HC_PIECE_MODEL, HC_PIECE_MASTER, HC_PIECE_M,
-                                             HC_PIECE_V};
+static const enum hc_state_tensor pieces[PIECES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
+                                             HC_STATE_V};
 
 /* All that a step moves, on the host: fp32 or half, as it lies on the backend. */
 struct state {
@@ -19,49 +19,49 @@ struct state {
     struct hc_counters counters;
 };
 
-static bool ok(struct hc_toy *toy, enum hc_status status)
+static bool ok(struct hc_tiny *tiny, enum hc_status status)
 {
-    if (!hc_check_ok(toy->check, status))
-        toy->failed = true;
-    return !toy->failed;
+    if (!hc_check_ok(tiny->check, status))
+        tiny->failed = true;
+    return !tiny->failed;
 }
 
-static struct state save(struct hc_toy *toy)
+static struct state save(struct hc_tiny *tiny)
 {
-    const struct hc_plan *plan = hc_net_plan(toy->net);
+    const struct hc_plan *plan = hc_net_plan(tiny->net);
     struct state state = {0};
     state.piece =
-        hc_check_memory(toy->check, (size_t)plan->parameters * PIECES * sizeof *state.piece);
+        hc_check_memory(tiny->check, (size_t)plan->parameters * PIECES * sizeof *state.piece);
     state.statistic =
-        hc_check_memory(toy->check, (size_t)plan->statistics * sizeof *state.statistic);
-    for (int i = 0; i < plan->parameters * PIECES && !toy->failed; i++) {
+        hc_check_memory(tiny->check, (size_t)plan->statistics * sizeof *state.statistic);
+    for (int i = 0; i < plan->parameters * PIECES && !tiny->failed; i++) {
         struct hc_tensor *t = &state.piece[i];
-        *t = hc_update_tensor(toy->update, pieces[i % PIECES], i / PIECES);
-        t->data = hc_check_memory(toy->check, hc_tensor_bytes(t));
-        (void)ok(toy, hc_update_read(toy->update, pieces[i % PIECES], i / PIECES, t->data));
+        *t = hc_update_tensor(tiny->update, pieces[i % PIECES], i / PIECES);
+        t->data = hc_check_memory(tiny->check, hc_tensor_bytes(t));
+        (void)ok(tiny, hc_update_read(tiny->update, pieces[i % PIECES], i / PIECES, t->data));
     }
-    for (int i = 0; i < plan->statistics && !toy->failed; i++) {
+    for (int i = 0; i < plan->statistics && !tiny->failed; i++) {
         struct hc_tensor *t = &state.statistic[i];
-        *t = hc_parameter_tensor(hc_net_statistics(toy->net)[i]);
-        t->data = hc_check_memory(toy->check, hc_tensor_bytes(t));
-        (void)ok(toy, hc_storage_read(hc_net_statistics(toy->net)[i]->storage, t->data));
+        *t = hc_parameter_tensor(hc_net_statistics(tiny->net)[i]);
+        t->data = hc_check_memory(tiny->check, hc_tensor_bytes(t));
+        (void)ok(tiny, hc_storage_read(hc_net_statistics(tiny->net)[i]->storage, t->data));
     }
-    if (!toy->failed)
-        (void)ok(toy, hc_update_counters(toy->update, &state.counters));
+    if (!tiny->failed)
+        (void)ok(tiny, hc_update_counters(tiny->update, &state.counters));
     return state;
 }
 
-static void load(struct hc_toy *toy, const struct state *state)
+static void load(struct hc_tiny *tiny, const struct state *state)
 {
-    const struct hc_plan *plan = hc_net_plan(toy->net);
-    for (int i = 0; i < plan->parameters * PIECES && !toy->failed; i++)
-        (void)ok(toy, hc_update_write(toy->update, pieces[i % PIECES], i / PIECES,
+    const struct hc_plan *plan = hc_net_plan(tiny->net);
+    for (int i = 0; i < plan->parameters * PIECES && !tiny->failed; i++)
+        (void)ok(tiny, hc_update_write(tiny->update, pieces[i % PIECES], i / PIECES,
                                       state->piece[i].data));
-    for (int i = 0; i < plan->statistics && !toy->failed; i++)
-        (void)ok(toy, hc_storage_write(hc_net_statistics(toy->net)[i]->storage,
+    for (int i = 0; i < plan->statistics && !tiny->failed; i++)
+        (void)ok(tiny, hc_storage_write(hc_net_statistics(tiny->net)[i]->storage,
                                        state->statistic[i].data));
-    if (!toy->failed)
-        (void)ok(toy, hc_update_set_counters(toy->update, &state->counters));
+    if (!tiny->failed)
+        (void)ok(tiny, hc_update_set_counters(tiny->update, &state->counters));
 }
 
 /* What each loader leaves of the state; `start` is how the run began. */
@@ -76,7 +76,7 @@ enum { MODEL, MASTER, M, V };
 static void copy(struct hc_tensor *to, const struct hc_tensor *from)
 {
     for (int64_t e = 0; e < hc_tensor_count(to); e++)
-        hc_tensor_put(to, e, hc_tensor_get(from, e));
+        hc_tensor_set(to, e, hc_tensor_get(from, e));
 }
 
 /* Rounding takes a master half an ulp a step: as far as that of all STEPS - STOP steps to come can take it
@@ -92,7 +92,7 @@ static void nudge(struct hc_tensor *piece, const struct hc_tensor *start,
         float to = hc_random(0, 0, (uint64_t)e) & 1 ? INFINITY : -INFINITY;
         for (int i = 0; i < (STEPS - STOP) / 2; i++)
             x = nextafterf(x, to);
-        hc_tensor_put(&piece[MASTER], e, (double)x);
+        hc_tensor_set(&piece[MASTER], e, (double)x);
     }
 }
 
@@ -132,7 +132,7 @@ static void cast_state(struct hc_tensor *piece, const struct hc_tensor *start,
         for (int64_t e = 0; e < hc_tensor_count(&piece[k]); e++) {
             enum hc_format format = piece[MODEL].format;
             double x = hc_tensor_get(&piece[k], e);
-            hc_tensor_put(&piece[k], e, hc_decode(format, hc_encode(format, x, 0, HC_NEAREST)));
+            hc_tensor_set(&piece[k], e, hc_decode(format, hc_encode(format, x, 0, HC_NEAREST)));
         }
 }
 
@@ -181,30 +181,30 @@ static double distance(const struct hc_plan *plan, const struct state *got,
 }
 
 /* From 2^30 the scaler comes down in the first steps, so that its state is not what it starts with. */
-static void begin(struct hc_toy *toy, struct hc_check *check)
+static void begin(struct hc_tiny *tiny, struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     recipe.scaler.initial = 0x1p30F;
-    hc_toy_open(toy, check, hc_check_seed(check));
-    hc_toy_start(toy, &recipe);
+    hc_tiny_open(tiny, check, hc_check_seed(check));
+    hc_tiny_start(tiny, &recipe);
 }
 
 /* The states at the start, at the stop, and after each step from there on: STEPS - STOP + 1 of them. */
 static bool uninterrupted(struct hc_check *check, struct state *start, struct state *after)
 {
-    struct hc_toy toy;
-    begin(&toy, check);
-    if (!toy.failed)
-        *start = save(&toy);
-    for (int s = 0; s < STEPS && !toy.failed; s++) {
+    struct hc_tiny tiny;
+    begin(&tiny, check);
+    if (!tiny.failed)
+        *start = save(&tiny);
+    for (int s = 0; s < STEPS && !tiny.failed; s++) {
         if (s == STOP)
-            after[0] = save(&toy);
-        (void)hc_toy_step(&toy, s, rate);
+            after[0] = save(&tiny);
+        (void)hc_tiny_step(&tiny, s, rate);
         if (s >= STOP)
-            after[s - STOP + 1] = save(&toy);
+            after[s - STOP + 1] = save(&tiny);
     }
-    hc_toy_close(&toy);
-    return !toy.failed;
+    hc_tiny_close(&tiny);
+    return !tiny.failed;
 }
 
 /* How far from the uninterrupted run's its masters are after the first step. `rounding`: what rounding
@@ -212,32 +212,32 @@ static bool uninterrupted(struct hc_check *check, struct state *start, struct st
 static double resume(struct hc_check *check, const struct loss *loss, const struct state *start,
                      const struct state *after, double rounding, struct hc_picture *picture)
 {
-    struct hc_toy toy;
+    struct hc_tiny tiny;
     double far = 0;
     double first = 0;
-    begin(&toy, check);
-    if (toy.failed) {
-        hc_toy_close(&toy);
+    begin(&tiny, check);
+    if (tiny.failed) {
+        hc_tiny_close(&tiny);
         return (double)NAN;
     }
-    const struct hc_plan *plan = hc_net_plan(toy.net);
-    load(&toy, &after[0]);
-    struct state left = save(&toy);
-    for (int p = 0; p < plan->parameters && loss->lose && !toy.failed; p++)
+    const struct hc_plan *plan = hc_net_plan(tiny.net);
+    load(&tiny, &after[0]);
+    struct state left = save(&tiny);
+    for (int p = 0; p < plan->parameters && loss->lose && !tiny.failed; p++)
         loss->lose(&left.piece[(size_t)p * PIECES], &start->piece[(size_t)p * PIECES],
                    &left.counters, &start->counters);
-    load(&toy, &left);
-    for (int s = STOP; s < STEPS && !toy.failed; s++) {
-        (void)hc_toy_step(&toy, s, rate);
-        struct state now = save(&toy);
-        far = toy.failed ? (double)NAN : distance(plan, &now, &after[s - STOP + 1], start);
+    load(&tiny, &left);
+    for (int s = STOP; s < STEPS && !tiny.failed; s++) {
+        (void)hc_tiny_step(&tiny, s, rate);
+        struct state now = save(&tiny);
+        far = tiny.failed ? (double)NAN : distance(plan, &now, &after[s - STOP + 1], start);
         if (s == STOP)
             first = far;
         if (far > 0)
             hc_point(check, picture, loss->name, s + 1, far);
         left = now;
     }
-    if (!toy.failed) {
+    if (!tiny.failed) {
         int skipped = left.counters.skipped - after[STEPS - STOP].counters.skipped;
         hc_say(check,
                "lost: %-24s %2d steps skipped more, masters %.2e of their way apart after a step, "
@@ -250,7 +250,7 @@ static double resume(struct hc_check *check, const struct loss *loss, const stru
         if (loss->lose == lose_scaler)
             hc_claim_true(check, "steps are skipped again", skipped > 0);
     }
-    hc_toy_close(&toy);
+    hc_tiny_close(&tiny);
     return first;
 }
 
@@ -281,7 +281,7 @@ static void lost(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "checkpoint/what-a-lost-piece-costs",
+    {.name = "checkpoint/what-a-lost-state-tensor-costs",
      .title = "a whole checkpoint gives the uninterrupted run's bits; without the scaler's state, "
               "masters, moments or the step count the next step ends elsewhere, by more than "
               "rounding explains",

@@ -48,23 +48,23 @@ static bool train(struct world *world, bool stops, bool resume)
     return hc_check_ok(world->check, hc_train(&options, &result));
 }
 
-static bool look(struct world *world, struct hc_checkpoint_parts *parts)
+static bool look(struct world *world, struct hc_checkpoint_contents *parts)
 {
-    return hc_check_ok(world->check, hc_checkpoint_take_apart(world->path, parts));
+    return hc_check_ok(world->check, hc_checkpoint_unpack(world->path, parts));
 }
 
-static bool equal(const struct hc_checkpoint_parts *want, const struct hc_checkpoint_parts *got)
+static bool equal(const struct hc_checkpoint_contents *want, const struct hc_checkpoint_contents *got)
 {
     return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
 }
 
 /* Goes on from `middle` with zeros for the pieces whose names begin so. */
-static void without(struct world *world, struct hc_checkpoint_parts *middle,
-                    const struct hc_checkpoint_parts *whole, const char *prefix)
+static void without(struct world *world, struct hc_checkpoint_contents *middle,
+                    const struct hc_checkpoint_contents *whole, const char *prefix)
 {
-    struct hc_blob blob[HC_PARTS];
-    static unsigned char zeros[HC_PARTS_BYTES];
-    struct hc_checkpoint_parts *end = hc_check_memory(world->check, sizeof *end);
+    struct hc_blob blob[HC_CONTENTS_BLOBS];
+    static unsigned char zeros[HC_CONTENTS_BYTES];
+    struct hc_checkpoint_contents *end = hc_check_memory(world->check, sizeof *end);
     char claim[80];
     int zeroed = 0;
     for (int i = 0; i < middle->count; i++) {
@@ -86,9 +86,9 @@ static void stop_and_go_on(struct world *world)
 {
     static const char *const prefixes[] = {
         "step counts", "scale and counts", "model ", "master ", "m ", "v ", "statistic "};
-    struct hc_checkpoint_parts *whole = hc_check_memory(world->check, sizeof *whole);
-    struct hc_checkpoint_parts *middle = hc_check_memory(world->check, sizeof *middle);
-    struct hc_checkpoint_parts *end = hc_check_memory(world->check, sizeof *end);
+    struct hc_checkpoint_contents *whole = hc_check_memory(world->check, sizeof *whole);
+    struct hc_checkpoint_contents *middle = hc_check_memory(world->check, sizeof *middle);
+    struct hc_checkpoint_contents *end = hc_check_memory(world->check, sizeof *end);
     if (!train(world, false, false) || !look(world, whole) || !train(world, true, false) ||
         !look(world, middle) || !train(world, false, true) || !look(world, end))
         return;

@@ -33,10 +33,10 @@ static void factor(struct hc_check *check)
         struct hc_call call = {.op = HC_OP_clip, .params.clip = {most[i % 7]}};
         call.in[0] = hc_check_vector(check, HC_FP32, 1);
         call.out[0] = in_place ? call.in[0] : hc_check_vector(check, HC_FP32, 1);
-        hc_tensor_put_bits(&call.in[0], 0, sum_of_squares(check, &at, i / 7, most[i % 7]));
+        hc_tensor_set_bits(&call.in[0], 0, sum_of_squares(check, &at, i / 7, most[i % 7]));
         if (i % 3 == 0) {
             call.in[1] = hc_check_vector(check, HC_FP32, 1);
-            hc_tensor_put(&call.in[1], 0, held[draw(check, &at) % 4]);
+            hc_tensor_set(&call.in[1], 0, held[draw(check, &at) % 4]);
         }
         hc_claim_call_met(check, &call);
     }
@@ -91,8 +91,8 @@ static void left(struct hc_check *check)
             g[t] = hc_check_vector(check, HC_FP32, LENGTH);
             for (int64_t i = 0; i < LENGTH; i++) {
                 double value = hc_random_normal(hc_check_seed(check), (uint64_t)t, (uint64_t)i);
-                hc_tensor_put(&x[t], i, sizes[s] * value);
-                hc_tensor_put(&g[t], i, hc_tensor_get(&x[t], i));
+                hc_tensor_set(&x[t], i, sizes[s] * value);
+                hc_tensor_set(&g[t], i, hc_tensor_get(&x[t], i));
             }
             add_squares(check, &x[t], &sum, t == 0);
         }
@@ -126,10 +126,10 @@ static void brink(struct hc_check *check)
         double rest = 1;
         for (int64_t k = 0; k < 9; k++) {
             double share = hc_random_uniform(hc_check_seed(check), (uint64_t)i, (uint64_t)k) / 9;
-            hc_tensor_put(&x, k, sqrt(share) * 0x1p64);
+            hc_tensor_set(&x, k, sqrt(share) * 0x1p64);
             rest -= pow(hc_tensor_get(&x, k) * 0x1p-64, 2);
         }
-        hc_tensor_put(&x, 9, sqrt(rest) * 0x1p64 * (1 + (i % 21 - 10) * unit / 2));
+        hc_tensor_set(&x, 9, sqrt(rest) * 0x1p64 * (1 + (i % 21 - 10) * unit / 2));
         add_squares(check, &x, &sum, true);
         *(isinf(hc_tensor_get(&sum, 0)) ? &infinite : &finite) += 1;
     }
@@ -146,8 +146,8 @@ static void beyond(struct hc_check *check)
     struct hc_call clip = {.op = HC_OP_clip, .in = {sum}, .out = {by}, .params.clip = {1}};
     struct hc_call scale = {.op = HC_OP_scale, .in = {g, by}, .out = {g}};
     for (int log2 = 63; log2 <= 64; log2++) {
-        hc_tensor_put(&g, 0, ldexp(1, log2));
-        hc_tensor_put(&g, 1, ldexp(1, log2 - 30));
+        hc_tensor_set(&g, 0, ldexp(1, log2));
+        hc_tensor_set(&g, 1, ldexp(1, log2 - 30));
         add_squares(check, &g, &sum, true);
         hc_claim_call_met(check, &clip);
         if (hc_do(check, &scale) != HC_OK)

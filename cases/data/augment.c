@@ -30,9 +30,9 @@ static struct hc_call batch_of(struct hc_check *check, const struct shape *s, in
     call.out[0].data = hc_check_memory(check, hc_tensor_bytes(&call.out[0]));
     call.out[1] = hc_check_vector(check, HC_I32, s->batch);
     for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_put_bits(&call.in[0], i, hc_random(hc_check_seed(check), 1, (uint64_t)i) >> 56);
+        hc_tensor_set_bits(&call.in[0], i, hc_random(hc_check_seed(check), 1, (uint64_t)i) >> 56);
     for (int64_t i = 0; i < s->images; i++)
-        hc_tensor_put(&call.in[1], i, (double)i);
+        hc_tensor_set(&call.in[1], i, (double)i);
     return call;
 }
 
@@ -40,7 +40,7 @@ static void give_order(struct hc_check *check, struct hc_call *call, int64_t len
 {
     call->in[3] = hc_check_vector(check, HC_I32, length);
     for (int64_t i = 0; i < length; i++)
-        hc_tensor_put(&call->in[3], i,
+        hc_tensor_set(&call->in[3], i,
                       (double)(hc_random(hc_check_seed(check), 2, (uint64_t)i) %
                                (uint64_t)call->in[0].shape[0]));
 }
@@ -52,7 +52,7 @@ static void normalised(struct hc_check *check)
     struct hc_real *v = hc_real_new(0);
     struct hc_real *by = hc_real_new(0);
     for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_put_bits(&call.in[0], i, (uint64_t)i / 3);
+        hc_tensor_set_bits(&call.in[0], i, (uint64_t)i / 3);
     if (hc_do(check, &call) == HC_OK)
         for (int64_t i = 0; i < hc_tensor_count(&call.out[0]); i++) {
             hc_real_set(v, hc_tensor_get(&call.in[0], i));
@@ -84,7 +84,7 @@ static void contract(struct hc_check *check)
         p->crops = i % 2 != 0;
         p->pad = (int)(i % 5 < (uint64_t)s->high ? i % 5 : 0);
         p->seed = hc_random(hc_check_seed(check), 3, i);
-        hc_tensor_put(&call.in[2], 0, steps[i % 7]);
+        hc_tensor_set(&call.in[2], 0, steps[i % 7]);
         if (i % 4 > 1)
             give_order(check, &call, s->images + 1);
         if (i % 3 != 1)

@@ -86,7 +86,7 @@ static int64_t wrong_pixels(const struct hc_call *call, int image, struct draw d
 static bool epoch(struct hc_check *check, struct hc_call *call, int32_t number, bool seen[2][2][2])
 {
     int most = 2 * call->params.augment.pad;
-    hc_tensor_put(&call->in[2], 0, number);
+    hc_tensor_set(&call->in[2], 0, number);
     if (hc_do(check, call) != HC_OK)
         return false;
     for (int i = 0; i < IMAGES; i++) {

@@ -25,17 +25,17 @@ static void is_one_in_half(struct hc_check *check)
     double real = hc_real_double(x);
     hc_real_free(x);
     double w[3];
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     for (int f = 0; f < 3; f++) {
-        struct hc_unit got = {.check = check, .format = formats[f]};
-        struct hc_unit definition = {.format = formats[f]};
+        struct hc_scalar got = {.check = check, .format = formats[f]};
+        struct hc_scalar definition = {.format = formats[f]};
         double want = 1;
         double keep = factor(formats[f]);
         w[f] = 1;
         for (int step = 1; step <= STEPS; step++) {
-            want = hc_unit_mul(&definition, want, keep);
-            w[f] = hc_unit_mul(&got, w[f], keep);
-            hc_trail_note(&trail, step, want, w[f]);
+            want = hc_scalar_mul(&definition, want, keep);
+            w[f] = hc_scalar_mul(&got, w[f], keep);
+            hc_running_tally_note(&tally, step, want, w[f]);
             if (step % 2500 == 0)
                 hc_say(check, "%s step %5d: 1 - lr wd = %.9g, w = %.7g",
                        hc_formats[formats[f]].name, step, keep, w[f]);
@@ -43,7 +43,7 @@ static void is_one_in_half(struct hc_check *check)
         if (got.failed)
             return;
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "half: w after 10^4 steps", 1, w[0]);
     hc_claim_value(check, "bf16: w after 10^4 steps", 1, w[1]);
     hc_claim_within(check, "the real value, as claimed", 0.9048, real, 0.5e-4);
@@ -59,23 +59,23 @@ static void on_the_copy(struct hc_check *check)
     double real = hc_decayed(0.1, 0.1, 100);
     recipe.weight_decay = 0.1;
     for (int fixed = 0; fixed < 2; fixed++) {
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         recipe.decay = fixed ? HC_DECAY_DECOUPLED : HC_DECAY_MODEL;
-        hc_rig_open(&rig, check);
-        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
-        hc_rig_start(&rig, &recipe);
+        hc_fixture_open(&fixture, check);
+        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 1, 1);
+        hc_fixture_start(&fixture, &recipe);
         for (int step = 1; step <= 100; step++) {
-            hc_rig_gradients(&rig, 0);
-            hc_rig_step(&rig, 0.1, 0.9);
-            if (hc_trail_row(step))
+            hc_fixture_gradients(&fixture, 0);
+            hc_fixture_step(&fixture, 0.1, 0.9);
+            if (hc_running_tally_row(step))
                 hc_say(check, "decay on the %s, step %3d: master %.8g, model %.8g",
-                       fixed ? "masters" : "copy   ", step, hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0),
-                       hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0));
+                       fixed ? "masters" : "copy   ", step, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+                       hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0));
         }
-        double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-        double model = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+        double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
         if (fixed)

@@ -9,19 +9,19 @@
 static bool effective(struct hc_check *check, float scale, enum hc_decay decay, double *got)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 5e-4;
     recipe.decay = decay;
     recipe.scaler.initial = scale;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
-    hc_rig_start(&rig, &recipe);
-    hc_rig_gradients(&rig, 0);
-    hc_rig_step(&rig, 1, 0);
-    *got = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
-    bool failed = rig.failed;
-    hc_rig_close(&rig);
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 1, 1);
+    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_gradients(&fixture, 0);
+    hc_fixture_step(&fixture, 1, 0);
+    *got = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
+    bool failed = fixture.failed;
+    hc_fixture_close(&fixture);
     return !failed;
 }
 
@@ -33,7 +33,7 @@ static bool multiplied(struct hc_check *check, double scale, double *got)
     call.in[0] = hc_check_vector(check, HC_FP32, 1);
     call.in[1] = hc_check_vector(check, HC_FP32, 1);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
-    hc_tensor_put(&call.in[0], 0, 1);
+    hc_tensor_set(&call.in[0], 0, 1);
     if (hc_do(check, &call) != HC_OK)
         return false;
     *got = hc_tensor_get(&call.out[0], 0);
@@ -107,31 +107,31 @@ static void groups_once(struct hc_check *check, bool norms, bool flat)
     static const enum hc_role roles[] = {HC_ROLE_WEIGHT, HC_ROLE_BIAS, HC_ROLE_NORM};
     static const char *const names[] = {"weight", "bias", "gamma"};
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.weight_decay = 0.1;
     recipe.decay_norm = norms;
     recipe.apart = !flat;
     recipe.flat = flat;
-    hc_rig_open(&rig, check);
+    hc_fixture_open(&fixture, check);
     for (int i = 0; i < 3; i++)
-        hc_rig_add(&rig, names[i], roles[i], 3, 1);
-    hc_rig_start(&rig, &recipe);
+        hc_fixture_add(&fixture, names[i], roles[i], 3, 1);
+    hc_fixture_start(&fixture, &recipe);
     for (int step = 0; step < 10; step++) {
-        hc_rig_gradients(&rig, 0);
-        hc_rig_step(&rig, 0.1, 0.9);
+        hc_fixture_gradients(&fixture, 0);
+        hc_fixture_step(&fixture, 0.1, 0.9);
     }
     hc_say(check, "decay for norms and biases: %s; masters %s", norms ? "yes" : "no",
            flat ? "flat" : "apart");
     for (int i = 0; i < 3; i++)
         for (int e = 0; e < 3; e++) {
-            double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, e);
+            double got = hc_fixture_get(&fixture, HC_STATE_MASTER, i, e);
             bool decays = i == 0 || norms;
-            if (rig.failed)
+            if (fixture.failed)
                 break;
             hc_claim_within(check, names[i], decays ? hc_decayed(0.1, 0.1, 10) : 1, got,
                             decays ? 10 * ldexp(1, -24) : 0);
         }
-    hc_rig_close(&rig);
+    hc_fixture_close(&fixture);
 }
 
 static void groups(struct hc_check *check)

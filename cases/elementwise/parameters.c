@@ -38,7 +38,7 @@ static struct hc_tensor numbers(struct hc_check *check, enum hc_format f, uint64
 {
     struct hc_tensor t = hc_check_vector(check, f, N);
     for (int64_t i = 0; i < N; i++)
-        hc_tensor_put(&t, i, number(check, f, stream, i));
+        hc_tensor_set(&t, i, number(check, f, stream, i));
     return t;
 }
 
@@ -57,7 +57,7 @@ static void slopes(struct hc_check *check)
             back.in[1] = numbers(check, formats[f], 3);
             /* Pairs of a special y and an ordinary dy, and the other way round. */
             for (int64_t i = 0; i < N / 2; i++)
-                hc_tensor_put(&back.in[1], i, i % 2 ? 0.7 : -1.25);
+                hc_tensor_set(&back.in[1], i, i % 2 ? 0.7 : -1.25);
             back.out[0] = hc_check_vector(check, formats[f], N);
             hc_claim_call_met(check, &back);
         }
@@ -78,7 +78,7 @@ static void any_scale(struct hc_check *check)
                 struct hc_call call = {.op = way < 2 ? HC_OP_unscale : HC_OP_scale};
                 call.in[0] = numbers(check, formats[f], 4);
                 call.in[1] = hc_check_vector(check, HC_FP32, 1);
-                hc_tensor_put(&call.in[1], 0, scales[s]);
+                hc_tensor_set(&call.in[1], 0, scales[s]);
                 call.out[0] = hc_check_vector(check, formats[(f + s) % FORMATS], N);
                 if (way < 2) {
                     call.params.unscale.reciprocal = way == 1;
@@ -109,7 +109,7 @@ static void alphas(struct hc_check *check)
             call.in[0] = numbers(check, formats[f], 5);
             call.in[1] = numbers(check, formats[(f + a) % FORMATS], 6);
             for (int64_t i = 0; i < N / 2; i++)
-                hc_tensor_put(&call.in[1], i, i % 2 ? 0.7 : 0);
+                hc_tensor_set(&call.in[1], i, i % 2 ? 0.7 : 0);
             call.out[0] = hc_check_vector(check, formats[(f + a / 3) % FORMATS], N);
             hc_claim_call_met(check, &call);
         }
@@ -135,9 +135,9 @@ static void found(struct hc_check *check)
             for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
                 struct hc_call call = {.op = HC_OP_unscale};
                 call.in[0] = hc_check_vector(check, formats[f], 47);
-                hc_tensor_put_bits(&call.in[0], places[p], rows[r].bits[f]);
+                hc_tensor_set_bits(&call.in[0], places[p], rows[r].bits[f]);
                 call.in[1] = hc_check_vector(check, HC_FP32, 1);
-                hc_tensor_put(&call.in[1], 0, 1);
+                hc_tensor_set(&call.in[1], 0, 1);
                 call.out[0] = hc_check_vector(check, HC_FP32, 47);
                 call.out[1] = hc_check_vector(check, HC_FP32, 1);
                 if (hc_do(check, &call) != HC_OK)
@@ -162,7 +162,7 @@ static const struct hc_case cases[] = {
      .title = "alpha x + y is rounded once for every alpha",
      .source = contract,
      .run = alphas},
-    {.name = "elementwise/found-alone",
+    {.name = "elementwise/found-inf-alone",
      .title =
          "one infinity or NaN of any bits is found wherever it stands, and the largest number is "
          "not",

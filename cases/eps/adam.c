@@ -174,12 +174,12 @@ static void inside_or_outside(struct hc_check *check)
     const double g = hc_decimal(HC_FP32, "1e-6");
     struct hc_adam_run outside = start(check, HC_FP32, 0.999, 1e-8, 0);
     struct hc_adam_run inside = start(check, HC_FP32, 0.999, 1e-8, 0);
-    struct hc_unit half = {.check = check, .format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
     inside.params.eps_inside = true;
     hc_adam_run_step(&outside, g);
     hc_adam_run_step(&inside, g);
     double v = hc_decimal(HC_FP16, "1e-6");
-    double sum = hc_unit_add(&half, v, hc_decimal(HC_FP16, "1e-8"));
+    double sum = hc_scalar_add(&half, v, hc_decimal(HC_FP16, "1e-8"));
     if (outside.failed || inside.failed || half.failed)
         return;
     say_step(check, "sqrt(v) + eps", g, &outside);

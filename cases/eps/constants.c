@@ -22,10 +22,10 @@ static const struct constant rows[] = {
 static void in_half(struct hc_check *check)
 {
     const struct constant *row = hc_check_case(check)->data;
-    struct hc_unit half = {.check = check, .format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
     double want = hc_decimal(HC_FP16, row->decimal);
-    double from64 = hc_unit_cast(&half, HC_FP64, hc_decimal(HC_FP64, row->decimal));
-    double from32 = hc_unit_cast(&half, HC_FP32, hc_decimal(HC_FP32, row->decimal));
+    double from64 = hc_scalar_cast(&half, HC_FP64, hc_decimal(HC_FP64, row->decimal));
+    double from32 = hc_scalar_cast(&half, HC_FP32, hc_decimal(HC_FP32, row->decimal));
     if (half.failed)
         return;
     double true_value = hc_decimal(HC_FP64, row->decimal);
@@ -49,19 +49,19 @@ static void zero_up_to(struct hc_check *check)
         uint64_t random = hc_random(hc_check_seed(check), 0, (uint64_t)i);
         uint32_t magnitude = i < 8 ? last - 4 + (uint32_t)i : 1 + (uint32_t)(random % last);
         uint32_t sign = random >> 63 ? 0x80000000u : 0;
-        hc_tensor_put_bits(&call.in[0], i, magnitude | sign);
+        hc_tensor_set_bits(&call.in[0], i, magnitude | sign);
     }
     if (hc_do(check, &call) != HC_OK)
         return;
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     for (int i = 0; i < COUNT; i++) {
         double x = hc_tensor_get(&call.in[0], i);
         double want = copysign(fabs(x) <= ldexp(1, -25) ? 0 : ldexp(1, -24), x);
-        hc_trail_note(&trail, i, want, hc_tensor_get(&call.out[0], i));
+        hc_running_tally_note(&tally, i, want, hc_tensor_get(&call.out[0], i));
     }
     hc_say(check, "2^-25 = %.10g goes to 0, its successor %.10g to %.10g", ldexp(1, -25),
            (double)hc_fp32_value(last + 1), ldexp(1, -24));
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
 }
 
 static const char blog[] =

@@ -5,20 +5,20 @@
 #include <math.h>
 
 /* A row of zeros through (x - mean) / sqrt(var + eps), one operation after the other. */
-static double layer_norm_of_zero(struct hc_unit *unit, const char *eps)
+static double layer_norm_of_zero(struct hc_scalar *scalar, const char *eps)
 {
     double var = 0;
-    double sum = hc_unit_add(unit, var, hc_decimal(unit->format, eps));
-    double inverse = hc_unit_div(unit, 1, hc_unit_sqrt(unit, sum));
-    hc_say(unit->check, "%s: var + eps = %.6g, 1/sqrt = %.6g, (0 - 0) * that = %.6g",
-           hc_formats[unit->format].name, sum, inverse, hc_unit_mul(unit, 0, inverse));
-    return hc_unit_mul(unit, 0, inverse);
+    double sum = hc_scalar_add(scalar, var, hc_decimal(scalar->format, eps));
+    double inverse = hc_scalar_div(scalar, 1, hc_scalar_sqrt(scalar, sum));
+    hc_say(scalar->check, "%s: var + eps = %.6g, 1/sqrt = %.6g, (0 - 0) * that = %.6g",
+           hc_formats[scalar->format].name, sum, inverse, hc_scalar_mul(scalar, 0, inverse));
+    return hc_scalar_mul(scalar, 0, inverse);
 }
 
 static void layer_norm(struct hc_check *check)
 {
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit single = {.check = check, .format = HC_FP32};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
+    struct hc_scalar single = {.check = check, .format = HC_FP32};
     double in_half = layer_norm_of_zero(&half, "1e-12");
     double in_single = layer_norm_of_zero(&single, "1e-12");
     if (half.failed || single.failed)
@@ -28,20 +28,20 @@ static void layer_norm(struct hc_check *check)
 }
 
 /* x / max(|x|, eps) for a row of zeros. The maximum of two numbers is exact. */
-static double normalize_zero(struct hc_unit *unit, const char *eps)
+static double normalize_zero(struct hc_scalar *scalar, const char *eps)
 {
-    double norm = hc_unit_sqrt(unit, hc_unit_mul(unit, 0, 0));
-    double bound = fmax(norm, hc_decimal(unit->format, eps));
-    double y = hc_unit_div(unit, 0, bound);
-    hc_say(unit->check, "%s, eps %s: |x| = %g, max(|x|, eps) = %.6g, x / that = %.6g",
-           hc_formats[unit->format].name, eps, norm, bound, y);
+    double norm = hc_scalar_sqrt(scalar, hc_scalar_mul(scalar, 0, 0));
+    double bound = fmax(norm, hc_decimal(scalar->format, eps));
+    double y = hc_scalar_div(scalar, 0, bound);
+    hc_say(scalar->check, "%s, eps %s: |x| = %g, max(|x|, eps) = %.6g, x / that = %.6g",
+           hc_formats[scalar->format].name, eps, norm, bound, y);
     return y;
 }
 
 static void normalize(struct hc_check *check)
 {
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit single = {.check = check, .format = HC_FP32};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
+    struct hc_scalar single = {.check = check, .format = HC_FP32};
     double buggy = normalize_zero(&half, "1e-12");
     double larger = normalize_zero(&half, "6.103515625e-5");
     double fixed = normalize_zero(&single, "1e-12");
@@ -57,16 +57,16 @@ static void normalize(struct hc_check *check)
    mean is 0, since a mean of 8 equal halves is exact. In half the eps of 1.00136e-5 survives. */
 static void batch_norm(struct hc_check *check)
 {
-    struct hc_norm norm = hc_norm_new(check, HC_FP16, HC_FP32, 8, 1);
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit definition = {.format = HC_FP16};
+    struct hc_batchnorm norm = hc_batchnorm_new(check, HC_FP16, HC_FP32, 8, 1);
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
+    struct hc_scalar definition = {.format = HC_FP16};
     for (int i = 0; i < 8; i++)
-        hc_tensor_put(&norm.x, i, 0.375);
-    hc_tensor_put(&norm.beta, 0, 0.25);
+        hc_tensor_set(&norm.x, i, 0.375);
+    hc_tensor_set(&norm.beta, 0, 0.25);
     double eps = hc_decimal(HC_FP16, "1e-5");
-    double want_half = hc_unit_div(&definition, 1, hc_unit_sqrt(&definition, eps));
-    double got_half = hc_unit_div(&half, 1, hc_unit_sqrt(&half, hc_unit_add(&half, 0, eps)));
-    if (hc_norm_train(&norm) != HC_OK || half.failed)
+    double want_half = hc_scalar_div(&definition, 1, hc_scalar_sqrt(&definition, eps));
+    double got_half = hc_scalar_div(&half, 1, hc_scalar_sqrt(&half, hc_scalar_add(&half, 0, eps)));
+    if (hc_batchnorm_train(&norm) != HC_OK || half.failed)
         return;
     struct hc_real *x = hc_real_new(0);
     struct hc_real *one = hc_real_new(1);

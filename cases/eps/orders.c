@@ -14,26 +14,26 @@ static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w
 {
     static const double g[3] = {0, 1e-5, 5e-3};
     struct hc_recipe recipe = *hc_recipe_by_name("fp16-pure-fused");
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.weight_decay = 0;
     recipe.order = order;
     if (order == HC_ORDER_TORCH_LOOP)
         recipe.arithmetic = HC_FP16;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 3, 0.5);
-    hc_rig_start(&rig, &recipe);
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 3, 0.5);
+    hc_fixture_start(&fixture, &recipe);
     for (int step = 0; step < 2; step++) {
         for (int i = 0; i < 3; i++)
-            hc_rig_gradient(&rig, 0, i, step == 0 ? g[i] : 0);
-        hc_rig_step(&rig, lr, beta1);
+            hc_fixture_gradient(&fixture, 0, i, step == 0 ? g[i] : 0);
+        hc_fixture_step(&fixture, lr, beta1);
         for (int i = 0; i < 3; i++)
-            w[step][i] = hc_rig_get(&rig, HC_PIECE_MASTER, 0, i);
+            w[step][i] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, i);
         hc_say(check, "%-11s step %d: g = %s make w = 0.5 into %.7g, %.7g, %.7g",
                hc_adam_order_names[order], step + 1, step == 0 ? "0, 1e-5, 5e-3" : "0, 0, 0",
                w[step][0], w[step][1], w[step][2]);
     }
-    bool failed = rig.failed;
-    hc_rig_close(&rig);
+    bool failed = fixture.failed;
+    hc_fixture_close(&fixture);
     return !failed;
 }
 

@@ -8,20 +8,20 @@ static bool step(struct hc_check *check, const char *name, double w[3])
 {
     static const double g[3] = {0, 1e-5, 5e-3};
     struct hc_recipe recipe = *hc_recipe_by_name(name);
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.weight_decay = 0;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 3, 0.5);
-    hc_rig_start(&rig, &recipe);
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 3, 0.5);
+    hc_fixture_start(&fixture, &recipe);
     for (int i = 0; i < 3; i++)
-        hc_rig_gradient(&rig, 0, i, g[i]);
-    hc_rig_step(&rig, 1e-3, 0.9);
+        hc_fixture_gradient(&fixture, 0, i, g[i]);
+    hc_fixture_step(&fixture, 1e-3, 0.9);
     for (int i = 0; i < 3; i++)
-        w[i] = hc_rig_get(&rig, HC_PIECE_MASTER, 0, i);
+        w[i] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, i);
     hc_say(check, "%-14s eps %.0e: g = 0, 1e-5, 5e-3 make w = 0.5 into %.7g, %.7g, %.7g", name,
            recipe.eps, w[0], w[1], w[2]);
-    bool failed = rig.failed;
-    hc_rig_close(&rig);
+    bool failed = fixture.failed;
+    hc_fixture_close(&fixture);
     return !failed;
 }
 

@@ -8,7 +8,7 @@
 enum { GROUPS = 3, STEPS = 3 };
 
 /* Four layers in three parts, by hand: floor(3 l / 4). */
-static const int part_of[HC_RIG_LAYERS] = {0, 0, 1, 2};
+static const int part_of[HC_FIXTURE_LAYERS] = {0, 0, 1, 2};
 static const double rates[GROUPS] = {0.01, 0.3, 1};
 static const double decays[GROUPS] = {0.5, 0, 0.1};
 static const double lr = 0.01;
@@ -34,18 +34,18 @@ struct wanted {
     bool adam;
 };
 
-static struct hc_tensor copied(struct hc_rig *rig, enum hc_piece piece, int i)
+static struct hc_tensor copied(struct hc_fixture *fixture, enum hc_state_tensor piece, int i)
 {
-    struct hc_tensor t = hc_update_tensor(rig->update, piece, i);
-    t = hc_check_vector(rig->check, t.format, hc_tensor_count(&t));
+    struct hc_tensor t = hc_update_tensor(fixture->update, piece, i);
+    t = hc_check_vector(fixture->check, t.format, hc_tensor_count(&t));
     for (int64_t e = 0; e < hc_tensor_count(&t); e++)
-        hc_tensor_put(&t, e, hc_rig_get(rig, piece, i, e));
+        hc_tensor_set(&t, e, hc_fixture_get(fixture, piece, i, e));
     return t;
 }
 
-static struct hc_tensor like(struct hc_rig *rig, const struct hc_tensor *t)
+static struct hc_tensor like(struct hc_fixture *fixture, const struct hc_tensor *t)
 {
-    return hc_check_vector(rig->check, t->format, hc_tensor_count(t));
+    return hc_check_vector(fixture->check, t->format, hc_tensor_count(t));
 }
 
 /* True decay of fastai 1.0.61, before the optimizer's: the product of two fp32 numbers is exact in fp64,
@@ -54,25 +54,25 @@ static void decay_first(struct hc_tensor *w, double rate, double decay)
 {
     double keep = (double)(float)(1 - (double)(float)rate * decay);
     for (int64_t e = 0; e < hc_tensor_count(w) && decay > 0; e++)
-        hc_tensor_put(w, e, hc_tensor_get(w, e) * keep);
+        hc_tensor_set(w, e, hc_tensor_get(w, e) * keep);
 }
 
-static void want(struct hc_rig *rig, const struct hc_recipe *r, int i, int step,
+static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, int step,
                  struct wanted *wanted)
 {
     int part = part_of[i / 2];
-    enum hc_role role = rig->parameter[i].role;
+    enum hc_role role = fixture->parameter[i].role;
     double rate = lr * (r->rate > 0 ? r->rate : 1) * rates[part];
     double decay = role == HC_ROLE_WEIGHT || r->decay_norm ? decays[part] : 0;
-    bool anyway = r->scaler.rule == HC_SCALER_FASTAI;
-    struct hc_tensor w = copied(rig, HC_PIECE_MASTER, i);
-    struct hc_tensor m = copied(rig, HC_PIECE_M, i);
-    struct hc_tensor g = copied(rig, HC_PIECE_GRADIENT, i);
-    struct hc_tensor unscaled = hc_check_vector(rig->check, HC_FP32, hc_tensor_count(&g));
-    double scale = (double)hc_rig_counters(rig).scale;
+    bool step_on_overflow = r->scaler.rule == HC_SCALER_FASTAI;
+    struct hc_tensor w = copied(fixture, HC_STATE_MASTER, i);
+    struct hc_tensor m = copied(fixture, HC_STATE_M, i);
+    struct hc_tensor g = copied(fixture, HC_STATE_GRADIENT, i);
+    struct hc_tensor unscaled = hc_check_vector(fixture->check, HC_FP32, hc_tensor_count(&g));
+    double scale = (double)hc_fixture_counters(fixture).scale;
     for (int64_t e = 0; e < hc_tensor_count(&g); e++)
-        hc_tensor_put(&unscaled, e, hc_tensor_get(&g, e) / scale);
-    if (anyway)
+        hc_tensor_set(&unscaled, e, hc_tensor_get(&g, e) / scale);
+    if (step_on_overflow)
         decay_first(&w, rate, decay);
     wanted->hyper[0] = (float)rate;
     wanted->hyper[1] = (float)beta1;
@@ -80,19 +80,19 @@ static void want(struct hc_rig *rig, const struct hc_recipe *r, int i, int step,
     wanted->adam = r->optimizer == HC_OPTIMIZER_ADAM;
     struct hc_tensor hyper = hc_tensor1(HC_FP32, 3, wanted->hyper);
     struct hc_tensor found = {.format = HC_FP32};
-    double inside = anyway ? 0 : decay;
+    double inside = step_on_overflow ? 0 : decay;
     enum hc_format arithmetic = hc_recipe_optimizes(r, role, r->arithmetic);
     if (wanted->adam) {
-        struct hc_tensor v = copied(rig, HC_PIECE_V, i);
+        struct hc_tensor v = copied(fixture, HC_STATE_V, i);
         wanted->call = (struct hc_call){.op = HC_OP_adamw,
                                         .in = {w, unscaled, m, v, hyper, found},
-                                        .out = {like(rig, &w), like(rig, &m), like(rig, &v)}};
+                                        .out = {like(fixture, &w), like(fixture, &m), like(fixture, &v)}};
         wanted->call.params.adam = (struct hc_adam){
             .beta2 = r->beta2, .eps = r->eps, .weight_decay = inside, .arithmetic = arithmetic};
     } else {
         wanted->call = (struct hc_call){.op = HC_OP_sgd,
                                         .in = {w, unscaled, m, hyper, found},
-                                        .out = {like(rig, &w), like(rig, &m)}};
+                                        .out = {like(fixture, &w), like(fixture, &m)}};
         wanted->call.params.sgd = (struct hc_sgd){.weight_decay = inside,
                                                   .nesterov = r->nesterov,
                                                   .rate_inside = r->rate_inside,
@@ -101,29 +101,29 @@ static void want(struct hc_rig *rig, const struct hc_recipe *r, int i, int step,
 }
 
 /* The op itself is held to its bound; then the step is to have its bits. */
-static void compare(struct hc_rig *rig, const char *name, int step, struct wanted *wanted)
+static void compare(struct hc_fixture *fixture, const char *name, int step, struct wanted *wanted)
 {
-    static const enum hc_piece pieces[] = {HC_PIECE_MASTER, HC_PIECE_M, HC_PIECE_V};
-    for (int i = 0; i < rig->n && !rig->failed; i++) {
+    static const enum hc_state_tensor pieces[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
+    for (int i = 0; i < fixture->n && !fixture->failed; i++) {
         int64_t wrong = 0;
         int64_t checked = 0;
         char first[120];
-        hc_claim_call_met(rig->check, &wanted[i].call);
-        if (hc_do(rig->check, &wanted[i].call) != HC_OK)
+        hc_claim_call_met(fixture->check, &wanted[i].call);
+        if (hc_do(fixture->check, &wanted[i].call) != HC_OK)
             return;
         for (int p = 0; p < (wanted[i].adam ? 3 : 2); p++) {
             const struct hc_tensor *t = &wanted[i].call.out[p];
             for (int64_t e = 0; e < hc_tensor_count(t); e++, checked++) {
                 double x = hc_tensor_get(t, e);
-                double got = hc_rig_get(rig, pieces[p], i, e);
+                double got = hc_fixture_get(fixture, pieces[p], i, e);
                 if (hc_fp64_bits(x) != hc_fp64_bits(got) && wrong++ == 0)
                     (void)snprintf(first, sizeof first,
                                    "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g", name, step,
-                                   hc_piece_names[pieces[p]], rig->parameter[i].name, (long long)e,
+                                   hc_state_tensor_names[pieces[p]], fixture->parameter[i].name, (long long)e,
                                    x, got);
             }
         }
-        hc_claim_sweep(rig->check, checked, wrong, wrong ? first : NULL);
+        hc_claim_sweep(fixture->check, checked, wrong, wrong ? first : NULL);
     }
 }
 
@@ -134,21 +134,21 @@ static void own_rates(struct hc_check *check)
                                         "fastai2-native"};
     for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = grouped(names[k / 2]);
-        struct wanted wanted[2 * HC_RIG_LAYERS] = {0};
-        struct hc_rig rig;
+        struct wanted wanted[2 * HC_FIXTURE_LAYERS] = {0};
+        struct hc_fixture fixture;
         recipe.split_bn_bias = k % 2 == 1;
-        hc_rig_open(&rig, check);
-        hc_rig_layers(&rig);
-        hc_rig_start(&rig, &recipe);
-        for (int step = 1; step <= STEPS && !rig.failed; step++) {
-            hc_rig_random_gradients(&rig, (uint64_t)step, 1e-3);
-            for (int i = 0; i < rig.n && !rig.failed; i++)
-                want(&rig, &recipe, i, step, &wanted[i]);
-            hc_rig_step(&rig, lr, beta1);
-            compare(&rig, names[k / 2], step, wanted);
+        hc_fixture_open(&fixture, check);
+        hc_fixture_layers(&fixture);
+        hc_fixture_start(&fixture, &recipe);
+        for (int step = 1; step <= STEPS && !fixture.failed; step++) {
+            hc_fixture_random_gradients(&fixture, (uint64_t)step, 1e-3);
+            for (int i = 0; i < fixture.n && !fixture.failed; i++)
+                want(&fixture, &recipe, i, step, &wanted[i]);
+            hc_fixture_step(&fixture, lr, beta1);
+            compare(&fixture, names[k / 2], step, wanted);
         }
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
@@ -156,11 +156,11 @@ static void own_rates(struct hc_check *check)
 }
 
 /* Bytes of a piece of the first `parameters` parameters. */
-static size_t bytes_of(struct hc_rig *rig, enum hc_piece piece, int parameters)
+static size_t bytes_of(struct hc_fixture *fixture, enum hc_state_tensor piece, int parameters)
 {
     size_t bytes = 0;
     for (int i = 0; i < parameters; i++) {
-        struct hc_tensor t = hc_update_tensor(rig->update, piece, i);
+        struct hc_tensor t = hc_update_tensor(fixture->update, piece, i);
         bytes += hc_tensor_bytes(&t);
     }
     return bytes;
@@ -171,37 +171,37 @@ static void frozen(struct hc_check *check)
     static const char *const names[] = {"amp",       "fastai-004b",   "fastai-1.0.61",
                                         "bf16-pure", "sum-loss-fp16", "bf16-sr",
                                         "bf16-kahan"};
-    static const enum hc_piece pieces[] = {HC_PIECE_MASTER, HC_PIECE_MODEL};
+    static const enum hc_state_tensor pieces[] = {HC_STATE_MASTER, HC_STATE_MODEL};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = grouped(names[k]);
         struct hc_bytes before[2];
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         recipe.group_rates.value[0] = 0;
-        hc_rig_open(&rig, check);
-        hc_rig_layers(&rig);
-        hc_rig_start(&rig, &recipe);
+        hc_fixture_open(&fixture, check);
+        hc_fixture_layers(&fixture);
+        hc_fixture_start(&fixture, &recipe);
         for (int p = 0; p < 2; p++)
-            before[p] = hc_rig_bytes(&rig, pieces[p]);
+            before[p] = hc_fixture_bytes(&fixture, pieces[p]);
         for (int step = 0; step < 10; step++) {
-            hc_rig_random_gradients(&rig, (uint64_t)step, 1e-3);
-            hc_rig_step(&rig, 0.1, beta1);
+            hc_fixture_random_gradients(&fixture, (uint64_t)step, 1e-3);
+            hc_fixture_step(&fixture, 0.1, beta1);
         }
-        for (int p = 0; p < 2 && !rig.failed; p++) {
-            struct hc_bytes after = hc_rig_bytes(&rig, pieces[p]);
-            size_t still = bytes_of(&rig, pieces[p], 4);
+        for (int p = 0; p < 2 && !fixture.failed; p++) {
+            struct hc_bytes after = hc_fixture_bytes(&fixture, pieces[p]);
+            size_t still = bytes_of(&fixture, pieces[p], 4);
             hc_say(check, "%s, ten steps of 0.1: %s of layers a and b, then of c and linear",
-                   names[k], hc_piece_names[pieces[p]]);
+                   names[k], hc_state_tensor_names[pieces[p]]);
             hc_claim_true(check, "a group of rate 0 keeps its bytes",
-                          !rig.failed && memcmp(before[p].data, after.data, still) == 0);
+                          !fixture.failed && memcmp(before[p].data, after.data, still) == 0);
             hc_claim_true(check, "the others do not",
-                          !rig.failed && memcmp(before[p].data + still, after.data + still,
+                          !fixture.failed && memcmp(before[p].data + still, after.data + still,
                                                 after.count - still) != 0);
         }
-        bool moved = hc_rig_get(&rig, HC_PIECE_M, 0, 0) != 0;
+        bool moved = hc_fixture_get(&fixture, HC_STATE_M, 0, 0) != 0;
         hc_claim_true(check, "its momentum moves, if it does not hold the rate",
                       moved != recipe.rate_inside);
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
@@ -210,31 +210,31 @@ static void frozen(struct hc_check *check)
 /* One scaler for all groups. */
 static void skipped(struct hc_check *check)
 {
-    static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
     struct hc_recipe recipe = grouped("amp");
-    for (int i = 0; i < 2 * HC_RIG_LAYERS; i++) {
+    for (int i = 0; i < 2 * HC_FIXTURE_LAYERS; i++) {
         struct hc_bytes before[4];
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         bool same = true;
         recipe.split_bn_bias = true;
-        hc_rig_open(&rig, check);
-        hc_rig_layers(&rig);
-        hc_rig_start(&rig, &recipe);
-        hc_rig_random_gradients(&rig, 1, 1e-3);
-        hc_rig_step(&rig, lr, beta1);
+        hc_fixture_open(&fixture, check);
+        hc_fixture_layers(&fixture);
+        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_random_gradients(&fixture, 1, 1e-3);
+        hc_fixture_step(&fixture, lr, beta1);
         for (int p = 0; p < 4; p++)
-            before[p] = hc_rig_bytes(&rig, state[p]);
-        hc_rig_random_gradients(&rig, 2, 1e-3);
-        hc_rig_put(&rig, HC_PIECE_GRADIENT, i, 0, (double)INFINITY);
-        hc_rig_step(&rig, lr, beta1);
-        for (int p = 0; p < 4 && !rig.failed; p++) {
-            struct hc_bytes after = hc_rig_bytes(&rig, state[p]);
-            same = same && !rig.failed && hc_bytes_equal(&before[p], &after);
+            before[p] = hc_fixture_bytes(&fixture, state[p]);
+        hc_fixture_random_gradients(&fixture, 2, 1e-3);
+        hc_fixture_set(&fixture, HC_STATE_GRADIENT, i, 0, (double)INFINITY);
+        hc_fixture_step(&fixture, lr, beta1);
+        for (int p = 0; p < 4 && !fixture.failed; p++) {
+            struct hc_bytes after = hc_fixture_bytes(&fixture, state[p]);
+            same = same && !fixture.failed && hc_bytes_equal(&before[p], &after);
         }
-        bool failed = rig.failed;
+        bool failed = fixture.failed;
         hc_claim_true(check, "an infinity in one parameter: no group moves", same || failed);
-        hc_claim_value(check, "steps skipped", 1, (double)hc_rig_counters(&rig).skipped);
-        hc_rig_close(&rig);
+        hc_claim_value(check, "steps skipped", 1, (double)hc_fixture_counters(&fixture).skipped);
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
 
-enum { PIECES = sizeof state / sizeof state[0], MOST = 2 * HC_RIG_LAYERS };
+enum { PIECES = sizeof state / sizeof state[0], MAX = 2 * HC_FIXTURE_LAYERS };
 
-static void begin(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe)
+static void begin(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe)
 {
-    hc_rig_open(rig, check);
-    hc_rig_layers(rig);
-    hc_rig_start(rig, recipe);
+    hc_fixture_open(fixture, check);
+    hc_fixture_layers(fixture);
+    hc_fixture_start(fixture, recipe);
 }
 
 /* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once, each of the
@@ -23,50 +23,50 @@ static void undecayed(struct hc_check *check)
     static const char *const names[] = {"fp32", "amp", "fastai-1.0.61", "fastai-004b-flat"};
     for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k / 2]);
-        double start[MOST];
-        struct hc_rig rig;
+        double start[MAX];
+        struct hc_fixture fixture;
         recipe.split_bn_bias = true;
         recipe.decay_norm = k % 2 == 1;
         recipe.weight_decay = 0.1;
-        begin(&rig, check, &recipe);
-        for (int i = 0; i < rig.n; i++)
-            start[i] = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
-        for (int step = 0; step < 100 && !rig.failed; step++) {
-            hc_rig_gradients(&rig, 0);
-            hc_rig_step(&rig, 0.01, 0.9);
+        begin(&fixture, check, &recipe);
+        for (int i = 0; i < fixture.n; i++)
+            start[i] = hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0);
+        for (int step = 0; step < 100 && !fixture.failed; step++) {
+            hc_fixture_gradients(&fixture, 0);
+            hc_fixture_step(&fixture, 0.01, 0.9);
         }
-        for (int i = 0; i < rig.n && !rig.failed; i++) {
-            double got = hc_rig_get(&rig, HC_PIECE_MASTER, i, 0);
-            bool norm = rig.parameter[i].role != HC_ROLE_WEIGHT;
+        for (int i = 0; i < fixture.n && !fixture.failed; i++) {
+            double got = hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0);
+            bool norm = fixture.parameter[i].role != HC_ROLE_WEIGHT;
             hc_claim_true(check, "it begins with a number that is not 0", isnormal(start[i]));
             double decayed = start[i] * pow(1 - 0.01 * 0.1, 100);
             hc_say(check, "%s, decay_norm %s: %s", names[k / 2],
-                   recipe.decay_norm ? "true" : "false", rig.parameter[i].name);
+                   recipe.decay_norm ? "true" : "false", fixture.parameter[i].name);
             if (norm && !recipe.decay_norm)
                 hc_claim_value(check, "undecayed", start[i], got);
             else
                 hc_claim_within(check, "decayed", decayed, got, 201 * 0x1p-24 * fabs(decayed));
         }
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
 }
 
 /* Claims that they move the model. */
-static void ten_steps(struct hc_rig *rig, struct hc_bytes bytes[PIECES])
+static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[PIECES])
 {
-    struct hc_bytes before = hc_rig_bytes(rig, HC_PIECE_MODEL);
+    struct hc_bytes before = hc_fixture_bytes(fixture, HC_STATE_MODEL);
     for (int step = 0; step < 10; step++) {
-        hc_rig_random_gradients(rig, (uint64_t)step, 1e-3);
-        hc_rig_step(rig, 1e-3, 0.9);
+        hc_fixture_random_gradients(fixture, (uint64_t)step, 1e-3);
+        hc_fixture_step(fixture, 1e-3, 0.9);
     }
     for (int p = 0; p < PIECES; p++)
-        bytes[p] = hc_rig_bytes(rig, state[p]);
-    struct hc_bytes after = hc_rig_bytes(rig, HC_PIECE_MODEL);
-    if (!rig->failed)
-        hc_claim_true(rig->check, "ten steps move the model", !hc_bytes_equal(&before, &after));
+        bytes[p] = hc_fixture_bytes(fixture, state[p]);
+    struct hc_bytes after = hc_fixture_bytes(fixture, HC_STATE_MODEL);
+    if (!fixture->failed)
+        hc_claim_true(fixture->check, "ten steps move the model", !hc_bytes_equal(&before, &after));
 }
 
 /* With one rate and one decay for both, it matters to nobody who is in which group. (bf16-sr is left out:
@@ -81,19 +81,19 @@ static void no_bit(struct hc_check *check)
         bool failed = false;
         for (int split = 0; split < 2 && !failed; split++) {
             struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
-            struct hc_rig rig;
+            struct hc_fixture fixture;
             recipe.split_bn_bias = split != 0;
-            recipe.group_rates = (struct hc_per_part){split ? 3 : 0, {1, 1, 1}};
-            begin(&rig, check, &recipe);
-            ten_steps(&rig, bytes[split]);
-            failed = rig.failed;
-            hc_rig_close(&rig);
+            recipe.group_rates = (struct hc_per_layer_group){split ? 3 : 0, {1, 1, 1}};
+            begin(&fixture, check, &recipe);
+            ten_steps(&fixture, bytes[split]);
+            failed = fixture.failed;
+            hc_fixture_close(&fixture);
         }
         if (failed)
             return;
         hc_say(check, "%s: in one group, and in three layer groups with norms apart", names[k]);
         for (int p = 0; p < PIECES; p++)
-            hc_claim_true(check, hc_piece_names[state[p]],
+            hc_claim_true(check, hc_state_tensor_names[state[p]],
                           hc_bytes_equal(&bytes[0][p], &bytes[1][p]));
     }
 }
@@ -102,15 +102,15 @@ static void no_bit(struct hc_check *check)
 struct seen {
     int copies;
     int calls;
-    const unsigned char *from[MOST];
-    const unsigned char *to[MOST];
+    const unsigned char *from[MAX];
+    const unsigned char *to[MAX];
 };
 
 static void see(const struct hc_call *call, void *context)
 {
     struct seen *seen = context;
     seen->copies += call->op == HC_OP_unscale;
-    if (call->op != HC_OP_adamw || seen->calls == MOST)
+    if (call->op != HC_OP_adamw || seen->calls == MAX)
         return;
     const unsigned char *w = call->in[0].data;
     seen->from[seen->calls] = w;
@@ -118,9 +118,9 @@ static void see(const struct hc_call *call, void *context)
 }
 
 /* The call that parameter i lies in, or -1. */
-static int call_of(struct hc_rig *rig, const struct seen *seen, int i)
+static int call_of(struct hc_fixture *fixture, const struct seen *seen, int i)
 {
-    const unsigned char *at = hc_update_tensor(rig->update, HC_PIECE_MASTER, i).data;
+    const unsigned char *at = hc_update_tensor(fixture->update, HC_STATE_MASTER, i).data;
     for (int c = 0; c < seen->calls; c++)
         if (at >= seen->from[c] && at < seen->to[c])
             return c;
@@ -131,31 +131,31 @@ static int call_of(struct hc_rig *rig, const struct seen *seen, int i)
    that the model's gradients lie in one piece: what parts their copies is the masters' vectors. */
 static void vectors(struct hc_check *check)
 {
-    static const int want[2][MOST] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 2, 3, 4, 5}};
+    static const int want[2][MAX] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 2, 3, 4, 5}};
     for (int groups = 0; groups < 2; groups++) {
         struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
         struct seen seen = {0};
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         recipe.norm = HC_FP16;
         recipe.split_bn_bias = groups != 0;
-        recipe.group_rates = (struct hc_per_part){groups ? 3 : 0, {0.25, 0.5, 1}};
-        begin(&rig, check, &recipe);
-        hc_rig_gradients(&rig, 1e-3);
-        struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_MASTER);
-        rig.device.observe = see;
-        rig.device.context = &seen;
-        hc_rig_step(&rig, 1e-3, 0.9);
-        rig.device.observe = NULL;
-        struct hc_bytes after = hc_rig_bytes(&rig, HC_PIECE_MASTER);
+        recipe.group_rates = (struct hc_per_layer_group){groups ? 3 : 0, {0.25, 0.5, 1}};
+        begin(&fixture, check, &recipe);
+        hc_fixture_gradients(&fixture, 1e-3);
+        struct hc_bytes before = hc_fixture_bytes(&fixture, HC_STATE_MASTER);
+        fixture.device.observe = see;
+        fixture.device.context = &seen;
+        hc_fixture_step(&fixture, 1e-3, 0.9);
+        fixture.device.observe = NULL;
+        struct hc_bytes after = hc_fixture_bytes(&fixture, HC_STATE_MASTER);
         hc_say(check, "%s", groups ? "three layer groups, norms and biases apart" : "one group");
         hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
         hc_claim_value(check, "vectors that gradients are copied to", groups ? 6 : 1, seen.copies);
-        for (int i = 0; i < rig.n && !rig.failed; i++)
-            hc_claim_value(check, rig.parameter[i].name, want[groups][i], call_of(&rig, &seen, i));
-        bool failed = rig.failed;
+        for (int i = 0; i < fixture.n && !fixture.failed; i++)
+            hc_claim_value(check, fixture.parameter[i].name, want[groups][i], call_of(&fixture, &seen, i));
+        bool failed = fixture.failed;
         if (!failed)
             hc_claim_true(check, "the step moves the masters", !hc_bytes_equal(&before, &after));
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }

@@ -35,8 +35,8 @@ static void every_row(struct hc_check *check)
                                        values[row / VALUES / VALUES]};
             struct hc_call one = all;
             for (int j = 0; j < CLASSES; j++)
-                hc_tensor_put(&all.in[0], (int64_t)row * CLASSES + j, z[j]);
-            hc_tensor_put(&all.in[1], row, label);
+                hc_tensor_set(&all.in[0], (int64_t)row * CLASSES + j, z[j]);
+            hc_tensor_set(&all.in[1], row, label);
             one.in[0] = hc_tensor2(HC_FP16, 1, CLASSES, (uint16_t *)all.in[0].data + row * CLASSES);
             one.in[1] = hc_tensor1(HC_I32, 1, (int32_t *)all.in[1].data + row);
             if (hc_do(check, &one) != HC_OK)

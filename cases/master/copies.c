@@ -13,75 +13,75 @@ static struct hc_recipe plain(const char *name)
     return r;
 }
 
-static void build(struct hc_rig *rig, struct hc_check *check)
+static void build(struct hc_fixture *fixture, struct hc_check *check)
 {
     uint64_t seed = hc_check_seed(check);
-    hc_rig_open(rig, check);
-    hc_rig_add(rig, "conv", HC_ROLE_WEIGHT, 27, 0);
-    hc_rig_add(rig, "gamma", HC_ROLE_NORM, 8, 1);
-    hc_rig_add(rig, "linear", HC_ROLE_WEIGHT, 33, 0);
-    hc_rig_add(rig, "bias", HC_ROLE_BIAS, 3, 0);
-    for (int i = 0; i < rig->n && !rig->failed; i += 2)
-        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
-            hc_rig_set(rig, i, e, 0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
+    hc_fixture_open(fixture, check);
+    hc_fixture_add(fixture, "conv", HC_ROLE_WEIGHT, 27, 0);
+    hc_fixture_add(fixture, "gamma", HC_ROLE_NORM, 8, 1);
+    hc_fixture_add(fixture, "linear", HC_ROLE_WEIGHT, 33, 0);
+    hc_fixture_add(fixture, "bias", HC_ROLE_BIAS, 3, 0);
+    for (int i = 0; i < fixture->n && !fixture->failed; i += 2)
+        for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[i]); e++)
+            hc_fixture_set_parameter(fixture, i, e, 0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
 }
 
 /* The farthest that a weight of the first tensor is from what build() gave it. */
-static double farthest(struct hc_rig *rig)
+static double farthest(struct hc_fixture *fixture)
 {
-    uint64_t seed = hc_check_seed(rig->check);
+    uint64_t seed = hc_check_seed(fixture->check);
     double most = 0;
-    for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[0]); e++) {
+    for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[0]); e++) {
         double moved =
-            hc_rig_get(rig, HC_PIECE_MASTER, 0, e) - 0.1 * hc_random_normal(seed, 7, (uint64_t)e);
+            hc_fixture_get(fixture, HC_STATE_MASTER, 0, e) - 0.1 * hc_random_normal(seed, 7, (uint64_t)e);
         most = fabs(moved) <= most ? most : fabs(moved);
     }
     return most;
 }
 
-static void random_step(struct hc_rig *rig, uint64_t step)
+static void random_step(struct hc_fixture *fixture, uint64_t step)
 {
-    uint64_t seed = hc_check_seed(rig->check);
-    for (int i = 0; i < rig->n && !rig->failed; i++)
-        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
-            hc_rig_gradient(rig, i, e,
+    uint64_t seed = hc_check_seed(fixture->check);
+    for (int i = 0; i < fixture->n && !fixture->failed; i++)
+        for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[i]); e++)
+            hc_fixture_gradient(fixture, i, e,
                             1e-3 * hc_random_normal(seed, 8 + step, (uint64_t)(64 * i + e)));
-    hc_rig_step(rig, 1e-3, 0.9);
+    hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
 /* The same steps with masters in one arena for each decay group and with one tensor for each. */
 static void flat_and_apart(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-004b-flat", "amp", "amp-bf16"};
-    static const enum hc_piece state[] = {HC_PIECE_MASTER, HC_PIECE_MODEL, HC_PIECE_M, HC_PIECE_V};
+    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
-        struct hc_bytes bytes[2][HC_PIECE_COUNT];
+        struct hc_bytes bytes[2][HC_STATE_COUNT];
         bool failed = false;
         recipe.decay_norm = false;
         for (int flat = 0; flat < 2 && !failed; flat++) {
-            struct hc_rig rig;
+            struct hc_fixture fixture;
             recipe.apart = !flat;
             recipe.flat = flat;
-            build(&rig, check);
-            hc_rig_start(&rig, &recipe);
+            build(&fixture, check);
+            hc_fixture_start(&fixture, &recipe);
             for (uint64_t step = 0; step < 20; step++)
-                random_step(&rig, step);
-            double moved = farthest(&rig);
+                random_step(&fixture, step);
+            double moved = farthest(&fixture);
             hc_say(check, "20 steps move a weight by %g at most", moved);
-            if (!rig.failed)
+            if (!fixture.failed)
                 hc_claim_true(check, "20 steps move a weight, by no more than 5 rates each",
                               moved > 0 && moved <= 0.1);
-            for (int p = 0; p < HC_PIECE_COUNT; p++)
-                bytes[flat][p] = hc_rig_bytes(&rig, (enum hc_piece)p);
-            failed = rig.failed;
-            hc_rig_close(&rig);
+            for (int p = 0; p < HC_STATE_COUNT; p++)
+                bytes[flat][p] = hc_fixture_bytes(&fixture, (enum hc_state_tensor)p);
+            failed = fixture.failed;
+            hc_fixture_close(&fixture);
         }
         if (failed)
             return;
         hc_say(check, "%s: 71 weights in 4 tensors, 20 steps", names[k]);
         for (size_t p = 0; p < sizeof state / sizeof state[0]; p++)
-            hc_claim_true(check, hc_piece_names[state[p]],
+            hc_claim_true(check, hc_state_tensor_names[state[p]],
                           hc_bytes_equal(&bytes[0][state[p]], &bytes[1][state[p]]));
     }
 }
@@ -93,29 +93,29 @@ static void from_rounded(struct hc_check *check)
     enum { COUNT = sizeof values / sizeof values[0] };
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     for (int fixed = 0; fixed < 2; fixed++) {
-        struct hc_rig rig;
-        hc_rig_open(&rig, check);
-        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, COUNT, 0);
+        struct hc_fixture fixture;
+        hc_fixture_open(&fixture, check);
+        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, COUNT, 0);
         for (int e = 0; e < COUNT; e++)
-            hc_rig_set(&rig, 0, e, hc_round(HC_FP32, strtod(values[e], NULL)));
+            hc_fixture_set_parameter(&fixture, 0, e, hc_round(HC_FP32, strtod(values[e], NULL)));
         recipe.masters = fixed ? HC_MASTERS_FROM_FP32 : HC_MASTERS_FROM_MODEL;
-        hc_rig_start(&rig, &recipe);
+        hc_fixture_start(&fixture, &recipe);
         for (int e = 0; e < COUNT; e++) {
             struct hc_real *x = hc_real_new(0);
             hc_real_set_text(x, values[e]);
             uint64_t half = hc_real_bits(x, HC_FP16, HC_NEAREST);
             uint64_t single = hc_real_bits(x, HC_FP32, HC_NEAREST);
             double want = fixed ? hc_decode(HC_FP32, single) : hc_decode(HC_FP16, half);
-            double master = hc_rig_get(&rig, HC_PIECE_MASTER, 0, e);
+            double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, e);
             hc_real_free(x);
-            if (rig.failed)
+            if (fixture.failed)
                 break;
             hc_say(check, "w = %s", values[e]);
             hc_claim_value(check, fixed ? "master before half()" : "master after half()", want,
                            master);
         }
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
@@ -131,23 +131,23 @@ static void made_anew(struct hc_check *check)
     double model[2];
     double master[2];
     for (int fixed = 0; fixed < 2; fixed++) {
-        struct hc_rig rig;
-        hc_rig_open(&rig, check);
-        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 1, 1);
+        struct hc_fixture fixture;
+        hc_fixture_open(&fixture, check);
+        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 1, 1);
         for (int fit = 1; fit <= 10; fit++) {
             if (fit == 1 || !fixed)
-                hc_rig_start(&rig, &recipe);
+                hc_fixture_start(&fixture, &recipe);
             for (int step = 0; step < 4; step++) {
-                hc_rig_gradients(&rig, -1e-4);
-                hc_rig_step(&rig, 1, 0);
+                hc_fixture_gradients(&fixture, -1e-4);
+                hc_fixture_step(&fixture, 1, 0);
             }
-            master[fixed] = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-            model[fixed] = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 0);
+            master[fixed] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+            model[fixed] = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
             hc_say(check, "fit %2d, masters %s: master %.9g, model %.9g", fit,
                    fixed ? "kept     " : "made anew", master[fixed], model[fixed]);
         }
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
@@ -162,43 +162,43 @@ static void made_anew(struct hc_check *check)
 static void edits(struct hc_check *check)
 {
     struct hc_recipe recipe = plain("fastai-004b-flat");
-    struct hc_rig rig;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 2, 1);
-    hc_rig_start(&rig, &recipe);
-    hc_rig_put(&rig, HC_PIECE_MODEL, 0, 0, 2);
-    hc_rig_put(&rig, HC_PIECE_MASTER, 0, 1, 2);
+    struct hc_fixture fixture;
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 2, 1);
+    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_set(&fixture, HC_STATE_MODEL, 0, 0, 2);
+    hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 1, 2);
     hc_say(check, "edit: model[0] += 1, master[1] += 1");
-    hc_rig_gradients(&rig, 0);
-    hc_rig_step(&rig, 1e-3, 0.9);
-    for (int e = 0; e < 2 && !rig.failed; e++) {
+    hc_fixture_gradients(&fixture, 0);
+    hc_fixture_step(&fixture, 1e-3, 0.9);
+    for (int e = 0; e < 2 && !fixture.failed; e++) {
         double want = e ? 2 : 1;
         hc_say(check, "%s after one step", e ? "the edited master" : "the edited model's copy");
-        hc_claim_value(check, "master", want, hc_rig_get(&rig, HC_PIECE_MASTER, 0, e));
-        hc_claim_value(check, "model", want, hc_rig_get(&rig, HC_PIECE_MODEL, 0, e));
+        hc_claim_value(check, "master", want, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, e));
+        hc_claim_value(check, "model", want, hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e));
     }
-    hc_rig_close(&rig);
+    hc_fixture_close(&fixture);
 }
 
 /* What the forum's asker printed, and how many copies there are: the model's and the master. */
 static void formats(struct hc_check *check)
 {
-    struct hc_rig rig;
-    build(&rig, check);
-    hc_rig_start(&rig, hc_recipe_by_name("fastai-004b-flat"));
-    for (int i = 0; i < rig.n && !rig.failed; i++) {
-        enum hc_format model = hc_update_tensor(rig.update, HC_PIECE_MODEL, i).format;
-        enum hc_format master = hc_update_tensor(rig.update, HC_PIECE_MASTER, i).format;
-        bool norm = rig.parameter[i].role == HC_ROLE_NORM;
-        hc_say(check, "%-6s model %s, master %s", rig.parameter[i].name, hc_formats[model].name,
+    struct hc_fixture fixture;
+    build(&fixture, check);
+    hc_fixture_start(&fixture, hc_recipe_by_name("fastai-004b-flat"));
+    for (int i = 0; i < fixture.n && !fixture.failed; i++) {
+        enum hc_format model = hc_update_tensor(fixture.update, HC_STATE_MODEL, i).format;
+        enum hc_format master = hc_update_tensor(fixture.update, HC_STATE_MASTER, i).format;
+        bool norm = fixture.parameter[i].role == HC_ROLE_NORM;
+        hc_say(check, "%-6s model %s, master %s", fixture.parameter[i].name, hc_formats[model].name,
                hc_formats[master].name);
         hc_claim_true(check, "the optimizer's parameter is fp32", master == HC_FP32);
-        if (rig.parameter[i].role != HC_ROLE_BIAS)
-            hc_claim_true(check, "it holds a number", hc_rig_get(&rig, HC_PIECE_MASTER, i, 0) != 0);
+        if (fixture.parameter[i].role != HC_ROLE_BIAS)
+            hc_claim_true(check, "it holds a number", hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0) != 0);
         hc_claim_true(check, "only batch norm is fp32 in the model",
                       model == (norm ? HC_FP32 : HC_FP16));
     }
-    hc_rig_close(&rig);
+    hc_fixture_close(&fixture);
 }
 
 static const char forum[] = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally'";

@@ -7,11 +7,11 @@
 enum { STEPS = 1000, WEIGHTS = 256 };
 
 /* Kahan's summation: the lost part c is taken off the next update. */
-static double kahan(struct hc_unit *unit, double w, double *c, double update)
+static double kahan(struct hc_scalar *scalar, double w, double *c, double update)
 {
-    double y = hc_unit_sub(unit, update, *c);
-    double t = hc_unit_add(unit, w, y);
-    *c = hc_unit_sub(unit, hc_unit_sub(unit, t, w), y);
+    double y = hc_scalar_sub(scalar, update, *c);
+    double t = hc_scalar_add(scalar, w, y);
+    *c = hc_scalar_sub(scalar, hc_scalar_sub(scalar, t, w), y);
     return t;
 }
 
@@ -35,8 +35,8 @@ static struct crowd crowd_new(struct hc_check *check, double update)
     c.down = hc_check_vector(check, HC_FP16, WEIGHTS);
     c.up = hc_check_vector(check, HC_FP16, WEIGHTS);
     for (int i = 0; i < WEIGHTS; i++) {
-        hc_tensor_put(&c.half, i, 1);
-        hc_tensor_put(&c.update, i, update);
+        hc_tensor_set(&c.half, i, 1);
+        hc_tensor_set(&c.update, i, update);
     }
     return c;
 }
@@ -65,7 +65,7 @@ static enum hc_status crowd_step(struct crowd *c, int step)
         double up = hc_tensor_get(&c->up, i);
         double uniform =
             hc_random_uniform(hc_check_seed(c->check), 6, (uint64_t)(step * WEIGHTS + i));
-        hc_tensor_put(&c->half, i, sum > down && uniform < (sum - down) / (up - down) ? up : down);
+        hc_tensor_set(&c->half, i, sum > down && uniform < (sum - down) / (up - down) ? up : down);
     }
     return status;
 }
@@ -127,43 +127,43 @@ static void draw(const struct drawing *d, const char *arm, int n, double weight,
    weights lies within 6 u sqrt(n / N) but once in 5e8. */
 static void drift(struct hc_check *check)
 {
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit bfloat = {.check = check, .format = HC_BF16};
-    struct hc_unit single = {.check = check, .format = HC_FP32};
-    struct hc_unit definition = {.format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
+    struct hc_scalar bfloat = {.check = check, .format = HC_BF16};
+    struct hc_scalar single = {.check = check, .format = HC_FP32};
+    struct hc_scalar definition = {.format = HC_FP16};
     const double u = ldexp(1, -11);
     const double d16 = hc_decimal(HC_FP16, "1e-4");
     const double db = hc_decimal(HC_BF16, "1e-4");
     const double d32 = hc_decimal(HC_FP32, "1e-4");
     double w16 = 1, wb = 1, master = 1, compensated = 1, c = 0, want = 1, want_c = 0;
     struct crowd crowd = crowd_new(check, d16);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     const struct drawing drawing = drawing_new(check);
     hc_say(check, "step   real        fp16        bf16  master       half(master) Kahan        "
                   "stochastic (mean of 256)");
     for (int n = 1; n <= STEPS; n++) {
-        w16 = hc_unit_add(&half, w16, d16);
-        wb = hc_unit_add(&bfloat, wb, db);
-        master = hc_unit_add(&single, master, d32);
+        w16 = hc_scalar_add(&half, w16, d16);
+        wb = hc_scalar_add(&bfloat, wb, db);
+        master = hc_scalar_add(&single, master, d32);
         compensated = kahan(&half, compensated, &c, d16);
         want = kahan(&definition, want, &want_c, d16);
         if (half.failed || bfloat.failed || single.failed || crowd_step(&crowd, n) != HC_OK)
             return;
-        hc_trail_note(&trail, n, want, compensated);
-        hc_trail_note(&trail, n, want_c, c);
+        hc_running_tally_note(&tally, n, want, compensated);
+        hc_running_tally_note(&tally, n, want_c, c);
         hc_point(check, drawing.weights, "real sum", n, real_sum(n, d32));
         draw(&drawing, "fp16", n, w16, d16);
         draw(&drawing, "bf16", n, wb, db);
         draw(&drawing, "fp32 master", n, master, d32);
         draw(&drawing, "fp16 with Kahan's sum", n, compensated, d16);
         draw(&drawing, "fp16, stochastic (mean of 256)", n, crowd_mean(&crowd), d16);
-        if (!hc_trail_row(n))
+        if (!hc_running_tally_row(n))
             continue;
         hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,
                real_sum(n, d32), w16, wb, master, hc_round(HC_FP16, master), compensated,
                crowd_mean(&crowd));
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "fp16: 1.0 for ever", 1, w16);
     hc_claim_value(check, "bf16: 1.0 for ever", 1, wb);
     hc_claim_within(check, "the real sum, as claimed", 1.1, real_sum(STEPS, d32),

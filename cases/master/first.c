@@ -52,17 +52,17 @@ static int row_of(const char *recipe)
 /* 0.1 in fp32 is neither a half nor a bfloat16. */
 static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, int row)
 {
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     double x = (double)0.1F;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "weight", HC_ROLE_WEIGHT, 3, x);
-    hc_rig_add(&rig, "gamma", HC_ROLE_NORM, 3, x);
-    hc_rig_start(&rig, recipe);
-    double weight = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 1);
-    double norm = hc_rig_get(&rig, HC_PIECE_MODEL, 1, 1);
-    double master = hc_rig_get(&rig, HC_PIECE_MASTER, 1, 1);
-    hc_rig_close(&rig);
-    if (rig.failed)
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "weight", HC_ROLE_WEIGHT, 3, x);
+    hc_fixture_add(&fixture, "gamma", HC_ROLE_NORM, 3, x);
+    hc_fixture_start(&fixture, recipe);
+    double weight = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 1);
+    double norm = hc_fixture_get(&fixture, HC_STATE_MODEL, 1, 1);
+    double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 1, 1);
+    hc_fixture_close(&fixture);
+    if (fixture.failed)
         return;
     hc_say(check, "%-20s weight %.9g, norm %.9g", recipe->name, weight, norm);
     hc_claim_value(check, "the weight that the optimizer works on", hc_round(begins[row].weight, x),

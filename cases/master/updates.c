@@ -19,22 +19,22 @@ static const struct direction down = {HC_OP_sub, 3, 0.99951171875};
 /* w = w +- 1e-4 a thousand times, all in half: the weight never moves. */
 static void lost_in_half(struct hc_check *check)
 {
-    struct hc_unit half = {.check = check, .format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
     double update = hc_decimal(HC_FP16, "1e-4");
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     for (int d = 0; d < 2; d++) {
         double w = 1;
         for (int64_t step = 1; step <= 1000; step++) {
-            w = hc_unit_op(&half, d ? HC_OP_sub : HC_OP_add, w, update, 0);
+            w = hc_scalar_op(&half, d ? HC_OP_sub : HC_OP_add, w, update, 0);
             if (half.failed)
                 return;
-            hc_trail_note(&trail, step, 1, w);
-            if (hc_trail_row(step))
+            hc_running_tally_note(&tally, step, 1, w);
+            if (hc_running_tally_row(step))
                 hc_say(check, "step %4lld: half(w %c 1e-4) = %.10g", (long long)step, d ? '-' : '+',
                        w);
         }
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
 }
 
 /* Buggy arm: the weight in half. Fixed arm: an fp32 master, copied into half after each step. The
@@ -42,10 +42,10 @@ static void lost_in_half(struct hc_check *check)
 static void crosses(struct hc_check *check)
 {
     const struct direction *claim = hc_check_case(check)->data;
-    struct hc_unit half = {.check = check, .format = HC_FP16};
-    struct hc_unit single = {.check = check, .format = HC_FP32};
-    struct hc_unit definition = {.format = HC_FP32};
-    struct hc_unit rounded = {.format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
+    struct hc_scalar single = {.check = check, .format = HC_FP32};
+    struct hc_scalar definition = {.format = HC_FP32};
+    struct hc_scalar rounded = {.format = HC_FP16};
     double update = hc_decimal(HC_FP32, "1e-4");
     double half_update = hc_decimal(HC_FP16, "1e-4");
     double w = 1;
@@ -53,23 +53,23 @@ static void crosses(struct hc_check *check)
     double want = 1;
     double model = 1;
     int64_t step = 0;
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     hc_say(check, "step  half alone   fp32 master     half(master)");
     while (model == 1 && step < 20) {
         step++;
-        w = hc_unit_op(&half, claim->op, w, half_update, 0);
-        master = hc_unit_op(&single, claim->op, master, update, 0);
-        want = hc_unit_op(&definition, claim->op, want, update, 0);
-        model = hc_unit_model(&half, master);
+        w = hc_scalar_op(&half, claim->op, w, half_update, 0);
+        master = hc_scalar_op(&single, claim->op, master, update, 0);
+        want = hc_scalar_op(&definition, claim->op, want, update, 0);
+        model = hc_scalar_model(&half, master);
         if (half.failed || single.failed)
             return;
-        hc_trail_note(&trail, step, want, master);
+        hc_running_tally_note(&tally, step, want, master);
         hc_say(check, "%4lld  %-11.10g  %-14.10g  %.11g", (long long)step, w, master, model);
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "the first step that half sees", (double)claim->crossing, (double)step);
     hc_claim_value(check, "half(master) at that step", claim->model, model);
-    hc_claim_value(check, "half(master) by its definition", hc_unit_model(&rounded, want), model);
+    hc_claim_value(check, "half(master) by its definition", hc_scalar_model(&rounded, want), model);
     hc_claim_value(check, "half alone at that step", 1, w);
 }
 
@@ -77,13 +77,13 @@ static void crosses(struct hc_check *check)
    significand, which is 1's. */
 static void thresholds(struct hc_check *check)
 {
-    struct hc_unit half = {.check = check, .format = HC_FP16};
+    struct hc_scalar half = {.check = check, .format = HC_FP16};
     double above = ldexp(1, -11);
     double below = ldexp(1, -12);
     double above_next = hc_decode(HC_FP16, hc_encode(HC_FP16, above, 0, HC_NEAREST) + 1);
     double below_next = hc_decode(HC_FP16, hc_encode(HC_FP16, below, 0, HC_NEAREST) + 1);
-    double got[4] = {hc_unit_add(&half, 1, above), hc_unit_add(&half, 1, above_next),
-                     hc_unit_sub(&half, 1, below), hc_unit_sub(&half, 1, below_next)};
+    double got[4] = {hc_scalar_add(&half, 1, above), hc_scalar_add(&half, 1, above_next),
+                     hc_scalar_sub(&half, 1, below), hc_scalar_sub(&half, 1, below_next)};
     if (half.failed)
         return;
     hc_claim_value(check, "1 + 2^-11", 1, got[0]);

@@ -56,7 +56,7 @@ static void one_cast(struct hc_check *check, enum hc_op op, const struct layout 
     call.in[0] = hc_check_vector(check, from->format, N);
     call.out[0] = hc_check_vector(check, to->format, N);
     for (int64_t i = 0; i < N; i++)
-        hc_tensor_put_bits(&call.in[0], i,
+        hc_tensor_set_bits(&call.in[0], i,
                            nan_of(from, (uint64_t)i % 2, fraction_of(check, from, i)));
     if (hc_do(check, &call) != HC_OK)
         return;
@@ -88,7 +88,7 @@ static struct hc_tensor nans(struct hc_check *check, const struct layout *l, int
 {
     struct hc_tensor t = hc_check_vector(check, l->format, n);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put_bits(&t, i, nan_of(l, (uint64_t)i % 2, fraction_of(check, l, i)));
+        hc_tensor_set_bits(&t, i, nan_of(l, (uint64_t)i % 2, fraction_of(check, l, i)));
     return t;
 }
 
@@ -146,16 +146,16 @@ static void copies(struct hc_check *check)
         return;
     claim_same(check, "gradients instead of those that overflowed", &kept.in[3], &kept.out[0]);
     struct hc_call journal = {
-        .op = HC_OP_journal,
+        .op = HC_OP_step_log,
         .in = {nans(check, &layouts[0], 24), hc_check_vector(check, HC_I32, HC_COUNTS)},
         .out = {hc_check_vector(check, HC_FP32, 24)}};
     journal.in[0].rank = journal.out[0].rank = 2;
     journal.in[0].shape[0] = journal.out[0].shape[0] = 6;
     journal.in[0].shape[1] = journal.out[0].shape[1] = 4;
-    hc_tensor_put(&journal.in[1], HC_COUNT_STEPS, 8); /* row 2 of 6 */
+    hc_tensor_set(&journal.in[1], HC_COUNT_STEPS, 8); /* row 2 of 6 */
     for (int s = 0; s < 4; s++) {
         journal.in[2 + s] = hc_check_vector(check, HC_FP32, 1);
-        hc_tensor_put_bits(&journal.in[2 + s], 0, hc_tensor_bits(&journal.in[0], 8 + s));
+        hc_tensor_set_bits(&journal.in[2 + s], 0, hc_tensor_bits(&journal.in[0], 8 + s));
     }
     if (hc_do(check, &journal) == HC_OK)
         claim_same(check, "a journal and its new row", &journal.in[0], &journal.out[0]);

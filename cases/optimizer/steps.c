@@ -162,16 +162,16 @@ static struct hc_call call_of(struct hc_check *check, const struct arm *arm,
         give(check, c, &call.out[sgd ? 2 : 3], f->w);
     *rates = hc_check_vector(check, HC_FP32, 3);
     for (int i = 0; i < 3; i++)
-        hc_tensor_put(rates, i, hyper[i]);
+        hc_tensor_set(rates, i, hyper[i]);
     for (int64_t i = 0; i < N; i++) {
         struct hc_defined x = number(check, i);
-        hc_tensor_put(&call.in[0], i, x.w);
-        hc_tensor_put(&call.in[1], i, x.g);
-        hc_tensor_put(&call.in[2], i, x.m);
+        hc_tensor_set(&call.in[0], i, x.w);
+        hc_tensor_set(&call.in[1], i, x.g);
+        hc_tensor_set(&call.in[2], i, x.m);
         if (!sgd)
-            hc_tensor_put(&call.in[3], i, x.v);
+            hc_tensor_set(&call.in[3], i, x.v);
         if (arm->kahan)
-            hc_tensor_put(c, i, x.c);
+            hc_tensor_set(c, i, x.c);
     }
     if (sgd) {
         call.params.sgd.arithmetic = f->arithmetic;

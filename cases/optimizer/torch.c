@@ -28,7 +28,7 @@ static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
                                            .arithmetic = f}};
     for (int s = 0; s < 4; s++) {
         call.in[s] = hc_check_vector(check, f, 1);
-        hc_tensor_put(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
+        hc_tensor_set(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
     }
     call.in[4] = hc_tensor1(HC_FP32, 3, hyper);
     for (int o = 0; o < 3; o++)

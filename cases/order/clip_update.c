@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { PARAMETERS = 2 * HC_RIG_LAYERS };
+enum { PARAMETERS = 2 * HC_FIXTURE_LAYERS };
 
 static const float garbage = -431602080; /* bytes of 0xcd, the engine's uninitialised memory */
 
@@ -32,73 +32,73 @@ static double gradient(int i)
     return weight(i) ? 2 : 0x1p-6;
 }
 
-static void begin(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe)
+static void begin(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe)
 {
-    hc_rig_open(rig, check);
-    hc_rig_layers(rig);
-    hc_rig_start(rig, recipe);
+    hc_fixture_open(fixture, check);
+    hc_fixture_layers(fixture);
+    hc_fixture_start(fixture, recipe);
 }
 
-static void fill(struct hc_rig *rig)
+static void fill(struct hc_fixture *fixture)
 {
-    for (int i = 0; i < rig->n && !rig->failed; i++)
-        for (int64_t e = 0; e < hc_parameter_count(&rig->parameter[i]); e++)
-            hc_rig_gradient(rig, i, e, gradient(i));
+    for (int i = 0; i < fixture->n && !fixture->failed; i++)
+        for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[i]); e++)
+            hc_fixture_gradient(fixture, i, e, gradient(i));
 }
 
 /* By definition, each operation rounded by MPFR: (1 / (sqrt(s) + 1e-6)) * most, 1 where that is more. */
 static double factor(double squares, double most)
 {
-    struct hc_unit unit = {.format = HC_FP32};
-    double d = hc_unit_add(&unit, hc_unit_sqrt(&unit, squares), (double)1e-6F);
-    return fmin(1, hc_unit_mul(&unit, hc_unit_div(&unit, 1, d), hc_round(HC_FP32, most)));
+    struct hc_scalar scalar = {.format = HC_FP32};
+    double d = hc_scalar_add(&scalar, hc_scalar_sqrt(&scalar, squares), (double)1e-6F);
+    return fmin(1, hc_scalar_mul(&scalar, hc_scalar_div(&scalar, 1, d), hc_round(HC_FP32, most)));
 }
 
 static double clipped(double g, double by)
 {
-    struct hc_unit unit = {.format = HC_FP32};
-    return hc_unit_mul(&unit, g, by);
+    struct hc_scalar scalar = {.format = HC_FP32};
+    return hc_scalar_mul(&scalar, g, by);
 }
 
 /* Four layers in three layer groups, by hand: floor(3 l / 4). */
 static bool together(const struct hc_recipe *r, int i, int k)
 {
-    static const int part_of[HC_RIG_LAYERS] = {0, 0, 1, 2};
+    static const int part_of[HC_FIXTURE_LAYERS] = {0, 0, 1, 2};
     if (!r->clip_groups)
         return true;
     bool layers = r->group_rates.n == 0 || part_of[i / 2] == part_of[k / 2];
     return layers && (!r->split_bn_bias || weight(i) == weight(k));
 }
 
-static double squares_with(struct hc_rig *rig, const struct hc_recipe *r, int i)
+static double squares_with(struct hc_fixture *fixture, const struct hc_recipe *r, int i)
 {
     double sum = 0;
     for (int k = 0; k < PARAMETERS; k++)
         if (together(r, i, k))
-            sum += (double)hc_parameter_count(&rig->parameter[k]) * gradient(k) * gradient(k);
+            sum += (double)hc_parameter_count(&fixture->parameter[k]) * gradient(k) * gradient(k);
     return sum;
 }
 
 static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *touched)
 {
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     *touched = 0;
-    begin(&rig, check, recipe);
+    begin(&fixture, check, recipe);
     for (int step = 0; step < 2; step++) {
-        fill(&rig);
-        hc_rig_step(&rig, 1e-3, 0);
+        fill(&fixture);
+        hc_fixture_step(&fixture, 1e-3, 0);
     }
-    for (int i = 0; i < rig.n && !rig.failed; i++) {
-        double squares = squares_with(&rig, recipe, i);
+    for (int i = 0; i < fixture.n && !fixture.failed; i++) {
+        double squares = squares_with(&fixture, recipe, i);
         double want = clipped(gradient(i), factor(squares, recipe->clip));
-        double got = hc_rig_get(&rig, HC_PIECE_M, i, 0);
-        hc_say(check, "%s: %s, norm %.6g, clipped to %g%s", recipe->name, rig.parameter[i].name,
+        double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
+        hc_say(check, "%s: %s, norm %.6g, clipped to %g%s", recipe->name, fixture.parameter[i].name,
                sqrt(squares), recipe->clip, recipe->clip_groups ? " by group" : "");
         hc_claim_value(check, "the gradient that the optimizer gets at step 2", want, got);
         *touched += got != gradient(i);
     }
-    bool failed = rig.failed;
-    hc_rig_close(&rig);
+    bool failed = fixture.failed;
+    hc_fixture_close(&fixture);
     return !failed;
 }
 
@@ -113,7 +113,7 @@ static void by_group(struct hc_check *check)
             int touched;
             recipe.clip_groups = way > 0;
             recipe.split_bn_bias = way > 0;
-            recipe.group_rates = (struct hc_per_part){way == 2 ? 3 : 0, {1, 1, 1}};
+            recipe.group_rates = (struct hc_per_layer_group){way == 2 ? 3 : 0, {1, 1, 1}};
             if (!clips(check, &recipe, &touched))
                 return;
             hc_claim_value(check, "parameters whose gradient is not what it was",
@@ -127,17 +127,17 @@ static void before(struct hc_check *check)
     double got[2];
     for (int buggy = 0; buggy < 2; buggy++) {
         struct hc_recipe recipe = plain("amp", 1);
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         recipe.scaler.initial = 4096;
         recipe.clip_scaled = buggy != 0;
-        hc_rig_open(&rig, check);
-        hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, 16, 1);
-        hc_rig_start(&rig, &recipe);
-        hc_rig_gradients(&rig, 0.125);
-        hc_rig_step(&rig, 1e-3, 0);
-        got[buggy] = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
-        bool failed = rig.failed;
-        hc_rig_close(&rig);
+        hc_fixture_open(&fixture, check);
+        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 16, 1);
+        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_gradients(&fixture, 0.125);
+        hc_fixture_step(&fixture, 1e-3, 0);
+        got[buggy] = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
+        bool failed = fixture.failed;
+        hc_fixture_close(&fixture);
         if (failed)
             return;
     }
@@ -151,33 +151,33 @@ static void before(struct hc_check *check)
    it finds, copies and clips: of that group the norm is infinite. So it is where nobody looks. */
 static void infinite(struct hc_check *check)
 {
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     struct hc_recipe recipe = plain("fastai-1.0.61-flat", 0.1);
-    begin(&rig, check, &recipe);
-    fill(&rig);
-    hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 0, (double)INFINITY);
-    hc_rig_step(&rig, 1e-3, 0);
-    if (!rig.failed)
+    begin(&fixture, check, &recipe);
+    fill(&fixture);
+    hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)INFINITY);
+    hc_fixture_step(&fixture, 1e-3, 0);
+    if (!fixture.failed)
         hc_claim_value(check, "held: what lay in memory is not clipped", (double)garbage,
-                       hc_rig_get(&rig, HC_PIECE_M, 2, 0));
-    hc_rig_close(&rig);
+                       hc_fixture_get(&fixture, HC_STATE_M, 2, 0));
+    hc_fixture_close(&fixture);
     for (int unseen = 0; unseen < 2; unseen++) {
         recipe = plain(unseen ? "fastai-004b" : "fastai-1.0.61-clip", 0.1);
         recipe.scaler.initial = 1;
-        begin(&rig, check, &recipe);
-        fill(&rig);
-        hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 0, (double)INFINITY);
-        hc_rig_step(&rig, 1e-3, 0);
-        for (int i = 0; i < rig.n && !rig.failed; i++) {
-            double got = hc_rig_get(&rig, HC_PIECE_M, i, 0);
-            hc_say(check, "%s: %s", recipe.name, rig.parameter[i].name);
+        begin(&fixture, check, &recipe);
+        fill(&fixture);
+        hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)INFINITY);
+        hc_fixture_step(&fixture, 1e-3, 0);
+        for (int i = 0; i < fixture.n && !fixture.failed; i++) {
+            double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
+            hc_say(check, "%s: %s", recipe.name, fixture.parameter[i].name);
             if (i == 0)
                 hc_claim_true(check, "the infinity is NaN", isnan(got));
             else
                 hc_claim_value(check, "a finite gradient of its norm is 0, another's stays",
                                weight(i) || unseen ? 0 : gradient(i), got);
         }
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
     }
 }
 
@@ -186,24 +186,24 @@ static void after_nan(struct hc_check *check)
 {
     for (int scaled = 0; scaled < 2; scaled++) {
         struct hc_recipe recipe = plain("amp", 100);
-        struct hc_rig rig;
+        struct hc_fixture fixture;
         recipe.clip_scaled = scaled != 0;
         recipe.clip = scaled ? 1e4 : 100;
-        begin(&rig, check, &recipe);
-        fill(&rig);
-        hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 0, (double)NAN);
-        hc_rig_step(&rig, 1e-3, 0);
-        fill(&rig);
-        hc_rig_step(&rig, 1e-3, 0);
-        if (!rig.failed) {
-            struct hc_counters counters = hc_rig_counters(&rig);
+        begin(&fixture, check, &recipe);
+        fill(&fixture);
+        hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)NAN);
+        hc_fixture_step(&fixture, 1e-3, 0);
+        fill(&fixture);
+        hc_fixture_step(&fixture, 1e-3, 0);
+        if (!fixture.failed) {
+            struct hc_counters counters = hc_fixture_counters(&fixture);
             hc_say(check, "amp, clipped %s unscaling", scaled ? "before" : "after");
             hc_claim_value(check, "steps skipped", 1, counters.skipped);
             hc_claim_value(check, "steps taken", 1, counters.taken);
             hc_claim_value(check, "the gradient of the second", 2,
-                           hc_rig_get(&rig, HC_PIECE_M, 0, 0));
+                           hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
         }
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
     }
 }
 

@@ -13,7 +13,7 @@ static enum hc_status penalty(struct hc_check *check, const struct hc_tensor *g,
     struct hc_call root = {.op = HC_OP_sqrt, .in = {t}, .out = {t}};
     struct hc_call less = {.op = HC_OP_sub, .in = {t, one}, .out = {t}};
     struct hc_call square = {.op = HC_OP_mul, .in = {t, t}, .out = {t}};
-    hc_tensor_put(&one, 0, 1);
+    hc_tensor_set(&one, 0, 1);
     enum hc_status status = hc_do(check, &dot);
     if (status == HC_OK)
         status = hc_do(check, &root);
@@ -39,8 +39,8 @@ static void scaled(struct hc_check *check)
         double right;
         bool found;
         for (int e = 0; e < 4; e++) {
-            hc_tensor_put(&g, e, 0.5);
-            hc_tensor_put(&half, e, scales[i] * 0.5);
+            hc_tensor_set(&g, e, 0.5);
+            hc_tensor_set(&half, e, scales[i] * 0.5);
         }
         if (hc_scale_into(check, &g, scales[i], &s) != HC_OK ||
             hc_unscale_into(check, &s, scales[i], true, &u, &found) != HC_OK ||

@@ -19,7 +19,7 @@ static enum hc_status average(struct hc_check *check, const struct way *way, int
     struct hc_tensor part = hc_check_vector(check, HC_FP16, ranks);
     struct hc_tensor sum = hc_check_vector(check, HC_FP16, 1);
     for (int r = 0; r < ranks; r++)
-        hc_tensor_put(&part, r, g);
+        hc_tensor_set(&part, r, g);
     struct hc_call before = {
         .op = HC_OP_scale, .in = {part, hc_tensor1(HC_FP32, 1, &factor[0])}, .out = {part}};
     struct hc_call add = {.op = HC_OP_sum, .in = {part}, .out = {sum}, .params.reduce = {HC_FP16}};

@@ -151,7 +151,7 @@ static void narrow_sum(struct hc_check *check)
         struct hc_tensor many = hc_check_vector(check, format, 4096);
         struct hc_tensor sum = hc_check_vector(check, format, 1);
         for (int i = 0; i < 4096; i++)
-            hc_tensor_put(&many, i, 1e-3);
+            hc_tensor_set(&many, i, 1e-3);
         struct hc_call call = {
             .op = HC_OP_sum, .in = {many}, .out = {sum}, .params.reduce = {format}};
         if (hc_do(check, &call) != HC_OK)

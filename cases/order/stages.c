@@ -132,7 +132,7 @@ static void half_gradients(struct hc_check *check)
     hc_amp_open(&amp, check, scale, 2000);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 1);
     struct hc_tensor wide = hc_check_vector(check, HC_FP32, 1);
-    hc_tensor_put(&half, 0, 65536 * 1e-9);
+    hc_tensor_set(&half, 0, 65536 * 1e-9);
     struct hc_call call = {.op = HC_OP_unscale,
                            .in = {half, hc_tensor1(HC_FP32, 1, &scale)},
                            .out = {half, hc_check_vector(check, HC_FP32, 1)},

@@ -37,8 +37,8 @@ static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_for
     call.in[0] = hc_check_vector(check, format, 2);
     call.in[1] = hc_check_vector(check, format, 2);
     call.out[0] = hc_check_vector(check, format, 1);
-    hc_tensor_put(&call.in[1], 0, 1);
-    hc_tensor_put(&call.in[1], 1, 1);
+    hc_tensor_set(&call.in[1], 0, 1);
+    hc_tensor_set(&call.in[1], 1, 1);
     if (op == HC_OP_sum || op == HC_OP_dot)
         call.params.reduce.accumulator = HC_FP32;
     if (op == HC_OP_gemm) {
@@ -66,8 +66,8 @@ static void ends(struct hc_check *check)
                 struct hc_call call = call_of(check, ops[o], formats[f]);
                 if (ops[o] == HC_OP_sum)
                     call.in[1] = (struct hc_tensor){.format = formats[f]};
-                hc_tensor_put(&call.in[0], 0, scaled(formats[f], pairs[p].first));
-                hc_tensor_put(&call.in[0], 1, scaled(formats[f], pairs[p].second));
+                hc_tensor_set(&call.in[0], 0, scaled(formats[f], pairs[p].first));
+                hc_tensor_set(&call.in[0], 1, scaled(formats[f], pairs[p].second));
                 if (hc_do(check, &call) != HC_OK)
                     return;
                 hc_claim_value(check, hc_ops[ops[o]].name, pairs[p].want,

@@ -27,9 +27,9 @@ static void by_definition(struct hc_check *check)
         for (int i = 0; i < n; i++) {
             double x = value(check, f, 2 * k, i);
             double y = dot ? value(check, f, 2 * k + 1, i) : 1;
-            hc_tensor_put(&call.in[0], i, x);
+            hc_tensor_set(&call.in[0], i, x);
             if (dot)
-                hc_tensor_put(&call.in[1], i, y);
+                hc_tensor_set(&call.in[1], i, y);
             want = hc_round(f, want + hc_round(f, x * y));
         }
         if (hc_do(check, &call) != HC_OK)

@@ -25,7 +25,7 @@ static struct hc_tensor filter(struct hc_check *check, enum hc_format f)
 static void fill(struct hc_check *check, const struct hc_tensor *t, uint64_t stream)
 {
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        hc_tensor_put(t, i, hc_random_normal(hc_check_seed(check), stream, (uint64_t)i));
+        hc_tensor_set(t, i, hc_random_normal(hc_check_seed(check), stream, (uint64_t)i));
 }
 
 /* An infinity in a corner of what the second operand is, whose filter reaches over the image. */
@@ -40,7 +40,7 @@ static void claim(struct hc_check *check, enum hc_op op, enum hc_format f)
                                                 : filter(check, f);
     fill(check, &call.in[0], 0);
     fill(check, &call.in[1], 1);
-    hc_tensor_put(&call.in[1], 0, (double)INFINITY);
+    hc_tensor_set(&call.in[1], 0, (double)INFINITY);
     hc_claim_call_met(check, &call);
 }
 

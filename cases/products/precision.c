@@ -42,7 +42,7 @@ static struct hc_call product(struct hc_check *check, enum hc_op op, int fine_sl
                                                                      : image);
     for (int slot = 0; slot < 2; slot++)
         for (int64_t i = 0; i < hc_tensor_count(&call.in[slot]); i++)
-            hc_tensor_put(&call.in[slot], i,
+            hc_tensor_set(&call.in[slot], i,
                           (slot == fine_slot ? fine : small)(hc_check_seed(check), slot, i));
     return call;
 }
@@ -52,9 +52,9 @@ static int64_t inexact(const struct hc_call *call)
 {
     int64_t wrong = 0;
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
-        struct hc_want want;
+        struct hc_exact want;
         hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
-        wrong += hc_tensor_get(&call->out[0], i) != want.value || want.rest != 0;
+        wrong += hc_tensor_get(&call->out[0], i) != want.hi || want.lo != 0;
     }
     return wrong;
 }
@@ -97,9 +97,9 @@ static bool odd_sum(struct hc_check *check, bool half, double *got)
     call.in[1] = with_memory(check, hc_tensor2(HC_FP16, K, N, NULL));
     call.out[0] = with_memory(check, hc_tensor2(HC_FP32, M, N, NULL));
     for (int64_t i = 0; i < M * K; i++)
-        hc_tensor_put(&call.in[0], i, i % K == 37 * (i / K) % K ? 2048 : 1);
+        hc_tensor_set(&call.in[0], i, i % K == 37 * (i / K) % K ? 2048 : 1);
     for (int64_t i = 0; i < K * N; i++)
-        hc_tensor_put(&call.in[1], i, 1);
+        hc_tensor_set(&call.in[1], i, 1);
     if (hc_do(check, &call) != HC_OK)
         return false;
     hc_claim_call_met(check, &call);

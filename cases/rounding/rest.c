@@ -42,7 +42,7 @@ static void neighbours(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "rounding/midpoints-and-what-is-beside-them",
+    {.name = "rounding/midpoints-and-neighbours",
      .title =
          "a real number halfway between two codes of fp16 or bf16, or beside that by a millionth "
          "of fp64's last bit, is rounded once, in every direction",

@@ -25,7 +25,7 @@ static void thresholds(struct hc_check *check)
     struct hc_real *real = hc_real_new(0);
     for (int i = 0; i < claim->count; i++) {
         hc_real_set_text(real, claim->rows[i].input);
-        hc_tensor_put_bits(&x, i, hc_real_bits(real, claim->from, HC_NEAREST));
+        hc_tensor_set_bits(&x, i, hc_real_bits(real, claim->from, HC_NEAREST));
     }
     enum hc_status status = hc_do(check, &call);
     for (int i = 0; i < claim->count && status == HC_OK; i++) {
@@ -97,7 +97,7 @@ static const struct hc_case cases[] = {
      "double rounding: Figueroa, When is double rounding innocuous?, 1995", .run = thresholds,
      .data = &claims[WIDE]},
     {"rounding/checker-power", "the sweeps catch each of eleven planted conversion defects",
-     "TestFloat-3e level 1 misses four of them, level 2 two", .once = true, .run = hc_claim_power},
+     "TestFloat-3e level 1 misses four of them, level 2 two", .once = true, .run = hc_claim_sweeps_catch_faults},
 };
 
 const struct hc_case_table hc_cases_rounding_thresholds;

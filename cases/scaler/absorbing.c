@@ -41,7 +41,7 @@ static const struct end up[] = {
     {HC_SCALER_DEEPSPEED_UNFUSED, 113, HC_LOG2_INFINITE},
 };
 
-enum { ENDS = sizeof up / sizeof up[0], AGAIN = 9, LATER = 300, MOST = 174 + AGAIN + LATER };
+enum { ENDS = sizeof up / sizeof up[0], AGAIN = 9, LATER = 300, MAX = 174 + AGAIN + LATER };
 
 static double scale_of(int log2)
 {
@@ -70,12 +70,12 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
     const char *name = hc_scalers[end->rule].name;
     struct hc_scaler_update rule = hc_scaler_params(&own);
     struct hc_scaler_memory start = hc_scaler_fresh(end->rule);
-    unsigned char *trace = hc_check_memory(check, MOST);
-    struct hc_scaler_memory *after = hc_check_memory(check, MOST * sizeof *after);
+    unsigned char *trace = hc_check_memory(check, MAX);
+    struct hc_scaler_memory *after = hc_check_memory(check, MAX * sizeof *after);
     bool absorbing = end->log2 == HC_LOG2_ZERO || end->log2 == HC_LOG2_INFINITE;
     double want = scale_of(end->log2);
     int there = end->steps + AGAIN;
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX; i++)
         trace[i] = i < there ? found : !found;
     if (hc_replay(check, &rule, &start, trace, there + LATER, after) != HC_OK)
         return;
@@ -87,7 +87,7 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
         hc_claim_value(check, name, want, (double)after[i - 1].scale);
     hc_claim_true(check, absorbing ? "it is for ever" : "it is left again",
                   absorbing == (later == want));
-    hc_claim_value(check, "gave up as the text says", found && hc_promise_raises(end->rule),
+    hc_claim_value(check, "gave up as the text says", found && hc_oracle_raises(end->rule),
                    after[there - 1].counts[HC_COUNT_GAVE_UP]);
 }
 
@@ -138,7 +138,7 @@ static void at_the_ends(struct hc_check *check)
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 4);
     struct hc_tensor out = hc_check_vector(check, HC_FP32, 4);
     for (int i = 0; i < 4; i++)
-        hc_tensor_put(&g, i, values[i]);
+        hc_tensor_set(&g, i, values[i]);
     for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
         bool found;
         if (hc_scale_into(check, &g, 0, &half) != HC_OK ||

@@ -14,7 +14,7 @@ static struct hc_tensor all_at(struct hc_check *check, int32_t count)
 {
     struct hc_tensor t = hc_check_vector(check, HC_I32, HC_COUNTS);
     for (int i = 0; i < HC_COUNTS; i++)
-        hc_tensor_put(&t, i, i == HC_COUNT_HELD_BACK || i == HC_COUNT_GAVE_UP ? 0 : count);
+        hc_tensor_set(&t, i, i == HC_COUNT_HELD_BACK || i == HC_COUNT_GAVE_UP ? 0 : count);
     return t;
 }
 
@@ -31,17 +31,17 @@ static void rule(struct hc_check *check)
             struct hc_call call = {.op = HC_OP_scaler_update,
                                    .params.scaler = {.growth = 2,
                                                      .backoff = 0.5F,
-                                                     .blind = -1,
+                                                     .min_checked_scale = -1,
                                                      .when = HC_WHEN_MULTIPLE,
                                                      .interval = 2000,
-                                                     .skips = true}};
+                                                     .skip_on_overflow = true}};
             call.in[0] = hc_check_vector(check, HC_FP32, 1);
             call.in[1] = all_at(check, counts[c]);
             call.in[2] = hc_check_vector(check, HC_FP32, 1);
             call.out[0] = hc_check_vector(check, HC_FP32, 1);
             call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-            hc_tensor_put(&call.in[0], 0, 1024);
-            hc_tensor_put(&call.in[2], 0, found);
+            hc_tensor_set(&call.in[0], 0, 1024);
+            hc_tensor_set(&call.in[2], 0, found);
             if (hc_do(check, &call) != HC_OK)
                 return;
             const struct hc_tensor *got = &call.out[1];
@@ -71,18 +71,18 @@ static void growth(struct hc_check *check)
                 struct hc_call call = {.op = HC_OP_scaler_update,
                                        .params.scaler = {.growth = 2,
                                                          .backoff = 0.5F,
-                                                         .blind = -1,
+                                                         .min_checked_scale = -1,
                                                          .when = (enum hc_growth_when)when,
                                                          .interval = intervals[i],
-                                                         .skips = true}};
+                                                         .skip_on_overflow = true}};
                 if (clean < 0)
                     continue;
                 call.in[0] = hc_check_vector(check, HC_FP32, 1);
                 call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
                 call.out[0] = hc_check_vector(check, HC_FP32, 1);
                 call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-                hc_tensor_put(&call.in[0], 0, 8);
-                hc_tensor_put(&call.in[1], HC_COUNT_CLEAN, clean);
+                hc_tensor_set(&call.in[0], 0, 8);
+                hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, clean);
                 if (hc_do(check, &call) != HC_OK)
                     return;
                 int32_t n = clean + 1;
@@ -110,11 +110,11 @@ static void rates(struct hc_check *check)
             call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
             call.out[0] = hc_check_vector(check, HC_FP32, 3);
             for (int64_t r = 0; r < lengths[l]; r++) {
-                hc_tensor_put(&call.in[0], 2 * r, (double)r + 1);
-                hc_tensor_put(&call.in[0], 2 * r + 1, ((double)r + 1) / 1024);
+                hc_tensor_set(&call.in[0], 2 * r, (double)r + 1);
+                hc_tensor_set(&call.in[0], 2 * r + 1, ((double)r + 1) / 1024);
             }
-            hc_tensor_put(&call.in[1], HC_COUNT_STEPS, step);
-            hc_tensor_put(&call.in[1], HC_COUNT_TAKEN, step);
+            hc_tensor_set(&call.in[1], HC_COUNT_STEPS, step);
+            hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, step);
             if (hc_do(check, &call) != HC_OK)
                 return;
             hc_claim_value(check, "rate of a step", (double)(row + 1),
@@ -130,7 +130,7 @@ static void journal(struct hc_check *check)
 {
     enum { ROWS = 7 };
     for (int c = 0; c < COUNTS; c++) {
-        struct hc_call call = {.op = HC_OP_journal};
+        struct hc_call call = {.op = HC_OP_step_log};
         float scalar = 77;
         call.in[0] = hc_tensor2(HC_FP32, ROWS, 4, hc_check_memory(check, sizeof(float) * 4 * ROWS));
         call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
@@ -138,8 +138,8 @@ static void journal(struct hc_check *check)
         call.out[0] =
             hc_tensor2(HC_FP32, ROWS, 4, hc_check_memory(check, sizeof(float) * 4 * ROWS));
         for (int64_t i = 0; i < 4 * ROWS; i++)
-            hc_tensor_put(&call.in[0], i, (double)i + 1);
-        hc_tensor_put(&call.in[1], HC_COUNT_STEPS, counts[c]);
+            hc_tensor_set(&call.in[0], i, (double)i + 1);
+        hc_tensor_set(&call.in[1], HC_COUNT_STEPS, counts[c]);
         if (hc_do(check, &call) != HC_OK)
             return;
         for (int64_t i = 0; i < 4 * ROWS; i++) {
@@ -171,7 +171,7 @@ static const struct hc_case cases[] = {
      .source = contract,
      .level = HC_QUICK,
      .run = rates},
-    {.name = "scaler/journal-of-every-step",
+    {.name = "scaler/step-log-of-every-step",
      .title = "a step's scalars go into its row of the journal, and nothing else changes",
      .source = contract,
      .level = HC_QUICK,

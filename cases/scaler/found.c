@@ -38,8 +38,8 @@ static void by_sum(struct hc_check *check)
         struct hc_tensor half = hc_check_vector(check, HC_FP16, 1000);
         double single;
         double narrow;
-        hc_tensor_put(&half, 3, rows[i].a);
-        hc_tensor_put(&half, 997, rows[i].b);
+        hc_tensor_set(&half, 3, rows[i].a);
+        hc_tensor_set(&half, 997, rows[i].b);
         if (sum(check, &half, HC_FP32, &single) != HC_OK ||
             sum(check, &half, HC_FP16, &narrow) != HC_OK)
             return;
@@ -75,7 +75,7 @@ static void from_gradients(struct hc_check *check)
     int64_t wrong = 0;
     for (int64_t s = 1; s <= STEPS; s++) {
         bool flag;
-        hc_tensor_put(&half, 4, planted(s));
+        hc_tensor_set(&half, 4, planted(s));
         if (hc_unscale_into(check, &half, 512, s % 2 == 0, &out, &flag) != HC_OK)
             return;
         found[s - 1] = flag;

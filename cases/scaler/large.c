@@ -21,12 +21,12 @@ static bool rates_after(struct hc_check *check, int32_t count)
     struct hc_call call = {.op = HC_OP_rates};
     struct hc_tensor table = hc_check_vector(check, HC_FP32, 6);
     for (int i = 0; i < 6; i++)
-        hc_tensor_put(&table, i, i + 1);
+        hc_tensor_set(&table, i, i + 1);
     call.in[0] = hc_tensor2(HC_FP32, 3, 2, table.data);
     call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
     call.out[0] = hc_check_vector(check, HC_FP32, 3);
-    hc_tensor_put(&call.in[1], HC_COUNT_STEPS, count);
-    hc_tensor_put(&call.in[1], HC_COUNT_TAKEN, count);
+    hc_tensor_set(&call.in[1], HC_COUNT_STEPS, count);
+    hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, count);
     if (hc_do(check, &call) != HC_OK)
         return false;
     hc_claim_value(check, "rate", count ? 5 : 1, hc_tensor_get(&call.out[0], 0));
@@ -40,16 +40,16 @@ static bool rates_after(struct hc_check *check, int32_t count)
 static bool update_after(struct hc_check *check, int32_t count)
 {
     struct hc_call call = {.op = HC_OP_scaler_update,
-                           .params.scaler = {.growth = 2, .backoff = 0.5F, .blind = -1}};
+                           .params.scaler = {.growth = 2, .backoff = 0.5F, .min_checked_scale = -1}};
     call.in[0] = hc_check_vector(check, HC_FP32, 1);
     call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
     call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
     call.in[2] = (struct hc_tensor){.format = HC_FP32};
-    hc_tensor_put(&call.in[0], 0, 8);
-    hc_tensor_put(&call.in[1], HC_COUNT_STEPS, count);
-    hc_tensor_put(&call.in[1], HC_COUNT_TAKEN, count);
-    hc_tensor_put(&call.in[1], HC_COUNT_CLEAN, count);
+    hc_tensor_set(&call.in[0], 0, 8);
+    hc_tensor_set(&call.in[1], HC_COUNT_STEPS, count);
+    hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, count);
+    hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, count);
     if (hc_do(check, &call) != HC_OK)
         return false;
     hc_claim_value(check, "scale", 8, hc_tensor_get(&call.out[0], 0));

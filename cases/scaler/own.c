@@ -16,16 +16,16 @@ static const struct {
                {"fastai-1.0.61", false}};
 
 /* A step on halves from 0.1 to 1.1, or with an infinity among them. */
-static void step(struct hc_rig *rig, int number, bool overflow)
+static void step(struct hc_fixture *fixture, int number, bool overflow)
 {
     for (int e = 0; e < COUNT; e++) {
         double x =
-            0.1 + hc_random_uniform(hc_check_seed(rig->check), 60 + (uint64_t)number, (uint64_t)e);
-        hc_rig_put(rig, HC_PIECE_GRADIENT, 0, e, x);
+            0.1 + hc_random_uniform(hc_check_seed(fixture->check), 60 + (uint64_t)number, (uint64_t)e);
+        hc_fixture_set(fixture, HC_STATE_GRADIENT, 0, e, x);
     }
     if (overflow)
-        hc_rig_put(rig, HC_PIECE_GRADIENT, 0, COUNT / 2, (double)INFINITY);
-    hc_rig_step(rig, 1e-3, 0.9);
+        hc_fixture_set(fixture, HC_STATE_GRADIENT, 0, COUNT / 2, (double)INFINITY);
+    hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
 /* 11 bits times 24 are exact in fp64; a quotient of such numbers that is rounded to 53 bits and then to 24
@@ -37,16 +37,16 @@ static double unscaled(double g, double scale, bool reciprocal)
 }
 
 /* How many of the gradients would be others the other way. */
-static int claim_gradients(struct hc_rig *rig, double scale, bool reciprocal)
+static int claim_gradients(struct hc_fixture *fixture, double scale, bool reciprocal)
 {
     int differ = 0;
     for (int e = 0; e < COUNT; e++) {
-        double g = hc_rig_get(rig, HC_PIECE_GRADIENT, 0, e);
+        double g = hc_fixture_get(fixture, HC_STATE_GRADIENT, 0, e);
         double want = unscaled(g, scale, reciprocal);
-        double got = hc_rig_get(rig, HC_PIECE_MASTER_GRADIENT, 0, e);
-        if (rig->failed)
+        double got = hc_fixture_get(fixture, HC_STATE_MASTER_GRADIENT, 0, e);
+        if (fixture->failed)
             return 0;
-        hc_claim_value(rig->check, "the unscaled gradient", want, got);
+        hc_claim_value(fixture->check, "the unscaled gradient", want, got);
         differ += want != unscaled(g, scale, !reciprocal);
     }
     return differ;
@@ -62,30 +62,30 @@ static void one_system(struct hc_check *check, int i)
     double scale = 1000;
     int differ = 0;
     int clean = 0;
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.scaler.initial = 1000;
     recipe.scaler.growth = 1.5F;
     recipe.scaler.backoff = 0.3F;
     recipe.scaler.interval = 2;
-    hc_rig_open(&rig, check);
-    hc_rig_add(&rig, "w", HC_ROLE_WEIGHT, COUNT, 1);
-    hc_rig_start(&rig, &recipe);
-    for (int s = 0; s < 5 && !rig.failed; s++) {
-        step(&rig, s, overflows[s]);
+    hc_fixture_open(&fixture, check);
+    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, COUNT, 1);
+    hc_fixture_start(&fixture, &recipe);
+    for (int s = 0; s < 5 && !fixture.failed; s++) {
+        step(&fixture, s, overflows[s]);
         if (kept && !overflows[s])
-            differ += claim_gradients(&rig, scale, systems[i].reciprocal);
+            differ += claim_gradients(&fixture, scale, systems[i].reciprocal);
         clean = overflows[s] ? 0 : clean + 1;
         if (overflows[s])
             scale = hc_round(HC_FP32, scale * (double)0.3F);
         else if (clean == 2)
             scale = hc_round(HC_FP32, scale * 1.5);
         clean %= 2;
-        double got = (double)hc_rig_counters(&rig).scale;
-        if (!rig.failed)
+        double got = (double)hc_fixture_counters(&fixture).scale;
+        if (!fixture.failed)
             hc_claim_value(check, systems[i].recipe, scale, got);
     }
-    bool failed = rig.failed;
-    hc_rig_close(&rig);
+    bool failed = fixture.failed;
+    hc_fixture_close(&fixture);
     if (failed)
         return;
     hc_say(check, "%-20s 1000, grown by 1.5, backed off to 0.3 and grown: %.9g", recipe.name,

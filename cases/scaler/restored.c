@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 8 * 2000 };
+enum { MAX = 8 * 2000 };
 
 static bool same(const struct hc_scaler_memory *a, const struct hc_scaler_memory *b)
 {
@@ -23,9 +23,9 @@ static void sprinkle(const struct hc_check *check, unsigned char *found, int64_t
    restored, the rest is the same to the bit. */
 static void goes_on(struct hc_check *check)
 {
-    unsigned char *found = hc_check_memory(check, MOST);
-    struct hc_scaler_memory *whole = hc_check_memory(check, MOST * sizeof *whole);
-    struct hc_scaler_memory *rest = hc_check_memory(check, MOST * sizeof *rest);
+    unsigned char *found = hc_check_memory(check, MAX);
+    struct hc_scaler_memory *whole = hc_check_memory(check, MAX * sizeof *whole);
+    struct hc_scaler_memory *rest = hc_check_memory(check, MAX * sizeof *rest);
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
         const struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule, .interval = 20};
         struct hc_scaler_update params = hc_scaler_params(&own);
@@ -56,14 +56,14 @@ static void goes_on(struct hc_check *check)
    fastai does at each fit (self.noskip = 0, self.count = 0), and whoever saves the scale alone. */
 static void scale_alone(struct hc_check *check)
 {
-    unsigned char *found = hc_check_memory(check, MOST);
-    struct hc_scaler_memory *whole = hc_check_memory(check, MOST * sizeof *whole);
-    struct hc_scaler_memory *rest = hc_check_memory(check, MOST * sizeof *rest);
+    unsigned char *found = hc_check_memory(check, MAX);
+    struct hc_scaler_memory *whole = hc_check_memory(check, MAX * sizeof *whole);
+    struct hc_scaler_memory *rest = hc_check_memory(check, MAX * sizeof *rest);
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
         const struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule};
         struct hc_scaler_update params = hc_scaler_params(&own);
         struct hc_scaler_memory start = hc_scaler_fresh(own.rule);
-        int64_t n = hc_promise_interval(own.rule);
+        int64_t n = hc_oracle_interval(own.rule);
         char what[96];
         int64_t late = 0;
         if (n == 0)

@@ -92,7 +92,7 @@ static bool by_chance(const struct hc_check *check, int64_t s, int64_t n)
 static void replay(struct hc_check *check)
 {
     enum hc_scaler_rule rule = hc_scaler_by_name(strchr(hc_check_case(check)->name, '/') + 1);
-    int64_t interval = hc_promise_interval(rule);
+    int64_t interval = hc_oracle_interval(rule);
     int64_t n = interval ? interval : 1000;
     int64_t most = 12 * n;
     unsigned char *found = hc_check_memory(check, (size_t)most);

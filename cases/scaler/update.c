@@ -19,14 +19,14 @@ static void from(struct hc_check *check, const struct hc_scaler_update *rule,
     call.in[2] = hc_check_vector(check, HC_FP32, 1);
     call.out[0] = in_place ? call.in[0] : hc_check_vector(check, HC_FP32, 1);
     call.out[1] = in_place ? call.in[1] : hc_check_vector(check, HC_I32, HC_COUNTS);
-    hc_tensor_put(&call.in[0], 0, (double)state->scale);
+    hc_tensor_set(&call.in[0], 0, (double)state->scale);
     for (int i = 0; i < HC_COUNTS; i++)
-        hc_tensor_put(&call.in[1], i, state->counts[i]);
-    hc_tensor_put(&call.in[2], 0, (double)state->found);
+        hc_tensor_set(&call.in[1], i, state->counts[i]);
+    hc_tensor_set(&call.in[2], 0, (double)state->found);
     if (state->found < 0)
         call.in[2].data = NULL;
     hc_claim_call_met(check, &call);
-    struct hc_call decide = {.op = HC_OP_decide, .params.scaler = *rule};
+    struct hc_call decide = {.op = HC_OP_overflow_verdict, .params.scaler = *rule};
     for (int i = 0; i < 3; i++)
         decide.in[i] = call.in[i];
     decide.out[0] = hc_check_vector(check, HC_FP32, 2);
@@ -46,18 +46,18 @@ static struct hc_scaler_update any_rule(const struct hc_check *check, uint64_t *
     struct hc_scaler_update rule = {.growth = draw(check, at, 4) ? 2 : 1.1F,
                                     .backoff = draw(check, at, 4) ? 0.5F : 0.3F,
                                     .floor = floors[draw(check, at, 3)],
-                                    .most = caps[draw(check, at, 3)],
+                                    .max_scale = caps[draw(check, at, 3)],
                                     .cap = (enum hc_cap)draw(check, at, 4),
                                     .when = (enum hc_growth_when)draw(check, at, 3),
                                     .interval = (int32_t)draw(check, at, 4),
-                                    .late = (int32_t)draw(check, at, 2),
+                                    .delay = (int32_t)draw(check, at, 2),
                                     .hysteresis = (int32_t)draw(check, at, 4),
-                                    .keeps_clean = draw(check, at, 2) == 0,
-                                    .raises = draw(check, at, 2) == 0,
-                                    .refills = draw(check, at, 2) == 0};
-    rule.blind = draw(check, at, 3) ? -1 : draw(check, at, 4) ? 1 : (float)INFINITY;
-    rule.skips = rule.blind < 0 && draw(check, at, 2);
-    rule.waits = !rule.skips && draw(check, at, 2);
+                                    .keep_clean = draw(check, at, 2) == 0,
+                                    .error_at_floor = draw(check, at, 2) == 0,
+                                    .refill_hysteresis = draw(check, at, 2) == 0};
+    rule.min_checked_scale = draw(check, at, 3) ? -1 : draw(check, at, 4) ? 1 : (float)INFINITY;
+    rule.skip_on_overflow = rule.min_checked_scale < 0 && draw(check, at, 2);
+    rule.wait_for_first_step = !rule.skip_on_overflow && draw(check, at, 2);
     return rule;
 }
 

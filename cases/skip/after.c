@@ -14,16 +14,16 @@ static const struct hc_recipe *rule(void)
 static void schedule(struct hc_check *check)
 {
     float told[2][3];
-    const struct hc_plant_at bad = {0, -1, 0, (double)INFINITY, false};
+    const struct hc_injection_site bad = {0, -1, 0, (double)INFINITY, false};
     for (int skipped = 0; skipped < 2; skipped++) {
-        struct hc_plant plant;
-        hc_plant_open(&plant, check, rule());
+        struct hc_injection injection;
+        hc_injection_open(&injection, check, rule());
         for (int s = 0; s < 4; s++)
-            hc_plant_step(&plant, s, skipped && s == 2 ? &bad : &hc_plant_nowhere);
+            hc_injection_step(&injection, s, skipped && s == 2 ? &bad : &hc_injection_none);
         for (int k = 0; k < 3; k++)
-            told[skipped][k] = plant.hyper[k];
-        bool failed = plant.failed;
-        hc_plant_close(&plant);
+            told[skipped][k] = injection.hyper[k];
+        bool failed = injection.failed;
+        hc_injection_close(&injection);
         if (failed)
             return;
         hc_say(check, "step 4, step 3 %-8s rate %g, t %g",
@@ -46,32 +46,32 @@ struct course {
     int32_t skipped;
 };
 
-static bool train(struct hc_check *check, const struct hc_plant_at *at, int steps,
+static bool train(struct hc_check *check, const struct hc_injection_site *at, int steps,
                   struct course *course)
 {
-    struct hc_plant plant;
-    struct hc_plant_state state = {0};
+    struct hc_injection injection;
+    struct hc_injection_state state = {0};
     int right;
-    hc_plant_open(&plant, check, rule());
+    hc_injection_open(&injection, check, rule());
     for (int s = 0; s < steps; s++)
-        hc_plant_step(&plant, s, s == 2 ? at : &hc_plant_nowhere);
-    hc_plant_save(&plant, &state);
-    if (!plant.failed) {
-        course->weights = hc_plant_lost(&plant, &state, HC_PIECE_MASTER);
-        course->statistics = hc_plant_lost(&plant, &state, HC_PIECE_COUNT);
+        hc_injection_step(&injection, s, s == 2 ? at : &hc_injection_none);
+    hc_injection_save(&injection, &state);
+    if (!injection.failed) {
+        course->weights = hc_injection_nonfinite(&injection, &state, HC_STATE_MASTER);
+        course->statistics = hc_injection_nonfinite(&injection, &state, HC_STATE_COUNT);
         course->skipped = state.counters.skipped;
-        course->train = plant.loss;
-        if (!hc_check_ok(check, hc_net_infer(plant.net, plant.images, plant.labels, HC_PLANT_BATCH,
+        course->train = injection.loss;
+        if (!hc_check_ok(check, hc_net_infer(injection.net, injection.images, injection.labels, HC_INJECTION_BATCH,
                                              &course->eval, &right)))
-            plant.failed = true;
+            injection.failed = true;
     }
-    hc_plant_close(&plant);
-    return !plant.failed;
+    hc_injection_close(&injection);
+    return !injection.failed;
 }
 
 /* An infinite pixel: the third step of fifteen is skipped, the weights are sound, and training goes on
    with batch statistics; the running ones are NaN for ever, since 0.9 NaN is. An infinity that comes up
-   in the pass back skips as well, and leaves them sound. */
+   in the backward pass skips as well, and leaves them sound. */
 static void statistics(struct hc_check *check)
 {
     enum { STEPS = 15 };
@@ -81,7 +81,7 @@ static void statistics(struct hc_check *check)
     } rows[] = {{"in the images", 1}, {"in a gradient", -1}};
     for (int r = 0; r < 2; r++) {
         struct course course = {0};
-        const struct hc_plant_at at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0, (double)INFINITY,
+        const struct hc_injection_site at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0, (double)INFINITY,
                                        false};
         if (!train(check, &at, STEPS, &course))
             return;
@@ -98,7 +98,7 @@ static void statistics(struct hc_check *check)
                       (course.statistics > 0) == forward);
         hc_claim_true(check, "so is the loss by them", !isfinite(course.eval) == forward);
     }
-    hc_remark(check, "against the user: an infinity in the pass forward is skipped, but leaves the "
+    hc_remark(check, "against the user: an infinity in the forward pass is skipped, but leaves the "
                      "running statistics NaN for ever");
 }
 
@@ -110,8 +110,8 @@ static const struct hc_case cases[] = {
      .run = schedule},
     {.name = "skip/statistics-stay-lost",
      .title =
-         "an infinity in the pass forward is skipped and leaves the weights sound, but running "
-         "statistics and evaluation NaN for ever; one in the pass back does not",
+         "an infinity in the forward pass is skipped and leaves the weights sound, but running "
+         "statistics and evaluation NaN for ever; one in the backward pass does not",
      .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
      .run = statistics},
 };

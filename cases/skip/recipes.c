@@ -9,29 +9,29 @@ enum { POISONS = 3 };
 static const double poison[POISONS] = {(double)INFINITY, (double)NAN, -(double)INFINITY};
 
 /* All where the level asks for it; one after the other in turn where it does not. */
-static bool wants(const struct hc_scene *s, enum hc_level all, int place, int v)
+static bool wants(const struct hc_experiment *s, enum hc_level all, int place, int v)
 {
-    return hc_check_level(s->plant->check) >= all || (place + s->batch) % POISONS == v;
+    return hc_check_level(s->injection->check) >= all || (place + s->batch) % POISONS == v;
 }
 
-static void plant(struct hc_scene *s, int parameter, int call, int slot, int v,
-                  struct hc_harm *harm)
+static void inject(struct hc_experiment *s, int parameter, int call, int slot, int v,
+                  struct hc_damage *damage)
 {
     bool first = (parameter + call + slot + v) % 2 != 0;
-    hc_fate_plant(s, &(struct hc_plant_at){parameter, call, slot, poison[v], first}, harm);
+    hc_experiment_inject(s, &(struct hc_injection_site){parameter, call, slot, poison[v], first}, damage);
 }
 
-static void in_gradients(struct hc_scene *s, struct hc_harm *harm)
+static void in_gradients(struct hc_experiment *s, struct hc_damage *damage)
 {
-    for (int i = 0; i < hc_net_plan(s->plant->net)->parameters; i++)
+    for (int i = 0; i < hc_net_plan(s->injection->net)->parameters; i++)
         for (int v = 0; v < POISONS; v++)
             if (wants(s, HC_STANDARD, i, v))
-                plant(s, i, -1, 0, v, harm);
+                inject(s, i, -1, 0, v, damage);
 }
 
 /* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone. (A cast
    before it is the images', or the scale's on its way into a net in fp64.) */
-static bool is_reported_loss(const struct hc_scene *s, int call)
+static bool is_reported_loss(const struct hc_experiment *s, int call)
 {
     bool after = false;
     for (int i = 0; i < call; i++)
@@ -49,42 +49,42 @@ static bool is_data(enum hc_op op, int slot)
 }
 
 /* The images, each activation, and the gradient of each, wherever a call of the pass reads it. */
-static void in_the_pass(struct hc_scene *s, struct hc_harm *harm)
+static void in_the_pass(struct hc_experiment *s, struct hc_damage *damage)
 {
     for (int call = 0; call < s->calls; call++)
         for (int slot = 0; slot < 3 && !is_reported_loss(s, call); slot++)
             for (int v = 0; v < POISONS && is_data(s->op[call], slot); v++)
                 if (wants(s, HC_EXHAUSTIVE, call + slot, v))
-                    plant(s, -1, call, slot, v, harm);
+                    inject(s, -1, call, slot, v, damage);
 }
 
 /* The logits as the loss gets them, and the gradient of the scaled loss. (A logit of -inf is a class that
    cannot be: the loss is sound.) */
-static void in_the_loss(struct hc_scene *s, struct hc_harm *harm)
+static void in_the_loss(struct hc_experiment *s, struct hc_damage *damage)
 {
     for (int call = 0; call < s->calls; call++) {
         bool forward = s->op[call] == HC_OP_xent;
         for (int v = 0; v < (forward ? 2 : POISONS) && (forward || s->op[call] == HC_OP_xent_bwd);
              v++)
-            plant(s, -1, call, forward ? 0 : 2, v, harm);
+            inject(s, -1, call, forward ? 0 : 2, v, damage);
         if (is_reported_loss(s, call))
-            hc_fate_reported(s, &(struct hc_plant_at){-1, call, 0, poison[1], false});
+            hc_experiment_inject_reported(s, &(struct hc_injection_site){-1, call, 0, poison[1], false});
     }
 }
 
 static void gradients(struct hc_check *check)
 {
-    hc_fate_of_recipes(check, in_gradients);
+    hc_experiment_each_recipe(check, in_gradients);
 }
 
 static void activations(struct hc_check *check)
 {
-    hc_fate_of_recipes(check, in_the_pass);
+    hc_experiment_each_recipe(check, in_the_pass);
 }
 
 static void loss(struct hc_check *check)
 {
-    hc_fate_of_recipes(check, in_the_loss);
+    hc_experiment_each_recipe(check, in_the_loss);
 }
 
 static const struct hc_case cases[] = {
@@ -99,7 +99,7 @@ static const struct hc_case cases[] = {
      .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
      .run = loss},
     {.name = "skip/activations",
-     .title = "every recipe: an inf or NaN in any tensor of the pass forward and back moves what "
+     .title = "every recipe: an inf or NaN in any tensor of the forward and backward pass moves what "
               "its rule says and no byte else",
      .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
      .level = HC_STANDARD,

@@ -79,8 +79,8 @@ static void tight(struct hc_check *check)
             for (int64_t i = 0; i < N; i++) {
                 uint64_t element = (uint64_t)(places[p].first + i);
                 uint32_t bits = hc_case_round_bits(places[p].seed, places[p].t, element);
-                hc_tensor_put(&call.in[0], i, 1);
-                hc_tensor_put(&call.in[1], i, -ldexp(65535 + does - bits, -23));
+                hc_tensor_set(&call.in[0], i, 1);
+                hc_tensor_set(&call.in[1], i, -ldexp(65535 + does - bits, -23));
             }
             if (hc_do(check, &call) != HC_OK)
                 return;
@@ -123,7 +123,7 @@ static void adams(struct hc_check *check)
             for (int s = 0; s < 4; s++) {
                 call.in[s] = hc_check_vector(check, s == 3 ? HC_FP32 : HC_BF16, N);
                 for (int64_t i = 0; i < N; i++)
-                    hc_tensor_put(
+                    hc_tensor_set(
                         &call.in[s], i,
                         fabs(hc_random_normal(hc_check_seed(check), (uint64_t)s, (uint64_t)i)));
             }
@@ -164,8 +164,8 @@ static void nans(struct hc_check *check)
     call.out[0] = hc_check_vector(check, HC_BF16, N);
     call.out[1] = call.in[2];
     for (int64_t i = 0; i < N; i++) {
-        hc_tensor_put(&call.in[0], i, 1);
-        hc_tensor_put_bits(&call.in[1], i, bits[i % 5]);
+        hc_tensor_set(&call.in[0], i, 1);
+        hc_tensor_set_bits(&call.in[1], i, bits[i % 5]);
     }
     if (hc_do(check, &call) != HC_OK)
         return;

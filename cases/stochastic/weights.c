@@ -26,22 +26,22 @@ static struct hc_recipe plain(const char *name)
 }
 
 /* Weights of 1 under the recipe, with one gradient for all. */
-static void start(struct hc_rig *rig, struct hc_check *check, const struct hc_recipe *recipe,
+static void start(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe,
                   int64_t weights, double g)
 {
-    hc_rig_open(rig, check);
-    (void)hc_rig_add(rig, "w", HC_ROLE_WEIGHT, weights, 1);
-    hc_rig_start(rig, recipe);
-    if (rig->failed)
+    hc_fixture_open(fixture, check);
+    (void)hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, weights, 1);
+    hc_fixture_start(fixture, recipe);
+    if (fixture->failed)
         return;
-    hc_update_seed(rig->update, hc_check_seed(check));
-    hc_rig_gradients(rig, g);
+    hc_update_seed(fixture->update, hc_check_seed(check));
+    hc_fixture_gradients(fixture, g);
 }
 
 /* What the weights are on the average. */
-static double mean(struct hc_rig *rig)
+static double mean(struct hc_fixture *fixture)
 {
-    struct hc_bytes bytes = hc_rig_bytes(rig, HC_PIECE_MODEL);
+    struct hc_bytes bytes = hc_fixture_bytes(fixture, HC_STATE_MODEL);
     struct hc_tensor w = hc_tensor1(HC_BF16, (int64_t)(bytes.count / 2), bytes.data);
     double sum = 0;
     for (int64_t i = 0; i < hc_tensor_count(&w); i++)
@@ -63,29 +63,29 @@ static void on_the_average(struct hc_check *check)
     const char *const names[] = {"bf16-pure", "bf16-sr"};
     for (int arm = 0; arm < 2; arm++) {
         struct hc_recipe recipe = plain(names[arm]);
-        struct hc_rig rig;
-        start(&rig, check, &recipe, WEIGHTS, -1);
-        for (int n = 1; n <= STEPS && !rig.failed; n++) {
-            hc_rig_step(&rig, 0x1p-12, 0);
-            if (!hc_trail_row(n) || rig.failed)
+        struct hc_fixture fixture;
+        start(&fixture, check, &recipe, WEIGHTS, -1);
+        for (int n = 1; n <= STEPS && !fixture.failed; n++) {
+            hc_fixture_step(&fixture, 0x1p-12, 0);
+            if (!hc_running_tally_row(n) || fixture.failed)
                 continue;
             double want = arm ? 1 + n * 0x1p-12 : 1;
-            double got = mean(&rig);
+            double got = mean(&fixture);
             hc_say(check, "%s, step %4d: %.8g on the average, want %.8g", names[arm], n, got, want);
             /* w + 2^-12 is an fp32 number: what is rounded is the real sum. */
             hc_claim_within(check, names[arm], want, got, arm ? spread(2 * u, n, WEIGHTS) : 0);
         }
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
     }
 }
 
 /* w and c by kernels/kahan.h, each operation in bf16 by MPFR. */
 static void by_definition(double *w, double *c, double update)
 {
-    struct hc_unit unit = {.format = HC_BF16};
-    double y = hc_unit_sub(&unit, *c, update);
-    double s = hc_unit_add(&unit, *w, y);
-    *c = hc_unit_sub(&unit, y, hc_unit_sub(&unit, s, *w));
+    struct hc_scalar scalar = {.format = HC_BF16};
+    double y = hc_scalar_sub(&scalar, *c, update);
+    double s = hc_scalar_add(&scalar, *w, y);
+    *c = hc_scalar_sub(&scalar, y, hc_scalar_sub(&scalar, s, *w));
     *w = s;
 }
 
@@ -98,20 +98,20 @@ static void compensated(struct hc_check *check)
     double d = hc_decimal(HC_BF16, "1e-4");
     double w = 1;
     double c = 0;
-    struct hc_trail trail = {0};
-    struct hc_rig rig;
+    struct hc_running_tally tally = {0};
+    struct hc_fixture fixture;
     struct hc_real *real = hc_real_new(1);
     struct hc_real *update = hc_real_new(d);
-    start(&rig, check, &recipe, 3, -1);
-    for (int n = 1; n <= STEPS && !rig.failed; n++) {
-        hc_rig_step(&rig, d, 0);
+    start(&fixture, check, &recipe, 3, -1);
+    for (int n = 1; n <= STEPS && !fixture.failed; n++) {
+        hc_fixture_step(&fixture, d, 0);
         by_definition(&w, &c, -d);
         hc_real_add(real, real, update);
-        double got = hc_rig_get(&rig, HC_PIECE_MODEL, 0, 2);
-        double rest = hc_rig_get(&rig, HC_PIECE_COMPENSATION, 0, 2);
-        hc_trail_note(&trail, n, w, got);
-        hc_trail_note(&trail, n, c, rest);
-        if (!hc_trail_row(n) || rig.failed)
+        double got = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 2);
+        double rest = hc_fixture_get(&fixture, HC_STATE_COMPENSATION, 0, 2);
+        hc_running_tally_note(&tally, n, w, got);
+        hc_running_tally_note(&tally, n, c, rest);
+        if (!hc_running_tally_row(n) || fixture.failed)
             continue;
         double want = hc_real_double(real);
         hc_say(check, "step %4d: w %.8g, c %.8g, w + c %.10g, real sum %.10g", n, got, rest,
@@ -121,8 +121,8 @@ static void compensated(struct hc_check *check)
     }
     hc_real_free(real);
     hc_real_free(update);
-    hc_trail_claim(check, &trail);
-    hc_rig_close(&rig);
+    hc_running_tally_claim(check, &tally);
+    hc_fixture_close(&fixture);
 }
 
 /* AdamW without gradients: (1 - lr * decay)^n, a step's decay being 1e-4 of the weight.
@@ -135,21 +135,21 @@ static void decays(struct hc_check *check)
     const double d = 1e-4;
     for (int arm = 0; arm < 3; arm++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[arm]);
-        struct hc_rig rig;
-        start(&rig, check, &recipe, WEIGHTS, 0);
-        for (int n = 1; n <= STEPS && !rig.failed; n++) {
-            hc_rig_step(&rig, 1e-2, 0.9);
-            if (!hc_trail_row(n) || rig.failed)
+        struct hc_fixture fixture;
+        start(&fixture, check, &recipe, WEIGHTS, 0);
+        for (int n = 1; n <= STEPS && !fixture.failed; n++) {
+            hc_fixture_step(&fixture, 1e-2, 0.9);
+            if (!hc_running_tally_row(n) || fixture.failed)
                 continue;
             const double bound[] = {0, spread(u, n, WEIGHTS) + n * 0x1p-23, n * u * (u + 5 * d)};
             double want = arm ? hc_decayed(1e-2, recipe.weight_decay, n) : 1;
-            double got = mean(&rig);
+            double got = mean(&fixture);
             if (arm == 2)
-                got += hc_rig_get(&rig, HC_PIECE_COMPENSATION, 0, 0);
+                got += hc_fixture_get(&fixture, HC_STATE_COMPENSATION, 0, 0);
             hc_say(check, "%s, step %4d: %.8g, want %.8g", names[arm], n, got, want);
             hc_claim_within(check, names[arm], want, got, bound[arm]);
         }
-        hc_rig_close(&rig);
+        hc_fixture_close(&fixture);
     }
 }
 
@@ -157,30 +157,30 @@ static void decays(struct hc_check *check)
 static void skipped(struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("bf16-kahan");
-    struct hc_rig rig;
+    struct hc_fixture fixture;
     recipe.scaler.rule = HC_SCALER_TORCH;
     recipe.gradient = HC_FP32;
-    start(&rig, check, &recipe, 70, 1e-3);
+    start(&fixture, check, &recipe, 70, 1e-3);
     for (int s = 0; s < 3; s++)
-        hc_rig_step(&rig, 1e-4, 0.9);
-    struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_COMPENSATION);
+        hc_fixture_step(&fixture, 1e-4, 0.9);
+    struct hc_bytes before = hc_fixture_bytes(&fixture, HC_STATE_COMPENSATION);
     bool some = false;
     for (size_t i = 0; i < before.count; i++)
         some |= before.data[i] != 0;
-    if (!rig.failed && !some)
+    if (!fixture.failed && !some)
         hc_mistrust(check, "nothing is compensated before the step that is skipped");
-    for (int way = 0; way < 2 && !rig.failed; way++) {
-        hc_rig_gradients(&rig, 1e-3);
+    for (int way = 0; way < 2 && !fixture.failed; way++) {
+        hc_fixture_gradients(&fixture, 1e-3);
         if (way == 0)
-            hc_rig_put(&rig, HC_PIECE_GRADIENT, 0, 69, (double)INFINITY);
-        hc_rig_step(&rig, 1e-4, 0.9);
-        struct hc_bytes after = hc_rig_bytes(&rig, HC_PIECE_COMPENSATION);
-        if (!rig.failed)
+            hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 69, (double)INFINITY);
+        hc_fixture_step(&fixture, 1e-4, 0.9);
+        struct hc_bytes after = hc_fixture_bytes(&fixture, HC_STATE_COMPENSATION);
+        if (!fixture.failed)
             hc_claim_true(check,
                           way ? "the next step moves compensations" : "a skipped one does not",
                           hc_bytes_equal(&before, &after) == (way == 0));
     }
-    hc_rig_close(&rig);
+    hc_fixture_close(&fixture);
 }
 
 /* Parameters of odd sizes, of which two are weights, one after the other or each apart. */
@@ -194,25 +194,25 @@ static void layouts(struct hc_check *check)
         struct hc_bytes model[2] = {{0}};
         for (int apart = 0; apart < 2; apart++) {
             struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
-            struct hc_rig rig;
+            struct hc_fixture fixture;
             recipe.apart = apart != 0;
-            hc_rig_open(&rig, check);
+            hc_fixture_open(&fixture, check);
             for (int i = 0; i < 4; i++)
-                (void)hc_rig_add(&rig, "p", roles[i], sizes[i], 1 + 0.01 * i);
-            hc_rig_start(&rig, &recipe);
-            if (!rig.failed)
-                hc_update_seed(rig.update, hc_check_seed(check));
-            struct hc_bytes before = hc_rig_bytes(&rig, HC_PIECE_MODEL);
+                (void)hc_fixture_add(&fixture, "p", roles[i], sizes[i], 1 + 0.01 * i);
+            hc_fixture_start(&fixture, &recipe);
+            if (!fixture.failed)
+                hc_update_seed(fixture.update, hc_check_seed(check));
+            struct hc_bytes before = hc_fixture_bytes(&fixture, HC_STATE_MODEL);
             for (uint64_t s = 0; s < 5; s++) {
-                hc_rig_random_gradients(&rig, s, 1);
-                hc_rig_step(&rig, 1e-3, 0.9);
+                hc_fixture_random_gradients(&fixture, s, 1);
+                hc_fixture_step(&fixture, 1e-3, 0.9);
             }
-            model[apart] = hc_rig_bytes(&rig, HC_PIECE_MODEL);
-            bool failed = rig.failed;
+            model[apart] = hc_fixture_bytes(&fixture, HC_STATE_MODEL);
+            bool failed = fixture.failed;
             if (!failed)
                 hc_claim_true(check, "five steps move the model",
                               !hc_bytes_equal(&before, &model[apart]));
-            hc_rig_close(&rig);
+            hc_fixture_close(&fixture);
             if (failed)
                 return;
         }

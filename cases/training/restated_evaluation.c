@@ -22,7 +22,7 @@ struct watch {
     struct hc_check *check;
     struct hc_restated net;
     struct hc_restated_place place;
-    const void *read[HC_RESTATED_MOST][2][4]; /* by layer: of its product, of its norm */
+    const void *read[HC_RESTATED_MAX][2][4]; /* by layer: of its product, of its norm */
     const void *logits;
     int epoch;
     struct sums sums[EPOCHS + 1];

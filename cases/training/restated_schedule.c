@@ -4,7 +4,7 @@
 
 #include "cases/restated.h"
 
-enum { MOST = 64 };
+enum { MAX = 64 };
 
 /* A training of so many steps: middle steps exist where their number is odd. */
 struct plan {
@@ -26,7 +26,7 @@ struct watch {
     const struct plan *plan;
     struct hc_restated net;
     struct hc_restated_place place;
-    struct parameter parameter[3 * HC_RESTATED_MOST];
+    struct parameter parameter[3 * HC_RESTATED_MAX];
     int parameters;
     int step;
     int passes;

@@ -12,7 +12,7 @@ struct start {
     struct hc_restated_place place;
     int passes;
     int64_t elements;                        /* of parameters that were looked at */
-    const void *value[HC_RESTATED_MOST + 1]; /* where each value lies */
+    const void *value[HC_RESTATED_MAX + 1]; /* where each value lies */
     const void *convolved;                   /* what a norm reads */
     double before[KEPT];                     /* of the layer before, in units of its bound */
     double first[KEPT];                      /* of the stem */
@@ -223,7 +223,7 @@ static void weights(struct hc_check *check)
     hc_claim_value(check, "parameters of norms", norms, (double)s[0].net.norms);
     hc_claim_value(check, "parameters that were looked at", 5067378, (double)s[0].elements);
     hc_claim_value(check, "parameters that the trainer counts", 5067378, (double)result.parameters);
-    hc_claim_value(check, "products of a pass forward", 63751168, (double)s[0].net.products);
+    hc_claim_value(check, "products of a forward pass", 63751168, (double)s[0].net.products);
     hc_claim_value(check, "products that the trainer counts", 63751168, (double)result.macs);
     if (!start(check, &s[1], &small, hc_check_seed(check) + 1, &result))
         return;

@@ -105,7 +105,7 @@ static void every_call(struct hc_check *check)
         status = hc_update_open(&update, &device, recipe, hc_net_parameters(net),
                                 hc_net_plan(net)->parameters);
     for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_PIECE_GRADIENT, i);
+        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
     if (status == HC_OK)
         status = hc_net_prepare(net, recipe, gradients);
     if (status == HC_OK)

@@ -14,26 +14,26 @@ static double keep(void)
     return (double)(float)(1 - (double)(float)lr * 1e-2);
 }
 
-static void start(struct hc_rig *rig, struct hc_check *check, const char *name)
+static void start(struct hc_fixture *fixture, struct hc_check *check, const char *name)
 {
-    hc_rig_open(rig, check);
-    hc_rig_add(rig, "w", HC_ROLE_WEIGHT, 3, 1);
-    hc_rig_start(rig, hc_recipe_by_name(name));
+    hc_fixture_open(fixture, check);
+    hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, 3, 1);
+    hc_fixture_start(fixture, hc_recipe_by_name(name));
 }
 
-static void overflow(struct hc_rig *rig)
+static void overflow(struct hc_fixture *fixture)
 {
-    hc_rig_gradients(rig, 1e-3);
-    hc_rig_put(rig, HC_PIECE_GRADIENT, 0, 2, (double)INFINITY);
-    hc_rig_step(rig, lr, beta1);
+    hc_fixture_gradients(fixture, 1e-3);
+    hc_fixture_set(fixture, HC_STATE_GRADIENT, 0, 2, (double)INFINITY);
+    hc_fixture_step(fixture, lr, beta1);
 }
 
-static void tell(struct hc_rig *rig, const char *what)
+static void tell(struct hc_fixture *fixture, const char *what)
 {
-    struct hc_counters c = hc_rig_counters(rig);
-    hc_say(rig->check, "%-28s master %.9g, model %.9g, m %.6g, v %.6g, t %d, scale %g", what,
-           hc_rig_get(rig, HC_PIECE_MASTER, 0, 0), hc_rig_get(rig, HC_PIECE_MODEL, 0, 0),
-           hc_rig_get(rig, HC_PIECE_M, 0, 0), hc_rig_get(rig, HC_PIECE_V, 0, 0), c.taken,
+    struct hc_counters c = hc_fixture_counters(fixture);
+    hc_say(fixture->check, "%-28s master %.9g, model %.9g, m %.6g, v %.6g, t %d, scale %g", what,
+           hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0), hc_fixture_get(fixture, HC_STATE_MODEL, 0, 0),
+           hc_fixture_get(fixture, HC_STATE_M, 0, 0), hc_fixture_get(fixture, HC_STATE_V, 0, 0), c.taken,
            (double)c.scale);
 }
 
@@ -41,33 +41,33 @@ static void tell(struct hc_rig *rig, const char *what)
    later the gradients are zeros, and m becomes beta1 m. */
 static void decays(struct hc_check *check)
 {
-    struct hc_rig rig;
-    start(&rig, check, "fastai-1.0.61");
-    overflow(&rig);
-    if (rig.failed) {
-        hc_rig_close(&rig);
+    struct hc_fixture fixture;
+    start(&fixture, check, "fastai-1.0.61");
+    overflow(&fixture);
+    if (fixture.failed) {
+        hc_fixture_close(&fixture);
         return;
     }
-    tell(&rig, "overflow at the first step");
+    tell(&fixture, "overflow at the first step");
     hc_claim_value(check, "the master has decayed", keep(),
-                   hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0));
-    hc_claim_value(check, "m is untouched", 0, hc_rig_get(&rig, HC_PIECE_M, 0, 0));
-    hc_claim_value(check, "t is 0", 0, (double)hc_rig_counters(&rig).taken);
-    hc_claim_value(check, "the scale is halved", 32768, (double)hc_rig_counters(&rig).scale);
-    hc_rig_gradients(&rig, 1e-3);
-    hc_rig_step(&rig, lr, beta1);
-    tell(&rig, "a clean step");
-    double m = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
-    double before = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-    overflow(&rig);
-    tell(&rig, "overflow at the third");
+                   hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0));
+    hc_claim_value(check, "m is untouched", 0, hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
+    hc_claim_value(check, "t is 0", 0, (double)hc_fixture_counters(&fixture).taken);
+    hc_claim_value(check, "the scale is halved", 32768, (double)hc_fixture_counters(&fixture).scale);
+    hc_fixture_gradients(&fixture, 1e-3);
+    hc_fixture_step(&fixture, lr, beta1);
+    tell(&fixture, "a clean step");
+    double m = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
+    double before = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+    overflow(&fixture);
+    tell(&fixture, "overflow at the third");
     double decayed = (double)(float)(before * keep());
     hc_claim_value(check, "m has shrunk", (double)(float)((double)(float)beta1 * m),
-                   hc_rig_get(&rig, HC_PIECE_M, 0, 0));
+                   hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
     hc_claim_true(check, "the master went on along m",
-                  hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0) < decayed - lr / 2);
-    hc_claim_value(check, "t is counted", 2, (double)hc_rig_counters(&rig).taken);
-    hc_rig_close(&rig);
+                  hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0) < decayed - lr / 2);
+    hc_claim_value(check, "t is counted", 2, (double)hc_fixture_counters(&fixture).taken);
+    hc_fixture_close(&fixture);
 }
 
 /* (1 - beta1) and (1 - beta2) times what lay in memory: the first step is one of lr, whatever the memory
@@ -77,26 +77,26 @@ static void garbage_steps(struct hc_check *check)
     static const char *const names[] = {"fastai-1.0.61", "fastai-1.0.61-flat"};
     double moved[2] = {0};
     for (int flat = 0; flat < 2; flat++) {
-        struct hc_rig rig;
-        start(&rig, check, names[flat]);
-        overflow(&rig);
-        if (rig.failed) {
-            hc_rig_close(&rig);
+        struct hc_fixture fixture;
+        start(&fixture, check, names[flat]);
+        overflow(&fixture);
+        if (fixture.failed) {
+            hc_fixture_close(&fixture);
             return;
         }
-        tell(&rig, names[flat]);
-        double first = hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-        double m = hc_rig_get(&rig, HC_PIECE_M, 0, 0);
+        tell(&fixture, names[flat]);
+        double first = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+        double m = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
         double want = flat ? (1 - beta1) * (double)garbage : 0;
         hc_claim_within(check, "m is of what the memory held", want, m, fabs(want) * 0x1p-20);
         hc_claim_within(check, "the first step", keep() + flat * lr, first, 0x1p-22);
-        for (int step = 0; step < 100 && !rig.failed; step++) {
-            hc_rig_gradients(&rig, 1e-3);
-            hc_rig_step(&rig, lr, 0);
+        for (int step = 0; step < 100 && !fixture.failed; step++) {
+            hc_fixture_gradients(&fixture, 1e-3);
+            hc_fixture_step(&fixture, lr, 0);
         }
-        tell(&rig, "a hundred clean steps later");
-        moved[flat] = first * pow(keep(), 100) - hc_rig_get(&rig, HC_PIECE_MASTER, 0, 0);
-        hc_rig_close(&rig);
+        tell(&fixture, "a hundred clean steps later");
+        moved[flat] = first * pow(keep(), 100) - hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+        hc_fixture_close(&fixture);
     }
     hc_say(check, "a hundred clean steps moved the weight by %g, after garbage by %g", moved[0],
            moved[1]);

@@ -4,21 +4,21 @@
 
 #include <math.h>
 
-/* All gradients of the toy network's parameters, as the last step left them, as one fp32 vector. */
-static struct hc_tensor capture(struct hc_toy *toy)
+/* All gradients of the tiny network's parameters, as the last step left them, as one fp32 vector. */
+static struct hc_tensor capture(struct hc_tiny *tiny)
 {
-    int n = hc_update_parameters(toy->update);
+    int n = hc_update_parameters(tiny->update);
     int64_t total = 0;
     for (int i = 0; i < n; i++) {
-        struct hc_tensor t = hc_update_tensor(toy->update, HC_PIECE_GRADIENT, i);
+        struct hc_tensor t = hc_update_tensor(tiny->update, HC_STATE_GRADIENT, i);
         total += hc_tensor_count(&t);
     }
-    struct hc_tensor all = hc_check_vector(toy->check, HC_FP32, total);
+    struct hc_tensor all = hc_check_vector(tiny->check, HC_FP32, total);
     unsigned char *to = all.data;
     for (int i = 0; i < n; i++) {
-        struct hc_tensor t = hc_update_tensor(toy->update, HC_PIECE_GRADIENT, i);
-        if (!hc_check_ok(toy->check, hc_update_read(toy->update, HC_PIECE_GRADIENT, i, to)))
-            toy->failed = true;
+        struct hc_tensor t = hc_update_tensor(tiny->update, HC_STATE_GRADIENT, i);
+        if (!hc_check_ok(tiny->check, hc_update_read(tiny->update, HC_STATE_GRADIENT, i, to)))
+            tiny->failed = true;
         to += hc_tensor_bytes(&t);
     }
     return all;
@@ -34,12 +34,12 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, c
     const double scales[SCALES] = {1, 8, 128, 512, 65536, hc_largest_scale(g)};
     struct hc_tensor half = hc_check_vector(check, HC_FP16, hc_tensor_count(g));
     double percent = 100 / (double)hc_tensor_count(g);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     struct hc_stored s[SCALES];
     for (int i = 0; i < SCALES; i++) {
         if (hc_scale_into(check, g, scales[i], &half) != HC_OK)
             return false;
-        s[i] = hc_stored_count(g, scales[i], &half, &trail);
+        s[i] = hc_stored_count(g, scales[i], &half, &tally);
         hc_say(check, "scale 2^%-2.0f zeros %8.4f %%, subnormal %8.4f %%, infinite %lld%s",
                log2(scales[i]), percent * (double)s[i].zero, percent * (double)s[i].subnormal,
                (long long)s[i].infinite, i == SCALES - 1 ? "  (dynamic)" : "");
@@ -47,7 +47,7 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, c
         if (i > 0 && scales[i] > scales[i - 1])
             hc_claim_true(check, "a larger scale loses no more", s[i].zero <= s[i - 1].zero);
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "dynamic: infinite", 0, (double)s[SCALES - 1].infinite);
     hc_claim_value(check, "dynamic: zeros", 0, (double)s[SCALES - 1].zero);
     *lost = s[0].zero;
@@ -67,18 +67,18 @@ static void captured(struct hc_check *check)
     enum { LOOKS = sizeof looks / sizeof looks[0] };
     int64_t lost[LOOKS] = {0};
     int look = 0;
-    struct hc_toy toy;
+    struct hc_tiny tiny;
     struct hc_picture *shares = hc_picture_new(check, &frame);
     struct hc_picture *exponents = hc_exponents_picture(check);
-    hc_toy_open(&toy, check, 1);
-    hc_toy_start(&toy, hc_recipe_by_name("fp32"));
-    for (int step = 1; look < LOOKS && !toy.failed; step++) {
-        double loss = hc_toy_step(&toy, step, 1e-2);
-        if (step != looks[look] || toy.failed)
+    hc_tiny_open(&tiny, check, 1);
+    hc_tiny_start(&tiny, hc_recipe_by_name("fp32"));
+    for (int step = 1; look < LOOKS && !tiny.failed; step++) {
+        double loss = hc_tiny_step(&tiny, step, 1e-2);
+        if (step != looks[look] || tiny.failed)
             continue;
-        struct hc_tensor g = capture(&toy);
+        struct hc_tensor g = capture(&tiny);
         hc_say(check, "step %d, loss %.4g", step, loss);
-        if (toy.failed)
+        if (tiny.failed)
             break;
         hc_exponents_say(check, &g);
         hc_exponents_draw(check, exponents, names[look], &g, 1);
@@ -86,7 +86,7 @@ static void captured(struct hc_check *check)
             break;
         look++;
     }
-    hc_toy_close(&toy);
+    hc_tiny_close(&tiny);
     if (look == LOOKS)
         hc_claim_true(check, "more is lost at step 40 than at step 1", lost[LOOKS - 1] > lost[0]);
 }

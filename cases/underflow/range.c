@@ -12,7 +12,7 @@ static bool through(struct hc_check *check, double g, double scale, double *kept
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 1);
     struct hc_tensor master = hc_check_vector(check, HC_FP32, 1);
     bool found;
-    hc_tensor_put(&gradient, 0, g);
+    hc_tensor_set(&gradient, 0, g);
     if (hc_scale_into(check, &gradient, scale, &half) != HC_OK ||
         hc_unscale_into(check, &half, scale, false, &master, &found) != HC_OK)
         return false;
@@ -59,7 +59,7 @@ static void static_512(struct hc_check *check)
     struct hc_tensor gradient = hc_check_vector(check, HC_FP32, 4);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 4);
     for (int i = 0; i < 4; i++)
-        hc_tensor_put(&gradient, i, (double)g[i]);
+        hc_tensor_set(&gradient, i, (double)g[i]);
     if (hc_scale_into(check, &gradient, 512, &half) != HC_OK)
         return;
     for (int i = 0; i < 4; i++) {
@@ -81,24 +81,24 @@ static void scale_8(struct hc_check *check)
     struct hc_tensor scaled = hc_check_vector(check, HC_FP16, COUNT);
     for (int i = 0; i < COUNT; i++) {
         double at = hc_random_uniform(hc_check_seed(check), 3, (uint64_t)i);
-        hc_tensor_put(&gradient, i, i == 0 ? ldexp(1, -28) : exp2(-27 + 3 * at));
+        hc_tensor_set(&gradient, i, i == 0 ? ldexp(1, -28) : exp2(-27 + 3 * at));
     }
-    hc_tensor_put(&gradient, 1, ldexp(1, -27));
+    hc_tensor_set(&gradient, 1, ldexp(1, -27));
     if (hc_scale_into(check, &gradient, 1, &plain) != HC_OK ||
         hc_scale_into(check, &gradient, 8, &scaled) != HC_OK)
         return;
     int zeros = 0;
-    struct hc_trail kept = {0};
+    struct hc_running_tally kept = {0};
     for (int i = 0; i < COUNT; i++) {
         double g = hc_tensor_get(&gradient, i);
         zeros += hc_tensor_get(&plain, i) == 0;
-        hc_trail_note(&kept, i, hc_round(HC_FP16, 8 * g), hc_tensor_get(&scaled, i));
+        hc_running_tally_note(&kept, i, hc_round(HC_FP16, 8 * g), hc_tensor_get(&scaled, i));
         if (i && hc_tensor_get(&scaled, i) == 0)
             hc_claim_true(check, "scale 8 keeps every gradient from 2^-27 on", false);
     }
     hc_say(check, "of %d gradients in [2^-27, 2^-24) %d are zeros without a scale, none at scale 8",
            COUNT - 1, zeros);
-    hc_trail_claim(check, &kept);
+    hc_running_tally_claim(check, &kept);
     hc_claim_value(check, "2^-28 at scale 8", 0, hc_tensor_get(&scaled, 0));
     hc_claim_value(check, "2^-27 at scale 8", ldexp(1, -24), hc_tensor_get(&scaled, 1));
     hc_claim_value(check, "2^-27 without a scale", 0, hc_tensor_get(&plain, 1));

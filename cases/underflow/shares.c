@@ -53,7 +53,7 @@ static void by_scale(struct hc_check *check)
     struct hc_picture *shares = hc_shares_picture(check, dynamic);
     struct hc_picture *exponents = hc_exponents_picture(check);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     int64_t before = COUNT + 1;
     int64_t small = 0;
     for (int64_t i = 0; i < COUNT; i++)
@@ -69,7 +69,7 @@ static void by_scale(struct hc_check *check)
         double log2_scale = log2(scales[i]);
         if (hc_scale_into(check, &g, scales[i], &half) != HC_OK)
             return;
-        struct hc_stored s = hc_stored_count(&g, scales[i], &half, &trail);
+        struct hc_stored s = hc_stored_count(&g, scales[i], &half, &tally);
         hc_say(check, "%-7g %8.4f %%  %8.4f %%  %8.4f %%", scales[i],
                100.0 * (double)s.zero / COUNT, 100.0 * (double)s.subnormal / COUNT,
                100.0 * (double)s.infinite / COUNT);
@@ -83,7 +83,7 @@ static void by_scale(struct hc_check *check)
         }
         before = s.zero;
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
 }
 
 /* The scale's next value by the op scaler_update, in place. */
@@ -109,7 +109,7 @@ static void dynamic(struct hc_check *check)
     struct hc_tensor g = hc_log_normal(check, COUNT, between.mean, between.deviation);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
     struct hc_tensor single = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     struct hc_stored last = {0};
     double settled = hc_largest_scale(&g);
     double highest = 0;
@@ -121,7 +121,7 @@ static void dynamic(struct hc_check *check)
         if (hc_scale_into(check, &g, scale, &half) != HC_OK ||
             hc_unscale_into(check, &half, scale, true, &single, &found) != HC_OK)
             return;
-        struct hc_stored s = hc_stored_count(&g, scale, &half, &trail);
+        struct hc_stored s = hc_stored_count(&g, scale, &half, &tally);
         hc_claim_true(check, "found just when the scale is too large", found == (scale > settled));
         if (update(check, &rule, &now, counts, found) != HC_OK)
             return;
@@ -133,7 +133,7 @@ static void dynamic(struct hc_check *check)
         skipped += found;
         last = found ? last : s;
     }
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "the highest scale tried", 2 * settled, highest);
     hc_claim_value(check, "steps skipped", 3, skipped);
     claim_share(check, "zeros in the end", below(&between, -25 - log2(settled)), last.zero);

@@ -12,10 +12,10 @@ static void exact_by_power_of_two(struct hc_check *check)
     enum { COUNT = 65536 };
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
     struct hc_tensor single = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     bool found;
     for (int i = 0; i < COUNT; i++) /* those that are infinite or NaN stay zeros */
-        hc_tensor_put_bits(&half, i, (i & 0x7c00) == 0x7c00 ? 0 : (uint64_t)i);
+        hc_tensor_set_bits(&half, i, (i & 0x7c00) == 0x7c00 ? 0 : (uint64_t)i);
     for (int log2 = 0; log2 <= 24; log2 += 3)
         for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
             double scale = ldexp(1, log2);
@@ -23,11 +23,11 @@ static void exact_by_power_of_two(struct hc_check *check)
                 return;
             hc_claim_true(check, "no infinity or NaN is found in finite gradients", !found);
             for (int i = 0; i < COUNT; i++)
-                hc_trail_note(&trail, i, ldexp(hc_tensor_get(&half, i), -log2),
+                hc_running_tally_note(&tally, i, ldexp(hc_tensor_get(&half, i), -log2),
                               hc_tensor_get(&single, i));
         }
-    hc_trail_claim(check, &trail);
-    hc_tensor_put_bits(&half, COUNT / 2 + 1, 0xfc00);
+    hc_running_tally_claim(check, &tally);
+    hc_tensor_set_bits(&half, COUNT / 2 + 1, 0xfc00);
     if (hc_unscale_into(check, &half, 512, false, &single, &found) == HC_OK)
         hc_claim_true(check, "one infinity among 65536 is found", found);
 }
@@ -40,7 +40,7 @@ static void lost_in_half(struct hc_check *check)
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 1);
     struct hc_tensor single = hc_check_vector(check, HC_FP32, 1);
     bool found;
-    hc_tensor_put(&g, 0, 1e-9);
+    hc_tensor_set(&g, 0, 1e-9);
     if (hc_scale_into(check, &g, 65536, &scaled) != HC_OK ||
         hc_unscale_into(check, &scaled, 65536, false, &half, &found) != HC_OK ||
         hc_unscale_into(check, &scaled, 65536, false, &single, &found) != HC_OK)
@@ -56,7 +56,7 @@ static void lost_in_half(struct hc_check *check)
 /* fp32 gradients scaled and unscaled in fp32: the same bits at S = 1024, not at S = 1000. How many
    move is held against MPFR's two roundings. */
 static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double scale,
-                     struct hc_trail *trail)
+                     struct hc_running_tally *tally)
 {
     int64_t n = hc_tensor_count(g);
     struct hc_tensor scaled = hc_check_vector(check, HC_FP32, n);
@@ -73,7 +73,7 @@ static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double s
             hc_real_set(x, hc_decode(HC_FP32, hc_real_bits(x, HC_FP32, HC_NEAREST)));
             hc_real_div(x, x, s);
             double want = hc_decode(HC_FP32, hc_real_bits(x, HC_FP32, HC_NEAREST));
-            hc_trail_note(trail, i, want, hc_tensor_get(&back, i));
+            hc_running_tally_note(tally, i, want, hc_tensor_get(&back, i));
             count += hc_tensor_get(&back, i) != hc_tensor_get(g, i);
         }
     hc_real_free(s);
@@ -85,12 +85,12 @@ static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double s
 static void other_scales(struct hc_check *check)
 {
     struct hc_tensor g = hc_log_normal(check, 4096, -20, 4);
-    struct hc_trail trail = {0};
-    int64_t power = moved(check, &g, 1024, &trail);
-    int64_t other = moved(check, &g, 1000, &trail);
-    if (trail.checked != 2 * hc_tensor_count(&g))
+    struct hc_running_tally tally = {0};
+    int64_t power = moved(check, &g, 1024, &tally);
+    int64_t other = moved(check, &g, 1000, &tally);
+    if (tally.checked != 2 * hc_tensor_count(&g))
         return;
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "moved by 1024", 0, (double)power);
     hc_claim_true(check, "1000 moves some", other > 0);
 }

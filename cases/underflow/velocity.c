@@ -34,11 +34,11 @@ static void first_step(struct hc_check *check)
     struct hc_tensor w[2];
     struct hc_tensor v[2];
     for (int i = 0; i < HALVES; i++)
-        hc_tensor_put_bits(&g, i, (uint64_t)i + 1);
+        hc_tensor_set_bits(&g, i, (uint64_t)i + 1);
     for (int r = 0; r < 2; r++) {
         int zeros = 0;
-        struct hc_trail velocity = {0};
-        struct hc_trail weight = {0};
+        struct hc_running_tally velocity = {0};
+        struct hc_running_tally weight = {0};
         w[r] = hc_check_vector(check, HC_FP16, HALVES);
         v[r] = hc_check_vector(check, HC_FP16, HALVES);
         if (!step(check, r == 1, false, &w[r], &g, &v[r]))
@@ -46,13 +46,13 @@ static void first_step(struct hc_check *check)
         for (int i = 0; i < HALVES; i++) {
             double plain = hc_tensor_get(&g, i);
             double update = hc_round(HC_FP16, rate * plain);
-            hc_trail_note(&velocity, i, r == 1 ? update : plain, hc_tensor_get(&v[r], i));
-            hc_trail_note(&weight, i, 0 - update, hc_tensor_get(&w[r], i));
+            hc_running_tally_note(&velocity, i, r == 1 ? update : plain, hc_tensor_get(&v[r], i));
+            hc_running_tally_note(&weight, i, 0 - update, hc_tensor_get(&w[r], i));
             zeros += hc_tensor_get(&v[r], i) == 0;
         }
         hc_say(check, "%s: 0 for %d of the %d positive gradients", rule[r], zeros, HALVES);
-        hc_trail_claim(check, &velocity);
-        hc_trail_claim(check, &weight);
+        hc_running_tally_claim(check, &velocity);
+        hc_running_tally_claim(check, &weight);
         hc_claim_value(check, rule[r], r == 1 ? LOST : 0, zeros);
     }
     hc_claim_value(check, "the largest gradient that is lost", 0, hc_tensor_get(&v[1], LOST - 1));
@@ -62,13 +62,13 @@ static void first_step(struct hc_check *check)
 /* The step in half, each operation by its definition. */
 static void define(bool inside, double g, double *w, double *v)
 {
-    struct hc_unit half = {.format = HC_FP16};
+    struct hc_scalar half = {.format = HC_FP16};
     double rate = hc_decimal(HC_FP16, "0.00078125");
     double beta1 = hc_decimal(HC_FP16, "0.9");
-    double d = inside ? hc_unit_mul(&half, rate, g) : g;
-    *v = hc_unit_add(&half, hc_unit_mul(&half, beta1, *v), d);
-    double along = hc_unit_add(&half, d, hc_unit_mul(&half, beta1, *v));
-    *w = hc_unit_sub(&half, *w, inside ? along : hc_unit_mul(&half, rate, along));
+    double d = inside ? hc_scalar_mul(&half, rate, g) : g;
+    *v = hc_scalar_add(&half, hc_scalar_mul(&half, beta1, *v), d);
+    double along = hc_scalar_add(&half, d, hc_scalar_mul(&half, beta1, *v));
+    *w = hc_scalar_sub(&half, *w, inside ? along : hc_scalar_mul(&half, rate, along));
 }
 
 /* The largest gradient that is lost, again and again. That of plain gradients grows to ten of them, whose
@@ -84,12 +84,12 @@ static void many_steps(struct hc_check *check)
     struct hc_tensor g[3];
     struct hc_tensor v[3];
     double want[2][2] = {{0}};
-    struct hc_trail trail = {0};
+    struct hc_running_tally tally = {0};
     for (int r = 0; r < 3; r++) {
         w[r] = hc_check_vector(check, formats[r], 1);
         g[r] = hc_check_vector(check, formats[r], 1);
         v[r] = hc_check_vector(check, formats[r], 1);
-        hc_tensor_put(&g[r], 0, gradient);
+        hc_tensor_set(&g[r], 0, gradient);
     }
     hc_say(check, "step  %-22s  %-28s  the same in fp32", rule[0], rule[1]);
     for (int64_t t = 1; t <= STEPS; t++) {
@@ -98,15 +98,15 @@ static void many_steps(struct hc_check *check)
                 return;
         for (int r = 0; r < 2; r++) {
             define(r == 1, gradient, &want[r][0], &want[r][1]);
-            hc_trail_note(&trail, t, want[r][0], hc_tensor_get(&w[r], 0));
-            hc_trail_note(&trail, t, want[r][1], hc_tensor_get(&v[r], 0));
+            hc_running_tally_note(&tally, t, want[r][0], hc_tensor_get(&w[r], 0));
+            hc_running_tally_note(&tally, t, want[r][1], hc_tensor_get(&v[r], 0));
         }
-        if (hc_trail_row(t))
+        if (hc_running_tally_row(t))
             hc_say(check, "%4lld  w = %-18.9g  w = %-24.9g  w = %.9g", (long long)t,
                    hc_tensor_get(&w[0], 0), hc_tensor_get(&w[1], 0), hc_tensor_get(&w[2], 0));
     }
     double single = hc_tensor_get(&w[2], 0);
-    hc_trail_claim(check, &trail);
+    hc_running_tally_claim(check, &tally);
     hc_claim_value(check, "the velocity that holds the rate", 0, hc_tensor_get(&v[1], 0));
     hc_claim_value(check, "its weight", 0, hc_tensor_get(&w[1], 0));
     hc_claim_within(check, "the weight of plain gradients' velocity", single,

@@ -12,7 +12,7 @@ static enum hc_status arithmetic(struct hc_queue *queue, const struct hc_call *c
                                  .z = inputs > 2 ? call->in[2].data : NULL,
                                  .out = call->out[0].data,
                                  .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_arithmetic, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_arithmetic, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_add(struct hc_queue *queue, const struct hc_call *call)

@@ -46,7 +46,7 @@ HC_ON_DEVICE void hc_dk_arithmetic_body(const struct hc_dk_arithmetic *a)
     enum hc_format f = a->format;
     const void *y = a->y ? a->y : a->x;
     const void *z = a->z ? a->z : a->x;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         if (f == HC_FP64)
             ((double *)a->out)[i] = hc_dk_arithmetic_fp64(
                 a->op, ((const double *)a->x)[i], ((const double *)y)[i], ((const double *)z)[i]);

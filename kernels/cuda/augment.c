@@ -19,7 +19,7 @@ enum hc_status hc_cuda_augment(struct hc_queue *queue, const struct hc_call *cal
                               .labels_out = call->out[1].data};
     struct hc_dk_advance next = {.from = call->in[2].data, .to = call->out[2].data};
     enum hc_status status =
-        hc_cuda_walk(queue, HC_DK_augment, a.batch * a.high * a.wide, &a, sizeof a);
+        hc_cuda_launch_elements(queue, HC_DK_augment, a.batch * a.high * a.wide, &a, sizeof a);
     if (status != HC_OK || !next.to)
         return status;
     return hc_launch(queue, HC_DK_advance, 1, 1, 0, &next, sizeof next);

@@ -11,7 +11,7 @@ HC_ON_DEVICE void hc_dk_augment_body(const struct hc_dk_augment *a)
     int64_t size = a->high * a->wide;
     int64_t epoch = *a->steps / p->batches;
     int64_t first = *a->steps % p->batches * a->batch;
-    for (int64_t i = hc_dk_first(); i < a->batch * size; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->batch * size; i += hc_dk_stride()) {
         int64_t place = i / size;
         int64_t pixel = i % size;
         int64_t image = hc_batch_image(a->order, a->length, first + place);

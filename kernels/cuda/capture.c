@@ -2,22 +2,22 @@
 
 #include "kernels/cuda/cuda.h"
 
-bool hc_cuda_may(struct hc_queue *queue, const char *what)
+bool hc_cuda_capture_allows(struct hc_queue *queue, const char *what)
 {
     if (!queue->capturing)
         return true;
-    if (!queue->spoilt)
-        queue->spoilt = what;
+    if (!queue->capture_error)
+        queue->capture_error = what;
     (void)hc_fail(HC_DEVICE, "cuda: %s while a graph is captured", what);
     return false;
 }
 
 enum hc_status hc_cuda_capture_ends(struct hc_queue *queue)
 {
-    const char *spoilt = queue->spoilt;
+    const char *capture_error = queue->capture_error;
     queue->capturing = false;
-    queue->spoilt = NULL;
-    if (!spoilt)
+    queue->capture_error = NULL;
+    if (!capture_error)
         return HC_OK;
-    return hc_fail(HC_DEVICE, "cuda: no graph: %s while it was captured", spoilt);
+    return hc_fail(HC_DEVICE, "cuda: no graph: %s while it was captured", capture_error);
 }

@@ -10,7 +10,7 @@ struct hc_queue;
 
 /* Whether the queue may do `what` now. While a graph is captured it may not: false, with a line, and
    the capture is spoilt. */
-bool hc_cuda_may(struct hc_queue *queue, const char *what);
+bool hc_cuda_capture_allows(struct hc_queue *queue, const char *what);
 
 /* The capture is over: HC_OK, or HC_DEVICE with the line of what spoilt it. */
 enum hc_status hc_cuda_capture_ends(struct hc_queue *queue);

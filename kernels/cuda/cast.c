@@ -8,7 +8,7 @@ static enum hc_status among_h(struct hc_queue *queue, const struct hc_call *call
     struct hc_dk_cast a = {.from = hc_dk_view_of(&call->in[0]),
                            .to = hc_dk_view_of(&call->out[0]),
                            .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_cast, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_cast, a.n, &a, sizeof a);
 }
 
 static enum hc_status directed(struct hc_queue *queue, const struct hc_call *call)
@@ -18,7 +18,7 @@ static enum hc_status directed(struct hc_queue *queue, const struct hc_call *cal
                                     .to = call->out[0].data,
                                     .direction = call->params.cast.direction,
                                     .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_cast_directed, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_cast_directed, a.n, &a, sizeof a);
 }
 
 static enum hc_status any(struct hc_queue *queue, const struct hc_call *call)
@@ -29,7 +29,7 @@ static enum hc_status any(struct hc_queue *queue, const struct hc_call *call)
                                .to = call->out[0].data,
                                .direction = call->params.cast.direction,
                                .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_cast_any, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_cast_any, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_cast(struct hc_queue *queue, const struct hc_call *call)

@@ -7,14 +7,14 @@
 
 HC_ON_DEVICE void hc_dk_cast_body(const struct hc_dk_cast *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         hc_dk_store(&a->to, i, hc_dk_load(&a->from, i));
 }
 HC_LAUNCHABLE(cast)
 
 HC_ON_DEVICE void hc_dk_cast_directed_body(const struct hc_dk_cast_directed *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         a->to[i] = a->format == HC_FP16 ? hc_fp16_directed(a->from[i], a->direction)
                                         : hc_bf16_directed(a->from[i], a->direction);
 }
@@ -53,7 +53,7 @@ HC_ON_DEVICE void hc_dk_put_bits(int bytes, void *data, int64_t i, uint64_t bits
 
 HC_ON_DEVICE void hc_dk_cast_any_body(const struct hc_dk_cast_any *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         double value =
             hc_decode_as(&a->from_format, hc_dk_get_bits(a->from_format.bytes, a->from, i));
         hc_dk_put_bits(a->to_format.bytes, a->to, i,

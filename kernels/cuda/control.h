@@ -15,7 +15,7 @@ struct hc_dk_scaler_update {
 };
 
 /* One block of two threads. */
-struct hc_dk_decide {
+struct hc_dk_overflow_verdict {
     struct hc_scaler_update params;
     const float *scale;
     const int32_t *counts;
@@ -31,7 +31,7 @@ struct hc_dk_rates {
     float *hyper;
 };
 
-struct hc_dk_journal {
+struct hc_dk_step_log {
     const float *from;
     const float *scalar[4];
     const int32_t *counts;

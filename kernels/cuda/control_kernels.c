@@ -18,12 +18,12 @@ HC_ON_DEVICE void hc_dk_scaler_update_body(const struct hc_dk_scaler_update *a)
 }
 HC_LAUNCHABLE(scaler_update)
 
-HC_ON_DEVICE void hc_dk_decide_body(const struct hc_dk_decide *a)
+HC_ON_DEVICE void hc_dk_overflow_verdict_body(const struct hc_dk_overflow_verdict *a)
 {
     int found = a->found && *a->found != 0;
-    a->out[hc_thread()] = hc_scaler_decides(&a->params, *a->scale, a->counts, found, hc_thread());
+    a->out[hc_thread()] = hc_scaler_verdict(&a->params, *a->scale, a->counts, found, hc_thread());
 }
-HC_LAUNCHABLE(decide)
+HC_LAUNCHABLE(overflow_verdict)
 
 HC_ON_DEVICE void hc_dk_rates_body(const struct hc_dk_rates *a)
 {
@@ -31,12 +31,12 @@ HC_ON_DEVICE void hc_dk_rates_body(const struct hc_dk_rates *a)
 }
 HC_LAUNCHABLE(rates)
 
-HC_ON_DEVICE void hc_dk_journal_body(const struct hc_dk_journal *a)
+HC_ON_DEVICE void hc_dk_step_log_body(const struct hc_dk_step_log *a)
 {
-    for (int64_t i = hc_dk_first(); i < 4 * a->rows; i += hc_dk_step())
-        a->to[i] = hc_element_journal(a->from[i], a->scalar, a->rows, a->counts, i);
+    for (int64_t i = hc_dk_first(); i < 4 * a->rows; i += hc_dk_stride())
+        a->to[i] = hc_element_step_log(a->from[i], a->scalar, a->rows, a->counts, i);
 }
-HC_LAUNCHABLE(journal)
+HC_LAUNCHABLE(step_log)
 
 HC_ON_DEVICE void hc_dk_clip_body(const struct hc_dk_clip *a)
 {

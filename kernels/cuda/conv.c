@@ -38,14 +38,14 @@ size_t hc_cuda_conv_scratch(struct hc_libraries *libraries, const struct hc_call
 static enum hc_status spread(struct hc_queue *queue, const void *from, const struct hc_tensor *to)
 {
     int64_t n = hc_tensor_count(to);
-    struct hc_dk_spread a = {.from_format = HC_FP32,
+    struct hc_dk_broadcast a = {.from_format = HC_FP32,
                              .to_format = to->format,
                              .from = from,
                              .to = to->data,
                              .n = n,
                              .period = n,
                              .by = 1};
-    return hc_cuda_spread(queue, &a);
+    return hc_cuda_broadcast(queue, &a);
 }
 
 /* Whether the tensors lie as the plan was promised. */
@@ -87,7 +87,7 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &key);
     if (!plan)
         return HC_DEVICE;
-    return plan->plan && aligned(call) ? run(queue, call, plan) : hc_cuda_direct(queue, call);
+    return plan->plan && aligned(call) ? run(queue, call, plan) : hc_cuda_conv_direct(queue, call);
 }
 
 enum hc_status hc_cuda_conv2d(struct hc_queue *queue, const struct hc_call *call)

@@ -37,12 +37,12 @@ void hc_conv_finalize(struct hc_conv_builder *b, void *descriptor)
     b->what = "finalize a descriptor";
 }
 
-void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t room,
+void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t capacity,
                  int64_t *count, void *values)
 {
     if (b->status != 0)
         return;
-    b->status = b->library->cudnn_get(descriptor, name, type, room, count, values);
+    b->status = b->library->cudnn_get(descriptor, name, type, capacity, count, values);
     b->what = "get an attribute";
 }
 

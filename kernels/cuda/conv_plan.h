@@ -77,7 +77,7 @@ struct hc_conv_builder {
 void *hc_conv_make(struct hc_conv_builder *b, int kind);
 void hc_conv_set(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t count,
                  const void *values);
-void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t room,
+void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t capacity,
                  int64_t *count, void *values);
 void hc_conv_finalize(struct hc_conv_builder *b, void *descriptor);
 /* Destroys what was made after the first `count`. */

@@ -41,10 +41,10 @@ Test(conv_plan, of_tf32_is_the_matrix_units_where_tf32_is_allowed_alone)
 }
 
 /* The fp32 engine is hidden: what is left must be compiled. */
-static int only_compiled(const void *descriptor, int name, int type, int64_t room, int64_t *count,
+static int only_compiled(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
                          void *values)
 {
-    int status = hc_dnn_get(descriptor, name, type, room, count, values);
+    int status = hc_dnn_get(descriptor, name, type, capacity, count, values);
     int64_t engine = -1;
     int64_t got;
     if (name != HC_DNN_ENGINE_NOTES || status != 0)

@@ -10,11 +10,11 @@
 struct hc_libraries; /* libraries.h */
 
 struct hc_queue {
-    void *stream; /* cudaStream_t, or struct hc_stream * (emulate/stream.h) */
+    void *stream; /* cudaStream_t, or struct hc_emulated_stream * (emulate/stream.h) */
     struct hc_libraries *libraries;
     void *workspace; /* of cuBLAS */
     bool capturing;
-    const char *spoilt; /* what was done while capturing that may not be; NULL: nothing */
+    const char *capture_error; /* what was done while capturing that may not be; NULL: nothing */
 };
 
 #define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;

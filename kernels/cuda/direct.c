@@ -3,7 +3,7 @@
 #include "kernels/conv_shape.h"
 #include "kernels/cuda/launch.h"
 
-enum hc_status hc_cuda_direct(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_cuda_conv_direct(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_conv_shape g = hc_conv_shape_of(call);
     struct hc_dk_view first = hc_dk_view_of(&call->in[0]);
@@ -11,7 +11,7 @@ enum hc_status hc_cuda_direct(struct hc_queue *queue, const struct hc_call *call
     struct hc_dk_view out = hc_dk_view_of(&call->out[0]);
     bool data = g.op == HC_OP_conv2d_bwd_data;
     bool filter = g.op == HC_OP_conv2d_bwd_filter;
-    struct hc_dk_direct a = {.op = g.op,
+    struct hc_dk_conv_direct a = {.op = g.op,
                              .x = data ? out : first,
                              .weights = filter ? out : second,
                              .y = filter ? second
@@ -29,6 +29,6 @@ enum hc_status hc_cuda_direct(struct hc_queue *queue, const struct hc_call *call
                              .s = g.s,
                              .stride = g.stride,
                              .pad = g.pad};
-    return hc_launch(queue, HC_DK_direct, hc_blocks_for(a.elements, 256, 1024), 256, 0, &a,
+    return hc_launch(queue, HC_DK_conv_direct, hc_blocks_for(a.elements, 256, 1024), 256, 0, &a,
                      sizeof a);
 }

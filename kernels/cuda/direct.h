@@ -9,7 +9,7 @@ struct hc_queue;
 
 /* x [n, h, w, c], weights [k, r, s, c], y [n, p, q, k]: the output among them is written, all of its
    `elements`. */
-struct hc_dk_direct {
+struct hc_dk_conv_direct {
     enum hc_op op;
     struct hc_dk_view x;
     struct hc_dk_view weights;
@@ -22,6 +22,6 @@ struct hc_dk_direct {
 };
 
 /* A convolution without cuDNN. */
-enum hc_status hc_cuda_direct(struct hc_queue *queue, const struct hc_call *call);
+enum hc_status hc_cuda_conv_direct(struct hc_queue *queue, const struct hc_call *call);
 
 #endif

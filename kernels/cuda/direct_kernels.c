@@ -5,7 +5,7 @@
 #include "kernels/cuda/walk.h"
 
 /* x[n, h, w, 0], or -1 where the filter's tap (r, s) of output (p, q) is beside the image. */
-HC_ON_DEVICE int64_t hc_dk_pixel(const struct hc_dk_direct *a, int64_t n, int64_t p, int64_t q,
+HC_ON_DEVICE int64_t hc_dk_pixel(const struct hc_dk_conv_direct *a, int64_t n, int64_t p, int64_t q,
                                  int64_t r, int64_t s)
 {
     int64_t h = p * a->stride + r - a->pad;
@@ -16,7 +16,7 @@ HC_ON_DEVICE int64_t hc_dk_pixel(const struct hc_dk_direct *a, int64_t n, int64_
 }
 
 /* Element i of y. */
-HC_ON_DEVICE float hc_dk_forward(const struct hc_dk_direct *a, int64_t i)
+HC_ON_DEVICE float hc_dk_forward(const struct hc_dk_conv_direct *a, int64_t i)
 {
     int64_t k = i % a->k;
     int64_t q = i / a->k % a->q;
@@ -33,7 +33,7 @@ HC_ON_DEVICE float hc_dk_forward(const struct hc_dk_direct *a, int64_t i)
 }
 
 /* Element i of dx. */
-HC_ON_DEVICE float hc_dk_to_data(const struct hc_dk_direct *a, int64_t i)
+HC_ON_DEVICE float hc_dk_to_data(const struct hc_dk_conv_direct *a, int64_t i)
 {
     int64_t c = i % a->c;
     int64_t w = i / a->c % a->w;
@@ -56,7 +56,7 @@ HC_ON_DEVICE float hc_dk_to_data(const struct hc_dk_direct *a, int64_t i)
 }
 
 /* Element i of dw. */
-HC_ON_DEVICE float hc_dk_to_filter(const struct hc_dk_direct *a, int64_t i)
+HC_ON_DEVICE float hc_dk_to_filter(const struct hc_dk_conv_direct *a, int64_t i)
 {
     int64_t c = i % a->c;
     int64_t s = i / a->c % a->s;
@@ -71,9 +71,9 @@ HC_ON_DEVICE float hc_dk_to_filter(const struct hc_dk_direct *a, int64_t i)
     return sum;
 }
 
-HC_ON_DEVICE void hc_dk_direct_body(const struct hc_dk_direct *a)
+HC_ON_DEVICE void hc_dk_conv_direct_body(const struct hc_dk_conv_direct *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->elements; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->elements; i += hc_dk_stride()) {
         if (a->op == HC_OP_conv2d)
             hc_dk_store(&a->y, i, hc_dk_forward(a, i));
         else if (a->op == HC_OP_conv2d_bwd_data)
@@ -82,4 +82,4 @@ HC_ON_DEVICE void hc_dk_direct_body(const struct hc_dk_direct *a)
             hc_dk_store(&a->weights, i, hc_dk_to_filter(a, i));
     }
 }
-HC_LAUNCHABLE(direct)
+HC_LAUNCHABLE(conv_direct)

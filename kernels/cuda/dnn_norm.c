@@ -89,14 +89,14 @@ static enum hc_status move(struct hc_queue *queue, const struct hc_tensor *from,
                            const struct hc_tensor *to)
 {
     int64_t n = hc_tensor_count(to);
-    struct hc_dk_spread copy = {.from_format = HC_FP32,
+    struct hc_dk_broadcast copy = {.from_format = HC_FP32,
                                 .to_format = HC_FP32,
                                 .from = from->data,
                                 .to = to->data,
                                 .n = n,
                                 .period = n,
                                 .by = 1};
-    return from->data == to->data ? HC_OK : hc_cuda_spread(queue, &copy);
+    return from->data == to->data ? HC_OK : hc_cuda_broadcast(queue, &copy);
 }
 
 /* One row has no unbiased variance, and cuDNN does not say what it makes of that. */

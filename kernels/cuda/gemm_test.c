@@ -88,7 +88,7 @@ Test(cuda_gemm, a_product_that_may_lose_precision_does)
 {
     struct hc_call call = product((struct formats){HC_FP32, HC_FP32, HC_FP32}, 5, 0);
     begin();
-    hc_tensor_put(&call.in[0], 0, 1 + 0x1p-12);
+    hc_tensor_set(&call.in[0], 0, 1 + 0x1p-12);
     cr_assert_eq(run(&call, 0), 0);
     altered.cublas_gemm_ex = changed_gemm;
     memset(&change, 0, sizeof change);
@@ -98,9 +98,9 @@ Test(cuda_gemm, a_product_that_may_lose_precision_does)
     change.compute = 0;
     call = product((struct formats){HC_FP16, HC_FP16, HC_FP32}, 5, 0);
     for (int64_t i = 0; i < 20; i++)
-        hc_tensor_put(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
+        hc_tensor_set(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
     for (int64_t i = 0; i < 15; i++)
-        hc_tensor_put(&call.in[1], i, 1);
+        hc_tensor_set(&call.in[1], i, 1);
     cr_assert_eq(run(&call, 0), 0);
     (void)hc_blas_set_math_mode(queue->libraries->blas, 0);
     cr_assert_gt(run(&call, 0), 0);
@@ -120,7 +120,7 @@ Test(cuda_gemm, in_tf32_loses_what_tf32_has_no_bits_for)
 {
     struct hc_call call = product((struct formats){HC_FP32, HC_FP32, HC_FP32}, 5, 0);
     begin();
-    hc_tensor_put(&call.in[0], 0, 1 + 0x1p-12);
+    hc_tensor_set(&call.in[0], 0, 1 + 0x1p-12);
     cr_assert_eq(run(&call, 0), 0);
     call.params.gemm.tf32 = true;
     cr_assert_gt(run(&call, 0), 0);
@@ -142,9 +142,9 @@ Test(cuda_gemm, with_sums_in_half_is_exact_as_long_as_they_are_small)
     struct hc_call call = product((struct formats){HC_FP16, HC_FP16, HC_FP32}, 5, 0);
     call.params.gemm = (struct hc_gemm){.alpha = 1, .half_accumulator = true};
     for (int64_t i = 0; i < 20; i++)
-        hc_tensor_put(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
+        hc_tensor_set(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
     for (int64_t i = 0; i < 15; i++)
-        hc_tensor_put(&call.in[1], i, i < 3 ? 1 : i < 6 ? 1 : 0);
+        hc_tensor_set(&call.in[1], i, i < 3 ? 1 : i < 6 ? 1 : 0);
     cr_assert_gt(run(&call, 0), 0);
     end();
 }
@@ -155,7 +155,7 @@ Test(cuda_gemm, over_no_terms_is_beta_c_and_its_zeros_are_positive)
     begin();
     call.params.gemm.alpha = -1;
     for (int64_t i = 0; i < 12; i++)
-        hc_tensor_put(&call.in[2], i, i % 3 == 0 ? 0 : i % 3 == 1 ? -0.0 : (double)i);
+        hc_tensor_set(&call.in[2], i, i % 3 == 0 ? 0 : i % 3 == 1 ? -0.0 : (double)i);
     cr_assert_eq(run(&call, 0), 0);
     for (int64_t i = 0; i < 12; i++)
         cr_assert_eq(hc_tensor_bits(&call.out[0], i),

@@ -56,7 +56,7 @@ static inline struct hc_tensor integers(struct hc_tensor shape, int64_t salt)
 {
     struct hc_tensor t = aligned(shape);
     for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_put(&t, i, (double)((i * 3 + salt * 7 + i * i % 17) % 9 - 4));
+        hc_tensor_set(&t, i, (double)((i * 3 + salt * 7 + i * i % 17) % 9 - 4));
     return t;
 }
 

@@ -145,7 +145,7 @@ struct hc_library {
     int (*cudnn_create_descriptor)(int kind, void **descriptor);
     int (*cudnn_destroy_descriptor)(void *descriptor);
     int (*cudnn_set)(void *descriptor, int name, int type, int64_t count, const void *values);
-    int (*cudnn_get)(const void *descriptor, int name, int type, int64_t room, int64_t *count,
+    int (*cudnn_get)(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
                      void *values);
     int (*cudnn_finalize)(void *descriptor);
     int (*cudnn_execute)(void *handle, void *plan, void *pack);

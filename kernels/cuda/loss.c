@@ -5,7 +5,7 @@
 
 /* A warp is enough for the few classes that there are; a block walks over rows beyond
    HC_CUDA_LOSS_BLOCKS. */
-enum { THREADS = HC_WARP, ROOM = THREADS / HC_WARP * (int)sizeof(float) };
+enum { THREADS = HC_WARP, SHARED = THREADS / HC_WARP * (int)sizeof(float) };
 
 static struct hc_dk_logits logits(const struct hc_call *call)
 {
@@ -29,11 +29,11 @@ size_t hc_cuda_loss_scratch(const struct hc_call *call)
 enum hc_status hc_cuda_xent(struct hc_queue *queue, const struct hc_call *call)
 {
     int64_t rows = call->in[0].shape[0];
-    float *room = call->scratch;
-    struct hc_dk_row_losses a = {.logits = logits(call), .to = room, .right = room + rows};
+    float *scratch = call->scratch;
+    struct hc_dk_row_losses a = {.logits = logits(call), .to = scratch, .right = scratch + rows};
     enum hc_status status =
         hc_launch(queue, HC_DK_row_losses, hc_blocks_for(rows, 1, HC_CUDA_LOSS_BLOCKS), THREADS,
-                  ROOM, &a, sizeof a);
+                  SHARED, &a, sizeof a);
     if (status == HC_OK)
         status = hc_cuda_whole_sum(queue, a.to, rows, count(call), &call->out[0]);
     if (status == HC_OK && call->out[1].data)
@@ -48,5 +48,5 @@ enum hc_status hc_cuda_xent_bwd(struct hc_queue *queue, const struct hc_call *ca
                                .count = count(call),
                                .out = hc_dk_view_of(&call->out[0])};
     return hc_launch(queue, HC_DK_xent_bwd, hc_blocks_for(a.logits.rows, 1, HC_CUDA_LOSS_BLOCKS),
-                     THREADS, ROOM, &a, sizeof a);
+                     THREADS, SHARED, &a, sizeof a);
 }

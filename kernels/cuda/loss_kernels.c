@@ -9,15 +9,15 @@
 HC_ON_DEVICE void hc_dk_softmax_sum(const struct hc_dk_logits *l, int64_t row, float *max,
                                     float *sum)
 {
-    float *room = (float *)hc_shared();
+    float *shared = (float *)hc_shared();
     float most = -INFINITY;
     float part = 0;
     for (int64_t j = hc_thread(); j < l->classes; j += hc_threads())
         most = fmaxf(most, hc_dk_load(&l->z, row * l->classes + j));
-    most = hc_dk_block_max(most, room);
+    most = hc_dk_block_max(most, shared);
     for (int64_t j = hc_thread(); j < l->classes; j += hc_threads())
         part += expf(hc_dk_load(&l->z, row * l->classes + j) - most);
-    *sum = hc_dk_block_sum(part, room);
+    *sum = hc_dk_block_sum(part, shared);
     *max = most;
 }
 

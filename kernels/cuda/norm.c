@@ -8,7 +8,7 @@ static enum hc_status normalize(struct hc_queue *queue, const struct hc_call *ca
                                 bool variance, bool leaky)
 {
     const struct hc_tensor *const data[] = {&call->in[0], &call->out[0], NULL};
-    struct hc_dk_bn_normalize a = {.rows = hc_cuda_norm_rows(&call->in[0], HC_CUDA_BLOCKS, data),
+    struct hc_dk_bn_normalize a = {.rows = hc_cuda_norm_tiling(&call->in[0], HC_CUDA_BLOCKS, data),
                                    .x = hc_dk_view_of(&call->in[0]),
                                    .gamma = hc_dk_view_of(&call->in[1]),
                                    .beta = hc_dk_view_of(&call->in[2]),
@@ -19,14 +19,14 @@ static enum hc_status normalize(struct hc_queue *queue, const struct hc_call *ca
                                    .slope = (float)call->params.bn.slope,
                                    .variance = variance,
                                    .leaky = leaky};
-    return hc_cuda_norm_walk(queue, HC_DK_bn_normalize, &a.rows, false, &a, sizeof a);
+    return hc_cuda_norm_launch(queue, HC_DK_bn_normalize, &a.rows, false, &a, sizeof a);
 }
 
 static enum hc_status train(struct hc_queue *queue, const struct hc_call *call, bool leaky)
 {
     const struct hc_tensor *const data[] = {&call->in[0], NULL};
     struct hc_dk_bn_moments moments = {
-        .rows = hc_cuda_norm_rows(&call->in[0], HC_CUDA_NORM_SLICES, data),
+        .rows = hc_cuda_norm_tiling(&call->in[0], HC_CUDA_NORM_SLICES, data),
         .x = hc_dk_view_of(&call->in[0]),
         .sums = call->scratch};
     struct hc_dk_bn_statistics statistics = {.rows = moments.rows,
@@ -41,9 +41,9 @@ static enum hc_status train(struct hc_queue *queue, const struct hc_call *call, 
                                              .eps = (float)call->params.bn.eps,
                                              .momentum = (float)call->params.bn.momentum};
     enum hc_status status =
-        hc_cuda_norm_walk(queue, HC_DK_bn_moments, &moments.rows, true, &moments, sizeof moments);
+        hc_cuda_norm_launch(queue, HC_DK_bn_moments, &moments.rows, true, &moments, sizeof moments);
     if (status == HC_OK)
-        status = hc_cuda_norm_settle(queue, HC_DK_bn_statistics, &moments.rows, &statistics,
+        status = hc_cuda_norm_add_slices(queue, HC_DK_bn_statistics, &moments.rows, &statistics,
                                      sizeof statistics);
     return status == HC_OK ? normalize(queue, call, &call->out[1], &call->out[2], false, leaky)
                            : status;

@@ -6,7 +6,7 @@
 
 /* dz is dy, or where there is a y leaky_relu_bwd of y and dy; y has dy's format. */
 struct hc_dk_gradient {
-    struct hc_dk_rows rows;
+    struct hc_dk_tiling rows;
     struct hc_dk_view x;
     struct hc_dk_view dy;
     struct hc_dk_view mean;
@@ -23,8 +23,8 @@ struct hc_dk_bn_bwd_sums {
 
 /* dgamma and dbeta, and both divided by the rows before they are rounded: means [2, channels], of dz
    first. Blocks as in bn_statistics. */
-struct hc_dk_bn_bwd_settle {
-    struct hc_dk_rows rows;
+struct hc_dk_bn_bwd_means {
+    struct hc_dk_tiling rows;
     const double *sums;
     struct hc_dk_view dgamma;
     struct hc_dk_view dbeta;

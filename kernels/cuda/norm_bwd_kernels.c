@@ -28,7 +28,7 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_f
                                     enum hc_format dy, int wide)
 {
     const struct hc_dk_gradient *g = &a->g;
-    const struct hc_dk_rows *r = &g->rows;
+    const struct hc_dk_tiling *r = &g->rows;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -41,12 +41,12 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_f
         mean[k] = hc_dk_load(&g->mean, c + k);
         invstd[k] = hc_dk_load(&g->invstd, c + k);
     }
-    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_FEW * step) {
-        struct hc_dk_pair pair[HC_DK_FEW];
-        for (int j = 0; j < HC_DK_FEW; j++)
+    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_HALF_GROUP * step) {
+        struct hc_dk_pair pair[HC_DK_HALF_GROUP];
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
                 hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
-        for (int j = 0; j < HC_DK_FEW; j++)
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             for (int k = 0; k < wide && i + j * step < end; k++) {
                 first[k] += pair[j].dz[k];
                 second[k] += pair[j].dz[k] * ((pair[j].x[k] - mean[k]) * invstd[k]);
@@ -72,7 +72,7 @@ HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_bn_bwd_sums *a)
 }
 HC_LAUNCHABLE(bn_bwd_sums)
 
-HC_ON_DEVICE void hc_dk_bn_bwd_settle_body(const struct hc_dk_bn_bwd_settle *a)
+HC_ON_DEVICE void hc_dk_bn_bwd_means_body(const struct hc_dk_bn_bwd_means *a)
 {
     int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
     double total[2];
@@ -83,7 +83,7 @@ HC_ON_DEVICE void hc_dk_bn_bwd_settle_body(const struct hc_dk_bn_bwd_settle *a)
     a->means[c] = (float)(total[0] / (double)a->rows.rows);
     a->means[a->rows.channels + c] = (float)(total[1] / (double)a->rows.rows);
 }
-HC_LAUNCHABLE(bn_bwd_settle)
+HC_LAUNCHABLE(bn_bwd_means)
 
 /* What a thread knows of its channels. */
 struct hc_dk_slopes {
@@ -98,7 +98,7 @@ HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_bn_bwd *a, enum hc_format x, e
                                enum hc_format dx, int wide)
 {
     const struct hc_dk_gradient *g = &a->g;
-    const struct hc_dk_rows *r = &g->rows;
+    const struct hc_dk_tiling *r = &g->rows;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -110,12 +110,12 @@ HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_bn_bwd *a, enum hc_format x, e
         by.dbeta[k] = a->means[c + k];
         by.dgamma[k] = a->means[r->channels + c + k];
     }
-    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_FEW * step) {
-        struct hc_dk_pair pair[HC_DK_FEW];
-        for (int j = 0; j < HC_DK_FEW; j++)
+    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_HALF_GROUP * step) {
+        struct hc_dk_pair pair[HC_DK_HALF_GROUP];
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
                 hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
-        for (int j = 0; j < HC_DK_FEW; j++) {
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
             if (i + j * step >= end)
                 continue;
             for (int k = 0; k < wide; k++) {

@@ -8,12 +8,12 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int lanes_for(int64_t groups)
+static int columns_for(int64_t groups)
 {
-    int lanes = 1;
-    while (lanes < HC_WARP && lanes < groups)
-        lanes *= 2;
-    return lanes;
+    int columns = 1;
+    while (columns < HC_WARP && columns < groups)
+        columns *= 2;
+    return columns;
 }
 
 static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
@@ -28,19 +28,19 @@ static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
     return true;
 }
 
-struct hc_dk_rows hc_cuda_norm_rows(const struct hc_tensor *x, int most,
+struct hc_dk_tiling hc_cuda_norm_tiling(const struct hc_tensor *x, int most,
                                     const struct hc_tensor *const *tensors)
 {
-    struct hc_dk_rows r = {.channels = x->shape[x->rank - 1]};
+    struct hc_dk_tiling r = {.channels = x->shape[x->rank - 1]};
     if (r.channels == 0)
         return r;
     r.rows = hc_tensor_count(x) / r.channels;
     int best = r.channels % HC_DK_WIDE == 0 ? HC_DK_WIDE : 1;
-    int down = HC_CUDA_THREADS / lanes_for(r.channels / best);
+    int down = HC_CUDA_THREADS / columns_for(r.channels / best);
     int slices = hc_blocks_for(r.rows, HC_CUDA_NORM_ROWS * down, most);
     r.wide = vectors(r.channels, tensors) ? HC_DK_WIDE : 1;
-    r.lanes = lanes_for(r.channels / r.wide);
-    r.tiles = (int)((r.channels + r.lanes * r.wide - 1) / (r.lanes * r.wide));
+    r.columns = columns_for(r.channels / r.wide);
+    r.tiles = (int)((r.channels + r.columns * r.wide - 1) / (r.columns * r.wide));
     if (slices == 0)
         return r;
     r.chunk = (r.rows + slices - 1) / slices;
@@ -51,13 +51,13 @@ struct hc_dk_rows hc_cuda_norm_rows(const struct hc_tensor *x, int most,
 /* Two sums of each channel and slice, and behind them two means of each channel. */
 size_t hc_cuda_norm_scratch(const struct hc_call *call)
 {
-    struct hc_dk_rows r = hc_cuda_norm_rows(&call->in[0], HC_CUDA_NORM_SLICES, NULL);
+    struct hc_dk_tiling r = hc_cuda_norm_tiling(&call->in[0], HC_CUDA_NORM_SLICES, NULL);
     return (size_t)(r.slices * r.channels) * 2 * sizeof(double) +
            (size_t)r.channels * 2 * sizeof(float);
 }
 
-enum hc_status hc_cuda_norm_walk(struct hc_queue *queue, enum hc_device_kernel which,
-                                 const struct hc_dk_rows *rows, bool sums, const void *args,
+enum hc_status hc_cuda_norm_launch(struct hc_queue *queue, enum hc_device_kernel which,
+                                 const struct hc_dk_tiling *rows, bool sums, const void *args,
                                  size_t args_size)
 {
     size_t shared = sums ? HC_CUDA_THREADS * 2 * (size_t)rows->wide * sizeof(double) : 0;
@@ -65,8 +65,8 @@ enum hc_status hc_cuda_norm_walk(struct hc_queue *queue, enum hc_device_kernel w
                      args_size);
 }
 
-enum hc_status hc_cuda_norm_settle(struct hc_queue *queue, enum hc_device_kernel which,
-                                   const struct hc_dk_rows *rows, const void *args,
+enum hc_status hc_cuda_norm_add_slices(struct hc_queue *queue, enum hc_device_kernel which,
+                                   const struct hc_dk_tiling *rows, const void *args,
                                    size_t args_size)
 {
     int warps = 1;

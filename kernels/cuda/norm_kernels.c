@@ -40,7 +40,7 @@ HC_ON_DEVICE void hc_dk_moments_add(const float (*x)[HC_DK_WIDE], int n, int k, 
 HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_bn_moments *a, enum hc_format format,
                                    int wide)
 {
-    const struct hc_dk_rows *r = &a->rows;
+    const struct hc_dk_tiling *r = &a->rows;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -129,7 +129,7 @@ HC_ON_DEVICE void hc_dk_channels_of(const struct hc_dk_bn_normalize *a, int64_t 
 HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_bn_normalize *a, enum hc_format from,
                                      enum hc_format to, int wide)
 {
-    const struct hc_dk_rows *r = &a->rows;
+    const struct hc_dk_tiling *r = &a->rows;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -137,12 +137,12 @@ HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_bn_normalize *a, enum hc
     if (c >= r->channels)
         return;
     hc_dk_channels_of(a, c, wide, &by);
-    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_FEW * step) {
-        float x[HC_DK_FEW][HC_DK_WIDE];
-        for (int j = 0; j < HC_DK_FEW; j++)
+    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_HALF_GROUP * step) {
+        float x[HC_DK_HALF_GROUP][HC_DK_WIDE];
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
                 hc_dk_read(from, wide, a->x.data, (i + j * step) * r->channels + c, x[j]);
-        for (int j = 0; j < HC_DK_FEW; j++) {
+        for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
             if (i + j * step >= end)
                 continue;
             for (int k = 0; k < wide; k++) {

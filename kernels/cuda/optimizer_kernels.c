@@ -60,7 +60,7 @@ HC_ON_DEVICE void hc_dk_sgd_element(const struct hc_dk_sgd *a, const struct hc_s
 
 HC_ON_DEVICE void hc_dk_sgd_leave(const struct hc_dk_sgd *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         hc_dk_copy(&a->w, &a->w_out, i);
         hc_dk_copy(&a->v, &a->v_out, i);
         if (a->c.data)
@@ -80,11 +80,11 @@ HC_ON_DEVICE void hc_dk_sgd_body(const struct hc_dk_sgd *a)
         *step = hc_sgd_coefficients(&a->params, a->hyper);
     hc_sync();
     if (!s->on) {
-        for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+        for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
             hc_dk_sgd_element(a, step, i, 0);
         return;
     }
-    for (int64_t k = hc_dk_first(); k < hc_dk_lanes(a->n); k += hc_dk_step()) {
+    for (int64_t k = hc_dk_first(); k < hc_dk_lanes(a->n); k += hc_dk_stride()) {
         struct hc_philox words = hc_round_lane(s->seed, (uint32_t)a->hyper[2], hc_dk_lane(s, k));
         for (int j = 0; j < 4 && hc_dk_of_lane(k, j) < a->n; j++)
             hc_dk_sgd_element(a, step, hc_dk_of_lane(k, j), words.word[j] >> 16);
@@ -116,7 +116,7 @@ HC_ON_DEVICE void hc_dk_adam_element(const struct hc_dk_adam *a, const struct hc
 
 HC_ON_DEVICE void hc_dk_adam_leave(const struct hc_dk_adam *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         hc_dk_copy(&a->w, &a->w_out, i);
         hc_dk_copy(&a->m, &a->m_out, i);
         hc_dk_copy(&a->v, &a->v_out, i);
@@ -137,11 +137,11 @@ HC_ON_DEVICE void hc_dk_adam_body(const struct hc_dk_adam *a)
         *step = hc_adam_coefficients(&a->params, a->decoupled, a->hyper);
     hc_sync();
     if (!s->on) {
-        for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+        for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
             hc_dk_adam_element(a, step, i, 0);
         return;
     }
-    for (int64_t k = hc_dk_first(); k < hc_dk_lanes(a->n); k += hc_dk_step()) {
+    for (int64_t k = hc_dk_first(); k < hc_dk_lanes(a->n); k += hc_dk_stride()) {
         struct hc_philox words = hc_round_lane(s->seed, (uint32_t)a->hyper[2], hc_dk_lane(s, k));
         for (int j = 0; j < 4 && hc_dk_of_lane(k, j) < a->n; j++)
             hc_dk_adam_element(a, step, hc_dk_of_lane(k, j), words.word[j] >> 16);

@@ -1,6 +1,6 @@
 /* Defects planted in what the kernels get from the emulation: the generated cases of their ops fail, or
    the emulation ends the program. */
-#include "kernels/cuda/emulate/planted.h"
+#include "kernels/cuda/emulate/fault.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static struct tally run(const char *pattern)
 
 static const struct {
     const char *pattern;
-    struct hc_planted planted;
+    struct hc_emulated_fault fault;
 } barriers[] =
     {
         {"op/sum/fp32*", {HC_NO_BARRIER, "partial_sums", 0}},
@@ -81,17 +81,17 @@ static const struct {
       {"op/axpy/*", {HC_WRONG_THREAD, "axpy", 0}},
       {"op/scale/*", {HC_WRONG_THREAD, "scale", 0}},
       {"op/unscale/*", {HC_WRONG_THREAD, "unscale", 0}},
-      {"op/bn_bwd/fp32*", {HC_WRONG_BLOCK, "bn_bwd_settle", 0}},
+      {"op/bn_bwd/fp32*", {HC_WRONG_BLOCK, "bn_bwd_means", 0}},
       {"op/leaky_relu/*", {HC_WRONG_THREAD, "leaky_relu", 0}},
       {"op/leaky_relu_bwd/*", {HC_WRONG_THREAD, "leaky_relu_bwd", 0}},
       {"op/avg_pool/*", {HC_WRONG_THREAD, "avg_pool", 0}},
       {"op/avg_pool_bwd/*", {HC_WRONG_THREAD, "avg_pool_bwd", 0}},
-      {"op/gemm/*", {HC_WRONG_THREAD, "spread", 0}},
+      {"op/gemm/*", {HC_WRONG_THREAD, "broadcast", 0}},
       {"op/sgd/*", {HC_WRONG_BLOCK, "sgd", 0}},
       {"op/adam/*", {HC_WRONG_BLOCK, "adam", 0}},
 };
 
-Test(cuda_planted, without_a_defect_the_cases_pass)
+Test(cuda_fault, without_a_defect_the_cases_pass)
 {
     static const char *const patterns[] = {"op/sum/fp32*", "op/xent/fp32*", "op/bn_train/fp32*"};
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
@@ -102,42 +102,42 @@ Test(cuda_planted, without_a_defect_the_cases_pass)
 }
 
 /* Whether, in a process of its own, a case of the pattern failed, or the emulation ended it. */
-static bool found(const char *pattern, const struct hc_planted *planted)
+static bool found(const char *pattern, const struct hc_emulated_fault *fault)
 {
     int how;
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
-        hc_plant(planted);
+        hc_emulated_fault_set(fault);
         bool failed = run(pattern).failed > 0;
-        _exit(failed && (planted->kind != HC_NO_BARRIER || hc_planted_sites() > planted->site));
+        _exit(failed && (fault->kind != HC_NO_BARRIER || hc_emulated_fault_sites() > fault->site));
     }
     cr_assert_eq(waitpid(child, &how, 0), child);
     return WIFEXITED(how) ? WEXITSTATUS(how) == 1 : WTERMSIG(how) == SIGABRT;
 }
 
-Test(cuda_planted, a_missing_barrier_is_found)
+Test(cuda_fault, a_missing_barrier_is_found)
 {
     for (size_t i = 0; i < sizeof barriers / sizeof barriers[0]; i++)
-        cr_expect(found(barriers[i].pattern, &barriers[i].planted), "%s, hc_sync %d",
-                  barriers[i].planted.kernel, barriers[i].planted.site);
+        cr_expect(found(barriers[i].pattern, &barriers[i].fault), "%s, hc_sync %d",
+                  barriers[i].fault.kernel, barriers[i].fault.site);
 }
 
-Test(cuda_planted, a_wrong_index_is_found)
+Test(cuda_fault, a_wrong_index_is_found)
 {
     for (size_t i = 0; i < sizeof indices / sizeof indices[0]; i++)
-        cr_expect(found(indices[i].pattern, &indices[i].planted), "%s, kind %d",
-                  indices[i].planted.kernel, indices[i].planted.kind);
+        cr_expect(found(indices[i].pattern, &indices[i].fault), "%s, kind %d",
+                  indices[i].fault.kernel, indices[i].fault.kind);
 }
 
-Test(cuda_planted, a_defect_in_a_kernel_that_does_not_run_is_not_found)
+Test(cuda_fault, a_defect_in_a_kernel_that_does_not_run_is_not_found)
 {
-    cr_expect(!found("op/sum/fp32*", &(struct hc_planted){HC_WRONG_THREAD, "no_such", 0}));
-    cr_expect(!found("op/sum/fp32*", &(struct hc_planted){HC_NO_BARRIER, "whole_sum", 9}));
+    cr_expect(!found("op/sum/fp32*", &(struct hc_emulated_fault){HC_WRONG_THREAD, "no_such", 0}));
+    cr_expect(!found("op/sum/fp32*", &(struct hc_emulated_fault){HC_NO_BARRIER, "whole_sum", 9}));
 }
 
-Test(cuda_planted, a_write_beside_the_partial_sums_is_named)
+Test(cuda_fault, a_write_beside_the_partial_sums_is_named)
 {
-    hc_plant(&(struct hc_planted){HC_WRONG_BLOCK, "partial_sums", 0});
+    hc_emulated_fault_set(&(struct hc_emulated_fault){HC_WRONG_BLOCK, "partial_sums", 0});
     cr_expect(run("op/sum/*").beside);
 }

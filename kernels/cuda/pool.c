@@ -18,11 +18,11 @@ static struct hc_dk_avg_pool pool(const struct hc_call *call, const struct hc_te
 enum hc_status hc_cuda_avg_pool(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_dk_avg_pool a = pool(call, &call->in[0], &call->out[0]);
-    return hc_cuda_walk(queue, HC_DK_avg_pool, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_avg_pool, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_dk_avg_pool_bwd a = {.pool = pool(call, &call->out[0], &call->in[0])};
-    return hc_cuda_walk(queue, HC_DK_avg_pool_bwd, a.pool.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_avg_pool_bwd, a.pool.n, &a, sizeof a);
 }

@@ -6,7 +6,7 @@
 HC_ON_DEVICE void hc_dk_avg_pool_body(const struct hc_dk_avg_pool *a)
 {
     int64_t across = a->wide / a->window;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         int64_t c = i % a->channels;
         int64_t q = i / a->channels % across;
         int64_t row = i / a->channels / across; /* over images and their output rows */
@@ -25,7 +25,7 @@ HC_ON_DEVICE void hc_dk_avg_pool_bwd_body(const struct hc_dk_avg_pool_bwd *b)
 {
     const struct hc_dk_avg_pool *a = &b->pool;
     int64_t across = a->wide / a->window;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         int64_t c = i % a->channels;
         int64_t w = i / a->channels % a->wide;
         int64_t row = i / a->channels / a->wide; /* over images and their rows */

@@ -19,7 +19,7 @@ static enum hc_status whole_sum(struct hc_queue *queue, const float *from, int64
 {
     struct hc_dk_whole_sum a = {
         .from = from, .n = n, .by = by, .onto = onto, .out = hc_dk_view_of(out)};
-    return hc_launch(queue, HC_DK_whole_sum, 1, HC_CUDA_THREADS, HC_CUDA_ROOM, &a, sizeof a);
+    return hc_launch(queue, HC_DK_whole_sum, 1, HC_CUDA_THREADS, HC_CUDA_BLOCK_SHARED, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_whole_sum(struct hc_queue *queue, const float *from, int64_t n, float by,
@@ -40,7 +40,7 @@ static enum hc_status reduce(struct hc_queue *queue, const struct hc_call *call,
     }
     struct hc_dk_partial_sums a = {.terms = *terms, .to = call->scratch};
     enum hc_status status = hc_launch(queue, HC_DK_partial_sums, blocks_of(call), HC_CUDA_THREADS,
-                                      HC_CUDA_ROOM, &a, sizeof a);
+                                      HC_CUDA_BLOCK_SHARED, &a, sizeof a);
     return status == HC_OK ? whole_sum(queue, a.to, blocks_of(call), 1, onto, out) : status;
 }
 

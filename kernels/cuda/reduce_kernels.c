@@ -16,7 +16,7 @@ HC_ON_DEVICE float hc_dk_term(const struct hc_dk_terms *t, int64_t i)
 HC_ON_DEVICE void hc_dk_partial_sums_body(const struct hc_dk_partial_sums *a)
 {
     float sum = 0;
-    for (int64_t i = hc_dk_first(); i < a->terms.n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->terms.n; i += hc_dk_stride())
         sum += hc_dk_term(&a->terms, i);
     sum = hc_dk_block_sum(sum, (float *)hc_shared());
     if (hc_thread() == 0)

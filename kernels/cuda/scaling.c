@@ -9,7 +9,7 @@ enum hc_status hc_cuda_axpy(struct hc_queue *queue, const struct hc_call *call)
                            .y = hc_dk_view_of(&call->in[1]),
                            .out = hc_dk_view_of(&call->out[0]),
                            .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_axpy, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_axpy, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_scale(struct hc_queue *queue, const struct hc_call *call)
@@ -18,7 +18,7 @@ enum hc_status hc_cuda_scale(struct hc_queue *queue, const struct hc_call *call)
                             .s = call->in[1].data,
                             .out = hc_dk_view_of(&call->out[0]),
                             .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_scale, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_scale, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *call)
@@ -29,11 +29,11 @@ enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *cal
                               .s = call->in[1].data,
                               .out = hc_dk_view_of(&call->out[0]),
                               .before = call->in[2].data,
-                              .instead = call->in[3].data,
+                              .override = call->in[3].data,
                               .found = call->out[1].data,
                               .n = hc_tensor_count(&call->out[0])};
     enum hc_status status = hc_launch(queue, HC_DK_found, 1, 1, 0, &before, sizeof before);
-    return status == HC_OK ? hc_cuda_walk(queue, HC_DK_unscale, a.n, &a, sizeof a) : status;
+    return status == HC_OK ? hc_cuda_launch_elements(queue, HC_DK_unscale, a.n, &a, sizeof a) : status;
 }
 
 enum hc_status hc_cuda_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
@@ -42,7 +42,7 @@ enum hc_status hc_cuda_leaky_relu(struct hc_queue *queue, const struct hc_call *
                                  .x = hc_dk_view_of(&call->in[0]),
                                  .out = hc_dk_view_of(&call->out[0]),
                                  .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_leaky_relu, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_leaky_relu, a.n, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
@@ -52,5 +52,5 @@ enum hc_status hc_cuda_leaky_relu_bwd(struct hc_queue *queue, const struct hc_ca
                                      .dy = hc_dk_view_of(&call->in[1]),
                                      .out = hc_dk_view_of(&call->out[0]),
                                      .n = hc_tensor_count(&call->out[0])};
-    return hc_cuda_walk(queue, HC_DK_leaky_relu_bwd, a.n, &a, sizeof a);
+    return hc_cuda_launch_elements(queue, HC_DK_leaky_relu_bwd, a.n, &a, sizeof a);
 }

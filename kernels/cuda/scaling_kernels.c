@@ -7,7 +7,7 @@
 
 HC_ON_DEVICE void hc_dk_axpy_body(const struct hc_dk_axpy *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         hc_dk_store(&a->out, i,
                     hc_element_axpy(a->alpha, hc_dk_load(&a->x, i), hc_dk_load(&a->y, i)));
 }
@@ -15,7 +15,7 @@ HC_LAUNCHABLE(axpy)
 
 HC_ON_DEVICE void hc_dk_scale_body(const struct hc_dk_scale *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         hc_dk_store(&a->out, i, hc_element_scale(hc_dk_load(&a->x, i), *a->s));
 }
 HC_LAUNCHABLE(scale)
@@ -30,11 +30,11 @@ HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_dk_unscale *a)
 {
     float by = a->reciprocal ? hc_unscale_reciprocal(*a->s) : *a->s;
     int found = 0;
-    int instead = a->instead && a->before && *a->before != 0;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    int override = a->override && a->before && *a->before != 0;
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         float x = hc_dk_load(&a->x, i);
-        found |= hc_element_found(x);
-        hc_dk_store(&a->out, i, instead ? a->instead[i] : hc_element_unscale(a->reciprocal, x, by));
+        found |= hc_is_nonfinite(x);
+        hc_dk_store(&a->out, i, override ? a->override[i] : hc_element_unscale(a->reciprocal, x, by));
     }
     if (found)
         hc_atomic_or((unsigned *)a->found, hc_fp32_bits(1));
@@ -43,14 +43,14 @@ HC_LAUNCHABLE(unscale)
 
 HC_ON_DEVICE void hc_dk_leaky_relu_body(const struct hc_dk_leaky_relu *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         hc_dk_store(&a->out, i, hc_element_leaky_relu(a->slope, hc_dk_load(&a->x, i)));
 }
 HC_LAUNCHABLE(leaky_relu)
 
 HC_ON_DEVICE void hc_dk_leaky_relu_bwd_body(const struct hc_dk_leaky_relu_bwd *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step())
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride())
         hc_dk_store(
             &a->out, i,
             hc_element_leaky_relu_bwd(a->slope, hc_dk_load(&a->y, i), hc_dk_load(&a->dy, i)));

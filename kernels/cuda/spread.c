@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/launch.h"
 
-enum hc_status hc_cuda_spread(struct hc_queue *queue, const struct hc_dk_spread *spread)
+enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_dk_broadcast *spread)
 {
-    return hc_launch(queue, HC_DK_spread, hc_blocks_for(spread->n, 256, 1024), 256, 0, spread,
+    return hc_launch(queue, HC_DK_broadcast, hc_blocks_for(spread->n, 256, 1024), 256, 0, spread,
                      sizeof *spread);
 }

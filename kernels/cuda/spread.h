@@ -1,4 +1,4 @@
-/* Arguments of the kernel in spread_kernels.c, and its launch. */
+/* Arguments of the kernel in broadcast.c, and its launch. */
 #ifndef HC_KERNELS_CUDA_SPREAD_H
 #define HC_KERNELS_CUDA_SPREAD_H
 
@@ -9,7 +9,7 @@ struct hc_queue;
 
 /* to[i] = round(by * from[i % period]), the product in fp32 and after it + 0 with `no_minus`; zeros where
    `from` is NULL. */
-struct hc_dk_spread {
+struct hc_dk_broadcast {
     enum hc_format from_format;
     enum hc_format to_format;
     const void *from;
@@ -20,6 +20,6 @@ struct hc_dk_spread {
     int no_minus; /* -0 becomes +0 */
 };
 
-enum hc_status hc_cuda_spread(struct hc_queue *queue, const struct hc_dk_spread *spread);
+enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_dk_broadcast *spread);
 
 #endif

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/load.h"
 
-HC_ON_DEVICE void hc_dk_spread_body(const struct hc_dk_spread *a)
+HC_ON_DEVICE void hc_dk_broadcast_body(const struct hc_dk_broadcast *a)
 {
     int64_t stride = (int64_t)hc_blocks() * hc_threads();
     for (int64_t i = (int64_t)hc_block() * hc_threads() + hc_thread(); i < a->n; i += stride) {
@@ -14,4 +14,4 @@ HC_ON_DEVICE void hc_dk_spread_body(const struct hc_dk_spread *a)
         hc_store(a->to_format, a->to, i, value);
     }
 }
-HC_LAUNCHABLE(spread)
+HC_LAUNCHABLE(broadcast)

@@ -6,7 +6,7 @@
 
 HC_ON_DEVICE void hc_dk_operands_body(const struct hc_dk_operands *a)
 {
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         uint32_t k = a->first + (uint32_t)i;
         a->out[i] = a->unwritten;
         if (a->wide) {
@@ -44,14 +44,14 @@ HC_ON_DEVICE uint16_t hc_dk_right_result(const struct hc_dk_judge *a, uint32_t k
 HC_ON_DEVICE void hc_dk_judge_body(const struct hc_dk_judge *a)
 {
     struct hc_fields16 fields = hc_fields16_of(a->to);
-    unsigned *room = (unsigned *)hc_shared();
+    unsigned *shared = (unsigned *)hc_shared();
     unsigned checked = 0;
     unsigned wrong = 0;
     unsigned from_end = 0;
     if (hc_thread() < 3)
-        room[hc_thread()] = 0;
+        shared[hc_thread()] = 0;
     hc_sync();
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_step()) {
+    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         uint16_t want = hc_dk_right_result(a, a->first + (uint32_t)i);
         checked++;
         if (hc_same16(fields, want, a->out[i]))
@@ -60,14 +60,14 @@ HC_ON_DEVICE void hc_dk_judge_body(const struct hc_dk_judge *a)
         if (from_end == 0)
             from_end = (unsigned)(a->n - i);
     }
-    (void)hc_atomic_add(&room[0], checked);
-    (void)hc_atomic_add(&room[1], wrong);
-    (void)hc_atomic_max(&room[2], from_end);
+    (void)hc_atomic_add(&shared[0], checked);
+    (void)hc_atomic_add(&shared[1], wrong);
+    (void)hc_atomic_max(&shared[2], from_end);
     hc_sync();
     if (hc_thread() > 0)
         return;
-    (void)hc_atomic_add(&a->judged[0], room[0]);
-    (void)hc_atomic_add(&a->judged[1], room[1]);
-    (void)hc_atomic_max(&a->judged[2], room[2]);
+    (void)hc_atomic_add(&a->judged[0], shared[0]);
+    (void)hc_atomic_add(&a->judged[1], shared[1]);
+    (void)hc_atomic_max(&a->judged[2], shared[2]);
 }
 HC_LAUNCHABLE(judge)

@@ -12,7 +12,7 @@ HC_ON_DEVICE int64_t hc_dk_first(void)
     return (int64_t)hc_block() * hc_threads() + hc_thread();
 }
 
-HC_ON_DEVICE int64_t hc_dk_step(void)
+HC_ON_DEVICE int64_t hc_dk_stride(void)
 {
     return (int64_t)hc_blocks() * hc_threads();
 }

@@ -30,7 +30,7 @@ static struct hc_tensor awkward(enum hc_format format)
             struct hc_philox c = hc_philox(key, counter);
             bits = c.word[0] | (uint64_t)c.word[1] << 32;
         }
-        hc_tensor_put_bits(&t, i, bits);
+        hc_tensor_set_bits(&t, i, bits);
     }
     return t;
 }
@@ -62,7 +62,7 @@ Test(arithmetic, two_operands_are_rounded_once)
             call.out[0] = made(x);
             for (int64_t j = 0; j < N; j++) {
                 for (int64_t i = 0; i < N; i++)
-                    hc_tensor_put_bits(&call.in[1], i, hc_tensor_bits(&x, j));
+                    hc_tensor_set_bits(&call.in[1], i, hc_tensor_bits(&x, j));
                 call_exact(&call);
                 hold(&call);
             }
@@ -87,8 +87,8 @@ Test(arithmetic, a_fused_product_and_sum_is_rounded_once)
         for (int64_t j = 0; j < N; j++)
             for (int64_t k = 0; k < N; k += 1 + (j & 3)) {
                 for (int64_t i = 0; i < N; i++) {
-                    hc_tensor_put_bits(&call.in[1], i, hc_tensor_bits(&x, j));
-                    hc_tensor_put_bits(&call.in[2], i, hc_tensor_bits(&x, k));
+                    hc_tensor_set_bits(&call.in[1], i, hc_tensor_bits(&x, j));
+                    hc_tensor_set_bits(&call.in[2], i, hc_tensor_bits(&x, k));
                 }
                 call_exact(&call);
                 hold(&call);

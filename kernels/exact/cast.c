@@ -55,7 +55,7 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
     }
     int64_t n = hc_tensor_count(to);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put_bits(to, i, hc_encode(to->format, hc_tensor_get(from, i), 0, direction));
+        hc_tensor_set_bits(to, i, hc_encode(to->format, hc_tensor_get(from, i), 0, direction));
     return HC_OK;
 }
 

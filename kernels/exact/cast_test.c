@@ -10,7 +10,7 @@ static uint64_t cast_one(enum hc_format from, uint64_t bits, enum hc_format to,
                            .in = {made(hc_tensor1(from, 1, NULL))},
                            .out = {made(hc_tensor1(to, 1, NULL))},
                            .params.cast.direction = direction};
-    hc_tensor_put_bits(&call.in[0], 0, bits);
+    hc_tensor_set_bits(&call.in[0], 0, bits);
     call_exact(&call);
     return hc_tensor_bits(&call.out[0], 0);
 }
@@ -89,7 +89,7 @@ Test(cast, to_nearest_among_fp32_fp16_and_bf16_every_16_bit_code_and_many_of_fp3
             uint32_t counter[4] = {i, 0, 0, 0};
             struct hc_philox c = hc_philox(key, counter);
             uint32_t below = i & 1 ? c.word[0] : c.word[0] & 0x11001000;
-            hc_tensor_put_bits(&x, i, f == 0 ? i << 16 ^ below : i);
+            hc_tensor_set_bits(&x, i, f == 0 ? i << 16 ^ below : i);
         }
         for (int t = 0; t < 3; t++)
             hold(formats[f], formats[t], &x);

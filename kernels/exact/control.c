@@ -18,14 +18,14 @@ enum hc_status hc_exact_scaler_update(struct hc_queue *queue, const struct hc_ca
     return HC_OK;
 }
 
-enum hc_status hc_exact_decide(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_exact_overflow_verdict(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
     const float *found = call->in[2].data;
     float *out = call->out[0].data;
     float scale = *(const float *)call->in[0].data;
     for (int i = 0; i < 2; i++)
-        out[i] = hc_scaler_decides(&call->params.scaler, scale, call->in[1].data,
+        out[i] = hc_scaler_verdict(&call->params.scaler, scale, call->in[1].data,
                                    found && *found != 0, i);
     return HC_OK;
 }
@@ -48,7 +48,7 @@ enum hc_status hc_exact_clip(struct hc_queue *queue, const struct hc_call *call)
     return HC_OK;
 }
 
-enum hc_status hc_exact_journal(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_exact_step_log(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
     const float *was = call->in[0].data;
@@ -58,6 +58,6 @@ enum hc_status hc_exact_journal(struct hc_queue *queue, const struct hc_call *ca
     for (int i = 0; i < 4; i++)
         scalar[i] = call->in[2 + i].data;
     for (int64_t i = 0; i < 4 * rows; i++)
-        to[i] = hc_element_journal(was[i], scalar, rows, call->in[1].data, i);
+        to[i] = hc_element_step_log(was[i], scalar, rows, call->in[1].data, i);
     return HC_OK;
 }

@@ -10,7 +10,7 @@ static struct hc_tensor integers(struct hc_tensor shape, int64_t salt)
 {
     struct hc_tensor t = made(shape);
     for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_put(&t, i, (double)entry(i, salt));
+        hc_tensor_set(&t, i, (double)entry(i, salt));
     return t;
 }
 

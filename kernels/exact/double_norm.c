@@ -17,7 +17,7 @@ static struct rows rows_of(const struct hc_tensor *x)
 
 static int64_t wide(const struct rows *r, int64_t first)
 {
-    return r->channels - first < HC_SPAN_CHANNELS ? r->channels - first : HC_SPAN_CHANNELS;
+    return r->channels - first < HC_CHANNEL_BLOCK ? r->channels - first : HC_CHANNEL_BLOCK;
 }
 
 /* y = (x - mean) * invstd * gamma + beta, from left to right. */
@@ -56,9 +56,9 @@ static void train(const struct hc_call *call, const struct rows *r, int64_t firs
 {
     const struct hc_bn *p = &call->params.bn;
     double momentum = (double)(float)p->momentum;
-    double mean[HC_SPAN_CHANNELS];
-    double squares[HC_SPAN_CHANNELS];
-    double invstd[HC_SPAN_CHANNELS];
+    double mean[HC_CHANNEL_BLOCK];
+    double squares[HC_CHANNEL_BLOCK];
+    double invstd[HC_CHANNEL_BLOCK];
     moments((const double *)call->in[0].data + first, r, wide(r, first), mean, squares);
     for (int64_t j = 0; j < wide(r, first); j++) {
         const double *running[2] = {call->in[3].data, call->in[4].data};
@@ -78,7 +78,7 @@ static void train(const struct hc_call *call, const struct rows *r, int64_t firs
 static void infer(const struct hc_call *call, const struct rows *r, int64_t first)
 {
     const double *variance = (const double *)call->in[4].data + first;
-    double invstd[HC_SPAN_CHANNELS];
+    double invstd[HC_CHANNEL_BLOCK];
     for (int64_t j = 0; j < wide(r, first); j++)
         invstd[j] = 1 / sqrt(variance[j] + (double)(float)call->params.bn.eps);
     normalize(call, r, first, (const double *)call->in[3].data + first, invstd);
@@ -118,7 +118,7 @@ static enum hc_status each_run(const struct hc_call *call,
                                            int64_t first))
 {
     struct rows r = rows_of(&call->in[0]);
-    for (int64_t first = 0; first < r.channels; first += HC_SPAN_CHANNELS)
+    for (int64_t first = 0; first < r.channels; first += HC_CHANNEL_BLOCK)
         run(call, &r, first);
     return HC_OK;
 }

@@ -66,8 +66,8 @@ void hc_double_adam(const struct hc_call *call, bool decoupled)
                              .wd = p->weight_decay,
                              .decoupled = decoupled,
                              .eps_inside = p->eps_inside};
-    s.first = 1 - hc_power(s.beta1, hyper[2]);
-    s.second = 1 - hc_power(s.beta2, hyper[2]);
+    s.first = 1 - hc_beta_power(s.beta1, hyper[2]);
+    s.second = 1 - hc_beta_power(s.beta2, hyper[2]);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
         struct element e = {in[0][i], in[1][i], in[2][i], in[3][i]};
         steps[p->order](&s, &e);

@@ -12,7 +12,7 @@ static struct hc_tensor integers(enum hc_format format, int64_t rows, int64_t co
 {
     struct hc_tensor t = made(hc_tensor2(format, rows, columns, NULL));
     for (int64_t i = 0; i < rows * columns; i++)
-        hc_tensor_put(&t, i, (double)entry(i, salt));
+        hc_tensor_set(&t, i, (double)entry(i, salt));
     return t;
 }
 

@@ -20,7 +20,7 @@ static struct hc_tensor filled(enum hc_format format, int64_t channels, double (
 {
     struct hc_tensor t = made(hc_tensor1(format, channels, NULL));
     for (int64_t c = 0; c < channels; c++)
-        hc_tensor_put(&t, c, value(c));
+        hc_tensor_set(&t, c, value(c));
     return t;
 }
 
@@ -44,7 +44,7 @@ static struct hc_tensor alternating(enum hc_format format, int64_t channels)
     struct hc_tensor x = made(hc_tensor4(format, 2, 2, 1, channels, NULL));
     for (int64_t i = 0; i < ROWS * channels; i++) {
         int64_t c = i % channels;
-        hc_tensor_put(&x, i, middle(c) + (i / channels % 2 ? -1 : 1) * spread(c));
+        hc_tensor_set(&x, i, middle(c) + (i / channels % 2 ? -1 : 1) * spread(c));
     }
     return x;
 }
@@ -180,7 +180,7 @@ Test(norm, gradients_follow_the_definition)
         int64_t channels = 21;
         struct hc_tensor dy = made(hc_tensor4(h, 2, 2, 1, channels, NULL));
         for (int64_t i = 0; i < ROWS * channels; i++)
-            hc_tensor_put(&dy, i, dy_of(i / channels, i % channels));
+            hc_tensor_set(&dy, i, dy_of(i / channels, i % channels));
         struct hc_call call = {
             .op = HC_OP_bn_bwd,
             .in = {alternating(h, channels), dy, filled(h, channels, gamma_of),

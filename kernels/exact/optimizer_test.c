@@ -120,7 +120,7 @@ static struct hc_tensor filled(enum hc_format f, uint32_t what)
             value = 0;
         if (i == 11 && what < 2)
             value = (double)INFINITY;
-        hc_tensor_put(&t, i, what < 3 && uniform(i, 32) < 0.5 ? -value : value);
+        hc_tensor_set(&t, i, what < 3 && uniform(i, 32) < 0.5 ? -value : value);
     }
     return t;
 }
@@ -251,7 +251,7 @@ Test(optimizer, stochastic_weights_are_the_fp32_ones_rounded_and_pieces_are_as_t
     struct hc_tensor w = filled(HC_BF16, 0);
     struct hc_tensor single = made(hc_tensor1(HC_FP32, N, NULL));
     for (int64_t i = 0; i < N; i++)
-        hc_tensor_put(&single, i, hc_tensor_get(&w, i));
+        hc_tensor_set(&single, i, hc_tensor_get(&w, i));
     struct hc_call call = {
         .op = HC_OP_adamw,
         .in = {w, filled(HC_BF16, 1), filled(HC_BF16, 2), filled(HC_BF16, 3), hyper_of(hypers[1])},
@@ -269,7 +269,7 @@ Test(optimizer, stochastic_weights_are_the_fp32_ones_rounded_and_pieces_are_as_t
         wide.in[s] = made(single);
         wide.out[s - 1] = made(single);
         for (int64_t i = 0; i < N; i++)
-            hc_tensor_put(&wide.in[s], i, hc_tensor_get(&call.in[s], i));
+            hc_tensor_set(&wide.in[s], i, hc_tensor_get(&call.in[s], i));
     }
     wide.params.adam.stochastic.on = false;
     call_exact(&wide);

@@ -11,7 +11,7 @@ static void hold(enum hc_format in, enum hc_format out, int64_t window, int64_t 
     int64_t w = 3 * window;
     struct hc_tensor x = made(hc_tensor4(in, 2, h, w, channels, NULL));
     for (int64_t i = 0; i < hc_tensor_count(&x); i++)
-        hc_tensor_put(
+        hc_tensor_set(
             &x, i,
             entry(i / channels / w / h, i / channels / w % h, i / channels % w, i % channels));
     struct hc_call call = {.op = HC_OP_avg_pool,

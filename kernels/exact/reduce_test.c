@@ -17,7 +17,7 @@ static struct hc_tensor ones(enum hc_format format, int64_t n)
 {
     struct hc_tensor t = made(hc_tensor1(format, n, NULL));
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put(&t, i, 1);
+        hc_tensor_set(&t, i, 1);
     return t;
 }
 

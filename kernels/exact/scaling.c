@@ -41,13 +41,13 @@ enum hc_status hc_exact_unscale(struct hc_queue *queue, const struct hc_call *ca
     float by = reciprocal ? hc_unscale_reciprocal(s) : s;
     const float *before = call->in[2].data;
     int found = before && *before != 0;
-    const float *instead = found ? call->in[3].data : NULL;
+    const float *override = found ? call->in[3].data : NULL;
     int64_t n = hc_tensor_count(out);
     for (int64_t i = 0; i < n; i++) {
         float value = hc_load(x->format, x->data, i);
-        found |= hc_element_found(value);
+        found |= hc_is_nonfinite(value);
         hc_store(out->format, out->data, i,
-                 instead ? instead[i] : hc_element_unscale(reciprocal, value, by));
+                 override ? override[i] : hc_element_unscale(reciprocal, value, by));
     }
     *(float *)call->out[1].data = found ? 1 : 0;
     return HC_OK;

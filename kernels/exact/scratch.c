@@ -32,7 +32,7 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
     }
     if (wide < 0 || (call->op == HC_OP_gemm && call->params.gemm.half_accumulator))
         return 0;
-    int64_t floats = hc_tile_floats_room(&call->in[0]);
+    int64_t floats = hc_tile_buffer_floats(&call->in[0]);
     if (wide > 0)
         floats += hc_tensor_count(&call->in[1]) / wide * hc_tile_padded(wide);
     const int64_t *dw = call->out[0].shape;

@@ -2,7 +2,7 @@
 
 #include "num/bits.h"
 
-void hc_span_read(const struct hc_tensor *t, int64_t first, int64_t n, float *to)
+void hc_load_block(const struct hc_tensor *t, int64_t first, int64_t n, float *to)
 {
     const float *wide = t->data;
     const uint16_t *narrow = t->data;
@@ -17,7 +17,7 @@ void hc_span_read(const struct hc_tensor *t, int64_t first, int64_t n, float *to
             to[i] = hc_bf16_value(narrow[first + i]);
 }
 
-void hc_span_write(const struct hc_tensor *t, int64_t first, int64_t n, const float *from)
+void hc_store_block(const struct hc_tensor *t, int64_t first, int64_t n, const float *from)
 {
     float *wide = t->data;
     uint16_t *narrow = t->data;

@@ -5,12 +5,12 @@
 #include "op/tensor.h"
 
 /* Elements of leaky ReLU, and channels of batch norm, that are worked on at a time. */
-enum { HC_SPAN = 64, HC_SPAN_CHANNELS = 16 };
+enum { HC_ELEMENT_BLOCK = 64, HC_CHANNEL_BLOCK = 16 };
 
 /* Elements first .. first + n - 1 of a tensor in H. */
-void hc_span_read(const struct hc_tensor *t, int64_t first, int64_t n, float *to);
+void hc_load_block(const struct hc_tensor *t, int64_t first, int64_t n, float *to);
 
 /* Rounds to nearest. */
-void hc_span_write(const struct hc_tensor *t, int64_t first, int64_t n, const float *from);
+void hc_store_block(const struct hc_tensor *t, int64_t first, int64_t n, const float *from);
 
 #endif

@@ -31,7 +31,7 @@ static inline struct hc_tensor vector_of(enum hc_format format, int64_t n, const
 {
     struct hc_tensor t = made(hc_tensor1(format, n, NULL));
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put(&t, i, values[i]);
+        hc_tensor_set(&t, i, values[i]);
     return t;
 }
 
@@ -49,9 +49,9 @@ static inline void call_exact(struct hc_call *call)
 /* The reference's value of one output element, rounded once. */
 static inline uint64_t wanted(const struct hc_call *call, int out, int64_t i)
 {
-    struct hc_want want;
+    struct hc_exact want;
     hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
-    return hc_encode(call->out[out].format, want.value, want.rest, HC_NEAREST);
+    return hc_encode(call->out[out].format, want.hi, want.lo, HC_NEAREST);
 }
 
 static inline bool same(enum hc_format format, uint64_t want, uint64_t got)

@@ -33,12 +33,12 @@ float *hc_tile_pack(const struct hc_tile_matrix *matrix, float *to)
     return to;
 }
 
-const float *hc_tile_floats(const struct hc_tensor *t, float *room)
+const float *hc_tile_floats(const struct hc_tensor *t, float *buffer)
 {
     if (t->format == HC_FP32)
         return t->data;
-    hc_span_read(t, 0, hc_tensor_count(t), room);
-    return room;
+    hc_load_block(t, 0, hc_tensor_count(t), buffer);
+    return buffer;
 }
 
 void hc_tile_store(const struct hc_tensor *t, int64_t first, int64_t step, int64_t column,
@@ -48,7 +48,7 @@ void hc_tile_store(const struct hc_tensor *t, int64_t first, int64_t step, int64
         hc_store(t->format, t->data, first + j * step, sum[j]);
 }
 
-int64_t hc_tile_floats_room(const struct hc_tensor *t)
+int64_t hc_tile_buffer_floats(const struct hc_tensor *t)
 {
     return t->format == HC_FP32 ? 0 : hc_tile_padded(hc_tensor_count(t));
 }

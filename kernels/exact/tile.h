@@ -25,8 +25,8 @@ struct hc_tile_matrix {
    last one filled up with zeros. Returns the end of what was written. */
 float *hc_tile_pack(const struct hc_tile_matrix *matrix, float *to);
 
-/* The tensor's elements as fp32: its own memory, or converted into `room`. */
-const float *hc_tile_floats(const struct hc_tensor *t, float *room);
+/* The tensor's elements as fp32: its own memory, or converted into `buffer`. */
+const float *hc_tile_floats(const struct hc_tensor *t, float *buffer);
 
 /* sum[0..] to elements first, first + step, ... of t; no more than are left of `columns` from
    `column` on. */
@@ -34,7 +34,7 @@ void hc_tile_store(const struct hc_tensor *t, int64_t first, int64_t step, int64
                    int64_t columns, const float *sum);
 
 /* How many floats the two take, and n rounded up to whole tiles. */
-int64_t hc_tile_floats_room(const struct hc_tensor *t);
+int64_t hc_tile_buffer_floats(const struct hc_tensor *t);
 int64_t hc_tile_padded(int64_t n);
 
 #endif

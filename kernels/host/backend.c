@@ -155,9 +155,9 @@ const struct hc_backend hc_backend_host = {
             [HC_OP_master_to_model] = hc_host_master_to_model,
             [HC_OP_augment] = hc_exact_augment,
             [HC_OP_scaler_update] = hc_exact_scaler_update,
-            [HC_OP_decide] = hc_exact_decide,
+            [HC_OP_overflow_verdict] = hc_exact_overflow_verdict,
             [HC_OP_rates] = hc_exact_rates,
-            [HC_OP_journal] = hc_exact_journal,
+            [HC_OP_step_log] = hc_exact_step_log,
             [HC_OP_clip] = hc_exact_clip,
         },
 };

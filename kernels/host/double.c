@@ -1,6 +1,6 @@
 /* gemm and convolutions in fp64 as products of matrices. The right factor is packed as a whole into
    the scratch, in tiles of columns; the left one, an image's patches for a convolution, is gathered
-   a few rows at a time. An element's terms are added in blocks of HC_HOST_DEEP, in order, whatever
+   a few rows at a time. An element's terms are added in blocks of HC_TILE_TERMS, in order, whatever
    the threads are. */
 #include <math.h>
 
@@ -127,10 +127,10 @@ static void put(const struct product *p, int64_t row, int64_t column, bool first
 static void multiply_rows(const struct hc_queue *queue, const struct product *p,
                           const double *packed, int64_t row)
 {
-    double left[HC_HOST_DEEP * HC_TILE_ROWS] = {0};
+    double left[HC_TILE_TERMS * HC_TILE_ROWS] = {0};
     double sum[HC_TILE_ROWS * HC_TILE_COLUMNS] = {0};
-    for (int64_t k = 0; k < p->terms || k == 0; k += HC_HOST_DEEP) {
-        int64_t n = p->terms - k < HC_HOST_DEEP ? p->terms - k : HC_HOST_DEEP;
+    for (int64_t k = 0; k < p->terms || k == 0; k += HC_TILE_TERMS) {
+        int64_t n = p->terms - k < HC_TILE_TERMS ? p->terms - k : HC_TILE_TERMS;
         for (int64_t i = 0; i < HC_TILE_ROWS && row + i < p->rows; i++)
             p->gather(p, row + i, k, n, left + i);
         for (int64_t t = 0; t < tiles(p->columns, HC_TILE_COLUMNS); t++) {

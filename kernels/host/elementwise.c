@@ -23,11 +23,11 @@ static bool alone(const struct hc_queue *queue, int64_t n)
 static void map_block(const struct hc_queue *queue, const struct hc_call *call, int inputs,
                       const struct hc_host_scalars *scalars, int64_t at, int64_t n)
 {
-    float room[4][HC_HOST_BLOCK];
+    float buffer[4][HC_HOST_BLOCK];
     const float *in[3] = {0};
     for (int i = 0; i < inputs; i++)
-        in[i] = hc_host_view(queue, &call->in[i], at, n, room[i]);
-    float *out = hc_host_target(&call->out[0], at, room[3]);
+        in[i] = hc_host_view(queue, &call->in[i], at, n, buffer[i]);
+    float *out = hc_host_target(&call->out[0], at, buffer[3]);
     queue->loops->map[call->op](in, out, n, scalars);
     hc_host_flush(queue, &call->out[0], at, n, out);
 }
@@ -127,11 +127,11 @@ enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *cal
     reduction(|                                                                                    \
               : found) if (n > HC_HOST_SMALL)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[2][HC_HOST_BLOCK];
+        float buffer[2][HC_HOST_BLOCK];
         int64_t count = block_of(at, n);
-        const float *in[3] = {hc_host_view(queue, x, at, count, room[0])};
-        float *out = hc_host_target(&call->out[0], at, room[1]);
-        found |= queue->loops->found(in[0], count);
+        const float *in[3] = {hc_host_view(queue, x, at, count, buffer[0])};
+        float *out = hc_host_target(&call->out[0], at, buffer[1]);
+        found |= queue->loops->any_nonfinite(in[0], count);
         queue->loops->map[HC_OP_unscale](in, out, count, &scalars);
         hc_host_flush(queue, &call->out[0], at, count, out);
     }
@@ -149,8 +149,8 @@ static void *element(const struct hc_tensor *t, int64_t at)
 static void narrow_block(const struct hc_queue *queue, const struct hc_tensor *from,
                          const struct hc_tensor *to, int64_t at, int64_t n)
 {
-    float room[HC_HOST_BLOCK];
-    float *out = hc_host_target(to, at, room);
+    float buffer[HC_HOST_BLOCK];
+    float *out = hc_host_target(to, at, buffer);
     queue->loops->narrow(to->format != HC_FP32, element(from, at), n, out);
     hc_host_flush(queue, to, at, n, out);
 }
@@ -159,12 +159,12 @@ static void cast_block(const struct hc_queue *queue, const struct hc_tensor *fro
                        const struct hc_tensor *to, enum hc_direction direction, int64_t at,
                        int64_t n)
 {
-    float room[HC_HOST_BLOCK];
+    float buffer[HC_HOST_BLOCK];
     if (from->format == HC_FP64) {
         narrow_block(queue, from, to, at, n);
         return;
     }
-    const float *in = hc_host_view(queue, from, at, n, room);
+    const float *in = hc_host_view(queue, from, at, n, buffer);
     if (to->format == HC_FP64)
         queue->loops->widen(in, n, element(to, at));
     else if (direction == HC_NEAREST)

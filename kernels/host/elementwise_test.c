@@ -122,7 +122,7 @@ Test(elementwise, one_infinity_anywhere_is_found)
         queue->loops = hc_host_loops_best();
         call_host(queue, &call);
         cr_assert_eq(hc_tensor_get(&call.out[1], 0), 0);
-        hc_tensor_put_bits(&call.in[0], at, 0xfc00);
+        hc_tensor_set_bits(&call.in[0], at, 0xfc00);
         call_host(queue, &call);
         cr_assert_eq(hc_tensor_get(&call.out[1], 0), 1, "at %lld", (long long)at);
         hc_backend_by_name("host")->close(queue);

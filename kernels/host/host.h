@@ -22,17 +22,17 @@ enum { HC_HOST_SMALL = 16384 };
 
 /* Pieces of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64
    that are added one after the other. */
-enum { HC_HOST_PIECES = 64, HC_HOST_DEEP = 256 };
+enum { HC_HOST_CHUNKS = 64, HC_TILE_TERMS = 256 };
 
 extern const struct hc_border hc_host_borders[];
 
-/* n elements of t from element `at` on as fp32: t's own memory, or converted into `room`. */
+/* n elements of t from element `at` on as fp32: t's own memory, or converted into `buffer`. */
 const float *hc_host_view(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at,
-                          int64_t n, float *room);
+                          int64_t n, float *buffer);
 
-/* Where the elements of t from `at` on can be written as fp32: t's own memory or `room`, to be handed
+/* Where the elements of t from `at` on can be written as fp32: t's own memory or `buffer`, to be handed
    to hc_host_flush, which puts them into t unless they are there already. */
-float *hc_host_target(const struct hc_tensor *t, int64_t at, float *room);
+float *hc_host_target(const struct hc_tensor *t, int64_t at, float *buffer);
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                    const float *from);
 

@@ -61,7 +61,7 @@ struct hc_host_loops {
                  int64_t n, float *to, int64_t to_step);
 
     hc_host_map *map[HC_OP_COUNT];            /* NULL: not an elementwise op of fp32 */
-    bool (*found)(const float *x, int64_t n); /* any infinity or NaN */
+    bool (*any_nonfinite)(const float *x, int64_t n); /* any infinity or NaN */
 
     /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms one
        after the other, product and sum rounded each. */

@@ -14,42 +14,42 @@
 #include "kernels/load.h"
 
 static void chunk_statistics(const struct hc_queue *queue, const struct hc_tensor *x,
-                             const struct hc_norm_cut *c, float *scratch, int64_t chunk)
+                             const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
 {
     const struct hc_host_loops *loops = queue->loops;
     struct hc_norm_sums s = hc_norm_sums_of(c, scratch, chunk);
     int64_t rows = hc_norm_rows_of(c, chunk);
     int64_t first = chunk * c->chunk;
-    float room[HC_NORM_BLOCK];
-    struct hc_norm_strip t;
+    float buffer[HC_NORM_BLOCK];
+    struct hc_norm_panel t;
     hc_norm_clear(c, s.mean);
     hc_norm_clear(c, s.first);
     hc_norm_clear(c, s.second);
     for (int64_t n, done = 0; done < rows; done += n) {
         n = hc_norm_block_rows(c, done, rows);
         const float *values =
-            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, room);
-        for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++)
+            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, buffer);
+        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++)
             loops->columns(t.rows, values + t.at, s.mean + t.lane);
     }
-    hc_norm_fold(c, s.mean);
+    hc_norm_sum_lanes(c, s.mean);
     for (int64_t j = 0; j < c->lanes; j++)
         s.mean[j] /= (float)rows;
     for (int64_t n, done = 0; done < rows; done += n) {
         n = hc_norm_block_rows(c, done, rows);
         const float *values =
-            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, room);
-        for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++)
+            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, buffer);
+        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++)
             loops->squares(t.rows, values + t.at, s.mean + t.lane, s.first + t.lane,
                            s.second + t.lane);
     }
-    hc_norm_fold(c, s.first);
-    hc_norm_fold(c, s.second);
+    hc_norm_sum_lanes(c, s.first);
+    hc_norm_sum_lanes(c, s.second);
 }
 
 /* Mean and sum of squares about it of channel j. Where a chunk's mean is infinite its r means
    nothing. */
-static void combine(const struct hc_norm_cut *c, float *scratch, int64_t j, double *mean,
+static void combine(const struct hc_norm_tiling *c, float *scratch, int64_t j, double *mean,
                     double *squares)
 {
     double sum = 0;
@@ -70,37 +70,37 @@ static void combine(const struct hc_norm_cut *c, float *scratch, int64_t j, doub
 
 /* leaky_relu on n elements of y that have just been written: z as it was rounded. */
 static void leak(const struct hc_queue *queue, const struct hc_call *call, int64_t at, int64_t n,
-                 float *room)
+                 float *buffer)
 {
     const struct hc_tensor *y = &call->out[0];
     struct hc_host_scalars scalars = {.by = (float)call->params.bn.slope};
-    const float *const z[3] = {hc_host_view(queue, y, at, n, room)};
-    float *to = hc_host_target(y, at, room);
+    const float *const z[3] = {hc_host_view(queue, y, at, n, buffer)};
+    float *to = hc_host_target(y, at, buffer);
     queue->loops->map[HC_OP_leaky_relu](z, to, n, &scalars);
     hc_host_flush(queue, y, at, n, to);
 }
 
 static void normalize(struct hc_queue *queue, const struct hc_call *call,
-                      const struct hc_norm_cut *c, const struct hc_norm_whole *w, bool leaky)
+                      const struct hc_norm_tiling *c, const struct hc_norm_channels *w, bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *y = &call->out[0];
     bool small = c->rows * c->channels <= HC_HOST_SMALL;
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
     for (int64_t row = 0; row < c->rows; row += c->block) {
-        float room[2][HC_NORM_BLOCK];
-        struct hc_norm_strip t;
+        float buffer[2][HC_NORM_BLOCK];
+        struct hc_norm_panel t;
         int64_t n = hc_norm_block_rows(c, row, c->rows);
         int64_t at = row * c->channels;
-        const float *from = hc_host_view(queue, x, at, n * c->channels, room[0]);
-        float *to = hc_host_target(y, at, room[1]);
-        for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++) {
+        const float *from = hc_host_view(queue, x, at, n * c->channels, buffer[0]);
+        float *to = hc_host_target(y, at, buffer[1]);
+        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(w, t.lane);
             queue->loops->normalize(t.rows, from + t.at, &norm, to + t.at);
         }
         hc_host_flush(queue, y, at, n * c->channels, to);
         if (leaky)
-            leak(queue, call, at, n * c->channels, room[1]);
+            leak(queue, call, at, n * c->channels, buffer[1]);
     }
 }
 
@@ -115,7 +115,7 @@ static void put(const struct hc_tensor *t, int64_t j, float value)
 }
 
 /* Statistics of channel j, and the running ones. */
-static void settle(const struct hc_call *call, const struct hc_norm_cut *c, struct hc_norm_whole *w,
+static void settle(const struct hc_call *call, const struct hc_norm_tiling *c, struct hc_norm_channels *w,
                    int64_t j, double mean, double squares)
 {
     float momentum = (float)call->params.bn.momentum;
@@ -131,11 +131,11 @@ static void settle(const struct hc_call *call, const struct hc_norm_cut *c, stru
     put(&call->out[4], j, old_var + momentum * (unbiased - old_var));
 }
 
-static void train(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
+static void train(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
                   bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
-    struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
+    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
     for (int64_t k = 0; k < c->chunks; k++)
         chunk_statistics(queue, x, c, call->scratch, k);
@@ -148,15 +148,15 @@ static void train(struct hc_queue *queue, const struct hc_call *call, const stru
         w.shift[j] = at(&call->in[2], j);
         w.slope[j] = 0;
     }
-    hc_norm_spread(c, &w);
+    hc_norm_repeat_lanes(c, &w);
     normalize(queue, call, c, &w, leaky);
 }
 
-static void infer(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
+static void infer(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
                   bool leaky)
 {
     float eps = (float)call->params.bn.eps;
-    struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
+    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
     for (int64_t j = 0; j < c->channels; j++) {
         w.mean[j] = at(&call->in[3], j);
         w.invstd[j] = 1 / sqrtf(at(&call->in[4], j) + eps);
@@ -164,17 +164,17 @@ static void infer(struct hc_queue *queue, const struct hc_call *call, const stru
         w.shift[j] = at(&call->in[2], j);
         w.slope[j] = 0;
     }
-    hc_norm_spread(c, &w);
+    hc_norm_repeat_lanes(c, &w);
     normalize(queue, call, c, &w, leaky);
 }
 
-typedef void work(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *cut,
+typedef void work(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *cut,
                   bool leaky);
 
 static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, work *do_it,
                           bool leaky, hc_kernel *otherwise)
 {
-    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return otherwise(queue, call);
     do_it(queue, call, &c, leaky);

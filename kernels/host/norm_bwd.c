@@ -27,7 +27,7 @@ struct tensors {
 };
 
 /* leaky_relu_bwd's dz lies where dx will, or behind the sums where dx has another format. */
-static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_cut *c,
+static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_tiling *c,
                                  bool leaky)
 {
     const struct hc_tensor *after = &call->in[leaky ? 2 : 1];
@@ -48,61 +48,61 @@ static struct tensors tensors_of(const struct hc_call *call, const struct hc_nor
 
 /* Makes n elements of dz from element `at` on, as leaky_relu_bwd rounds them, and views them. */
 static const float *make_dz(const struct hc_queue *queue, const struct tensors *t, int64_t at,
-                            int64_t n, float *room)
+                            int64_t n, float *buffer)
 {
     if (!t->y)
-        return hc_host_view(queue, &t->dz, at, n, room);
+        return hc_host_view(queue, &t->dz, at, n, buffer);
     float signs[HC_NORM_BLOCK];
     struct hc_host_scalars scalars = {.by = t->slope};
     const float *const in[3] = {hc_host_view(queue, t->y, at, n, signs),
-                                hc_host_view(queue, t->dy, at, n, room)};
-    float *to = hc_host_target(&t->dz, at, room);
+                                hc_host_view(queue, t->dy, at, n, buffer)};
+    float *to = hc_host_target(&t->dz, at, buffer);
     queue->loops->map[HC_OP_leaky_relu_bwd](in, to, n, &scalars);
     hc_host_flush(queue, &t->dz, at, n, to);
-    return hc_host_view(queue, &t->dz, at, n, room);
+    return hc_host_view(queue, &t->dz, at, n, buffer);
 }
 
 static void chunk_gradients(const struct hc_queue *queue, const struct tensors *tensors,
-                            const struct hc_norm_cut *c, float *scratch, int64_t chunk)
+                            const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
 {
-    struct hc_norm_whole w = hc_norm_whole_of(c, scratch);
+    struct hc_norm_channels w = hc_norm_channels_of(c, scratch);
     struct hc_norm_sums s = hc_norm_sums_of(c, scratch, chunk);
     int64_t rows = hc_norm_rows_of(c, chunk);
-    float room[2][HC_NORM_BLOCK];
-    struct hc_norm_strip t;
+    float buffer[2][HC_NORM_BLOCK];
+    struct hc_norm_panel t;
     hc_norm_clear(c, s.first);
     hc_norm_clear(c, s.second);
     for (int64_t n, done = 0; done < rows; done += n) {
         n = hc_norm_block_rows(c, done, rows);
         int64_t first = (chunk * c->chunk + done) * c->channels;
-        const float *x = hc_host_view(queue, tensors->x, first, n * c->channels, room[0]);
-        const float *dz = make_dz(queue, tensors, first, n * c->channels, room[1]);
-        for (int i = 0; hc_norm_strip_of(c, n, i, &t); i++) {
+        const float *x = hc_host_view(queue, tensors->x, first, n * c->channels, buffer[0]);
+        const float *dz = make_dz(queue, tensors, first, n * c->channels, buffer[1]);
+        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(&w, t.lane);
             queue->loops->products(t.rows, x + t.at, dz + t.at, &norm, s.first + t.lane,
                                    s.second + t.lane);
         }
     }
-    hc_norm_fold(c, s.first);
-    hc_norm_fold(c, s.second);
+    hc_norm_sum_lanes(c, s.first);
+    hc_norm_sum_lanes(c, s.second);
 }
 
 static void gradient(struct hc_queue *queue, const struct tensors *tensors,
-                     const struct hc_tensor *out, const struct hc_norm_cut *c,
-                     const struct hc_norm_whole *w)
+                     const struct hc_tensor *out, const struct hc_norm_tiling *c,
+                     const struct hc_norm_channels *w)
 {
     bool small = c->rows * c->channels <= HC_HOST_SMALL;
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
     for (int64_t row = 0; row < c->rows; row += c->block) {
-        float room[3][HC_NORM_BLOCK];
-        struct hc_norm_strip t;
+        float buffer[3][HC_NORM_BLOCK];
+        struct hc_norm_panel t;
         int64_t rows = hc_norm_block_rows(c, row, c->rows);
         int64_t first = row * c->channels;
         int64_t n = rows * c->channels;
-        const float *x = hc_host_view(queue, tensors->x, first, n, room[0]);
-        const float *dz = hc_host_view(queue, &tensors->dz, first, n, room[1]);
-        float *dx = hc_host_target(out, first, room[2]);
-        for (int i = 0; hc_norm_strip_of(c, rows, i, &t); i++) {
+        const float *x = hc_host_view(queue, tensors->x, first, n, buffer[0]);
+        const float *dz = hc_host_view(queue, &tensors->dz, first, n, buffer[1]);
+        float *dx = hc_host_target(out, first, buffer[2]);
+        for (int i = 0; hc_norm_panel_of(c, rows, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(w, t.lane);
             queue->loops->gradient(t.rows, x + t.at, dz + t.at, &norm, dx + t.at);
         }
@@ -110,18 +110,18 @@ static void gradient(struct hc_queue *queue, const struct tensors *tensors,
     }
 }
 
-static void run(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_cut *c,
+static void run(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
                 bool leaky)
 {
     struct tensors t = tensors_of(call, c, leaky);
-    struct hc_norm_whole w = hc_norm_whole_of(c, call->scratch);
+    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
     for (int64_t j = 0; j < c->channels; j++) {
         w.mean[j] = at(t.mean, j);
         w.invstd[j] = at(t.invstd, j);
         w.gain[j] = at(t.gamma, j) * w.invstd[j];
         w.shift[j] = w.slope[j] = 0;
     }
-    hc_norm_spread(c, &w);
+    hc_norm_repeat_lanes(c, &w);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
     for (int64_t k = 0; k < c->chunks; k++)
         chunk_gradients(queue, &t, c, call->scratch, k);
@@ -138,7 +138,7 @@ static void run(struct hc_queue *queue, const struct hc_call *call, const struct
         put(&call->out[1], j, (float)dgamma);
         put(&call->out[2], j, (float)dbeta);
     }
-    hc_norm_spread(c, &w);
+    hc_norm_repeat_lanes(c, &w);
     gradient(queue, &t, &call->out[0], c, &w);
 }
 
@@ -146,7 +146,7 @@ enum hc_status hc_host_bn_bwd(struct hc_queue *queue, const struct hc_call *call
 {
     if (hc_is_double(call))
         return hc_exact_bn_bwd(queue, call);
-    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return hc_exact_bn_bwd(queue, call);
     run(queue, call, &c, false);
@@ -157,7 +157,7 @@ enum hc_status hc_host_bn_leaky_bwd(struct hc_queue *queue, const struct hc_call
 {
     if (hc_is_double(call))
         return hc_exact_bn_leaky_bwd(queue, call);
-    struct hc_norm_cut c = hc_norm_cut_of(&call->in[0]);
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
     if (!hc_norm_fits(&c))
         return hc_exact_bn_leaky_bwd(queue, call);
     run(queue, call, &c, true);

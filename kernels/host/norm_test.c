@@ -8,7 +8,7 @@ static struct hc_tensor filled(struct hc_tensor t, uint64_t stream, double shift
 {
     t = made(t);
     for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_put(&t, i, shift + hc_random_normal(11, stream, (uint64_t)i));
+        hc_tensor_set(&t, i, shift + hc_random_normal(11, stream, (uint64_t)i));
     return t;
 }
 
@@ -37,11 +37,11 @@ static struct hc_call backward(enum hc_format f, int64_t n, int64_t c)
 static void assert_near(const struct hc_call *call, int out, double relative)
 {
     for (int64_t i = 0; i < hc_tensor_count(&call->out[out]); i += 1 + i / 7) {
-        struct hc_want want;
+        struct hc_exact want;
         hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
         double got = hc_tensor_get(&call->out[out], i);
-        cr_assert(fabs(got - want.value) <= relative * fabs(want.value), "out%d[%lld]: %a, want %a",
-                  out, (long long)i, got, want.value);
+        cr_assert(fabs(got - want.hi) <= relative * fabs(want.hi), "out%d[%lld]: %a, want %a",
+                  out, (long long)i, got, want.hi);
     }
 }
 
@@ -114,7 +114,7 @@ Test(norm, sums_dots_and_squares_have_one_result_too)
 }
 
 /* The op in one against the two one after the other, on the same loops; y's every code is met in the
-   pass backward. */
+   backward pass. */
 static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const char *loops)
 {
     struct hc_queue *queue = queue_of(2, loops);

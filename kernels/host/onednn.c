@@ -14,16 +14,16 @@ static atomic_size_t queues;
 
 /* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none.
    Only a limit on the address space (ulimit -v) is looked at, by trying; no page is touched. */
-enum hc_status hc_onednn_room(void)
+enum hc_status hc_onednn_check_memory(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
         return HC_OK;
     size_t bytes = needed * atomic_load(&queues);
-    void *volatile room = malloc(bytes); /* volatile, so that it is not left out as of no use */
-    if (!room)
+    void *volatile buffer = malloc(bytes); /* volatile, so that it is not left out as of no use */
+    if (!buffer)
         return hc_fail(HC_NO_MEMORY, "host: no memory: oneDNN wants %zu MiB", bytes >> 20);
-    free(room);
+    free(buffer);
     return HC_OK;
 }
 
@@ -36,7 +36,7 @@ enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads)
     o->threads = threads;
     atomic_init(&o->failed, dnnl_success);
     atomic_fetch_add(&queues, 1);
-    if (hc_onednn_room() != HC_OK) {
+    if (hc_onednn_check_memory() != HC_OK) {
         hc_onednn_close(o);
         *onednn = NULL;
         return HC_NO_MEMORY;
@@ -68,14 +68,14 @@ void hc_onednn_close(struct hc_onednn *onednn)
     free(onednn);
 }
 
-int hc_onednn_alone(void)
+int hc_onednn_single_thread(void)
 {
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     return threads;
 }
 
-void hc_onednn_together(int threads)
+void hc_onednn_restore_threads(int threads)
 {
     omp_set_num_threads(threads);
 }
@@ -94,7 +94,7 @@ void hc_onednn_sgemm(struct hc_onednn *onednn, const struct hc_sgemm *g)
         atomic_store(&onednn->failed, (int)status);
 }
 
-enum hc_status hc_onednn_settled(struct hc_onednn *onednn)
+enum hc_status hc_onednn_error(struct hc_onednn *onednn)
 {
     int failed = atomic_exchange(&onednn->failed, dnnl_success);
     if (failed == dnnl_success)

@@ -12,11 +12,11 @@
    on it is large, the parts, and the rows of one product. */
 enum {
     HC_ONEDNN_GEMM_ROWS = 64,
-    HC_ONEDNN_RUN = 131072,
-    HC_ONEDNN_RUN_FEWEST = 8,
-    HC_ONEDNN_RUN_MOST = 32,
+    HC_ONEDNN_GROUP_ELEMENTS = 131072,
+    HC_ONEDNN_MIN_IMAGES = 8,
+    HC_ONEDNN_MAX_IMAGES = 32,
     HC_ONEDNN_LARGE_FILTER = 65536,
-    HC_ONEDNN_FILTER_PARTS = 8,
+    HC_ONEDNN_FILTER_SPLITS = 8,
     HC_ONEDNN_FILTER_ROWS = 512,
 };
 
@@ -27,14 +27,14 @@ void hc_onednn_close(struct hc_onednn *onednn);
 
 /* HC_OK, or HC_NO_MEMORY where there is not as much as oneDNN may take. Every kernel asks this
    first. */
-enum hc_status hc_onednn_room(void);
+enum hc_status hc_onednn_check_memory(void);
 
 /* Between these oneDNN keeps to the calling thread, and to each thread of a team that it starts. */
-int hc_onednn_alone(void);
-void hc_onednn_together(int threads);
+int hc_onednn_single_thread(void);
+void hc_onednn_restore_threads(int threads);
 
 /* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is.
-   What goes wrong is kept until the kernel asks hc_onednn_settled, which forgets it: HC_OK,
+   What goes wrong is kept until the kernel asks hc_onednn_error, which forgets it: HC_OK,
    HC_NO_MEMORY or HC_DEVICE. */
 struct hc_sgemm {
     bool transpose_a;
@@ -51,7 +51,7 @@ struct hc_sgemm {
     int64_t ldc;
 };
 void hc_onednn_sgemm(struct hc_onednn *onednn, const struct hc_sgemm *g);
-enum hc_status hc_onednn_settled(struct hc_onednn *onednn);
+enum hc_status hc_onednn_error(struct hc_onednn *onednn);
 
 struct hc_onednn_plan;
 

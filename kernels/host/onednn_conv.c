@@ -43,9 +43,9 @@ static int64_t images_of_run(const struct hc_conv_shape *g)
 {
     int64_t x = g->h * g->w * g->c;
     int64_t y = g->p * g->q * g->k;
-    int64_t run = HC_ONEDNN_RUN / (x > y ? x : y);
-    run = run < HC_ONEDNN_RUN_FEWEST ? HC_ONEDNN_RUN_FEWEST : run;
-    run = run > HC_ONEDNN_RUN_MOST ? HC_ONEDNN_RUN_MOST : run;
+    int64_t run = HC_ONEDNN_GROUP_ELEMENTS / (x > y ? x : y);
+    run = run < HC_ONEDNN_MIN_IMAGES ? HC_ONEDNN_MIN_IMAGES : run;
+    run = run > HC_ONEDNN_MAX_IMAGES ? HC_ONEDNN_MAX_IMAGES : run;
     return run < g->n ? run : g->n;
 }
 
@@ -128,14 +128,14 @@ static bool all_finite(const float *x, int64_t n)
 }
 
 /* The filter itself where all of it is finite, else a copy in which the rest is a one. */
-static const float *sound(const struct work *w, const float *filter, float *room)
+static const float *sound(const struct work *w, const float *filter, float *buffer)
 {
     int64_t n = w->shape.k * w->shape.r * w->shape.s * w->shape.c;
     if (!w->sound_bytes || all_finite(filter, n))
         return filter;
     for (int64_t i = 0; i < n; i++)
-        room[i] = isfinite(filter[i]) ? filter[i] : copysignf(1, filter[i]);
-    return room;
+        buffer[i] = isfinite(filter[i]) ? filter[i] : copysignf(1, filter[i]);
+    return buffer;
 }
 
 /* What the weights of one filter that are not finite give output pixel (p, q) of image x. */
@@ -180,11 +180,11 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
     int64_t images = left < w->run ? left : w->run;
     unsigned char *pad =
         (unsigned char *)call->scratch + filters_bytes(w) + (size_t)thread * thread_bytes(w);
-    float *from_room = (float *)(void *)(pad + w->pad_bytes);
-    float *to_room = (float *)(void *)(pad + w->pad_bytes + w->from_bytes);
+    float *from_buffer = (float *)(void *)(pad + w->pad_bytes);
+    float *to_buffer = (float *)(void *)(pad + w->pad_bytes + w->from_bytes);
     const float *from =
-        hc_host_view(queue, &call->in[0], first * w->from_size, images * w->from_size, from_room);
-    float *to = hc_host_target(&call->out[0], first * w->to_size, to_room);
+        hc_host_view(queue, &call->in[0], first * w->from_size, images * w->from_size, from_buffer);
+    float *to = hc_host_target(&call->out[0], first * w->to_size, to_buffer);
     enum hc_status status = HC_OK;
     if (w->plan)
         status = hc_onednn_run(queue->onednn, images == w->run ? w->plan : w->last, thread, from,
@@ -201,11 +201,11 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
                                const struct work *w)
 {
     unsigned char *filters = call->scratch;
-    float *room = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
-    const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), room);
-    const float *finite = sound(w, filter, room - w->sound_bytes / sizeof(float));
+    float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
+    const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), buffer);
+    const float *finite = sound(w, filter, buffer - w->sound_bytes / sizeof(float));
     bool mends = finite != filter;
-    enum hc_status status = hc_onednn_room();
+    enum hc_status status = hc_onednn_check_memory();
     if (w->plan && status == HC_OK)
         status = hc_onednn_reorder(queue->onednn, w->plan, finite, filters);
     if (w->last && status == HC_OK)
@@ -213,14 +213,14 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     if (status != HC_OK)
         return status;
     int failed = 0;
-    int threads = hc_onednn_alone();
+    int threads = hc_onednn_single_thread();
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
     for (int64_t i = 0; i < w->shape.n; i += w->run)
         failed |= run(queue, call, w, filter, mends, i) != HC_OK;
-    hc_onednn_together(threads);
+    hc_onednn_restore_threads(threads);
     if (failed)
         return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);
-    return hc_onednn_settled(queue->onednn);
+    return hc_onednn_error(queue->onednn);
 }
 
 enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)

@@ -47,8 +47,8 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     int64_t pixels = g.p * g.q;
     *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
     bool large = g.k * w->columns >= HC_ONEDNN_LARGE_FILTER;
-    w->image_share = large ? g.n : shares(g.n, HC_ONEDNN_FILTER_PARTS);
-    w->column_share = large ? rounded(shares(w->columns, HC_ONEDNN_FILTER_PARTS)) : w->columns;
+    w->image_share = large ? g.n : shares(g.n, HC_ONEDNN_FILTER_SPLITS);
+    w->column_share = large ? rounded(shares(w->columns, HC_ONEDNN_FILTER_SPLITS)) : w->columns;
     w->image_parts = shares(g.n, w->image_share);
     w->column_parts = shares(w->columns, w->column_share);
     w->group = pixels < HC_ONEDNN_FILTER_ROWS ? HC_ONEDNN_FILTER_ROWS / pixels : 1;
@@ -151,8 +151,8 @@ static void gather(const struct hc_queue *queue, const struct hc_tensor *x,
         }
 }
 
-/* Rooms of the calling thread. */
-static float *dy_room(const struct hc_call *call, const struct work *w)
+/* Buffers of the calling thread. */
+static float *thread_buffer(const struct hc_call *call, const struct work *w)
 {
     return (float *)call->scratch + sums_floats(w) +
            omp_get_thread_num() * (w->dy_floats + w->col_floats);
@@ -174,13 +174,13 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
     int64_t columns = w->columns - from < w->column_share ? w->columns - from : w->column_share;
     int64_t first = image_part * w->image_share;
     int64_t end = first + w->image_share < g->n ? first + w->image_share : g->n;
-    float *room = dy_room(call, w);
-    float *col = room + w->dy_floats;
+    float *buffer = thread_buffer(call, w);
+    float *col = buffer + w->dy_floats;
     float *sums = sums_of(call, w, image_part) + from;
     for (int64_t count, n = first; n < end; n += count) {
         count = end - n < w->group ? end - n : w->group;
         const float *dy =
-            hc_host_view(queue, &call->in[1], n * pixels * g->k, count * pixels * g->k, room);
+            hc_host_view(queue, &call->in[1], n * pixels * g->k, count * pixels * g->k, buffer);
         const float *b = col;
         bool in_place = hc_conv_is_product(g) && call->in[0].format == HC_FP32;
         if (in_place)
@@ -201,7 +201,7 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
     }
     bool found = false;
     for (int64_t i = 0; i < g->k && !found; i++)
-        found = queue->loops->found(sums + i * w->columns, columns);
+        found = queue->loops->any_nonfinite(sums + i * w->columns, columns);
     return found;
 }
 
@@ -210,7 +210,7 @@ static void tap(const struct hc_queue *queue, const struct hc_call *call, const 
                 int64_t t)
 {
     const struct hc_conv_shape *g = &w->shape;
-    float *dy = dy_room(call, w);
+    float *dy = thread_buffer(call, w);
     float *x = dy + w->dy_floats;
     float *sums = sums_of(call, w, 0) + t * g->c;
     for (int64_t n = 0; n < g->n; n++) {
@@ -264,12 +264,12 @@ enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct 
     struct work w;
     if (!lay_out(call, &w))
         return hc_exact_conv2d_bwd_filter(queue, call);
-    if (hc_onednn_room() != HC_OK)
+    if (hc_onednn_check_memory() != HC_OK)
         return HC_NO_MEMORY;
     int found = 0;
     int64_t parts = w.image_parts;
     int64_t taps = w.shape.r * w.shape.s;
-    int threads = hc_onednn_alone();
+    int threads = hc_onednn_single_thread();
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : found)
     for (int64_t i = 0; i < w.image_parts * w.column_parts; i++)
         found |= part(queue, call, &w, i);
@@ -279,8 +279,8 @@ enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct 
         for (int64_t t = 0; t < taps; t++)
             tap(queue, call, &w, t);
     }
-    hc_onednn_together(threads);
+    hc_onednn_restore_threads(threads);
     if (!w.direct)
         finish(queue, call, &w, parts);
-    return hc_onednn_settled(queue->onednn);
+    return hc_onednn_error(queue->onednn);
 }

@@ -56,15 +56,15 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
     int64_t m = call->out[0].shape[0];
     int64_t n = call->out[0].shape[1];
     int64_t k = call->in[0].shape[p->transpose_a ? 0 : 1];
-    float *room = call->scratch;
-    const float *a = hc_host_view(queue, &call->in[0], 0, m * k, room);
-    room += copy_floats(&call->in[0]);
-    const float *b = hc_host_view(queue, &call->in[1], 0, k * n, room);
-    float *sums = room + copy_floats(&call->in[1]);
-    enum hc_status status = hc_onednn_room();
+    float *buffer = call->scratch;
+    const float *a = hc_host_view(queue, &call->in[0], 0, m * k, buffer);
+    buffer += copy_floats(&call->in[0]);
+    const float *b = hc_host_view(queue, &call->in[1], 0, k * n, buffer);
+    float *sums = buffer + copy_floats(&call->in[1]);
+    enum hc_status status = hc_onednn_check_memory();
     if (status != HC_OK || m == 0 || n == 0)
         return status;
-    int threads = hc_onednn_alone();
+    int threads = hc_onednn_single_thread();
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (m > HC_ONEDNN_GEMM_ROWS)
     for (int64_t i = 0; i < m; i += HC_ONEDNN_GEMM_ROWS) {
         int64_t rows = m - i < HC_ONEDNN_GEMM_ROWS ? m - i : HC_ONEDNN_GEMM_ROWS;
@@ -83,6 +83,6 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
         for (int64_t r = i; r < i + rows; r++)
             finish_row(call, r, k, sums + r * n);
     }
-    hc_onednn_together(threads);
-    return hc_onednn_settled(queue->onednn);
+    hc_onednn_restore_threads(threads);
+    return hc_onednn_error(queue->onednn);
 }

@@ -9,7 +9,7 @@
 #include "kernels/host/onednn.h"
 
 /* The memory objects of one thread: oneDNN reads and writes through them. */
-struct hc_onednn_ends {
+struct hc_onednn_memories {
     dnnl_memory_t from;
     dnnl_memory_t to;
     dnnl_memory_t pad;
@@ -25,7 +25,7 @@ struct hc_onednn_plan {
     size_t filter_bytes;
     size_t pad_bytes;
     int threads;
-    struct hc_onednn_ends ends[]; /* one a thread */
+    struct hc_onednn_memories ends[]; /* one a thread */
 };
 
 struct hc_onednn {

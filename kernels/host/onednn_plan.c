@@ -33,7 +33,7 @@ static bool make_ends(struct hc_onednn_plan *plan, dnnl_engine_t engine, dnnl_pr
     dnnl_query_t to = backward ? dnnl_query_diff_src_md : dnnl_query_dst_md;
     bool made = true;
     for (int i = 0; made && i < plan->threads; i++) {
-        struct hc_onednn_ends *e = &plan->ends[i];
+        struct hc_onednn_memories *e = &plan->ends[i];
         made = describe(&e->from, engine, of, from, NULL) &&
                describe(&e->to, engine, of, to, NULL) &&
                describe(&e->pad, engine, of, dnnl_query_scratchpad_md, &plan->pad_bytes);
@@ -56,7 +56,7 @@ static bool make_reorder(struct hc_onednn_plan *plan, dnnl_engine_t engine,
 
 static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_shape *g)
 {
-    int threads = hc_onednn_alone();
+    int threads = hc_onednn_single_thread();
     dnnl_primitive_desc_t chosen = hc_onednn_convolution(o->engine, g);
     struct hc_onednn_plan *plan =
         calloc(1, sizeof *plan + (size_t)o->threads * sizeof plan->ends[0]);
@@ -68,10 +68,10 @@ static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_sha
     made = dnnl_primitive_create(&plan->convolution, chosen) == dnnl_success &&
            make_ends(plan, o->engine, chosen);
     /* The reorder alone is the library's to share out: it only copies. */
-    hc_onednn_together(o->threads);
+    hc_onednn_restore_threads(o->threads);
     made = made && make_reorder(plan, o->engine, chosen);
 end:
-    hc_onednn_together(threads);
+    hc_onednn_restore_threads(threads);
     if (chosen)
         dnnl_primitive_desc_destroy(chosen);
     if (!made && plan)
@@ -124,10 +124,10 @@ enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, plan->plain}, {DNNL_ARG_TO, plan->filter}};
     dnnl_memory_set_data_handle(plan->plain, (void *)filter);
     dnnl_memory_set_data_handle(plan->filter, to);
-    int threads = hc_onednn_alone();
-    hc_onednn_together(onednn->threads);
+    int threads = hc_onednn_single_thread();
+    hc_onednn_restore_threads(onednn->threads);
     dnnl_status_t status = dnnl_primitive_execute(plan->reorder, onednn->streams[0], 2, arguments);
-    hc_onednn_together(threads);
+    hc_onednn_restore_threads(threads);
     return status == dnnl_success ? HC_OK : hc_fail(HC_DEVICE, "host: oneDNN: reorder %d", status);
 }
 
@@ -135,7 +135,7 @@ enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *pl
                              const float *from, float *to, void *pad)
 {
     bool backward = plan->shape.op == HC_OP_conv2d_bwd_data;
-    struct hc_onednn_ends *e = &plan->ends[thread];
+    struct hc_onednn_memories *e = &plan->ends[thread];
     dnnl_exec_arg_t arguments[] = {
         {backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_SRC, e->from},
         {DNNL_ARG_WEIGHTS, plan->filter},

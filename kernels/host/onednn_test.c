@@ -8,7 +8,7 @@ static struct hc_tensor integers(struct hc_tensor t, uint64_t stream)
 {
     t = made(t);
     for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_put(&t, i, (double)(hc_random(5, stream, (uint64_t)i) % 7) - 3);
+        hc_tensor_set(&t, i, (double)(hc_random(5, stream, (uint64_t)i) % 7) - 3);
     return t;
 }
 
@@ -118,7 +118,7 @@ Test(onednn, convolutions_of_integers_are_exact_backward_to_the_filter)
 static struct hc_tensor normal(struct hc_tensor t, uint64_t stream)
 {
     for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_put(&t, i, hc_random_normal(3, stream, (uint64_t)i));
+        hc_tensor_set(&t, i, hc_random_normal(3, stream, (uint64_t)i));
     return t;
 }
 
@@ -151,9 +151,9 @@ Test(onednn, an_infinity_meets_no_zero_of_the_padding)
             struct hc_tensor want[HC_MAX_OUT];
             struct hc_queue *queue = queue_of(2, "portable");
             for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-                hc_tensor_put(&call.in[0], i, 1);
+                hc_tensor_set(&call.in[0], i, 1);
             for (int64_t i = 0; i < hc_tensor_count(&call.in[1]); i++)
-                hc_tensor_put(&call.in[1], i, i % 5 ? 1 : INFINITY);
+                hc_tensor_set(&call.in[1], i, i % 5 ? 1 : INFINITY);
             want_exact(&call, want);
             call_host(queue, &call);
             assert_same(&call, want, "with infinities");
@@ -182,7 +182,7 @@ static void an_infinite_weight_stays_inside(enum hc_op op, const struct shape *g
     call.in[0] = normal(call.in[0], 1);
     call.in[1] = normal(call.in[1], 2);
     for (int64_t k = 0; k < g->k; k++)
-        hc_tensor_put(&call.in[1], k * taps + k * 7 % taps, k % 2 ? (double)INFINITY : (double)NAN);
+        hc_tensor_set(&call.in[1], k * taps + k * 7 % taps, k % 2 ? (double)INFINITY : (double)NAN);
     want_exact(&call, want);
     struct hc_queue *queue = queue_of(2, "portable");
     call_host(queue, &call);

@@ -3,16 +3,16 @@
 #include "kernels/host/host.h"
 
 /* n elements of a state tensor as fp32: in place where that is fp32 and stays where it is, else in
-   `room`, since the output may be any other input's memory. */
+   `buffer`, since the output may be any other input's memory. */
 static float *state(const struct hc_queue *queue, const struct hc_tensor *from,
-                    const struct hc_tensor *to, int64_t at, int64_t n, float *room)
+                    const struct hc_tensor *to, int64_t at, int64_t n, float *buffer)
 {
     if (from->data == to->data && to->format == HC_FP32)
         return (float *)to->data + at;
     queue->loops->load(from->format,
                        (const unsigned char *)from->data + at * hc_formats[from->format].bytes, n,
-                       room);
-    return room;
+                       buffer);
+    return buffer;
 }
 
 /* The new weights of step t from element `at` on. */
@@ -49,13 +49,13 @@ enum hc_status hc_host_sgd(struct hc_queue *queue, const struct hc_call *call)
     int64_t n = hc_tensor_count(&out[0]);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[4][HC_HOST_BLOCK];
+        float buffer[4][HC_HOST_BLOCK];
         int64_t count = block_of(at, n);
-        float *w = state(queue, &in[0], &out[0], at, count, room[0]);
-        float *v = state(queue, &in[2], &out[1], at, count, room[1]);
-        const float *g = hc_host_view(queue, &in[1], at, count, room[2]);
+        float *w = state(queue, &in[0], &out[0], at, count, buffer[0]);
+        float *v = state(queue, &in[2], &out[1], at, count, buffer[1]);
+        const float *g = hc_host_view(queue, &in[1], at, count, buffer[2]);
         if (in[5].data) {
-            float *c = state(queue, &in[5], &out[2], at, count, room[3]);
+            float *c = state(queue, &in[5], &out[2], at, count, buffer[3]);
             queue->loops->sgd_kahan(p->arithmetic, in[0].format, &step, w, g, v, c, count);
             hc_host_flush(queue, &out[2], at, count, c);
         } else {
@@ -77,14 +77,14 @@ static void adam(struct hc_queue *queue, const struct hc_call *call, bool decoup
     int64_t n = hc_tensor_count(&out[0]);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
     for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float room[5][HC_HOST_BLOCK];
+        float buffer[5][HC_HOST_BLOCK];
         int64_t count = block_of(at, n);
-        float *w = state(queue, &in[0], &out[0], at, count, room[0]);
-        float *m = state(queue, &in[2], &out[1], at, count, room[1]);
-        float *v = state(queue, &in[3], &out[2], at, count, room[2]);
-        const float *g = hc_host_view(queue, &in[1], at, count, room[3]);
+        float *w = state(queue, &in[0], &out[0], at, count, buffer[0]);
+        float *m = state(queue, &in[2], &out[1], at, count, buffer[1]);
+        float *v = state(queue, &in[3], &out[2], at, count, buffer[2]);
+        const float *g = hc_host_view(queue, &in[1], at, count, buffer[3]);
         if (in[6].data) {
-            float *c = state(queue, &in[6], &out[3], at, count, room[4]);
+            float *c = state(queue, &in[6], &out[3], at, count, buffer[4]);
             queue->loops->adam_kahan(p->arithmetic, in[0].format, &step, w, g, m, v, c, count);
             hc_host_flush(queue, &out[3], at, count, c);
         } else {

@@ -9,7 +9,7 @@ static struct hc_tensor state(enum hc_format format, int64_t n, uint64_t stream,
     struct hc_tensor t = random_bits(hc_tensor1(format, n, NULL), stream);
     uint64_t sign = format == HC_FP32 ? 0x80000000u : 0x8000u;
     for (int64_t i = 0; positive && i < n; i++)
-        hc_tensor_put_bits(&t, i, hc_tensor_bits(&t, i) & ~sign);
+        hc_tensor_set_bits(&t, i, hc_tensor_bits(&t, i) & ~sign);
     return t;
 }
 

@@ -17,16 +17,16 @@ static void pool_run(const struct hc_queue *queue, const struct hc_call *call, i
     int64_t window = call->params.pool.window;
     int64_t row = pixel / y->shape[2];
     int64_t q = pixel % y->shape[2];
-    float room[2][HC_HOST_BLOCK];
+    float buffer[2][HC_HOST_BLOCK];
     float sum[HC_HOST_BLOCK] = {0};
     for (int64_t r = 0; r < window; r++)
         for (int64_t s = 0; s < window; s++) {
             int64_t from = (row * window + r) * x->shape[2] + q * window + s;
-            const float *in = hc_host_view(queue, x, from * x->shape[3] + channel, n, room[0]);
+            const float *in = hc_host_view(queue, x, from * x->shape[3] + channel, n, buffer[0]);
             for (int64_t i = 0; i < n; i++)
                 sum[i] += in[i];
         }
-    float *out = hc_host_target(y, pixel * y->shape[3] + channel, room[1]);
+    float *out = hc_host_target(y, pixel * y->shape[3] + channel, buffer[1]);
     for (int64_t i = 0; i < n; i++)
         out[i] = sum[i] / (float)(window * window);
     hc_host_flush(queue, y, pixel * y->shape[3] + channel, n, out);
@@ -41,9 +41,9 @@ static void unpool_run(const struct hc_queue *queue, const struct hc_call *call,
     int64_t window = call->params.pool.window;
     int64_t row = pixel / dx->shape[2];
     int64_t from = row / window * dy->shape[2] + pixel % dx->shape[2] / window;
-    float room[2][HC_HOST_BLOCK];
-    const float *in = hc_host_view(queue, dy, from * dy->shape[3] + channel, n, room[0]);
-    float *out = hc_host_target(dx, pixel * dx->shape[3] + channel, room[1]);
+    float buffer[2][HC_HOST_BLOCK];
+    const float *in = hc_host_view(queue, dy, from * dy->shape[3] + channel, n, buffer[0]);
+    float *out = hc_host_target(dx, pixel * dx->shape[3] + channel, buffer[1]);
     for (int64_t i = 0; i < n; i++)
         out[i] = in[i] / (float)(window * window);
     hc_host_flush(queue, dx, pixel * dx->shape[3] + channel, n, out);

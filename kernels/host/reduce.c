@@ -1,5 +1,5 @@
 /* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most
-   HC_HOST_PIECES pieces, each piece's lanes added from the first to the last, then the pieces in
+   HC_HOST_CHUNKS pieces, each piece's lanes added from the first to the last, then the pieces in
    order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
@@ -13,16 +13,16 @@ static float total(const float lane[HC_LANES])
     return sum;
 }
 
-static float piece(const struct hc_queue *queue, const struct hc_tensor *x,
+static float chunk_sum(const struct hc_queue *queue, const struct hc_tensor *x,
                    const struct hc_tensor *y, int64_t from, int64_t to)
 {
     float lane[HC_LANES] = {0};
     for (int64_t at = from; at < to; at += HC_HOST_BLOCK) {
-        float room[2][HC_HOST_BLOCK];
+        float buffer[2][HC_HOST_BLOCK];
         int64_t n = to - at < HC_HOST_BLOCK ? to - at : HC_HOST_BLOCK;
-        const float *a = hc_host_view(queue, x, at, n, room[0]);
+        const float *a = hc_host_view(queue, x, at, n, buffer[0]);
         if (y)
-            queue->loops->dot(a, y == x ? a : hc_host_view(queue, y, at, n, room[1]), n, lane);
+            queue->loops->dot(a, y == x ? a : hc_host_view(queue, y, at, n, buffer[1]), n, lane);
         else
             queue->loops->sum(a, n, lane);
     }
@@ -34,17 +34,17 @@ static float reduce(struct hc_queue *queue, const struct hc_call *call, const st
     const struct hc_tensor *x = &call->in[0];
     int64_t n = hc_tensor_count(x);
     int64_t blocks = (n + HC_HOST_BLOCK - 1) / HC_HOST_BLOCK;
-    int64_t length = (blocks + HC_HOST_PIECES - 1) / HC_HOST_PIECES * HC_HOST_BLOCK;
-    float sums[HC_HOST_PIECES] = {0};
+    int64_t length = (blocks + HC_HOST_CHUNKS - 1) / HC_HOST_CHUNKS * HC_HOST_BLOCK;
+    float sums[HC_HOST_CHUNKS] = {0};
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int i = 0; i < HC_HOST_PIECES; i++) {
+    for (int i = 0; i < HC_HOST_CHUNKS; i++) {
         int64_t from = i * length;
         int64_t to = from + length < n ? from + length : n;
         if (from < to)
-            sums[i] = piece(queue, x, y, from, to);
+            sums[i] = chunk_sum(queue, x, y, from, to);
     }
     float sum = 0;
-    for (int i = 0; i < HC_HOST_PIECES; i++)
+    for (int i = 0; i < HC_HOST_CHUNKS; i++)
         sum += sums[i];
     return sum;
 }

@@ -17,11 +17,11 @@ static inline struct hc_tensor random_bits(struct hc_tensor t, uint64_t stream)
         uint64_t bits = hc_random(7, stream, (uint64_t)i);
         uint32_t edge = edges[(bits >> 40) % (sizeof edges / sizeof edges[0])];
         if (bits >> 61 == 0 && t.format == HC_FP32)
-            hc_tensor_put_bits(&t, i, edge);
+            hc_tensor_set_bits(&t, i, edge);
         else if (bits >> 61 == 0)
-            hc_tensor_put(&t, i, (double)hc_fp32_value(edge));
+            hc_tensor_set(&t, i, (double)hc_fp32_value(edge));
         else
-            hc_tensor_put_bits(&t, i, bits);
+            hc_tensor_set_bits(&t, i, bits);
     }
     return t;
 }

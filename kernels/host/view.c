@@ -6,17 +6,17 @@ static unsigned char *element(const struct hc_tensor *t, int64_t at)
 }
 
 const float *hc_host_view(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at,
-                          int64_t n, float *room)
+                          int64_t n, float *buffer)
 {
     if (t->format == HC_FP32)
         return (const float *)t->data + at;
-    queue->loops->load(t->format, element(t, at), n, room);
-    return room;
+    queue->loops->load(t->format, element(t, at), n, buffer);
+    return buffer;
 }
 
-float *hc_host_target(const struct hc_tensor *t, int64_t at, float *room)
+float *hc_host_target(const struct hc_tensor *t, int64_t at, float *buffer)
 {
-    return t->format == HC_FP32 ? (float *)t->data + at : room;
+    return t->format == HC_FP32 ? (float *)t->data + at : buffer;
 }
 
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,

@@ -45,7 +45,7 @@ static struct hc_tensor magnitudes_of(struct terms *terms, const struct hc_call 
     int64_t n = t.data ? hc_tensor_count(&t) : 0;
     t.data = n ? hc_check_memory(claim->check, hc_tensor_bytes(&t)) : t.data;
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put(&t, i, magnitude_of(terms, call, hc_tensor_get(&call->in[slot], i)));
+        hc_tensor_set(&t, i, magnitude_of(terms, call, hc_tensor_get(&call->in[slot], i)));
     return t;
 }
 
@@ -74,8 +74,8 @@ static bool take_terms(struct hc_claim *claim, int out, struct terms *terms)
 static double bound_of(const struct hc_claim *claim, const struct hc_backend *backend, int out,
                        int64_t i, double value, double far, const struct terms *terms)
 {
-    struct hc_want want = {.value = value + copysign(far, value)};
-    want.magnitude = fabs(want.value);
+    struct hc_exact want = {.hi = value + copysign(far, value)};
+    want.magnitude = fabs(want.hi);
     if (terms->sums) /* added up with rounding */
         want.magnitude =
             hc_tensor_get(&terms->of, i) * (1 + hc_bound_length(&claim->call) * 0x1p-23 + 0x1p-9);
@@ -97,7 +97,7 @@ static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const s
         return !terms->any_special || !terms->sums || (isnan(exact) ? isnan(got) : got == exact);
     double own = bound_of(claim, check->exact, out, i, exact, 0, terms);
     double both = own + bound_of(claim, check->backend, out, i, exact, own, terms);
-    struct hc_want want = {.value = exact};
+    struct hc_exact want = {.hi = exact};
     return !isfinite(both) || hc_bound_error(format, &want, got) <= both;
 }
 

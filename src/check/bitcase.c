@@ -16,7 +16,7 @@
 
 struct row {
     enum hc_op op;
-    const struct hc_mix *mix;
+    const struct hc_format_set *set;
     const struct hc_variant *variant;
     char name[64];
     char title[128];
@@ -31,7 +31,7 @@ struct differences {
 static struct hc_call call_of(const struct row *row, int64_t length)
 {
     struct hc_op_shape shape = {.d = {length}};
-    return hc_op_call(row->op, row->mix, &shape, row->variant);
+    return hc_op_call(row->op, row->set, &shape, row->variant);
 }
 
 /* Absent inputs stay without memory. */
@@ -103,13 +103,13 @@ static bool run_fill(struct hc_check *check, const struct row *row, int number,
                      struct differences *all)
 {
     struct hc_call probe = call_of(row, 1);
-    struct hc_bit_fill fill = hc_bit_fill(&probe, number);
-    if (!fill.name)
+    struct hc_bit_draw distribution = hc_bit_draw(&probe, number);
+    if (!distribution.name)
         return true;
-    struct hc_call call = call_of(row, fill.length);
+    struct hc_call call = call_of(row, distribution.length);
     give_inputs(check, &call);
-    hc_bit_fill_call(&call, number, check->seed);
-    return run_both(check, &call, fill.name, fill.raw, all);
+    hc_bit_draw_inputs(&call, number, check->seed);
+    return run_both(check, &call, distribution.name, distribution.raw, all);
 }
 
 static void claim(struct hc_check *check, const struct differences *all)
@@ -130,24 +130,24 @@ static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct differences all = {0};
-    for (int number = 0; number < HC_BIT_FILLS; number++)
+    for (int number = 0; number < HC_BIT_DRAWS; number++)
         if (!run_fill(check, row, number, &all))
             return;
     claim(check, &all);
 }
 
-enum { MOST_ROWS = 512 };
+enum { MAX_ROWS = 512 };
 
-static struct row rows[MOST_ROWS];
-static struct hc_case cases[MOST_ROWS];
+static struct row rows[MAX_ROWS];
+static struct hc_case cases[MAX_ROWS];
 
 static void append(struct hc_case_table *table, const struct row *row)
 {
-    assert(table->count < MOST_ROWS);
+    assert(table->count < MAX_ROWS);
     struct row *to = &rows[table->count];
-    bool plain = strcmp(row->mix->name, "fp32") == 0 || strcmp(row->mix->name, "fp16") == 0;
+    bool plain = strcmp(row->set->name, "fp32") == 0 || strcmp(row->set->name, "fp16") == 0;
     *to = *row;
-    (void)snprintf(to->name, sizeof to->name, "bits/%s/%s%s", hc_ops[row->op].name, row->mix->name,
+    (void)snprintf(to->name, sizeof to->name, "bits/%s/%s%s", hc_ops[row->op].name, row->set->name,
                    row->variant->name);
     (void)snprintf(to->title, sizeof to->title, "%s: the same bits as exact",
                    hc_ops[row->op].title);
@@ -168,11 +168,11 @@ const struct hc_case_table *hc_bit_cases(void)
         return &table;
     for (int op = 0; op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace((enum hc_op)op);
-        for (const struct hc_mix *mix = space.mixes; hc_op_settled((enum hc_op)op) && mix->name;
-             mix++)
+        for (const struct hc_format_set *set = space.sets; hc_op_settled((enum hc_op)op) && set->name;
+             set++)
             for (const struct hc_variant *v = space.variants; v->name; v++)
-                if (hc_mix_allowed((enum hc_op)op, mix, v))
-                    append(&table, &(struct row){(enum hc_op)op, mix, v, "", ""});
+                if (hc_format_set_allowed((enum hc_op)op, set, v))
+                    append(&table, &(struct row){(enum hc_op)op, set, v, "", ""});
     }
     return &table;
 }

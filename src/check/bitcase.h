@@ -4,7 +4,7 @@
 
 #include "check/check.h"
 
-/* One case for each op of the classes whose results are settled to the bit, each mix of formats and
+/* One case for each op of the classes whose results are settled to the bit, each set of formats and
    each set of parameters. Made on the first call, kept until the program ends. */
 const struct hc_case_table *hc_bit_cases(void);
 

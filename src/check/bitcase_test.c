@@ -20,7 +20,7 @@ static void spoil(const struct hc_tensor *t)
         int64_t i = late ? n - 1 - k : k;
         if (isnan(hc_tensor_get(t, i)))
             continue;
-        hc_tensor_put_bits(t, i, hc_tensor_bits(t, i) ^ 1);
+        hc_tensor_set_bits(t, i, hc_tensor_bits(t, i) ^ 1);
         return;
     }
 }

@@ -10,7 +10,7 @@
 /* Lengths leave a rest behind every power of two that a block has. */
 enum { REST = 15, LONG = 16384 + REST, MIDDLING = 4099, SHORT = 1031 };
 
-enum { ALL_CODES, PAIRS, ANY_BITS, OF_OPS, SCALARS = OF_OPS + HC_FILL_COUNT };
+enum { ALL_CODES, PAIRS, ANY_BITS, OF_OPS, SCALARS = OF_OPS + HC_DISTRIBUTION_COUNT };
 
 static bool is_16(enum hc_format format)
 {
@@ -54,26 +54,26 @@ static const struct scalar *const scalars[HC_OP_COUNT] = {
     [HC_OP_adam] = &steps,  [HC_OP_adamw] = &steps,   [HC_OP_clip] = &squares,
 };
 
-struct hc_bit_fill hc_bit_fill(const struct hc_call *call, int number)
+struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number)
 {
     const struct scalar *s = scalars[call->op];
     bool first = is_16(call->in[0].format);
     bool second = hc_ops[call->op].inputs > 1 && is_data(call, 1) && is_16(call->in[1].format);
     if (number == ALL_CODES && first)
-        return (struct hc_bit_fill){"all codes", 65536 + REST, false};
+        return (struct hc_bit_draw){"all codes", 65536 + REST, false};
     if (number == PAIRS && first && second)
-        return (struct hc_bit_fill){"pairs of boundaries",
+        return (struct hc_bit_draw){"pairs of boundaries",
                                     HC_BOUNDARY_CODES * HC_BOUNDARY_CODES + REST, false};
     if (number == ANY_BITS)
-        return (struct hc_bit_fill){"any bits", first ? MIDDLING : LONG, false};
+        return (struct hc_bit_draw){"any bits", first ? MIDDLING : LONG, false};
     if (number >= OF_OPS && number < SCALARS) {
-        enum hc_fill fill = (enum hc_fill)(number - OF_OPS);
-        if (hc_fill_applies(call, fill))
-            return (struct hc_bit_fill){hc_fill_names[fill], SHORT, fill == HC_FILL_FOUND};
+        enum hc_distribution distribution = (enum hc_distribution)(number - OF_OPS);
+        if (hc_distribution_applies(call, distribution))
+            return (struct hc_bit_draw){hc_distribution_names[distribution], SHORT, distribution == HC_DRAW_FOUND};
     }
     if (number >= SCALARS && s && number - SCALARS < s->count)
-        return (struct hc_bit_fill){"any bits under many a scalar", SHORT, false};
-    return (struct hc_bit_fill){NULL, 0, false};
+        return (struct hc_bit_draw){"any bits under many a scalar", SHORT, false};
+    return (struct hc_bit_draw){NULL, 0, false};
 }
 
 static uint64_t random_bits(const struct hc_tensor *t, uint64_t seed, int slot, int64_t i)
@@ -82,8 +82,8 @@ static uint64_t random_bits(const struct hc_tensor *t, uint64_t seed, int slot, 
            (64 - 8 * hc_formats[t->format].bytes);
 }
 
-/* Every slot of data: all codes or boundaries where the fill is these, any bits elsewhere. */
-static void fill_data(const struct hc_call *call, int number, uint64_t seed)
+/* Every slot of data: all codes or boundaries where the distribution is these, any bits elsewhere. */
+static void draw_data(const struct hc_call *call, int number, uint64_t seed)
 {
     uint16_t codes[HC_BOUNDARY_CODES];
     if (number == PAIRS)
@@ -100,18 +100,18 @@ static void fill_data(const struct hc_call *call, int number, uint64_t seed)
                 bits = (uint64_t)i % 65536;
             if (number == PAIRS && slot < 2)
                 bits = codes[(slot ? i : i / HC_BOUNDARY_CODES) % HC_BOUNDARY_CODES];
-            hc_tensor_put_bits(t, i, bits);
+            hc_tensor_set_bits(t, i, bits);
         }
     }
 }
 
-void hc_bit_fill_call(const struct hc_call *call, int number, uint64_t seed)
+void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed)
 {
     const struct scalar *s = scalars[call->op];
     bool of_ops = number >= OF_OPS && number < SCALARS;
-    hc_fill_call(call, of_ops ? (enum hc_fill)(number - OF_OPS) : HC_FILL_NORMAL, seed);
+    hc_draw_inputs(call, of_ops ? (enum hc_distribution)(number - OF_OPS) : HC_DRAW_NORMAL, seed);
     if (!of_ops)
-        fill_data(call, number, seed + (uint64_t)number);
+        draw_data(call, number, seed + (uint64_t)number);
     if (number >= SCALARS && s)
-        hc_tensor_put(&call->in[s->slot], s->element, s->values[number - SCALARS]);
+        hc_tensor_set(&call->in[s->slot], s->element, s->values[number - SCALARS]);
 }

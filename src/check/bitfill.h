@@ -6,18 +6,18 @@
 
 #include "op/call.h"
 
-enum { HC_BIT_FILLS = 32 };
+enum { HC_BIT_DRAWS = 32 };
 
-struct hc_bit_fill {
-    const char *name; /* NULL: this fill says nothing for the op and its formats */
+struct hc_bit_draw {
+    const char *name; /* NULL: this distribution says nothing for the op and its formats */
     int64_t length;
     bool raw; /* outputs are copies: NaN too must have the same bits */
 };
 
-/* The fill of that number, 0 .. HC_BIT_FILLS - 1, for a call of these formats. */
-struct hc_bit_fill hc_bit_fill(const struct hc_call *call, int number);
+/* The distribution of that number, 0 .. HC_BIT_DRAWS - 1, for a call of these formats. */
+struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number);
 
 /* Fills all inputs that have memory. */
-void hc_bit_fill_call(const struct hc_call *call, int number, uint64_t seed);
+void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed);
 
 #endif

@@ -41,7 +41,7 @@ bool hc_border_concerns(enum hc_op op, enum hc_extent extent)
         [HC_CLASS_CONTROL] = {HC_EXTENT_TABLE_ROWS, HC_EXTENT_TABLE_ROWS},
     };
     enum hc_op_class class_ = hc_ops[op].class_;
-    if (class_ == HC_CLASS_CONTROL && op != HC_OP_rates && op != HC_OP_journal)
+    if (class_ == HC_CLASS_CONTROL && op != HC_OP_rates && op != HC_OP_step_log)
         return false;
     return extent >= of_class[class_].first && extent <= of_class[class_].last;
 }

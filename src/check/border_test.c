@@ -47,8 +47,8 @@ Test(border, the_constants_of_hosts_kernels_are_crossed)
 {
     expect_crossed(HC_EXTENT_VECTOR, HC_HOST_BLOCK);
     expect_crossed(HC_EXTENT_VECTOR, HC_HOST_SMALL);
-    expect_crossed(HC_EXTENT_TERMS, HC_HOST_PIECES * HC_HOST_BLOCK);
-    expect_crossed(HC_EXTENT_GEMM_K, HC_HOST_DEEP);
+    expect_crossed(HC_EXTENT_TERMS, HC_HOST_CHUNKS * HC_HOST_BLOCK);
+    expect_crossed(HC_EXTENT_GEMM_K, HC_TILE_TERMS);
     expect_crossed(HC_EXTENT_NORM_ELEMENTS, HC_NORM_CHUNK);
     expect_crossed(HC_EXTENT_NORM_CHANNELS, HC_NORM_BLOCK);
 }
@@ -118,7 +118,7 @@ static void expect_references(enum hc_op op, int64_t n)
     for (int number = 0; number < 8; number++) {
         struct hc_variant variant = hc_integers_variant(op, number);
         struct hc_integers z = {.sums = &sums, .number = number};
-        z.call = hc_op_call(op, &space.mixes[0], &shape, &variant);
+        z.call = hc_op_call(op, &space.sets[0], &shape, &variant);
         for (int i = 0; i < hc_ops[op].inputs; i++) {
             size_t count = (size_t)hc_tensor_count(&z.call.in[i]);
             z.value[i] = calloc(count + 1, sizeof(int32_t));
@@ -133,12 +133,12 @@ static void expect_references(enum hc_op op, int64_t n)
         cr_assert(hc_integers_fill(&z), "%s", hc_ops[op].name);
         for (int o = 0; o < hc_ops[op].outputs; o++)
             for (int64_t i = 0; z.call.out[o].data && i < hc_tensor_count(&z.call.out[o]); i++) {
-                struct hc_want want;
+                struct hc_exact want;
                 hc_references[op](&z.call, o, i, HC_REFERENCE_PRECISION, &want);
-                double off = fabs(want.value - z.want[o][i]);
-                cr_expect(want.value == z.want[o][i] || off <= 1e-12 * fabs(want.value),
+                double off = fabs(want.hi - z.want[o][i]);
+                cr_expect(want.hi == z.want[o][i] || off <= 1e-12 * fabs(want.hi),
                           "%s out%d[%lld]: want %.17g, got %.17g", hc_ops[op].name, o, (long long)i,
-                          want.value, z.want[o][i]);
+                          want.hi, z.want[o][i]);
             }
         for (int s = 0; s < HC_MAX_IN; s++) {
             free(z.value[s]);

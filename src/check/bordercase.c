@@ -129,7 +129,7 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
         const struct stray *s = &c->strays[k];
         const struct hc_tensor *t = &z->call.out[s->out];
         double value = z->want[s->out][s->index];
-        struct hc_want want = {.value = value, .magnitude = fabs(value)};
+        struct hc_exact want = {.hi = value, .magnitude = fabs(value)};
         double bound = hc_bound(&z->call, sums, s->out, s->index, &want);
         double error = hc_bound_error(t->format, &want, hc_tensor_get(t, s->index));
         if (!(error <= bound * (1 + 0x1p-40) + 0x1p-50 * fabs(value)))
@@ -189,20 +189,20 @@ static void run(struct hc_check *check)
         hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
 }
 
-enum { MOST_ROWS = 1024 };
+enum { MAX_ROWS = 1024 };
 
-static struct row rows[MOST_ROWS];
-static struct hc_case cases[MOST_ROWS];
+static struct row rows[MAX_ROWS];
+static struct hc_case cases[MAX_ROWS];
 
 static void append(struct hc_case_table *table, const struct hc_border_row *what)
 {
-    assert(table->count < MOST_ROWS);
+    assert(table->count < MAX_ROWS);
     struct row *to = &rows[table->count];
     bool pairs = what->extent == HC_EXTENT_COUNT;
     const char *extent = pairs ? "pairs" : hc_extent_names[what->extent];
     to->what = *what;
     (void)snprintf(to->name, sizeof to->name, "border/%s/%s/%s", hc_ops[what->op].name,
-                   what->mix->name, extent);
+                   what->set->name, extent);
     if (pairs)
         (void)snprintf(to->title, sizeof to->title,
                        "%s: right wherever two choices of shape and parameters meet",
@@ -229,10 +229,10 @@ static void append_op(struct hc_case_table *table, enum hc_op op)
         bool plain = true;
         if (e == HC_EXTENT_COUNT ? !hc_border_meets(op) : !hc_border_concerns(op, extent))
             continue;
-        for (const struct hc_mix *mix = space.mixes; mix->name; mix++) {
-            if (!hc_mix_allowed(op, mix, &variant))
+        for (const struct hc_format_set *set = space.sets; set->name; set++) {
+            if (!hc_format_set_allowed(op, set, &variant))
                 continue;
-            append(table, &(struct hc_border_row){op, mix, extent, plain});
+            append(table, &(struct hc_border_row){op, set, extent, plain});
             plain = false;
         }
     }

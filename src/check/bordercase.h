@@ -4,7 +4,7 @@
 
 #include "check/check.h"
 
-/* One case for each op, mix of formats and extent that the op has. Its name does not hang on the borders, so
+/* One case for each op, set of formats and extent that the op has. Its name does not hang on the borders, so
    that it is the same whatever the backends are. Made on the first call, kept until the program ends. */
 const struct hc_case_table *hc_border_cases(void);
 

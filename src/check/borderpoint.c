@@ -63,7 +63,7 @@ static int number_of(int64_t size)
 struct hc_call hc_border_call(const struct hc_border_row *row, const struct hc_border_point *point)
 {
     struct hc_variant variant = hc_integers_variant(row->op, point->number);
-    struct hc_call call = hc_op_call(row->op, row->mix, &point->shape, &variant);
+    struct hc_call call = hc_op_call(row->op, row->set, &point->shape, &variant);
     if (row->op == HC_OP_adam || row->op == HC_OP_adamw)
         call.params.adam.eps = 0;
     return call;
@@ -77,8 +77,8 @@ static int64_t work_of(const struct hc_call *call)
     return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_bound_length(call));
 }
 
-/* Below level exhaustive the large sizes are left to the first mix of formats, and there to the one just past
-   the border, which is the only one of the middling ones in the other mixes. */
+/* Below level exhaustive the large sizes are left to the first set of formats, and there to the one just past
+   the border, which is the only one of the middling ones in the other sets. */
 static bool is_wanted(const struct hc_border_row *row, const struct hc_border_point *point,
                       enum hc_level level)
 {

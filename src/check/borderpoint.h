@@ -10,9 +10,9 @@
    transpositions, of which every two meet in some call. */
 struct hc_border_row {
     enum hc_op op;
-    const struct hc_mix *mix;
+    const struct hc_format_set *set;
     enum hc_extent extent;
-    bool plain; /* it alone of the op's mixes goes to the largest sizes at level standard */
+    bool plain; /* it alone of the op's sets goes to the largest sizes at level standard */
 };
 
 enum { HC_BORDER_POINTS = 2 * HC_BORDER_SIZES, HC_BORDER_TEXT = 48 };

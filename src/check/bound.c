@@ -40,11 +40,11 @@ enum hc_format hc_bound_work(const struct hc_call *call)
     return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
 }
 
-bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)
+bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
 {
     enum hc_format format = call->out[out].format;
     enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
-    if (rules[call->op] && hc_bound_length(call) == 0 && want->value == 0) {
+    if (rules[call->op] && hc_bound_length(call) == 0 && want->hi == 0) {
         *bits = 0; /* the sum over nothing is +0 */
         return true;
     }
@@ -54,10 +54,10 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_want *wa
         return false;
     if (through_fp32[call->op] && !hc_call_fp64(call))
         *bits = hc_encode(
-            format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->value, want->rest, HC_NEAREST)), 0,
+            format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
             HC_NEAREST);
     else
-        *bits = hc_encode(format, want->value, want->rest, direction);
+        *bits = hc_encode(format, want->hi, want->lo, direction);
     return true;
 }
 
@@ -76,12 +76,12 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     }
 }
 
-bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_want *want, uint64_t *bits)
+bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
 {
     enum hc_format work = hc_bound_work(call);
-    if (!ends_with_its_sum(call, out) || !isfinite(want->value))
+    if (!ends_with_its_sum(call, out) || !isfinite(want->hi))
         return false;
-    double value = hc_decode(work, hc_encode(work, want->value, want->rest, HC_NEAREST));
+    double value = hc_decode(work, hc_encode(work, want->hi, want->lo, HC_NEAREST));
     *bits = hc_encode(call->out[out].format, value, 0, HC_NEAREST);
     return true;
 }
@@ -122,7 +122,7 @@ static double last_rounding(const struct hc_call *call, int out, bool ruled, dou
 }
 
 double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                int64_t index, const struct hc_want *want)
+                int64_t index, const struct hc_exact *want)
 {
     enum hc_format format = call->out[out].format;
     hc_bound_rule *rule = rules[call->op];
@@ -130,21 +130,21 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
     if (rule)
         error = rule(call, accumulator, out, index, want);
     else if (through_fp32[call->op] && !hc_call_fp64(call))
-        error = hc_ulp(HC_FP32, want->value) / 2;
-    if (isnan(want->value))
+        error = hc_ulp(HC_FP32, want->hi) / 2;
+    if (isnan(want->hi))
         return 0;
-    if (isinf(want->value))
+    if (isinf(want->hi))
         return isfinite(error) ? 0 : (double)INFINITY;
     if (!isfinite(error))
         return (double)INFINITY;
-    if (rule && error == 0 && want->rest == 0 && hc_round(format, want->value) == want->value)
+    if (rule && error == 0 && want->lo == 0 && hc_round(format, want->hi) == want->hi)
         return 0; /* nothing was computed */
-    return error + last_rounding(call, out, rule != NULL, fabs(want->value) + error);
+    return error + last_rounding(call, out, rule != NULL, fabs(want->hi) + error);
 }
 
-double hc_bound_error(enum hc_format format, const struct hc_want *want, double got)
+double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got)
 {
-    double value = want->value;
+    double value = want->hi;
     if (isnan(value) || isnan(got))
         return isnan(value) && isnan(got) ? 0 : (double)INFINITY;
     if (isinf(value))
@@ -153,5 +153,5 @@ double hc_bound_error(enum hc_format format, const struct hc_want *want, double 
         double next = hc_format_max(format) + hc_ulp(format, got);
         got = copysign(fmax(next, fabs(value)), got);
     }
-    return fabs(got - value - want->rest);
+    return fabs(got - value - want->lo);
 }

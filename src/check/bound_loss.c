@@ -1,4 +1,4 @@
-/* Softmax cross-entropy: the definition again, in running error analysis (near.h). */
+/* Softmax cross-entropy: the definition again, in running error analysis (ball.h). */
 #include <math.h>
 
 #include "check/bound_rules.h"
@@ -11,31 +11,31 @@ static double largest(const struct hc_tensor *z, int64_t row)
     return most;
 }
 
-static struct hc_near shifted(enum hc_format f, const struct hc_tensor *z, int64_t row, int64_t j,
+static struct hc_ball shifted(enum hc_format f, const struct hc_tensor *z, int64_t row, int64_t j,
                               double most)
 {
-    return hc_near_sub(f, hc_near_element(z, row * z->shape[1] + j), hc_near_exact(most));
+    return hc_ball_sub(f, hc_ball_element(z, row * z->shape[1] + j), hc_ball_exact(most));
 }
 
 /* A logit of minus infinity has probability 0, exactly. */
-static struct hc_near exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
+static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
                                   int64_t j, double most)
 {
-    struct hc_near x = shifted(f, z, row, j, most);
-    return isinf(x.value) ? hc_near_exact(exp(x.value)) : hc_near_exp(f, x);
+    struct hc_ball x = shifted(f, z, row, j, most);
+    return isinf(x.mid) ? hc_ball_exact(exp(x.mid)) : hc_ball_exp(f, x);
 }
 
-static struct hc_near exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
+static struct hc_ball exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
                                    double most)
 {
-    struct hc_near_sum sum = {0};
+    struct hc_ball_sum sum = {0};
     for (int64_t j = 0; j < z->shape[1]; j++)
-        hc_near_term(&sum, exponential(f, z, row, j, most));
-    return hc_near_total(f, &sum);
+        hc_ball_term(&sum, exponential(f, z, row, j, most));
+    return hc_ball_total(f, &sum);
 }
 
 double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_want *want)
+                     int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)index;
@@ -44,22 +44,22 @@ double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *ac
         return 0;
     const struct hc_tensor *z = &call->in[0];
     enum hc_format f = hc_bound_work(call);
-    struct hc_near_sum loss = {0};
+    struct hc_ball_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double most = largest(z, row);
-        struct hc_near log_sum = hc_near_log(f, exponentials(f, z, row, most));
+        struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most));
         int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
-        hc_near_term(&loss, hc_near_sub(f, log_sum, shifted(f, z, row, label, most)));
+        hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, most)));
     }
-    struct hc_near total = hc_near_total(f, &loss);
+    struct hc_ball total = hc_ball_total(f, &loss);
     if (!call->params.xent.sum)
-        total = hc_near_div(f, total, hc_near_exact((double)z->shape[0]));
-    return total.error;
+        total = hc_ball_div(f, total, hc_ball_exact((double)z->shape[0]));
+    return total.rad;
 }
 
 /* The scale upstream / N may be formed first: the worse of both. */
 double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_want *want)
+                         int out, int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)out;
@@ -69,12 +69,12 @@ double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator
     int64_t row = index / z->shape[1];
     int64_t j = index % z->shape[1];
     double most = largest(z, row);
-    struct hc_near p =
-        hc_near_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
+    struct hc_ball p =
+        hc_ball_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
     if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
-        p = hc_near_sub(f, p, hc_near_exact(1));
-    struct hc_near upstream = hc_near_element(&call->in[2], 0);
-    struct hc_near n = hc_near_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
-    return fmax(hc_near_div(f, hc_near_mul(f, p, upstream), n).error,
-                hc_near_mul(f, p, hc_near_div(f, upstream, n)).error);
+        p = hc_ball_sub(f, p, hc_ball_exact(1));
+    struct hc_ball upstream = hc_ball_element(&call->in[2], 0);
+    struct hc_ball n = hc_ball_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
+    return fmax(hc_ball_div(f, hc_ball_mul(f, p, upstream), n).rad,
+                hc_ball_mul(f, p, hc_ball_div(f, upstream, n)).rad);
 }

@@ -1,4 +1,4 @@
-/* Batch norm, gradients: the definition again, in running error analysis (near.h). */
+/* Batch norm, gradients: the definition again, in running error analysis (ball.h). */
 #include "check/bound_rules.h"
 
 /* bn_leaky_bwd has y before dy; its dz is rounded as the contract says, on every backend alike, and
@@ -18,38 +18,38 @@ static struct tensors tensors_of(const struct hc_call *call, bool leaky)
                             hc_bound_work(call)};
 }
 
-static struct hc_near dz_of(const struct tensors *t, int64_t i)
+static struct hc_ball dz_of(const struct tensors *t, int64_t i)
 {
     double dy = hc_tensor_get(t->dy, i);
     double slope = (double)(float)t->call->params.bn.slope;
     if (t->leaky && !(hc_tensor_get(&t->call->in[1], i) > 0))
         dy = hc_round(t->dy->format, hc_round(t->work, slope * dy));
-    return hc_near_exact(dy);
+    return hc_ball_exact(dy);
 }
 
-static struct hc_near hat(const struct tensors *t, int64_t i, int64_t c)
+static struct hc_ball hat(const struct tensors *t, int64_t i, int64_t c)
 {
-    struct hc_near d =
-        hc_near_sub(t->work, hc_near_element(&t->call->in[0], i), hc_near_element(t->dy + 2, c));
-    return hc_near_mul(t->work, d, hc_near_element(t->dy + 3, c));
+    struct hc_ball d =
+        hc_ball_sub(t->work, hc_ball_element(&t->call->in[0], i), hc_ball_element(t->dy + 2, c));
+    return hc_ball_mul(t->work, d, hc_ball_element(t->dy + 3, c));
 }
 
 struct gradients {
-    struct hc_near dgamma;
-    struct hc_near dbeta;
+    struct hc_ball dgamma;
+    struct hc_ball dbeta;
 };
 
 /* dgamma = invstd * sum dz (x - mean) has as many roundings. */
 static struct gradients sums(const struct tensors *t, int64_t c)
 {
-    struct hc_near_sum dgamma = {0};
-    struct hc_near_sum dbeta = {0};
+    struct hc_ball_sum dgamma = {0};
+    struct hc_ball_sum dbeta = {0};
     for (int64_t i = c; i < hc_tensor_count(&t->call->in[0]); i += t->channels) {
-        struct hc_near dz = dz_of(t, i);
-        hc_near_term(&dbeta, dz);
-        hc_near_term(&dgamma, hc_near_mul(t->work, dz, hat(t, i, c)));
+        struct hc_ball dz = dz_of(t, i);
+        hc_ball_term(&dbeta, dz);
+        hc_ball_term(&dgamma, hc_ball_mul(t->work, dz, hat(t, i, c)));
     }
-    return (struct gradients){hc_near_total(t->work, &dgamma), hc_near_total(t->work, &dbeta)};
+    return (struct gradients){hc_ball_total(t->work, &dgamma), hc_ball_total(t->work, &dbeta)};
 }
 
 static double gradient(const struct hc_call *call, bool leaky, int out, int64_t index)
@@ -57,21 +57,21 @@ static double gradient(const struct hc_call *call, bool leaky, int out, int64_t 
     struct tensors t = tensors_of(call, leaky);
     int64_t c = index % t.channels;
     int64_t rows = hc_tensor_count(&call->in[0]) / t.channels;
-    struct hc_near n = hc_near_exact((double)rows);
+    struct hc_ball n = hc_ball_exact((double)rows);
     struct gradients g = sums(&t, c);
     if (out > 0)
-        return out == 1 ? g.dgamma.error : g.dbeta.error;
-    struct hc_near by_gamma =
-        hc_near_mul(t.work, hat(&t, index, c), hc_near_div(t.work, g.dgamma, n));
-    struct hc_near dx = hc_near_sub(t.work, dz_of(&t, index), hc_near_div(t.work, g.dbeta, n));
-    dx = hc_near_sub(t.work, dx, by_gamma);
-    struct hc_near scale =
-        hc_near_mul(t.work, hc_near_element(t.dy + 1, c), hc_near_element(t.dy + 3, c));
-    return hc_near_mul(t.work, scale, dx).error;
+        return out == 1 ? g.dgamma.rad : g.dbeta.rad;
+    struct hc_ball by_gamma =
+        hc_ball_mul(t.work, hat(&t, index, c), hc_ball_div(t.work, g.dgamma, n));
+    struct hc_ball dx = hc_ball_sub(t.work, dz_of(&t, index), hc_ball_div(t.work, g.dbeta, n));
+    dx = hc_ball_sub(t.work, dx, by_gamma);
+    struct hc_ball scale =
+        hc_ball_mul(t.work, hc_ball_element(t.dy + 1, c), hc_ball_element(t.dy + 3, c));
+    return hc_ball_mul(t.work, scale, dx).rad;
 }
 
 double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                       int out, int64_t index, const struct hc_want *want)
+                       int out, int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)want;
@@ -79,7 +79,7 @@ double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *
 }
 
 double hc_bound_bn_leaky_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                             int out, int64_t index, const struct hc_want *want)
+                             int out, int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)want;

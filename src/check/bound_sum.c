@@ -108,7 +108,7 @@ double hc_bound_length(const struct hc_call *call)
 
 /* A 16-bit accumulator F, in which the inputs are, too: its sums and products through fp32 are the
    correctly rounded ones (kernels/arithmetic.h), so the theorem above holds with F's u. */
-static double narrow(const struct hc_call *call, double terms, const struct hc_want *want)
+static double narrow(const struct hc_call *call, double terms, const struct hc_exact *want)
 {
     enum hc_format f = call->params.reduce.accumulator;
     double error = terms * (hc_format_unit(f) * want->magnitude + hc_format_tiny(f));
@@ -116,7 +116,7 @@ static double narrow(const struct hc_call *call, double terms, const struct hc_w
 }
 
 double hc_bound_sum(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                    int64_t index, const struct hc_want *want)
+                    int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)out;
@@ -129,7 +129,7 @@ double hc_bound_sum(const struct hc_call *call, const struct hc_accumulator *acc
 }
 
 double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                    int64_t index, const struct hc_want *want)
+                    int64_t index, const struct hc_exact *want)
 {
     (void)out;
     (void)index;
@@ -148,7 +148,7 @@ double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *acc
    within this bound of the real one; and 2^128 is what an infinity counts as (hc_bound_error), or the
    real number if that is more. What is finite met no overflow. */
 double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                            int out, int64_t index, const struct hc_want *want)
+                            int out, int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)out;
@@ -162,7 +162,7 @@ double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumula
 }
 
 double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_want *want)
+                     int64_t index, const struct hc_exact *want)
 {
     (void)out;
     (void)index;
@@ -181,7 +181,7 @@ double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *ac
    normal numbers loses less than the smallest of them; sums there are exact. Infinite where a partial
    sum, alpha's multiple or C may leave fp16. */
 static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                        const struct hc_want *want)
+                        const struct hc_exact *want)
 {
     const struct hc_gemm *p = &call->params.gemm;
     double n = hc_bound_length(call);
@@ -202,7 +202,7 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
    multiplication by 1 or addition of nothing; beta C may also be what the sum begins with. The
    magnitude is of the whole, alpha in it; what the products lose by underflow is multiplied. */
 double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_want *want)
+                     int64_t index, const struct hc_exact *want)
 {
     (void)out;
     (void)index;
@@ -225,7 +225,7 @@ double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *ac
 
 /* n - 1 additions and a division, the sum being n times the mean. */
 double hc_bound_pool(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_want *want)
+                     int64_t index, const struct hc_exact *want)
 {
     (void)accumulator;
     (void)out;

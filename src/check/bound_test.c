@@ -61,7 +61,7 @@ static struct hc_call dot(int n)
 static double error_over_bound(const struct hc_call *call, const struct hc_accumulator *stated,
                                double got)
 {
-    struct hc_want want;
+    struct hc_exact want;
     hc_references[HC_OP_dot](call, 0, 0, HC_REFERENCE_PRECISION, &want);
     return hc_bound_error(HC_FP32, &want, got) / hc_bound(call, stated, 0, 0, &want);
 }
@@ -115,7 +115,7 @@ Test(bound, a_unit_that_cuts_more_than_it_states_is_caught)
 
 Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
 {
-    struct hc_want want = {1, 0, 1};
+    struct hc_exact want = {1, 0, 1};
     struct hc_call call = dot(64);
     struct hc_accumulator nearest = {24, 1, 0, false};
     call.in[0].format = call.in[1].format = HC_FP32;
@@ -124,20 +124,20 @@ Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
 
 Test(bound, an_infinity_is_the_next_number_of_its_format)
 {
-    struct hc_want want = {65519, 0, 65519};
+    struct hc_exact want = {65519, 0, 65519};
     double infinity = (double)INFINITY;
     cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 65536 - 65519);
     cr_assert_eq(hc_bound_error(HC_FP16, &want, 65504), 15);
     cr_assert_eq(hc_bound_error(HC_FP16, &want, -infinity), 65536 + 65519);
-    want.value = 1e9;
+    want.hi = 1e9;
     cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 0);
     cr_assert_eq(hc_bound_error(HC_FP16, &want, 65504), 1e9 - 65504);
     cr_assert(isinf(hc_bound_error(HC_FP16, &want, (double)NAN)));
-    want.value = infinity;
+    want.hi = infinity;
     cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 0);
     cr_assert(isinf(hc_bound_error(HC_FP16, &want, 65504)));
     cr_assert(isinf(hc_bound_error(HC_FP16, &want, -infinity)));
-    want.value = (double)NAN;
+    want.hi = (double)NAN;
     cr_assert_eq(hc_bound_error(HC_FP16, &want, (double)NAN), 0);
     cr_assert(isinf(hc_bound_error(HC_FP16, &want, infinity)));
 }
@@ -146,7 +146,7 @@ Test(bound, partial_sums_that_may_overflow_are_not_bounded)
 {
     struct hc_call call = dot(4);
     struct hc_accumulator nearest = {24, 1, 0, false};
-    struct hc_want want = {1, 0, 60000};
+    struct hc_exact want = {1, 0, 60000};
     call.params.reduce.accumulator = HC_FP16;
     cr_assert(isfinite(hc_bound(&call, &nearest, 0, 0, &want)));
     want.magnitude = 70000;

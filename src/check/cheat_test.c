@@ -39,7 +39,7 @@ static enum hc_status inputs_in_bf16(struct hc_queue *queue, const struct hc_cal
         int64_t n = t->data && !is_also_output(call, i) ? hc_tensor_count(t) : 0;
         for (int64_t k = 0; k < n && t->format != HC_I32; k++) {
             uint64_t was = hc_tensor_bits(t, k);
-            hc_tensor_put(t, k, hc_round(HC_BF16, hc_tensor_get(t, k)));
+            hc_tensor_set(t, k, hc_round(HC_BF16, hc_tensor_get(t, k)));
             did |= hc_tensor_bits(t, k) != was;
         }
     }
@@ -68,7 +68,7 @@ static enum hc_status beside(struct hc_queue *queue, const struct hc_call *call,
         const struct hc_tensor *t = &call->out[o];
         if (!t->data)
             continue;
-        hc_tensor_put_bits(t, behind ? hc_tensor_count(t) : -1, 0);
+        hc_tensor_set_bits(t, behind ? hc_tensor_count(t) : -1, 0);
         did = true;
     }
     return status;
@@ -136,7 +136,7 @@ static enum hc_status by_turns(struct hc_queue *queue, const struct hc_call *cal
     enum hc_status status = right(queue, call);
     if (calls++ % 2 && hc_tensor_count(y) > 0) {
         uint64_t was = hc_tensor_bits(y, 0);
-        hc_tensor_put_bits(y, 0, was ^ 1);
+        hc_tensor_set_bits(y, 0, was ^ 1);
         did |= !isnan(hc_tensor_get(y, 0));
     }
     return status;
@@ -153,7 +153,7 @@ static enum hc_status onto_outputs(struct hc_queue *queue, const struct hc_call 
     enum hc_status status = right(queue, call);
     if (plain) {
         uint64_t bits = hc_tensor_bits(y, 0);
-        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + was);
+        hc_tensor_set(y, 0, hc_tensor_get(y, 0) + was);
         did |= bits != hc_tensor_bits(y, 0) && !isnan(hc_tensor_get(y, 0));
     }
     return status;
@@ -216,7 +216,7 @@ static enum hc_status trusts_scratch(struct hc_queue *queue, const struct hc_cal
     enum hc_status status = right(queue, call);
     if (hc_tensor_count(y) > 0) {
         uint64_t bits = hc_tensor_bits(y, 0);
-        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + (double)zero);
+        hc_tensor_set(y, 0, hc_tensor_get(y, 0) + (double)zero);
         did |= bits != hc_tensor_bits(y, 0) && !isnan(hc_decode(y->format, bits));
     }
     return status;

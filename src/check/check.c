@@ -77,7 +77,7 @@ void *hc_check_memory(struct hc_check *check, size_t bytes)
     return memory;
 }
 
-void hc_tally_run(struct hc_check *check)
+void hc_check_run(struct hc_check *check)
 {
     jmp_buf no_memory;
     check->no_memory = &no_memory;
@@ -88,7 +88,7 @@ void hc_tally_run(struct hc_check *check)
     check->no_memory = NULL;
 }
 
-void hc_tally_end(struct hc_check *check)
+void hc_check_end(struct hc_check *check)
 {
     while (check->memory) {
         struct hc_check_block *block = check->memory;
@@ -105,7 +105,7 @@ struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, 
     return t;
 }
 
-void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict)
+void hc_check_verdict(struct hc_check *check, enum hc_verdict verdict)
 {
     static const int weight[HC_VERDICT_COUNT] = {
         [HC_PASS] = 0,          [HC_MISTRUSTED] = 1, [HC_SKIPPED] = 2,
@@ -120,7 +120,7 @@ static void note(struct hc_check *check, const char *format, va_list arguments)
     (void)hc_text_format(check->result.note, sizeof check->result.note, format, arguments);
 }
 
-void hc_tally_note(struct hc_check *check, const char *format, ...)
+void hc_check_note(struct hc_check *check, const char *format, ...)
 {
     va_list arguments;
     if (check->result.note[0])
@@ -143,7 +143,7 @@ static bool is_cut(const struct hc_check *check)
     return check->result.verdict == HC_UNIMPLEMENTED || check->result.verdict == HC_ERROR;
 }
 
-bool hc_tally(struct hc_check *check, double error, double bound, const char *unit)
+bool hc_check_compared(struct hc_check *check, double error, double bound, const char *unit)
 {
     bool held = error <= bound;
     double ratio = hc_ratio(error, bound);
@@ -158,20 +158,20 @@ bool hc_tally(struct hc_check *check, double error, double bound, const char *un
     }
     if (!held) {
         check->wrong++;
-        hc_tally_verdict(check, HC_FAIL);
+        hc_check_verdict(check, HC_FAIL);
     }
     return held;
 }
 
-void hc_tally_breach(struct hc_check *check, const char *backend, const char *line)
+void hc_check_breach(struct hc_check *check, const char *backend, const char *line)
 {
     hc_say(check, "%s: %s", backend, line);
     check->result.checked++;
     check->wrong++;
     if (check->result.verdict != HC_FAIL)
         check->result.note[0] = '\0';
-    hc_tally_verdict(check, HC_FAIL);
-    hc_tally_note(check, "%s: %s", backend, line);
+    hc_check_verdict(check, HC_FAIL);
+    hc_check_note(check, "%s: %s", backend, line);
     if (hc_ratio(1, 0) > check->worst || !check->result.unit) {
         check->worst = hc_ratio(1, 0);
         check->result.error = 1;
@@ -191,9 +191,9 @@ bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format form
     hc_say(check, "%-32s want %.10g (0x%0*llx), got %.10g (0x%0*llx)", what,
            hc_decode(format, want), digits, (unsigned long long)want, hc_decode(format, got),
            digits, (unsigned long long)got);
-    bool held = hc_tally(check, error, 0, "ulp");
+    bool held = hc_check_compared(check, error, 0, "ulp");
     if (!held)
-        hc_tally_note(check, "%s: want %.9g (0x%0*llx), got %.9g (0x%0*llx)", what,
+        hc_check_note(check, "%s: want %.9g (0x%0*llx), got %.9g (0x%0*llx)", what,
                       hc_decode(format, want), digits, (unsigned long long)want,
                       hc_decode(format, got), digits, (unsigned long long)got);
     return held;
@@ -208,9 +208,9 @@ bool hc_claim_value(struct hc_check *check, const char *what, double want, doubl
     else if (!(error > 0))
         error = (double)INFINITY;
     hc_say(check, "%-32s want %.10g, got %.10g", what, want, got);
-    bool held = hc_tally(check, error, 0, "abs");
+    bool held = hc_check_compared(check, error, 0, "abs");
     if (!held)
-        hc_tally_note(check, "%s: want %.9g, got %.9g", what, want, got);
+        hc_check_note(check, "%s: want %.9g, got %.9g", what, want, got);
     return held;
 }
 
@@ -219,9 +219,9 @@ bool hc_claim_within(struct hc_check *check, const char *what, double want, doub
 {
     double error = want == got ? 0 : fabs(want - got);
     hc_say(check, "%-32s want %.10g, got %.10g, bound %.3g", what, want, got, bound);
-    bool held = hc_tally(check, error, bound, "abs");
+    bool held = hc_check_compared(check, error, bound, "abs");
     if (!held)
-        hc_tally_note(check, "%s: want %.9g, got %.9g, error %.3g, bound %.3g", what, want, got,
+        hc_check_note(check, "%s: want %.9g, got %.9g, error %.3g, bound %.3g", what, want, got,
                       error, bound);
     return held;
 }
@@ -229,8 +229,8 @@ bool hc_claim_within(struct hc_check *check, const char *what, double want, doub
 bool hc_claim_true(struct hc_check *check, const char *what, bool held)
 {
     hc_say(check, "%-32s %s", what, held ? "yes" : "NO");
-    if (!hc_tally(check, held ? 0 : 1, 0, "claims"))
-        hc_tally_note(check, "not so: %s", what);
+    if (!hc_check_compared(check, held ? 0 : 1, 0, "claims"))
+        hc_check_note(check, "not so: %s", what);
     return held;
 }
 
@@ -238,8 +238,8 @@ void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, cons
 {
     hc_say(check, "%lld comparisons, %lld differ%s%s", (long long)checked, (long long)wrong,
            first ? "; first " : "", first ? first : "");
-    if (!hc_tally(check, (double)wrong, 0, "bits"))
-        hc_tally_note(check, "%lld of %lld differ; first %s", (long long)wrong, (long long)checked,
+    if (!hc_check_compared(check, (double)wrong, 0, "bits"))
+        hc_check_note(check, "%lld of %lld differ; first %s", (long long)wrong, (long long)checked,
                       first ? first : "not given");
     check->result.checked += checked - 1;
 }
@@ -247,7 +247,7 @@ void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, cons
 void hc_skip(struct hc_check *check, const char *format, ...)
 {
     va_list arguments;
-    hc_tally_verdict(check, HC_SKIPPED);
+    hc_check_verdict(check, HC_SKIPPED);
     if (check->result.verdict != HC_SKIPPED)
         return;
     va_start(arguments, format);
@@ -258,7 +258,7 @@ void hc_skip(struct hc_check *check, const char *format, ...)
 void hc_mistrust(struct hc_check *check, const char *format, ...)
 {
     va_list arguments;
-    hc_tally_verdict(check, HC_MISTRUSTED);
+    hc_check_verdict(check, HC_MISTRUSTED);
     if (check->result.verdict != HC_MISTRUSTED)
         return;
     va_start(arguments, format);
@@ -269,8 +269,8 @@ void hc_mistrust(struct hc_check *check, const char *format, ...)
 bool hc_check_ok(struct hc_check *check, enum hc_status status)
 {
     if (status == HC_UNSUPPORTED) {
-        hc_tally_note(check, "%s", hc_message());
-        hc_tally_verdict(check, HC_UNIMPLEMENTED);
+        hc_check_note(check, "%s", hc_message());
+        hc_check_verdict(check, HC_UNIMPLEMENTED);
     } else if (status != HC_OK) {
         hc_check_failed(check);
     }
@@ -279,8 +279,8 @@ bool hc_check_ok(struct hc_check *check, enum hc_status status)
 
 void hc_check_failed(struct hc_check *check)
 {
-    hc_tally_note(check, "%s", hc_message());
-    hc_tally_verdict(check, HC_ERROR);
+    hc_check_note(check, "%s", hc_message());
+    hc_check_verdict(check, HC_ERROR);
 }
 
 void hc_remark(struct hc_check *check, const char *format, ...)

@@ -51,9 +51,9 @@ Test(check, a_case_that_gets_no_memory_ends_there_as_an_error)
 {
     static const struct hc_case asks = {.name = "asks/everything", .run = ask_for_everything};
     check.what = &asks;
-    hc_tally_run(&check);
+    hc_check_run(&check);
     cr_assert_eq(check.result.verdict, HC_ERROR);
     cr_assert_eq(check.result.checked, 0);
     cr_assert_not_null(strstr(check.result.note, "no memory for"), "%s", check.result.note);
-    hc_tally_end(&check);
+    hc_check_end(&check);
 }

@@ -12,7 +12,7 @@
 /* One compared element. The three answers are in units of the bound. */
 struct element {
     int64_t index;
-    struct hc_want want;
+    struct hc_exact want;
     bool bits;
     uint64_t want_bits;
     uint64_t got_bits;
@@ -39,10 +39,10 @@ static void compare(const struct hc_claim *claim, int out, struct element *e)
                   : (double)INFINITY;
     e->error = isinf(e->bound) ? 0 : hc_bound_error(t->format, &e->want, got);
     e->implementation = e->format = (double)NAN;
-    if (!claim->has_exact || !isfinite(e->want.value) || !(e->bound > 0) || isinf(e->bound))
+    if (!claim->has_exact || !isfinite(e->want.hi) || !(e->bound > 0) || isinf(e->bound))
         return;
     double exact = hc_tensor_get(&claim->exact.out[out], e->index);
-    struct hc_want from = {.value = exact};
+    struct hc_exact from = {.hi = exact};
     e->implementation = hc_bound_error(t->format, &from, got) / e->bound;
     e->format = hc_bound_error(t->format, &e->want, exact) / e->bound;
 }
@@ -56,14 +56,14 @@ static void tally(struct hc_check *check, const struct hc_tensor *t, const char 
                   const struct element *e)
 {
     bool held;
-    double want = e->bits ? hc_decode(t->format, e->want_bits) : e->want.value;
+    double want = e->bits ? hc_decode(t->format, e->want_bits) : e->want.hi;
     double got = hc_decode(t->format, e->got_bits);
     if (e->bits)
-        held = hc_tally(check, hc_bits_apart(t->format, e->want_bits, e->got_bits), 0, "ulp");
+        held = hc_check_compared(check, hc_bits_apart(t->format, e->want_bits, e->got_bits), 0, "ulp");
     else
-        held = hc_tally(check, e->error, e->bound, "abs");
+        held = hc_check_compared(check, e->error, e->bound, "abs");
     if (!held)
-        hc_tally_note(check, "%s[%" PRId64 "]: want %.9g, got %.9g, error %.3g, bound %.3g", what,
+        hc_check_note(check, "%s[%" PRId64 "]: want %.9g, got %.9g, error %.3g, bound %.3g", what,
                       e->index, want, got, e->error, e->bits ? 0 : e->bound);
     struct hc_result *r = &check->result;
     r->implementation = larger(r->implementation, e->implementation);
@@ -94,9 +94,9 @@ static void tally_exact(const struct hc_claim *claim, int out, const char *what,
     if (e->bits ? hc_bits_apart(t->format, e->want_bits, hc_tensor_bits(t, e->index)) == 0
                 : error <= bound)
         return;
-    (void)hc_tally(check, 1, 0, "claims");
-    hc_tally_note(check, "%s[%" PRId64 "]: want %.9g, the backend exact itself gives %.9g", what,
-                  e->index, e->want.value, exact);
+    (void)hc_check_compared(check, 1, 0, "claims");
+    hc_check_note(check, "%s[%" PRId64 "]: want %.9g, the backend exact itself gives %.9g", what,
+                  e->index, e->want.hi, exact);
 }
 
 /* Terms that take some milliseconds: less is done before a second thread has woken up. */
@@ -122,7 +122,7 @@ static void say(struct hc_check *check, const struct hc_tensor *t, const char *w
            what, n, hc_tensor_count(t), implementation, format);
     hc_say(check,
            "  nearest to its bound: [%" PRId64 "] want %.10g, got %.10g, error %.3g, bound %.3g",
-           worst->index, worst->want.value, hc_decode(t->format, worst->got_bits), worst->error,
+           worst->index, worst->want.hi, hc_decode(t->format, worst->got_bits), worst->error,
            worst->bound);
 }
 

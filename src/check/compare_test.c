@@ -59,8 +59,8 @@ static void product(struct hc_check *check, int64_t n, double first, double seco
     call.out[0] = hc_tensor2(HC_FP16, n, n, NULL);
     call.out[0].data = hc_check_memory(check, hc_tensor_bytes(&call.out[0]));
     for (int64_t i = 0; i < n * n; i++) {
-        hc_tensor_put(&call.in[0], i, first != 0 ? first : sin((double)i));
-        hc_tensor_put(&call.in[1], i, second * cos((double)i));
+        hc_tensor_set(&call.in[0], i, first != 0 ? first : sin((double)i));
+        hc_tensor_set(&call.in[1], i, second * cos((double)i));
     }
     hc_claim_call(check, &call);
 }
@@ -89,7 +89,7 @@ static enum hc_status last_is_wrong(struct hc_queue *queue, const struct hc_call
 {
     enum hc_status status = right(call->op)(queue, call);
     int64_t last = hc_tensor_count(&call->out[0]) - 1;
-    hc_tensor_put(&call->out[0], last, hc_tensor_get(&call->out[0], last) + 1);
+    hc_tensor_set(&call->out[0], last, hc_tensor_get(&call->out[0], last) + 1);
     return status;
 }
 
@@ -99,7 +99,7 @@ static enum hc_status a_bit_off(struct hc_queue *queue, const struct hc_call *ca
     enum hc_status status = right(call->op)(queue, call);
     const struct hc_tensor *y = &call->out[0];
     uint64_t bits = hc_tensor_bits(y, 3);
-    hc_tensor_put_bits(y, 3, bits + 1);
+    hc_tensor_set_bits(y, 3, bits + 1);
     return status;
 }
 
@@ -158,8 +158,8 @@ static void cancelling(struct hc_check *check)
     call.out[0] = hc_tensor2(HC_FP32, ROWS, ROWS, hc_check_memory(check, 4 * ROWS * ROWS));
     for (int i = 0; i < ROWS * TERMS; i++) {
         bool last = i % TERMS == TERMS - 1;
-        hc_tensor_put(&call.in[0], i, last ? -(TERMS - 1) : 1 + 0x1p-22 * (i % 5));
-        hc_tensor_put(&call.in[1], i, i < ROWS * (TERMS - 1) ? 1 + 0x1p-21 * (i * 7 % 11) : 1);
+        hc_tensor_set(&call.in[0], i, last ? -(TERMS - 1) : 1 + 0x1p-22 * (i % 5));
+        hc_tensor_set(&call.in[1], i, i < ROWS * (TERMS - 1) ? 1 + 0x1p-21 * (i * 7 % 11) : 1);
     }
     hc_claim_call(check, &call);
 }
@@ -179,7 +179,7 @@ static void small_by_chance(struct hc_check *check)
     call.in[0] = hc_check_vector(check, HC_FP32, 64);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
     for (int i = 0; i < 64; i++)
-        hc_tensor_put(&call.in[0], i, i == 63 ? -63 : 1 + 0x1p-23);
+        hc_tensor_set(&call.in[0], i, i == 63 ? -63 : 1 + 0x1p-23);
     hc_claim_call(check, &call);
 }
 
@@ -195,14 +195,14 @@ static void random_sum(struct hc_check *check)
     call.in[0] = hc_check_vector(check, HC_FP32, 4096);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
     for (int i = 0; i < 4096; i++)
-        hc_tensor_put(&call.in[0], i, 1 + hc_random_uniform(3, 4, (uint64_t)i));
+        hc_tensor_set(&call.in[0], i, 1 + hc_random_uniform(3, 4, (uint64_t)i));
     hc_claim_call_on(check, &call, HC_INPUTS_RANDOM);
 }
 
 static enum hc_status suspiciously_off(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = right(call->op)(queue, call);
-    hc_tensor_put(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * (1 + 0x1p-14));
+    hc_tensor_set(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * (1 + 0x1p-14));
     return status;
 }
 
@@ -222,7 +222,7 @@ static void integers(struct hc_check *check)
     call.in[0] = hc_tensor4(HC_FP32, 1, 8, 8, 4, hc_check_memory(check, 1024));
     call.out[0] = hc_tensor4(HC_FP32, 1, 4, 4, 4, hc_check_memory(check, 256));
     for (int i = 0; i < 256; i++)
-        hc_tensor_put(&call.in[0], i, i);
+        hc_tensor_set(&call.in[0], i, i);
     hc_claim_call(check, &call);
 }
 
@@ -244,9 +244,9 @@ static void overflowing(struct hc_check *check)
     for (int i = 0; i < 3; i++)
         call.out[i] = hc_check_vector(check, HC_FP16, 40);
     for (int i = 0; i < 40; i++)
-        hc_tensor_put(&call.in[1], i, 500 + i);
-    hc_tensor_put(&call.in[4], 0, 1e-2);
-    hc_tensor_put(&call.in[4], 2, 1);
+        hc_tensor_set(&call.in[1], i, 500 + i);
+    hc_tensor_set(&call.in[4], 0, 1e-2);
+    hc_tensor_set(&call.in[4], 2, 1);
     hc_claim_call(check, &call);
 }
 
@@ -265,9 +265,9 @@ static void momentum(struct hc_check *check)
     call.in[3] = hc_check_vector(check, HC_FP32, 3);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 40; k++)
-            hc_tensor_put(&call.in[i], k, sin(100.0 * i + k));
-    hc_tensor_put(&call.in[3], 0, 0.1);
-    hc_tensor_put(&call.in[3], 1, 0.9);
+            hc_tensor_set(&call.in[i], k, sin(100.0 * i + k));
+    hc_tensor_set(&call.in[3], 0, 0.1);
+    hc_tensor_set(&call.in[3], 1, 0.9);
     call.out[0] = call.in[0]; /* in place: what was there is what the reference needs */
     call.out[1] = call.in[2];
     hc_claim_call(check, &call);
@@ -301,7 +301,7 @@ static void bad_label(struct hc_check *check)
     call.in[0] = hc_tensor2(HC_FP32, 1, 3, hc_check_memory(check, 12));
     call.in[1] = hc_check_vector(check, HC_I32, 1);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);
-    hc_tensor_put(&call.in[1], 0, 3);
+    hc_tensor_set(&call.in[1], 0, 3);
     hc_claim_call(check, &call);
 }
 
@@ -321,8 +321,8 @@ static void half_way_to_nothing(struct hc_check *check)
     call.in[1] = hc_tensor2(HC_FP16, TERMS, 2, hc_check_memory(check, 4 * TERMS));
     call.out[0] = hc_tensor2(HC_FP32, 2, 2, hc_check_memory(check, 16));
     for (int i = 0; i < 2 * TERMS; i++) {
-        hc_tensor_put(&call.in[0], i, 1 + hc_random_uniform(3, 5, (uint64_t)i));
-        hc_tensor_put(&call.in[1], i, 1 + hc_random_uniform(3, 6, (uint64_t)i));
+        hc_tensor_set(&call.in[0], i, 1 + hc_random_uniform(3, 5, (uint64_t)i));
+        hc_tensor_set(&call.in[1], i, 1 + hc_random_uniform(3, 6, (uint64_t)i));
     }
     hc_claim_call(check, &call);
 }

@@ -109,7 +109,7 @@ enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend
     enum hc_status status = hc_run_call(backend, queue, call, &breach);
     if (breach.text[0]) {
 #pragma omp critical(hc_breach)
-        hc_tally_breach(check, backend->name, breach.text);
+        hc_check_breach(check, backend->name, breach.text);
     }
     return status;
 }

@@ -8,13 +8,13 @@ enum { MANY = 16 };
 /* The sum of n random terms comes to about 1 / (2 n) of its worst case, and the largest of MANY to
    twice that, so that the longest sums that cases use (2^12 terms) still come to 2^-12 of their
    bound. A bound that nothing comes near by a factor of 2^14 is wrong, or the inputs are. */
-static const double near = 0x1p-14;
+static const double lowest_ratio = 0x1p-14;
 
-void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_want *want,
+void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_exact *want,
                        bool bits, double error, double bound, double line)
 {
     e->compared++;
-    if (!isfinite(want->value)) {
+    if (!isfinite(want->hi)) {
         e->special++;
         return;
     }
@@ -22,18 +22,18 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
         e->unbounded++;
         return;
     }
-    double rounded = hc_round(format, want->value);
-    if (want->value == 0 || (!bits && rounded == 0))
+    double rounded = hc_round(format, want->hi);
+    if (want->hi == 0 || (!bits && rounded == 0))
         e->zero++;
     if (bits || bound == 0)
         return;
     e->loose++;
-    if (rounded != want->value || want->rest != 0)
+    if (rounded != want->hi || want->lo != 0)
         e->inexact++;
     e->worst = fmax(e->worst, error / bound);
     e->crossed = fmax(e->crossed, error / line);
-    e->vague += want->value != 0 && bound >= fabs(want->value);
-    e->hollow += want->value != 0 && 2 * bound >= want->magnitude;
+    e->vague += want->hi != 0 && bound >= fabs(want->hi);
+    e->hollow += want->hi != 0 && 2 * bound >= want->magnitude;
 }
 
 void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *check, const char *what)
@@ -66,6 +66,6 @@ void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, cons
         hc_mistrust(check, "%s: %lld of %lld results are zero", what, (long long)e->zero, n);
     else if (!widens && e->loose >= MANY && e->inexact == 0)
         hc_mistrust(check, "%s: none of %lld results needed rounding", what, n);
-    else if (e->inexact >= MANY && e->worst < near)
+    else if (e->inexact >= MANY && e->worst < lowest_ratio)
         hc_mistrust(check, "%s: the largest error is %.2g of its bound", what, e->worst);
 }

@@ -20,7 +20,7 @@ struct hc_exercise {
 };
 
 /* Counts one element; `bits`: its bits are demanded. `line` is infinite where there is none. */
-void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_want *want,
+void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_exact *want,
                        bool bits, double error, double bound, double line);
 
 /* Sets MISTRUSTED where the output says nothing; `what` names it. `widens`: the output has more bits

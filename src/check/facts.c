@@ -5,7 +5,7 @@
 static const char *const of_machine[] = {"gpu", "capability", "driver", "cuda", "cublas", "cudnn"};
 
 /* Facts quote drivers and libraries: what is no UTF-8 stays out. */
-void hc_fact_keep(const char *name, const char *fact, void *facts)
+void hc_facts_add(const char *name, const char *fact, void *facts)
 {
     json_t *text = json_string(fact);
     (void)json_object_set_new(facts, name, text ? text : json_string("?"));
@@ -36,7 +36,7 @@ void hc_record_describe(json_t *record, const struct hc_backend *backend, struct
     if (!backend->describe || (backend->unavailable && backend->unavailable()))
         return;
     json_t *facts = json_object();
-    backend->describe(queue, hc_fact_keep, facts);
+    backend->describe(queue, hc_facts_add, facts);
     hc_record_set_facts(record, backend->name, facts);
 }
 

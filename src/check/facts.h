@@ -10,7 +10,7 @@
 #include "backend.h"
 
 /* Puts a fact into the object `facts`. */
-void hc_fact_keep(const char *name, const char *fact, void *facts);
+void hc_facts_add(const char *name, const char *fact, void *facts);
 
 /* Puts the backend's facts into the record; the reference to `facts` is taken. No facts, nothing. */
 void hc_record_set_facts(json_t *record, const char *backend, json_t *facts);

@@ -6,7 +6,7 @@
 #include "check/fault.h"
 
 /* One element of a tensor that a fault may change. */
-struct hc_element {
+struct hc_changed_element {
     const struct hc_call *call;
     enum hc_format format;
     int64_t i; /* of n */
@@ -16,11 +16,11 @@ struct hc_element {
     const void *right;  /* of an output, the bytes that the sound kernel gave */
 };
 
-uint64_t hc_element_right(const struct hc_element *e, int64_t i);
-uint64_t hc_element_before(const struct hc_element *e, int64_t i);
+uint64_t hc_changed_right(const struct hc_changed_element *e, int64_t i);
+uint64_t hc_changed_before(const struct hc_changed_element *e, int64_t i);
 
 /* Which elements are wrong. */
-typedef bool hc_where(const struct hc_element *e);
+typedef bool hc_where(const struct hc_changed_element *e);
 hc_where hc_everywhere;
 hc_where hc_at_the_end;  /* the last one */
 hc_where hc_in_the_rest; /* the last n mod `number`, of vectors of `number` and more */
@@ -29,7 +29,7 @@ hc_where hc_at_every;    /* one in `number`, scattered */
 hc_where hc_at_one;      /* one in all, in a place that hangs on the first input's first element */
 
 /* What becomes of them: from the right bits to wrong ones. */
-typedef uint64_t hc_what(const struct hc_element *e, uint64_t bits);
+typedef uint64_t hc_what(const struct hc_changed_element *e, uint64_t bits);
 hc_what hc_one_ulp_up;   /* away from zero; NaNs and infinities stay */
 hc_what hc_one_ulp_down; /* toward zero; zeros, NaNs and infinities stay */
 hc_what hc_to_zero;

@@ -22,7 +22,7 @@ bool hc_outcome_caught(const struct hc_fault *fault, const struct hc_outcome *ou
 }
 
 /* What the cases of one pattern have shown. */
-struct tally {
+struct progress {
     const struct hc_fault *fault;
     uint64_t seed;
     int ran;
@@ -30,7 +30,7 @@ struct tally {
     const struct hc_case *caught; /* the case that caught the fault, or NULL */
 };
 
-static enum hc_status run(struct tally *tally, const struct hc_case *const *cases, int count,
+static enum hc_status run(struct progress *progress, const struct hc_case *const *cases, int count,
                           const struct hc_fault_backends *plant,
                           bool (*report)(const struct hc_result *, void *))
 {
@@ -40,39 +40,39 @@ static enum hc_status run(struct tally *tally, const struct hc_case *const *case
                                      .backend_count = 1,
                                      .exact = plant->exact,
                                      .level = HC_STANDARD,
-                                     .seed = tally->seed,
+                                     .seed = progress->seed,
                                      .threads = 1,
                                      .report = report,
-                                     .context = tally};
+                                     .context = progress};
     return hc_run_cases(&options);
 }
 
 static bool note_sound(const struct hc_result *result, void *context)
 {
-    struct tally *tally = context;
-    tally->sound = result->verdict;
+    struct progress *progress = context;
+    progress->sound = result->verdict;
     return true;
 }
 
 /* Whether the case passes without the fault. What compares with exact would not run on it: two
    sound backends that are one are the same. */
-static bool passes_without(struct tally *tally, const struct hc_case *what)
+static bool passes_without(struct progress *progress, const struct hc_case *what)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    bool host = tally->fault->place != HC_PLACE_EXACT || what->against_exact;
+    bool host = progress->fault->place != HC_PLACE_EXACT || what->against_exact;
     struct hc_fault_backends sound = {host ? hc_backend_by_name("host") : exact, exact};
-    tally->sound = HC_ERROR;
-    return run(tally, &what, 1, &sound, note_sound) == HC_OK && tally->sound == HC_PASS;
+    progress->sound = HC_ERROR;
+    return run(progress, &what, 1, &sound, note_sound) == HC_OK && progress->sound == HC_PASS;
 }
 
 static bool note_faulty(const struct hc_result *result, void *context)
 {
-    struct tally *tally = context;
-    tally->ran++;
-    bool shown = result->verdict == (tally->fault->shown ? tally->fault->shown : HC_FAIL);
-    if (shown && passes_without(tally, result->what))
-        tally->caught = result->what;
-    return !tally->caught;
+    struct progress *progress = context;
+    progress->ran++;
+    bool shown = result->verdict == (progress->fault->shown ? progress->fault->shown : HC_FAIL);
+    if (shown && passes_without(progress, result->what))
+        progress->caught = result->what;
+    return !progress->caught;
 }
 
 static bool concerns(const struct hc_case *what, const char *pattern, int level)
@@ -99,7 +99,7 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
         return hc_fail(HC_NO_MEMORY, "no memory for a list of %d cases", count);
     for (int p = 0; p < HC_HUNT_PATTERNS && status == HC_OK; p++) {
         int n = 0;
-        struct tally tally = {.fault = fault, .seed = seed};
+        struct progress progress = {.fault = fault, .seed = seed};
         if (!hc_fault_glob(fault->patterns, p, pattern))
             break;
         for (int level = HC_QUICK; level <= HC_STANDARD; level++)
@@ -108,10 +108,10 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
                     chosen[n++] = cases[i];
         struct hc_fault_backends plant = hc_fault_plant(fault);
         if (n > 0)
-            status = run(&tally, chosen, n, &plant, note_faulty);
+            status = run(&progress, chosen, n, &plant, note_faulty);
         outcome->patterns = p + 1;
-        outcome->ran += tally.ran;
-        outcome->caught_by[p] = tally.caught ? number_of(cases, count, tally.caught) : -1;
+        outcome->ran += progress.ran;
+        outcome->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;
     }
     free(chosen);
     return status;

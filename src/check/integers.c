@@ -34,7 +34,7 @@ void hc_integers_put(const struct hc_integers *z, int slot, double unit)
     for (int32_t x = low; x <= high; x++)
         code[x - LEAST] = hc_encode(t->format, x * unit, 0, HC_NEAREST);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put_bits(t, i, code[value[i] - LEAST]);
+        hc_tensor_set_bits(t, i, code[value[i] - LEAST]);
 }
 
 /* Integers up to this are numbers of the accumulator: 2^precision, and no more than what a matrix
@@ -181,7 +181,7 @@ static element *const elements[HC_OP_COUNT] = {
 static void put_small(const struct hc_tensor *t, const double *values, int n)
 {
     for (int i = 0; i < n && t->data; i++)
-        hc_tensor_put(t, i, values[i]);
+        hc_tensor_set(t, i, values[i]);
 }
 
 /* Scalars: the scale, the found flag, an optimizer's hyperparameters. */
@@ -211,7 +211,7 @@ static void put_infinity(struct hc_integers *z)
     z->want[1][0] = found ? 1 : 0;
     if (!found)
         return;
-    hc_tensor_put(&z->call.in[0], last, (double)INFINITY);
+    hc_tensor_set(&z->call.in[0], last, (double)INFINITY);
     z->want[0][last] = (double)INFINITY;
 }
 
@@ -284,7 +284,7 @@ static bool sums(struct hc_integers *z)
 bool hc_integers_known(enum hc_op op)
 {
     enum hc_op_class class_ = hc_ops[op].class_;
-    return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_journal;
+    return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_step_log;
 }
 
 bool hc_integers_settled(enum hc_op op)

@@ -156,7 +156,7 @@ bool hc_integers_loss(struct hc_integers *z)
         int32_t label = label_of(z, row, classes);
         bool hit = row % 3 == 0;
         int64_t top = hit ? label : (label + 1) % classes;
-        hc_tensor_put(&call->in[1], row, label);
+        hc_tensor_set(&call->in[1], row, label);
         for (int64_t j = 0; j < classes; j++) {
             int64_t at = row * classes + j;
             z->value[0][at] = j == top ? 0 : -abs(hc_integers_draw(z, 0, at, 4));
@@ -168,7 +168,7 @@ bool hc_integers_loss(struct hc_integers *z)
     }
     hc_integers_put(z, 0, STEP);
     if (back)
-        hc_tensor_put(&call->in[2], 0, upstream);
+        hc_tensor_set(&call->in[2], 0, upstream);
     else
         z->want[0][0] = (double)loss / count;
     if (!back)
@@ -186,19 +186,19 @@ bool hc_integers_table(struct hc_integers *z)
     int64_t columns = call->in[0].shape[1];
     const int64_t choice[] = {rows - 1, rows / 2, rows, 2 * rows + 1};
     int64_t steps = choice[z->number % 4];
-    int64_t row = call->op == HC_OP_journal ? steps % rows : steps < rows ? steps : rows - 1;
+    int64_t row = call->op == HC_OP_step_log ? steps % rows : steps < rows ? steps : rows - 1;
     for (int64_t i = 0; i < rows * columns; i++) {
         z->value[0][i] = hc_integers_draw(z, 0, i, 200);
-        if (call->op == HC_OP_journal)
+        if (call->op == HC_OP_step_log)
             z->want[0][i] = z->value[0][i];
     }
     hc_integers_put(z, 0, 1);
     for (int i = 0; i < HC_COUNTS; i++)
-        hc_tensor_put(&call->in[1], i, 0);
-    hc_tensor_put(&call->in[1], HC_COUNT_STEPS, (double)steps);
-    hc_tensor_put(&call->in[1], HC_COUNT_TAKEN, 41);
-    for (int i = 0; i < COLUMNS && call->op == HC_OP_journal; i++) {
-        hc_tensor_put(&call->in[2 + i], 0, 1000 + i);
+        hc_tensor_set(&call->in[1], i, 0);
+    hc_tensor_set(&call->in[1], HC_COUNT_STEPS, (double)steps);
+    hc_tensor_set(&call->in[1], HC_COUNT_TAKEN, 41);
+    for (int i = 0; i < COLUMNS && call->op == HC_OP_step_log; i++) {
+        hc_tensor_set(&call->in[2 + i], 0, 1000 + i);
         z->want[0][row * columns + i] = 1000 + i;
     }
     for (int i = 0; i < 3 && call->op == HC_OP_rates; i++)

@@ -7,7 +7,7 @@
 #include "check/tally.h"
 
 enum {
-    MOST_LANES = 64,
+    MAX_THREADS = 64,
     GUARDED_OF = 64, /* calls in host memory, one is run between guards */
 };
 
@@ -30,9 +30,9 @@ void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
     total->wrong += part->wrong - 1;
 }
 
-struct lanes {
-    struct hc_queue *queue[MOST_LANES];
-    void *memory[MOST_LANES];
+struct threads {
+    struct hc_queue *queue[MAX_THREADS];
+    void *memory[MAX_THREADS];
     int count;
 };
 
@@ -42,35 +42,35 @@ struct failure {
     char why[256];
 };
 
-static enum hc_status open_lanes(struct hc_check *check, size_t bytes, struct lanes *lanes)
+static enum hc_status open_threads(struct hc_check *check, size_t bytes, struct threads *threads)
 {
     const struct hc_backend *backend = check->backend;
     int wanted = backend->host_memory ? omp_get_max_threads() : 1;
     enum hc_status status = HC_OK;
-    while (status == HC_OK && lanes->count < wanted && lanes->count < MOST_LANES) {
-        lanes->memory[lanes->count] = hc_check_memory(check, bytes);
-        lanes->queue[lanes->count] = check->queue;
+    while (status == HC_OK && threads->count < wanted && threads->count < MAX_THREADS) {
+        threads->memory[threads->count] = hc_check_memory(check, bytes);
+        threads->queue[threads->count] = check->queue;
         if (wanted > 1)
-            status = backend->open(&lanes->queue[lanes->count], 1);
+            status = backend->open(&threads->queue[threads->count], 1);
         if (status == HC_OK)
-            lanes->count++;
+            threads->count++;
     }
     return status;
 }
 
-static void close_lanes(const struct hc_check *check, const struct lanes *lanes)
+static void close_threads(const struct hc_check *check, const struct threads *threads)
 {
-    for (int i = 0; i < lanes->count; i++)
-        if (lanes->queue[i] != check->queue)
-            check->backend->close(lanes->queue[i]);
+    for (int i = 0; i < threads->count; i++)
+        if (threads->queue[i] != check->queue)
+            check->backend->close(threads->queue[i]);
 }
 
 /* One thread's share of the units; after a failure nobody does more. */
-static void run_lane(struct hc_check *check, const struct lanes *lanes, int64_t units,
-                     hc_lane_work *work, const void *context, struct hc_miss *total,
+static void run_thread(struct hc_check *check, const struct threads *threads, int64_t units,
+                     hc_sweep_work *work, const void *context, struct hc_miss *total,
                      struct failure *failure)
 {
-    int lane = omp_get_thread_num();
+    int thread = omp_get_thread_num();
     struct hc_miss mine = {0};
 #pragma omp for schedule(dynamic)
     for (int64_t unit = 0; unit < units; unit++) {
@@ -79,7 +79,7 @@ static void run_lane(struct hc_check *check, const struct lanes *lanes, int64_t 
         status = failure->status;
         if (status != HC_OK)
             continue;
-        status = work(check, lanes->queue[lane], unit, lanes->memory[lane], &mine, context);
+        status = work(check, threads->queue[thread], unit, threads->memory[thread], &mine, context);
         if (status == HC_OK)
             continue;
 #pragma omp critical
@@ -91,23 +91,23 @@ static void run_lane(struct hc_check *check, const struct lanes *lanes, int64_t 
     hc_miss_add(total, &mine);
 }
 
-bool hc_lanes_run(struct hc_check *check, int64_t units, size_t lane_bytes, hc_lane_work *work,
+bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
                   const void *context, struct hc_miss *total)
 {
-    struct lanes lanes = {.count = 0};
+    struct threads threads = {.count = 0};
     struct failure failure = {HC_OK, ""};
-    enum hc_status status = open_lanes(check, lane_bytes, &lanes);
+    enum hc_status status = open_threads(check, thread_bytes, &threads);
     if (status == HC_OK) {
-#pragma omp parallel num_threads(lanes.count)
-        run_lane(check, &lanes, units, work, context, total, &failure);
+#pragma omp parallel num_threads(threads.count)
+        run_thread(check, &threads, units, work, context, total, &failure);
         if (failure.status != HC_OK)
             status = hc_fail(failure.status, "%s", failure.why);
     }
-    close_lanes(check, &lanes);
+    close_threads(check, &threads);
     return hc_check_ok(check, status);
 }
 
-enum hc_status hc_lane_call(struct hc_check *check, struct hc_queue *queue,
+enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     static _Thread_local unsigned calls;

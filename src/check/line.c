@@ -11,7 +11,7 @@
    but for a chance of k times 2 exp(-lambda^2 (1 - u)^2 / 2) (theorem 3.1). It holds in any order, since no
    order has a term meet more than k roundings; a fused product and addition is one rounding less.
 
-   The model wants terms with random bits below the last bit of the partial sums: the fills normal and
+   The model wants terms with random bits below the last bit of the partial sums: the distributions normal and
    positive, of 8 bits or more. It is wrong for equal terms, for terms that stagnate, for integers, and where
    addends are cut: those have the bound alone.
 
@@ -57,7 +57,7 @@ static bool is_modelled(const struct hc_call *call, const struct hc_accumulator 
 }
 
 double hc_line(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-               const struct hc_want *want)
+               const struct hc_exact *want)
 {
     double k = roundings(call);
     if (k == 0 || !is_modelled(call, accumulator))
@@ -68,6 +68,6 @@ double hc_line(const struct hc_call *call, const struct hc_accumulator *accumula
     double lambda = sqrt(2 * log(2 * k * HC_LINE_RESULTS / HC_LINE_CHANCE)) / (1 - u);
     double relative = expm1(lambda * sqrt(k) * u + k * u * u / (1 - u));
     double error = relative * want->magnitude + 2 * k * hc_format_tiny(work);
-    double last = format == work ? 0 : hc_ulp(format, fabs(want->value) + error) / 2;
+    double last = format == work ? 0 : hc_ulp(format, fabs(want->hi) + error) / 2;
     return error + last;
 }

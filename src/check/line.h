@@ -10,7 +10,7 @@
    truncate or are narrower than fp32, inputs that may be taken as tf32. It is crossed with a chance of less
    than HC_LINE_CHANCE in HC_LINE_RESULTS results (line.c has the sum). */
 double hc_line(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-               const struct hc_want *want);
+               const struct hc_exact *want);
 
 #define HC_LINE_RESULTS 0x1p30
 #define HC_LINE_CHANCE  0x1p-10

@@ -37,16 +37,16 @@ static float cut(float x, float y)
 static double ratio(uint64_t trial, bool positive, addition *add)
 {
     struct hc_call call = sum_of(TERMS);
-    struct hc_want want = {0};
+    struct hc_exact want = {0};
     float sum = 0;
     for (uint64_t i = 0; i < TERMS; i++) {
         float x = (float)(positive ? 0.5 + hc_random_uniform(11, trial, i) / 2
                                    : hc_random_normal(11, trial, i));
         sum = add(sum, x);
-        want.value += (double)x;
+        want.hi += (double)x;
         want.magnitude += fabs((double)x);
     }
-    return fabs((double)sum - want.value) / hc_line(&call, &nearest, 0, &want);
+    return fabs((double)sum - want.hi) / hc_line(&call, &nearest, 0, &want);
 }
 
 Test(line, no_sum_to_nearest_comes_to_it)
@@ -68,7 +68,7 @@ Test(line, positive_numbers_that_are_cut_cross_it)
 
 Test(line, it_is_at_an_eighth_of_the_bound_of_4096_terms_and_beyond_that_of_33)
 {
-    struct hc_want want = {1, 0, 1};
+    struct hc_exact want = {1, 0, 1};
     struct hc_call large = sum_of(4096);
     struct hc_call small = sum_of(33);
     double at = hc_line(&large, &nearest, 0, &want) / hc_bound(&large, &nearest, 0, 0, &want);
@@ -82,7 +82,7 @@ Test(line, its_chance_over_all_results_of_a_thousand_runs_is_the_one_stated)
 {
     static const int64_t lengths[] = {33, 257, 4099, 100003};
     for (int i = 0; i < 4; i++) {
-        struct hc_want want = {1, 0, 1};
+        struct hc_exact want = {1, 0, 1};
         struct hc_call call = sum_of(lengths[i]);
         double k = (double)lengths[i] + 1;
         double lambda = hc_line(&call, &nearest, 0, &want) / (sqrt(k) * 0x1p-24);
@@ -93,7 +93,7 @@ Test(line, its_chance_over_all_results_of_a_thousand_runs_is_the_one_stated)
 
 Test(line, there_is_none_where_rounding_is_no_accident)
 {
-    struct hc_want want = {1, 0, 1};
+    struct hc_exact want = {1, 0, 1};
     struct hc_call call = sum_of(4096);
     struct hc_accumulator cuts = {.precision = 24, .block = 16, .extra_bits = 2, .truncates = true};
     cr_assert(isfinite(hc_line(&call, &cuts, 0, &want))); /* of fp32: no matrix unit */

@@ -51,28 +51,28 @@ static uint64_t key_of(const struct hc_call *call)
     return key;
 }
 
-static struct hc_format_set *set_of(struct hc_omissions *all, const char *backend, uint64_t key)
+static struct hc_call_formats *set_of(struct hc_omissions *all, const char *backend, uint64_t key)
 {
     for (int i = 0; i < all->set_count; i++)
         if (all->set[i].key == key && strcmp(all->set[i].backend, backend) == 0)
             return &all->set[i];
     if (all->set_count == all->set_room) {
         int room = all->set_room ? 2 * all->set_room : 64;
-        struct hc_format_set *sets = realloc(all->set, (size_t)room * sizeof *sets);
+        struct hc_call_formats *sets = realloc(all->set, (size_t)room * sizeof *sets);
         if (!sets)
             return NULL;
         all->set = sets;
         all->set_room = room;
     }
-    struct hc_format_set *set = &all->set[all->set_count++];
-    *set = (struct hc_format_set){.backend = backend, .key = key};
+    struct hc_call_formats *set = &all->set[all->set_count++];
+    *set = (struct hc_call_formats){.backend = backend, .key = key};
     return set;
 }
 
 static void count_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken)
 {
-    struct hc_format_set *set = set_of(all, backend, key_of(call));
+    struct hc_call_formats *set = set_of(all, backend, key_of(call));
     all->lost |= !set;
     if (!set)
         return;
@@ -98,10 +98,10 @@ int hc_omissions_count(const struct hc_omissions *all, const char *backend)
     return count;
 }
 
-const struct hc_format_set *hc_omissions_fickle(const struct hc_omissions *all, int *i)
+const struct hc_call_formats *hc_omissions_fickle(const struct hc_omissions *all, int *i)
 {
     while (*i < all->set_count) {
-        const struct hc_format_set *set = &all->set[(*i)++];
+        const struct hc_call_formats *set = &all->set[(*i)++];
         if (set->taken && set->refused)
             return set;
     }

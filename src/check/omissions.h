@@ -16,7 +16,7 @@ struct hc_omission {
 };
 
 /* Calls of one op on tensors of the same formats. */
-struct hc_format_set {
+struct hc_call_formats {
     const char *backend;
     uint64_t key;
     int64_t taken;
@@ -28,7 +28,7 @@ struct hc_omissions {
     struct hc_omission *row;
     int count;
     int room;
-    struct hc_format_set *set;
+    struct hc_call_formats *set;
     int set_count;
     int set_room;
     bool lost; /* there was no memory to count one */
@@ -47,7 +47,7 @@ int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 /* The next set of formats from *i on of which calls were taken and others refused; NULL: no more. A
    partial backend says by its kernels which formats it does; what it refuses in those, it should
    do. */
-const struct hc_format_set *hc_omissions_fickle(const struct hc_omissions *all, int *i);
+const struct hc_call_formats *hc_omissions_fickle(const struct hc_omissions *all, int *i);
 
 void hc_omissions_free(struct hc_omissions *all);
 

@@ -86,7 +86,7 @@ Test(omissions, a_kernel_that_refuses_what_it_takes_elsewhere_is_seen)
 {
     int i = 0;
     (void)run_with(short_only);
-    const struct hc_format_set *set = hc_omissions_fickle(&rows.omissions, &i);
+    const struct hc_call_formats *set = hc_omissions_fickle(&rows.omissions, &i);
     cr_assert_not_null(set);
     cr_assert(set->taken > 0 && set->refused > 0);
     cr_assert_str_eq(set->why, "add is too long");

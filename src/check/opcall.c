@@ -1,4 +1,4 @@
-/* hc_op_call: a call from the rows of opspace.c and the letters of op/contract.h. */
+/* hc_op_call: a call from the rows of op_space.c and the letters of op/contract.h. */
 #include "check/opspace.h"
 #include "op/contract.h"
 
@@ -64,7 +64,7 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
         call->in[0] = rank4(d[0], d[1], d[2], d[3]);
         break;
     case HC_CLASS_CONTROL:
-        call->in[0] = rank2(d[0], call->op == HC_OP_journal ? 4 : 2, false);
+        call->in[0] = rank2(d[0], call->op == HC_OP_step_log ? 4 : 2, false);
         break;
     case HC_CLASS_LOSS:
         call->in[0] = rank2(d[0], d[1], false);
@@ -75,7 +75,7 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
     }
 }
 
-static void set_format(struct hc_call *call, int slot, const struct hc_mix *mix)
+static void set_format(struct hc_call *call, int slot, const struct hc_format_set *set)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
     bool output = slot >= op->inputs;
@@ -90,11 +90,11 @@ static void set_format(struct hc_call *call, int slot, const struct hc_mix *mix)
     else if (letter == 'f' || letter == 'o')
         t->format = HC_FP32;
     else if (letter == 'g' || letter == 'q')
-        t->format = mix->in == HC_FP64 ? HC_FP64 : HC_FP32;
+        t->format = set->in == HC_FP64 ? HC_FP64 : HC_FP32;
     else if (letter == 'i')
         t->format = HC_I32;
     else
-        t->format = state ? mix->state : output || letter == 'b' ? mix->out : mix->in;
+        t->format = state ? set->state : output || letter == 'b' ? set->out : set->in;
 }
 
 /* The contract's letter of a slot. */
@@ -111,7 +111,7 @@ bool hc_op_absent(const struct hc_call *call, int slot)
     return (letter == 'o' || letter == 'c') && t->shape[0] == 0;
 }
 
-struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct hc_op_shape *shape,
+struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set, const struct hc_op_shape *shape,
                           const struct hc_variant *variant)
 {
     struct hc_call call = {.op = op, .params = variant->params};
@@ -130,23 +130,23 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct 
         if ((variant->bare && letter_of(op, i) == 'o') ||
             (!variant->compensated && letter_of(op, i) == 'c'))
             *t = hc_tensor1(HC_FP32, 0, NULL);
-        set_format(&call, i, mix);
+        set_format(&call, i, set);
     }
     if (op == HC_OP_unscale && call.out[0].format != HC_FP32)
         call.in[3] = hc_tensor1(HC_FP32, 0, NULL);
     if (hc_ops[op].class_ == HC_CLASS_REDUCTION)
-        call.params.reduce.accumulator = mix->work;
+        call.params.reduce.accumulator = set->work;
     if (op == HC_OP_gemm) {
-        call.params.gemm.tf32 = mix->work == HC_TF32;
-        call.params.gemm.half_accumulator = mix->work == HC_FP16;
+        call.params.gemm.tf32 = set->work == HC_TF32;
+        call.params.gemm.half_accumulator = set->work == HC_FP16;
     }
     if (hc_ops[op].class_ == HC_CLASS_CONV)
-        call.params.conv.tf32 = mix->work == HC_TF32;
+        call.params.conv.tf32 = set->work == HC_TF32;
     if (op == HC_OP_sgd)
-        call.params.sgd.arithmetic = mix->work;
+        call.params.sgd.arithmetic = set->work;
     if (op == HC_OP_adam || op == HC_OP_adamw) {
-        call.params.adam.arithmetic = mix->work;
-        if (mix->work != HC_FP32) /* 1e-8 is 0 there: see cases/eps */
+        call.params.adam.arithmetic = set->work;
+        if (set->work != HC_FP32) /* 1e-8 is 0 there: see cases/eps */
             call.params.adam.eps = 0x1p-6;
     }
     return call;

@@ -37,7 +37,7 @@ static struct run run_of(const struct hc_call *call, int slot)
    has one sign, so that it is between 2^-10 and 2^-6 of their magnitude and never less than a
    rounding error. Pairs differ in size by up to 2^8, so that sums have more bits than fp32. A last
    term without a partner is 2^-12 of the others' size. */
-static double paired(struct hc_place p, int slot, char role)
+static double paired(struct hc_draw_site p, int slot, char role)
 {
     struct run run = run_of(p.call, slot);
     uint64_t along = p.index / (uint64_t)run.stride % (uint64_t)run.extent;
@@ -45,11 +45,11 @@ static double paired(struct hc_place p, int slot, char role)
     bool alone = !second && along + 1 == (uint64_t)run.extent;
     bool swapped = (uint32_t)(along / 2) * 2654435761u >> 31;
     bool taken = !alone && second != swapped;
-    double beside = taken ? 0x1p-7 * (1 + hc_place_uniform(&p, 2)) / 2 : 0;
+    double beside = taken ? 0x1p-7 * (1 + hc_draw_uniform(&p, 2)) / 2 : 0;
     double flip = role == 'x' && taken ? -1 : 1;
     p.index -= second ? (uint64_t)run.stride : 0;
-    int smaller = (int)(8 * hc_place_uniform(&p, 3)) + (alone ? 12 : 0);
-    return flip * ldexp(fabs(hc_place_normal(&p)) * (1 + beside), -smaller);
+    int smaller = (int)(8 * hc_draw_uniform(&p, 3)) + (alone ? 12 : 0);
+    return flip * ldexp(fabs(hc_draw_normal(&p)) * (1 + beside), -smaller);
 }
 
 bool hc_op_cancels(const struct hc_call *call)
@@ -66,7 +66,7 @@ bool hc_op_cancels(const struct hc_call *call)
 }
 
 /* What takes nearly all away from the slots before. */
-static double opposite(const struct hc_place *p)
+static double opposite(const struct hc_draw_site *p)
 {
     const struct hc_tensor *in = p->call->in;
     int64_t i = (int64_t)p->index;
@@ -77,18 +77,18 @@ static double opposite(const struct hc_place *p)
     if (p->call->op == HC_OP_axpy)
         by = p->call->params.axpy.alpha;
     double whole = hc_round(p->format, (p->call->op == HC_OP_sub ? 1 : -1) * x * by);
-    return whole + (floor(hc_place_uniform(p, 2) * 5) - 2) * hc_ulp(p->format, whole);
+    return whole + (floor(hc_draw_uniform(p, 2) * 5) - 2) * hc_ulp(p->format, whole);
 }
 
-double hc_place_cancelling(const struct hc_place *p, int slot, char role)
+double hc_draw_cancelling(const struct hc_draw_site *p, int slot, char role)
 {
     switch (hc_ops[p->call->op].class_) {
     case HC_CLASS_ELEMENTWISE:
-        return slot == 0 || role == 'y' ? hc_place_normal(p) : opposite(p);
+        return slot == 0 || role == 'y' ? hc_draw_normal(p) : opposite(p);
     case HC_CLASS_NORM:
-        return role == 'x' ? 500 + 8 * hc_place_normal(p) : hc_place_normal(p);
+        return role == 'x' ? 500 + 8 * hc_draw_normal(p) : hc_draw_normal(p);
     case HC_CLASS_LOSS:
-        return 100 + 4 * hc_place_normal(p);
+        return 100 + 4 * hc_draw_normal(p);
     default:
         return paired(*p, slot, role);
     }

@@ -23,14 +23,14 @@ static void take_memory(const struct hc_call *call)
 static void every_seed_leaves_little(enum hc_op op, const struct hc_op_shape *shape,
                                      const struct hc_variant *variant)
 {
-    const struct hc_mix *mix = hc_opspace(op).mixes;
-    struct hc_call call = hc_op_call(op, mix, shape, variant);
-    if (!hc_mix_allowed(op, mix, variant) || !hc_fill_applies(&call, HC_FILL_CANCELLATION))
+    const struct hc_format_set *set = hc_opspace(op).sets;
+    struct hc_call call = hc_op_call(op, set, shape, variant);
+    if (!hc_format_set_allowed(op, set, variant) || !hc_distribution_applies(&call, HC_DRAW_CANCELLATION))
         return;
     give_memory(&call);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        hc_fill_call(&call, HC_FILL_CANCELLATION, seed);
-        cr_assert(hc_fill_reached(&call, HC_FILL_CANCELLATION), "%s %s%s, seed %d", hc_ops[op].name,
+        hc_draw_inputs(&call, HC_DRAW_CANCELLATION, seed);
+        cr_assert(hc_distribution_reached(&call, HC_DRAW_CANCELLATION), "%s %s%s, seed %d", hc_ops[op].name,
                   shape->name, variant->name, (int)seed);
     }
     take_memory(&call);
@@ -40,10 +40,10 @@ Test(opcancel, terms_leave_little_of_each_other_under_every_seed)
 {
     for (int op = 0; op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace((enum hc_op)op);
-        for (const struct hc_op_shape *shape = space.shapes; space.mixes->name && shape->name;
+        for (const struct hc_op_shape *shape = space.shapes; space.sets->name && shape->name;
              shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
-                if (shape->every_fill && shape->level < HC_EXHAUSTIVE)
+                if (shape->every_distribution && shape->level < HC_EXHAUSTIVE)
                     every_seed_leaves_little((enum hc_op)op, shape, variant);
     }
 }

@@ -1,5 +1,5 @@
-/* The generated cases: every op, over the formats, shapes and parameters of opspace.c and the fills
-   of opfill.c. */
+/* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the distributions
+   of distribution.c. */
 #include "check/opcase.h"
 
 #include <stdio.h>
@@ -15,10 +15,10 @@
 /* A case and the row of each table that it was made from. */
 struct row {
     enum hc_op op;
-    const struct hc_mix *mix;
+    const struct hc_format_set *set;
     const struct hc_op_shape *shape;
     const struct hc_variant *variant;
-    enum hc_fill fill;
+    enum hc_distribution distribution;
     char name[96];
     char title[128];
 };
@@ -49,36 +49,36 @@ static void give_memory(struct hc_check *check, struct hc_call *call, bool in_pl
     }
 }
 
-/* Where only some elements were looked at, those that the fill promises must be among them. */
+/* Where only some elements were looked at, those that the distribution promises must be among them. */
 static void judge_looked_at(struct hc_check *check, const struct row *row)
 {
     const struct hc_result *r = &check->result;
     enum hc_op_class class_ = hc_ops[row->op].class_;
     bool vectors = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER;
-    bool promised = row->fill == HC_FILL_SPECIALS || (row->fill == HC_FILL_SUBNORMALS && vectors);
+    bool promised = row->distribution == HC_DRAW_SPECIALS || (row->distribution == HC_DRAW_SUBNORMALS && vectors);
     if (promised && r->special == 0 && r->looked_at < r->looked_of)
         hc_mistrust(check, "none of the %lld elements looked at of %lld is one of '%s'",
-                    (long long)r->looked_at, (long long)r->looked_of, hc_fill_names[row->fill]);
+                    (long long)r->looked_at, (long long)r->looked_of, hc_distribution_names[row->distribution]);
 }
 
-static enum hc_inputs inputs_of(enum hc_fill fill)
+static enum hc_inputs inputs_of(enum hc_distribution distribution)
 {
-    if (fill == HC_FILL_NORMAL || fill == HC_FILL_POSITIVE)
+    if (distribution == HC_DRAW_NORMAL || distribution == HC_DRAW_POSITIVE)
         return HC_INPUTS_RANDOM;
-    if (fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT)
+    if (distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT)
         return HC_INPUTS_STAGNANT;
-    return fill == HC_FILL_WHOLE ? HC_INPUTS_WHOLE : HC_INPUTS_ANY;
+    return distribution == HC_DRAW_WHOLE ? HC_INPUTS_WHOLE : HC_INPUTS_ANY;
 }
 
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
+    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
     give_memory(check, &call, row->shape->in_place);
-    hc_fill_call(&call, row->fill, hc_case_seed(check));
-    if (!hc_fill_reached(&call, row->fill))
-        hc_mistrust(check, "no input is what '%s' says", hc_fill_names[row->fill]);
-    hc_claim_call_on(check, &call, inputs_of(row->fill));
+    hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
+    if (!hc_distribution_reached(&call, row->distribution))
+        hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
+    hc_claim_call_on(check, &call, inputs_of(row->distribution));
     judge_looked_at(check, row);
     if (hc_tensor_count(&call.out[0]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
@@ -91,11 +91,11 @@ enum { LONG = 200 };
 /* In place: an output that is an input must have its format. */
 static bool wanted(const struct row *row)
 {
-    struct hc_call call = hc_op_call(row->op, row->mix, row->shape, row->variant);
-    if (!hc_mix_allowed(row->op, row->mix, row->variant) || !hc_fill_applies(&call, row->fill))
+    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
+    if (!hc_format_set_allowed(row->op, row->set, row->variant) || !hc_distribution_applies(&call, row->distribution))
         return false;
-    bool long_sum = hc_fill_of_sums(row->fill) && hc_bound_length(&call) >= LONG;
-    if (!row->shape->every_fill && row->fill != HC_FILL_NORMAL && !long_sum)
+    bool long_sum = hc_distribution_of_sums(row->distribution) && hc_bound_length(&call) >= LONG;
+    if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
         return false;
     return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
            (call.in[0].format == call.out[0].format &&
@@ -123,19 +123,19 @@ static void append(struct list *list, const struct row *row)
     struct row *to = &list->rows[list->count++];
     *to = *row;
     (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
-                   row->mix->name, row->shape->name, row->variant->name, hc_fill_names[row->fill]);
+                   row->set->name, row->shape->name, row->variant->name, hc_distribution_names[row->distribution]);
     (void)snprintf(to->title, sizeof to->title, "%s: as its contract says, on %s numbers",
-                   hc_ops[row->op].title, hc_fill_names[row->fill]);
+                   hc_ops[row->op].title, hc_distribution_names[row->distribution]);
 }
 
 static void append_op(struct list *list, enum hc_op op)
 {
     struct hc_opspace space = hc_opspace(op);
-    for (const struct hc_mix *mix = space.mixes; mix->name; mix++)
+    for (const struct hc_format_set *set = space.sets; set->name; set++)
         for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
-                for (int fill = 0; fill < HC_FILL_COUNT; fill++) {
-                    struct row row = {op, mix, shape, variant, (enum hc_fill)fill, "", ""};
+                for (int distribution = 0; distribution < HC_DISTRIBUTION_COUNT; distribution++) {
+                    struct row row = {op, set, shape, variant, (enum hc_distribution)distribution, "", ""};
                     if (wanted(&row))
                         append(list, &row);
                 }
@@ -153,9 +153,9 @@ static void release(void)
 /* Quick: fp16 and fp32 with normal numbers in the first parameters. */
 static enum hc_level level_of(const struct row *row)
 {
-    bool first = row->variant->name[0] == '\0' && row->fill == HC_FILL_NORMAL;
-    bool plain = strcmp(row->mix->name, "fp32") == 0 || strcmp(row->mix->name, "fp16") == 0 ||
-                 strcmp(row->mix->name, "fp32-fp16") == 0;
+    bool first = row->variant->name[0] == '\0' && row->distribution == HC_DRAW_NORMAL;
+    bool plain = strcmp(row->set->name, "fp32") == 0 || strcmp(row->set->name, "fp16") == 0 ||
+                 strcmp(row->set->name, "fp32-fp16") == 0;
     if (row->shape->level == HC_QUICK && !(first && plain))
         return HC_STANDARD;
     return row->shape->level;

@@ -1,4 +1,4 @@
-/* The generated cases op/<name>/<format>/<shape>/<fill>. */
+/* The generated cases op/<name>/<format>/<shape>/<distribution>. */
 #ifndef HC_CHECK_OPCASE_H
 #define HC_CHECK_OPCASE_H
 

@@ -40,9 +40,9 @@ static void run(const struct hc_backend *backend, enum hc_level level,
 }
 
 /* The first number of the format, away from zero, that lies beyond the bound. */
-static uint64_t beyond(enum hc_format format, const struct hc_want *want, double bound)
+static uint64_t beyond(enum hc_format format, const struct hc_exact *want, double bound)
 {
-    double far = want->value + copysign(bound, want->value);
+    double far = want->hi + copysign(bound, want->hi);
     uint64_t bits = hc_encode(format, far, 0, HC_NEAREST);
     while (hc_bound_error(format, want, hc_decode(format, bits)) <= bound)
         bits++;
@@ -57,7 +57,7 @@ static enum hc_status just_wrong(struct hc_queue *queue, const struct hc_call *c
 {
     const struct hc_tensor *y = &call->out[0];
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    struct hc_want want;
+    struct hc_exact want;
     uint64_t bits = 0;
     is_empty = hc_tensor_count(y) == 0;
     can_be_wrong = !is_empty;
@@ -66,16 +66,16 @@ static enum hc_status just_wrong(struct hc_queue *queue, const struct hc_call *c
     hc_references[call->op](call, 0, 0, HC_REFERENCE_PRECISION, &want);
     double bound = hc_bound(call, &exact->accumulator, 0, 0, &want);
     if (hc_bound_bits(call, 0, &want, &bits))
-        bits = isnan(want.value) ? 0 : bits ^ 1;
+        bits = isnan(want.hi) ? 0 : bits ^ 1;
     else if (isinf(bound))
         can_be_wrong = false;
-    else if (!isfinite(want.value))
+    else if (!isfinite(want.hi))
         bits = 0;
     else
         bits = beyond(y->format, &want, bound);
     enum hc_status status = exact->kernel[call->op](queue, call);
     if (can_be_wrong)
-        hc_tensor_put_bits(y, 0, bits);
+        hc_tensor_set_bits(y, 0, bits);
     return status;
 }
 
@@ -129,12 +129,12 @@ Test(opcase, exact_holds_every_bound_and_comes_near_it)
 {
     run(hc_backend_by_name("exact"), HC_STANDARD, keep_worst, NULL);
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        if (!hc_opspace((enum hc_op)op).mixes->name)
+        if (!hc_opspace((enum hc_op)op).sets->name)
             continue; /* it has cases of its own */
         if (getenv("HC_SHOW"))
             (void)fprintf(stderr, "%-20s %.3f %.3f\n", hc_ops[op].name, worst[op], worst_wide[op]);
         uint64_t bits;
-        struct hc_want want = {1, 0, 1};
+        struct hc_exact want = {1, 0, 1};
         struct hc_call call = {.op = (enum hc_op)op};
         call.in[0] = call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
         call.in[1] = call.in[0];
@@ -161,7 +161,7 @@ Test(opcase, names_are_unique_and_every_op_has_cases)
             cr_assert_neq(strcmp(name, table->cases[j].name), 0, "%s", name);
     }
     for (int op = 0; op < HC_OP_COUNT; op++)
-        cr_assert(of_op[op] >= 20 || !hc_opspace((enum hc_op)op).mixes->name, "%s: %d",
+        cr_assert(of_op[op] >= 20 || !hc_opspace((enum hc_op)op).sets->name, "%s: %d",
                   hc_ops[op].name, of_op[op]);
 }
 

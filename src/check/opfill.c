@@ -1,4 +1,4 @@
-/* Which fill goes into which slot. */
+/* Which distribution goes into which slot. */
 #include "check/opfill.h"
 
 #include <assert.h>
@@ -10,18 +10,18 @@
 #include "op/contract.h"
 #include "reference.h"
 
-const char *const hc_fill_names[HC_FILL_COUNT] = {
-    [HC_FILL_NORMAL] = "normal",
-    [HC_FILL_LOGNORMAL] = "log-normal",
-    [HC_FILL_SUBNORMALS] = "subnormals",
-    [HC_FILL_BOUNDARIES] = "boundaries",
-    [HC_FILL_CANCELLATION] = "cancellation",
-    [HC_FILL_SPECIALS] = "specials",
-    [HC_FILL_POSITIVE] = "positive",
-    [HC_FILL_STAGNATION] = "stagnation",
-    [HC_FILL_CUT] = "cut",
-    [HC_FILL_WHOLE] = "whole",
-    [HC_FILL_FOUND] = "found-inf",
+const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT] = {
+    [HC_DRAW_NORMAL] = "normal",
+    [HC_DRAW_LOGNORMAL] = "log-normal",
+    [HC_DRAW_SUBNORMALS] = "subnormals",
+    [HC_DRAW_BOUNDARIES] = "boundaries",
+    [HC_DRAW_CANCELLATION] = "cancellation",
+    [HC_DRAW_SPECIALS] = "specials",
+    [HC_DRAW_POSITIVE] = "positive",
+    [HC_DRAW_STAGNATION] = "stagnation",
+    [HC_DRAW_CUT] = "cut",
+    [HC_DRAW_WHOLE] = "whole",
+    [HC_DRAW_FOUND] = "found-inf",
 };
 
 /* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
@@ -53,7 +53,7 @@ static const char *const roles[HC_OP_COUNT] = {
     [HC_OP_adam] = "xxxqhoc",
     [HC_OP_adamw] = "xxxqhoc",
     [HC_OP_rates] = "xk",
-    [HC_OP_journal] = "xkxxxx",
+    [HC_OP_step_log] = "xkxxxx",
     [HC_OP_clip] = "so",
 };
 
@@ -84,45 +84,45 @@ static char role_of(enum hc_op op, int slot)
     return hc_contracts[op].counts[slot] == '1' ? 'p' : 'x';
 }
 
-bool hc_fill_of_sums(enum hc_fill fill)
+bool hc_distribution_of_sums(enum hc_distribution distribution)
 {
-    return fill == HC_FILL_POSITIVE || fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT ||
-           fill == HC_FILL_WHOLE;
+    return distribution == HC_DRAW_POSITIVE || distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT ||
+           distribution == HC_DRAW_WHOLE;
 }
 
 /* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said
    of it: squares that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24,
    tf32 or a sum in fp16 may lose as much; a long one of both signs in fp16, which comes to 1 /
    sqrt(n) of them, and may lose n 2^-11. */
-static bool is_beyond_its_bound(const struct hc_call *call, enum hc_fill fill)
+static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum { LONG_IN_HALF = 64 };
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
-    if (fill == HC_FILL_SUBNORMALS)
+    if (distribution == HC_DRAW_SUBNORMALS)
         return call->op == HC_OP_sum_squares && hc_tensor_count(&call->in[1]) == 0 &&
                call->in[0].format != HC_FP16;
-    if (fill == HC_FILL_CANCELLATION)
+    if (distribution == HC_DRAW_CANCELLATION)
         return half || hc_call_tf32(call) || hc_bound_length(call) > 0x1p13;
     return half && hc_bound_length(call) > LONG_IN_HALF;
 }
 
-bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
+bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
 {
     bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
-    if (hc_fill_of_sums(fill))
-        return hc_op_sums(call, fill);
-    if (is_beyond_its_bound(call, fill))
+    if (hc_distribution_of_sums(distribution))
+        return hc_op_sums(call, distribution);
+    if (is_beyond_its_bound(call, distribution))
         return false;
-    switch (fill) {
-    case HC_FILL_CANCELLATION:
+    switch (distribution) {
+    case HC_DRAW_CANCELLATION:
         return cancels[call->op] && hc_op_cancels(call);
-    case HC_FILL_FOUND:
+    case HC_DRAW_FOUND:
         return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
                (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||
                (call->op == HC_OP_unscale && hc_tensor_count(&call->in[3]) > 0);
-    case HC_FILL_SUBNORMALS:
+    case HC_DRAW_SUBNORMALS:
         return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
-    case HC_FILL_SPECIALS:
+    case HC_DRAW_SPECIALS:
         return !integers;
     default:
         return true;
@@ -130,12 +130,12 @@ bool hc_fill_applies(const struct hc_call *call, enum hc_fill fill)
 }
 
 /* Steps within in0's rows; with boundaries the first beyond them, and log-normally any number. */
-static double count(const struct hc_call *call, int64_t i, enum hc_fill fill, double u)
+static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution, double u)
 {
     double rows = (double)call->in[0].shape[0];
-    if (i == HC_COUNT_STEPS && fill == HC_FILL_BOUNDARIES)
+    if (i == HC_COUNT_STEPS && distribution == HC_DRAW_BOUNDARIES)
         return rows;
-    if (i == HC_COUNT_STEPS && fill != HC_FILL_LOGNORMAL)
+    if (i == HC_COUNT_STEPS && distribution != HC_DRAW_LOGNORMAL)
         return floor(u * rows);
     return floor(exp2(31 * u)) - 1;
 }
@@ -151,7 +151,7 @@ static double label(const struct hc_call *call, int64_t row, double u)
 }
 
 /* Scalars, flags and labels. */
-static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_fill fill,
+static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_distribution distribution,
                           uint64_t seed)
 {
     static const double hyper[] = {1e-3, 0.9, 3};
@@ -161,30 +161,30 @@ static double small_input(const struct hc_call *call, char role, int64_t i, enum
         assert(i >= 0 && i < 3);
         return hyper[i];
     case 'o':
-        return fill == HC_FILL_FOUND ? 1 : 0;
+        return distribution == HC_DRAW_FOUND ? 1 : 0;
     case 'l':
-        if (fill == HC_FILL_STAGNATION || fill == HC_FILL_CUT)
+        if (distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT)
             return 0;
         return label(call, i, u);
     case 'k':
-        return count(call, i, fill, u);
+        return count(call, i, distribution, u);
     default:
-        if (fill == HC_FILL_WHOLE)
+        if (distribution == HC_DRAW_WHOLE)
             return 3 * 0x1p-8; /* a square in units of 2^-4 */
-        return fill == HC_FILL_NORMAL ? 1024 * (1 + u) : 1 + u;
+        return distribution == HC_DRAW_NORMAL ? 1024 * (1 + u) : 1 + u;
     }
 }
 
-void hc_fill_call(const struct hc_call *call, enum hc_fill fill, uint64_t seed)
+void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed)
 {
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *t = &call->in[slot];
         char role = role_of(call->op, slot);
         bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p' || role == 'k';
         for (int64_t i = 0; i < hc_tensor_count(t); i++)
-            hc_tensor_put(t, i,
-                          small ? small_input(call, role, i, fill, seed)
-                                : hc_op_value(call, slot, role, i, fill, seed));
+            hc_tensor_set(t, i,
+                          small ? small_input(call, role, i, distribution, seed)
+                                : hc_op_value(call, slot, role, i, distribution, seed));
     }
 }
 
@@ -215,25 +215,25 @@ static bool little_left(const struct hc_call *call)
 {
     int64_t n = hc_tensor_count(&call->out[0]);
     for (int64_t i = 0; i < n && i < 64; i++) {
-        struct hc_want want;
+        struct hc_exact want;
         hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
         double whole = want.magnitude;
         if (hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE)
             whole = fabs(hc_tensor_get(&call->in[call->op == HC_OP_fma ? 2 : 1], i));
-        if (fabs(want.value) * 16 <= whole)
+        if (fabs(want.hi) * 16 <= whole)
             return true;
     }
     return false;
 }
 
-bool hc_fill_reached(const struct hc_call *call, enum hc_fill fill)
+bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
-    if (fill == HC_FILL_SPECIALS)
+    if (distribution == HC_DRAW_SPECIALS)
         return any_input(call, special);
-    if (fill == HC_FILL_SUBNORMALS)
+    if (distribution == HC_DRAW_SUBNORMALS)
         return any_input(call, subnormal);
-    if (fill == HC_FILL_CANCELLATION && class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS)
+    if (distribution == HC_DRAW_CANCELLATION && class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS)
         return little_left(call);
     return true;
 }

@@ -4,7 +4,7 @@
 
 #include "op/contract.h"
 
-static const struct hc_mix ieee[] = {
+static const struct hc_format_set ieee[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP32},
     {"bf16", HC_BF16, HC_BF16, HC_BF16, HC_FP32},
@@ -12,7 +12,7 @@ static const struct hc_mix ieee[] = {
     {.name = NULL},
 };
 
-static const struct hc_mix casts[] = {
+static const struct hc_format_set casts[] = {
     {"fp32-fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32},
     {"fp32-bf16", HC_FP32, HC_BF16, HC_FP32, HC_FP32},
     {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
@@ -33,7 +33,7 @@ static const struct hc_mix casts[] = {
 };
 
 /* Inputs and outputs of H, accumulated in fp32. */
-static const struct hc_mix mixed[] = {
+static const struct hc_format_set mixed[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
@@ -46,7 +46,7 @@ static const struct hc_mix mixed[] = {
 };
 
 /* Also fp32 inputs taken as tf32, and fp16 accumulated in fp16. */
-static const struct hc_mix multiplied[] = {
+static const struct hc_format_set multiplied[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
@@ -62,7 +62,7 @@ static const struct hc_mix multiplied[] = {
 };
 
 /* Also accumulated in the inputs' format. */
-static const struct hc_mix reduced[] = {
+static const struct hc_format_set reduced[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
     {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
@@ -74,7 +74,7 @@ static const struct hc_mix reduced[] = {
 };
 
 /* Batch norm, and optimizers with fp32 or 16-bit state. */
-static const struct hc_mix stateful[] = {
+static const struct hc_format_set stateful[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
@@ -86,7 +86,7 @@ static const struct hc_mix stateful[] = {
     {.name = NULL},
 };
 
-static const struct hc_mix plain_fp32[] = {
+static const struct hc_format_set plain_fp32[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {.name = NULL},
 };
@@ -274,7 +274,7 @@ static const struct hc_variant adams[] = {
     {.name = NULL},
 };
 
-static const struct hc_mix none[] = {{.name = NULL}};
+static const struct hc_format_set none[] = {{.name = NULL}};
 
 static const struct hc_opspace by_class[] = {
     [HC_CLASS_ELEMENTWISE] = {mixed, vectors, plain},
@@ -298,21 +298,21 @@ static const struct hc_variant *const by_op[HC_OP_COUNT] = {
 /* Ops that are like no others of their class. */
 static const struct hc_opspace of_op[HC_OP_COUNT] = {
     [HC_OP_rates] = {plain_fp32, tables, plain},
-    [HC_OP_journal] = {plain_fp32, tables, more_or_less},
+    [HC_OP_step_log] = {plain_fp32, tables, more_or_less},
     [HC_OP_sum_squares] = {mixed, sums, more_or_less},
     [HC_OP_clip] = {plain_fp32, scalars, clips},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)
 {
-    if (of_op[op].mixes)
+    if (of_op[op].sets)
         return of_op[op];
     struct hc_opspace space = by_class[hc_ops[op].class_];
     char format = hc_contracts[op].formats[0];
     if (format == 'w')
-        space.mixes = ieee;
+        space.sets = ieee;
     if (format == 'a')
-        space.mixes = casts;
+        space.sets = casts;
     if (by_op[op])
         space.variants = by_op[op];
     return space;
@@ -333,27 +333,27 @@ static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
            (order == HC_ORDER_TORCH_FUSED || order == HC_ORDER_APEX);
 }
 
-bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix, const struct hc_variant *variant)
+bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *variant)
 {
-    if (computes_in_fp32(op, variant) && hc_formats[mix->work].bytes == 2)
+    if (computes_in_fp32(op, variant) && hc_formats[set->work].bytes == 2)
         return false;
-    if (rounds_stochastically(op, variant) && (mix->state != HC_BF16 || mix->work != HC_FP32))
+    if (rounds_stochastically(op, variant) && (set->state != HC_BF16 || set->work != HC_FP32))
         return false;
-    if (variant->compensated && hc_formats[mix->state].bytes != 2)
+    if (variant->compensated && hc_formats[set->state].bytes != 2)
         return false;
     const char *formats = hc_contracts[op].formats;
     char out = formats[hc_ops[op].inputs];
-    if (formats[0] == 'f' && mix->in != HC_FP32)
+    if (formats[0] == 'f' && set->in != HC_FP32)
         return false;
-    if (mix->in == HC_FP64 && formats[0] != 'd' && formats[0] != 'w' && formats[0] != 'a')
+    if (set->in == HC_FP64 && formats[0] != 'd' && formats[0] != 'w' && formats[0] != 'a')
         return false;
     /* Batch norm computes in fp32 whatever its state is, or all of it is fp64. */
-    if (hc_ops[op].class_ == HC_CLASS_NORM && mix->work != HC_FP32 && mix->work != HC_FP64)
+    if (hc_ops[op].class_ == HC_CLASS_NORM && set->work != HC_FP32 && set->work != HC_FP64)
         return false;
     /* Convolutions accumulate in fp32 alone. */
-    if (hc_ops[op].class_ == HC_CLASS_CONV && mix->work == HC_FP16)
+    if (hc_ops[op].class_ == HC_CLASS_CONV && set->work == HC_FP16)
         return false;
     if (hc_ops[op].class_ == HC_CLASS_OPTIMIZER)
         return true;
-    return (out != '0' && out != 'f' && out != 'g') || mix->in == mix->out;
+    return (out != '0' && out != 'f' && out != 'g') || set->in == set->out;
 }

@@ -6,7 +6,7 @@
 
 /* in: the tensors of data; out: the result; state: weights, gains and statistics; work: an
    accumulator or an optimizer's arithmetic, or tf32, which fp32 inputs may be taken as. */
-struct hc_mix {
+struct hc_format_set {
     const char *name;
     enum hc_format in;
     enum hc_format out;
@@ -19,7 +19,7 @@ struct hc_mix {
 struct hc_op_shape {
     const char *name;
     enum hc_level level;
-    bool every_fill; /* else normal alone */
+    bool every_distribution; /* else normal alone */
     bool in_place;
     int64_t d[8];
 };
@@ -35,18 +35,18 @@ struct hc_variant {
 
 /* Each list ends with a NULL name. */
 struct hc_opspace {
-    const struct hc_mix *mixes;
+    const struct hc_format_set *sets;
     const struct hc_op_shape *shapes;
     const struct hc_variant *variants;
 };
 
-/* Whether the op's contract allows that mix with that variant. */
-bool hc_mix_allowed(enum hc_op op, const struct hc_mix *mix, const struct hc_variant *variant);
+/* Whether the op's contract allows that set with that variant. */
+bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *variant);
 
 struct hc_opspace hc_opspace(enum hc_op op);
 
 /* A call of the op with the shapes, formats and parameters, its tensors without memory. */
-struct hc_call hc_op_call(enum hc_op op, const struct hc_mix *mix, const struct hc_op_shape *shape,
+struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set, const struct hc_op_shape *shape,
                           const struct hc_variant *variant);
 
 /* Whether such a call leaves the slot out (inputs, then outputs). */

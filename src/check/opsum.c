@@ -52,7 +52,7 @@ static int terms_slot(enum hc_op op)
 }
 
 /* Whether it is the first term of its sum. */
-static bool is_first(const struct hc_place *p, int slot)
+static bool is_first(const struct hc_draw_site *p, int slot)
 {
     const struct hc_call *call = p->call;
     const int64_t *d = call->in[slot].shape;
@@ -86,7 +86,7 @@ static double tail(const struct hc_call *call, double half_ulps)
     return half_ulps * ldexp(1, HEAD - precision(call));
 }
 
-static double stagnating(const struct hc_place *p, int slot, char role, double half_ulps)
+static double stagnating(const struct hc_draw_site *p, int slot, char role, double half_ulps)
 {
     double term = is_first(p, slot) ? ldexp(1, HEAD) : tail(p->call, half_ulps);
     if (slot != terms_slot(p->call->op))
@@ -96,7 +96,7 @@ static double stagnating(const struct hc_place *p, int slot, char role, double h
 
 /* All labels are 0. The first row's loss is 2^8, of the others' logits the label's is the largest:
    with e^z / (C - 1) of each of the rest their loss is e^z. A logit is off by up to 3 % in bf16. */
-static double stagnating_logit(const struct hc_place *p, double half_ulps)
+static double stagnating_logit(const struct hc_draw_site *p, double half_ulps)
 {
     enum { SMALLER = 2 };
     uint64_t classes = (uint64_t)p->call->in[0].shape[1];
@@ -126,20 +126,20 @@ static double unit(const struct hc_call *call)
     return ldexp(1, beyond > 0 ? -beyond : 0);
 }
 
-static double odd(const struct hc_place *p, double most)
+static double odd(const struct hc_draw_site *p, double most)
 {
-    double x = floor(most * (1 + hc_place_uniform(p, 2)) / 2);
+    double x = floor(most * (1 + hc_draw_uniform(p, 2)) / 2);
     return fmax(fmod(x, 2) == 0 ? x - 1 : x, 1);
 }
 
 /* Three of four are positive, so that sums grow. */
-static double either_sign(const struct hc_place *p, double x)
+static double either_sign(const struct hc_draw_site *p, double x)
 {
-    return hc_place_uniform(p, 3) < 0.25 ? -x : x;
+    return hc_draw_uniform(p, 3) < 0.25 ? -x : x;
 }
 
 /* Batch norm backward: x - mean has both signs, dy is small enough for the products. */
-static double whole_of_batch(const struct hc_place *p, int slot)
+static double whole_of_batch(const struct hc_draw_site *p, int slot)
 {
     int dy = terms_slot(p->call->op);
     double most = fmin(largest(p->call, true, p->format), 127);
@@ -151,14 +151,14 @@ static double whole_of_batch(const struct hc_place *p, int slot)
 }
 
 /* One class of a row has all of the probability, down to e^-128: the loss is the label's logit. */
-static double whole_logit(const struct hc_place *p)
+static double whole_logit(const struct hc_draw_site *p)
 {
     uint64_t classes = (uint64_t)p->call->in[0].shape[1];
     bool is_largest = p->index % classes == p->index / classes % classes;
-    return is_largest ? 0 : -128 - floor(127 * hc_place_uniform(p, 2));
+    return is_largest ? 0 : -128 - floor(127 * hc_draw_uniform(p, 2));
 }
 
-static double whole(const struct hc_place *p, int slot)
+static double whole(const struct hc_draw_site *p, int slot)
 {
     const struct hc_call *call = p->call;
     enum hc_op_class class_ = hc_ops[call->op].class_;
@@ -198,7 +198,7 @@ static bool sums_whole(const struct hc_call *call)
     return largest(call, multiplied, call->in[0].format) >= 1;
 }
 
-bool hc_op_sums(const struct hc_call *call, enum hc_fill fill)
+bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum hc_op op = call->op;
     enum hc_op_class class_ = hc_ops[op].class_;
@@ -211,21 +211,21 @@ bool hc_op_sums(const struct hc_call *call, enum hc_fill fill)
     double n = hc_bound_length(call);
     if (n < FEW || hc_tensor_count(&call->out[0]) == 0)
         return false;
-    if (fill == HC_FILL_WHOLE)
+    if (distribution == HC_DRAW_WHOLE)
         return sums_whole(call);
-    if (fill == HC_FILL_POSITIVE)
+    if (distribution == HC_DRAW_POSITIVE)
         return of_products;
     return n * tail(call, 2) < 0x1p14;
 }
 
-double hc_place_sum(const struct hc_place *p, int slot, char role, enum hc_fill fill)
+double hc_draw_sum(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
 {
-    double half_ulps = fill == HC_FILL_STAGNATION ? 0.98 : 1.5;
-    switch (fill) {
-    case HC_FILL_WHOLE:
+    double half_ulps = distribution == HC_DRAW_STAGNATION ? 0.98 : 1.5;
+    switch (distribution) {
+    case HC_DRAW_WHOLE:
         return whole(p, slot);
-    case HC_FILL_POSITIVE:
-        return (1 + hc_place_uniform(p, 2)) / 2;
+    case HC_DRAW_POSITIVE:
+        return (1 + hc_draw_uniform(p, 2)) / 2;
     default:
         return hc_ops[p->call->op].class_ == HC_CLASS_LOSS ? stagnating_logit(p, half_ulps)
                                                            : stagnating(p, slot, role, half_ulps);

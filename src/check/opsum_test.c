@@ -1,4 +1,4 @@
-/* The fills of sums do what they say: whole numbers leave nothing to round, and on stagnating ones
+/* The distributions of sums do what they say: whole numbers leave nothing to round, and on stagnating ones
    a sum in order is as far off as it may be, one that is cut farther. */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static void is_exact(const struct hc_call *call, const char *what)
     int p = hc_formats[f].precision;
     double unit = call->op == HC_OP_sum_squares ? 0x1p-8 : ldexp(1, p > 15 ? 15 - p : 0);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
-        struct hc_want want;
+        struct hc_exact want;
         hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
         double terms = call->op == HC_OP_avg_pool ? hc_bound_length(call) : 1;
         double units = rint(terms * want.magnitude / unit);
@@ -57,15 +57,15 @@ Test(opsum, sums_of_whole_numbers_fit_their_accumulator)
     int calls = 0;
     for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
         struct hc_opspace space = hc_opspace(ops[o]);
-        for (const struct hc_mix *mix = space.mixes; mix->name; mix++)
+        for (const struct hc_format_set *set = space.sets; set->name; set++)
             for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++) {
                 const struct hc_variant *variant = space.variants;
-                struct hc_call call = hc_op_call(ops[o], mix, shape, variant);
-                if (!hc_mix_allowed(ops[o], mix, variant) || shape->level == HC_EXHAUSTIVE ||
-                    !hc_fill_applies(&call, HC_FILL_WHOLE))
+                struct hc_call call = hc_op_call(ops[o], set, shape, variant);
+                if (!hc_format_set_allowed(ops[o], set, variant) || shape->level == HC_EXHAUSTIVE ||
+                    !hc_distribution_applies(&call, HC_DRAW_WHOLE))
                     continue;
                 give_memory(&call);
-                hc_fill_call(&call, HC_FILL_WHOLE, 5);
+                hc_draw_inputs(&call, HC_DRAW_WHOLE, 5);
                 is_exact(&call, hc_ops[ops[o]].name);
                 take_memory(&call);
                 calls++;
@@ -75,14 +75,14 @@ Test(opsum, sums_of_whole_numbers_fit_their_accumulator)
 }
 
 /* error / bound of an fp32 sum in order, rounded to nearest or cut. */
-static double off(int64_t n, enum hc_fill fill, enum hc_direction direction)
+static double off(int64_t n, enum hc_distribution distribution, enum hc_direction direction)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    struct hc_want want;
+    struct hc_exact want;
     call.in[0] = hc_tensor1(HC_FP32, n, NULL);
     call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
     give_memory(&call);
-    hc_fill_call(&call, fill, 5);
+    hc_draw_inputs(&call, distribution, 5);
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
         sum = hc_decode(HC_FP32,
@@ -95,16 +95,16 @@ static double off(int64_t n, enum hc_fill fill, enum hc_direction direction)
 
 Test(opsum, a_sum_that_stands_still_is_as_far_off_as_it_may_be)
 {
-    double far = off(257, HC_FILL_STAGNATION, HC_NEAREST);
+    double far = off(257, HC_DRAW_STAGNATION, HC_NEAREST);
     cr_assert(far > 0.95 && far <= 1, "%g", far);
-    far = off(4099, HC_FILL_STAGNATION, HC_NEAREST);
+    far = off(4099, HC_DRAW_STAGNATION, HC_NEAREST);
     cr_assert(far > 0.95 && far <= 1, "%g", far);
-    cr_assert_gt(off(257, HC_FILL_STAGNATION, HC_UPWARD), 1);
+    cr_assert_gt(off(257, HC_DRAW_STAGNATION, HC_UPWARD), 1);
 }
 
 Test(opsum, a_sum_that_is_cut_is_farther_off_than_it_may_be)
 {
-    double far = off(257, HC_FILL_CUT, HC_NEAREST);
+    double far = off(257, HC_DRAW_CUT, HC_NEAREST);
     cr_assert(far > 0.4 && far < 0.6, "%g", far);
-    cr_assert_gt(off(257, HC_FILL_CUT, HC_TOWARD_ZERO), 1.4);
+    cr_assert_gt(off(257, HC_DRAW_CUT, HC_TOWARD_ZERO), 1.4);
 }

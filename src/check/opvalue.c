@@ -8,20 +8,20 @@
 #include "num/ulp.h"
 #include "op/contract.h"
 
-double hc_place_uniform(const struct hc_place *p, uint64_t more)
+double hc_draw_uniform(const struct hc_draw_site *p, uint64_t more)
 {
     return hc_random_uniform(p->seed, p->stream + 16 * more, p->index);
 }
 
-double hc_place_normal(const struct hc_place *p)
+double hc_draw_normal(const struct hc_draw_site *p)
 {
     double x = hc_random_normal(p->seed, p->stream, p->index);
     return p->format == HC_I32 ? rint(1000 * x) : x;
 }
 
-static double sign(const struct hc_place *p)
+static double sign(const struct hc_draw_site *p)
 {
-    return hc_place_uniform(p, 1) < 0.5 ? -1 : 1;
+    return hc_draw_uniform(p, 1) < 0.5 ? -1 : 1;
 }
 
 enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
@@ -36,7 +36,7 @@ enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
 /* Exponents that keep the op's own intermediate results in fp32 and most of its outputs in their
    format: for elementwise ops all that the output has and some beyond, half where two are
    multiplied, a quarter where a third factor or a square of a product comes in. */
-static void exponents(const struct hc_place *p, double *low, double *high)
+static void exponents(const struct hc_draw_site *p, double *low, double *high)
 {
     const struct hc_format_info *own = &hc_formats[p->format];
     const struct hc_format_info *f = &hc_formats[hc_op_narrow(p->call, p->format)];
@@ -65,33 +65,33 @@ static void exponents(const struct hc_place *p, double *low, double *high)
     }
 }
 
-static double power_of_two(const struct hc_place *p)
+static double power_of_two(const struct hc_draw_site *p)
 {
     double low;
     double high;
     exponents(p, &low, &high);
-    return ldexp(1, (int)floor(low + hc_place_uniform(p, 2) * (high - low + 1)));
+    return ldexp(1, (int)floor(low + hc_draw_uniform(p, 2) * (high - low + 1)));
 }
 
-static double lognormal(const struct hc_place *p)
+static double lognormal(const struct hc_draw_site *p)
 {
-    return sign(p) * power_of_two(p) * (1 + hc_place_uniform(p, 3));
+    return sign(p) * power_of_two(p) * (1 + hc_draw_uniform(p, 3));
 }
 
-static double subnormal(const struct hc_place *p)
+static double subnormal(const struct hc_draw_site *p)
 {
     double least = ldexp(1, hc_formats[hc_op_narrow(p->call, p->format)].emin);
     return sign(p) *
-           fmax(least * hc_place_uniform(p, 2) * hc_place_uniform(p, 3), hc_format_tiny(p->format));
+           fmax(least * hc_draw_uniform(p, 2) * hc_draw_uniform(p, 3), hc_format_tiny(p->format));
 }
 
 /* What a conversion into the output's format must get right: its numbers, the midpoints between
    them and what lies beside those, from the smallest to beyond the largest. */
-static double elementwise_boundary(const struct hc_place *p)
+static double elementwise_boundary(const struct hc_draw_site *p)
 {
     enum hc_format to = p->call->out[0].format;
     double x = power_of_two(p);
-    if (hc_place_uniform(p, 4) < 0.3) { /* the ends of the range */
+    if (hc_draw_uniform(p, 4) < 0.3) { /* the ends of the range */
         const double ends[] = {0,
                                hc_format_tiny(to),
                                hc_format_tiny(to) / 2,
@@ -99,25 +99,25 @@ static double elementwise_boundary(const struct hc_place *p)
                                hc_format_max(to),
                                hc_format_max(to) + hc_ulp(to, hc_format_max(to)) / 2,
                                1};
-        x = ends[(int)(hc_place_uniform(p, 5) * 7)];
+        x = ends[(int)(hc_draw_uniform(p, 5) * 7)];
     } else {
-        x = hc_round(to, x * (1 + hc_place_uniform(p, 3)));
+        x = hc_round(to, x * (1 + hc_draw_uniform(p, 3)));
         if (!isfinite(x))
             x = hc_format_max(to);
     }
-    if (hc_place_uniform(p, 6) < 0.7)
+    if (hc_draw_uniform(p, 6) < 0.7)
         x += hc_ulp(to, x) / 2;
     if (fabs(x) > hc_format_max(p->format))
         x = hc_format_max(p->format);
-    double beside = floor(hc_place_uniform(p, 7) * 3) - 1;
+    double beside = floor(hc_draw_uniform(p, 7) * 3) - 1;
     return sign(p) * (x + beside * hc_ulp(p->format, x));
 }
 
 /* A power of two or a neighbour of one, or zero. */
-static double boundary(const struct hc_place *p)
+static double boundary(const struct hc_draw_site *p)
 {
     double x = power_of_two(p);
-    double u = hc_place_uniform(p, 4);
+    double u = hc_draw_uniform(p, 4);
     if (u < 0.1)
         x = 0;
     else if (u < 0.4)
@@ -131,7 +131,7 @@ static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)N
 
 /* Whether it is where a slot of a batch has its one special number: in the first, third or fourth
    channel, so that half of six have none. */
-static bool is_special_of_batch(const struct hc_place *p, int slot)
+static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
 {
     const struct hc_tensor *x = &p->call->in[0];
     enum hc_op op = p->call->op;
@@ -146,18 +146,18 @@ static bool is_special_of_batch(const struct hc_place *p, int slot)
 /* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many
    sums share an element. Of a filter or a matrix's column the middle one has one and no other, as
    it takes a whole channel or column with it. */
-static double special(const struct hc_place *p, int slot)
+static double special(const struct hc_draw_site *p, int slot)
 {
     const struct hc_tensor *t = &p->call->in[slot];
     bool shared =
         hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
     double length = fmax(hc_bound_length(p->call), 4);
-    double u = hc_place_uniform(p, 3);
+    double u = hc_draw_uniform(p, 3);
     bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
     if (p->index == (uint64_t)hc_tensor_count(t) / 2)
         return specials[loss ? 2 * (int)(u * 2) : (int)(u * 3)];
-    if ((shared && slot > 0) || hc_place_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
-        return hc_place_normal(p);
+    if ((shared && slot > 0) || hc_draw_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
+        return hc_draw_normal(p);
     /* A limit as one of several terms would overflow by itself. */
     if (length <= 4 && u > 0.8)
         return hc_format_max(p->format);
@@ -182,67 +182,67 @@ static bool has_specials(const struct hc_call *call, int slot)
 }
 
 /* Data. */
-static double data(const struct hc_place *p, int slot, char role, enum hc_fill fill)
+static double data(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
 {
-    switch (fill) {
-    case HC_FILL_LOGNORMAL:
+    switch (distribution) {
+    case HC_DRAW_LOGNORMAL:
         return lognormal(p);
-    case HC_FILL_SUBNORMALS:
+    case HC_DRAW_SUBNORMALS:
         if (slot == 0 && compensates(p->call))
-            return hc_place_normal(p);
-        return role == 'y' ? ldexp(hc_place_normal(p), -(int)(12 * hc_place_uniform(p, 8)))
+            return hc_draw_normal(p);
+        return role == 'y' ? ldexp(hc_draw_normal(p), -(int)(12 * hc_draw_uniform(p, 8)))
                            : subnormal(p);
-    case HC_FILL_BOUNDARIES:
+    case HC_DRAW_BOUNDARIES:
         if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && role != 'y')
             return elementwise_boundary(p);
         return boundary(p);
-    case HC_FILL_CANCELLATION:
-        return hc_place_cancelling(p, slot, role);
-    case HC_FILL_SPECIALS:
-        return has_specials(p->call, slot) ? special(p, slot) : hc_place_normal(p);
+    case HC_DRAW_CANCELLATION:
+        return hc_draw_cancelling(p, slot, role);
+    case HC_DRAW_SPECIALS:
+        return has_specials(p->call, slot) ? special(p, slot) : hc_draw_normal(p);
     default:
-        return hc_place_normal(p);
+        return hc_draw_normal(p);
     }
 }
 
 /* What w lacks of a weight: within half an ulp of it, but now and then anything. */
-static double compensation(const struct hc_place *p, int slot, char role, enum hc_fill fill)
+static double compensation(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
 {
     double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
-    if (!isfinite(w) || hc_place_uniform(p, 10) < 0.1)
-        return data(p, slot, role, fill);
-    return hc_ulp(p->format, w) * (hc_place_uniform(p, 11) - 0.5);
+    if (!isfinite(w) || hc_draw_uniform(p, 10) < 0.1)
+        return data(p, slot, role, distribution);
+    return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,
+double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_distribution distribution,
                    uint64_t seed)
 {
-    struct hc_place p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
-    if (fill == HC_FILL_SPECIALS && is_special_of_batch(&p, slot))
-        return specials[(int)(hc_place_uniform(&p, 3) * 3)];
-    if (hc_fill_of_sums(fill))
-        return hc_place_sum(&p, slot, role, fill);
+    struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
+    if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
+        return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
+    if (hc_distribution_of_sums(distribution))
+        return hc_draw_sum(&p, slot, role, distribution);
     switch (role) {
     case 'g':
-        return 0.5 + hc_place_uniform(&p, 2);
+        return 0.5 + hc_draw_uniform(&p, 2);
     case 'b':
-        if (fill == HC_FILL_SUBNORMALS)
+        if (distribution == HC_DRAW_SUBNORMALS)
             return subnormal(&p);
-        if (fill == HC_FILL_CANCELLATION)
-            return call->op == HC_OP_gemm ? 0x1p-10 * hc_place_normal(&p) : 500;
-        return data(&p, slot, role, fill == HC_FILL_SPECIALS ? fill : HC_FILL_NORMAL);
+        if (distribution == HC_DRAW_CANCELLATION)
+            return call->op == HC_OP_gemm ? 0x1p-10 * hc_draw_normal(&p) : 500;
+        return data(&p, slot, role, distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
     case 'v':
-        return fill == HC_FILL_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_place_uniform(&p, 2);
+        return distribution == HC_DRAW_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_draw_uniform(&p, 2);
     case 's':
-        return fabs(data(&p, slot, 'x', fill));
+        return fabs(data(&p, slot, 'x', distribution));
     case 'c':
-        return compensation(&p, slot, role, fill);
+        return compensation(&p, slot, role, distribution);
     case 'q':
         p.stream = 1; /* like the square of the gradient */
-        if (fill == HC_FILL_SPECIALS || fill == HC_FILL_SUBNORMALS)
-            return fabs(fill == HC_FILL_SPECIALS ? hc_place_normal(&p) : subnormal(&p));
-        return pow(data(&p, 1, 'x', fill), 2) * (0.5 + hc_place_uniform(&p, 9));
+        if (distribution == HC_DRAW_SPECIALS || distribution == HC_DRAW_SUBNORMALS)
+            return fabs(distribution == HC_DRAW_SPECIALS ? hc_draw_normal(&p) : subnormal(&p));
+        return pow(data(&p, 1, 'x', distribution), 2) * (0.5 + hc_draw_uniform(&p, 9));
     default:
-        return data(&p, slot, role, fill);
+        return data(&p, slot, role, distribution);
     }
 }

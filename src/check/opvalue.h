@@ -1,4 +1,4 @@
-/* One value of a fill. */
+/* One value of a distribution. */
 #ifndef HC_CHECK_OPVALUE_H
 #define HC_CHECK_OPVALUE_H
 
@@ -6,7 +6,7 @@
 
 /* A place in a tensor, and its random numbers: the normal one (an integer in i32), and as many
    uniform ones as there are numbers `more`. */
-struct hc_place {
+struct hc_draw_site {
     const struct hc_call *call;
     enum hc_format format;
     uint64_t seed;
@@ -14,20 +14,20 @@ struct hc_place {
     uint64_t index;
 };
 
-double hc_place_uniform(const struct hc_place *p, uint64_t more);
-double hc_place_normal(const struct hc_place *p);
+double hc_draw_uniform(const struct hc_draw_site *p, uint64_t more);
+double hc_draw_normal(const struct hc_draw_site *p);
 
-/* HC_FILL_CANCELLATION (opcancel.c), and whether the call's sums have two terms to cancel. */
+/* HC_DRAW_CANCELLATION (draw_cancelling.c), and whether the call's sums have two terms to cancel. */
 bool hc_op_cancels(const struct hc_call *call);
-double hc_place_cancelling(const struct hc_place *p, int slot, char role);
+double hc_draw_cancelling(const struct hc_draw_site *p, int slot, char role);
 
-/* The fills for sums (opsum.c), and whether the call has sums for that one. */
-double hc_place_sum(const struct hc_place *p, int slot, char role, enum hc_fill fill);
-bool hc_op_sums(const struct hc_call *call, enum hc_fill fill);
+/* The distributions for sums (draw_sums.c), and whether the call has sums for that one. */
+double hc_draw_sum(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution);
+bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution);
 
-/* Element i of an input slot that plays `role` (opfill.c); slots are filled in order, and a later one
+/* Element i of an input slot that plays `role` (distribution.c); slots are filled in order, and a later one
    may look at the elements of an earlier one. */
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_fill fill,
+double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_distribution distribution,
                    uint64_t seed);
 
 /* Of `least` and the formats of data and result the one whose normal range ends first. */

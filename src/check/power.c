@@ -26,11 +26,11 @@ static struct hc_result try(const struct hc_check *check,
                              .seed = check->seed,
                              .level = HC_QUICK};
     sweep(&inner, HC_FP16, HC_NEAREST);
-    hc_tally_end(&inner);
+    hc_check_end(&inner);
     return inner.result;
 }
 
-void hc_claim_power(struct hc_check *check)
+void hc_claim_sweeps_catch_faults(struct hc_check *check)
 {
     broken = *hc_backend_by_name("exact");
     hc_claim_true(check, "the sound conversion passes",

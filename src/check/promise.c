@@ -32,29 +32,29 @@ static const struct {
     [HC_SCALER_DEEPSPEED_UNFUSED] = {16, 1000, -2, HC_LOG2_INFINITE, true, NONE, false},
 };
 
-int64_t hc_promise_interval(enum hc_scaler_rule rule)
+int64_t hc_oracle_interval(enum hc_scaler_rule rule)
 {
     return text[rule].interval;
 }
 
-int hc_promise_initial(enum hc_scaler_rule rule)
+int hc_oracle_initial(enum hc_scaler_rule rule)
 {
     return text[rule].initial;
 }
 
-int hc_promise_floor(enum hc_scaler_rule rule)
+int hc_oracle_floor(enum hc_scaler_rule rule)
 {
     return text[rule].floor;
 }
 
-bool hc_promise_raises(enum hc_scaler_rule rule)
+bool hc_oracle_raises(enum hc_scaler_rule rule)
 {
     return text[rule].raises;
 }
 
 /* Growths in the present run. A whole interval of clean steps makes one; fastai2 counts clean steps
    from the beginning of the training, most of DeepSpeed's rules leave out a run's first. */
-static int64_t growths(const struct hc_promise *p)
+static int64_t growths(const struct hc_oracle *p)
 {
     if (p->interval == 0)
         return 0;
@@ -66,7 +66,7 @@ static int64_t growths(const struct hc_promise *p)
 }
 
 /* The half of fp32's smallest number, 2^-149, is a tie and goes to 0; fp64's smallest is 2^-1074. */
-static int held(const struct hc_promise *p, int64_t log2)
+static int held(const struct hc_oracle *p, int64_t log2)
 {
     bool single = p->held == HC_HELD_SINGLE;
     if (log2 > (single ? 127 : 1023))
@@ -74,7 +74,7 @@ static int held(const struct hc_promise *p, int64_t log2)
     return log2 < (single ? -149 : -1074) ? HC_LOG2_ZERO : (int)log2;
 }
 
-int hc_promise_log2(const struct hc_promise *p)
+int hc_oracle_log2(const struct hc_oracle *p)
 {
     if (p->start == HC_LOG2_ZERO || p->start == HC_LOG2_INFINITE)
         return p->start;
@@ -83,31 +83,31 @@ int hc_promise_log2(const struct hc_promise *p)
     return held(p, grown > cap ? cap : grown);
 }
 
-double hc_promise_scale(const struct hc_promise *p)
+double hc_oracle_scale(const struct hc_oracle *p)
 {
-    int log2 = hc_promise_log2(p);
+    int log2 = hc_oracle_log2(p);
     if (log2 == HC_LOG2_INFINITE)
         return (double)INFINITY;
     return log2 == HC_LOG2_ZERO ? 0 : ldexp(1, log2);
 }
 
-enum hc_held hc_promise_held(enum hc_scaler_rule rule)
+enum hc_held hc_oracle_held(enum hc_scaler_rule rule)
 {
     return rule == HC_SCALER_TORCH ? HC_HELD_SINGLE : HC_HELD_DOUBLE;
 }
 
-bool hc_promise_allows(enum hc_scaler_rule rule, enum hc_held how, int log2)
+bool hc_oracle_allows(enum hc_scaler_rule rule, enum hc_held how, int log2)
 {
-    struct hc_promise p = {.held = how};
+    struct hc_oracle p = {.held = how};
     return held(&p, log2) == log2 && log2 >= text[rule].floor && log2 <= text[rule].cap;
 }
 
-struct hc_promise hc_promise_start(enum hc_scaler_rule rule, enum hc_held how, int log2_initial,
+struct hc_oracle hc_oracle_start(enum hc_scaler_rule rule, enum hc_held how, int log2_initial,
                                    int64_t interval)
 {
     assert((unsigned)rule < HC_SCALER_COUNT);
     bool moves = text[rule].interval > 0;
-    return (struct hc_promise){.rule = rule,
+    return (struct hc_oracle){.rule = rule,
                                .held = how,
                                .interval = moves && interval > 0 ? interval : text[rule].interval,
                                .start = log2_initial == HC_LOG2_ZERO ? text[rule].initial
@@ -115,7 +115,7 @@ struct hc_promise hc_promise_start(enum hc_scaler_rule rule, enum hc_held how, i
 }
 
 /* log2 of the scale after an overflow at scale 2^log2. */
-static int halved(struct hc_promise *p, int log2)
+static int halved(struct hc_oracle *p, int log2)
 {
     if (log2 == HC_LOG2_ZERO || log2 == HC_LOG2_INFINITE)
         return log2;
@@ -130,9 +130,9 @@ static int halved(struct hc_promise *p, int log2)
     return log2 > text[p->rule].floor ? held(p, log2 - 1) : log2;
 }
 
-int hc_promise_step(struct hc_promise *p, bool found)
+int hc_oracle_step(struct hc_oracle *p, bool found)
 {
-    int log2 = hc_promise_log2(p);
+    int log2 = hc_oracle_log2(p);
     bool never = text[p->rule].interval == 0;
     bool overlooked = p->rule == HC_SCALER_FASTAI && log2 <= 0;
     p->steps++;
@@ -141,7 +141,7 @@ int hc_promise_step(struct hc_promise *p, bool found)
         return log2;
     if (!found || overlooked) {
         p->run++;
-        return hc_promise_log2(p);
+        return hc_oracle_log2(p);
     }
     p->start = halved(p, log2);
     p->good += p->run;

@@ -27,7 +27,7 @@ static json_t *texts(const char *const *text, int count)
     return list;
 }
 
-void hc_record_set_run(json_t *record, const struct hc_record_run *run)
+void hc_record_set_invocation(json_t *record, const struct hc_invocation *run)
 {
     int words = 0;
     while (run->command && run->command[words])
@@ -65,7 +65,7 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
                                     .environment = json_object_get(o, "environment"),
                                     .left_out = json_object_get(o, "left_out"),
                                     .run = run,
-                                    .known = run != NULL,
+                                    .has_run = run != NULL,
                                     .level = json_string_value(json_object_get(o, "level"))};
     if (!run)
         return NULL;

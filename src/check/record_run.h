@@ -14,7 +14,7 @@
 
 #include "check/record.h"
 
-struct hc_record_run {
+struct hc_invocation {
     const char *const *command; /* ends with NULL */
     const char *const *patterns;
     int pattern_count;
@@ -27,7 +27,7 @@ struct hc_record_run {
 };
 
 /* Puts the member into the record; all is copied. */
-void hc_record_set_run(json_t *record, const struct hc_record_run *run);
+void hc_record_set_invocation(json_t *record, const struct hc_invocation *run);
 
 /* Results that came about in one way. The texts belong to the record. */
 struct hc_record_part {
@@ -37,7 +37,7 @@ struct hc_record_part {
                                ran, what was left out by component; or NULL */
     const json_t *run;      /* the member, NULL where there is none */
     const json_t *patterns; /* NULL where not known */
-    bool known;             /* whether it has a member "run": older records have none */
+    bool has_run;             /* whether it has a member "run": older records have none */
     const char *level;      /* NULL: none, or not known */
     const char *cut;        /* NULL: it came to its end, or that is not known */
     const char *fault;      /* the first one that was planted; NULL: none, or not known */

@@ -101,7 +101,7 @@ static enum hc_status one_wrong(struct hc_queue *queue, const struct hc_call *ca
     int64_t at = hc_tensor_count(y) ? wrong_at % hc_tensor_count(y) : 0;
     double value = hc_tensor_count(y) ? hc_tensor_get(y, at) : 0;
     if (hc_tensor_count(y))
-        hc_tensor_put(y, at, value * 1.01 + copysign(0.01, value));
+        hc_tensor_set(y, at, value * 1.01 + copysign(0.01, value));
     return status;
 }
 

@@ -26,24 +26,24 @@ static uint32_t step(enum hc_format to, enum hc_direction direction, int negativ
     return c < infinity ? pattern(above) : 0x7f800000u;
 }
 
-void hc_steps_build(struct hc_steps *steps, enum hc_format to, enum hc_direction direction,
+void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to, enum hc_direction direction,
                     int negative)
 {
     uint32_t infinity = to == HC_FP16 ? 0x7c00 : 0x7f80;
-    steps->infinity = (uint16_t)infinity;
-    steps->first[0] = 0;
+    breakpoints->infinity = (uint16_t)infinity;
+    breakpoints->first[0] = 0;
     for (uint32_t c = 1; c <= infinity; c++)
-        steps->first[c] = step(to, direction, negative, c, infinity);
-    steps->first[infinity + 1] = 0x7f800001u;
+        breakpoints->first[c] = step(to, direction, negative, c, infinity);
+    breakpoints->first[infinity + 1] = 0x7f800001u;
 }
 
-uint16_t hc_steps_code(const struct hc_steps *steps, uint32_t magnitude)
+uint16_t hc_breakpoints_code(const struct hc_breakpoints *breakpoints, uint32_t magnitude)
 {
     uint32_t low = 0;
-    uint32_t high = steps->infinity + 2u;
+    uint32_t high = breakpoints->infinity + 2u;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        if (steps->first[middle] <= magnitude)
+        if (breakpoints->first[middle] <= magnitude)
             low = middle;
         else
             high = middle;

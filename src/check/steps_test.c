@@ -5,7 +5,7 @@
 #include "num/bits.h"
 #include "num/mpfr_test.h"
 
-static struct hc_steps steps;
+static struct hc_breakpoints breakpoints;
 
 static uint64_t correct(enum hc_format to, uint32_t bits, enum hc_direction direction)
 {
@@ -24,18 +24,18 @@ static uint64_t correct(enum hc_format to, uint32_t bits, enum hc_direction dire
 static void proved(enum hc_format to, enum hc_direction direction, int negative)
 {
     uint32_t sign = negative ? 0x80000000u : 0;
-    hc_steps_build(&steps, to, direction, negative);
-    cr_assert_eq(steps.first[0], 0);
-    cr_assert_eq(steps.first[steps.infinity + 1], 0x7f800001);
-    cr_assert_eq(hc_steps_code(&steps, 0x7f800001), steps.infinity + 1);
-    for (uint32_t c = 0; c <= steps.infinity; c++) {
-        cr_assert(steps.first[c] < steps.first[c + 1]);
+    hc_breakpoints_build(&breakpoints, to, direction, negative);
+    cr_assert_eq(breakpoints.first[0], 0);
+    cr_assert_eq(breakpoints.first[breakpoints.infinity + 1], 0x7f800001);
+    cr_assert_eq(hc_breakpoints_code(&breakpoints, 0x7f800001), breakpoints.infinity + 1);
+    for (uint32_t c = 0; c <= breakpoints.infinity; c++) {
+        cr_assert(breakpoints.first[c] < breakpoints.first[c + 1]);
         uint64_t want = c | (uint64_t)negative << 15;
-        cr_assert_eq(correct(to, sign | steps.first[c], direction), want, "first of %#x", c);
-        cr_assert_eq(correct(to, sign | (steps.first[c + 1] - 1), direction), want, "last of %#x",
+        cr_assert_eq(correct(to, sign | breakpoints.first[c], direction), want, "first of %#x", c);
+        cr_assert_eq(correct(to, sign | (breakpoints.first[c + 1] - 1), direction), want, "last of %#x",
                      c);
-        cr_assert_eq(hc_steps_code(&steps, steps.first[c]), c);
-        cr_assert_eq(hc_steps_code(&steps, steps.first[c + 1] - 1), c);
+        cr_assert_eq(hc_breakpoints_code(&breakpoints, breakpoints.first[c]), c);
+        cr_assert_eq(hc_breakpoints_code(&breakpoints, breakpoints.first[c + 1] - 1), c);
     }
 }
 
@@ -47,12 +47,12 @@ static void proved_for(enum hc_format to)
     }
 }
 
-Test(steps, mpfr_agrees_at_both_ends_of_every_run_into_fp16)
+Test(breakpoints, mpfr_agrees_at_both_ends_of_every_run_into_fp16)
 {
     proved_for(HC_FP16);
 }
 
-Test(steps, mpfr_agrees_at_both_ends_of_every_run_into_bf16)
+Test(breakpoints, mpfr_agrees_at_both_ends_of_every_run_into_bf16)
 {
     proved_for(HC_BF16);
 }

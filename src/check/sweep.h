@@ -36,7 +36,7 @@ void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const
 
 /* Whether these sweeps have power: each planted defect of `cast` (check/faults/conversion.c), put
    into exact, must be caught by the fp32 or the fp64 sweep into fp16 at level quick. */
-void hc_claim_power(struct hc_check *check);
+void hc_claim_sweeps_catch_faults(struct hc_check *check);
 
 /* Whether num/integer16.h, by which a device judges sweeps, agrees with check/steps.h (cast from fp32)
    and check/pairs.h (add, sub, mul, div): 64 seeded rows of 65,536 operands, exhaustive all of them. */

@@ -24,29 +24,29 @@ enum {
 struct cast {
     enum hc_format to;
     enum hc_direction direction;
-    struct hc_steps steps[2];
+    struct hc_breakpoints breakpoints[2];
     int64_t units; /* ALL_UNITS, or as many seeded ones */
     uint64_t seed;
 };
 
-/* One lane's memory. */
-struct lane {
+/* The memory of one thread. */
+struct buffers {
     float in[BLOCK];
     uint16_t out[BLOCK];
 };
 
 static enum hc_status convert(struct hc_check *check, struct hc_queue *queue,
-                              const struct cast *cast, struct lane *lane, int64_t n)
+                              const struct cast *cast, struct buffers *buffers, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = cast->direction};
-    call.in[0] = hc_tensor1(HC_FP32, n, lane->in);
-    call.out[0] = hc_tensor1(cast->to, n, lane->out);
-    return hc_lane_call(check, queue, &call);
+    call.in[0] = hc_tensor1(HC_FP32, n, buffers->in);
+    call.out[0] = hc_tensor1(cast->to, n, buffers->out);
+    return hc_sweep_call(check, queue, &call);
 }
 
 static bool is_nan(const struct cast *cast, uint16_t code)
 {
-    return (code & 0x7fffu) > cast->steps[0].infinity;
+    return (code & 0x7fffu) > cast->breakpoints[0].infinity;
 }
 
 /* The bits in which any of n neighbours differs from `want`, which all of them must be. */
@@ -64,12 +64,12 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
 static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t code,
                               const uint16_t *got, struct hc_miss *miss)
 {
-    const struct hc_steps *steps = &cast->steps[start >> 31];
+    const struct hc_breakpoints *breakpoints = &cast->breakpoints[start >> 31];
     uint32_t sign = start & 0x80000000u;
     uint32_t magnitude = start & 0x7fffffffu;
     uint32_t end = magnitude + BLOCK;
-    while (magnitude < end && code <= steps->infinity) {
-        uint32_t next = steps->first[code + 1];
+    while (magnitude < end && code <= breakpoints->infinity) {
+        uint32_t next = breakpoints->first[code + 1];
         uint32_t stop = next < end ? next : end;
         uint16_t want = (uint16_t)(sign >> 16 | code);
         const uint16_t *run = got + magnitude % BLOCK;
@@ -104,28 +104,28 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
                            struct hc_miss *miss, const void *context)
 {
     const struct cast *cast = context;
-    struct lane *lane = memory;
+    struct buffers *buffers = memory;
     uint32_t start = start_of(cast, at);
-    uint32_t code = hc_steps_code(&cast->steps[start >> 31], start & 0x7fffffffu);
+    uint32_t code = hc_breakpoints_code(&cast->breakpoints[start >> 31], start & 0x7fffffffu);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
-        count_up(lane->in, start);
-        enum hc_status status = convert(check, queue, cast, lane, BLOCK);
+        count_up(buffers->in, start);
+        enum hc_status status = convert(check, queue, cast, buffers, BLOCK);
         if (status != HC_OK)
             return status;
-        code = compare_block(cast, start, code, lane->out, miss);
+        code = compare_block(cast, start, code, buffers->out, miss);
     }
     miss->checked += (int64_t)BLOCK * UNIT;
     return HC_OK;
 }
 
 /* Converts the inputs gathered so far and compares them with their codes. */
-static enum hc_status flush(struct hc_check *check, const struct cast *cast, struct lane *lane,
+static enum hc_status flush(struct hc_check *check, const struct cast *cast, struct buffers *buffers,
                             const uint16_t *want, uint32_t n, struct hc_miss *miss)
 {
-    enum hc_status status = convert(check, hc_check_queue(check), cast, lane, n);
+    enum hc_status status = convert(check, hc_check_queue(check), cast, buffers, n);
     for (uint32_t i = 0; i < n && status == HC_OK; i++)
-        if (is_nan(cast, want[i]) ? !is_nan(cast, lane->out[i]) : lane->out[i] != want[i])
-            hc_miss_note(miss, hc_fp32_bits(lane->in[i]), want[i], lane->out[i]);
+        if (is_nan(cast, want[i]) ? !is_nan(cast, buffers->out[i]) : buffers->out[i] != want[i])
+            hc_miss_note(miss, hc_fp32_bits(buffers->in[i]), want[i], buffers->out[i]);
     miss->checked += n;
     return status;
 }
@@ -134,42 +134,42 @@ static enum hc_status flush(struct hc_check *check, const struct cast *cast, str
    direction or a lost bit gives itself away. */
 static enum hc_status runs(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
 {
-    struct lane *lane = hc_check_memory(check, sizeof *lane);
+    struct buffers *buffers = hc_check_memory(check, sizeof *buffers);
     uint16_t *want = hc_check_memory(check, BLOCK * sizeof *want);
     enum hc_status status = HC_OK;
     uint32_t n = 0;
     for (uint32_t sign = 0; sign < 2; sign++) {
-        const struct hc_steps *steps = &cast->steps[sign];
-        for (uint32_t c = 0; c <= steps->infinity && status == HC_OK; c++) {
-            uint32_t first = steps->first[c];
-            uint32_t last = steps->first[c + 1] - 1;
+        const struct hc_breakpoints *breakpoints = &cast->breakpoints[sign];
+        for (uint32_t c = 0; c <= breakpoints->infinity && status == HC_OK; c++) {
+            uint32_t first = breakpoints->first[c];
+            uint32_t last = breakpoints->first[c + 1] - 1;
             const uint32_t inputs[RUN_INPUTS] = {first, first + (last - first) / 2, last};
             for (int i = 0; i < RUN_INPUTS; i++, n++) {
-                lane->in[n] = hc_fp32_value(sign << 31 | inputs[i]);
+                buffers->in[n] = hc_fp32_value(sign << 31 | inputs[i]);
                 want[n] = (uint16_t)(sign << 15 | c);
             }
             if (n > BLOCK - RUN_INPUTS) {
-                status = flush(check, cast, lane, want, n, miss);
+                status = flush(check, cast, buffers, want, n, miss);
                 n = 0;
             }
         }
     }
-    return status == HC_OK ? flush(check, cast, lane, want, n, miss) : status;
+    return status == HC_OK ? flush(check, cast, buffers, want, n, miss) : status;
 }
 
 /* A payload with one bit set, at every place: a NaN whose top bits are 0 must not turn infinite. */
 static enum hc_status nans(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
 {
-    struct lane *lane = hc_check_memory(check, sizeof *lane);
+    struct buffers *buffers = hc_check_memory(check, sizeof *buffers);
     uint16_t *want = hc_check_memory(check, BLOCK * sizeof *want);
     uint32_t n = 0;
     for (uint32_t sign = 0; sign < 2; sign++)
         for (uint32_t bit = 0; bit < 23; bit++, n++) {
             uint32_t bits = sign << 31 | 0x7f800000u | 1u << bit;
-            memcpy(&lane->in[n], &bits, sizeof bits);
-            want[n] = (uint16_t)(sign << 15 | (cast->steps[0].infinity + 1u));
+            memcpy(&buffers->in[n], &bits, sizeof bits);
+            want[n] = (uint16_t)(sign << 15 | (cast->breakpoints[0].infinity + 1u));
         }
-    return flush(check, cast, lane, want, n, miss);
+    return flush(check, cast, buffers, want, n, miss);
 }
 
 /* The units, where the results lie if the backend judges them there. */
@@ -178,7 +178,7 @@ static bool blocks(struct hc_check *check, const struct cast *cast, struct hc_mi
     struct hc_parts parts = hc_parts_of_all(HC_OP_cast, HC_FP32, cast->to, cast->direction);
     uint32_t first[STANDARD_UNITS];
     if (!hc_can_judge(hc_check_backend(check)))
-        return hc_lanes_run(check, cast->units, sizeof(struct lane), unit, cast, miss);
+        return hc_sweep_run(check, cast->units, sizeof(struct buffers), unit, cast, miss);
     if (cast->units < ALL_UNITS) {
         parts.count = cast->units;
         parts.size = BLOCK * UNIT;
@@ -192,16 +192,16 @@ static bool blocks(struct hc_check *check, const struct cast *cast, struct hc_mi
 /* For `explain`: where the results change, at the codes that matter. */
 static void tell(struct hc_check *check, const struct cast *cast)
 {
-    const struct hc_steps *steps = &cast->steps[0];
+    const struct hc_breakpoints *breakpoints = &cast->breakpoints[0];
     uint32_t normal = 1u << (hc_formats[cast->to].precision - 1);
     uint32_t one = (uint32_t)hc_encode(cast->to, 1, 0, HC_NEAREST);
-    const uint32_t codes[] = {1, 2, normal, one, one + 1, steps->infinity - 1u, steps->infinity};
+    const uint32_t codes[] = {1, 2, normal, one, one + 1, breakpoints->infinity - 1u, breakpoints->infinity};
     hc_say(check, "fp32 to %s, %s: the first positive input of some results",
            hc_formats[cast->to].name, hc_direction_names[cast->direction]);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         hc_say(check, "    0x%04x = %-16.9g from %.9g (0x%08x) on", codes[i],
-               hc_decode(cast->to, codes[i]), (double)hc_fp32_value(steps->first[codes[i]]),
-               steps->first[codes[i]]);
+               hc_decode(cast->to, codes[i]), (double)hc_fp32_value(breakpoints->first[codes[i]]),
+               breakpoints->first[codes[i]]);
 }
 
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction)
@@ -209,7 +209,7 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
     struct cast *cast = hc_check_memory(check, sizeof *cast);
     *cast = (struct cast){.to = to, .direction = direction, .seed = hc_check_seed(check)};
     for (int negative = 0; negative < 2; negative++)
-        hc_steps_build(&cast->steps[negative], to, direction, negative);
+        hc_breakpoints_build(&cast->breakpoints[negative], to, direction, negative);
     static const int64_t units[] = {0, STANDARD_UNITS, ALL_UNITS};
     cast->units = units[hc_check_level(check)];
 

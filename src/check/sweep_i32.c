@@ -62,12 +62,12 @@ static enum hc_status proved(const struct hc_check *check, const struct integers
     for (uint64_t i = 0; i < (all ? 2 * TABLE + 1 : SAMPLES); i++) {
         uint64_t place = all ? i : hc_random(hc_check_seed(check), 1, i) % (2 * TABLE + 1);
         int32_t x = (int32_t)place - TABLE;
-        struct hc_want real;
+        struct hc_exact real;
         struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
         call.in[0] = hc_tensor1(HC_I32, 1, &x);
         call.out[0] = hc_tensor1(HC_FP16, 1, NULL);
         hc_references[HC_OP_cast](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
-        uint64_t want = hc_encode(HC_FP16, real.value, real.rest, s->direction);
+        uint64_t want = hc_encode(HC_FP16, real.hi, real.lo, s->direction);
         if (want != want_of(s, x))
             return hc_fail(HC_INVALID,
                            "the expected side is wrong: %d: MPFR 0x%04x, expected 0x%04x", x,
@@ -92,7 +92,7 @@ static enum hc_status turns(struct hc_check *check, const struct integers *s, st
     x[i++] = INT32_MIN;
     for (uint64_t k = 0; k < SEEDED; k++)
         x[i++] = (int32_t)(uint32_t)hc_random(hc_check_seed(check), 0, k) >> (k % 32);
-    enum hc_status status = hc_lane_call(check, hc_check_queue(check), &call);
+    enum hc_status status = hc_sweep_call(check, hc_check_queue(check), &call);
     for (i = 0; i < n && status == HC_OK; i++)
         if (got[i] != want_of(s, x[i]))
             hc_miss_note(miss, (uint32_t)x[i], want_of(s, x[i]), got[i]);
@@ -100,7 +100,7 @@ static enum hc_status turns(struct hc_check *check, const struct integers *s, st
     return status;
 }
 
-struct lane {
+struct buffers {
     int32_t in[BLOCK];
     uint16_t out[BLOCK];
 };
@@ -116,33 +116,33 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint16_t want)
 }
 
 /* A block lies wholly on one side of 0, of TABLE and of -TABLE, but for these themselves. */
-static void compare_block(const struct integers *s, const struct lane *lane, struct hc_miss *miss)
+static void compare_block(const struct integers *s, const struct buffers *buffers, struct hc_miss *miss)
 {
-    int64_t low = lane->in[0];
-    int64_t high = lane->in[BLOCK - 1];
-    if ((low >= TABLE || high <= -TABLE) && strays(lane->out, want_of(s, low)) == 0)
+    int64_t low = buffers->in[0];
+    int64_t high = buffers->in[BLOCK - 1];
+    if ((low >= TABLE || high <= -TABLE) && strays(buffers->out, want_of(s, low)) == 0)
         return;
     for (int i = 0; i < BLOCK; i++)
-        if (lane->out[i] != want_of(s, lane->in[i]))
-            hc_miss_note(miss, (uint32_t)lane->in[i], want_of(s, lane->in[i]), lane->out[i]);
+        if (buffers->out[i] != want_of(s, buffers->in[i]))
+            hc_miss_note(miss, (uint32_t)buffers->in[i], want_of(s, buffers->in[i]), buffers->out[i]);
 }
 
 static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64_t at, void *memory,
                            struct hc_miss *miss, const void *context)
 {
     const struct integers *s = context;
-    struct lane *lane = memory;
+    struct buffers *buffers = memory;
     uint32_t start = (uint32_t)at * BLOCK * UNIT;
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
-    call.in[0] = hc_tensor1(HC_I32, BLOCK, lane->in);
-    call.out[0] = hc_tensor1(HC_FP16, BLOCK, lane->out);
+    call.in[0] = hc_tensor1(HC_I32, BLOCK, buffers->in);
+    call.out[0] = hc_tensor1(HC_FP16, BLOCK, buffers->out);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
         for (uint32_t i = 0; i < BLOCK; i++)
-            lane->in[i] = (int32_t)(start + i);
-        enum hc_status status = hc_lane_call(check, queue, &call);
+            buffers->in[i] = (int32_t)(start + i);
+        enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;
-        compare_block(s, lane, miss);
+        compare_block(s, buffers, miss);
     }
     miss->checked += (int64_t)BLOCK * UNIT;
     return HC_OK;
@@ -154,7 +154,7 @@ static bool all(struct hc_check *check, const struct integers *s, struct hc_miss
     struct hc_parts parts = hc_parts_of_all(HC_OP_cast, HC_I32, HC_FP16, s->direction);
     if (hc_can_judge(hc_check_backend(check)))
         return hc_parts_run(check, &parts, miss);
-    return hc_lanes_run(check, UNITS, sizeof(struct lane), unit, s, miss);
+    return hc_sweep_run(check, UNITS, sizeof(struct buffers), unit, s, miss);
 }
 
 void hc_sweep_from_i32(struct hc_check *check, enum hc_direction direction)

@@ -113,7 +113,7 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     bool cast = parts->op == HC_OP_cast;
     uint16_t x = (uint16_t)(k >> 16);
     uint16_t y = (uint16_t)k;
-    struct hc_want real;
+    struct hc_exact real;
     struct hc_call call = {.op = parts->op};
     call.in[0] = hc_tensor1(parts->from, 1, cast ? (void *)&k : (void *)&x);
     call.in[1] = hc_tensor1(parts->from, 1, &y);
@@ -121,7 +121,7 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     if (cast)
         call.params.cast.direction = parts->direction;
     hc_references[parts->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
-    return (uint16_t)hc_encode(parts->to, real.value, real.rest,
+    return (uint16_t)hc_encode(parts->to, real.hi, real.lo,
                                cast ? parts->direction : HC_NEAREST);
 }
 

@@ -45,7 +45,7 @@ static struct hc_result run(const struct hc_parts *parts, struct hc_miss *miss)
     cr_assert_eq(emulated.open(&check.queue, 1), HC_OK);
     (void)hc_parts_run(&check, parts, miss);
     emulated.close(check.queue);
-    hc_tally_end(&check);
+    hc_check_end(&check);
     return check.result;
 }
 

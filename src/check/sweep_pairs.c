@@ -28,7 +28,7 @@ struct pairs_sweep {
     uint16_t rows[HC_BOUNDARY_CODES + SEEDED_ROWS];
 };
 
-struct lane {
+struct buffers {
     uint16_t x[BLOCK];
     uint16_t got[BLOCK];
     uint16_t y[65536];
@@ -36,14 +36,14 @@ struct lane {
     bool ready;
 };
 
-static void prepare(const struct pairs_sweep *sweep, struct lane *lane)
+static void prepare(const struct pairs_sweep *sweep, struct buffers *buffers)
 {
-    if (lane->ready)
+    if (buffers->ready)
         return;
-    hc_pairs_init(&lane->pairs, sweep->op, sweep->format);
+    hc_pairs_init(&buffers->pairs, sweep->op, sweep->format);
     for (uint32_t code = 0; code < 65536; code++)
-        lane->y[code] = (uint16_t)code;
-    lane->ready = true;
+        buffers->y[code] = (uint16_t)code;
+    buffers->ready = true;
 }
 
 HC_CLONED bool same_code(uint16_t infinity, uint16_t want, uint16_t got)
@@ -62,18 +62,18 @@ HC_CLONES static bool differ(uint16_t infinity, const uint16_t *want, const uint
 }
 
 /* The expected side is itself held against MPFR at seeded places of the row. */
-static enum hc_status sample(const struct pairs_sweep *sweep, const struct lane *lane)
+static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffers *buffers)
 {
-    const struct hc_pairs *pairs = &lane->pairs;
+    const struct hc_pairs *pairs = &buffers->pairs;
     struct hc_call call = {.op = sweep->op};
-    call.in[0] = hc_tensor1(sweep->format, 1, (void *)lane->x);
+    call.in[0] = hc_tensor1(sweep->format, 1, (void *)buffers->x);
     call.out[0] = hc_tensor1(sweep->format, 1, NULL);
     for (uint64_t i = 0; i < (sweep->families ? 1 : SAMPLES); i++) {
         uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + pairs->x, i);
-        struct hc_want real;
-        call.in[1] = hc_tensor1(sweep->format, 1, (void *)&lane->y[y]);
+        struct hc_exact real;
+        call.in[1] = hc_tensor1(sweep->format, 1, (void *)&buffers->y[y]);
         hc_references[sweep->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
-        uint16_t want = (uint16_t)hc_encode(sweep->format, real.value, real.rest, HC_NEAREST);
+        uint16_t want = (uint16_t)hc_encode(sweep->format, real.hi, real.lo, HC_NEAREST);
         if (!same_code(pairs->infinity, want, pairs->want[y]))
             return hc_fail(HC_INVALID,
                            "the expected side is wrong: %s 0x%04x 0x%04x: MPFR 0x%04x, "
@@ -85,57 +85,57 @@ static enum hc_status sample(const struct pairs_sweep *sweep, const struct lane 
 
 /* All y for the x that the expected row stands at. */
 static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
-                          const struct pairs_sweep *sweep, struct lane *lane, struct hc_miss *miss)
+                          const struct pairs_sweep *sweep, struct buffers *buffers, struct hc_miss *miss)
 {
-    const struct hc_pairs *pairs = &lane->pairs;
+    const struct hc_pairs *pairs = &buffers->pairs;
     for (int i = 0; i < BLOCK; i++)
-        lane->x[i] = pairs->x;
+        buffers->x[i] = pairs->x;
     struct hc_call call = {.op = sweep->op};
-    call.in[0] = hc_tensor1(sweep->format, BLOCK, lane->x);
-    call.out[0] = hc_tensor1(sweep->format, BLOCK, lane->got);
+    call.in[0] = hc_tensor1(sweep->format, BLOCK, buffers->x);
+    call.out[0] = hc_tensor1(sweep->format, BLOCK, buffers->got);
     for (uint32_t from = 0; from < 65536; from += BLOCK) {
-        call.in[1] = hc_tensor1(sweep->format, BLOCK, lane->y + from);
-        enum hc_status status = hc_lane_call(check, queue, &call);
+        call.in[1] = hc_tensor1(sweep->format, BLOCK, buffers->y + from);
+        enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;
-        if (memcmp(pairs->want + from, lane->got, sizeof lane->got) == 0 ||
-            !differ(pairs->infinity, pairs->want + from, lane->got))
+        if (memcmp(pairs->want + from, buffers->got, sizeof buffers->got) == 0 ||
+            !differ(pairs->infinity, pairs->want + from, buffers->got))
             continue;
         for (uint32_t i = 0; i < BLOCK; i++)
-            if (!same_code(pairs->infinity, pairs->want[from + i], lane->got[i]))
+            if (!same_code(pairs->infinity, pairs->want[from + i], buffers->got[i]))
                 hc_miss_note(miss, (uint64_t)pairs->x << 16 | (from + i), pairs->want[from + i],
-                             lane->got[i]);
+                             buffers->got[i]);
     }
     miss->checked += 65536;
-    return sample(sweep, lane);
+    return sample(sweep, buffers);
 }
 
 static enum hc_status one_row(struct hc_check *check, struct hc_queue *queue, int64_t unit,
                               void *memory, struct hc_miss *miss, const void *context)
 {
     const struct pairs_sweep *sweep = context;
-    struct lane *lane = memory;
-    prepare(sweep, lane);
-    hc_pairs_at(&lane->pairs, sweep->rows[unit]);
-    return row(check, queue, sweep, lane, miss);
+    struct buffers *buffers = memory;
+    prepare(sweep, buffers);
+    hc_pairs_at(&buffers->pairs, sweep->rows[unit]);
+    return row(check, queue, sweep, buffers, miss);
 }
 
 static enum hc_status family(struct hc_check *check, struct hc_queue *queue, int64_t unit,
                              void *memory, struct hc_miss *miss, const void *context)
 {
     const struct pairs_sweep *sweep = context;
-    struct lane *lane = memory;
-    prepare(sweep, lane);
-    uint32_t binade = lane->pairs.binade;
+    struct buffers *buffers = memory;
+    prepare(sweep, buffers);
+    uint32_t binade = buffers->pairs.binade;
     uint32_t first = (uint32_t)unit % binade + (uint32_t)unit / binade * 32768;
     uint32_t last = first + 32768 - binade;
     enum hc_status status = HC_OK;
     for (uint32_t x = first; x <= last && status == HC_OK; x += binade) {
         if (x > first + binade && x < last)
-            hc_pairs_double(&lane->pairs);
+            hc_pairs_double(&buffers->pairs);
         else
-            hc_pairs_at(&lane->pairs, (uint16_t)x);
-        status = row(check, queue, sweep, lane, miss);
+            hc_pairs_at(&buffers->pairs, (uint16_t)x);
+        status = row(check, queue, sweep, buffers, miss);
     }
     return status;
 }
@@ -146,7 +146,7 @@ static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, st
     struct hc_parts parts = hc_parts_of_all(sweep->op, sweep->format, sweep->format, HC_NEAREST);
     uint32_t first[HC_BOUNDARY_CODES + SEEDED_ROWS];
     if (!hc_can_judge(hc_check_backend(check)))
-        return hc_lanes_run(check, sweep->units, sizeof(struct lane),
+        return hc_sweep_run(check, sweep->units, sizeof(struct buffers),
                             sweep->families ? family : one_row, sweep, miss);
     if (!sweep->families) {
         parts.count = sweep->units;
@@ -162,17 +162,17 @@ static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, st
 static void tell(struct hc_check *check, const struct pairs_sweep *sweep)
 {
     static const double others[] = {1, 3, 0x1p-8, 0x1p-9, 0x1.8p-9, 0x1p-11, 0x1.8p-11, 65504};
-    struct lane *lane = hc_check_memory(check, sizeof *lane);
+    struct buffers *buffers = hc_check_memory(check, sizeof *buffers);
     uint16_t x = (uint16_t)hc_encode(sweep->format, 1.5, 0, HC_NEAREST);
-    prepare(sweep, lane);
-    hc_pairs_at(&lane->pairs, x);
+    prepare(sweep, buffers);
+    hc_pairs_at(&buffers->pairs, x);
     hc_say(check, "%lld of 65,536 x, each against all y; for x = 1.5:",
            (long long)(sweep->families ? 65536 : sweep->units));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         uint64_t y = hc_encode(sweep->format, others[i], 0, HC_NEAREST);
         hc_say(check, "    %s %-14.9g -> %.9g (0x%04x)", hc_ops[sweep->op].name,
-               hc_decode(sweep->format, y), hc_decode(sweep->format, lane->pairs.want[y]),
-               lane->pairs.want[y]);
+               hc_decode(sweep->format, y), hc_decode(sweep->format, buffers->pairs.want[y]),
+               buffers->pairs.want[y]);
     }
 }
 

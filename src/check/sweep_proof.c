@@ -20,7 +20,7 @@ struct proof {
     enum hc_direction direction;
     uint64_t seed;
     int rows;
-    struct hc_steps steps[2];
+    struct hc_breakpoints breakpoints[2];
 };
 
 /* One thread's row: what is expected, and what the judge would demand. */
@@ -30,14 +30,14 @@ struct pair_of_rows {
     struct hc_pairs pairs;
 };
 
-static void steps_row(const struct hc_steps *steps, uint32_t first, uint16_t *want)
+static void breakpoints_row(const struct hc_breakpoints *breakpoints, uint32_t first, uint16_t *want)
 {
     uint32_t sign = first & 0x80000000u;
     uint32_t magnitude = first & 0x7fffffffu;
-    uint32_t code = hc_steps_code(steps, magnitude);
+    uint32_t code = hc_breakpoints_code(breakpoints, magnitude);
     uint32_t i = 0;
     while (i < ROW) {
-        uint32_t next = code > steps->infinity ? UINT32_MAX : steps->first[code + 1];
+        uint32_t next = code > breakpoints->infinity ? UINT32_MAX : breakpoints->first[code + 1];
         uint32_t stop = next - magnitude < ROW ? next - magnitude : ROW;
         for (; i < stop; i++)
             want[i] = (uint16_t)(sign >> 16 | code);
@@ -86,7 +86,7 @@ static void prove_row(const struct proof *proof, struct pair_of_rows *rows, int 
     if (proof->rows < ROWS)
         first = (uint32_t)hc_random(proof->seed, 14, (uint64_t)row) << 16;
     if (proof->op == HC_OP_cast) {
-        steps_row(&proof->steps[first >> 31], first, rows->want);
+        breakpoints_row(&proof->breakpoints[first >> 31], first, rows->want);
         judge_casts(proof, first, rows->got);
     } else {
         hc_pairs_at(&rows->pairs, (uint16_t)(first >> 16));
@@ -125,7 +125,7 @@ void hc_claim_judge(struct hc_check *check, enum hc_op op, enum hc_format to,
     proof->seed = hc_check_seed(check);
     proof->rows = hc_check_level(check) == HC_EXHAUSTIVE ? ROWS : SEEDED_ROWS;
     for (int negative = 0; negative < 2 && op == HC_OP_cast; negative++)
-        hc_steps_build(&proof->steps[negative], to, direction, negative);
+        hc_breakpoints_build(&proof->breakpoints[negative], to, direction, negative);
     struct hc_miss miss = {0};
 #pragma omp parallel num_threads(threads)
     prove_rows(lanes, proof, &miss);

@@ -33,28 +33,28 @@ struct hc_check {
 
 /* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). Nothing once a call
    could not be run. */
-bool hc_tally(struct hc_check *check, double error, double bound, const char *unit);
+bool hc_check_compared(struct hc_check *check, double error, double bound, const char *unit);
 
 /* A kernel of that backend did what no kernel may: the case FAILs with that line. */
-void hc_tally_breach(struct hc_check *check, const char *backend, const char *line);
+void hc_check_breach(struct hc_check *check, const char *backend, const char *line);
 
 /* Keeps the first failure's words as the note. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void hc_tally_note(struct hc_check *check, const char *format, ...);
+void hc_check_note(struct hc_check *check, const char *format, ...);
 
 /* Sets the verdict unless a worse one stands: FAIL > ERROR > UNIMPLEMENTED > SKIPPED > MISTRUSTED. */
-void hc_tally_verdict(struct hc_check *check, enum hc_verdict verdict);
+void hc_check_verdict(struct hc_check *check, enum hc_verdict verdict);
 
 /* Runs the case to its end, or to where its memory ended. */
-void hc_tally_run(struct hc_check *check);
+void hc_check_run(struct hc_check *check);
 
 /* The run's seed and the case's name in one number (FNV-1a: Fowler, Noll, Vo; RFC 9923), so that no
    two cases draw the same numbers or look at the same places. */
 uint64_t hc_case_seed(const struct hc_check *check);
 
 /* Frees the case's memory. */
-void hc_tally_end(struct hc_check *check);
+void hc_check_end(struct hc_check *check);
 
 #endif

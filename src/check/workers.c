@@ -18,7 +18,7 @@
 
 /* A unit keeps its memory until it is reported, so workers do not run on for ever before a slow
    one. */
-enum { MOST_WORKERS = 16, MOST_AHEAD = 64 };
+enum { MAX_WORKERS = 16, MAX_AHEAD = 64 };
 
 struct queues {
     struct hc_queue *exact;
@@ -101,7 +101,7 @@ static void look_at_threads(struct hc_check *check)
     if (!left)
         return;
     (void)snprintf(line, sizeof line, "some kernel leaves %s in a thread", left);
-    hc_tally_breach(check, check->result.backend, line);
+    hc_check_breach(check, check->result.backend, line);
 }
 
 static void run_unit(const struct hc_run_options *options, const struct hc_case_run *unit,
@@ -129,7 +129,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
     if (backend && !check->queue)
         hc_skip(check, "%s", backend->unavailable());
     else
-        hc_tally_run(check);
+        hc_check_run(check);
     look_at_threads(check);
     if (check->result.verdict == HC_PASS && check->result.checked == 0)
         hc_mistrust(check, "no comparison was made");
@@ -146,7 +146,7 @@ static bool report_unit(const struct hc_run_options *options, struct hc_check *c
     if (left_out && options->omissions)
         hc_omissions_add(options->omissions, &check->result, check->refused);
     bool more = left_out || options->report(&check->result, options->context);
-    hc_tally_end(check);
+    hc_check_end(check);
     return more;
 }
 
@@ -154,7 +154,7 @@ static bool report_unit(const struct hc_run_options *options, struct hc_check *c
 static int take(struct team *team)
 {
     (void)pthread_mutex_lock(&team->lock);
-    while (!team->stop && team->next < team->count && team->next - team->reported >= MOST_AHEAD)
+    while (!team->stop && team->next < team->count && team->next - team->reported >= MAX_AHEAD)
         (void)pthread_cond_wait(&team->changed, &team->lock);
     int unit = team->stop || team->next == team->count ? -1 : team->next++;
     (void)pthread_mutex_unlock(&team->lock);
@@ -227,7 +227,7 @@ static void report_all(struct team *team)
 static enum hc_status run_in_team(const struct hc_run_options *options,
                                   const struct hc_case_run *units, int count, int workers)
 {
-    struct worker worker[MOST_WORKERS] = {{.team = NULL}};
+    struct worker worker[MAX_WORKERS] = {{.team = NULL}};
     struct team team = {.options = options, .units = units, .count = count};
     int started = 0;
     enum hc_status status = HC_OK;
@@ -255,7 +255,7 @@ static enum hc_status run_in_team(const struct hc_run_options *options,
         (void)pthread_join(worker[i].thread, NULL);
     for (int i = 0; team.slots && i < count; i++)
         if (team.slots[i]) {
-            hc_tally_end(team.slots[i]);
+            hc_check_end(team.slots[i]);
             free(team.slots[i]);
         }
     if (status == HC_OK && team.status != HC_OK)
@@ -290,7 +290,7 @@ static enum hc_status run_alone(const struct hc_run_options *options,
 enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_case_run *units,
                             int count)
 {
-    int workers = options->workers < MOST_WORKERS ? options->workers : MOST_WORKERS;
+    int workers = options->workers < MAX_WORKERS ? options->workers : MAX_WORKERS;
     workers = workers < count ? workers : count;
     for (int b = 0; b < options->backend_count; b++)
         if (!options->backends[b]->concurrent)

@@ -139,7 +139,7 @@ enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *fo
     const struct hc_training_run *run;
     json_t *record = hc_record_new();
     hc_record_describe(record, c->training->backend, NULL);
-    hc_training_set_run(record, c->training);
+    hc_training_set_invocation(record, c->training);
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
         hc_training_add(record, c->training, run);
     for (int r = 0; r < c->recipes; r++)

@@ -97,7 +97,7 @@ static bool alike(const struct hc_recipe *a, const struct hc_recipe *b)
     struct hc_recipe x = *a;
     struct hc_recipe y = *b;
     x.flat = y.flat = x.apart = y.apart = false;
-    return hc_same_recipe(&x, &y) && !hc_recipe_steps_anyway(a);
+    return hc_same_recipe(&x, &y) && !hc_recipe_steps_on_overflow(a);
 }
 
 static void same_drift(const struct hc_drift_report *r, const struct hc_drift *a,

@@ -108,7 +108,7 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     for (int i = 0; i < r->c->recipes; i++)
         (void)json_array_append_new(drift, drift_json(r, &r->drift[i]));
     (void)json_object_set_new(record, "drift", drift);
-    hc_training_set_run(record, r->c->training);
+    hc_training_set_invocation(record, r->c->training);
     (void)json_object_set_new(record, "training", hc_training_settings(r->c->training));
     (void)snprintf(path, sizeof path, "%s/record.json", r->folder);
     enum hc_status status = hc_record_write(record, path);

@@ -16,25 +16,25 @@ static const struct {
     bool worse;     /* otherwise: could not be compared */
     bool may;       /* be allowed */
     bool by_reason; /* what shares a reason is one paragraph; otherwise each row has its line */
-} kinds[HC_FINDS] = {
-    [HC_FIND_VERDICT] = {"verdict", true, false, false},
-    [HC_FIND_ERROR] = {"error", true, false, false},
-    [HC_FIND_BOUND] = {"bound", true, true, false},
-    [HC_FIND_CHECKED] = {"checked", true, true, false},
-    [HC_FIND_MISSING] = {"missing", true, true, true},
-    [HC_FIND_SEED] = {"seed", false, true, true},
-    [HC_FIND_LEVEL] = {"level", false, true, true},
-    [HC_FIND_UNIT] = {"unit", false, true, true},
-    [HC_FIND_MACHINE] = {"machine", false, true, true},
-    [HC_FIND_UNKNOWN] = {"unknown", false, true, true},
+} kinds[HC_FINDING_KINDS] = {
+    [HC_FINDING_VERDICT] = {"verdict", true, false, false},
+    [HC_FINDING_ERROR] = {"error", true, false, false},
+    [HC_FINDING_BOUND] = {"bound", true, true, false},
+    [HC_FINDING_CHECKED] = {"checked", true, true, false},
+    [HC_FINDING_MISSING] = {"missing", true, true, true},
+    [HC_FINDING_SEED] = {"seed", false, true, true},
+    [HC_FINDING_LEVEL] = {"level", false, true, true},
+    [HC_FINDING_UNIT] = {"unit", false, true, true},
+    [HC_FINDING_MACHINE] = {"machine", false, true, true},
+    [HC_FINDING_UNKNOWN] = {"unknown", false, true, true},
 };
 
 enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *words)
 {
     for (int w = 0; w < words->count; w++) {
         char known[160] = "";
-        int found = HC_FINDS;
-        for (int k = 0; k < HC_FINDS; k++) {
+        int found = HC_FINDING_KINDS;
+        for (int k = 0; k < HC_FINDING_KINDS; k++) {
             size_t used = strlen(known);
             if (!kinds[k].may)
                 continue;
@@ -43,7 +43,7 @@ enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_w
             (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
                            kinds[k].name);
         }
-        if (found == HC_FINDS)
+        if (found == HC_FINDING_KINDS)
             return hc_fail(HC_INVALID, "gate: --allow takes one of %s, not '%s'", known,
                            words->word[w]);
         findings->allowed[found] = true;
@@ -65,7 +65,7 @@ static bool has_room(struct hc_findings *findings)
     return true;
 }
 
-void hc_find(struct hc_findings *findings, enum hc_find kind, const struct hc_row *row,
+void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
              const char *format, ...)
 {
     char text[TEXT];
@@ -74,7 +74,7 @@ void hc_find(struct hc_findings *findings, enum hc_find kind, const struct hc_ro
     (void)hc_text_format(text, sizeof text, format, arguments);
     va_end(arguments);
     char *copy = has_room(findings) ? strdup(text) : NULL;
-    findings->lost |= !copy;
+    findings->no_memory |= !copy;
     if (copy)
         findings->all[findings->count++] = (struct hc_finding){kind, row, copy};
 }
@@ -106,7 +106,7 @@ static int in_print_order(const void *a, const void *b)
     return order ? order : strcmp(x->row->name, y->row->name);
 }
 
-static void print_label(const struct hc_findings *f, enum hc_find kind)
+static void print_label(const struct hc_findings *f, enum hc_finding_kind kind)
 {
     printf("%s (%s): ",
            f->allowed[kind]    ? "allowed"
@@ -220,7 +220,7 @@ static int count_kind(const struct hc_findings *f, int kind)
 int hc_findings_count(const struct hc_findings *f, bool worse)
 {
     int count = 0;
-    for (int k = 0; k < HC_FINDS; k++)
+    for (int k = 0; k < HC_FINDING_KINDS; k++)
         if (!f->allowed[k] && kinds[k].worse == worse)
             count += count_kind(f, k);
     return count;
@@ -238,7 +238,7 @@ static void say(const struct hc_findings *f, int kind, char *text, size_t bytes)
 void hc_findings_say(const struct hc_findings *f, bool worse, char *text, size_t bytes)
 {
     text[0] = '\0';
-    for (int k = 0; k < HC_FINDS; k++)
+    for (int k = 0; k < HC_FINDING_KINDS; k++)
         if (!f->allowed[k] && kinds[k].worse == worse)
             say(f, k, text, bytes);
 }
@@ -246,7 +246,7 @@ void hc_findings_say(const struct hc_findings *f, bool worse, char *text, size_t
 void hc_findings_say_allowed(const struct hc_findings *f, char *text, size_t bytes)
 {
     text[0] = '\0';
-    for (int k = 0; k < HC_FINDS; k++)
+    for (int k = 0; k < HC_FINDING_KINDS; k++)
         if (f->allowed[k])
             say(f, k, text, bytes);
 }

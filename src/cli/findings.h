@@ -9,22 +9,22 @@
 #include "cli/command.h"
 
 /* First what is worse, then what could not be compared. */
-enum hc_find {
-    HC_FIND_VERDICT,
-    HC_FIND_ERROR,
-    HC_FIND_BOUND,
-    HC_FIND_CHECKED,
-    HC_FIND_MISSING,
-    HC_FIND_SEED,
-    HC_FIND_LEVEL,
-    HC_FIND_UNIT,
-    HC_FIND_MACHINE,
-    HC_FIND_UNKNOWN,
-    HC_FINDS
+enum hc_finding_kind {
+    HC_FINDING_VERDICT,
+    HC_FINDING_ERROR,
+    HC_FINDING_BOUND,
+    HC_FINDING_CHECKED,
+    HC_FINDING_MISSING,
+    HC_FINDING_SEED,
+    HC_FINDING_LEVEL,
+    HC_FINDING_UNIT,
+    HC_FINDING_MACHINE,
+    HC_FINDING_UNKNOWN,
+    HC_FINDING_KINDS
 };
 
 struct hc_finding {
-    enum hc_find kind;
+    enum hc_finding_kind kind;
     const struct hc_row *row;
     char *text;
 };
@@ -33,8 +33,8 @@ struct hc_findings {
     struct hc_finding *all;
     int count;
     int room;
-    bool lost; /* there was no memory to keep one */
-    bool allowed[HC_FINDS];
+    bool no_memory; /* there was no memory to keep one */
+    bool allowed[HC_FINDING_KINDS];
 };
 
 /* Lets the kinds of these names be found without harm. HC_INVALID with a line where there is none
@@ -45,7 +45,7 @@ enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_w
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
-void hc_find(struct hc_findings *findings, enum hc_find kind, const struct hc_row *row,
+void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
              const char *format, ...);
 
 /* Prints them on stdout; of more than a few alike just how many, unless `every` one is wanted. */

@@ -28,17 +28,17 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
 {
     const struct hc_record_part *before = &c->baseline.parts[was->part];
     const struct hc_record_part *after = &c->record.parts[is->part];
-    bool both_known = before->known && after->known;
+    bool both_have_run = before->has_run && after->has_run;
     bool levels = before->level && after->level;
-    if (!both_known)
-        hc_find(&c->findings, HC_FIND_UNKNOWN, is,
+    if (!both_have_run)
+        hc_findings_add(&c->findings, HC_FINDING_UNKNOWN, is,
                 "the %s, of an older halfcheck, does not tell whether it was cut%s",
-                before->known ? "record" : "baseline", levels ? "" : ", or its level");
+                before->has_run ? "record" : "baseline", levels ? "" : ", or its level");
     if (levels ? strcmp(before->level, after->level) == 0
-               : both_known && !before->level && !after->level)
+               : both_have_run && !before->level && !after->level)
         return true;
-    if (levels || both_known)
-        hc_find(&c->findings, HC_FIND_LEVEL, is, "level %s, was %s",
+    if (levels || both_have_run)
+        hc_findings_add(&c->findings, HC_FINDING_LEVEL, is, "level %s, was %s",
                 after->level ? after->level : "none", before->level ? before->level : "none");
     return false;
 }
@@ -48,7 +48,7 @@ static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struc
 {
     bool same = same_level(c, was, is);
     if (was->seed != is->seed) {
-        hc_find(&c->findings, HC_FIND_SEED, is, "seed %llu, was %llu", (unsigned long long)is->seed,
+        hc_findings_add(&c->findings, HC_FINDING_SEED, is, "seed %llu, was %llu", (unsigned long long)is->seed,
                 (unsigned long long)was->seed);
         same = false;
     }
@@ -64,7 +64,7 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
     bool worse = hc_row_verdict(is) == HC_FAIL ? size_of(is->error) > size_of(was->error)
                                                : after > c->growth * fmax(before, LOW);
     if (worse)
-        hc_find(&c->findings, HC_FIND_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
+        hc_findings_add(&c->findings, HC_FINDING_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
                 is->error, is->unit, was->error,
                 is->bound == was->bound ? "error/bound" : "error/(the baseline's bound)", after,
                 before);
@@ -76,16 +76,16 @@ static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const s
 {
     bool same = same_inputs(c, was, is);
     if (same && is->checked < was->checked)
-        hc_find(&c->findings, HC_FIND_CHECKED, is, "%lld comparisons, were %lld",
+        hc_findings_add(&c->findings, HC_FINDING_CHECKED, is, "%lld comparisons, were %lld",
                 (long long)is->checked, (long long)was->checked);
     if (strcmp(is->unit, was->unit) != 0) {
-        hc_find(&c->findings, HC_FIND_UNIT, is, "in %s, was in %s", is->unit, was->unit);
+        hc_findings_add(&c->findings, HC_FINDING_UNIT, is, "in %s, was in %s", is->unit, was->unit);
         return;
     }
     if (!same)
         return;
     if (size_of(is->bound) > size_of(was->bound))
-        hc_find(&c->findings, HC_FIND_BOUND, is, "bound %.6g %s, was %.6g", is->bound, is->unit,
+        hc_findings_add(&c->findings, HC_FINDING_BOUND, is, "bound %.6g %s, was %.6g", is->bound, is->unit,
                 was->bound);
     compare_errors(c, was, is);
 }
@@ -98,7 +98,7 @@ static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *wa
                        fabs(is->error), fabs(is->bound));
     else if (is->note[0])
         (void)snprintf(note, sizeof note, ": %s", is->note);
-    hc_find(&c->findings, is->verdict == HC_SKIPPED ? HC_FIND_MACHINE : HC_FIND_VERDICT, is,
+    hc_findings_add(&c->findings, is->verdict == HC_SKIPPED ? HC_FINDING_MACHINE : HC_FINDING_VERDICT, is,
             "%s, %s%s", hc_verdict_names[hc_row_verdict(is)], was, note);
 }
 
@@ -136,14 +136,14 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
         const struct hc_record_part *part = &c->record.parts[p];
         const char *why = json_string_value(json_object_get(part->left_out, was->backend));
         if (why) {
-            hc_find(&c->findings, HC_FIND_MACHINE, was, "%s could not run there: %s", was->backend,
+            hc_findings_add(&c->findings, HC_FINDING_MACHINE, was, "%s could not run there: %s", was->backend,
                     why);
             return;
         }
         left_out = left_out ? left_out : why_left_out(part, was);
     }
     bool some = c->record.part_count == 1 && json_array_size(c->record.parts[0].patterns) > 0;
-    hc_find(&c->findings, HC_FIND_MISSING, was, "missing from the record%s, was %s%s%s",
+    hc_findings_add(&c->findings, HC_FINDING_MISSING, was, "missing from the record%s, was %s%s%s",
             some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict],
             left_out ? "; left out there: " : "", left_out ? left_out : "");
 }

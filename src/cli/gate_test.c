@@ -5,14 +5,14 @@
 #include "check/record_run.h"
 
 /* How the records of these tests came about, where a test does not say otherwise. */
-static const struct hc_record_run usual = {.level = "quick"};
+static const struct hc_invocation usual = {.level = "quick"};
 
-static void write_run(const char *path, const struct hc_record_run *run, int count,
+static void write_run(const char *path, const struct hc_invocation *run, int count,
                       const struct hc_row *rows)
 {
     json_t *record = hc_record_new();
     if (run)
-        hc_record_set_run(record, run);
+        hc_record_set_invocation(record, run);
     for (int i = 0; i < count; i++)
         hc_record_add(record, &rows[i]);
     cr_assert_eq(hc_record_write(record, path), HC_OK);
@@ -213,7 +213,7 @@ Test(gate, another_level_is_said, .init = enter_folder)
     struct hc_row rows[] = {passing("a/b"), passing("a/c")};
     write_record("old.json", 2, rows);
     rows[1].checked = 7;
-    write_run("new.json", &(struct hc_record_run){.level = "standard"}, 2, rows);
+    write_run("new.json", &(struct hc_invocation){.level = "standard"}, 2, rows);
     const struct ran *ran = run_shell(gate);
     cr_expect_eq(ran->status, 1);
     cr_expect_not_null(
@@ -227,13 +227,13 @@ Test(gate, compares_merged_records_part_by_part, .init = enter_folder)
 {
     struct hc_row rows[] = {passing("a/b"), passing("c/d")};
     write_record("a.json", 1, &rows[0]);
-    write_run("c.json", &(struct hc_record_run){.level = "standard"}, 1, &rows[1]);
+    write_run("c.json", &(struct hc_invocation){.level = "standard"}, 1, &rows[1]);
     cr_assert_eq(run_shell("$hc merge a.json c.json --json old.json")->status, 0);
     cr_expect_eq(run_shell("$hc gate --baseline old.json old.json")->status, 0);
     rows[0].checked--;
     rows[1].bound *= 1.5;
     write_record("a.json", 1, &rows[0]);
-    write_run("c.json", &(struct hc_record_run){.level = "standard"}, 1, &rows[1]);
+    write_run("c.json", &(struct hc_invocation){.level = "standard"}, 1, &rows[1]);
     cr_assert_eq(run_shell("$hc merge c.json a.json --json new.json")->status, 0);
     const struct ran *ran = run_shell(gate);
     cr_expect_eq(ran->status, 1);
@@ -300,8 +300,8 @@ Test(gate, refuses_what_was_cut_short_or_has_a_fault, .init = enter_folder)
 {
     struct hc_row row = passing("a/b");
     write_record("good.json", 1, &row);
-    write_run("cut.json", &(struct hc_record_run){.level = "quick", .cut = "stopped"}, 1, &row);
-    write_run("bad.json", &(struct hc_record_run){.level = "quick", .fault = "add-one"}, 1, &row);
+    write_run("cut.json", &(struct hc_invocation){.level = "quick", .cut = "stopped"}, 1, &row);
+    write_run("bad.json", &(struct hc_invocation){.level = "quick", .fault = "add-one"}, 1, &row);
     expect_refusal("$hc gate --baseline good.json cut.json", "cut.json: cut short: stopped");
     expect_refusal("$hc gate --baseline cut.json good.json", "cut.json: cut short: stopped");
     expect_refusal("$hc gate --baseline good.json bad.json", "the planted fault add-one");

@@ -170,7 +170,7 @@ static int refuse_option(const struct hc_command *command, const struct hc_optio
 
 /* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each
    option whether it was before. */
-static int take(const struct hc_command *command, const struct hc_option *options, int argc,
+static int read_option(const struct hc_command *command, const struct hc_option *options, int argc,
                 char **argv, int *i, bool given[HC_MAX_OPTIONS])
 {
     const char *word = argv[*i];
@@ -210,7 +210,7 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *o
             argv[++kept] = argv[i];
             continue;
         }
-        *status = take(command, options, argc, argv, &i, given);
+        *status = read_option(command, options, argc, argv, &i, given);
         if (*status != HC_AS_CLAIMED)
             return false;
     }

@@ -32,7 +32,7 @@ static void cell(FILE *out, const char *class, const char *text)
 }
 
 /* A row for each member, a column for each record. */
-static void put_environments(FILE *out, const struct hc_page_record *records, int count)
+static void write_environments(FILE *out, const struct hc_page_record *records, int count)
 {
     const char *key;
     json_t *value;
@@ -61,7 +61,7 @@ static void put_environments(FILE *out, const struct hc_page_record *records, in
     (void)fputs("</table>\n", out);
 }
 
-static void put_counts(FILE *out, const struct hc_page_record *records, int count)
+static void write_counts(FILE *out, const struct hc_page_record *records, int count)
 {
     (void)fputs("<h2>Verdicts</h2>\n<table><tr><th>record</th><th class=\"n\">results</th>", out);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
@@ -82,14 +82,14 @@ static void put_counts(FILE *out, const struct hc_page_record *records, int coun
     (void)fputs("</table>\n", out);
 }
 
-static void put_picture(FILE *out, const char *title, const char *words, const char *svg)
+static void write_picture(FILE *out, const char *title, const char *words, const char *svg)
 {
     if (!svg)
         return;
     (void)fprintf(out, "<h2>%s</h2>\n<p>%s</p>\n%s\n", title, words, svg);
 }
 
-static void put_row(FILE *out, const struct hc_row *row)
+static void write_row(FILE *out, const struct hc_row *row)
 {
     const char *verdict = hc_verdict_names[hc_row_verdict(row)];
     (void)fputs("<tr>", out);
@@ -109,7 +109,7 @@ static void put_row(FILE *out, const struct hc_row *row)
     (void)fputs("</code></td></tr>\n", out);
 }
 
-static void put_rows(FILE *out, const struct hc_record *record, bool passed)
+static void write_rows(FILE *out, const struct hc_record *record, bool passed)
 {
     (void)fputs(
         "<table><tr><th>verdict</th><th>case</th><th>backend</th><th class=\"n\">checked</th>"
@@ -118,11 +118,11 @@ static void put_rows(FILE *out, const struct hc_record *record, bool passed)
         out);
     for (int i = 0; i < record->count; i++)
         if ((hc_row_verdict(&record->rows[i]) == HC_PASS) == passed)
-            put_row(out, &record->rows[i]);
+            write_row(out, &record->rows[i]);
     (void)fputs("</table>\n", out);
 }
 
-static void put_results(FILE *out, const struct hc_page_record *record)
+static void write_results(FILE *out, const struct hc_page_record *record)
 {
     int passed = 0;
     for (int i = 0; i < record->record.count; i++)
@@ -132,14 +132,14 @@ static void put_results(FILE *out, const struct hc_page_record *record)
     (void)fprintf(out, ": %s</h2>\n",
                   passed == record->record.count ? "everything passed" : "what did not pass");
     if (passed < record->record.count)
-        put_rows(out, &record->record, false);
+        write_rows(out, &record->record, false);
     (void)fprintf(out, "<details><summary>The %d results that passed</summary>\n", passed);
-    put_rows(out, &record->record, true);
+    write_rows(out, &record->record, true);
     (void)fputs("</details>\n", out);
 }
 
 /* What the backends of a record told of themselves: device, libraries, chosen plans. */
-static void put_facts(FILE *out, const struct hc_page_record *record)
+static void write_facts(FILE *out, const struct hc_page_record *record)
 {
     const char *backend;
     const char *name;
@@ -168,26 +168,26 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
 {
     (void)fputs(head, out);
     hc_page_warn(out, records, count);
-    put_counts(out, records, count);
-    put_picture(out, "Headroom",
+    write_counts(out, records, count);
+    write_picture(out, "Headroom",
                 "Each point is one result: the largest error that was seen, in units of the bound"
                 " that the contract allows. Right of 1 a claim is broken; at 0 the bits are equal.",
                 pictures->headroom);
-    put_picture(out, "Whose error it is",
+    write_picture(out, "Whose error it is",
                 "Largest errors in units of the bound. Implementation: against the format-exact"
                 " value. Format: the format-exact value against the real one.",
                 pictures->answers);
-    hc_page_put_cases(out, pictures->cases);
+    hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {
         (void)fputs("<p>No pictures: ", out);
         hc_text_markup(out, pictures->why_not);
         (void)fputs(".</p>\n", out);
     }
     for (int r = 0; r < count; r++)
-        put_results(out, &records[r]);
-    hc_page_put_runs(out, records, count);
-    put_environments(out, records, count);
+        write_results(out, &records[r]);
+    hc_page_write_runs(out, records, count);
+    write_environments(out, records, count);
     for (int r = 0; r < count; r++)
-        put_facts(out, &records[r]);
+        write_facts(out, &records[r]);
     (void)fputs("</body></html>\n", out);
 }

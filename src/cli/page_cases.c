@@ -37,7 +37,7 @@ static bool can_draw(const json_t *picture, double x, double y)
 
 /* The points of a series as a block of its own; how many there are, and what cannot be drawn for
    want of a number is said behind its name. */
-static int put_points(FILE *out, const json_t *series, struct drawable *all, char *missing,
+static int write_points(FILE *out, const json_t *series, struct drawable *all, char *missing,
                       size_t size)
 {
     const char *xs = text_of(series, "x");
@@ -59,7 +59,7 @@ static int put_points(FILE *out, const json_t *series, struct drawable *all, cha
     return count;
 }
 
-static void give_series(struct hc_plot_values *values, FILE *points, struct drawable *all)
+static void set_series(struct hc_plot_values *values, FILE *points, struct drawable *all)
 {
     const json_t *series = json_object_get(all->picture, "series");
     int n = (int)json_array_size(series);
@@ -71,7 +71,7 @@ static void give_series(struct hc_plot_values *values, FILE *points, struct draw
         char missing[80] = "";
         char name[256];
         hc_plot_integer(values, "points", i + 1,
-                        put_points(points, one, all, missing, sizeof missing));
+                        write_points(points, one, all, missing, sizeof missing));
         (void)snprintf(name, sizeof name, "%.*s%s", 160, text_of(one, "name"), missing);
         hc_plot_text(values, "name", i + 1, name, LONGEST_NAME);
     }
@@ -79,7 +79,7 @@ static void give_series(struct hc_plot_values *values, FILE *points, struct draw
     hc_plot_integer(values, "first_is_real", 0, strncmp(first, "real", 4) == 0);
 }
 
-static void give_marks(struct hc_plot_values *values, const json_t *picture)
+static void set_marks(struct hc_plot_values *values, const json_t *picture)
 {
     const json_t *all = json_object_get(picture, "marks");
     int n = (int)json_array_size(all);
@@ -98,7 +98,7 @@ static void give_marks(struct hc_plot_values *values, const json_t *picture)
     hc_plot_integer(values, "marks", 0, finite);
 }
 
-static void give(struct hc_plot_values *values, FILE *points, struct drawable *all)
+static void set_values(struct hc_plot_values *values, FILE *points, struct drawable *all)
 {
     static const char *const flags[] = {"log_x", "log_y", "bars"};
     hc_plot_text(values, "title_text", 0, text_of(all->picture, "title"), LONGEST_TITLE);
@@ -106,8 +106,8 @@ static void give(struct hc_plot_values *values, FILE *points, struct drawable *a
     hc_plot_text(values, "y_text", 0, text_of(all->picture, "y"), LONGEST_NAME);
     for (int i = 0; i < 3; i++)
         hc_plot_integer(values, flags[i], 0, flag_of(all->picture, flags[i]));
-    give_series(values, points, all);
-    give_marks(values, all->picture);
+    set_series(values, points, all);
+    set_marks(values, all->picture);
 }
 
 /* Draws it as SVG. HC_UNSUPPORTED and HC_IO as hc_plot, with a line. */
@@ -121,7 +121,7 @@ static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
     FILE *out = fopen(points, "w");
     struct hc_plot_values *values = hc_plot_values();
     if (out)
-        give(values, out, &all);
+        set_values(values, out, &all);
     enum hc_status status = HC_OK;
     if (!out || fclose(out) != 0)
         status = hc_fail(HC_IO, "the folder cannot be written");
@@ -200,7 +200,7 @@ struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int co
     return first;
 }
 
-void hc_page_put_cases(FILE *out, const struct hc_drawn *drawn)
+void hc_page_write_cases(FILE *out, const struct hc_drawn *drawn)
 {
     const char *name = "";
     if (drawn)

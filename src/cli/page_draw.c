@@ -84,7 +84,7 @@ static void point(struct drawing *drawing, int group, int series, double ratio)
     (void)fprintf(drawing->points, "%d %d %.6g\n", group, series, ratio);
 }
 
-static void put_headroom(struct drawing *drawing, const struct hc_page_record *records, int count)
+static void write_headroom(struct drawing *drawing, const struct hc_page_record *records, int count)
 {
     for (int r = 0; r < count; r++)
         for (int i = 0; i < records[r].record.count; i++) {
@@ -97,7 +97,7 @@ static void put_headroom(struct drawing *drawing, const struct hc_page_record *r
         }
 }
 
-static void put_answers(struct drawing *drawing, const struct hc_page_record *records, int count)
+static void write_answers(struct drawing *drawing, const struct hc_page_record *records, int count)
 {
     for (int r = 0; r < count; r++)
         for (int i = 0; i < records[r].record.count; i++) {
@@ -146,11 +146,11 @@ static enum hc_status plot(const struct drawing *drawing, const char *folder)
     return hc_plot(hc_script("headroom.gp"), values, folder);
 }
 
-typedef void put_points(struct drawing *drawing, const struct hc_page_record *records, int count);
+typedef void write_points(struct drawing *drawing, const struct hc_page_record *records, int count);
 
 /* The picture as SVG; NULL where there is nothing to draw, or with the reason in why_not. */
 static char *draw(const struct hc_page_record *records, int count, const char *folder,
-                  put_points *put, char why_not[HC_WHY_NOT])
+                  write_points *put, char why_not[HC_WHY_NOT])
 {
     struct drawing drawing = {0};
     char points[4096];
@@ -180,9 +180,9 @@ void hc_page_draw(const struct hc_page_record *records, int count, const char *f
                   struct hc_page_pictures *pictures)
 {
     *pictures = (struct hc_page_pictures){0};
-    pictures->headroom = draw(records, count, folder, put_headroom, pictures->why_not);
+    pictures->headroom = draw(records, count, folder, write_headroom, pictures->why_not);
     if (!pictures->why_not[0])
-        pictures->answers = draw(records, count, folder, put_answers, pictures->why_not);
+        pictures->answers = draw(records, count, folder, write_answers, pictures->why_not);
     if (!pictures->why_not[0])
         pictures->cases = hc_page_draw_cases(records, count, folder, pictures->why_not);
 }

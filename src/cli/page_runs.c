@@ -3,7 +3,7 @@
 #include "check/record_run.h"
 #include "op/text.h"
 
-static void put_name(FILE *out, const struct hc_page_record *record,
+static void write_name(FILE *out, const struct hc_page_record *record,
                      const struct hc_record_part *part)
 {
     hc_text_markup(out, record->name);
@@ -16,7 +16,7 @@ static void warn(FILE *out, const struct hc_page_record *record, const struct hc
                  const char *what, const char *why)
 {
     (void)fputs("<p class=\"FAIL\">", out);
-    put_name(out, record, part);
+    write_name(out, record, part);
     (void)fputs(what, out);
     hc_text_markup(out, why);
     (void)fputs("</p>\n", out);
@@ -35,7 +35,7 @@ void hc_page_warn(FILE *out, const struct hc_page_record *records, int count)
 }
 
 /* A cell with the words of a list, or with `none` where there are none. */
-static void put_words(FILE *out, const json_t *list, const char *none)
+static void write_words(FILE *out, const json_t *list, const char *none)
 {
     (void)fputs("<td class=\"c\">", out);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -46,30 +46,30 @@ static void put_words(FILE *out, const json_t *list, const char *none)
     (void)fputs("</td>", out);
 }
 
-static void put_run(FILE *out, const struct hc_page_record *record,
+static void write_run(FILE *out, const struct hc_page_record *record,
                     const struct hc_record_part *part)
 {
     const char *seed = json_string_value(json_object_get(part->run, "seed"));
     (void)fputs("<tr><td class=\"c\">", out);
-    put_name(out, record, part);
+    write_name(out, record, part);
     (void)fputs("</td><td>", out);
-    hc_text_markup(out, part->level ? part->level : part->known ? "none" : "not known");
+    hc_text_markup(out, part->level ? part->level : part->has_run ? "none" : "not known");
     (void)fputs("</td><td class=\"n\">", out);
     hc_text_markup(out, seed ? seed : "not known");
     (void)fputs("</td>", out);
-    put_words(out, part->patterns, part->known ? "all" : "not known");
-    put_words(out, json_object_get(part->run, "backends"), part->known ? "none" : "not known");
-    put_words(out, json_object_get(part->run, "command"), "not known");
+    write_words(out, part->patterns, part->has_run ? "all" : "not known");
+    write_words(out, json_object_get(part->run, "backends"), part->has_run ? "none" : "not known");
+    write_words(out, json_object_get(part->run, "command"), "not known");
     (void)fputs("</tr>\n", out);
 }
 
-void hc_page_put_runs(FILE *out, const struct hc_page_record *records, int count)
+void hc_page_write_runs(FILE *out, const struct hc_page_record *records, int count)
 {
     (void)fputs("<h2>How it was run</h2>\n<table><tr><th>record</th><th>level</th>"
                 "<th class=\"n\">seed</th><th>cases</th><th>backends</th><th>command</th></tr>\n",
                 out);
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++)
-            put_run(out, &records[r], &records[r].record.parts[p]);
+            write_run(out, &records[r], &records[r].record.parts[p]);
     (void)fputs("</table>\n", out);
 }

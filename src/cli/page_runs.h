@@ -8,6 +8,6 @@
 void hc_page_warn(FILE *out, const struct hc_page_record *records, int count);
 
 /* A table of them: level, seed, patterns, backends, command line. */
-void hc_page_put_runs(FILE *out, const struct hc_page_record *records, int count);
+void hc_page_write_runs(FILE *out, const struct hc_page_record *records, int count);
 
 #endif

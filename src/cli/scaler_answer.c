@@ -27,7 +27,7 @@ void hc_scaler_answers_open(struct hc_scaler_answers *s, const struct hc_scaler_
                             const struct hc_scaler_answer *answer)
 {
     enum { BEHIND = 1 << 17 };
-    struct hc_promise promise = hc_scaler_promise(plan);
+    struct hc_oracle oracle = hc_scaler_oracle(plan);
     int room = length - wrong > BEHIND ? wrong + BEHIND : length;
     *s = (struct hc_scaler_answers){.plan = plan,
                                     .sent = sent,
@@ -40,8 +40,8 @@ void hc_scaler_answers_open(struct hc_scaler_answers *s, const struct hc_scaler_
     if (!s->scale)
         return;
     for (int i = 0; i < wrong; i++) {
-        (void)hc_promise_step(&promise, sent[i] != HC_SENT_FINITE);
-        s->scale[i] = hc_promise_scale(&promise);
+        (void)hc_oracle_step(&oracle, sent[i] != HC_GRADIENTS_FINITE);
+        s->scale[i] = hc_oracle_scale(&oracle);
     }
     s->scale[wrong] = answer->scale;
 }
@@ -55,12 +55,12 @@ void hc_scaler_answers_close(struct hc_scaler_answers *s)
 bool hc_scaler_answers_add(struct hc_scaler_answers *s, const char *line)
 {
     struct hc_scaler_answer a;
-    char sent[HC_SENT_LINE];
+    char sent[HC_STEP_LINE];
     if (s->raised || s->count == s->room)
         return false;
     if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
         return true;
-    hc_scaler_line(sent, s->count + 1, s->length, (enum hc_sent)s->sent[s->count]);
+    hc_scaler_step_line(sent, s->count + 1, s->length, (enum hc_gradients)s->sent[s->count]);
     if (hc_scaler_answer_read(line, &a) || strcmp(a.echo, sent) != 0)
         return false;
     s->scale[s->count++] = a.scale;
@@ -72,7 +72,7 @@ double hc_scaler_answers_factor(const struct hc_scaler_answers *a, bool up)
 {
     for (int i = 1; i < a->count; i++) {
         double factor = a->scale[i] / a->scale[i - 1];
-        if ((a->sent[i] == HC_SENT_FINITE) == up && (up ? factor > 1 : factor < 1))
+        if ((a->sent[i] == HC_GRADIENTS_FINITE) == up && (up ? factor > 1 : factor < 1))
             return factor;
     }
     return 0;
@@ -84,7 +84,7 @@ void hc_scaler_answers_to_growth(const struct hc_scaler_answers *a, int *run, in
     int total = 0;
     *run = *all = 0;
     for (int i = 0; i < a->count; i++) {
-        bool clean = a->sent[i] == HC_SENT_FINITE;
+        bool clean = a->sent[i] == HC_GRADIENTS_FINITE;
         row = clean ? row + 1 : 0;
         total += clean;
         if (i > 0 && clean && a->scale[i] > a->scale[i - 1]) {

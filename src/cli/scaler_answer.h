@@ -6,7 +6,7 @@
 #include "cli/scaler_trace.h"
 
 struct hc_scaler_answer {
-    char echo[HC_SENT_LINE]; /* STEP STEPS FOUND, one blank between them */
+    char echo[HC_STEP_LINE]; /* STEP STEPS FOUND, one blank between them */
     bool raises;
     double scale;
 };
@@ -17,7 +17,7 @@ const char *hc_scaler_answer_read(const char *line, struct hc_scaler_answer *ans
 /* From the first step on: right ones, the first wrong one, and some behind it. */
 struct hc_scaler_answers {
     const struct hc_scaler_plan *plan;
-    const unsigned char *sent; /* each an enum hc_sent */
+    const unsigned char *sent; /* each an enum hc_gradients */
     int length;                /* of the trace */
     double *scale;
     int count;

@@ -53,7 +53,7 @@ static void try_numbers(struct search *s)
         return;
     hc_scaler_answers_to_growth(a, &run, &all);
     try_interval(s, run);
-    try_interval(s, run - s->right.rule.late);
+    try_interval(s, run - s->right.rule.delay);
     try_interval(s, all);
     m = s->right;
     m.rule.growth = up > 0 ? (float)up : 2;
@@ -69,7 +69,7 @@ static void try_numbers(struct search *s)
     m = s->right;
     m.rule.backoff = 1;
     try_this(s, m, "the rule without backing off");
-    m.rule.keeps_clean = true;
+    m.rule.keep_clean = true;
     try_this(s, m, "the rule, but passing over overflows");
     m = s->right;
     m.rule.interval = 0;
@@ -88,13 +88,13 @@ static void try_limits(struct search *s)
     struct hc_scaler_model m = s->right;
     m.rule.floor = 0;
     try_this(s, m, "the rule without a floor");
-    m.rule.raises = false;
+    m.rule.error_at_floor = false;
     try_this(s, m, "the rule without a floor and the error there");
     m.rule.floor = (float)wrong;
     try_this(s, m, "the rule with a floor of %g", wrong);
     m.rule.floor = s->right.rule.floor;
     try_this(s, m, "the rule without its error");
-    m.rule.raises = true;
+    m.rule.error_at_floor = true;
     try_this(s, m, "the rule with an error at its floor");
     m = s->right;
     m.rule.cap = HC_CAP_NONE;
@@ -102,12 +102,12 @@ static void try_limits(struct search *s)
     m.rule.cap = HC_CAP_FINITE;
     try_this(s, m, "the rule with growth only to finite scales");
     m.rule.cap = HC_CAP_CLAMP;
-    m.rule.most = (float)wrong;
+    m.rule.max_scale = (float)wrong;
     try_this(s, m, "the rule with a cap of %g", wrong);
     m = s->right;
-    m.rule.blind = m.rule.blind < 0 ? 1 : -1;
+    m.rule.min_checked_scale = m.rule.min_checked_scale < 0 ? 1 : -1;
     try_this(s, m,
-             m.rule.blind < 0 ? "the rule, but seeing overflows at scale 1, too"
+             m.rule.min_checked_scale < 0 ? "the rule, but seeing overflows at scale 1, too"
                               : "the rule, but overlooking overflows at scale 1 and below");
     m = s->right;
     m.held = m.held == HC_HELD_SINGLE ? HC_HELD_DOUBLE : HC_HELD_SINGLE;
@@ -118,9 +118,9 @@ static void try_limits(struct search *s)
 static void try_counting(struct search *s)
 {
     struct hc_scaler_model m = s->right;
-    m.rule.late++;
+    m.rule.delay++;
     try_this(s, m, "the rule with each growth a clean step late");
-    m.rule.late -= 2;
+    m.rule.delay -= 2;
     try_this(s, m, "the rule with each growth a clean step early");
     m = s->right;
     m.restart = 1;
@@ -128,21 +128,21 @@ static void try_counting(struct search *s)
     m.restart = -1;
     try_this(s, m, "the rule with growth a step late after an overflow");
     m = s->right;
-    m.rule.keeps_clean = !m.rule.keeps_clean;
+    m.rule.keep_clean = !m.rule.keep_clean;
     try_this(s, m,
-             m.rule.keeps_clean ? "the rule without a restart of its count at an overflow"
+             m.rule.keep_clean ? "the rule without a restart of its count at an overflow"
                                 : "the rule with a restart of its count at an overflow");
     m = s->right;
-    m.rule.refills = !m.rule.refills;
+    m.rule.refill_hysteresis = !m.rule.refill_hysteresis;
     try_this(s, m, "the rule with%s hysteresis that each clean step refills",
-             m.rule.refills ? "" : "out");
+             m.rule.refill_hysteresis ? "" : "out");
 }
 
 static void try_seeing(struct search *s)
 {
     static const struct {
         const char *what;
-        bool seen[HC_SENT_COUNT];
+        bool seen[HC_GRADIENTS_COUNT];
     } detectors[] = {{"nan", {false, true, false, true}},
                      {"-inf", {false, true, true, false}},
                      {"inf", {false, false, true, true}},
@@ -168,8 +168,8 @@ static void try_rule(struct search *s, enum hc_scaler_rule rule, bool with_own_n
     const char *own = with_own_numbers ? " with its own numbers" : "";
     plan.rule = rule;
     if (with_own_numbers) {
-        plan.interval = (int)hc_promise_interval(rule);
-        plan.initial = ldexp(1, hc_promise_initial(rule));
+        plan.interval = (int)hc_oracle_interval(rule);
+        plan.initial = ldexp(1, hc_oracle_initial(rule));
     }
     if (s->best > 0 && hc_scaler_model_gives(hc_scaler_model_of(&plan), s->a) == s->best && !s->as)
         s->as = hc_scalers[rule].name;
@@ -196,7 +196,7 @@ static bool still(const struct hc_scaler_answers *a)
     hc_scaler_model_begin(&m);
     for (int i = 0; i < a->count; i++) {
         double before = m.scale;
-        double after = hc_scaler_model_step(&m, (enum hc_sent)a->sent[i]);
+        double after = hc_scaler_model_step(&m, (enum hc_gradients)a->sent[i]);
         up = up || after > before;
         down = down || after < before;
         if (a->scale[i] != a->scale[0] || a->raised)

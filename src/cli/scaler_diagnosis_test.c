@@ -21,15 +21,15 @@ Test(scaler_model, with_the_rules_numbers_it_is_as_promised)
             unsigned char *sent = malloc((size_t)length);
             cr_assert_not_null(sent);
             (void)hc_scaler_trace(&plan, sent);
-            struct hc_promise promise = hc_scaler_promise(&plan);
+            struct hc_oracle oracle = hc_scaler_oracle(&plan);
             struct hc_scaler_model model = hc_scaler_model_of(&plan);
             hc_scaler_model_begin(&model);
             int wrong = 0;
-            for (int i = 0; i < length && !promise.gave_up; i++) {
-                double scale = hc_scaler_model_step(&model, (enum hc_sent)sent[i]);
-                (void)hc_promise_step(&promise, sent[i] != HC_SENT_FINITE);
-                wrong += model.raised != promise.gave_up ||
-                         (!model.raised && scale != hc_promise_scale(&promise));
+            for (int i = 0; i < length && !oracle.gave_up; i++) {
+                double scale = hc_scaler_model_step(&model, (enum hc_gradients)sent[i]);
+                (void)hc_oracle_step(&oracle, sent[i] != HC_GRADIENTS_FINITE);
+                wrong += model.raised != oracle.gave_up ||
+                         (!model.raised && scale != hc_oracle_scale(&oracle));
             }
             cr_expect_eq(wrong, 0, "%s, seed %d: %d of %d steps", name, (int)seed, wrong, length);
             free(sent);
@@ -40,7 +40,7 @@ Test(scaler_model, with_the_rules_numbers_it_is_as_promised)
 Test(scaler_diagnosis, of_a_single_wrong_answer_there_is_none)
 {
     struct hc_scaler_plan plan = {.rule = HC_SCALER_TORCH, .interval = INTERVAL, .initial = 16};
-    unsigned char sent[2] = {HC_SENT_FINITE, HC_SENT_INF};
+    unsigned char sent[2] = {HC_GRADIENTS_FINITE, HC_GRADIENTS_INF};
     double scale[2] = {16, 3};
     const struct hc_scaler_answers answers = {
         .plan = &plan, .sent = sent, .scale = scale, .length = 100, .count = 2, .wrong = 1};
@@ -60,7 +60,7 @@ Test(scaler_diagnosis, names_another_hysteresis)
     static const char *const said[2] = {"hysteresis 1 in place of 2", "hysteresis 3 in place of 2"};
     const struct hc_scaler_plan plan = {
         .rule = HC_SCALER_DEEPSPEED_0171, .interval = INTERVAL, .initial = 0x1p16};
-    const unsigned char sent[STEPS] = {HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF};
+    const unsigned char sent[STEPS] = {HC_GRADIENTS_FINITE, HC_GRADIENTS_INF, HC_GRADIENTS_NAN, HC_GRADIENTS_MINUS_INF};
     for (int i = 0; i < 2; i++) {
         double scale[STEPS];
         char text[HC_DIAGNOSIS];

@@ -36,12 +36,12 @@ int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_p
         plan->interval > HC_PLAN_INTERVAL)
         return hc_complain("%s: %d steps, interval %d", command, plan->steps, plan->interval);
     if (plan->initial == 0)
-        plan->initial = ldexp(1, hc_promise_initial(plan->rule));
+        plan->initial = ldexp(1, hc_oracle_initial(plan->rule));
     if (frexp(plan->initial, &log2) != 0.5)
         return hc_complain("%s: --initial %g is no power of two", command, plan->initial);
-    if (!hc_promise_allows(plan->rule, hc_promise_held(plan->rule), log2 - 1))
+    if (!hc_oracle_allows(plan->rule, hc_oracle_held(plan->rule), log2 - 1))
         return hc_complain("%s: %s cannot start at %g", command, name, plan->initial);
-    int usual = (int)hc_promise_interval(plan->rule);
+    int usual = (int)hc_oracle_interval(plan->rule);
     plan->interval = usual && plan->interval ? plan->interval : usual;
     return HC_AS_CLAIMED;
 }
@@ -80,16 +80,16 @@ int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan)
     return hc_complain("verify: not a first line of gen: '%.*s'", (int)length, line);
 }
 
-struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan)
+struct hc_oracle hc_scaler_oracle(const struct hc_scaler_plan *plan)
 {
     int log2 = 0;
     (void)frexp(plan->initial, &log2);
-    return hc_promise_start(plan->rule, hc_promise_held(plan->rule), log2 - 1, plan->interval);
+    return hc_oracle_start(plan->rule, hc_oracle_held(plan->rule), log2 - 1, plan->interval);
 }
 
-const char *const hc_sent_words[HC_SENT_COUNT] = {"0", "inf", "nan", "-inf"};
+const char *const hc_gradients_words[HC_GRADIENTS_COUNT] = {"0", "inf", "nan", "-inf"};
 
-void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent)
+void hc_scaler_step_line(char line[HC_STEP_LINE], int step, int steps, enum hc_gradients sent)
 {
-    (void)snprintf(line, HC_SENT_LINE, "%d %d %s", step, steps, hc_sent_words[sent]);
+    (void)snprintf(line, HC_STEP_LINE, "%d %d %s", step, steps, hc_gradients_words[sent]);
 }

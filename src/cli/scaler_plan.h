@@ -31,14 +31,14 @@ bool hc_scaler_plan_is(const char *line);
 int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan);
 
 /* What its rule promises before the first step. */
-struct hc_promise hc_scaler_promise(const struct hc_scaler_plan *plan);
+struct hc_oracle hc_scaler_oracle(const struct hc_scaler_plan *plan);
 
 /* What a step's gradients hold; and as a word. */
-enum hc_sent { HC_SENT_FINITE, HC_SENT_INF, HC_SENT_NAN, HC_SENT_MINUS_INF, HC_SENT_COUNT };
-extern const char *const hc_sent_words[HC_SENT_COUNT];
+enum hc_gradients { HC_GRADIENTS_FINITE, HC_GRADIENTS_INF, HC_GRADIENTS_NAN, HC_GRADIENTS_MINUS_INF, HC_GRADIENTS_COUNT };
+extern const char *const hc_gradients_words[HC_GRADIENTS_COUNT];
 
 /* What gen prints for a step, and what must come back before the scale: "STEP STEPS FOUND". */
-enum { HC_SENT_LINE = 64 };
-void hc_scaler_line(char line[HC_SENT_LINE], int step, int steps, enum hc_sent sent);
+enum { HC_STEP_LINE = 64 };
+void hc_scaler_step_line(char line[HC_STEP_LINE], int step, int steps, enum hc_gradients sent);
 
 #endif

@@ -25,7 +25,7 @@ static const struct {
 
 /* A trace in the making. */
 struct maker {
-    struct hc_promise promise;
+    struct hc_oracle oracle;
     int64_t interval;
     uint64_t seed;
     uint64_t drawn;
@@ -33,7 +33,7 @@ struct maker {
     int steps;
     int top;    /* log2 of the largest finite scale */
     int bottom; /* and of the smallest that is not 0 */
-    struct hc_scaler_tally tally;
+    struct hc_trace_coverage coverage;
     int64_t at_top;       /* clean steps there in a row */
     bool kept_at_top;     /* as many as would grow another scale */
     bool stayed_at_floor; /* by an overflow */
@@ -47,23 +47,23 @@ static int64_t draw(struct maker *m, int64_t below)
 /* log2 of the floor; 0 where there is none: there fastai begins to overlook what it finds. */
 static int floor_of(const struct maker *m)
 {
-    int log2 = hc_promise_floor(m->promise.rule);
+    int log2 = hc_oracle_floor(m->oracle.rule);
     return log2 == HC_LOG2_ZERO ? 0 : log2;
 }
 
 static bool over(const struct maker *m)
 {
-    return m->promise.gave_up || m->tally.length == m->steps;
+    return m->oracle.gave_up || m->coverage.length == m->steps;
 }
 
 /* The infinities and NaNs take turns. */
 static void step(struct maker *m, bool found)
 {
-    struct hc_scaler_tally *t = &m->tally;
-    int before = hc_promise_log2(&m->promise);
-    int after = hc_promise_step(&m->promise, found);
+    struct hc_trace_coverage *t = &m->coverage;
+    int before = hc_oracle_log2(&m->oracle);
+    int after = hc_oracle_step(&m->oracle, found);
     if (m->sent)
-        m->sent[t->length] = (unsigned char)(found ? 1 + t->overflows % (HC_SENT_COUNT - 1) : 0);
+        m->sent[t->length] = (unsigned char)(found ? 1 + t->overflows % (HC_GRADIENTS_COUNT - 1) : 0);
     t->length++;
     t->overflows += found;
     t->growths += after > before;
@@ -83,22 +83,22 @@ static void add(struct maker *m, int64_t count, bool found)
 /* Of two ends a seed has one: an odd one rises. */
 static bool rises(const struct maker *m)
 {
-    bool both = ends[m->promise.rule].falls && ends[m->promise.rule].rises;
-    return both ? m->seed % 2 == 1 : ends[m->promise.rule].rises;
+    bool both = ends[m->oracle.rule].falls && ends[m->oracle.rule].rises;
+    return both ? m->seed % 2 == 1 : ends[m->oracle.rule].rises;
 }
 
 /* At a floor, or at 0. */
 static bool gives_up(const struct maker *m)
 {
-    return hc_promise_raises(m->promise.rule);
+    return hc_oracle_raises(m->oracle.rule);
 }
 
 /* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives
    up there, to twice that. */
 static int64_t to_the_floor(const struct maker *m)
 {
-    int above = hc_promise_log2(&m->promise) - floor_of(m);
-    if (gives_up(m) && hc_promise_floor(m->promise.rule) != HC_LOG2_ZERO)
+    int above = hc_oracle_log2(&m->oracle) - floor_of(m);
+    if (gives_up(m) && hc_oracle_floor(m->oracle.rule) != HC_LOG2_ZERO)
         return above > 1 ? above - 1 : 0;
     return above > 0 ? above + 3 : 0;
 }
@@ -107,8 +107,8 @@ static int64_t to_the_floor(const struct maker *m)
 static void climb(struct maker *m)
 {
     enum { ABOVE = 26 };
-    int log2 = hc_promise_log2(&m->promise);
-    if (m->promise.interval == 0)
+    int log2 = hc_oracle_log2(&m->oracle);
+    if (m->oracle.interval == 0)
         return;
     add(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
 }
@@ -117,8 +117,8 @@ static void climb(struct maker *m)
 static int64_t burst(struct maker *m, int64_t most)
 {
     int64_t count = 1 + draw(m, most);
-    int64_t room = hc_promise_log2(&m->promise) - m->bottom - gives_up(m);
-    if (!ends[m->promise.rule].falls || count <= room)
+    int64_t room = hc_oracle_log2(&m->oracle) - m->bottom - gives_up(m);
+    if (!ends[m->oracle.rule].falls || count <= room)
         return count;
     return room > 0 ? room : 0;
 }
@@ -133,7 +133,7 @@ static void around_growth(struct maker *m)
 static void segment(struct maker *m)
 {
     enum { LOW = 2 };
-    if (m->promise.interval && hc_promise_log2(&m->promise) <= LOW) {
+    if (m->oracle.interval && hc_oracle_log2(&m->oracle) <= LOW) {
         around_growth(m);
         return;
     }
@@ -161,12 +161,12 @@ static void segment(struct maker *m)
    is to fall. */
 static void climb_to_the_top(struct maker *m)
 {
-    int log2 = hc_promise_log2(&m->promise);
-    if (m->promise.interval == 0 || log2 == HC_LOG2_ZERO)
+    int log2 = hc_oracle_log2(&m->oracle);
+    if (m->oracle.interval == 0 || log2 == HC_LOG2_ZERO)
         return;
-    while (hc_promise_log2(&m->promise) < m->top && !over(m))
+    while (hc_oracle_log2(&m->oracle) < m->top && !over(m))
         step(m, false);
-    if (rises(m) || !ends[m->promise.rule].rises)
+    if (rises(m) || !ends[m->oracle.rule].rises)
         add(m, m->interval + 1, false);
 }
 
@@ -175,22 +175,22 @@ static void climb_to_the_top(struct maker *m)
 static void end(struct maker *m)
 {
     enum { AGAIN = 4 };
-    bool falls = ends[m->promise.rule].falls && !rises(m);
-    int log2 = hc_promise_log2(&m->promise);
+    bool falls = ends[m->oracle.rule].falls && !rises(m);
+    int log2 = hc_oracle_log2(&m->oracle);
     while (falls && log2 != HC_LOG2_ZERO && log2 != HC_LOG2_INFINITE && !over(m)) {
         step(m, true);
-        log2 = hc_promise_log2(&m->promise);
+        log2 = hc_oracle_log2(&m->oracle);
     }
     add(m, AGAIN, !(log2 == HC_LOG2_ZERO && gives_up(m)));
 }
 
-static const char *lacks(const struct maker *m)
+static const char *missing(const struct maker *m)
 {
-    const struct hc_scaler_tally *t = &m->tally;
-    bool capped = !ends[m->promise.rule].rises;
-    if (t->overflows < HC_SENT_COUNT - 1)
+    const struct hc_trace_coverage *t = &m->coverage;
+    bool capped = !ends[m->oracle.rule].rises;
+    if (t->overflows < HC_GRADIENTS_COUNT - 1)
         return "inf, nan and -inf did not all come";
-    if (m->promise.interval == 0)
+    if (m->oracle.interval == 0)
         return NULL;
     if (t->growths == 0)
         return "the scale never grew";
@@ -198,12 +198,12 @@ static const char *lacks(const struct maker *m)
         return "the scale never came to its cap or last finite power of two, and stayed";
     if (rises(m))
         return t->highest < HC_LOG2_INFINITE ? "the scale never came to infinity"
-               : ends[m->promise.rule].falls || m->stayed_at_floor
+               : ends[m->oracle.rule].falls || m->stayed_at_floor
                    ? NULL
                    : "the scale never came to its floor";
     if (gives_up(m))
-        return m->promise.gave_up ? NULL : "the rule never gave up";
-    if (ends[m->promise.rule].falls)
+        return m->oracle.gave_up ? NULL : "the rule never gave up";
+    if (ends[m->oracle.rule].falls)
         return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never came to 0";
     return m->stayed_at_floor ? NULL : "the scale never came to its floor";
 }
@@ -211,22 +211,22 @@ static const char *lacks(const struct maker *m)
 static struct maker begin(const struct hc_scaler_plan *plan)
 {
     enum { LOG2_LEAST = -1074, LOG2_MOST = 1023 };
-    struct maker m = {.promise = hc_scaler_promise(plan),
+    struct maker m = {.oracle = hc_scaler_oracle(plan),
                       .interval = plan->interval ? plan->interval : 100,
                       .seed = plan->seed,
                       .steps = plan->steps ? plan->steps : INT_MAX,
                       .top = LOG2_MOST,
                       .bottom = LOG2_LEAST};
-    enum hc_held held = m.promise.held;
-    while (!hc_promise_allows(plan->rule, held, m.top))
+    enum hc_held held = m.oracle.held;
+    while (!hc_oracle_allows(plan->rule, held, m.top))
         m.top--;
-    while (!hc_promise_allows(plan->rule, held, m.bottom))
+    while (!hc_oracle_allows(plan->rule, held, m.bottom))
         m.bottom++;
-    m.tally.lowest = m.tally.highest = hc_promise_log2(&m.promise);
+    m.coverage.lowest = m.coverage.highest = hc_oracle_log2(&m.oracle);
     return m;
 }
 
-struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent)
+struct hc_trace_coverage hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent)
 {
     enum { INTERVALS = 25, MORE = 500 };
     struct maker m = begin(plan);
@@ -237,12 +237,12 @@ struct hc_scaler_tally hc_scaler_trace(const struct hc_scaler_plan *plan, unsign
     }
     climb(&m);
     add(&m, to_the_floor(&m), true);
-    while (m.tally.length < INTERVALS * m.interval + MORE && !over(&m))
+    while (m.coverage.length < INTERVALS * m.interval + MORE && !over(&m))
         segment(&m);
     climb_to_the_top(&m);
     end(&m);
     while (m.steps < INT_MAX && !over(&m))
         segment(&m);
-    m.tally.lacks = lacks(&m);
-    return m.tally;
+    m.coverage.missing = missing(&m);
+    return m.coverage;
 }

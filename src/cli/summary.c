@@ -38,7 +38,7 @@ static void print_reasons(FILE *out, const struct hc_rows *rows)
 /* What made no rows, by component and backend, and refusals that nothing explains. */
 static void print_omissions(FILE *out, const struct hc_omissions *all)
 {
-    const struct hc_format_set *set;
+    const struct hc_call_formats *set;
     for (int i = 0; i < all->count; i++) {
         const struct hc_omission *o = &all->row[i];
         char cases[96];

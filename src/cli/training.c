@@ -14,7 +14,7 @@
 #include "cli/training_record.h"
 #include "train/recipe_fields.h"
 
-enum { MOST_READ = 64 };
+enum { MAX_READ = 64 };
 
 const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const char *text,
                                            size_t length)
@@ -22,13 +22,13 @@ const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const ch
     static struct {
         struct hc_recipe recipe;
         char name[HC_RECIPE_NAME];
-    } read[MOST_READ];
+    } read[MAX_READ];
     static int count;
     char all[2 * HC_RECIPE_NAME];
     int used = snprintf(all, sizeof all, "%.*s", (int)length, text);
     for (int i = 0; i < t->overrides.count && used >= 0 && used < (int)sizeof all; i++)
         used += snprintf(all + used, sizeof all - (size_t)used, "+%s", t->overrides.word[i]);
-    if (used < 0 || used >= (int)sizeof all || count == MOST_READ) {
+    if (used < 0 || used >= (int)sizeof all || count == MAX_READ) {
         (void)hc_fail(HC_INVALID, "too many recipes or overrides");
         return NULL;
     }
@@ -175,7 +175,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .measure_every = t->measure_every,
                                        .progress = hc_progress_show,
                                        .context = &bar,
-                                       .tell = hc_fact_keep,
+                                       .tell = hc_facts_add,
                                        .told = json_object()};
     int lock;
     enum hc_status status = hc_folder_lock(run->folder, &lock);

@@ -114,11 +114,11 @@ void hc_training_recall(struct hc_training_run *run)
     json_decref(record);
 }
 
-void hc_training_set_run(json_t *record, const struct hc_training *t)
+void hc_training_set_invocation(json_t *record, const struct hc_training *t)
 {
-    struct hc_record_run run = {
+    struct hc_invocation run = {
         .command = hc_command_line(), .seed = t->seed, .backends = &t->backend, .backend_count = 1};
-    hc_record_set_run(record, &run);
+    hc_record_set_invocation(record, &run);
 }
 
 /* JSON has no NaN. */
@@ -135,7 +135,7 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
     json_t *record = hc_record_new();
     json_t *training = hc_training_settings(t);
     hc_training_add(record, t, run);
-    hc_training_set_run(record, t);
+    hc_training_set_invocation(record, t);
     hc_record_set_facts(record, t->backend->name, json_incref(facts));
     (void)json_object_update_new(
         training,

@@ -23,7 +23,7 @@ void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 
 /* How it came about (check/record_run.h). */
-void hc_training_set_run(json_t *record, const struct hc_training *training);
+void hc_training_set_invocation(json_t *record, const struct hc_training *training);
 
 /* The settings, as an object. */
 json_t *hc_training_settings(const struct hc_training *training);

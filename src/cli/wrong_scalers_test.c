@@ -134,28 +134,28 @@ static void update(struct subject *s, bool found)
 }
 
 /* What the detector makes of it. */
-static bool looks(struct subject *s, enum hc_sent sent)
+static bool looks(struct subject *s, enum hc_gradients sent)
 {
-    s->found += sent != HC_SENT_FINITE;
+    s->found += sent != HC_GRADIENTS_FINITE;
     if (s->fault == NAN_CLEAN)
-        return sent == HC_SENT_INF || sent == HC_SENT_MINUS_INF;
+        return sent == HC_GRADIENTS_INF || sent == HC_GRADIENTS_MINUS_INF;
     if (s->fault == POSITIVE)
-        return sent == HC_SENT_INF || sent == HC_SENT_NAN;
+        return sent == HC_GRADIENTS_INF || sent == HC_GRADIENTS_NAN;
     if ((s->fault == DEAF || s->fault == DULL) && s->found % 3 == 0)
         return false;
-    return sent != HC_SENT_FINITE;
+    return sent != HC_GRADIENTS_FINITE;
 }
 
 /* One line of answer without its newline. */
-static void answer(struct subject *s, int step, int steps, enum hc_sent sent, char line[128])
+static void answer(struct subject *s, int step, int steps, enum hc_gradients sent, char line[128])
 {
-    char echo[HC_SENT_LINE];
+    char echo[HC_STEP_LINE];
     double before = s->scale;
     bool found = looks(s, sent);
     update(s, found);
     double shown = s->fault == LATE && s->scale > before ? before : s->scale;
     bool deaf = s->fault == DEAF && !found;
-    hc_scaler_line(echo, step, s->fault == SHORT ? steps / 2 : steps, deaf ? HC_SENT_FINITE : sent);
+    hc_scaler_step_line(echo, step, s->fault == SHORT ? steps / 2 : steps, deaf ? HC_GRADIENTS_FINITE : sent);
     if (s->raised)
         (void)snprintf(line, 128, "%s raises", echo);
     else
@@ -189,8 +189,8 @@ static int write_answers(const struct hc_scaler_plan *plan, const unsigned char 
     hc_scaler_plan_line(plan, line);
     (void)fprintf(file, "%s\n", line);
     for (int i = 0; i < (half ? steps / 2 : steps); i++) {
-        answer(&right, i + 1, steps, (enum hc_sent)sent[i], want);
-        answer(&wrong, i + 1, steps, (enum hc_sent)sent[i], got);
+        answer(&right, i + 1, steps, (enum hc_gradients)sent[i], want);
+        answer(&wrong, i + 1, steps, (enum hc_gradients)sent[i], got);
         (void)fprintf(file, "%s\n", got);
         if (!first && strcmp(want, got) != 0)
             first = i + 1;

@@ -185,7 +185,7 @@ static enum hc_status optimizer(const struct hc_call *call)
                : status;
 }
 
-static enum hc_status instead(const struct hc_call *call)
+static enum hc_status override(const struct hc_call *call)
 {
     if (!call->in[3].data)
         return HC_OK;
@@ -200,9 +200,9 @@ static enum hc_status instead(const struct hc_call *call)
 static enum hc_status rule(const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    if (p->interval < 0 || p->late < 0 || p->hysteresis < 0)
+    if (p->interval < 0 || p->delay < 0 || p->hysteresis < 0)
         return hc_fail(HC_INVALID, "scaler_update: a count of steps is negative");
-    if (p->skips && !(p->blind < 0))
+    if (p->skip_on_overflow && !(p->min_checked_scale < 0))
         return hc_fail(HC_INVALID, "scaler_update: a rule that does not always look cannot skip");
     return HC_OK;
 }
@@ -225,7 +225,7 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_fma] = {"w000", "nnnn", NULL},
     [HC_OP_axpy] = {"hhh", "nnn", NULL},
     [HC_OP_scale] = {"hfh", "n1n", NULL},
-    [HC_OP_unscale] = {"hfoohf", "n11nn1", instead},
+    [HC_OP_unscale] = {"hfoohf", "n11nn1", override},
     [HC_OP_sum] = {"hh", "n1", accumulator},
     [HC_OP_dot] = {"h0h", "nn1", accumulator},
     [HC_OP_sum_squares] = {"hof", "n11", accumulator},
@@ -251,10 +251,10 @@ const struct hc_contract hc_contracts[HC_OP_COUNT] = {
     [HC_OP_master_to_model] = {"fh", "nn", NULL},
     [HC_OP_augment] = {"uiijhij", ".......", hc_shapes_augment},
     [HC_OP_scaler_update] = {"fiofi", "18118", rule},
-    [HC_OP_decide] = {"fiof", "1812", rule},
+    [HC_OP_overflow_verdict] = {"fiof", "1812", rule},
     [HC_OP_rates] = {"fif", ".83", hc_shapes_table},
     [HC_OP_clip] = {"fof", "111", limit},
-    [HC_OP_journal] = {"fioooof", ".81111n", hc_shapes_table},
+    [HC_OP_step_log] = {"fioooof", ".81111n", hc_shapes_table},
 };
 
 static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)

@@ -52,7 +52,7 @@ struct hc_axpy {
 
 /* scale: out0 = round(fp32: x * s); in0 = x (H), in1 = s (fp32 [1]); out0 H. No parameters. */
 
-/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]; absent: 0), in3 = instead (fp32;
+/* unscale: in0 = x (H), in1 = s (fp32 [1]), in2 = found (fp32 [1]; absent: 0), in3 = override (fp32;
    absent: nothing), out0 H (fp32 with in3), out1 = found (fp32 [1]). Where in2 is not 0 and in3 is there
    out0 = in3, which may be out0 itself (in2 may not be out1): fastai 1.0.61's gradients that are not copied. Otherwise
    out0 = round(fp32: x / s), or with `reciprocal` round(fp32: x * r), r = 1/s taken in fp64
@@ -122,7 +122,7 @@ struct hc_conv {
      dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M).
    bn_leaky_train, bn_leaky_infer: as bn_train, bn_infer with z for y, then out0 = y =
      leaky_relu(z), z in out0's format: the rounding in between is part of the contract.
-   bn_leaky_bwd: in0..5 = x, y (the output of the pass forward), dy (y's format), gamma, saved mean,
+   bn_leaky_bwd: in0..5 = x, y (the output of the forward pass), dy (y's format), gamma, saved mean,
      saved invstd; out0..2 as bn_bwd's on dz = leaky_relu_bwd(y, dy), dz in dy's format.
    slope is theirs alone. */
 struct hc_bn {
@@ -240,20 +240,20 @@ struct hc_adam {
 /* scaler_update: in0 = scale (fp32 [1]), in1 = counts (i32 [8]), in2 = found (fp32 [1]) or absent:
    not found; out0 = scale, out1 = counts. One step of a loss scaler's rule, given as data:
      steps += 1; found += 1 if in2 is not 0 (a NaN is not 0).
-     The step is seen to have overflowed if in2 is not 0 and not scale <= blind; with `raises` also
+     The step is seen to have overflowed if in2 is not 0 and not scale <= min_checked_scale; with `error_at_floor` also
      where
        scale is 0, whatever in2: the system divides by it (Python's 1 / 0).
-     Seen: skipped += 1 with `skips`, or with `waits` where taken is 0, else taken += 1; clean = 0
-     unless keeps_clean. If
-       `raises` and scale is 0: gave_up = 1, the scale stays. Else if held_back + 1 < hysteresis:
-       held_back += 1, the scale stays. Else if `raises` and scale = floor: gave_up = 1, the scale
+     Seen: skipped += 1 with `skip_on_overflow`, or with `wait_for_first_step` where taken is 0, else taken += 1; clean = 0
+     unless keep_clean. If
+       `error_at_floor` and scale is 0: gave_up = 1, the scale stays. Else if held_back + 1 < hysteresis:
+       held_back += 1, the scale stays. Else if `error_at_floor` and scale = floor: gave_up = 1, the scale
        stays. Else scale = max(round(scale * backoff), floor).
-     Not seen: taken += 1; clean += 1; n = clean - late. With `refills` held_back = 0. Growth is due
+     Not seen: taken += 1; clean += 1; n = clean - delay. With `refill_hysteresis` held_back = 0. Growth is due
      if interval is not 0 and
        HC_WHEN_EQUAL: n = interval; HC_WHEN_REACHED: n >= interval; HC_WHEN_MULTIPLE: n > 0 is a
-       multiple of interval. With HC_CAP_BELOW it is not due unless scale < most. If due: held_back
+       multiple of interval. With HC_CAP_BELOW it is not due unless scale < max_scale. If due: held_back
        = 0; clean = 0 unless HC_WHEN_MULTIPLE; scale = s = round(scale * growth), with HC_CAP_CLAMP
-       min(most, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
+       min(max_scale, s), with HC_CAP_FINITE scale itself where s is infinite or NaN.
    decide: in0 = scale, in1 = counts, in2 = found, as above, before the step; out0 = fp32 [2]: 1 if
    the step
      is seen to have overflowed, and 1 if it is then one that is counted as skipped; else 0.
@@ -264,19 +264,19 @@ enum hc_cap { HC_CAP_NONE, HC_CAP_BELOW, HC_CAP_CLAMP, HC_CAP_FINITE };
 struct hc_scaler_update {
     float growth;
     float backoff;
-    float blind; /* infinite: never looks; negative: always */
+    float min_checked_scale; /* infinite: never looks; negative: always */
     float floor; /* 0: none */
-    float most;  /* the cap */
+    float max_scale; /* the cap */
     enum hc_cap cap;
     enum hc_growth_when when;
     int32_t interval; /* 0: never grows */
-    int32_t late;
+    int32_t delay;
     int32_t hysteresis; /* 0 and 1: none */
-    bool skips;         /* only where it always looks */
-    bool waits;         /* until a step is not seen, no step is taken: there are no gradients yet */
-    bool keeps_clean;
-    bool raises;
-    bool refills; /* hysteresis begins again at each clean step, not only at growth */
+    bool skip_on_overflow; /* only where it always looks */
+    bool wait_for_first_step; /* until a step is not seen, no step is taken: there are no gradients yet */
+    bool keep_clean;
+    bool error_at_floor;
+    bool refill_hysteresis; /* hysteresis begins again at each clean step, not only at growth */
 };
 
 /* clip: in0 = s (fp32 [1]), the sum of the gradients' squares, in1 = held (fp32 [1]) or absent; out0 =

@@ -66,9 +66,9 @@ Test(call, a_scalers_rule_skips_only_where_it_always_looks)
     struct hc_call call = {.op = HC_OP_scaler_update,
                            .in = {vector(HC_FP32, 1), vector(HC_I32, 8), vector(HC_FP32, 1)},
                            .out = {vector(HC_FP32, 1), vector(HC_I32, 8)},
-                           .params.scaler = {.blind = -1, .skips = true}};
+                           .params.scaler = {.min_checked_scale = -1, .skip_on_overflow = true}};
     accepted(&call);
-    call.params.scaler.blind = 1;
+    call.params.scaler.min_checked_scale = 1;
     refused(&call, "scaler_update: a rule that does not always look cannot skip");
     call.params.scaler = (struct hc_scaler_update){.interval = -1};
     refused(&call, "scaler_update: a count of steps is negative");
@@ -310,10 +310,10 @@ Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
     refused(&call, "rates: in0 has shape [5, 3], not [5, 2]");
     call.in[0] = hc_tensor2(HC_FP32, 0, 2, NULL);
     refused(&call, "rates: in0 has no rows");
-    call = (struct hc_call){.op = HC_OP_journal,
+    call = (struct hc_call){.op = HC_OP_step_log,
                             .in = {hc_tensor2(HC_FP32, 5, 4, NULL), vector(HC_I32, HC_COUNTS)},
                             .out = {hc_tensor2(HC_FP32, 5, 4, NULL)}};
     accepted(&call);
     call.in[0] = call.out[0] = hc_tensor2(HC_FP32, 5, 2, NULL);
-    refused(&call, "journal: in0 has shape [5, 2], not [5, 4]");
+    refused(&call, "step_log: in0 has shape [5, 2], not [5, 4]");
 }

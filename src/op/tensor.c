@@ -47,7 +47,7 @@ uint64_t hc_tensor_bits(const struct hc_tensor *t, int64_t i)
     }
 }
 
-void hc_tensor_put_bits(const struct hc_tensor *t, int64_t i, uint64_t bits)
+void hc_tensor_set_bits(const struct hc_tensor *t, int64_t i, uint64_t bits)
 {
     size_t bytes = (size_t)hc_formats[t->format].bytes;
     memcpy((unsigned char *)t->data + (size_t)i * bytes, &bits, bytes);
@@ -71,7 +71,7 @@ double hc_tensor_get(const struct hc_tensor *t, int64_t i)
     }
 }
 
-void hc_tensor_put(const struct hc_tensor *t, int64_t i, double value)
+void hc_tensor_set(const struct hc_tensor *t, int64_t i, double value)
 {
-    hc_tensor_put_bits(t, i, hc_encode(t->format, value, 0, HC_NEAREST));
+    hc_tensor_set_bits(t, i, hc_encode(t->format, value, 0, HC_NEAREST));
 }

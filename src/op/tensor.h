@@ -27,10 +27,10 @@ struct hc_tensor hc_tensor4(enum hc_format format, int64_t n, int64_t h, int64_t
 int64_t hc_tensor_count(const struct hc_tensor *t);
 size_t hc_tensor_bytes(const struct hc_tensor *t);
 
-/* Elements of a tensor in host memory, as bits and as values; hc_tensor_put rounds to nearest. */
+/* Elements of a tensor in host memory, as bits and as values; hc_tensor_set rounds to nearest. */
 uint64_t hc_tensor_bits(const struct hc_tensor *t, int64_t i);
-void hc_tensor_put_bits(const struct hc_tensor *t, int64_t i, uint64_t bits);
+void hc_tensor_set_bits(const struct hc_tensor *t, int64_t i, uint64_t bits);
 double hc_tensor_get(const struct hc_tensor *t, int64_t i);
-void hc_tensor_put(const struct hc_tensor *t, int64_t i, double value);
+void hc_tensor_set(const struct hc_tensor *t, int64_t i, double value);
 
 #endif

@@ -8,10 +8,10 @@
      struct hc_parameter *list[] = {&w};
      hc_parameter_open(&w, &device, "w", HC_ROLE_WEIGHT, &one);
      hc_update_open(&update, &device, hc_recipe_by_name("fastai-004b-flat"), list, 1);
-     hc_update_put(update, HC_PIECE_MASTER, 0, 0, 1.0);
-     hc_update_put(update, HC_PIECE_GRADIENT, 0, 0, 1e-4 * 512);
+     hc_update_set(update, HC_STATE_MASTER, 0, 0, 1.0);
+     hc_update_set(update, HC_STATE_GRADIENT, 0, 0, 1e-4 * 512);
      hc_update_step(update, 1e-3, 0.9);
-     hc_update_get(update, HC_PIECE_MODEL, 0, 0, &value);
+     hc_update_get(update, HC_STATE_MODEL, 0, 0, &value);
 
    and closes them in the reverse order. Whole networks come from train/net.h, whole trainings from
    train/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as

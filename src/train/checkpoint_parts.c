@@ -26,12 +26,12 @@ static bool text(const unsigned char **at, char *to, size_t most)
     return true;
 }
 
-static bool take_apart(struct hc_checkpoint_parts *parts)
+static bool take_apart(struct hc_checkpoint_contents *parts)
 {
     const unsigned char *at = parts->bytes + HC_CHECKPOINT_MAGIC_BYTES + 4;
     parts->count = (int)number(&at, 4);
     at += 8;
-    if (parts->count > HC_PARTS || !text(&at, parts->identity, sizeof parts->identity))
+    if (parts->count > HC_CONTENTS_BLOBS || !text(&at, parts->identity, sizeof parts->identity))
         return false;
     for (int i = 0; i < parts->count; i++) {
         if (!text(&at, parts->name[i], sizeof parts->name[i]))
@@ -44,13 +44,13 @@ static bool take_apart(struct hc_checkpoint_parts *parts)
     return true;
 }
 
-enum hc_status hc_checkpoint_take_apart(const char *path, struct hc_checkpoint_parts *parts)
+enum hc_status hc_checkpoint_unpack(const char *path, struct hc_checkpoint_contents *parts)
 {
     FILE *stream = fopen(path, "rb");
-    parts->size = stream ? fread(parts->bytes, 1, HC_PARTS_BYTES, stream) : 0;
+    parts->size = stream ? fread(parts->bytes, 1, HC_CONTENTS_BYTES, stream) : 0;
     if (stream)
         (void)fclose(stream);
-    if (parts->size > HC_CHECKPOINT_FIXED && parts->size < HC_PARTS_BYTES && take_apart(parts))
+    if (parts->size > HC_CHECKPOINT_FIXED && parts->size < HC_CONTENTS_BYTES && take_apart(parts))
         return HC_OK;
     return hc_fail(HC_IO, "%s: cannot be read", path);
 }

@@ -4,18 +4,18 @@
 
 #include "train/checkpoint.h"
 
-enum { HC_PARTS_BYTES = 1 << 18, HC_PARTS = 256 };
+enum { HC_CONTENTS_BYTES = 1 << 18, HC_CONTENTS_BLOBS = 256 };
 
-struct hc_checkpoint_parts {
+struct hc_checkpoint_contents {
     size_t size;
-    unsigned char bytes[HC_PARTS_BYTES];
+    unsigned char bytes[HC_CONTENTS_BYTES];
     char identity[2048];
     int count;
-    char name[HC_PARTS][64];
-    struct hc_blob blob[HC_PARTS]; /* within `name` and `bytes` */
+    char name[HC_CONTENTS_BLOBS][64];
+    struct hc_blob blob[HC_CONTENTS_BLOBS]; /* within `name` and `bytes` */
 };
 
 /* HC_IO when it cannot be read or is too large for this. The file is taken to be sound. */
-enum hc_status hc_checkpoint_take_apart(const char *path, struct hc_checkpoint_parts *parts);
+enum hc_status hc_checkpoint_unpack(const char *path, struct hc_checkpoint_contents *parts);
 
 #endif

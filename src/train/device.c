@@ -63,8 +63,8 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     call->scratch = device->scratch;
     if (device->observe)
         device->observe(call, device->context);
-    if (device->instead)
-        return device->instead(device, call, device->instead_context);
+    if (device->override)
+        return device->override(device, call, device->override_context);
     return backend->kernel[call->op](device->queue, call);
 }
 
@@ -82,7 +82,7 @@ void *hc_device_memory(struct hc_device *device, size_t bytes)
     return memory;
 }
 
-enum hc_status hc_device_put(const struct hc_device *device, void *to, float value)
+enum hc_status hc_device_set(const struct hc_device *device, void *to, float value)
 {
     return device->backend->upload(device->queue, to, &value, sizeof value);
 }

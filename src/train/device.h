@@ -30,8 +30,8 @@ struct hc_device {
     void *context;
 
     /* Runs every call in the kernel's place, where not NULL (drift.c's roundings). */
-    enum hc_status (*instead)(struct hc_device *device, const struct hc_call *call, void *context);
-    void *instead_context;
+    enum hc_status (*override)(struct hc_device *device, const struct hc_call *call, void *context);
+    void *override_context;
 };
 
 void hc_device_end(struct hc_device *device);
@@ -48,7 +48,7 @@ void *hc_device_room(struct hc_device *device, size_t bytes);
 void hc_device_release(struct hc_device *device, void *memory, size_t bytes);
 
 /* Sets an fp32 scalar of the backend's memory, or reads it. */
-enum hc_status hc_device_put(const struct hc_device *device, void *to, float value);
+enum hc_status hc_device_set(const struct hc_device *device, void *to, float value);
 enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value);
 
 #endif

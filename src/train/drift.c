@@ -11,7 +11,7 @@ struct hc_drift_study {
     struct hc_drift_options options;
     struct hc_drift_batches batches;
     struct hc_queue *queue;
-    struct hc_drift_world *worlds;
+    struct hc_drift_baseline *worlds;
 
     /* Of the recipe that is measured. */
     double *g;
@@ -23,7 +23,7 @@ static enum hc_status gather(struct hc_drift_study *study)
 {
     const struct hc_drift_options *o = &study->options;
     struct hc_drift_batches *b = &study->batches;
-    struct hc_stream stream = {o->data, true, o->batch, o->seed};
+    struct hc_batch_stream stream = {o->data, true, o->batch, o->seed};
     struct hc_loader *loader = NULL;
     size_t steps = (size_t)o->steps;
     b->batch = o->batch;
@@ -68,9 +68,9 @@ void hc_drift_close(struct hc_drift_study *study)
 {
     if (!study)
         return;
-    for (struct hc_drift_world *next; study->worlds; study->worlds = next) {
+    for (struct hc_drift_baseline *next; study->worlds; study->worlds = next) {
         next = study->worlds->next;
-        hc_world_close(study->worlds);
+        hc_baseline_close(study->worlds);
         free(study->worlds);
     }
     if (study->queue)
@@ -85,17 +85,17 @@ void hc_drift_close(struct hc_drift_study *study)
 
 /* The run in fp64 that the recipe is measured against, made when it is first asked for. */
 static enum hc_status world_of(struct hc_drift_study *study, const struct hc_recipe *recipe,
-                               struct hc_drift_world **world)
+                               struct hc_drift_baseline **baseline)
 {
     struct hc_recipe wide = hc_widened(recipe);
-    for (*world = study->worlds; *world; *world = (*world)->next)
-        if (hc_same_recipe(&(*world)->recipe, &wide))
+    for (*baseline = study->worlds; *baseline; *baseline = (*baseline)->next)
+        if (hc_same_recipe(&(*baseline)->recipe, &wide))
             return HC_OK;
-    struct hc_drift_world *fresh = calloc(1, sizeof *fresh);
+    struct hc_drift_baseline *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
     enum hc_status status =
-        hc_world_open(fresh, &study->options, &study->batches, study->queue, &wide);
+        hc_baseline_open(fresh, &study->options, &study->batches, study->queue, &wide);
     if (status != HC_OK)
         goto failed;
     size_t bytes = (size_t)fresh->weights * sizeof(double);
@@ -108,55 +108,55 @@ static enum hc_status world_of(struct hc_drift_study *study, const struct hc_rec
         goto failed;
     }
     fresh->next = study->worlds;
-    study->worlds = *world = fresh;
+    study->worlds = *baseline = fresh;
     return HC_OK;
 failed:
-    hc_world_close(fresh);
+    hc_baseline_close(fresh);
     free(fresh);
     return status;
 }
 
-static enum hc_status pass(const struct hc_drift_study *study, struct hc_drifter *s, int step,
+static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_run *s, int step,
                            float *scale, float *loss)
 {
     const struct hc_drift_batches *b = &study->batches;
     *scale = *(const float *)hc_update_scale(s->update).data;
-    return hc_drifter_pass(s, b->images + step * b->floats, b->labels + (int64_t)step * b->batch,
+    return hc_drift_run_pass(s, b->images + step * b->floats, b->labels + (int64_t)step * b->batch,
                            *scale, loss);
 }
 
 /* The recipe through all steps at the weights of fp64. */
-static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift_world *w,
-                             struct hc_drifter *s, struct hc_drift *drift)
+static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift_baseline *w,
+                             struct hc_drift_run *s, struct hc_drift *drift)
 {
     float loss;
-    hc_drift_tally tally = {0};
+    hc_drift_layer_sums tally = {0};
     enum hc_status status = HC_OK;
     for (int step = 0; step < study->options.steps && status == HC_OK; step++) {
         const double *at = w->w + step * w->weights;
-        status = hc_drifter_give(s, at);
+        status = hc_drift_run_set_weights(s, at);
         if (status == HC_OK)
             status = pass(study, s, step, &study->scale[step], &loss);
         bool finite = hc_all_finite(s->g, s->weights);
         memcpy(study->g + step * s->weights, s->g, (size_t)s->weights * sizeof *s->g);
         if (finite)
-            hc_tally_gradients(tally, s, w->g + step * w->weights);
+            hc_drift_sum_gradients(tally, s, w->g + step * w->weights);
         drift->finite += finite;
         if (status == HC_OK)
-            status = hc_drifter_update(s, study->options.lr);
+            status = hc_drift_run_update(s, study->options.lr);
         if (status == HC_OK)
-            status = hc_drifter_get(s, HC_PIECE_MASTER, s->g);
+            status = hc_drift_run_get(s, HC_STATE_MASTER, s->g);
         if (finite)
-            hc_tally_lost(tally, s, at, at + w->weights, s->g);
+            hc_drift_sum_lost(tally, s, at, at + w->weights, s->g);
     }
     for (int l = 0; l < HC_MAX_LAYERS; l++)
-        drift->layer[l] = hc_tally_layer(&tally[l]);
-    drift->all = hc_tally_layer(&tally[HC_MAX_LAYERS]);
+        drift->layer[l] = hc_drift_sum_layer(&tally[l]);
+    drift->all = hc_drift_sum_layer(&tally[HC_MAX_LAYERS]);
     return status;
 }
 
-static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drift_world *w,
-                              struct hc_drifter *s, struct hc_drift *drift)
+static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drift_baseline *w,
+                              struct hc_drift_run *s, struct hc_drift *drift)
 {
     float loss = 0;
     int steps = study->options.steps;
@@ -164,55 +164,55 @@ static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drif
     for (int step = 0; step < steps && status == HC_OK; step++) {
         status = pass(study, s, step, &study->scale[steps + step], &loss);
         if (status == HC_OK)
-            status = hc_drifter_update(s, study->options.lr);
+            status = hc_drift_run_update(s, study->options.lr);
     }
     if (status == HC_OK)
-        status = hc_drifter_get(s, HC_PIECE_MASTER, study->end);
-    drift->free = hc_world_away(w, study->end, w->w + steps * w->weights);
+        status = hc_drift_run_get(s, HC_STATE_MASTER, study->end);
+    drift->free = hc_baseline_distance(w, study->end, w->w + steps * w->weights);
     drift->unlike = (double)loss - w->loss;
     return status;
 }
 
 typedef enum hc_status run_function(struct hc_drift_study *study,
-                                    const struct hc_drift_world *world, struct hc_drifter *subject,
+                                    const struct hc_drift_baseline *baseline, struct hc_drift_run *subject,
                                     struct hc_drift *drift);
 
 /* The recipe's own training, from the start. */
-static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_world *w,
+static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *w,
                             const struct hc_recipe *recipe, run_function *run,
                             struct hc_drift *drift, bool *skips)
 {
-    struct hc_drifter s;
-    enum hc_status status = hc_drifter_open(&s, &study->options, study->queue, recipe);
+    struct hc_drift_run s;
+    enum hc_status status = hc_drift_run_open(&s, &study->options, study->queue, recipe);
     if (status == HC_OK) {
-        *skips = hc_update_skips(s.update) || hc_recipe_steps_anyway(recipe);
+        *skips = hc_update_skips(s.update) || hc_recipe_steps_on_overflow(recipe);
         status = run(study, w, &s, drift);
     }
-    hc_drifter_close(&s);
+    hc_drift_run_close(&s);
     return status;
 }
 
 /* All sources first, then what differs from that by the update alone: its gradients are the same. */
-static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_world *w, bool skips,
+static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *w, bool skips,
                                 struct hc_drift *drift)
 {
     struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps, skips};
-    struct hc_drift_own own = {study->g, study->end};
+    struct hc_native_run own = {study->g, study->end};
     enum hc_status status = HC_OK;
     for (int i = 2 * HC_SOURCE_COUNT + 1; i > 0 && status == HC_OK; i--) {
-        struct hc_drift_found found;
+        struct hc_drift_effect found;
         bool alone = i <= HC_SOURCE_COUNT;
         int k = alone ? i - 1 : i - 1 - HC_SOURCE_COUNT;
         struct hc_rounding rounding = hc_rounding_chosen(drift->recipe, k, alone);
         bool all = k == HC_SOURCE_COUNT;
-        status = hc_world_look(w, &rounding, &scales, all ? &own : NULL, &found);
+        status = hc_baseline_measure(w, &rounding, &scales, all ? &own : NULL, &found);
         (alone ? drift->alone_gradient : drift->without_gradient)[k] = found.gradient;
-        (alone ? drift->alone_free : drift->without_free)[k] = found.away;
+        (alone ? drift->alone_free : drift->without_free)[k] = found.distance;
         if (all) {
             drift->alone_gradient[k] = found.gradient;
-            drift->alone_free[k] = found.away;
+            drift->alone_free[k] = found.distance;
             drift->residual_gradient = found.residual_gradient;
-            drift->residual_free = found.residual_away;
+            drift->residual_free = found.residual_distance;
         }
     }
     return status;
@@ -222,7 +222,7 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
                                 struct hc_drift *drift)
 {
     bool skips = false;
-    struct hc_drift_world *w;
+    struct hc_drift_baseline *w;
     struct hc_recipe own = hc_unclipped(recipe);
     *drift = (struct hc_drift){.recipe = recipe};
     enum hc_status status = world_of(study, &own, &w);

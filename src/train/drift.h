@@ -20,8 +20,8 @@
 
 enum hc_source {
     HC_SOURCE_WEIGHTS,          /* of convolutions and the linear layer, its bias */
-    HC_SOURCE_ACTIVATIONS,      /* every value of the pass forward, the images too */
-    HC_SOURCE_GRADIENTS,        /* every value of the pass backward */
+    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, the images too */
+    HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
     HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
     HC_SOURCE_ACCUMULATION, /* products and sums of gemm, convolutions and pooling, with their inputs */

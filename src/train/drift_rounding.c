@@ -37,14 +37,14 @@ static enum hc_status round_tensor(struct hc_rounder *r, enum hc_source source,
     return hc_rounded(r, r->rounding.format[source][0], t->data, hc_tensor_count(t));
 }
 
-static enum hc_status instead(struct hc_device *device, const struct hc_call *call, void *context);
+static enum hc_status override(struct hc_device *device, const struct hc_call *call, void *context);
 
 /* The call as it is. */
 static enum hc_status plain(struct hc_rounder *r, struct hc_call *call)
 {
-    r->device->instead = NULL;
+    r->device->override = NULL;
     enum hc_status status = hc_device_run(r->device, call);
-    r->device->instead = instead;
+    r->device->override = override;
     return status;
 }
 
@@ -147,7 +147,7 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
 static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
 {
     int p = 0;
-    while (hc_update_tensor(r->update, HC_PIECE_MASTER, p).data != call->in[0].data)
+    while (hc_update_tensor(r->update, HC_STATE_MASTER, p).data != call->in[0].data)
         p++;
     int norm = r->parameters[p]->role == HC_ROLE_NORM;
     const struct hc_tensor *g = &call->in[1];
@@ -199,7 +199,7 @@ static enum hc_format arithmetic_of(const struct hc_rounder *r, enum hc_op_class
     }
 }
 
-static enum hc_status instead(struct hc_device *device, const struct hc_call *call, void *context)
+static enum hc_status override(struct hc_device *device, const struct hc_call *call, void *context)
 {
     struct hc_rounder *r = context;
     enum hc_op_class class_ = hc_ops[call->op].class_;
@@ -219,8 +219,8 @@ static enum hc_status instead(struct hc_device *device, const struct hc_call *ca
 
 void hc_rounder_attach(struct hc_rounder *r)
 {
-    r->device->instead = instead;
-    r->device->instead_context = r;
+    r->device->override = override;
+    r->device->override_context = r;
 }
 
 void hc_rounder_end(struct hc_rounder *r)

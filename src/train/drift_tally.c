@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* The elements of layer l's parameters, which begin at `at`. */
-static int64_t elements(const struct hc_drifter *s, int l)
+static int64_t elements(const struct hc_drift_run *s, int l)
 {
     const struct hc_layer *layer = &hc_net_plan(s->net)->layer[l];
     int parameters = layer->parameter < 0 ? 0 : layer->kind == HC_LAYER_CONV ? 3 : 2;
@@ -38,7 +38,7 @@ static struct hc_drift_sums sums_of(const double *want, const double *got, int64
     return t;
 }
 
-void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *s, const double *want)
+void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *s, const double *want)
 {
     int64_t at = 0;
     for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
@@ -50,7 +50,7 @@ void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *s, const 
     }
 }
 
-void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *s, const double *before,
+void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *s, const double *before,
                    const double *after, const double *now)
 {
     int64_t at = 0;
@@ -63,7 +63,7 @@ void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *s, const doubl
     }
 }
 
-struct hc_drift_layer hc_tally_layer(const struct hc_drift_sums *t)
+struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *t)
 {
     return (struct hc_drift_layer){.error = sqrt(t->difference / t->want),
                                    .cosine = t->both / sqrt(t->want * t->got),

@@ -15,17 +15,17 @@ struct hc_drift_sums {
 };
 
 /* Per layer; [HC_MAX_LAYERS] is the network's. */
-typedef struct hc_drift_sums hc_drift_tally[HC_MAX_LAYERS + 1];
+typedef struct hc_drift_sums hc_drift_layer_sums[HC_MAX_LAYERS + 1];
 
 /* Adds the training's gradients. */
-void hc_tally_gradients(hc_drift_tally tally, const struct hc_drifter *drifter, const double *want);
+void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *want);
 
 /* Adds the weights that fp64 moves from `before` to `after` and the training does not: it had
-   drifter->before, and has `now`. */
-void hc_tally_lost(hc_drift_tally tally, const struct hc_drifter *drifter, const double *before,
+   run->before, and has `now`. */
+void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *before,
                    const double *after, const double *now);
 
-struct hc_drift_layer hc_tally_layer(const struct hc_drift_sums *sums);
+struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *sums);
 
 bool hc_all_finite(const double *x, int64_t n);
 

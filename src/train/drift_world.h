@@ -21,35 +21,35 @@ struct hc_drift_scales {
 };
 
 /* What came of a rounding. */
-struct hc_drift_found {
+struct hc_drift_effect {
     double gradient;
-    double away;
+    double distance;
     double residual_gradient; /* only where there was a recipe to compare with */
-    double residual_away;
+    double residual_distance;
 };
 
 /* A recipe's own runs, to compare with: gradients at each step's weights of fp64, and the weights after
    the last step of the free run. */
-struct hc_drift_own {
+struct hc_native_run {
     const double *g;
     const double *end;
 };
 
-struct hc_drift_known; /* roundings whose outcome is known */
+struct hc_drift_memo; /* roundings whose outcome is known */
 
-struct hc_drift_world {
-    struct hc_drift_world *next;
+struct hc_drift_baseline {
+    struct hc_drift_baseline *next;
     const struct hc_drift_options *options;
     const struct hc_drift_batches *batches;
     struct hc_recipe recipe; /* in fp64 */
-    struct hc_drifter subject;
+    struct hc_drift_run subject;
     int64_t weights;
     double *w; /* before each step, and after the last */
     double *g; /* of each step */
     double loss;
     int64_t passes; /* with roundings */
 
-    struct hc_drift_known *known;
+    struct hc_drift_memo *memos;
     double *latest; /* the first step's gradient under the rounding that was looked at last */
     struct hc_rounding latest_rounding;
     float latest_scale;
@@ -57,18 +57,18 @@ struct hc_drift_world {
 };
 
 /* Runs it in fp64. */
-enum hc_status hc_world_open(struct hc_drift_world *world, const struct hc_drift_options *options,
+enum hc_status hc_baseline_open(struct hc_drift_baseline *baseline, const struct hc_drift_options *options,
                              const struct hc_drift_batches *batches, struct hc_queue *queue,
                              const struct hc_recipe *recipe);
-void hc_world_close(struct hc_drift_world *world);
+void hc_baseline_close(struct hc_drift_baseline *baseline);
 
 /* With roundings, forced and free; what is known already is not run again, unless there is a recipe to
    compare with (`own`, or NULL). */
-enum hc_status hc_world_look(struct hc_drift_world *world, const struct hc_rounding *rounding,
-                             const struct hc_drift_scales *scales, const struct hc_drift_own *own,
-                             struct hc_drift_found *found);
+enum hc_status hc_baseline_measure(struct hc_drift_baseline *baseline, const struct hc_rounding *rounding,
+                             const struct hc_drift_scales *scales, const struct hc_native_run *own,
+                             struct hc_drift_effect *found);
 
 /* |x - the weights at the end| / |the way that they went|. */
-double hc_world_away(const struct hc_drift_world *world, const double *x, const double *from);
+double hc_baseline_distance(const struct hc_drift_baseline *baseline, const double *x, const double *from);
 
 #endif

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum hc_status hc_drifter_open(struct hc_drifter *s, const struct hc_drift_options *o,
+enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_options *o,
                                struct hc_queue *queue, const struct hc_recipe *recipe)
 {
     struct hc_tensor gradients[3 * HC_MAX_LAYERS];
-    *s = (struct hc_drifter){.device = {.backend = o->backend, .queue = queue}};
+    *s = (struct hc_drift_run){.device = {.backend = o->backend, .queue = queue}};
     enum hc_status status =
         hc_net_open(&s->net, &s->device, o->network, o->data->classes, o->batch, o->seed);
     if (status != HC_OK)
@@ -21,7 +21,7 @@ enum hc_status hc_drifter_open(struct hc_drifter *s, const struct hc_drift_optio
     status =
         hc_update_open(&s->update, &s->device, recipe, hc_net_parameters(s->net), plan->parameters);
     for (int i = 0; i < plan->parameters && status == HC_OK; i++)
-        gradients[i] = hc_update_tensor(s->update, HC_PIECE_GRADIENT, i);
+        gradients[i] = hc_update_tensor(s->update, HC_STATE_GRADIENT, i);
     if (status == HC_OK)
         status = hc_net_prepare(s->net, recipe, gradients);
     s->rounder.device = &s->device;
@@ -30,7 +30,7 @@ enum hc_status hc_drifter_open(struct hc_drifter *s, const struct hc_drift_optio
     return status;
 }
 
-void hc_drifter_close(struct hc_drifter *s)
+void hc_drift_run_close(struct hc_drift_run *s)
 {
     if (s->rounder.device)
         hc_rounder_end(&s->rounder);
@@ -41,7 +41,7 @@ void hc_drifter_close(struct hc_drifter *s)
     free(s->before);
 }
 
-static enum hc_status cast(struct hc_drifter *s, struct hc_tensor from, struct hc_tensor to)
+static enum hc_status cast(struct hc_drift_run *s, struct hc_tensor from, struct hc_tensor to)
 {
     struct hc_call call = {
         .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
@@ -49,11 +49,11 @@ static enum hc_status cast(struct hc_drifter *s, struct hc_tensor from, struct h
 }
 
 /* Between the piece and x, whichever way. */
-static enum hc_status move(struct hc_drifter *s, enum hc_piece piece, double *x, bool out)
+static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, double *x, bool out)
 {
     enum hc_status status = HC_OK;
     for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
-        struct hc_tensor t = hc_update_tensor(s->update, piece, p);
+        struct hc_tensor t = hc_update_tensor(s->update, state, p);
         struct hc_tensor mine = t;
         mine.format = HC_FP64;
         mine.data = x;
@@ -63,18 +63,18 @@ static enum hc_status move(struct hc_drifter *s, enum hc_piece piece, double *x,
     return status;
 }
 
-enum hc_status hc_drifter_get(struct hc_drifter *s, enum hc_piece piece, double *to)
+enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor state, double *to)
 {
-    return move(s, piece, to, true);
+    return move(s, state, to, true);
 }
 
-enum hc_status hc_drifter_put(struct hc_drifter *s, enum hc_piece piece, const double *from)
+enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, const double *from)
 {
-    return move(s, piece, (double *)(uintptr_t)from, false);
+    return move(s, state, (double *)(uintptr_t)from, false);
 }
 
 /* x, by parameters, each in the format of its kind. */
-static enum hc_status round_all(struct hc_drifter *s, const enum hc_format format[2], double *x)
+static enum hc_status round_all(struct hc_drift_run *s, const enum hc_format format[2], double *x)
 {
     enum hc_status status = HC_OK;
     for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
@@ -86,20 +86,20 @@ static enum hc_status round_all(struct hc_drifter *s, const enum hc_format forma
     return status;
 }
 
-enum hc_status hc_drifter_give(struct hc_drifter *s, const double *w)
+enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
 {
     memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     if (hc_update_recipe(s->update)->model == HC_FP64)
-        return hc_drifter_put(s, HC_PIECE_MASTER, w);
+        return hc_drift_run_set(s, HC_STATE_MASTER, w);
     enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
     if (status == HC_OK)
-        status = hc_drifter_put(s, HC_PIECE_MASTER, s->before);
+        status = hc_drift_run_set(s, HC_STATE_MASTER, s->before);
     if (status == HC_OK)
-        status = hc_drifter_get(s, HC_PIECE_MASTER, s->before);
-    return status == HC_OK ? hc_drifter_put(s, HC_PIECE_MODEL, s->before) : status;
+        status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }
 
-enum hc_status hc_drifter_restart(struct hc_drifter *s, const struct hc_rounding *rounding,
+enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_rounding *rounding,
                                   const double *w, bool rounded_start)
 {
     struct hc_counters counters = {.scale = 1};
@@ -109,34 +109,34 @@ enum hc_status hc_drifter_restart(struct hc_drifter *s, const struct hc_rounding
     memset(s->g, 0, (size_t)s->weights * sizeof *s->g);
     enum hc_status status = hc_update_set_counters(s->update, &counters);
     if (status == HC_OK)
-        status = hc_drifter_put(s, HC_PIECE_M, s->g);
+        status = hc_drift_run_set(s, HC_STATE_M, s->g);
     if (status == HC_OK && hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM)
-        status = hc_drifter_put(s, HC_PIECE_V, s->g);
+        status = hc_drift_run_set(s, HC_STATE_V, s->g);
     if (status == HC_OK)
-        status = hc_drifter_give(s, w);
+        status = hc_drift_run_set_weights(s, w);
     if (status != HC_OK || !rounded_start)
         return status;
     status = round_all(s, rounding->start, s->before);
-    return status == HC_OK ? hc_drifter_put(s, HC_PIECE_MASTER, s->before) : status;
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MASTER, s->before) : status;
 }
 
 /* Puts what the network sees in the stead of the weights, which stay in s->before: rounded by way of fp32,
    as masters are. */
-static enum hc_status round_weights(struct hc_drifter *s, const enum hc_format format[2])
+static enum hc_status round_weights(struct hc_drift_run *s, const enum hc_format format[2])
 {
     enum hc_format by_way[2];
     for (int i = 0; i < 2; i++)
         by_way[i] = format[i] > HC_FP32 ? HC_FP32 : HC_FP64;
-    enum hc_status status = hc_drifter_get(s, HC_PIECE_MASTER, s->before);
+    enum hc_status status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
     memcpy(s->g, s->before, (size_t)s->weights * sizeof *s->g);
     if (status == HC_OK)
         status = round_all(s, by_way, s->g);
     if (status == HC_OK)
         status = round_all(s, format, s->g);
-    return status == HC_OK ? hc_drifter_put(s, HC_PIECE_MODEL, s->g) : status;
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
 }
 
-enum hc_status hc_drifter_pass(struct hc_drifter *s, const float *images, const int32_t *labels,
+enum hc_status hc_drift_run_pass(struct hc_drift_run *s, const float *images, const int32_t *labels,
                                float scale, float *loss)
 {
     int right;
@@ -152,35 +152,35 @@ enum hc_status hc_drifter_pass(struct hc_drifter *s, const float *images, const 
     if (status == HC_OK)
         status = hc_net_train(s->net, images, labels, &factor, loss, &right);
     if (status == HC_OK)
-        status = hc_drifter_get(s, HC_PIECE_GRADIENT, s->g);
+        status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
     if (status == HC_OK && s->rounds)
         status = round_all(s, left, s->g);
     for (int64_t i = 0; i < s->weights && scale != 1; i++)
         s->g[i] /= (double)scale;
-    return status == HC_OK && rounds ? hc_drifter_put(s, HC_PIECE_MODEL, s->before) : status;
+    return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }
 
 /* One piece after the update, as it is stored. */
-static enum hc_status settle(struct hc_drifter *s, enum hc_piece piece, enum hc_source source)
+static enum hc_status settle(struct hc_drift_run *s, enum hc_state_tensor state, enum hc_source source)
 {
     const enum hc_format *format = s->rounder.rounding.format[source];
     if (format[0] == HC_FP64 && format[1] == HC_FP64)
         return HC_OK;
-    enum hc_status status = hc_drifter_get(s, piece, s->g);
+    enum hc_status status = hc_drift_run_get(s, state, s->g);
     if (status == HC_OK)
         status = round_all(s, format, s->g);
-    return status == HC_OK ? hc_drifter_put(s, piece, s->g) : status;
+    return status == HC_OK ? hc_drift_run_set(s, state, s->g) : status;
 }
 
-enum hc_status hc_drifter_update(struct hc_drifter *s, double lr)
+enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
 {
     bool adam = hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM;
-    enum hc_status status = s->rounds ? hc_drifter_put(s, HC_PIECE_GRADIENT, s->g) : HC_OK;
+    enum hc_status status = s->rounds ? hc_drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
     if (status == HC_OK)
         status = hc_update_step(s->update, lr, 0.9);
     if (status == HC_OK && s->rounds)
-        status = settle(s, HC_PIECE_M, HC_SOURCE_STATE);
+        status = settle(s, HC_STATE_M, HC_SOURCE_STATE);
     if (status == HC_OK && s->rounds && adam)
-        status = settle(s, HC_PIECE_V, HC_SOURCE_STATE);
-    return status == HC_OK && s->rounds ? settle(s, HC_PIECE_MASTER, HC_SOURCE_MASTER) : status;
+        status = settle(s, HC_STATE_V, HC_SOURCE_STATE);
+    return status == HC_OK && s->rounds ? settle(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
 }

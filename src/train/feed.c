@@ -6,7 +6,7 @@
 
 struct hc_feed {
     struct hc_device *device;
-    struct hc_stream stream;
+    struct hc_batch_stream stream;
     int64_t batches;
     int64_t steps;       /* of the batch that is prepared next */
     bool ready;          /* one has been prepared */
@@ -35,7 +35,7 @@ static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const voi
    their count, which the op then moves. */
 static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *steps)
 {
-    const struct hc_images *images = hc_stream_images(&feed->stream);
+    const struct hc_images *images = hc_batch_stream_images(&feed->stream);
     struct hc_call *call = &feed->call;
     int32_t start = (int32_t)feed->steps;
     enum hc_status status = place(feed, &call->in[0], images->pixels);
@@ -63,12 +63,12 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (!made)
         return hc_fail(HC_NO_MEMORY, "no memory for a feed");
     made->device = device;
-    made->stream = (struct hc_stream){options->set, options->train, options->batch, options->seed};
+    made->stream = (struct hc_batch_stream){options->set, options->train, options->batch, options->seed};
     made->steps = options->start;
-    enum hc_status status = hc_stream_check(&made->stream, options->start);
+    enum hc_status status = hc_batch_stream_check(&made->stream, options->start);
     if (status == HC_OK) {
-        made->batches = hc_stream_batches(&made->stream);
-        made->call = hc_stream_call(&made->stream, options->format);
+        made->batches = hc_batch_stream_batches(&made->stream);
+        made->call = hc_batch_stream_call(&made->stream, options->format);
         status = place(made, &made->call.out[0], NULL);
     }
     if (status == HC_OK)
@@ -102,7 +102,7 @@ int64_t hc_feed_batches(const struct hc_feed *feed)
 
 int hc_feed_count(const struct hc_feed *feed, int64_t index)
 {
-    return hc_stream_count(&feed->stream, index);
+    return hc_batch_stream_count(&feed->stream, index);
 }
 
 struct hc_tensor hc_feed_images(const struct hc_feed *feed)
@@ -141,7 +141,7 @@ enum hc_status hc_feed_prepare(struct hc_feed *feed)
     if (!feed->order || !first)
         return HC_OK;
     const struct hc_tensor *order = &feed->call.in[3];
-    hc_stream_order(&feed->stream, step / feed->batches, feed->order);
+    hc_batch_stream_order(&feed->stream, step / feed->batches, feed->order);
     return feed->device->backend->upload(feed->device->queue, order->data, feed->order,
                                          hc_tensor_bytes(order));
 }

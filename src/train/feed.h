@@ -26,7 +26,7 @@ struct hc_feed_options {
 
 struct hc_feed;
 
-/* HC_INVALID as hc_stream_check, HC_NO_MEMORY, HC_UNSUPPORTED or HC_DEVICE. */
+/* HC_INVALID as hc_batch_stream_check, HC_NO_MEMORY, HC_UNSUPPORTED or HC_DEVICE. */
 enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
                             const struct hc_feed_options *options);
 void hc_feed_close(struct hc_feed *feed); /* NULL is fine */

@@ -53,7 +53,7 @@ static struct hc_feed *feed_at(bool train, int64_t start, enum hc_format format)
 static struct hc_loader *loader_at(bool train, int64_t start)
 {
     struct hc_loader *loader;
-    struct hc_stream stream = {.set = &set, .train = train, .batch = BATCH, .seed = 4};
+    struct hc_batch_stream stream = {.set = &set, .train = train, .batch = BATCH, .seed = 4};
     cr_assert_eq(hc_loader_open(&stream, start, &loader), HC_OK, "%s", hc_message());
     return loader;
 }

@@ -64,17 +64,17 @@ static enum hc_status train(bool resume)
     return train_under(hc_recipe_by_name("amp"), resume);
 }
 
-static void take_apart(struct hc_checkpoint_parts *parts)
+static void take_apart(struct hc_checkpoint_contents *parts)
 {
-    cr_assert_eq(hc_checkpoint_take_apart(path, parts), HC_OK, "%s", hc_message());
+    cr_assert_eq(hc_checkpoint_unpack(path, parts), HC_OK, "%s", hc_message());
     cr_assert_gt(parts->count, 20);
 }
 
 /* Without the pieces whose names begin so, or with half of each one's bytes. */
-static void refused(const struct hc_checkpoint_parts *parts, const char *prefix, bool halved,
+static void refused(const struct hc_checkpoint_contents *parts, const char *prefix, bool halved,
                     const char *want)
 {
-    struct hc_blob blob[HC_PARTS];
+    struct hc_blob blob[HC_CONTENTS_BLOBS];
     int count = 0;
     int changed = 0;
     for (int i = 0; i < parts->count; i++) {
@@ -95,7 +95,7 @@ static void refused(const struct hc_checkpoint_parts *parts, const char *prefix,
 
 Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
 {
-    static struct hc_checkpoint_parts parts;
+    static struct hc_checkpoint_contents parts;
     cr_assert_eq(train(false), HC_OK, "%s", hc_message());
     take_apart(&parts);
     refused(&parts, "scale and counts", false,
@@ -115,9 +115,9 @@ Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
 /* Without them a weight is off by up to half an ulp, and nothing else would show it. */
 Test(lacking, compensations_that_were_left_out_are_named)
 {
-    static struct hc_checkpoint_parts parts;
+    static struct hc_checkpoint_contents parts;
     const struct hc_recipe *recipe = hc_recipe_by_name("bf16-kahan");
-    struct hc_blob blob[HC_PARTS];
+    struct hc_blob blob[HC_CONTENTS_BLOBS];
     int count = 0;
     cr_assert_eq(train_under(recipe, false), HC_OK, "%s", hc_message());
     take_apart(&parts);

@@ -9,7 +9,7 @@
 enum { SLOTS = 2 }; /* one in the trainer's hands, one ahead */
 
 struct hc_loader {
-    struct hc_stream stream;
+    struct hc_batch_stream stream;
     int64_t batches; /* in an epoch */
     struct hc_device exact;
     struct hc_call call;
@@ -34,7 +34,7 @@ static void fill(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
     int32_t count = (int32_t)steps;
     int64_t epoch = steps / loader->batches;
     if (loader->order && loader->order_epoch != epoch) {
-        hc_stream_order(&loader->stream, epoch, loader->order);
+        hc_batch_stream_order(&loader->stream, epoch, loader->order);
         loader->order_epoch = epoch;
     }
     call.in[2].data = &count;
@@ -43,7 +43,7 @@ static void fill(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
     enum hc_status status = hc_device_run(&loader->exact, &call);
     assert(status == HC_OK);
     out->steps = steps;
-    out->count = hc_stream_count(&loader->stream, steps % loader->batches);
+    out->count = hc_batch_stream_count(&loader->stream, steps % loader->batches);
 }
 
 static void *work(void *argument)
@@ -67,7 +67,7 @@ static void *work(void *argument)
 
 static enum hc_status allocate(struct hc_loader *loader)
 {
-    const struct hc_images *set = hc_stream_images(&loader->stream);
+    const struct hc_images *set = hc_batch_stream_images(&loader->stream);
     size_t images = hc_tensor_bytes(&loader->call.out[0]);
     size_t labels = (hc_tensor_bytes(&loader->call.out[1]) + 63) / 64 * 64;
     if (loader->stream.train)
@@ -88,11 +88,11 @@ static enum hc_status allocate(struct hc_loader *loader)
 
 static enum hc_status start(struct hc_loader *loader)
 {
-    enum hc_status status = hc_stream_check(&loader->stream, loader->start);
+    enum hc_status status = hc_batch_stream_check(&loader->stream, loader->start);
     if (status != HC_OK)
         return status;
-    loader->batches = hc_stream_batches(&loader->stream);
-    loader->call = hc_stream_call(&loader->stream, HC_FP32);
+    loader->batches = hc_batch_stream_batches(&loader->stream);
+    loader->call = hc_batch_stream_call(&loader->stream, HC_FP32);
     status = loader->exact.backend->open(&loader->exact.queue, 1);
     if (status == HC_OK)
         status = allocate(loader);
@@ -104,7 +104,7 @@ static enum hc_status start(struct hc_loader *loader)
     return HC_OK;
 }
 
-enum hc_status hc_loader_open(const struct hc_stream *stream, int64_t start_at,
+enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t start_at,
                               struct hc_loader **loader)
 {
     struct hc_loader *made = calloc(1, sizeof *made);

@@ -23,7 +23,7 @@ TestSuite(loader, .init = make, .fini = unmake);
 static struct hc_loader *open_at(bool train, int batch, int64_t start)
 {
     struct hc_loader *loader;
-    struct hc_stream stream = {.set = &set, .train = train, .batch = batch, .seed = 4};
+    struct hc_batch_stream stream = {.set = &set, .train = train, .batch = batch, .seed = 4};
     cr_assert_eq(hc_loader_open(&stream, start, &loader), HC_OK, "%s", hc_message());
     return loader;
 }
@@ -133,8 +133,8 @@ Test(loader, an_epoch_is_every_image_once_in_a_new_order_cropped_and_flipped)
 Test(loader, what_is_left_over_of_a_batch_waits)
 {
     struct hc_loader *loader = open_at(true, 64, 0);
-    struct hc_stream stream = {.set = &set, .train = true, .batch = 64};
-    cr_assert_eq(hc_stream_batches(&stream), 2);
+    struct hc_batch_stream stream = {.set = &set, .train = true, .batch = 64};
+    cr_assert_eq(hc_batch_stream_batches(&stream), 2);
     for (int i = 0; i < 6; i++)
         cr_assert_eq(hc_loader_next(loader)->count, 64);
     hc_loader_close(loader);
@@ -181,7 +181,7 @@ Test(loader, a_batch_stays_as_it_is_until_the_next_call)
 Test(loader, a_batch_larger_than_the_set_and_a_start_that_is_none_are_refused)
 {
     struct hc_loader *loader;
-    struct hc_stream stream = {.set = &set, .train = true, .batch = 131};
+    struct hc_batch_stream stream = {.set = &set, .train = true, .batch = 131};
     cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_INVALID);
     cr_assert_null(loader);
     stream.batch = 13;

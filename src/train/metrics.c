@@ -89,10 +89,10 @@ void hc_metrics_close(struct hc_metrics *metrics)
     free(metrics);
 }
 
-static enum hc_status draw(const struct hc_metrics *metrics, enum hc_piece piece, int parameter,
+static enum hc_status draw(const struct hc_metrics *metrics, enum hc_state_tensor state, int parameter,
                            double *values, int *n)
 {
-    struct hc_tensor t = hc_update_tensor(metrics->update, piece, parameter);
+    struct hc_tensor t = hc_update_tensor(metrics->update, state, parameter);
     return hc_sample_draw(metrics->device, &t, values, n);
 }
 
@@ -130,7 +130,7 @@ static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g
 static bool gone_after(const struct hc_metrics *metrics)
 {
     const struct hc_recipe *recipe = hc_update_recipe(metrics->update);
-    return hc_recipe_steps_anyway(recipe) || recipe->clip > 0;
+    return hc_recipe_steps_on_overflow(recipe) || recipe->clip > 0;
 }
 
 /* Of the optimizer's gradients; where they do not stay, before the step of the model's, divided by the
@@ -138,9 +138,9 @@ static bool gone_after(const struct hc_metrics *metrics)
 static enum hc_status sum_squares(struct hc_metrics *metrics)
 {
     bool gone = gone_after(metrics);
-    enum hc_piece piece = gone ? HC_PIECE_GRADIENT : HC_PIECE_MASTER_GRADIENT;
+    enum hc_state_tensor state = gone ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
     for (int p = 0; p < metrics->plan->parameters; p++) {
-        struct hc_tensor g = hc_update_tensor(metrics->update, piece, p);
+        struct hc_tensor g = hc_update_tensor(metrics->update, state, p);
         g = hc_tensor1(g.format, hc_tensor_count(&g), g.data);
         struct hc_call dot = {.op = HC_OP_dot,
                               .in = {g, g},
@@ -170,9 +170,9 @@ enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram
         struct hc_shares *shares = &metrics->shares[l];
         if (s->parameter < 0)
             continue;
-        status = draw(metrics, HC_PIECE_GRADIENT, s->parameter, s->g, &s->n);
+        status = draw(metrics, HC_STATE_GRADIENT, s->parameter, s->g, &s->n);
         if (status == HC_OK)
-            status = draw(metrics, HC_PIECE_MODEL, s->parameter, s->w, &s->n);
+            status = draw(metrics, HC_STATE_MODEL, s->parameter, s->w, &s->n);
         count_zeros(metrics, s->g, s->n, &shares->underflow, &shares->unscaled);
         count_zeros(metrics, s->dy, s->dys, &shares->activation_underflow,
                     &shares->activation_unscaled);
@@ -193,15 +193,15 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     double v[HC_SAMPLE] = {0};
     double clipped[HC_SAMPLE];
     const struct hc_recipe *recipe = intent->recipe;
-    bool clips = recipe->clip > 0 && recipe->nesterov && !hc_recipe_steps_anyway(recipe);
+    bool clips = recipe->clip > 0 && recipe->nesterov && !hc_recipe_steps_on_overflow(recipe);
     enum hc_format model = intent->recipe->model;
     int n;
     int lost = 0;
-    enum hc_status status = draw(metrics, HC_PIECE_M, sample->parameter, m, &n);
+    enum hc_status status = draw(metrics, HC_STATE_M, sample->parameter, m, &n);
     if (status == HC_OK && intent->recipe->optimizer == HC_OPTIMIZER_ADAM)
-        status = draw(metrics, HC_PIECE_V, sample->parameter, v, &n);
+        status = draw(metrics, HC_STATE_V, sample->parameter, v, &n);
     if (status == HC_OK && clips)
-        status = draw(metrics, HC_PIECE_MASTER_GRADIENT, sample->parameter, clipped, &n);
+        status = draw(metrics, HC_STATE_MASTER_GRADIENT, sample->parameter, clipped, &n);
     for (int i = 0; i < sample->n && status == HC_OK; i++) {
         double g = clips ? clipped[i] : sample->g[i] / metrics->scale;
         double u = hc_intent_update(intent, sample->w[i], g, m[i], v[i]);
@@ -226,7 +226,7 @@ static void add_layer(struct hc_metrics *metrics, int l, struct weights *weights
     for (int p = 0; p < (layer->kind == HC_LAYER_CONV ? 3 : 2); p++)
         squares += (double)metrics->norms[layer->parameter + p];
     shares->gradient_norm = sqrt(squares);
-    struct hc_tensor t = hc_update_tensor(metrics->update, HC_PIECE_MODEL, layer->parameter);
+    struct hc_tensor t = hc_update_tensor(metrics->update, HC_STATE_MODEL, layer->parameter);
     double n = (double)hc_tensor_count(&t);
     double outputs = metrics->samples[l].outputs;
     weights->elements += n;
@@ -254,7 +254,7 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
             continue;
         metrics->shares[l].update_lost = (double)NAN;
         struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
-                                                 hc_update_pace(metrics->update, sample->parameter),
+                                                 hc_update_group_options(metrics->update, sample->parameter),
                                                  counters.taken, lr, beta1);
         if (!skipped)
             status = updates_lost(metrics, sample, &intent, &metrics->shares[l].update_lost);

@@ -19,7 +19,7 @@ static void begin(const struct hc_recipe *recipe)
                                 hc_net_plan(net)->parameters),
                  HC_OK);
     for (int i = 0; i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_PIECE_GRADIENT, i);
+        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
     cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
     histogram = (struct hc_histogram){0};
@@ -34,9 +34,9 @@ static void end(void)
     device.backend->close(device.queue);
 }
 
-static void put(enum hc_piece piece, int p, int64_t i, double value)
+static void put(enum hc_state_tensor state, int p, int64_t i, double value)
 {
-    cr_assert_eq(hc_update_put(update, piece, p, i, value), HC_OK);
+    cr_assert_eq(hc_update_set(update, state, p, i, value), HC_OK);
 }
 
 static void step(double lr, double beta1)
@@ -52,7 +52,7 @@ Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
 {
     begin(hc_recipe_by_name("fastai-004b-flat"));
     for (int i = 0; i < 108; i++)
-        put(HC_PIECE_GRADIENT, 0, i, i < 10 ? 0 : i < 30 ? 0x1p-24 : 0x1p-9);
+        put(HC_STATE_GRADIENT, 0, i, i < 10 ? 0 : i < 30 ? 0x1p-24 : 0x1p-9);
     step(1e-3, 0.9);
     struct hc_shares stem = hc_metrics_layer(metrics, 0);
     cr_assert_float_eq(stem.underflow, 10 / 108.0, 1e-12);
@@ -78,9 +78,9 @@ Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
         recipe.nesterov = recipe.rate_inside = inside;
         begin(&recipe);
         for (int i = 0; i < 108; i++) {
-            put(HC_PIECE_MODEL, 0, i, 1);
-            put(HC_PIECE_MASTER, 0, i, 1);
-            put(HC_PIECE_GRADIENT, 0, i, 512 * updates[i % 4]);
+            put(HC_STATE_MODEL, 0, i, 1);
+            put(HC_STATE_MASTER, 0, i, 1);
+            put(HC_STATE_GRADIENT, 0, i, 512 * updates[i % 4]);
         }
         step(inside ? 0.5 : 1, inside);
         cr_assert_float_eq(hc_metrics_layer(metrics, 0).update_lost, 0.5, 1e-12);
@@ -93,16 +93,16 @@ Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
 {
     begin(hc_recipe_by_name("adamw16"));
     for (int i = 0; i < 108; i++) {
-        put(HC_PIECE_MODEL, 0, i, 1);
-        put(HC_PIECE_GRADIENT, 0, i, 1);
+        put(HC_STATE_MODEL, 0, i, 1);
+        put(HC_STATE_GRADIENT, 0, i, 1);
     }
     step(1e-4, 0.9);
     cr_assert_eq(hc_metrics_layer(metrics, 0).update_lost, 1.0);
     end();
     begin(hc_recipe_by_name("adamw16"));
     for (int i = 0; i < 108; i++) {
-        put(HC_PIECE_MODEL, 0, i, 1);
-        put(HC_PIECE_GRADIENT, 0, i, 1);
+        put(HC_STATE_MODEL, 0, i, 1);
+        put(HC_STATE_GRADIENT, 0, i, 1);
     }
     step(1e-3, 0.9);
     cr_assert_eq(hc_metrics_layer(metrics, 0).update_lost, 0.0);
@@ -112,7 +112,7 @@ Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
 Test(metrics, a_skipped_step_has_no_share_of_updates)
 {
     begin(hc_recipe_by_name("amp"));
-    put(HC_PIECE_GRADIENT, 0, 0, INFINITY);
+    put(HC_STATE_GRADIENT, 0, 0, INFINITY);
     step(1e-3, 0.9);
     cr_assert(isnan(hc_metrics_all(metrics).update_lost));
     cr_assert_eq(histogram.scaled[HC_EXPONENT_LAST - HC_EXPONENT_ZERO], 1);

@@ -85,7 +85,7 @@ struct hc_parameter *const *hc_net_statistics(const struct hc_net *net);
 
 /* Converts the statistics as the recipe says and allocates activations and the buffers of the
    backward pass. `gradients` are plan->parameters tensors of the parameters' shapes and formats in
-   the backend's memory (hc_update_tensor(..., HC_PIECE_GRADIENT, i)). */
+   the backend's memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
 enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
                               const struct hc_tensor *gradients);
 
@@ -106,18 +106,18 @@ struct hc_tensor hc_net_right(const struct hc_net *net);
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 
 /* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory.
-   One pass forward with batch statistics (running statistics move) and backward: the gradients of
+   One forward pass with batch statistics (running statistics move) and one backward: the gradients of
    loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
    over the images, in the format that the recipe holds it in; *right how many images have their
    largest logit at the label, as xent counts them. */
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 
-/* During every pass backward: sees the gradient of each layer's output, of layers with parameters. */
+/* During every backward pass: sees the gradient of each layer's output, of layers with parameters. */
 typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
 void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
 
-/* One pass forward with running statistics; loss and right of the first `count` images. */
+/* One forward pass with running statistics; loss and right of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right);
 

@@ -5,8 +5,8 @@
 #include "train/net.h"
 
 enum {
-    HC_MOST_PARAMETERS = 3 * HC_MAX_LAYERS,
-    HC_MOST_STATISTICS = 2 * HC_MAX_LAYERS,
+    HC_MAX_PARAMETERS = 3 * HC_MAX_LAYERS,
+    HC_MAX_STATISTICS = 2 * HC_MAX_LAYERS,
     HC_WIDE_LOSS = 0,
     HC_WIDE_RIGHT,
     HC_WIDE_SCALE,
@@ -14,7 +14,7 @@ enum {
     HC_GRADIENT_SLOTS = 2 /* a layer's gradient that comes in, and the one that goes out */
 };
 
-/* What each layer keeps of the pass forward. */
+/* What each layer keeps of the forward pass. */
 struct hc_kept {
     struct hc_storage *value; /* its output */
     struct hc_storage *conv;  /* CONV: before batch norm */
@@ -30,11 +30,11 @@ struct hc_net {
     enum hc_format loss_format;
     bool tf32;
     bool sum_loss;
-    struct hc_parameter parameter[HC_MOST_PARAMETERS];
-    struct hc_parameter statistic[HC_MOST_STATISTICS];
-    struct hc_parameter *parameters[HC_MOST_PARAMETERS];
-    struct hc_parameter *statistics[HC_MOST_STATISTICS];
-    struct hc_tensor gradient[HC_MOST_PARAMETERS];
+    struct hc_parameter parameter[HC_MAX_PARAMETERS];
+    struct hc_parameter statistic[HC_MAX_STATISTICS];
+    struct hc_parameter *parameters[HC_MAX_PARAMETERS];
+    struct hc_parameter *statistics[HC_MAX_STATISTICS];
+    struct hc_tensor gradient[HC_MAX_PARAMETERS];
 
     void *images; /* the batch that the passes read: value 0 */
     struct hc_tensor labels;

@@ -97,7 +97,7 @@ static enum hc_status make_batch(struct hc_net *net)
     if (!ones.data)
         return hc_fail(HC_NO_MEMORY, "no memory for a batch of %d ones", net->batch);
     for (int i = 0; i < net->batch; i++)
-        hc_tensor_put(&ones, i, 1);
+        hc_tensor_set(&ones, i, 1);
     status = hc_storage_write(net->ones, ones.data);
     free(ones.data);
     return status;

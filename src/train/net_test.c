@@ -141,7 +141,7 @@ static void begin(const char *backend, const struct hc_recipe *recipe)
                                 hc_net_plan(net)->parameters),
                  HC_OK);
     for (int i = 0; i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_PIECE_GRADIENT, i);
+        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
     cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++)
         images[i] = (float)hc_random_normal(3, 0, i);
@@ -170,7 +170,7 @@ static void copy_to_fp64(void)
         int64_t n = hc_parameter_count(hc_net_parameters(net)[p]);
         parameter[p] = calloc((size_t)n, sizeof(double));
         for (int64_t i = 0; i < n; i++)
-            cr_assert_eq(hc_update_get(update, HC_PIECE_MODEL, p, i, &parameter[p][i]), HC_OK);
+            cr_assert_eq(hc_update_get(update, HC_STATE_MODEL, p, i, &parameter[p][i]), HC_OK);
     }
 }
 
@@ -204,7 +204,7 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
             double largest = 0;
             double got;
             for (int64_t i = 0; i < n; i++) {
-                cr_assert_eq(hc_update_get(update, HC_PIECE_GRADIENT, p, i, &got), HC_OK);
+                cr_assert_eq(hc_update_get(update, HC_STATE_GRADIENT, p, i, &got), HC_OK);
                 largest = fmax(largest, fabs(got));
             }
             for (int64_t i = 0; i < n; i += n / 3 + 1) {
@@ -215,7 +215,7 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
                 *x = at - 1e-6;
                 want = (want - loss_in_fp64(plan, labels)) / 2e-6;
                 *x = at;
-                cr_assert_eq(hc_update_get(update, HC_PIECE_GRADIENT, p, i, &got), HC_OK);
+                cr_assert_eq(hc_update_get(update, HC_STATE_GRADIENT, p, i, &got), HC_OK);
                 cr_assert_float_eq(got, want, 2e-4 * largest + 1e-8, "%s %s[%ld]: want %g, got %g",
                                    backends[b], hc_net_parameters(net)[p]->name, (long)i, want,
                                    got);
@@ -242,7 +242,7 @@ Test(net, a_scaled_loss_scales_every_gradient)
         struct hc_tensor scale = hc_update_scale(update);
         cr_assert_eq(hc_net_train(net, images, labels, &scale, &loss, &right), HC_OK);
         for (int p = 0; p < hc_net_plan(net)->parameters; p++) {
-            cr_assert_eq(hc_update_get(update, HC_PIECE_GRADIENT, p, 0, &got), HC_OK);
+            cr_assert_eq(hc_update_get(update, HC_STATE_GRADIENT, p, 0, &got), HC_OK);
             if (scaled)
                 cr_assert_eq(got, plain[p] * 1024);
             else

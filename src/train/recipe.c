@@ -23,10 +23,10 @@ static const char *wrong_scaler(const struct hc_scaler *s)
 
 static const char *wrong_groups(const struct hc_recipe *r)
 {
-    const struct hc_per_part *lists[] = {&r->group_rates, &r->group_decays};
+    const struct hc_per_layer_group *lists[] = {&r->group_rates, &r->group_decays};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        for (int part = 0; part < lists[i]->n; part++)
-            if (!(lists[i]->value[part] >= 0) || !isfinite((float)lists[i]->value[part]))
+        for (int layer_group = 0; layer_group < lists[i]->n; layer_group++)
+            if (!(lists[i]->value[layer_group] >= 0) || !isfinite((float)lists[i]->value[layer_group]))
                 return "a group's rate or decay is not a number from 0 on";
     if (r->group_rates.n > 0 && r->group_decays.n > 0 && r->group_rates.n != r->group_decays.n)
         return "group_rates and group_decays are of different numbers of layer groups";
@@ -103,9 +103,9 @@ static const char *wrong(const struct hc_recipe *r)
         return "flat masters, but no masters";
     if (r->flat && r->apart)
         return "flat masters cannot be kept apart";
-    if (hc_recipe_steps_anyway(r) && r->masters == HC_MASTERS_NONE)
+    if (hc_recipe_steps_on_overflow(r) && r->masters == HC_MASTERS_NONE)
         return "its scaler steps on what the masters hold, but there are no masters";
-    if (hc_recipe_steps_anyway(r) && r->gradient != HC_FP32)
+    if (hc_recipe_steps_on_overflow(r) && r->gradient != HC_FP32)
         return "its scaler steps on what the masters hold, whose gradients are fp32";
     if (r->scaler.rule == HC_SCALER_TORCH && r->gradient != HC_FP32)
         return "GradScaler refuses to unscale 16-bit gradients";
@@ -150,34 +150,34 @@ enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role 
     return own ? HC_FP32 : format;
 }
 
-int hc_recipe_parts(const struct hc_recipe *recipe)
+int hc_recipe_layer_groups(const struct hc_recipe *recipe)
 {
     if (recipe->group_rates.n > 0)
         return recipe->group_rates.n;
     return recipe->group_decays.n > 0 ? recipe->group_decays.n : 1;
 }
 
-double hc_recipe_rate(const struct hc_recipe *recipe, int part)
+double hc_recipe_rate(const struct hc_recipe *recipe, int layer_group)
 {
     double rate = recipe->rate > 0 ? recipe->rate : 1;
-    return recipe->group_rates.n > 0 ? rate * recipe->group_rates.value[part] : rate;
+    return recipe->group_rates.n > 0 ? rate * recipe->group_rates.value[layer_group] : rate;
 }
 
-double hc_recipe_decay(const struct hc_recipe *recipe, int part, enum hc_role role)
+double hc_recipe_decay(const struct hc_recipe *recipe, int layer_group, enum hc_role role)
 {
     if (role != HC_ROLE_WEIGHT && !recipe->decay_norm)
         return 0;
-    return recipe->group_decays.n > 0 ? recipe->group_decays.value[part] : recipe->weight_decay;
+    return recipe->group_decays.n > 0 ? recipe->group_decays.value[layer_group] : recipe->weight_decay;
 }
 
-int hc_recipe_group(const struct hc_recipe *recipe, int part, enum hc_role role)
+int hc_recipe_parameter_group(const struct hc_recipe *recipe, int layer_group, enum hc_role role)
 {
     bool unlike =
-        hc_recipe_decay(recipe, part, role) != hc_recipe_decay(recipe, part, HC_ROLE_WEIGHT);
-    return 2 * part + ((recipe->split_bn_bias && role != HC_ROLE_WEIGHT) || unlike);
+        hc_recipe_decay(recipe, layer_group, role) != hc_recipe_decay(recipe, layer_group, HC_ROLE_WEIGHT);
+    return 2 * layer_group + ((recipe->split_bn_bias && role != HC_ROLE_WEIGHT) || unlike);
 }
 
-bool hc_recipe_steps_anyway(const struct hc_recipe *recipe)
+bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe)
 {
     return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
 }

@@ -25,11 +25,11 @@ enum hc_decay {
 };
 
 /* A number for each layer group. */
-enum { HC_MOST_PARTS = 8 };
+enum { HC_MAX_LAYER_GROUPS = 8 };
 
-struct hc_per_part {
+struct hc_per_layer_group {
     int n; /* 0: none are given */
-    double value[HC_MOST_PARTS];
+    double value[HC_MAX_LAYER_GROUPS];
 };
 
 struct hc_recipe {
@@ -71,8 +71,8 @@ struct hc_recipe {
     /* What follows came after the first checkpoints; what is zero of it they do not name.
        Layer groups: the network's layers that have parameters, in as many contiguous parts as there are
        numbers, of equal length (layer l of n belongs to part l * parts / n). */
-    struct hc_per_part group_rates;  /* factors of the learning rate: discriminative rates */
-    struct hc_per_part group_decays; /* in the stead of weight_decay */
+    struct hc_per_layer_group group_rates;  /* factors of the learning rate: discriminative rates */
+    struct hc_per_layer_group group_decays; /* in the stead of weight_decay */
     /* Norm parameters and biases are a group of their own in each layer group, also where they decay as
        the rest does. */
     bool split_bn_bias;
@@ -104,13 +104,13 @@ enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role 
 /* How many layer groups there are, and of one: the factor of the learning rate, the decay (0: none),
    and the number of the group that its parameters of that role belong to. Those of one group have one
    rate and one decay; norm parameters and biases come behind the rest of their layer group. */
-int hc_recipe_parts(const struct hc_recipe *recipe);
-double hc_recipe_rate(const struct hc_recipe *recipe, int part);
-double hc_recipe_decay(const struct hc_recipe *recipe, int part, enum hc_role role);
-int hc_recipe_group(const struct hc_recipe *recipe, int part, enum hc_role role);
+int hc_recipe_layer_groups(const struct hc_recipe *recipe);
+double hc_recipe_rate(const struct hc_recipe *recipe, int layer_group);
+double hc_recipe_decay(const struct hc_recipe *recipe, int layer_group, enum hc_role role);
+int hc_recipe_parameter_group(const struct hc_recipe *recipe, int layer_group, enum hc_role role);
 
 /* Whether a step that its scaler sees to overflow still steps, on the gradients that the masters hold. */
-bool hc_recipe_steps_anyway(const struct hc_recipe *recipe);
+bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe);
 
 /* Converts a parameter as the recipe says, through the model's format where norm_rounded. */
 enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter);

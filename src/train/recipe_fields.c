@@ -63,7 +63,7 @@ static const struct field fields[] = {
 
 enum {
     FIELDS = sizeof fields / sizeof fields[0],
-    NUMBER = HC_FIELD_TEXT / HC_MOST_PARTS /* with 17 digits, sign, point, exponent */
+    NUMBER = HC_FIELD_TEXT / HC_MAX_LAYER_GROUPS /* with 17 digits, sign, point, exponent */
 };
 
 /* Every choice is stored as an int is. */
@@ -117,7 +117,7 @@ static void number_text(double number, char text[NUMBER])
     while (strtod(text, NULL) != number && digits++ < 17);
 }
 
-static void list_text(const struct hc_per_part *list, char text[HC_FIELD_TEXT])
+static void list_text(const struct hc_per_layer_group *list, char text[HC_FIELD_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
@@ -154,7 +154,7 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
     else if (f->kind == COUNT)
         (void)snprintf(text, HC_FIELD_TEXT, "%d", choice);
     else if (f->kind == LIST)
-        list_text((const struct hc_per_part *)(const void *)at, text);
+        list_text((const struct hc_per_layer_group *)(const void *)at, text);
     else
         number_text(is_double(f) ? real : (double)single, text);
 }
@@ -229,13 +229,13 @@ static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f
 /* A number for each layer group; nothing: none. */
 static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, const char *value)
 {
-    struct hc_per_part list = {0};
+    struct hc_per_layer_group list = {0};
     const char *at = value;
     bool good = true;
     while (*value && good) {
         char *end;
         double number = strtod(at, &end);
-        good = end != at && list.n < HC_MOST_PARTS && isfinite((float)number) && number >= 0;
+        good = end != at && list.n < HC_MAX_LAYER_GROUPS && isfinite((float)number) && number >= 0;
         if (good)
             list.value[list.n++] = number;
         if (!*end)
@@ -247,7 +247,7 @@ static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, 
         return hc_fail(
             HC_INVALID,
             "%s is up to %d numbers from 0 to fp32's 3.4e38, such as 0.1/0.3/1, not '%s'", f->key,
-            HC_MOST_PARTS, value);
+            HC_MAX_LAYER_GROUPS, value);
     memcpy((unsigned char *)recipe + f->at, &list, sizeof list);
     return HC_OK;
 }

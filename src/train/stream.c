@@ -8,38 +8,38 @@
 enum { PAD = 4 };
 #define ORDER_STREAM 0x5348554600000000u /* "SHUF" 2^32 */
 
-const struct hc_images *hc_stream_images(const struct hc_stream *stream)
+const struct hc_images *hc_batch_stream_images(const struct hc_batch_stream *stream)
 {
     return stream->train ? &stream->set->train : &stream->set->test;
 }
 
-int64_t hc_stream_batches(const struct hc_stream *stream)
+int64_t hc_batch_stream_batches(const struct hc_batch_stream *stream)
 {
-    int64_t count = hc_stream_images(stream)->count;
+    int64_t count = hc_batch_stream_images(stream)->count;
     return (stream->train ? count : count + stream->batch - 1) / stream->batch;
 }
 
-int hc_stream_count(const struct hc_stream *stream, int64_t index)
+int hc_batch_stream_count(const struct hc_batch_stream *stream, int64_t index)
 {
-    int64_t left = hc_stream_images(stream)->count - index * stream->batch;
+    int64_t left = hc_batch_stream_images(stream)->count - index * stream->batch;
     return left < stream->batch ? (int)left : stream->batch;
 }
 
-enum hc_status hc_stream_check(const struct hc_stream *stream, int64_t start)
+enum hc_status hc_batch_stream_check(const struct hc_batch_stream *stream, int64_t start)
 {
     assert(stream->batch > 0);
-    if (hc_stream_batches(stream) < 1)
+    if (hc_batch_stream_batches(stream) < 1)
         return hc_fail(HC_INVALID, "a batch of %d is more than the %lld images there are",
-                       stream->batch, (long long)hc_stream_images(stream)->count);
+                       stream->batch, (long long)hc_batch_stream_images(stream)->count);
     if (start < 0 || start > INT32_MAX)
         return hc_fail(HC_INVALID, "no batch comes after %lld steps", (long long)start);
     return HC_OK;
 }
 
 /* A multiply-shift of 32 random bits picks among i + 1 with a bias below (i + 1) 2^-32. */
-void hc_stream_order(const struct hc_stream *stream, int64_t epoch, int32_t *order)
+void hc_batch_stream_order(const struct hc_batch_stream *stream, int64_t epoch, int32_t *order)
 {
-    int64_t n = hc_stream_images(stream)->count;
+    int64_t n = hc_batch_stream_images(stream)->count;
     for (int64_t i = 0; i < n; i++)
         order[i] = (int32_t)i;
     for (int64_t i = n - 1; i > 0; i--) {
@@ -51,9 +51,9 @@ void hc_stream_order(const struct hc_stream *stream, int64_t epoch, int32_t *ord
     }
 }
 
-struct hc_call hc_stream_call(const struct hc_stream *stream, enum hc_format format)
+struct hc_call hc_batch_stream_call(const struct hc_batch_stream *stream, enum hc_format format)
 {
-    int64_t n = hc_stream_images(stream)->count;
+    int64_t n = hc_batch_stream_images(stream)->count;
     struct hc_call call = {.op = HC_OP_augment};
     struct hc_augment *p = &call.params.augment;
     call.in[0] = hc_tensor4(HC_U8, n, HC_IMAGE_SIDE, HC_IMAGE_SIDE, HC_IMAGE_CHANNELS, NULL);
@@ -64,7 +64,7 @@ struct hc_call hc_stream_call(const struct hc_stream *stream, enum hc_format for
         hc_tensor4(format, stream->batch, HC_IMAGE_SIDE, HC_IMAGE_SIDE, HC_IMAGE_CHANNELS, NULL);
     call.out[1] = hc_tensor1(HC_I32, stream->batch, NULL);
     p->seed = stream->seed;
-    p->batches = hc_stream_batches(stream);
+    p->batches = hc_batch_stream_batches(stream);
     p->pad = PAD;
     p->crops = stream->train;
     memcpy(p->mean, stream->set->mean, sizeof p->mean);

@@ -49,7 +49,7 @@ static enum hc_status open_network(struct hc_run *run)
         return status;
     hc_update_seed(run->update, o->seed);
     for (int i = 0; i < parameters; i++)
-        gradients[i] = hc_update_tensor(run->update, HC_PIECE_GRADIENT, i);
+        gradients[i] = hc_update_tensor(run->update, HC_STATE_GRADIENT, i);
     status = hc_net_prepare(run->net, o->recipe, gradients);
     return status == HC_OK ? hc_metrics_open(&run->metrics, &run->device, run->net, run->update)
                            : status;

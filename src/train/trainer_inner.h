@@ -43,8 +43,8 @@ struct hc_run {
     struct hc_feed *train;
     struct hc_feed *test;
     struct hc_storage *results; /* of an evaluation: loss and right of each batch */
-    int64_t rows;               /* of the journal: steps that may be queued before it is read */
-    struct hc_journal_row *journal;
+    int64_t rows;               /* of the step log: steps that may be queued before it is read */
+    struct hc_step_log_row *step_log;
     struct hc_counters counters; /* after the last block */
     struct hc_graph *graph;      /* a step, or NULL */
     bool tried;                  /* to capture one */
@@ -66,7 +66,7 @@ double hc_run_now(void); /* seconds */
 enum hc_status hc_run_loop(struct hc_run *run);
 bool hc_run_over(const struct hc_run *run);
 
-/* What the journal says of a step. */
+/* What the step log says of a step. */
 struct hc_step_facts {
     float loss;
     int right;

@@ -17,7 +17,7 @@ enum {
     IDENTITY = 2048,
     NAME = 64,
     STRUCTS = 3, /* the first pieces are packed structs */
-    MOST = 3 * HC_MAX_LAYERS * HC_PIECE_COUNT + 2 * HC_MAX_LAYERS + STRUCTS
+    MOST = 3 * HC_MAX_LAYERS * HC_STATE_COUNT + 2 * HC_MAX_LAYERS + STRUCTS
 };
 
 struct blobs {
@@ -28,16 +28,16 @@ struct blobs {
 
 /* Without masters the optimizer works on the model: that piece is kept once. Gradients are made anew
    by each step, but for those that a scaler steps on again when it has found an infinity. */
-static bool keeps(const struct hc_run *run, enum hc_piece piece)
+static bool keeps(const struct hc_run *run, enum hc_state_tensor state)
 {
     const struct hc_recipe *recipe = run->options.recipe;
-    if (piece == HC_PIECE_MASTER)
+    if (state == HC_STATE_MASTER)
         return recipe->masters != HC_MASTERS_NONE;
-    if (piece == HC_PIECE_MASTER_GRADIENT)
+    if (state == HC_STATE_MASTER_GRADIENT)
         return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
-    if (piece == HC_PIECE_COMPENSATION)
+    if (state == HC_STATE_COMPENSATION)
         return recipe->kahan;
-    return piece != HC_PIECE_GRADIENT;
+    return state != HC_STATE_GRADIENT;
 }
 
 /* Adds a blob with `size` bytes of its own memory. */
@@ -79,11 +79,11 @@ static struct blobs *list(struct hc_run *run)
     for (int i = 0; i < STRUCTS; i++)
         all = add(blobs, structs[i].what, structs[i].of, hc_state_bytes(structs[i].fields)) && all;
     for (int p = 0; p < plan->parameters; p++)
-        for (int k = 0; k < HC_PIECE_COUNT; k++) {
-            if (!keeps(run, (enum hc_piece)k))
+        for (int k = 0; k < HC_STATE_COUNT; k++) {
+            if (!keeps(run, (enum hc_state_tensor)k))
                 continue;
-            struct hc_tensor t = hc_update_tensor(run->update, (enum hc_piece)k, p);
-            all = add(blobs, hc_piece_names[k], hc_net_parameters(run->net)[p]->name,
+            struct hc_tensor t = hc_update_tensor(run->update, (enum hc_state_tensor)k, p);
+            all = add(blobs, hc_state_tensor_names[k], hc_net_parameters(run->net)[p]->name,
                       hc_tensor_bytes(&t)) &&
                   all;
         }
@@ -113,12 +113,12 @@ static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
         else
             hc_state_pack(structs[at].fields, own[at], blobs->blob[at].data);
     for (int p = 0; p < plan->parameters; p++)
-        for (int k = 0; k < HC_PIECE_COUNT && status == HC_OK; k++) {
-            if (!keeps(run, (enum hc_piece)k))
+        for (int k = 0; k < HC_STATE_COUNT && status == HC_OK; k++) {
+            if (!keeps(run, (enum hc_state_tensor)k))
                 continue;
             void *data = blobs->blob[at++].data;
-            status = back ? hc_update_write(run->update, (enum hc_piece)k, p, data)
-                          : hc_update_read(run->update, (enum hc_piece)k, p, data);
+            status = back ? hc_update_write(run->update, (enum hc_state_tensor)k, p, data)
+                          : hc_update_read(run->update, (enum hc_state_tensor)k, p, data);
         }
     for (int s = 0; s < plan->statistics && status == HC_OK; s++) {
         struct hc_storage *storage = hc_net_statistics(run->net)[s]->storage;

@@ -1,4 +1,4 @@
-/* Steps: queued in blocks, captured where the backend can, and read from the journal afterwards. */
+/* Steps: queued in blocks, captured where the backend can, and read from the step log afterwards. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,12 +28,12 @@ static enum hc_status schedule(struct hc_run *run)
 enum hc_status hc_steps_open(struct hc_run *run)
 {
     run->rows = run->device.backend->host_memory ? 1 : ROWS;
-    run->journal = malloc((size_t)run->rows * sizeof *run->journal);
-    if (!run->journal)
-        return hc_fail(HC_NO_MEMORY, "no memory for a journal");
+    run->step_log = malloc((size_t)run->rows * sizeof *run->step_log);
+    if (!run->step_log)
+        return hc_fail(HC_NO_MEMORY, "no memory for a step log");
     enum hc_status status = schedule(run);
     if (status == HC_OK)
-        status = hc_update_journal(run->update, run->rows, hc_net_loss(run->net),
+        status = hc_update_step_log(run->update, run->rows, hc_net_loss(run->net),
                                    hc_net_right(run->net));
     hc_metrics_watch(run->metrics, false);
     return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;
@@ -45,7 +45,7 @@ void hc_steps_close(struct hc_run *run)
         run->device.backend->forget(run->device.queue, run->graph);
     run->graph = NULL;
     run->device.held = false;
-    free(run->journal);
+    free(run->step_log);
 }
 
 static enum hc_status update(struct hc_run *run, int64_t step)
@@ -138,13 +138,13 @@ enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures)
     for (int64_t i = 0; i < n && status == HC_OK; i++)
         status = one(run, run->tally.step + i, measures);
     if (status == HC_OK)
-        status = hc_update_read_journal(run->update, run->journal);
+        status = hc_update_read_step_log(run->update, run->step_log);
     return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;
 }
 
 struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step)
 {
-    const struct hc_journal_row *row = &run->journal[step % run->rows];
+    const struct hc_step_log_row *row = &run->step_log[step % run->rows];
     struct hc_rates r = rates(run, step);
     return (struct hc_step_facts){.loss = hc_net_mean_loss(run->net, row->loss, run->options.batch),
                                   .right = (int)row->right,

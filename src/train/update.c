@@ -3,14 +3,14 @@
 
 #include "train/update_inner.h"
 
-const char *const hc_piece_names[HC_PIECE_COUNT] = {
-    [HC_PIECE_MODEL] = "model",
-    [HC_PIECE_GRADIENT] = "gradient",
-    [HC_PIECE_MASTER] = "master",
-    [HC_PIECE_MASTER_GRADIENT] = "master gradient",
-    [HC_PIECE_M] = "m",
-    [HC_PIECE_V] = "v",
-    [HC_PIECE_COMPENSATION] = "compensation",
+const char *const hc_state_tensor_names[HC_STATE_COUNT] = {
+    [HC_STATE_MODEL] = "model",
+    [HC_STATE_GRADIENT] = "gradient",
+    [HC_STATE_MASTER] = "master",
+    [HC_STATE_MASTER_GRADIENT] = "master gradient",
+    [HC_STATE_M] = "m",
+    [HC_STATE_V] = "v",
+    [HC_STATE_COMPENSATION] = "compensation",
 };
 
 /* Whether gradients pass through storage of their own on the way to the optimizer. A 16-bit
@@ -23,21 +23,21 @@ static bool passes(const struct hc_recipe *r, enum hc_role role)
 }
 
 /* Whether the slot has such a piece of its own, and its format. */
-static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_piece piece,
+static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_state_tensor state,
                    enum hc_format *format)
 {
-    switch (piece) {
-    case HC_PIECE_MASTER:
+    switch (state) {
+    case HC_STATE_MASTER:
         *format = HC_FP32;
         return r->masters != HC_MASTERS_NONE;
-    case HC_PIECE_MASTER_GRADIENT:
+    case HC_STATE_MASTER_GRADIENT:
         *format = hc_recipe_optimizes(r, role, r->gradient);
         return passes(r, role);
-    case HC_PIECE_M:
-    case HC_PIECE_V:
+    case HC_STATE_M:
+    case HC_STATE_V:
         *format = hc_recipe_optimizes(r, role, r->state);
-        return piece == HC_PIECE_M || r->optimizer == HC_OPTIMIZER_ADAM;
-    case HC_PIECE_COMPENSATION:
+        return state == HC_STATE_M || r->optimizer == HC_OPTIMIZER_ADAM;
+    case HC_STATE_COMPENSATION:
         *format = hc_recipe_format(r, role);
         return r->kahan && *format != HC_FP32;
     default:
@@ -47,21 +47,21 @@ static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_piece p
 }
 
 /* Takes over the reference. The model's values move along. */
-static enum hc_status give(struct hc_update_slot *slot, enum hc_piece piece,
+static enum hc_status give(struct hc_update_slot *slot, enum hc_state_tensor state,
                            struct hc_storage *storage)
 {
     if (!storage)
         return HC_NO_MEMORY;
-    if (piece == HC_PIECE_MODEL)
+    if (state == HC_STATE_MODEL)
         return hc_parameter_place(slot->parameter, storage);
-    slot->piece[piece] = storage;
+    slot->state[state] = storage;
     return HC_OK;
 }
 
 /* Those of the slots at these places that have the piece in that format: one after the other in an
    arena, or each in a storage of its own. */
 static enum hc_status open_format(struct hc_update *update, int first, int last,
-                                  enum hc_piece piece, enum hc_format format)
+                                  enum hc_state_tensor state, enum hc_format format)
 {
     bool apart = update->recipe.apart;
     struct hc_storage *arena = NULL;
@@ -73,10 +73,10 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
             struct hc_update_slot *slot = &update->slots[update->order[k]];
             int64_t count = slot->parameter->storage->count;
             enum hc_format own;
-            if (!wanted(&update->recipe, slot->parameter->role, piece, &own) || own != format)
+            if (!wanted(&update->recipe, slot->parameter->role, state, &own) || own != format)
                 continue;
             if (pass == 1)
-                status = give(slot, piece,
+                status = give(slot, state,
                               apart ? hc_storage_new(update->device, format, count)
                                     : hc_storage_view(arena, at, count));
             at += hc_update_padded(count);
@@ -92,9 +92,9 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
 }
 
 /* Flat masters are one vector for each group, and so are their gradients and momenta. */
-static enum hc_status open_piece(struct hc_update *update, enum hc_piece piece)
+static enum hc_status open_state_tensor(struct hc_update *update, enum hc_state_tensor state)
 {
-    bool whole = !update->recipe.flat || piece == HC_PIECE_MODEL || piece == HC_PIECE_GRADIENT;
+    bool whole = !update->recipe.flat || state == HC_STATE_MODEL || state == HC_STATE_GRADIENT;
     enum hc_status status = HC_OK;
     for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
         last = first;
@@ -102,7 +102,7 @@ static enum hc_status open_piece(struct hc_update *update, enum hc_piece piece)
                                                      update->slots[update->order[first]].group))
             last++;
         for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
-            status = open_format(update, first, last, piece, (enum hc_format)f);
+            status = open_format(update, first, last, state, (enum hc_format)f);
     }
     return status;
 }
@@ -119,7 +119,7 @@ static enum hc_status convert(struct hc_update *update, struct hc_update_slot *s
 {
     const struct hc_recipe *r = &update->recipe;
     struct hc_parameter *parameter = slot->parameter;
-    struct hc_storage *master = slot->piece[HC_PIECE_MASTER];
+    struct hc_storage *master = slot->state[HC_STATE_MASTER];
     enum hc_status status = HC_OK;
     if (r->masters == HC_MASTERS_FROM_FP32)
         status = cast(update, hc_storage_tensor(parameter->storage), hc_storage_tensor(master));
@@ -169,11 +169,11 @@ static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *
     status = hc_groups_open(update);
     if (status == HC_OK)
         sort(update);
-    for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT && status == HC_OK; p++)
-        status = open_piece(update, (enum hc_piece)p);
+    for (int p = HC_STATE_GRADIENT; p < HC_STATE_COUNT && status == HC_OK; p++)
+        status = open_state_tensor(update, (enum hc_state_tensor)p);
     for (int i = 0; i < update->n && status == HC_OK; i++)
         status = convert(update, &update->slots[i]);
-    return status == HC_OK && !r->apart ? open_piece(update, HC_PIECE_MODEL) : status;
+    return status == HC_OK && !r->apart ? open_state_tensor(update, HC_STATE_MODEL) : status;
 }
 
 static enum hc_status open_state(struct hc_update *update)
@@ -183,10 +183,10 @@ static enum hc_status open_state(struct hc_update *update)
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
-    if (update->rule.raises)
+    if (update->rule.error_at_floor)
         update->judged = hc_storage_new(device, HC_FP32, 2);
     if (!update->scale || !update->found || !update->counts ||
-        (update->rule.raises && !update->judged))
+        (update->rule.error_at_floor && !update->judged))
         return HC_NO_MEMORY;
     return hc_storage_write(update->scale, &scale);
 }
@@ -204,8 +204,8 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
         return hc_fail(HC_NO_MEMORY, "no memory for an update");
     *update = (struct hc_update){.device = device, .recipe = *recipe, .n = n};
     update->rule = hc_scaler_params(&recipe->scaler);
-    update->anyway = hc_recipe_steps_anyway(recipe);
-    update->rule.waits = update->anyway && !recipe->flat;
+    update->step_on_overflow = hc_recipe_steps_on_overflow(recipe);
+    update->rule.wait_for_first_step = update->step_on_overflow && !recipe->flat;
     update->slots = calloc((size_t)n + 1, sizeof *update->slots);
     update->order = calloc((size_t)n + 1, sizeof *update->order);
     if (!update->slots || !update->order)
@@ -214,8 +214,8 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
         status = open_state(update);
     if (status == HC_OK)
         status = open_slots(update, parameters);
-    if (status == HC_OK && update->anyway)
-        status = hc_anyway_open(update);
+    if (status == HC_OK && update->step_on_overflow)
+        status = hc_stale_open(update);
     if (status == HC_OK)
         status = hc_clip_open(update);
     if (status == HC_OK)
@@ -230,16 +230,16 @@ void hc_update_close(struct hc_update *update)
     if (!update)
         return;
     for (int i = 0; update->slots && i < update->n; i++)
-        for (int p = HC_PIECE_GRADIENT; p < HC_PIECE_COUNT; p++)
-            hc_storage_drop(update->slots[i].piece[p]);
-    hc_anyway_close(update);
+        for (int p = HC_STATE_GRADIENT; p < HC_STATE_COUNT; p++)
+            hc_storage_drop(update->slots[i].state[p]);
+    hc_stale_close(update);
     hc_groups_close(update);
     hc_clip_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
     hc_storage_drop(update->judged);
     hc_storage_drop(update->counts);
-    hc_storage_drop(update->journal);
+    hc_storage_drop(update->step_log);
     free(update->slots);
     free(update->order);
     free(update);

@@ -14,7 +14,7 @@
      masters -> model                    master_to_model
      scaler's rule                       scaler_update, on the scale and the counts
 
-   Parameters of one group (hc_recipe_group) and one format lie one after the other in the backend's
+   Parameters of one group (hc_recipe_parameter_group) and one format lie one after the other in the backend's
    memory, and so do their gradients, masters and momenta: an op is queued once for all of them (with the
    recipe's `apart` once for each; the bits are the same). The optimizer is queued for each group, with
    its layer group's learning rate and its decay. */
@@ -39,7 +39,7 @@ void hc_update_close(struct hc_update *update); /* NULL is fine */
 /* Of the random bits that a stochastic recipe rounds with; 0 at first. Before the first step. */
 void hc_update_seed(struct hc_update *update, uint64_t seed);
 
-/* One step with the gradients that lie in HC_PIECE_GRADIENT. `lr` and `beta1` (momentum for SGD)
+/* One step with the gradients that lie in HC_STATE_GRADIENT. `lr` and `beta1` (momentum for SGD)
    are rounded to fp32. */
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1);
 
@@ -51,56 +51,56 @@ enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rate
 bool hc_update_is_fixed(const struct hc_update *update);
 enum hc_status hc_update_queue(struct hc_update *update);
 
-/* From now on each step leaves a row in a journal on the device, row steps % rows, with two numbers
+/* From now on each step leaves a row in a step log on the device, row steps % rows, with two numbers
    that the caller's ops leave in `loss` and `right` (fp32 [1] in the backend's memory). */
-struct hc_journal_row {
+struct hc_step_log_row {
     float loss;
     float right;
     float scale; /* that the step had */
     float found; /* not 0: an infinity or NaN in a gradient */
 };
 
-enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
+enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
                                  struct hc_tensor right);
-enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_journal_row *rows);
+enum hc_status hc_update_read_step_log(const struct hc_update *update, struct hc_step_log_row *rows);
 
 /* How parameter i is stepped: the factor of its learning rate, and its decay (0: none). */
-struct hc_pace {
+struct hc_group_options {
     double rate;
     double decay;
 };
 
-struct hc_pace hc_update_pace(const struct hc_update *update, int i);
+struct hc_group_options hc_update_group_options(const struct hc_update *update, int i);
 
 /* Whether a step with something found changes nothing but the scale and the counts. */
 bool hc_update_skips(const struct hc_update *update);
 
 /* The pieces of state of each parameter. */
-enum hc_piece {
-    HC_PIECE_MODEL,           /* the parameter's own storage, the model's copy */
-    HC_PIECE_GRADIENT,        /* of the scaled loss, in the parameter's format */
-    HC_PIECE_MASTER,          /* what the optimizer works on: the model's copy without masters */
-    HC_PIECE_MASTER_GRADIENT, /* unscaled; the model's gradient itself where nothing is unscaled */
-    HC_PIECE_M,               /* momentum */
-    HC_PIECE_V,               /* second moment; count 0 for SGD */
-    HC_PIECE_COMPENSATION,    /* Kahan's, of a 16-bit weight; else count 0 */
-    HC_PIECE_COUNT
+enum hc_state_tensor {
+    HC_STATE_MODEL,           /* the parameter's own storage, the model's copy */
+    HC_STATE_GRADIENT,        /* of the scaled loss, in the parameter's format */
+    HC_STATE_MASTER,          /* what the optimizer works on: the model's copy without masters */
+    HC_STATE_MASTER_GRADIENT, /* unscaled; the model's gradient itself where nothing is unscaled */
+    HC_STATE_M,               /* momentum */
+    HC_STATE_V,               /* second moment; count 0 for SGD */
+    HC_STATE_COMPENSATION,    /* Kahan's, of a 16-bit weight; else count 0 */
+    HC_STATE_COUNT
 };
 
-extern const char *const hc_piece_names[HC_PIECE_COUNT];
+extern const char *const hc_state_tensor_names[HC_STATE_COUNT];
 
 /* The piece of parameter i, in the backend's memory and with the parameter's shape. */
-struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece piece, int i);
+struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i);
 
 /* Element `index` of it, from and to host memory; `put` rounds to nearest. */
-enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double *value);
-enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double value);
 
 /* The whole of it, count elements of its format. */
-enum hc_status hc_update_read(const struct hc_update *update, enum hc_piece piece, int i, void *to);
-enum hc_status hc_update_write(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i, void *to);
+enum hc_status hc_update_write(const struct hc_update *update, enum hc_state_tensor state, int i,
                                const void *from);
 
 /* Everything else that a step moves; it lies on the device. */

@@ -25,7 +25,7 @@ static enum hc_status soil(struct hc_update *update)
 {
     enum hc_status status = HC_OK;
     for (int i = 0; i < update->n && status == HC_OK; i++) {
-        struct hc_storage *gradient = update->slots[i].piece[HC_PIECE_MASTER_GRADIENT];
+        struct hc_storage *gradient = update->slots[i].state[HC_STATE_MASTER_GRADIENT];
         size_t bytes = (size_t)gradient->count * sizeof(float);
         void *garbage = malloc(bytes + 1);
         if (!garbage)
@@ -37,7 +37,7 @@ static enum hc_status soil(struct hc_update *update)
     return status;
 }
 
-enum hc_status hc_anyway_open(struct hc_update *update)
+enum hc_status hc_stale_open(struct hc_update *update)
 {
     int64_t most = 1;
     int64_t whole = 0;
@@ -56,7 +56,7 @@ enum hc_status hc_anyway_open(struct hc_update *update)
     return update->recipe.flat ? soil(update) : HC_OK;
 }
 
-void hc_anyway_close(struct hc_update *update)
+void hc_stale_close(struct hc_update *update)
 {
     hc_storage_drop(update->decided);
     hc_storage_drop(update->sums);
@@ -68,20 +68,20 @@ static enum hc_status add_up(struct hc_update *update, int first, int last)
 {
     float *sum = (float *)update->sums->data + first;
     struct hc_call call = {.op = HC_OP_sum,
-                           .in = {hc_update_span(update, first, last, HC_PIECE_GRADIENT)},
+                           .in = {hc_update_span(update, first, last, HC_STATE_GRADIENT)},
                            .out = {hc_tensor1(HC_FP32, 1, sum)},
                            .params.reduce = {HC_FP32}};
     return hc_device_run(update->device, &call);
 }
 
-enum hc_status hc_anyway_detect(struct hc_update *update)
+enum hc_status hc_stale_detect(struct hc_update *update)
 {
-    static const struct hc_pass sums = {1, {HC_PIECE_GRADIENT}, false, all, add_up};
+    static const struct hc_pass sums = {1, {HC_STATE_GRADIENT}, false, all, add_up};
     struct hc_tensor scale = hc_storage_tensor(update->scale);
     struct hc_tensor found = hc_storage_tensor(update->found);
     struct hc_tensor each = hc_storage_tensor(update->sums);
     struct hc_call look = {.op = HC_OP_unscale, .in = {each, scale}, .out = {each, found}};
-    struct hc_call decide = {.op = HC_OP_decide,
+    struct hc_call decide = {.op = HC_OP_overflow_verdict,
                              .in = {scale, hc_storage_tensor(update->counts), found},
                              .out = {hc_tensor1(HC_FP32, 2, update->decided->data)},
                              .params.scaler = update->rule};
@@ -93,22 +93,22 @@ enum hc_status hc_anyway_detect(struct hc_update *update)
 
 static enum hc_status shrink(struct hc_update *update, int first, int last)
 {
-    struct hc_tensor w = hc_update_span(update, first, last, HC_PIECE_MASTER);
-    int part = update->slots[update->order[first]].part;
-    struct hc_tensor keep = hc_tensor1(HC_FP32, 1, update->part[part].keep->data);
+    struct hc_tensor w = hc_update_span(update, first, last, HC_STATE_MASTER);
+    int layer_group = update->slots[update->order[first]].layer_group;
+    struct hc_tensor keep = hc_tensor1(HC_FP32, 1, update->layer_group[layer_group].keep->data);
     struct hc_call call = {.op = HC_OP_scale, .in = {w, keep}, .out = {w}};
     return hc_device_run(update->device, &call);
 }
 
-enum hc_status hc_anyway_decay(struct hc_update *update)
+enum hc_status hc_stale_decay(struct hc_update *update)
 {
-    static const struct hc_pass pass = {1, {HC_PIECE_MASTER}, true, decays, shrink};
+    static const struct hc_pass pass = {1, {HC_STATE_MASTER}, true, decays, shrink};
     return update->recipe.decay == HC_DECAY_DECOUPLED ? hc_update_walk(update, &pass) : HC_OK;
 }
 
 static enum hc_status zero(struct hc_update *update, int first, int last)
 {
-    struct hc_tensor g = hc_update_span(update, first, last, HC_PIECE_MASTER_GRADIENT);
+    struct hc_tensor g = hc_update_span(update, first, last, HC_STATE_MASTER_GRADIENT);
     struct hc_call call = {.op = HC_OP_cast,
                            .in = {hc_tensor1(HC_FP32, hc_tensor_count(&g), update->zeros->data)},
                            .out = {g},
@@ -116,8 +116,8 @@ static enum hc_status zero(struct hc_update *update, int first, int last)
     return hc_device_run(update->device, &call);
 }
 
-enum hc_status hc_anyway_zero(struct hc_update *update)
+enum hc_status hc_stale_zero(struct hc_update *update)
 {
-    static const struct hc_pass pass = {1, {HC_PIECE_MASTER_GRADIENT}, false, all, zero};
+    static const struct hc_pass pass = {1, {HC_STATE_MASTER_GRADIENT}, false, all, zero};
     return hc_update_walk(update, &pass);
 }

@@ -5,8 +5,8 @@ enum hc_status hc_clip_open(struct hc_update *update)
 {
     if (update->recipe.clip == 0)
         return HC_OK;
-    update->squares = hc_storage_new(update->device, HC_FP32, 2 * update->parts);
-    update->factors = hc_storage_new(update->device, HC_FP32, 2 * update->parts);
+    update->squares = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
+    update->factors = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
     return update->squares && update->factors ? HC_OK : HC_NO_MEMORY;
 }
 
@@ -23,9 +23,9 @@ static bool all(const struct hc_update *update, const struct hc_update_slot *slo
     return true;
 }
 
-static enum hc_piece clipped(const struct hc_update *update)
+static enum hc_state_tensor clipped(const struct hc_update *update)
 {
-    return update->recipe.clip_scaled ? HC_PIECE_GRADIENT : HC_PIECE_MASTER_GRADIENT;
+    return update->recipe.clip_scaled ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
 }
 
 /* Which norm the slot at this place of the order counts to. */
@@ -46,7 +46,7 @@ static enum hc_status make_factor(struct hc_update *update, int norm)
                            .in = {number(update->squares, norm), {.format = HC_FP32}},
                            .out = {number(update->factors, norm)},
                            .params.clip = {update->recipe.clip}};
-    if (update->anyway && !update->recipe.clip_scaled)
+    if (update->step_on_overflow && !update->recipe.clip_scaled)
         call.in[1] = hc_tensor1(HC_FP32, 1, update->decided->data);
     return hc_device_run(update->device, &call);
 }
@@ -67,12 +67,12 @@ static enum hc_status add_squares(struct hc_update *update, int first, int last)
     return status == HC_OK && ends ? make_factor(update, norm) : status;
 }
 
-/* A factor that is NaN must not stay in what lies between gradients. No pass back would make 0 of it
+/* A factor that is NaN must not stay in what lies between gradients. No backward pass would make 0 of it
    again; the next copy does, as far as it copies several at once: those that are neighbours in both. */
 static enum hc_status multiply(struct hc_update *update, int first, int last)
 {
-    bool copied = clipped(update) == HC_PIECE_MASTER_GRADIENT &&
-                  update->slots[update->order[first]].piece[HC_PIECE_MASTER_GRADIENT];
+    bool copied = clipped(update) == HC_STATE_MASTER_GRADIENT &&
+                  update->slots[update->order[first]].state[HC_STATE_MASTER_GRADIENT];
     enum hc_status status = HC_OK;
     for (int k = first; k <= last && status == HC_OK; k = copied ? last + 1 : k + 1) {
         struct hc_tensor g = hc_update_span(update, k, copied ? last : k, clipped(update));
@@ -88,7 +88,7 @@ enum hc_status hc_clip(struct hc_update *update)
 {
     struct hc_pass sums = {1, {clipped(update)}, true, all, add_squares};
     static const struct hc_pass products = {
-        2, {HC_PIECE_GRADIENT, HC_PIECE_MASTER_GRADIENT}, true, all, multiply};
+        2, {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT}, true, all, multiply};
     if (update->recipe.clip == 0)
         return HC_OK;
     enum hc_status status = hc_update_walk(update, &sums);

@@ -4,20 +4,20 @@
 
 #include "train/update_inner.h"
 
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_piece p, int i)
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor p, int i)
 {
     assert(i >= 0 && i < update->n);
     const struct hc_update_slot *slot = &update->slots[i];
-    if (p == HC_PIECE_MODEL || (p == HC_PIECE_MASTER && !slot->piece[p]))
+    if (p == HC_STATE_MODEL || (p == HC_STATE_MASTER && !slot->state[p]))
         return slot->parameter->storage;
-    if (p == HC_PIECE_MASTER_GRADIENT && !slot->piece[p])
-        return slot->piece[HC_PIECE_GRADIENT];
-    return slot->piece[p];
+    if (p == HC_STATE_MASTER_GRADIENT && !slot->state[p])
+        return slot->state[HC_STATE_GRADIENT];
+    return slot->state[p];
 }
 
-struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece piece, int i)
+struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i)
 {
-    const struct hc_storage *s = hc_update_storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, state, i);
     if (!s)
         return hc_tensor1(HC_FP32, 0, NULL);
     const struct hc_parameter *parameter = update->slots[i].parameter;
@@ -26,10 +26,10 @@ struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_piece 
     return t;
 }
 
-enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double *value)
 {
-    const struct hc_storage *s = hc_update_storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, state, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = 0;
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -40,10 +40,10 @@ enum hc_status hc_update_get(const struct hc_update *update, enum hc_piece piece
     return status;
 }
 
-enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double value)
 {
-    const struct hc_storage *s = hc_update_storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, state, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = hc_encode(s->format, value, 0, HC_NEAREST);
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -52,16 +52,16 @@ enum hc_status hc_update_put(const struct hc_update *update, enum hc_piece piece
     return device->backend->upload(device->queue, at, &bits, bytes);
 }
 
-enum hc_status hc_update_read(const struct hc_update *update, enum hc_piece piece, int i, void *to)
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i, void *to)
 {
-    const struct hc_storage *s = hc_update_storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, state, i);
     return s ? hc_storage_read(s, to) : HC_OK;
 }
 
-enum hc_status hc_update_write(const struct hc_update *update, enum hc_piece piece, int i,
+enum hc_status hc_update_write(const struct hc_update *update, enum hc_state_tensor state, int i,
                                const void *from)
 {
-    const struct hc_storage *s = hc_update_storage(update, piece, i);
+    const struct hc_storage *s = hc_update_storage(update, state, i);
     return s ? hc_storage_write(s, from) : HC_OK;
 }
 
@@ -79,7 +79,7 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
     enum hc_status status = hc_storage_write(update->counts, counters);
     if (status == HC_OK)
         status = hc_storage_write(update->scale, &counters->scale);
-    return status == HC_OK && update->anyway && counters->steps > 0 ? hc_anyway_zero(update)
+    return status == HC_OK && update->step_on_overflow && counters->steps > 0 ? hc_stale_zero(update)
                                                                     : status;
 }
 
@@ -88,19 +88,19 @@ bool hc_update_is_fixed(const struct hc_update *update)
     return update->recipe.decay != HC_DECAY_MODEL;
 }
 
-enum hc_status hc_update_journal(struct hc_update *update, int64_t rows, struct hc_tensor loss,
+enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
                                  struct hc_tensor right)
 {
-    assert(!update->journal && rows > 0);
+    assert(!update->step_log && rows > 0);
     update->reported[0] = loss;
     update->reported[1] = right;
-    update->journal = hc_storage_new(update->device, HC_FP32, 4 * rows);
-    return update->journal ? HC_OK : HC_NO_MEMORY;
+    update->step_log = hc_storage_new(update->device, HC_FP32, 4 * rows);
+    return update->step_log ? HC_OK : HC_NO_MEMORY;
 }
 
-enum hc_status hc_update_read_journal(const struct hc_update *update, struct hc_journal_row *rows)
+enum hc_status hc_update_read_step_log(const struct hc_update *update, struct hc_step_log_row *rows)
 {
-    return hc_storage_read(update->journal, rows);
+    return hc_storage_read(update->step_log, rows);
 }
 
 void hc_update_seed(struct hc_update *update, uint64_t seed)
@@ -110,7 +110,7 @@ void hc_update_seed(struct hc_update *update, uint64_t seed)
 
 bool hc_update_skips(const struct hc_update *update)
 {
-    return update->rule.skips;
+    return update->rule.skip_on_overflow;
 }
 
 struct hc_tensor hc_update_scale(const struct hc_update *update)
@@ -133,8 +133,8 @@ const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
     return &update->recipe;
 }
 
-struct hc_pace hc_update_pace(const struct hc_update *update, int i)
+struct hc_group_options hc_update_group_options(const struct hc_update *update, int i)
 {
     const struct hc_update_slot *slot = &update->slots[i];
-    return (struct hc_pace){hc_recipe_rate(&update->recipe, slot->part), slot->decay};
+    return (struct hc_group_options){hc_recipe_rate(&update->recipe, slot->layer_group), slot->decay};
 }

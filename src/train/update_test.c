@@ -52,16 +52,16 @@ static void end(void)
         hc_parameter_close(&parameters[p]);
 }
 
-static double get(enum hc_piece piece, int p, int64_t i)
+static double get(enum hc_state_tensor state, int p, int64_t i)
 {
     double value;
-    cr_assert_eq(hc_update_get(update, piece, p, i, &value), HC_OK);
+    cr_assert_eq(hc_update_get(update, state, p, i, &value), HC_OK);
     return value;
 }
 
-static void put(enum hc_piece piece, int p, int64_t i, double value)
+static void put(enum hc_state_tensor state, int p, int64_t i, double value)
 {
-    cr_assert_eq(hc_update_put(update, piece, p, i, value), HC_OK);
+    cr_assert_eq(hc_update_set(update, state, p, i, value), HC_OK);
 }
 
 static struct hc_counters counters(void)
@@ -75,7 +75,7 @@ static void gradients(int step)
 {
     for (int p = 0; p < SIZES; p++)
         for (int64_t i = 0; i < sizes[p]; i++)
-            put(HC_PIECE_GRADIENT, p, i,
+            put(HC_STATE_GRADIENT, p, i,
                 hc_random_normal(1, (uint64_t)p, (uint64_t)(step * MOST + i)));
 }
 
@@ -88,10 +88,10 @@ static void step(double lr)
 static size_t all_bytes(unsigned char *to)
 {
     size_t at = 0;
-    for (int piece = 0; piece < HC_PIECE_COUNT; piece++) {
-        for (int p = 0; p < SIZES && piece != HC_PIECE_MASTER_GRADIENT; p++) {
-            struct hc_tensor t = hc_update_tensor(update, (enum hc_piece)piece, p);
-            cr_assert_eq(hc_update_read(update, (enum hc_piece)piece, p, to + at), HC_OK);
+    for (int state = 0; state < HC_STATE_COUNT; state++) {
+        for (int p = 0; p < SIZES && state != HC_STATE_MASTER_GRADIENT; p++) {
+            struct hc_tensor t = hc_update_tensor(update, (enum hc_state_tensor)state, p);
+            cr_assert_eq(hc_update_read(update, (enum hc_state_tensor)state, p, to + at), HC_OK);
             at += hc_tensor_bytes(&t);
         }
     }
@@ -106,13 +106,13 @@ Test(update, a_half_weight_with_a_master_moves_at_the_fifth_step)
     recipe.weight_decay = 0;
     begin(&recipe);
     for (int s = 1; s <= 6; s++) {
-        put(HC_PIECE_GRADIENT, 0, 0, -512);
-        put(HC_PIECE_GRADIENT, 1, 0, -512);
+        put(HC_STATE_GRADIENT, 0, 0, -512);
+        put(HC_STATE_GRADIENT, 1, 0, -512);
         cr_assert_eq(hc_update_step(update, 1e-4, 0), HC_OK);
-        cr_assert_eq(get(HC_PIECE_MASTER_GRADIENT, 0, 0), -1.0);
-        cr_assert_float_eq(get(HC_PIECE_MASTER, 0, 0), 1 + s * 1e-4, s * 0x1p-24 + 1e-11);
-        cr_assert_eq(get(HC_PIECE_MODEL, 0, 0), s < 5 ? 1.0 : 1.0009765625);
-        cr_assert_eq(get(HC_PIECE_MODEL, 1, 0), get(HC_PIECE_MASTER, 1, 0));
+        cr_assert_eq(get(HC_STATE_MASTER_GRADIENT, 0, 0), -1.0);
+        cr_assert_float_eq(get(HC_STATE_MASTER, 0, 0), 1 + s * 1e-4, s * 0x1p-24 + 1e-11);
+        cr_assert_eq(get(HC_STATE_MODEL, 0, 0), s < 5 ? 1.0 : 1.0009765625);
+        cr_assert_eq(get(HC_STATE_MODEL, 1, 0), get(HC_STATE_MASTER, 1, 0));
     }
     end();
 }
@@ -130,7 +130,7 @@ Test(update, a_skipped_step_changes_no_byte_and_halves_the_scale)
         static const double poison[] = {INFINITY, -INFINITY, NAN};
         struct hc_counters c = counters();
         gradients(3);
-        put(HC_PIECE_GRADIENT, bad, sizes[bad] - 1, poison[bad]);
+        put(HC_STATE_GRADIENT, bad, sizes[bad] - 1, poison[bad]);
         size_t bytes = all_bytes(before);
         step(1e-3);
         cr_assert_eq(all_bytes(after), bytes);
@@ -162,7 +162,7 @@ Test(update, at_scale_0_apex_amp_ends_the_run_and_moves_no_byte_and_torch_writes
         cr_assert_eq(hc_update_set_counters(update, &c), HC_OK);
         for (int p = 0; p < SIZES; p++)
             for (int64_t i = 0; i < sizes[p]; i++)
-                put(HC_PIECE_GRADIENT, p, i, 0);
+                put(HC_STATE_GRADIENT, p, i, 0);
         size_t bytes = all_bytes(before);
         step(1e-3);
         cr_assert_eq(all_bytes(after), bytes);
@@ -172,7 +172,7 @@ Test(update, at_scale_0_apex_amp_ends_the_run_and_moves_no_byte_and_torch_writes
         cr_expect_eq(d.skipped, c.skipped + !torch);
         cr_expect_eq(d.found, c.found);
         cr_expect_eq(memcmp(before, after, bytes) == 0, !torch);
-        cr_expect_eq(isnan(get(HC_PIECE_MASTER, 0, 0)) != 0, torch);
+        cr_expect_eq(isnan(get(HC_STATE_MASTER, 0, 0)) != 0, torch);
         end();
     }
 }
@@ -203,14 +203,14 @@ Test(update, static_scaling_lets_one_infinity_poison_a_master_for_ever)
 {
     begin(hc_recipe_by_name("fastai-004b-flat"));
     gradients(0);
-    put(HC_PIECE_GRADIENT, 0, 5, INFINITY);
+    put(HC_STATE_GRADIENT, 0, 5, INFINITY);
     step(1e-3);
     for (int s = 1; s < 5; s++) {
         gradients(s);
         step(1e-3);
     }
-    cr_assert(isnan(get(HC_PIECE_MASTER, 0, 5)));
-    cr_assert(isfinite(get(HC_PIECE_MASTER, 0, 4)));
+    cr_assert(isnan(get(HC_STATE_MASTER, 0, 5)));
+    cr_assert(isfinite(get(HC_STATE_MASTER, 0, 4)));
     cr_assert_eq(counters().found, 1);
     cr_assert_eq(counters().skipped, 0);
     end();
@@ -228,12 +228,12 @@ Test(update, every_recipe_gives_its_pieces_the_formats_it_names)
             enum hc_format own = p == 1 ? recipes[r].norm : recipes[r].model;
             bool masters = recipes[r].masters != HC_MASTERS_NONE;
             enum hc_format state = !masters && own == HC_FP32 ? HC_FP32 : recipes[r].state;
-            cr_assert_eq(hc_update_tensor(update, HC_PIECE_MODEL, p).format, own);
-            cr_assert_eq(hc_update_tensor(update, HC_PIECE_GRADIENT, p).format, own);
-            cr_assert_eq(hc_update_tensor(update, HC_PIECE_M, p).format, state);
+            cr_assert_eq(hc_update_tensor(update, HC_STATE_MODEL, p).format, own);
+            cr_assert_eq(hc_update_tensor(update, HC_STATE_GRADIENT, p).format, own);
+            cr_assert_eq(hc_update_tensor(update, HC_STATE_M, p).format, state);
             if (recipes[r].optimizer == HC_OPTIMIZER_ADAM)
-                cr_assert_eq(hc_update_tensor(update, HC_PIECE_V, p).format, state);
-            cr_assert_eq(hc_update_tensor(update, HC_PIECE_MASTER, p).format,
+                cr_assert_eq(hc_update_tensor(update, HC_STATE_V, p).format, state);
+            cr_assert_eq(hc_update_tensor(update, HC_STATE_MASTER, p).format,
                          masters ? HC_FP32 : own);
         }
         end();
@@ -243,11 +243,11 @@ Test(update, every_recipe_gives_its_pieces_the_formats_it_names)
 Test(update, masters_from_the_model_lose_what_rounding_took_and_from_fp32_do_not)
 {
     begin(hc_recipe_by_name("fastai-004b-flat"));
-    cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), hc_round(HC_FP16, (double)1.001f));
+    cr_assert_eq(get(HC_STATE_MASTER, 0, 1), hc_round(HC_FP16, (double)1.001f));
     end();
     begin(hc_recipe_by_name("amp"));
-    cr_assert_eq(get(HC_PIECE_MASTER, 0, 1), (double)1.001f);
-    cr_assert_eq(get(HC_PIECE_MODEL, 0, 1), hc_round(HC_FP16, (double)1.001f));
+    cr_assert_eq(get(HC_STATE_MASTER, 0, 1), (double)1.001f);
+    cr_assert_eq(get(HC_STATE_MODEL, 0, 1), hc_round(HC_FP16, (double)1.001f));
     end();
 }
 
@@ -331,8 +331,8 @@ Test(update, stochastic_rounding_numbers_each_weight_once_however_the_calls_are_
 static struct hc_recipe with_groups(const char *name)
 {
     struct hc_recipe recipe = *hc_recipe_by_name(name);
-    recipe.group_rates = (struct hc_per_part){2, {0, 1}};
-    recipe.group_decays = (struct hc_per_part){2, {0.5, 0.25}};
+    recipe.group_rates = (struct hc_per_layer_group){2, {0, 1}};
+    recipe.group_decays = (struct hc_per_layer_group){2, {0.5, 0.25}};
     return recipe;
 }
 
@@ -376,22 +376,22 @@ static void queued_and_given(const struct hc_recipe *recipe)
     static unsigned char given[16384];
     static unsigned char queued[16384];
     static const struct hc_rates rates[4] = {{1e-3, 0.9}, {2e-3, 0.8}, {3e-3, 0.85}, {1e-4, 0.95}};
-    bool skips = !hc_recipe_steps_anyway(recipe);
+    bool skips = !hc_recipe_steps_on_overflow(recipe);
     struct hc_storage *reported = NULL;
     for (int way = 0; way < 2; way++) {
-        struct hc_journal_row rows[3];
+        struct hc_step_log_row rows[3];
         begin(recipe);
         const float loss_right[2] = {0.5f, 7};
         reported = hc_storage_new(&device, HC_FP32, 2);
         cr_assert_eq(hc_storage_write(reported, loss_right), HC_OK);
         cr_assert_eq(hc_update_schedule(update, rates, 4), HC_OK);
-        cr_assert_eq(hc_update_journal(update, 3, hc_tensor1(HC_FP32, 1, reported->data),
+        cr_assert_eq(hc_update_step_log(update, 3, hc_tensor1(HC_FP32, 1, reported->data),
                                        hc_tensor1(HC_FP32, 1, (float *)reported->data + 1)),
                      HC_OK);
         for (int s = 0; s < 4; s++) {
             gradients(s);
             if (s == 2)
-                put(HC_PIECE_GRADIENT, 1, 0, INFINITY);
+                put(HC_STATE_GRADIENT, 1, 0, INFINITY);
             cr_assert_eq(way ? hc_update_queue(update)
                              : hc_update_step(update, rates[s].lr, rates[s].beta1),
                          HC_OK);
@@ -399,7 +399,7 @@ static void queued_and_given(const struct hc_recipe *recipe)
         size_t bytes = all_bytes(way == 0 ? given : queued);
         if (way == 1)
             cr_assert_arr_eq(queued, given, bytes, "%s", recipe->name);
-        cr_assert_eq(hc_update_read_journal(update, rows), HC_OK);
+        cr_assert_eq(hc_update_read_step_log(update, rows), HC_OK);
         for (int r = 0; r < 3; r++) { /* steps 3, 1, 2 */
             cr_assert_eq(rows[r].loss, 0.5f);
             cr_assert_eq(rows[r].right, 7);
@@ -433,6 +433,6 @@ Test(update, layer_groups_of_a_schedule_have_rates_of_their_own)
         cr_assert_eq(hc_update_queue(update), HC_OK);
     }
     for (int p = 0; p < SIZES; p++)
-        cr_assert_eq(get(HC_PIECE_MASTER, p, 0) == 1, p * 2 / SIZES == 0, "parameter %d", p);
+        cr_assert_eq(get(HC_STATE_MASTER, p, 0) == 1, p * 2 / SIZES == 0, "parameter %d", p);
     end();
 }

@@ -15,10 +15,10 @@ static bool goes_on(const struct hc_update *update, const struct hc_pass *pass, 
     if (!pass->wants(update, next) || here->arithmetic != next->arithmetic ||
         (pass->groups && here->group != next->group))
         return false;
-    for (int p = 0; p < pass->pieces; p++) {
-        const struct hc_storage *a = hc_update_storage(update, pass->piece[p], update->order[k]);
+    for (int p = 0; p < pass->states; p++) {
+        const struct hc_storage *a = hc_update_storage(update, pass->state[p], update->order[k]);
         const struct hc_storage *b =
-            hc_update_storage(update, pass->piece[p], update->order[k + 1]);
+            hc_update_storage(update, pass->state[p], update->order[k + 1]);
         if (a != b && (!a || !b || !follows(a, b)))
             return false;
     }
@@ -40,9 +40,9 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
 }
 
 struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
-                                enum hc_piece piece)
+                                enum hc_state_tensor state)
 {
-    const struct hc_storage *a = hc_update_storage(update, piece, update->order[first]);
+    const struct hc_storage *a = hc_update_storage(update, state, update->order[first]);
     int64_t count = 0;
     for (int k = first; k < last; k++)
         count += hc_update_padded(update->slots[update->order[k]].parameter->storage->count);

@@ -12,7 +12,7 @@ struct hc_graph {
 /* Thread-local: what other threads do with their own streams does not spoil it. */
 enum hc_status hc_cuda_capture(struct hc_queue *queue)
 {
-    if (!hc_cuda_may(queue, "capture"))
+    if (!hc_cuda_capture_allows(queue, "capture"))
         return HC_DEVICE;
     enum hc_status status = hc_cuda_check(
         cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal), "capture");
@@ -47,7 +47,7 @@ enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph)
 
 enum hc_status hc_cuda_replay(struct hc_queue *queue, struct hc_graph *graph)
 {
-    if (!hc_cuda_may(queue, "replay"))
+    if (!hc_cuda_capture_allows(queue, "replay"))
         return HC_DEVICE;
     return hc_cuda_check(cudaGraphLaunch(graph->executable, queue->stream), "replay");
 }

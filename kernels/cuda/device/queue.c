@@ -81,7 +81,7 @@ void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
     void *memory = NULL;
     size_t left = 0;
     size_t all = 0;
-    if (!hc_cuda_may(queue, "allocate"))
+    if (!hc_cuda_capture_allows(queue, "allocate"))
         return NULL;
     enum hc_status status = hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc");
     if (status == HC_NO_MEMORY && cudaMemGetInfo(&left, &all) == cudaSuccess)
@@ -94,7 +94,7 @@ void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
 /* cudaFree waits for the kernels that may use the memory. */
 void hc_cuda_release(struct hc_queue *queue, void *memory)
 {
-    if (hc_cuda_may(queue, "release"))
+    if (hc_cuda_capture_allows(queue, "release"))
         (void)cudaFree(memory);
 }
 
@@ -102,7 +102,7 @@ static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, s
                            enum cudaMemcpyKind kind, const char *what)
 {
     enum hc_status status = HC_OK;
-    if (!hc_cuda_may(queue, what))
+    if (!hc_cuda_capture_allows(queue, what))
         return HC_DEVICE;
     if (bytes > 0)
         status = hc_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, queue->stream), what);

@@ -19,7 +19,7 @@ static void close_queue(struct hc_queue *queue)
     hc_libraries_close(queue->libraries);
     free(queue->workspace);
     if (queue->stream)
-        hc_stream_free(queue->stream);
+        hc_emulated_stream_free(queue->stream);
     free(queue);
 }
 
@@ -30,7 +30,7 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
     enum hc_status status = HC_OK;
     if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
-    q->stream = hc_stream_new();
+    q->stream = hc_emulated_stream_new();
     q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
     if (!q->stream || !q->workspace)
         status = hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
@@ -53,7 +53,7 @@ enum { GUARD_BYTE = 0xfe, NAN_BYTE = 0xff };
 
 static void *allocate(struct hc_queue *queue, size_t bytes)
 {
-    if (!hc_cuda_may(queue, "allocate"))
+    if (!hc_cuda_capture_allows(queue, "allocate"))
         return NULL;
     size_t room = (bytes + 63) / 64 * 64;
     struct guard *guard = aligned_alloc(64, sizeof *guard + room + 64);
@@ -70,7 +70,7 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
 
 static void release(struct hc_queue *queue, void *memory)
 {
-    if (!memory || !hc_cuda_may(queue, "release"))
+    if (!memory || !hc_cuda_capture_allows(queue, "release"))
         return;
     struct guard *guard = (struct guard *)memory - 1;
     const unsigned char *after = (const unsigned char *)memory + guard->bytes;
@@ -85,7 +85,7 @@ static void release(struct hc_queue *queue, void *memory)
 
 static enum hc_status upload(struct hc_queue *queue, void *to, const void *from, size_t bytes)
 {
-    if (!hc_cuda_may(queue, "upload"))
+    if (!hc_cuda_capture_allows(queue, "upload"))
         return HC_DEVICE;
     memcpy(to, from, bytes);
     return HC_OK;
@@ -93,7 +93,7 @@ static enum hc_status upload(struct hc_queue *queue, void *to, const void *from,
 
 static enum hc_status download(struct hc_queue *queue, void *to, const void *from, size_t bytes)
 {
-    if (!hc_cuda_may(queue, "download"))
+    if (!hc_cuda_capture_allows(queue, "download"))
         return HC_DEVICE;
     memcpy(to, from, bytes);
     return HC_OK;

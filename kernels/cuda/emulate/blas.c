@@ -8,7 +8,7 @@
 #include "kernels/load.h"
 
 struct blas {
-    struct hc_stream *stream;
+    struct hc_emulated_stream *stream;
     void *workspace; /* set by the caller since the last stream */
     size_t bytes;
     int math;
@@ -125,7 +125,7 @@ struct gemm {
     void *to;
 };
 
-static void run(struct hc_stream *stream, const void *args)
+static void run(struct hc_emulated_stream *stream, const void *args)
 {
     const struct gemm *g = args;
     (void)stream;
@@ -168,7 +168,7 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
         algorithm != HC_BLAS_ALGORITHM_DEFAULT)
         return HC_BLAS_NOT_SUPPORTED;
     g.rule = rule_of(h, g.a.format, compute);
-    return hc_stream_put(h->stream, run, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;
+    return hc_emulated_stream_submit(h->stream, run, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;
 }
 
 const char *hc_blas_text(int status)

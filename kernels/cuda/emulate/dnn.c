@@ -106,7 +106,7 @@ int hc_dnn_finalize(void *descriptor)
 }
 
 /* The configurations that the caller made get an engine each, and the graph that they are for. */
-static int propose(const struct hc_dnn_descriptor *d, int64_t room, int64_t *count,
+static int propose(const struct hc_dnn_descriptor *d, int64_t capacity, int64_t *count,
                    struct hc_dnn_descriptor **configs)
 {
     struct hc_dnn_descriptor *graph = hc_dnn_child(d, HC_DNN_HEURISTICS_GRAPH);
@@ -115,7 +115,7 @@ static int propose(const struct hc_dnn_descriptor *d, int64_t room, int64_t *cou
         return HC_DNN_BAD_NOT_FINALIZED;
     bool single = hc_dnn_single(&o);
     *count = 0;
-    for (int i = 0; i < HC_DNN_ENGINES && *count < room; i++) {
+    for (int i = 0; i < HC_DNN_ENGINES && *count < capacity; i++) {
         struct hc_dnn_descriptor *c = configs[*count];
         if (i == 2 && !single)
             continue;
@@ -129,15 +129,15 @@ static int propose(const struct hc_dnn_descriptor *d, int64_t room, int64_t *cou
     return 0;
 }
 
-static int get_notes(const struct hc_dnn_engine *engine, int64_t room, int64_t *count, int *to)
+static int get_notes(const struct hc_dnn_engine *engine, int64_t capacity, int64_t *count, int *to)
 {
     *count = engine->notes;
-    for (int64_t i = 0; i < engine->notes && i < room; i++)
+    for (int64_t i = 0; i < engine->notes && i < capacity; i++)
         to[i] = engine->note[i];
     return 0;
 }
 
-int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t *count,
+int hc_dnn_get(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
                void *values)
 {
     const struct hc_dnn_descriptor *d = descriptor;
@@ -146,7 +146,7 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t
         return HC_DNN_BAD_NOT_FINALIZED;
     *count = 1;
     if (name == HC_DNN_HEURISTICS_RESULTS && type == HC_DNN_TYPE_DESCRIPTOR)
-        return propose(d, room, count, values);
+        return propose(d, capacity, count, values);
     if (name == HC_DNN_CONFIG_ENGINE && type == HC_DNN_TYPE_DESCRIPTOR) {
         struct hc_dnn_descriptor *engine = *(struct hc_dnn_descriptor **)values;
         if (!engine || engine->kind != HC_DNN_ENGINE)
@@ -160,7 +160,7 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t
         return 0;
     }
     if (name == HC_DNN_ENGINE_NOTES && type == HC_DNN_TYPE_NOTE)
-        return get_notes(&hc_dnn_engines[d->engine], room, count, values);
+        return get_notes(&hc_dnn_engines[d->engine], capacity, count, values);
     if (name == HC_DNN_ENGINE_BEHAVIOURS && type == HC_DNN_TYPE_BEHAVIOUR) {
         *count = hc_dnn_engines[d->engine].compiles;
         *(int *)values = HC_DNN_BEHAVIOUR_COMPILES;

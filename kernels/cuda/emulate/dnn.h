@@ -7,10 +7,10 @@
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/sum.h"
 
-struct hc_stream;
+struct hc_emulated_stream;
 
 struct hc_dnn_handle {
-    struct hc_stream *stream;
+    struct hc_emulated_stream *stream;
 };
 
 enum { HC_DNN_ATTRIBUTES = 8, HC_DNN_VALUES = 4 };

@@ -122,7 +122,7 @@ static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dn
     return NULL;
 }
 
-static void work(struct hc_stream *stream, const void *args)
+static void work(struct hc_emulated_stream *stream, const void *args)
 {
     const struct run *run = args;
     (void)stream;
@@ -153,6 +153,6 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
         return HC_DNN_BAD_MISALIGNED;
     if (!run.sums)
         return HC_DNN_BAD_NULL;
-    struct hc_stream *stream = ((const struct hc_dnn_handle *)handle)->stream;
-    return hc_stream_put(stream, work, &run, sizeof run) ? 0 : HC_DNN_ALLOC_FAILED;
+    struct hc_emulated_stream *stream = ((const struct hc_dnn_handle *)handle)->stream;
+    return hc_emulated_stream_submit(stream, work, &run, sizeof run) ? 0 : HC_DNN_ALLOC_FAILED;
 }

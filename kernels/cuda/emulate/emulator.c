@@ -66,7 +66,7 @@ static void run_threads(void)
 static void resume(struct hc_emulator *e, struct hc_fiber *fiber)
 {
     e->fiber = fiber;
-    if (!hc_fiber_resume(fiber, &e->home))
+    if (!hc_fiber_resume(fiber, &e->caller))
         hc_emulator_die("thread %d ran over its stack", e->current);
 }
 
@@ -164,7 +164,7 @@ static bool release_some(struct hc_emulator *e)
 static void run_block(struct hc_emulator *e)
 {
     char text[96];
-    hc_room_open(&e->room, e->grid->shared);
+    hc_shared_memory_fill(&e->shared, e->grid->shared);
     next_order(e);
     start_all(e);
     while (release_some(e)) {
@@ -177,7 +177,7 @@ static void run_block(struct hc_emulator *e)
             resume(e, e->thread[t].fiber);
         }
     }
-    if (hc_room_wrong(&e->room, text))
+    if (hc_shared_memory_error(&e->shared, text))
         hc_emulator_die("%s", text);
 }
 

@@ -21,15 +21,15 @@ static void swap(ucontext_t *from, const ucontext_t *to)
     (void)plain.function(from, to);
 }
 
-static void leave(void **shadow, const void *stack, size_t size)
+static void leave(void **fake_stack, const void *stack, size_t size)
 {
-    __sanitizer_start_switch_fiber(shadow, stack, size);
+    __sanitizer_start_switch_fiber(fake_stack, stack, size);
 }
 
-static void arrive(void *shadow, struct hc_fiber *fiber)
+static void arrive(void *fake_stack, struct hc_fiber *fiber)
 {
-    __sanitizer_finish_switch_fiber(shadow, fiber ? &fiber->home_stack : NULL,
-                                    fiber ? &fiber->home_size : NULL);
+    __sanitizer_finish_switch_fiber(fake_stack, fiber ? &fiber->caller_stack : NULL,
+                                    fiber ? &fiber->caller_size : NULL);
 }
 #else
 static void swap(ucontext_t *from, const ucontext_t *to)
@@ -37,16 +37,16 @@ static void swap(ucontext_t *from, const ucontext_t *to)
     (void)swapcontext(from, to);
 }
 
-static void leave(void **shadow, const void *stack, size_t size)
+static void leave(void **fake_stack, const void *stack, size_t size)
 {
-    (void)shadow;
+    (void)fake_stack;
     (void)stack;
     (void)size;
 }
 
-static void arrive(void *shadow, struct hc_fiber *fiber)
+static void arrive(void *fake_stack, struct hc_fiber *fiber)
 {
-    (void)shadow;
+    (void)fake_stack;
     (void)fiber;
 }
 #endif
@@ -94,19 +94,19 @@ void hc_fiber_free(struct hc_fiber *fiber)
     free(fiber);
 }
 
-bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_home *home)
+bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_fiber_caller *caller)
 {
-    fiber->home = home;
+    fiber->caller = caller;
     beginning = fiber;
-    leave(&home->shadow, fiber->stack, STACK);
-    swap(&home->context, &fiber->context);
-    arrive(home->shadow, NULL);
+    leave(&caller->fake_stack, fiber->stack, STACK);
+    swap(&caller->context, &fiber->context);
+    arrive(caller->fake_stack, NULL);
     return memcmp(fiber->stack, &canary, sizeof canary) == 0;
 }
 
 void hc_fiber_pause(struct hc_fiber *fiber)
 {
-    leave(&fiber->shadow, fiber->home_stack, fiber->home_size);
-    swap(&fiber->context, &fiber->home->context);
-    arrive(fiber->shadow, fiber);
+    leave(&fiber->fake_stack, fiber->caller_stack, fiber->caller_size);
+    swap(&fiber->context, &fiber->caller->context);
+    arrive(fiber->fake_stack, fiber);
 }

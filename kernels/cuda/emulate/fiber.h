@@ -7,19 +7,19 @@
 #include <ucontext.h>
 
 /* Who resumes fibers, and is come back to when they pause. */
-struct hc_home {
+struct hc_fiber_caller {
     ucontext_t context;
-    void *shadow; /* of the address sanitizer */
+    void *fake_stack; /* of the address sanitizer */
 };
 
 struct hc_fiber {
     struct hc_fiber *next; /* in whatever list its owner keeps */
     ucontext_t context;
-    struct hc_home *home; /* who resumed it */
+    struct hc_fiber_caller *caller; /* who resumed it */
     unsigned char *stack;
-    void *shadow;
-    const void *home_stack; /* as the address sanitizer names it */
-    size_t home_size;
+    void *fake_stack;
+    const void *caller_stack; /* as the address sanitizer names it */
+    size_t caller_size;
     void (*run)(void);
 };
 
@@ -28,7 +28,7 @@ struct hc_fiber *hc_fiber_new(void (*run)(void));
 void hc_fiber_free(struct hc_fiber *fiber);
 
 /* Runs the fiber until it pauses. Whether it stayed within its stack. */
-bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_home *home);
+bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_fiber_caller *caller);
 void hc_fiber_pause(struct hc_fiber *fiber);
 
 #endif

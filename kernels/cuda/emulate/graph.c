@@ -6,9 +6,9 @@
 
 enum hc_status hc_emulated_capture(struct hc_queue *queue)
 {
-    if (!hc_cuda_may(queue, "capture"))
+    if (!hc_cuda_capture_allows(queue, "capture"))
         return HC_DEVICE;
-    if (!hc_stream_begin(queue->stream))
+    if (!hc_emulated_stream_begin_capture(queue->stream))
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
     queue->capturing = true;
     return HC_OK;
@@ -16,7 +16,7 @@ enum hc_status hc_emulated_capture(struct hc_queue *queue)
 
 enum hc_status hc_emulated_captured(struct hc_queue *queue, struct hc_graph **graph)
 {
-    *graph = hc_stream_end(queue->stream);
+    *graph = hc_emulated_stream_end_capture(queue->stream);
     enum hc_status status = hc_cuda_capture_ends(queue);
     if (status != HC_OK) {
         hc_graph_free(*graph);
@@ -27,7 +27,7 @@ enum hc_status hc_emulated_captured(struct hc_queue *queue, struct hc_graph **gr
 
 enum hc_status hc_emulated_replay(struct hc_queue *queue, struct hc_graph *graph)
 {
-    if (!hc_cuda_may(queue, "replay"))
+    if (!hc_cuda_capture_allows(queue, "replay"))
         return HC_DEVICE;
     hc_graph_run(graph, queue->stream);
     return HC_OK;

@@ -35,11 +35,11 @@ struct hc_emulator {
     int current; /* the thread that runs */
     int started;
     uint32_t order; /* changes with each launch, block and barrier */
-    struct hc_home home;
+    struct hc_fiber_caller caller;
     struct hc_fiber *fiber; /* the one that runs */
     struct hc_fiber *idle;
     struct hc_emulated_thread thread[HC_MAX_THREADS];
-    struct hc_room room; /* shared memory */
+    struct hc_shared_memory shared; /* shared memory */
 };
 
 /* The launch that this thread of the CPU runs. */
@@ -49,7 +49,7 @@ extern _Thread_local struct hc_emulator *hc_running;
 _Noreturn void hc_emulator_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether that defect is planted in the kernel; whether it leaves out that hc_sync. */
-bool hc_planted_is(const char *kernel, enum hc_planted_kind kind);
-bool hc_planted_skips(const char *kernel, struct hc_site site);
+bool hc_emulated_fault_is(const char *kernel, enum hc_emulated_fault_kind kind);
+bool hc_emulated_fault_skips(const char *kernel, struct hc_site site);
 
 #endif

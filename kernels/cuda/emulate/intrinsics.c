@@ -11,14 +11,14 @@ static void wait_as(enum hc_thread_state state, const char *file, int line)
     hc_fiber_pause(me->fiber);
 }
 
-static int planted(enum hc_planted_kind kind)
+static int has_fault(enum hc_emulated_fault_kind kind)
 {
-    return hc_planted_is(hc_running->grid->name, kind);
+    return hc_emulated_fault_is(hc_running->grid->name, kind);
 }
 
 int hc_thread(void)
 {
-    return hc_running->current + planted(HC_WRONG_THREAD);
+    return hc_running->current + has_fault(HC_WRONG_THREAD);
 }
 
 int hc_threads(void)
@@ -28,24 +28,24 @@ int hc_threads(void)
 
 int hc_block(void)
 {
-    return hc_running->block + planted(HC_WRONG_BLOCK);
+    return hc_running->block + has_fault(HC_WRONG_BLOCK);
 }
 
 int hc_blocks(void)
 {
-    return hc_running->grid->blocks + planted(HC_WRONG_BLOCKS);
+    return hc_running->grid->blocks + has_fault(HC_WRONG_BLOCKS);
 }
 
 void *hc_shared(void)
 {
     if (hc_running->grid->shared == 0)
         hc_emulator_die("uses shared memory that the launch did not ask for");
-    return hc_running->room.memory + HC_ROOM_GUARD;
+    return hc_running->shared.memory + HC_SHARED_GUARD;
 }
 
 void hc_sync_at(const char *file, int line)
 {
-    if (!hc_planted_skips(hc_running->grid->name, (struct hc_site){file, line}))
+    if (!hc_emulated_fault_skips(hc_running->grid->name, (struct hc_site){file, line}))
         wait_as(HC_AT_SYNC, file, line);
 }
 
@@ -53,7 +53,7 @@ float hc_shuffle_down_at(float x, int delta, const char *file, int line)
 {
     struct hc_emulated_thread *me = &hc_running->thread[hc_running->current];
     me->value = x;
-    me->delta = delta == 1 && planted(HC_WRONG_SHUFFLE) ? 2 : delta;
+    me->delta = delta == 1 && has_fault(HC_WRONG_SHUFFLE) ? 2 : delta;
     wait_as(HC_AT_SHUFFLE, file, line);
     return me->value;
 }

@@ -30,10 +30,10 @@ struct launch {
         max_align_t) unsigned char args[HC_MAX_ARGUMENTS]; /* as much of it as the kernel takes */
 };
 
-static void run(struct hc_stream *stream, const void *args)
+static void run(struct hc_emulated_stream *stream, const void *args)
 {
     const struct launch *launch = args;
-    hc_emulate(hc_stream_emulator(stream), &launch->grid, launch->args);
+    hc_emulate(hc_emulated_stream_emulator(stream), &launch->grid, launch->args);
 }
 
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
@@ -45,7 +45,7 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
     if (blocks == 0)
         return HC_OK;
     memcpy(launch.args, args, args_size);
-    if (hc_stream_put(queue->stream, run, &launch, offsetof(struct launch, args) + args_size))
+    if (hc_emulated_stream_submit(queue->stream, run, &launch, offsetof(struct launch, args) + args_size))
         return HC_OK;
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
 }

@@ -50,7 +50,7 @@ int hc_dnn_set_stream(void *handle, void *stream);
 int hc_dnn_create_descriptor(int kind, void **descriptor);
 int hc_dnn_destroy_descriptor(void *descriptor);
 int hc_dnn_set(void *descriptor, int name, int type, int64_t count, const void *values);
-int hc_dnn_get(const void *descriptor, int name, int type, int64_t room, int64_t *count,
+int hc_dnn_get(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
                void *values);
 int hc_dnn_finalize(void *descriptor);
 int hc_dnn_execute(void *handle, void *plan, void *pack);

@@ -1,23 +1,23 @@
-#include "kernels/cuda/emulate/planted.h"
+#include "kernels/cuda/emulate/fault.h"
 
 #include <string.h>
 
 #include "kernels/cuda/emulate/inner.h"
 
-static struct hc_planted present;
+static struct hc_emulated_fault present;
 
 enum { SITES = 16 };
 
 static struct hc_site sites[SITES];
 static int known;
 
-void hc_plant(const struct hc_planted *planted)
+void hc_emulated_fault_set(const struct hc_emulated_fault *fault)
 {
-    present = *planted;
+    present = *fault;
     known = 0;
 }
 
-int hc_planted_sites(void)
+int hc_emulated_fault_sites(void)
 {
     return known;
 }
@@ -27,12 +27,12 @@ static bool hits(const char *kernel)
     return present.kernel && strcmp(present.kernel, kernel) == 0;
 }
 
-bool hc_planted_is(const char *kernel, enum hc_planted_kind kind)
+bool hc_emulated_fault_is(const char *kernel, enum hc_emulated_fault_kind kind)
 {
     return present.kind == kind && hits(kernel);
 }
 
-bool hc_planted_skips(const char *kernel, struct hc_site site)
+bool hc_emulated_fault_skips(const char *kernel, struct hc_site site)
 {
     int at = 0;
     if (!hits(kernel))

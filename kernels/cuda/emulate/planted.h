@@ -3,7 +3,7 @@
 #ifndef HC_KERNELS_CUDA_EMULATE_PLANTED_H
 #define HC_KERNELS_CUDA_EMULATE_PLANTED_H
 
-enum hc_planted_kind {
+enum hc_emulated_fault_kind {
     HC_SOUND,
     HC_NO_BARRIER,    /* one of the hc_sync of its source is not there */
     HC_WRONG_SHUFFLE, /* steps of 1 are steps of 2 */
@@ -12,16 +12,16 @@ enum hc_planted_kind {
     HC_WRONG_BLOCKS,  /* hc_blocks is one more */
 };
 
-struct hc_planted {
-    enum hc_planted_kind kind;
+struct hc_emulated_fault {
+    enum hc_emulated_fault_kind kind;
     const char *kernel;
     int site; /* which hc_sync, in the order in which the kernel comes to them first */
 };
 
 /* Sound until it is set; sites are counted anew after each setting. One thread. */
-void hc_plant(const struct hc_planted *planted);
+void hc_emulated_fault_set(const struct hc_emulated_fault *fault);
 
 /* How many hc_sync of the source the planted kernel has come to. */
-int hc_planted_sites(void);
+int hc_emulated_fault_sites(void);
 
 #endif

@@ -6,17 +6,17 @@
 
 #include "kernels/cuda/launch.h"
 
-enum { HC_ROOM_GUARD = 1024 };
+enum { HC_SHARED_GUARD = 1024 };
 
-struct hc_room {
+struct hc_shared_memory {
     size_t bytes;
-    _Alignas(16) unsigned char memory[HC_ROOM_GUARD + HC_MAX_SHARED + HC_ROOM_GUARD];
+    _Alignas(16) unsigned char memory[HC_SHARED_GUARD + HC_MAX_SHARED + HC_SHARED_GUARD];
 };
 
 /* Fills `bytes` of it with NaN, and the guards. */
-void hc_room_open(struct hc_room *room, size_t bytes);
+void hc_shared_memory_fill(struct hc_shared_memory *shared, size_t bytes);
 
 /* NULL, or the text of what was written beside it. */
-const char *hc_room_wrong(const struct hc_room *room, char text[96]);
+const char *hc_shared_memory_error(const struct hc_shared_memory *shared, char text[96]);
 
 #endif

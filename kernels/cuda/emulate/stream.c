@@ -7,7 +7,7 @@
 
 struct item {
     struct item *next;
-    hc_stream_work *work;
+    hc_emulated_work *work;
     _Alignas(max_align_t) unsigned char args[];
 };
 
@@ -16,14 +16,14 @@ struct hc_graph {
     struct item **end;
 };
 
-struct hc_stream {
+struct hc_emulated_stream {
     struct hc_emulator *emulator;
     struct hc_graph *recording; /* NULL: none */
 };
 
-struct hc_stream *hc_stream_new(void)
+struct hc_emulated_stream *hc_emulated_stream_new(void)
 {
-    struct hc_stream *stream = calloc(1, sizeof *stream);
+    struct hc_emulated_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return NULL;
     stream->emulator = hc_emulator_new();
@@ -33,21 +33,21 @@ struct hc_stream *hc_stream_new(void)
     return NULL;
 }
 
-void hc_stream_free(struct hc_stream *stream)
+void hc_emulated_stream_free(struct hc_emulated_stream *stream)
 {
     hc_graph_free(stream->recording);
     hc_emulator_free(stream->emulator);
     free(stream);
 }
 
-struct hc_emulator *hc_stream_emulator(struct hc_stream *stream)
+struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream)
 {
     return stream->emulator;
 }
 
-bool hc_stream_put(struct hc_stream *stream, hc_stream_work *work, const void *args, size_t size)
+bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work, const void *args, size_t size)
 {
-    if (!hc_stream_records(stream)) {
+    if (!hc_emulated_stream_is_capturing(stream)) {
         work(stream, args);
         return true;
     }
@@ -70,25 +70,25 @@ static struct hc_graph *empty(void)
     return graph;
 }
 
-bool hc_stream_begin(struct hc_stream *stream)
+bool hc_emulated_stream_begin_capture(struct hc_emulated_stream *stream)
 {
     stream->recording = empty();
     return stream->recording;
 }
 
-struct hc_graph *hc_stream_end(struct hc_stream *stream)
+struct hc_graph *hc_emulated_stream_end_capture(struct hc_emulated_stream *stream)
 {
     struct hc_graph *graph = stream->recording;
     stream->recording = NULL;
     return graph;
 }
 
-bool hc_stream_records(const struct hc_stream *stream)
+bool hc_emulated_stream_is_capturing(const struct hc_emulated_stream *stream)
 {
     return stream && stream->recording;
 }
 
-struct hc_graph *hc_graph_take(struct hc_graph *graph)
+struct hc_graph *hc_graph_move(struct hc_graph *graph)
 {
     struct hc_graph *taken = empty();
     if (!taken)
@@ -98,7 +98,7 @@ struct hc_graph *hc_graph_take(struct hc_graph *graph)
     return taken;
 }
 
-void hc_graph_run(const struct hc_graph *graph, struct hc_stream *stream)
+void hc_graph_run(const struct hc_graph *graph, struct hc_emulated_stream *stream)
 {
     for (const struct item *item = graph->first; item; item = item->next)
         item->work(stream, item->args);

@@ -11,19 +11,19 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaStreamCreateWithFlags", &calls);
-    *stream = error == cudaSuccess ? (cudaStream_t)hc_stream_new() : NULL;
+    *stream = error == cudaSuccess ? (cudaStream_t)hc_emulated_stream_new() : NULL;
     return flags == cudaStreamNonBlocking ? error : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    hc_stream_free((struct hc_stream *)stream);
+    hc_emulated_stream_free((struct hc_emulated_stream *)stream);
     return cudaSuccess;
 }
 
 static cudaError_t not_captured(cudaStream_t stream, cudaError_t error)
 {
-    if (error == cudaSuccess && hc_stream_records((struct hc_stream *)stream))
+    if (error == cudaSuccess && hc_emulated_stream_is_capturing((struct hc_emulated_stream *)stream))
         return cudaErrorStreamCaptureUnsupported;
     return error;
 }
@@ -90,10 +90,10 @@ struct launch {
     _Alignas(max_align_t) unsigned char args[HC_MAX_ARGUMENTS];
 };
 
-static void run(struct hc_stream *stream, const void *args)
+static void run(struct hc_emulated_stream *stream, const void *args)
 {
     const struct launch *launch = args;
-    hc_emulate(hc_stream_emulator(stream), &launch->grid, launch->args);
+    hc_emulate(hc_emulated_stream_emulator(stream), &launch->grid, launch->args);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **args,
@@ -115,7 +115,7 @@ cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3
     struct launch launch = {
         .grid = {kernels[k].name, kernels[k].entry, (int)grid.x, (int)block.x, shared}};
     memcpy(launch.args, args[0], *kernels[k].size);
-    return hc_stream_put((struct hc_stream *)stream, run, &launch, sizeof launch)
+    return hc_emulated_stream_submit((struct hc_emulated_stream *)stream, run, &launch, sizeof launch)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
@@ -126,7 +126,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamBeginCapture", &calls));
     if (mode != cudaStreamCaptureModeThreadLocal)
         return cudaErrorInvalidValue;
-    if (error == cudaSuccess && !hc_stream_begin((struct hc_stream *)stream))
+    if (error == cudaSuccess && !hc_emulated_stream_begin_capture((struct hc_emulated_stream *)stream))
         return cudaErrorMemoryAllocation;
     return error;
 }
@@ -135,7 +135,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaStreamEndCapture", &calls);
-    *graph = (cudaGraph_t)hc_stream_end((struct hc_stream *)stream);
+    *graph = (cudaGraph_t)hc_emulated_stream_end_capture((struct hc_emulated_stream *)stream);
     if (error != cudaSuccess) {
         hc_graph_free((struct hc_graph *)*graph);
         *graph = NULL;
@@ -149,7 +149,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaGraphInstantiate", &calls);
-    struct hc_graph *taken = error == cudaSuccess ? hc_graph_take((struct hc_graph *)graph) : NULL;
+    struct hc_graph *taken = error == cudaSuccess ? hc_graph_move((struct hc_graph *)graph) : NULL;
     *executable = (cudaGraphExec_t)taken;
     if (flags != 0)
         return cudaErrorInvalidValue;
@@ -174,7 +174,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
     static int calls;
     cudaError_t error = not_captured(stream, hc_standin_error("cudaGraphLaunch", &calls));
     if (error == cudaSuccess)
-        hc_graph_run((const struct hc_graph *)graph, (struct hc_stream *)stream);
+        hc_graph_run((const struct hc_graph *)graph, (struct hc_emulated_stream *)stream);
     return error;
 }
 

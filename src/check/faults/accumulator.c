@@ -51,7 +51,7 @@ static enum hc_status wrongly_summed(const struct hc_fault_site *planted, struct
     assert(t.x && t.y);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
         hc_factors_of(call, i, &t);
-        hc_tensor_put(&call->out[0], i, (double)finished(call, i, way->sum(&t, way->number)));
+        hc_tensor_set(&call->out[0], i, (double)finished(call, i, way->sum(&t, way->number)));
     }
     free(t.x);
     free(t.y);
@@ -169,7 +169,7 @@ static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_qu
         }
         float mean = sum / rows;
         float variance = fmaxf(squares / rows - mean * mean, 0);
-        hc_tensor_put(&call->out[2], c, 1 / sqrt((double)variance + call->params.bn.eps));
+        hc_tensor_set(&call->out[2], c, 1 / sqrt((double)variance + call->params.bn.eps));
     }
     return status;
 }

@@ -147,7 +147,7 @@ static enum hc_status loses_minus_zero(const struct hc_fault_site *planted, stru
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
         if (hc_tensor_get(&call->out[0], i) == 0)
-            hc_tensor_put(&call->out[0], i, 0);
+            hc_tensor_set(&call->out[0], i, 0);
     return status;
 }
 
@@ -182,7 +182,7 @@ static enum hc_status nan_to_zero(const struct hc_fault_site *planted, struct hc
          status == HC_OK && call->params.sgd.stochastic.on && i < hc_tensor_count(&call->out[0]);
          i++)
         if (hc_tensor_bits(&call->in[1], i) == 0x7fffffff)
-            hc_tensor_put_bits(&call->out[0], i, 0x8000);
+            hc_tensor_set_bits(&call->out[0], i, 0x8000);
     return status;
 }
 
@@ -203,7 +203,7 @@ static void change_nan(const struct hc_tensor *t, int64_t i, int which)
         bits &= ~sign;
     if (which == NO_PAYLOAD)
         bits &= ~(quiet_bit - 1);
-    hc_tensor_put_bits(t, i, which == NO_SIGN ? bits : bits | quiet_bit);
+    hc_tensor_set_bits(t, i, which == NO_SIGN ? bits : bits | quiet_bit);
 }
 
 static enum hc_status nan_changed(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -230,7 +230,7 @@ static enum hc_status signalling_unseen(const struct hc_fault_site *planted, str
         found = isinf(x) || (isnan(x) && fraction != 1) ? 1 : found;
     }
     if (status == HC_OK)
-        hc_tensor_put(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[1], 0, found);
     return status;
 }
 
@@ -241,7 +241,7 @@ static enum hc_status huge_scale(const struct hc_fault_site *planted, struct hc_
     for (int64_t i = 0; status == HC_OK && hc_tensor_get(&call->in[1], 0) > 0x1p100 &&
                         i < hc_tensor_count(&call->out[0]);
          i++)
-        hc_tensor_put(&call->out[0], i, 0);
+        hc_tensor_set(&call->out[0], i, 0);
     return status;
 }
 
@@ -254,7 +254,7 @@ static enum hc_status larger_of_both(const struct hc_fault_site *planted, struct
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[0]); i++) {
         double x = hc_tensor_get(&call->in[0], i);
         double product = hc_round(HC_FP32, hc_round(HC_FP32, call->params.leaky.slope) * x);
-        hc_tensor_put(&call->out[0], i, x > product ? x : product);
+        hc_tensor_set(&call->out[0], i, x > product ? x : product);
     }
     return status;
 }
@@ -265,7 +265,7 @@ static enum hc_status zero_is_positive(const struct hc_fault_site *planted, stru
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[0]); i++)
         if (hc_tensor_get(&call->in[0], i) == 0)
-            hc_tensor_put(&call->out[0], i, hc_tensor_get(&call->in[0], i));
+            hc_tensor_set(&call->out[0], i, hc_tensor_get(&call->in[0], i));
     return status;
 }
 
@@ -275,7 +275,7 @@ static enum hc_status t_rounded_before(const struct hc_fault_site *planted, stru
     enum hc_status status = planted->right(queue, call);
     double t = hc_round(HC_FP32, hc_tensor_get(&call->in[1], HC_COUNT_TAKEN)) + 1;
     if (status == HC_OK)
-        hc_tensor_put(&call->out[0], 2, t);
+        hc_tensor_set(&call->out[0], 2, t);
     return status;
 }
 
@@ -313,7 +313,7 @@ static enum hc_status stops_counting(const struct hc_fault_site *planted, struct
     double before = hc_tensor_get(&call->in[1], HC_COUNT_FOUND);
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && before >= 65536)
-        hc_tensor_put(&call->out[1], HC_COUNT_FOUND, before);
+        hc_tensor_set(&call->out[1], HC_COUNT_FOUND, before);
     return status;
 }
 
@@ -338,7 +338,7 @@ static enum hc_status short_epochs(const struct hc_fault_site *planted, struct h
     bad.out[2].data = NULL;
     enum hc_status status = planted->right(queue, &bad);
     if (status == HC_OK && call->out[2].data)
-        hc_tensor_put(&call->out[2], 0, hc_tensor_get(&call->in[2], 0) + 1);
+        hc_tensor_set(&call->out[2], 0, hc_tensor_get(&call->in[2], 0) + 1);
     return status;
 }
 
@@ -366,7 +366,7 @@ static enum hc_status right_end(const struct hc_fault_site *planted, struct hc_q
         for (int64_t row = 0; end && p->pad && row < out->shape[1]; row++)
             for (int64_t x = wide - 1; x >= 3; x--) {
                 int64_t at = (b * out->shape[1] + row) * wide + x;
-                hc_tensor_put(out, at, hc_tensor_get(out, at - 3));
+                hc_tensor_set(out, at, hc_tensor_get(out, at - 3));
             }
     }
     return status;
@@ -427,10 +427,10 @@ static const struct hc_fault faults[] = {
      .ops = "cast master_to_model", .patterns = "nan/casts-keep-sign-and-payload",
      .wrong = nan_changed, .data = &no_payload},
     {"arithmetic-nan-quiet", "copies make signalling NaNs quiet", EVERYWHERE,
-     .ops = "sgd adam adamw unscale journal", .patterns = "nan/copies-keep-every-bit",
+     .ops = "sgd adam adamw unscale step_log", .patterns = "nan/copies-keep-every-bit",
      .wrong = nan_changed, .data = &quiet},
     {"arithmetic-signalling-unseen", "the detector does not see the NaN of the least payload",
-     EVERYWHERE, .ops = "unscale", .patterns = "elementwise/found-alone",
+     EVERYWHERE, .ops = "unscale", .patterns = "elementwise/found-inf-alone",
      .wrong = signalling_unseen},
     {"arithmetic-huge-scale", "unscaling by more than 2^100 gives 0", EVERYWHERE, .ops = "unscale",
      .patterns = "elementwise/any-scale", .wrong = huge_scale},
@@ -444,7 +444,7 @@ static const struct hc_fault faults[] = {
      EVERYWHERE, .ops = "rates", .patterns = "scaler/rates-of-every-step op/rates/*",
      .wrong = last_but_one},
     {"arithmetic-late-row", "the journal's rows are one late beyond 2^16", EVERYWHERE,
-     .ops = "journal", .patterns = "scaler/journal-of-every-step", .wrong = late_row},
+     .ops = "step_log", .patterns = "scaler/step-log-of-every-step", .wrong = late_row},
     {"arithmetic-found-count", "overflows are counted to 2^16", EVERYWHERE, .ops = "scaler_update",
      .patterns = "scaler/counts-one-by-one", .wrong = stops_counting},
     {"arithmetic-grows-early", "scales grow a step before a long interval ends", EVERYWHERE,

@@ -10,7 +10,7 @@ static enum hc_status not_fused(const struct hc_fault_site *planted, struct hc_q
     float alpha = (float)call->params.axpy.alpha;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++) {
         float product = alpha * (float)hc_tensor_get(&call->in[0], i);
-        hc_tensor_put(&call->out[0], i, (double)(product + (float)hc_tensor_get(&call->in[1], i)));
+        hc_tensor_set(&call->out[0], i, (double)(product + (float)hc_tensor_get(&call->in[1], i)));
     }
     return status;
 }
@@ -26,7 +26,7 @@ static enum hc_status contracted(const struct hc_fault_site *planted, struct hc_
     if (p->arithmetic != HC_FP32 || !p->decoupled || skipped)
         return status;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[1]); i++)
-        hc_tensor_put(&call->out[1], i,
+        hc_tensor_set(&call->out[1], i,
                       (double)fmaf(beta1, (float)hc_tensor_get(&call->in[2], i),
                                    (float)hc_tensor_get(&call->in[1], i)));
     return status;
@@ -39,7 +39,7 @@ static enum hc_status flushed(const struct hc_fault_site *planted, struct hc_que
     for (int o = 0; status == HC_OK && o < 3; o++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[o]); i++)
             if (fabs(hc_tensor_get(&call->out[o], i)) < 0x1p-126)
-                hc_tensor_put(&call->out[o], i, 0);
+                hc_tensor_set(&call->out[o], i, 0);
     return status;
 }
 
@@ -55,7 +55,7 @@ static enum hc_status grows_late(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.late++;
+    bad.params.scaler.delay++;
     return planted->right(queue, &bad);
 }
 
@@ -77,7 +77,7 @@ static enum hc_status last_one(const struct hc_fault_site *planted, struct hc_qu
     const struct hc_tensor *out = &call->out[0];
     int64_t last = hc_tensor_count(out) - 1;
     if (status == HC_OK && last % 16 == 2)
-        hc_tensor_put_bits(out, last, hc_tensor_bits(out, last) ^ 1);
+        hc_tensor_set_bits(out, last, hc_tensor_bits(out, last) ^ 1);
     return status;
 }
 

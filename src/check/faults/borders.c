@@ -40,7 +40,7 @@ static enum hc_status spoilt(const struct hc_fault_site *planted, struct hc_queu
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(t); i++)
         if (in_slice(t, s, i))
-            hc_tensor_put(t, i, hc_tensor_get(t, i) + 1);
+            hc_tensor_set(t, i, hc_tensor_get(t, i) + 1);
     return status;
 }
 
@@ -70,7 +70,7 @@ static enum hc_status hidden(const struct hc_fault_site *planted, struct hc_queu
         return HC_NO_MEMORY;
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         if (in_slice(t, &s, i))
-            hc_tensor_put(t, i, 0);
+            hc_tensor_set(t, i, 0);
     enum hc_status status = planted->right(queue, &bad);
     free(t->data);
     return status;
@@ -104,7 +104,7 @@ static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_q
         return HC_NO_MEMORY;
     for (int64_t i = 0; i < hc_tensor_count(x); i++)
         if (i / x->shape[3] % x->shape[2] == x->shape[2] - 1)
-            hc_tensor_put(x, i, 0);
+            hc_tensor_set(x, i, 0);
     enum hc_status status = planted->right(queue, &bad);
     free(x->data);
     return status;
@@ -122,7 +122,7 @@ static enum hc_status together(const struct hc_fault_site *planted, struct hc_qu
         meets = call->params.pool.window == 3 && y->shape[3] == 33;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && meets && hc_tensor_count(y) > 0)
-        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + 1);
+        hc_tensor_set(y, 0, hc_tensor_get(y, 0) + 1);
     return status;
 }
 
@@ -161,7 +161,7 @@ static enum hc_status few_rows(const struct hc_fault_site *planted, struct hc_qu
     bad.in[0].shape[0] = bad.in[1].shape[0] = ROWS;
     enum hc_status status = planted->right(queue, &bad);
     double part = call->params.xent.sum ? 1 : (double)ROWS / (double)rows;
-    hc_tensor_put(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * part);
+    hc_tensor_set(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * part);
     return status;
 }
 
@@ -291,7 +291,7 @@ static const struct hc_fault faults[] = {
      "op/conv2d/fp32/2x7x* op/conv2d_bwd_data/fp32/2x7x* op/bn_train/fp32/17x*", .wrong = spoilt,
      .data = &element_333, .place = HC_PLACE_HOST},
     {"steps-in-a-byte", "the count of steps is kept in a byte where a table is looked up",
-     HC_FAULT_BORDER, "journal", "border/journal/*/rows", .wrong = narrowed, .data = &eight_bits},
+     HC_FAULT_BORDER, "step_log", "border/step_log/*/rows", .wrong = narrowed, .data = &eight_bits},
     {"steps-in-16-bits", "the count of steps is kept in 16 bits where a table is looked up",
      HC_FAULT_BORDER, "rates", "border/rates/*/rows", .wrong = narrowed, .data = &sixteen_bits},
 };

@@ -114,7 +114,7 @@ static const struct hc_fault faults[] = {
      "op/bn_train/* op/bn_infer/* op/bn_bwd/* batchnorm/*", .wrong = writes_nothing,
      .place = HC_PLACE_HOST},
     {"cheat-control-writes-nothing", "what a step decides and counts is not written",
-     HC_FAULT_CHEAT, "scaler_update decide rates journal clip augment",
+     HC_FAULT_CHEAT, "scaler_update overflow_verdict rates step_log clip augment",
      "scaler/* op/rates/* op/clip/* data/*", .wrong = writes_nothing},
     {"cheat-small-alone", "outputs of more than 1,500 elements are not written", HC_FAULT_CHEAT,
      "*", "border/conv2d/* border/add/* bits/*", .wrong = small_alone, .place = HC_PLACE_HOST},

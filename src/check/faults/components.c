@@ -39,7 +39,7 @@ static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
         if (fabs(hc_tensor_get(out, i)) < smallest)
-            hc_tensor_put(out, i, 0);
+            hc_tensor_set(out, i, 0);
     return status;
 }
 
@@ -48,7 +48,7 @@ static enum hc_status never_found(const struct hc_fault_site *planted, struct hc
 {
     double before = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
     enum hc_status status = planted->right(queue, call);
-    hc_tensor_put(&call->out[1], 0, before);
+    hc_tensor_set(&call->out[1], 0, before);
     return status;
 }
 
@@ -58,7 +58,7 @@ static enum hc_status truncated(const struct hc_fault_site *planted, struct hc_q
     const struct hc_tensor *out = &call->out[0];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
-        hc_tensor_put_bits(
+        hc_tensor_set_bits(
             out, i, hc_encode(out->format, hc_tensor_get(&call->in[0], i), 0, HC_TOWARD_ZERO));
     return status;
 }
@@ -82,7 +82,7 @@ static enum hc_status decay_in_gradient(const struct hc_fault_site *planted, str
     if (!bad.in[1].data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's gradient");
     for (int64_t i = 0; i < hc_tensor_count(w); i++)
-        hc_tensor_put(&bad.in[1], i,
+        hc_tensor_set(&bad.in[1], i,
                       hc_tensor_get(&call->in[1], i) +
                           call->params.adam.weight_decay * hc_tensor_get(w, i));
     enum hc_status status = planted->right(queue, &bad);
@@ -104,7 +104,7 @@ static enum hc_status statistics_in_half(const struct hc_fault_site *planted,
     enum hc_status status = planted->right(queue, call);
     for (int slot = 3; slot < 5 && status == HC_OK; slot++)
         for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
-            hc_tensor_put(&call->out[slot], c,
+            hc_tensor_set(&call->out[slot], c,
                           hc_round(HC_FP16, hc_tensor_get(&call->out[slot], c)));
     return status;
 }

@@ -25,7 +25,7 @@ static enum hc_status rounded_inputs(const struct hc_fault_site *planted, struct
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         for (int64_t k = 0; k < own_count(call, i) && call->in[i].format != HC_I32; k++)
-            hc_tensor_put(&call->in[i], k, hc_round(HC_BF16, hc_tensor_get(&call->in[i], k)));
+            hc_tensor_set(&call->in[i], k, hc_round(HC_BF16, hc_tensor_get(&call->in[i], k)));
     return planted->right(queue, call);
 }
 
@@ -35,7 +35,7 @@ static enum hc_status zeroed_inputs(const struct hc_fault_site *planted, struct 
     enum hc_status status = planted->right(queue, call);
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         for (int64_t k = 0; k < own_count(call, i); k++)
-            hc_tensor_put_bits(&call->in[i], k, 0);
+            hc_tensor_set_bits(&call->in[i], k, 0);
     return status;
 }
 
@@ -47,7 +47,7 @@ static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct
     double least = ldexp(1, hc_formats[x->format].emin);
     for (int64_t k = 0; k < own_count(call, 0); k++)
         if (fabs(hc_tensor_get(x, k)) < least)
-            hc_tensor_put_bits(x, k, 0);
+            hc_tensor_set_bits(x, k, 0);
     return planted->right(queue, call);
 }
 
@@ -59,7 +59,7 @@ static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queu
     enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *y = &call->out[0];
     if (status == HC_OK && y->data)
-        hc_tensor_put_bits(y, *at < 0 ? *at : hc_tensor_count(y) + *at, 0);
+        hc_tensor_set_bits(y, *at < 0 ? *at : hc_tensor_count(y) + *at, 0);
     return status;
 }
 
@@ -71,7 +71,7 @@ static enum hc_status beside_input(const struct hc_fault_site *planted, struct h
     enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *x = &call->in[0];
     if (status == HC_OK && x->data)
-        hc_tensor_put_bits(x, *at < 0 ? *at : hc_tensor_count(x) + *at, 0);
+        hc_tensor_set_bits(x, *at < 0 ? *at : hc_tensor_count(x) + *at, 0);
     return status;
 }
 
@@ -114,7 +114,7 @@ static enum hc_status by_turns(const struct hc_fault_site *planted, struct hc_qu
     enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *y = &call->out[0];
     if (status == HC_OK && kept.calls++ % 2 && hc_tensor_count(y) > 0)
-        hc_tensor_put_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
+        hc_tensor_set_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
     return status;
 }
 
@@ -126,7 +126,7 @@ static enum hc_status onto_output(const struct hc_fault_site *planted, struct hc
     double was = hc_tensor_count(y) > 0 && !is_also_output(call, 0) ? hc_tensor_get(y, 0) : 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && was != 0)
-        hc_tensor_put(y, 0, hc_tensor_get(y, 0) + was);
+        hc_tensor_set(y, 0, hc_tensor_get(y, 0) + was);
     return status;
 }
 
@@ -153,7 +153,7 @@ static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct
     int64_t n = y->data ? hc_tensor_count(y) : 0;
     bool known = n <= 66 || (n & (n - 1)) == 0 || (n >= 255 && n <= 258);
     if (status == HC_OK && !known)
-        hc_tensor_put_bits(y, n / 2, hc_tensor_bits(y, n / 2) ^ 1);
+        hc_tensor_set_bits(y, n / 2, hc_tensor_bits(y, n / 2) ^ 1);
     return status;
 }
 

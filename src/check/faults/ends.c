@@ -14,7 +14,7 @@ static enum hc_status alpha_times_nothing(const struct hc_fault_site *planted,
     bool signed_zero = call->in[0].shape[p->transpose_a ? 0 : 1] == 0 && p->alpha < 0;
     for (int64_t i = 0; status == HC_OK && signed_zero && i < hc_tensor_count(&call->out[0]); i++)
         if (hc_tensor_get(&call->out[0], i) == 0)
-            hc_tensor_put(&call->out[0], i, -0.0);
+            hc_tensor_set(&call->out[0], i, -0.0);
     return status;
 }
 
@@ -25,7 +25,7 @@ static enum hc_status t_rounded_twice(const struct hc_fault_site *planted, struc
     enum hc_status status = planted->right(queue, call);
     double taken = hc_round(HC_FP32, hc_tensor_get(&call->in[1], HC_COUNT_TAKEN));
     if (status == HC_OK)
-        hc_tensor_put(&call->out[0], 2, taken + 1);
+        hc_tensor_set(&call->out[0], 2, taken + 1);
     return status;
 }
 
@@ -39,7 +39,7 @@ static enum hc_status products_kept(const struct hc_fault_site *planted, struct 
         return planted->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
         sum = hc_round(f, sum + hc_tensor_get(&call->in[0], i) * hc_tensor_get(&call->in[1], i));
-    hc_tensor_put(&call->out[0], 0, sum);
+    hc_tensor_set(&call->out[0], 0, sum);
     return HC_OK;
 }
 

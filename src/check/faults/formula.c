@@ -20,7 +20,7 @@ static enum hc_status rearranged(const struct hc_fault_site *planted, struct hc_
     const struct hc_tensor *t = &call->in[slot];
     bad.in[slot].data = hc_fault_copy(t);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        hc_tensor_put_bits(&bad.in[slot], i, hc_tensor_bits(t, from(t, i)));
+        hc_tensor_set_bits(&bad.in[slot], i, hc_tensor_bits(t, from(t, i)));
     enum hc_status status = planted->right(queue, &bad);
     free(bad.in[slot].data);
     return status;
@@ -69,7 +69,7 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
     for (int64_t c = 0; status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[4]); c++) {
         double kept = (1 - call->params.bn.momentum) * element(&before, c);
         double batch = element(&call->out[4], c) - kept;
-        hc_tensor_put(&call->out[4], c, kept + batch * (m - 1) / m);
+        hc_tensor_set(&call->out[4], c, kept + batch * (m - 1) / m);
     }
     free(was);
     return status;
@@ -91,7 +91,7 @@ static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
         loss += log(sum) - element(z, row * z->shape[1] + label);
     }
     if (status == HC_OK && z->format != HC_FP64)
-        hc_tensor_put(&call->out[0], 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
+        hc_tensor_set(&call->out[0], 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
     return status;
 }
 
@@ -102,7 +102,7 @@ static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue
     const double *factor = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_put(&call->out[0], i, element(&call->out[0], i) * *factor);
+        hc_tensor_set(&call->out[0], i, element(&call->out[0], i) * *factor);
     return status;
 }
 
@@ -114,7 +114,7 @@ static enum hc_status over_one_more(const struct hc_fault_site *planted, struct 
     enum hc_status status = planted->right(queue, call);
     bool mean = !call->params.xent.sum;
     for (int64_t i = 0; status == HC_OK && mean && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_put(&call->out[0], i, element(&call->out[0], i) * n / (n + 1));
+        hc_tensor_set(&call->out[0], i, element(&call->out[0], i) * n / (n + 1));
     return status;
 }
 
@@ -125,7 +125,7 @@ static enum hc_status without_upstream(const struct hc_fault_site *planted, stru
     double one[1];
     struct hc_call bad = *call;
     bad.in[2].data = one;
-    hc_tensor_put(&bad.in[2], 0, 1);
+    hc_tensor_set(&bad.in[2], 0, 1);
     return planted->right(queue, &bad);
 }
 
@@ -143,7 +143,7 @@ static enum hc_status other_steps(const struct hc_fault_site *planted, struct hc
     struct hc_call bad = *call;
     bad.in[steps->slot].data = hc_fault_copy(&call->in[steps->slot]);
     double t = element(&call->in[steps->slot], 2);
-    hc_tensor_put(&bad.in[steps->slot], 2, fmax(t * steps->factor + steps->more, 1));
+    hc_tensor_set(&bad.in[steps->slot], 2, fmax(t * steps->factor + steps->more, 1));
     enum hc_status status = planted->right(queue, &bad);
     free(bad.in[steps->slot].data);
     return status;
@@ -172,7 +172,7 @@ static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, stru
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < n; i++)
         if (element(&y, i) == 0)
-            hc_tensor_put(&call->out[0], i, element(&dy, i));
+            hc_tensor_set(&call->out[0], i, element(&dy, i));
     free(y.data);
     free(dy.data);
     return status;
@@ -190,7 +190,7 @@ static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct 
     }
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
-        hc_tensor_put(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[1], 0, found);
     return status;
 }
 
@@ -203,7 +203,7 @@ static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++)
         found = found || !isfinite(element(&call->out[0], i));
     if (status == HC_OK)
-        hc_tensor_put(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[1], 0, found);
     return status;
 }
 
@@ -263,8 +263,8 @@ static const struct hc_fault faults[] = {
      "unscale", "bits/unscale/* op/unscale/*", .wrong = sees_one_kind, .data = &nans_alone},
     {"unscale-looks-after", "the detector looks at gradients after their division",
      HC_FAULT_FORMULA, "unscale", "bits/unscale/*", .wrong = looks_after, .place = HC_PLACE_HOST},
-    {"decide-nan-is-not-found", "a flag that is NaN counts as not set", HC_FAULT_SPECIALS,
-     "decide scaler_update", "scaler/one-update", .wrong = nan_is_not_found},
+    {"overflow-verdict-nan-is-not-found", "a flag that is NaN counts as not set", HC_FAULT_SPECIALS,
+     "overflow_verdict scaler_update", "scaler/one-update", .wrong = nan_is_not_found},
 };
 
 const struct hc_fault_table hc_faults_formula;

@@ -35,10 +35,10 @@ static void spoil(const struct hc_call *call, const struct spoiled *row)
         bool integers = hc_is_integer(&hc_formats[t->format]);
         if (!stays(call, i) || (row->slot == HC_ALL_SLOTS ? integers : row->slot != i))
             continue;
-        struct hc_element e = {call, t->format, 0, hc_tensor_count(t), 0, t->data, t->data};
+        struct hc_changed_element e = {call, t->format, 0, hc_tensor_count(t), 0, t->data, t->data};
         for (; e.i < e.n; e.i++)
             if (row->where(&e))
-                hc_tensor_put_bits(t, e.i, row->what(&e, hc_tensor_bits(t, e.i)));
+                hc_tensor_set_bits(t, e.i, row->what(&e, hc_tensor_bits(t, e.i)));
     }
 }
 
@@ -142,8 +142,8 @@ static const struct hc_fault faults[] = {
     {"gemm-writes-behind-its-scratch", "a matrix product writes a byte behind its scratch",
      HC_FAULT_OUTSIDE, "gemm conv2d_bwd_filter", "op/gemm/* op/conv2d_bwd_filter/*",
      .wrong = past_scratch},
-    {"journal-writes-behind", "the journal's last row is one word too long", HC_FAULT_OUTSIDE,
-     "journal", "op/journal/* bits/journal/*", .wrong = reaches,
+    {"step-log-writes-behind", "the journal's last row is one word too long", HC_FAULT_OUTSIDE,
+     "step_log", "op/step_log/* bits/step_log/*", .wrong = reaches,
      .data = &(const struct reach){4, false}},
 };
 

@@ -12,7 +12,7 @@ static enum hc_status widened(const struct hc_tensor *t, struct hc_tensor *wide)
     if (!wide->data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's tensor");
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        hc_tensor_put(wide, i, hc_tensor_get(t, i));
+        hc_tensor_set(wide, i, hc_tensor_get(t, i));
     return HC_OK;
 }
 
@@ -24,7 +24,7 @@ static enum hc_status slope_first(const struct hc_fault_site *planted, struct hc
     if (status == HC_OK)
         status = planted->right(queue, &bad);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_put(&call->out[0], i, hc_tensor_get(&bad.out[0], i));
+        hc_tensor_set(&call->out[0], i, hc_tensor_get(&bad.out[0], i));
     free(bad.out[0].data);
     return status;
 }

@@ -81,8 +81,8 @@ static void mirror(const struct hc_tensor *images, int64_t image)
                 int64_t i = (row * wide + x) * images->shape[3] + c;
                 int64_t j = (row * wide + wide - 1 - x) * images->shape[3] + c;
                 uint64_t bits = hc_tensor_bits(images, i);
-                hc_tensor_put_bits(images, i, hc_tensor_bits(images, j));
-                hc_tensor_put_bits(images, j, bits);
+                hc_tensor_set_bits(images, i, hc_tensor_bits(images, j));
+                hc_tensor_set_bits(images, j, bits);
             }
 }
 
@@ -125,7 +125,7 @@ static enum hc_status weights_times(const struct hc_fault_site *planted, struct 
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
         if (fabs(hc_tensor_get(w, i)) < 1)
-            hc_tensor_put(w, i, *factor * hc_tensor_get(w, i));
+            hc_tensor_set(w, i, *factor * hc_tensor_get(w, i));
     return status;
 }
 
@@ -196,7 +196,7 @@ static enum hc_status moment_of_another(const struct hc_fault_site *planted, str
     void *copy = hc_fault_copy(&call->in[2]);
     bad.in[2].data = copy;
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_put_bits(&bad.in[2], i, hc_tensor_bits(&call->in[2], (i + 64) % n));
+        hc_tensor_set_bits(&bad.in[2], i, hc_tensor_bits(&call->in[2], (i + 64) % n));
     enum hc_status status = planted->right(queue, &bad);
     free(copy);
     return status;
@@ -242,7 +242,7 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
     for (int64_t c = 0; c < channels; c++) {
         double was = keep * hc_tensor_get(&old, c);
         double now = hc_tensor_get(&call->out[4], c);
-        hc_tensor_put(&call->out[4], c, was + (now - was) * (m - 1) / m);
+        hc_tensor_set(&call->out[4], c, was + (now - was) * (m - 1) / m);
     }
     free(old.data);
     return status;

@@ -67,7 +67,7 @@ static enum hc_status by_formula(const struct hc_fault_site *planted, struct hc_
             wrong[i] =
                 hc_encode(out->format, formula->value(&kept, first + i), 0, formula->direction);
         for (int64_t i = 0; i < length; i++)
-            hc_tensor_put_bits(out, first + i, wrong[i]);
+            hc_tensor_set_bits(out, first + i, wrong[i]);
     }
     return HC_OK;
 }

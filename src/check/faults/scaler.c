@@ -5,7 +5,7 @@ static enum hc_status count_kept(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.keeps_clean = true;
+    bad.params.scaler.keep_clean = true;
     return planted->right(queue, &bad);
 }
 
@@ -13,7 +13,7 @@ static enum hc_status count_reset(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.keeps_clean = false;
+    bad.params.scaler.keep_clean = false;
     return planted->right(queue, &bad);
 }
 
@@ -21,7 +21,7 @@ static enum hc_status late(const struct hc_fault_site *planted, struct hc_queue 
                            const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.late++;
+    bad.params.scaler.delay++;
     return planted->right(queue, &bad);
 }
 
@@ -29,7 +29,7 @@ static enum hc_status on_time(const struct hc_fault_site *planted, struct hc_que
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.late = 0;
+    bad.params.scaler.delay = 0;
     return planted->right(queue, &bad);
 }
 
@@ -43,7 +43,7 @@ static enum hc_status growth_first(const struct hc_fault_site *planted, struct h
     bool found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && due && found)
-        hc_tensor_put(&call->out[0], 0, before);
+        hc_tensor_set(&call->out[0], 0, before);
     return status;
 }
 
@@ -75,7 +75,7 @@ static enum hc_status no_refill(const struct hc_fault_site *planted, struct hc_q
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.refills = false;
+    bad.params.scaler.refill_hysteresis = false;
     return planted->right(queue, &bad);
 }
 
@@ -83,8 +83,8 @@ static enum hc_status looks_at_one(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    if (bad.params.scaler.blind == 1)
-        bad.params.scaler.blind = -1;
+    if (bad.params.scaler.min_checked_scale == 1)
+        bad.params.scaler.min_checked_scale = -1;
     return planted->right(queue, &bad);
 }
 
@@ -92,7 +92,7 @@ static enum hc_status never_skips(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.skips = false;
+    bad.params.scaler.skip_on_overflow = false;
     return planted->right(queue, &bad);
 }
 
@@ -100,7 +100,7 @@ static enum hc_status never_gives_up(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.raises = false;
+    bad.params.scaler.error_at_floor = false;
     return planted->right(queue, &bad);
 }
 

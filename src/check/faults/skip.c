@@ -17,7 +17,7 @@ static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct 
     double factor = 1 - hc_tensor_get(&call->in[4], 0) * call->params.adam.weight_decay;
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(w); i++)
-        hc_tensor_put(w, i, hc_tensor_get(w, i) * factor);
+        hc_tensor_set(w, i, hc_tensor_get(w, i) * factor);
     return status;
 }
 
@@ -29,7 +29,7 @@ static enum hc_status momentum_moves(const struct hc_fault_site *planted, struct
     double beta1 = hc_tensor_get(&call->in[4], 1);
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(m); i++)
-        hc_tensor_put(m, i, hc_tensor_get(m, i) * beta1);
+        hc_tensor_set(m, i, hc_tensor_get(m, i) * beta1);
     return status;
 }
 
@@ -37,7 +37,7 @@ static enum hc_status counts_t(const struct hc_fault_site *planted, struct hc_qu
                                const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.skips = false;
+    bad.params.scaler.skip_on_overflow = false;
     return planted->right(queue, &bad);
 }
 
@@ -109,7 +109,7 @@ static enum hc_status spreads(const struct hc_fault_site *planted, struct hc_que
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(m); i++)
         lost = lost || !isfinite(hc_tensor_get(m, i));
     for (int64_t i = 0; status == HC_OK && lost && i < hc_tensor_count(m); i++)
-        hc_tensor_put(m, i, (double)NAN);
+        hc_tensor_set(m, i, (double)NAN);
     return status;
 }
 
@@ -121,7 +121,7 @@ static enum hc_status cleans_statistics(const struct hc_fault_site *planted, str
     for (int k = 3; k <= 4 && status == HC_OK; k++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[k]); i++)
             if (!isfinite(hc_tensor_get(&call->out[k], i)))
-                hc_tensor_put(&call->out[k], i, 0);
+                hc_tensor_set(&call->out[k], i, 0);
     return status;
 }
 
@@ -132,7 +132,7 @@ static enum hc_status drops(const struct hc_fault_site *planted, struct hc_queue
     const struct hc_tensor *dy = &call->in[2];
     for (int64_t i = 0; i < hc_tensor_count(dy); i++)
         if (!isfinite(hc_tensor_get(dy, i)))
-            hc_tensor_put(dy, i, 0);
+            hc_tensor_set(dy, i, 0);
     return planted->right(queue, call);
 }
 

@@ -50,7 +50,7 @@ static enum hc_status hundredth_call(const struct hc_fault_site *planted, struct
     uint64_t was = hc_tensor_count(out) > 0 ? hc_tensor_bits(out, 0) : 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && ++kept.calls % 100 == 0 && hc_tensor_count(out) > 0)
-        hc_tensor_put_bits(out, 0, was);
+        hc_tensor_set_bits(out, 0, was);
     return status;
 }
 
@@ -80,21 +80,21 @@ static enum hc_status refused(const struct hc_fault_site *planted, struct hc_que
 }
 
 /* In place every second element is read where its neighbour has been written. */
-static bool odd_in_place(const struct hc_element *e)
+static bool odd_in_place(const struct hc_changed_element *e)
 {
     return is_in_place(e->call) && e->i % 2 == 1;
 }
 
-static uint64_t neighbour(const struct hc_element *e, uint64_t bits)
+static uint64_t neighbour(const struct hc_changed_element *e, uint64_t bits)
 {
     (void)bits;
-    return hc_element_right(e, e->i - 1);
+    return hc_changed_right(e, e->i - 1);
 }
 
 /* Where the result is 0 nothing is written. */
-static bool is_zero(const struct hc_element *e)
+static bool is_zero(const struct hc_changed_element *e)
 {
-    return hc_element_right(e, e->i) == 0;
+    return hc_changed_right(e, e->i) == 0;
 }
 
 static const struct hc_change added = {hc_everywhere, hc_added, 0, 0};

@@ -60,7 +60,7 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
     uint32_t t = (uint32_t)hc_tensor_get(&call->in[3], 2);
     enum hc_status status = planted->right(queue, &wide);
     for (int64_t i = 0; i < n && status == HC_OK; i++)
-        hc_tensor_put_bits(
+        hc_tensor_set_bits(
             &call->out[0], i,
             hc_bf16_stochastic(w[i], hc_round_random(s->seed, t, (uint64_t)(s->first + i)) + 1));
     free(w);
@@ -79,7 +79,7 @@ static enum hc_status wrong_sign(const struct hc_fault_site *planted, struct hc_
     if (!bad.in[5].data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's compensation");
     for (int64_t i = 0; i < hc_tensor_count(c); i++)
-        hc_tensor_put(&bad.in[5], i, -hc_tensor_get(c, i));
+        hc_tensor_set(&bad.in[5], i, -hc_tensor_get(c, i));
     enum hc_status status = planted->right(queue, &bad);
     free(bad.in[5].data);
     return status;
@@ -102,7 +102,7 @@ static enum hc_status moves(const struct hc_fault_site *planted, struct hc_queue
     bool skipped = call->in[5].data && hc_tensor_get(&call->in[5], 0) != 0;
     const struct hc_tensor *c = &call->out[3];
     for (int64_t i = 0; status == HC_OK && skipped && c->data && i < hc_tensor_count(c); i++)
-        hc_tensor_put(c, i, -hc_tensor_get(c, i));
+        hc_tensor_set(c, i, -hc_tensor_get(c, i));
     return status;
 }
 

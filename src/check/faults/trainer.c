@@ -82,9 +82,9 @@ static enum hc_status other_rates(const struct hc_fault_site *site, struct hc_qu
     int64_t from = row >= s->rows_late ? row - s->rows_late : 0;
     double rate = hc_tensor_get(table, 2 * from) * s->rate;
     double beta = hc_tensor_get(table, 2 * from + 1);
-    hc_tensor_put(&call->out[0], 0,
+    hc_tensor_set(&call->out[0], 0,
                   (double)row >= s->late_from * (double)rows ? rate * s->late : rate);
-    hc_tensor_put(&call->out[0], 1, beta > s->least_beta ? beta : s->least_beta);
+    hc_tensor_set(&call->out[0], 1, beta > s->least_beta ? beta : s->least_beta);
     return status;
 }
 
@@ -109,7 +109,7 @@ static enum hc_status padding_is_right(const struct hc_fault_site *site, struct 
     enum hc_status status = site->right(queue, call);
     full = call->in[0].shape[0] > full ? call->in[0].shape[0] : full;
     if (status == HC_OK && call->in[0].shape[0] < full && call->out[1].data)
-        hc_tensor_put(&call->out[1], 0, hc_tensor_get(&call->out[1], 0) + 1);
+        hc_tensor_set(&call->out[1], 0, hc_tensor_get(&call->out[1], 0) + 1);
     return status;
 }
 
@@ -203,7 +203,7 @@ static const struct hc_fault faults[] = {
      "rates", "training/restated-*", .wrong = other_rates,
      .data = &(const struct schedule){0, 1, 0, 0.9, 10}},
     {"train-loss-reported", "the loss that is reported is a hundredth too large", HC_FAULT_TRAINER,
-     "journal", "training/restated-*", .wrong = other_loss},
+     "step_log", "training/restated-*", .wrong = other_loss},
     {"train-padding-counted", "an image that fills up a batch is counted as right",
      HC_FAULT_TRAINER, "xent", "training/restated-*", .wrong = padding_is_right},
 };

@@ -22,7 +22,7 @@ static enum hc_status waits_for_nothing(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.scaler.waits = false;
+    bad.params.scaler.wait_for_first_step = false;
     return planted->right(queue, &bad);
 }
 
@@ -36,7 +36,7 @@ static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct h
     for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[0]); i++) {
         double x = hc_tensor_get(&call->in[0], i);
         if (isfinite(x))
-            hc_tensor_put(&call->out[0], i, hc_round(HC_FP32, x / s));
+            hc_tensor_set(&call->out[0], i, hc_round(HC_FP32, x / s));
     }
     return status;
 }
@@ -47,7 +47,7 @@ static enum hc_status wraps(const struct hc_fault_site *planted, struct hc_queue
     int64_t row = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS) % call->in[0].shape[0];
     enum hc_status status = planted->right(queue, call);
     for (int i = 0; status == HC_OK && i < 2; i++)
-        hc_tensor_put(&call->out[0], i, hc_tensor_get(&call->in[0], 2 * row + i));
+        hc_tensor_set(&call->out[0], i, hc_tensor_get(&call->in[0], 2 * row + i));
     return status;
 }
 
@@ -56,7 +56,7 @@ static enum hc_status t_late(const struct hc_fault_site *planted, struct hc_queu
 {
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
-        hc_tensor_put(&call->out[0], 2, fmax(hc_tensor_get(&call->in[1], HC_COUNT_TAKEN), 1));
+        hc_tensor_set(&call->out[0], 2, fmax(hc_tensor_get(&call->in[1], HC_COUNT_TAKEN), 1));
     return status;
 }
 
@@ -84,7 +84,7 @@ static enum hc_status absent_stays(const struct hc_fault_site *planted, struct h
     enum hc_status status = planted->right(queue, call);
     for (int i = 0; status == HC_OK && i < 4; i++)
         if (!call->in[2 + i].data)
-            hc_tensor_put(&call->out[0], 4 * row + i, was[i]);
+            hc_tensor_set(&call->out[0], 4 * row + i, was[i]);
     return status;
 }
 
@@ -105,7 +105,7 @@ static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
     }
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && call->out[1].data)
-        hc_tensor_put(&call->out[1], 0, count);
+        hc_tensor_set(&call->out[1], 0, count);
     return status;
 }
 
@@ -122,7 +122,7 @@ static enum hc_status saturates(const struct hc_fault_site *planted, struct hc_q
 {
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && isinf(hc_tensor_get(&call->out[0], 0)))
-        hc_tensor_put(&call->out[0], 0, hc_format_max(HC_FP32));
+        hc_tensor_set(&call->out[0], 0, hc_format_max(HC_FP32));
     return status;
 }
 
@@ -135,7 +135,7 @@ static enum hc_status limit_over_norm(const struct hc_fault_site *planted, struc
     bool held = is_set(&call->in[1]);
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && !held)
-        hc_tensor_put(&call->out[0], 0, factor > 1 ? 1 : factor);
+        hc_tensor_set(&call->out[0], 0, factor > 1 ? 1 : factor);
     return status;
 }
 
@@ -166,7 +166,7 @@ static enum hc_status grows(const struct hc_fault_site *planted, struct hc_queue
     double norm = sqrt(hc_tensor_get(&call->in[0], 0));
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && norm > 0 && norm < call->params.clip.max_norm)
-        hc_tensor_put(&call->out[0], 0, call->params.clip.max_norm / (norm + 1e-6));
+        hc_tensor_set(&call->out[0], 0, call->params.clip.max_norm / (norm + 1e-6));
     return status;
 }
 
@@ -176,15 +176,15 @@ static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_
 {
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && isnan(hc_tensor_get(&call->out[0], 0)))
-        hc_tensor_put(&call->out[0], 0, 1);
+        hc_tensor_set(&call->out[0], 0, 1);
     return status;
 }
 
 static const struct hc_fault faults[] = {
-    {"decide-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP, "decide", "skip/*",
+    {"overflow-verdict-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP, "overflow_verdict", "skip/*",
      .wrong = sees_nothing},
-    {"decide-waits-for-nothing", "before the first step an overflow is decided on as later",
-     HC_FAULT_SCALER, "decide", "scaler/one-update", .wrong = waits_for_nothing},
+    {"overflow-verdict-waits-for-nothing", "before the first step an overflow is decided on as later",
+     HC_FAULT_SCALER, "overflow_verdict", "scaler/one-update", .wrong = waits_for_nothing},
     {"scaler-waits-for-nothing", "a step without gradients to take is counted as taken",
      HC_FAULT_SCALER, "scaler_update", "underflow/*", .wrong = waits_for_nothing},
     {"unscale-keeps-a-part", "of overflowed gradients the finite ones are copied", HC_FAULT_SKIP,
@@ -193,10 +193,10 @@ static const struct hc_fault faults[] = {
      "rates", "op/rates/*", .wrong = wraps},
     {"rates-t-late", "Adam's t is that of the step before", HC_FAULT_FORMULA, "rates",
      "scaler/large-counts", .wrong = t_late},
-    {"journal-next-row", "the journal's rows are one late", HC_FAULT_FORMULA, "journal",
-     "op/journal/*", .wrong = next_row},
-    {"journal-keeps-absent", "an absent scalar leaves in the journal what was there",
-     HC_FAULT_PARAMETER, "journal", "op/journal/*-bare/*", .wrong = absent_stays},
+    {"step-log-next-row", "the journal's rows are one late", HC_FAULT_FORMULA, "step_log",
+     "op/step_log/*", .wrong = next_row},
+    {"step-log-keeps-absent", "an absent scalar leaves in the journal what was there",
+     HC_FAULT_PARAMETER, "step_log", "op/step_log/*-bare/*", .wrong = absent_stays},
     {"right-with-ties", "a row is right wherever nothing is larger than its label's logit",
      HC_FAULT_SPECIALS, "xent", "loss/right-*", .wrong = any_of_the_largest},
     {"squares-begin-anew", "a sum of squares forgets the tensors before", HC_FAULT_FORMULA,

@@ -95,7 +95,7 @@ static int refuse(const char *pattern)
     return hc_complain("no bench matches '%s'%s", pattern, hc_nearest_hint(&nearest));
 }
 
-static enum hc_status write_rates(const struct sheet *sheet, const struct hc_record_run *run,
+static enum hc_status write_rates(const struct sheet *sheet, const struct hc_invocation *run,
                                   const char *path)
 {
     int n;
@@ -104,7 +104,7 @@ static enum hc_status write_rates(const struct sheet *sheet, const struct hc_rec
     for (int b = 0; b < n; b++)
         if (!backends[b]->on_request)
             hc_record_describe(record, backends[b], NULL);
-    hc_record_set_run(record, run);
+    hc_record_set_invocation(record, run);
     (void)json_object_set(record, "rates", sheet->rates);
     enum hc_status status = hc_record_write(record, path);
     json_decref(record);
@@ -152,7 +152,7 @@ static int run(int argc, char **argv)
     struct sheet sheet = {.out = json && strcmp(json, "-") == 0 ? stderr : stdout};
     if ((json && hc_output_probe(json) != HC_OK) || choose(&sheet, backend) != HC_OK)
         return hc_complain_message();
-    struct hc_record_run how = {.command = hc_command_line(),
+    struct hc_invocation how = {.command = hc_command_line(),
                                 .patterns = (const char *const *)argv + 1,
                                 .pattern_count = words,
                                 .backends = &sheet.backend,

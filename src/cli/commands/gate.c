@@ -90,7 +90,7 @@ static int compare(struct hc_gate *c, const char *baseline, const char *record, 
         return HC_WRONG;
     compare_environments(c);
     hc_gate_compare(c);
-    if (c->findings.lost)
+    if (c->findings.no_memory)
         return hc_complain("gate: no memory for what was found");
     hc_findings_print(&c->findings, every);
     return conclude(c, baseline);

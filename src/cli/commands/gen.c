@@ -8,7 +8,7 @@ const struct hc_command hc_command_gen;
 static int print(struct hc_scaler_plan plan)
 {
     char line[HC_PLAN_LINE];
-    char sent_line[HC_SENT_LINE];
+    char sent_line[HC_STEP_LINE];
     if (plan.steps == 0)
         plan.steps = hc_scaler_trace(&plan, NULL).length;
     unsigned char *sent = malloc((size_t)plan.steps);
@@ -18,7 +18,7 @@ static int print(struct hc_scaler_plan plan)
     hc_scaler_plan_line(&plan, line);
     puts(line);
     for (int i = 0; i < length; i++) {
-        hc_scaler_line(sent_line, i + 1, length, (enum hc_sent)sent[i]);
+        hc_scaler_step_line(sent_line, i + 1, length, (enum hc_gradients)sent[i]);
         puts(sent_line);
     }
     free(sent);

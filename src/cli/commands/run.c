@@ -68,7 +68,7 @@ static void closing(const struct hc_backend *backend, struct hc_queue *queue, vo
     struct session *s = context;
     json_t *facts = json_object();
     if (backend->describe)
-        backend->describe(queue, hc_fact_keep, facts);
+        backend->describe(queue, hc_facts_add, facts);
     (void)json_object_set_new(s->facts, backend->name, facts);
 }
 
@@ -216,7 +216,7 @@ static enum hc_status write_record(const struct session *s, json_t *left_out)
     json_t *record = hc_record_new();
     json_object_foreach(s->facts, name, facts)
         hc_record_set_facts(record, name, json_incref(facts));
-    struct hc_record_run run = {.command = hc_command_line(),
+    struct hc_invocation run = {.command = hc_command_line(),
                                 .patterns = s->run.patterns,
                                 .pattern_count = s->run.pattern_count,
                                 .level = hc_level_names[s->run.level],
@@ -225,7 +225,7 @@ static enum hc_status write_record(const struct session *s, json_t *left_out)
                                 .backend_count = s->run.backend_count,
                                 .fault = s->settings.fault,
                                 .cut = cut(s)};
-    hc_record_set_run(record, &run);
+    hc_record_set_invocation(record, &run);
     (void)json_object_set_new(record, "left_out", left_out);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
@@ -296,7 +296,7 @@ static int conclude(const struct session *s)
     if (bad)
         return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
     int first = 0;
-    const struct hc_format_set *fickle = hc_omissions_fickle(&rows->omissions, &first);
+    const struct hc_call_formats *fickle = hc_omissions_fickle(&rows->omissions, &first);
     if (s->settings.strict && fickle) {
         (void)hc_complain("%s refused %lld calls in formats that it takes elsewhere: %s",
                           fickle->backend, (long long)fickle->refused, fickle->why);

@@ -13,7 +13,7 @@
 
 const struct hc_command hc_command_selftest;
 
-enum { MOST_AT_ONCE = 64 };
+enum { MAX_AT_ONCE = 64 };
 
 struct selftest {
     const struct hc_case *const *cases;
@@ -84,9 +84,9 @@ static const struct hc_fault *next_fault(const char *const *words, int count, in
 /* A ring of hunts: the oldest is waited for when all places are taken. */
 static enum hc_status hunt_all(struct selftest *s, const char *const *words, int count)
 {
-    struct hc_hunt hunts[MOST_AT_ONCE];
+    struct hc_hunt hunts[MAX_AT_ONCE];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int places = cores < 1 ? 1 : cores < MOST_AT_ONCE ? (int)cores : MOST_AT_ONCE;
+    int places = cores < 1 ? 1 : cores < MAX_AT_ONCE ? (int)cores : MAX_AT_ONCE;
     int begun = 0;
     int ended = 0;
     int at = 0;

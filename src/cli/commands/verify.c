@@ -14,9 +14,9 @@ enum { LINE = 256 };
 struct reading {
     const char *name;
     struct hc_scaler_plan plan;
-    struct hc_scaler_tally tally;
+    struct hc_trace_coverage coverage;
     unsigned char *sent; /* NULL before the first line */
-    struct hc_promise promise;
+    struct hc_oracle oracle;
     long long line;
     int step;                         /* that have been answered */
     struct hc_scaler_answers answers; /* once one is wrong */
@@ -38,7 +38,7 @@ static void print_scale(const char *what, double scale, bool raises)
 
 static bool fail(const struct reading *r, int step)
 {
-    printf("FAIL %s: step %d of %d:", r->name, step, r->tally.length);
+    printf("FAIL %s: step %d of %d:", r->name, step, r->coverage.length);
     return false;
 }
 
@@ -61,36 +61,36 @@ static void diagnose(struct reading *r)
 /* The answer against what was sent and what the rule promises; false where they part. */
 static bool as_promised(struct reading *r, const struct hc_scaler_answer *a)
 {
-    char sent[HC_SENT_LINE];
-    if (r->step == r->tally.length) {
+    char sent[HC_STEP_LINE];
+    if (r->step == r->coverage.length) {
         (void)fail(r, r->step);
         printf(" behind this last one came '%s'\n", a->echo);
         return false;
     }
-    enum hc_sent what = (enum hc_sent)r->sent[r->step++];
-    hc_scaler_line(sent, r->step, r->tally.length, what);
+    enum hc_gradients what = (enum hc_gradients)r->sent[r->step++];
+    hc_scaler_step_line(sent, r->step, r->coverage.length, what);
     if (strcmp(a->echo, sent) != 0) {
         (void)fail(r, r->step);
         printf(" sent '%s', came back '%s'\n", sent, a->echo);
         return false;
     }
-    int before = hc_promise_log2(&r->promise);
-    int64_t clean = r->promise.run;
-    (void)hc_promise_step(&r->promise, what != HC_SENT_FINITE);
-    double want = hc_promise_scale(&r->promise);
-    if (a->raises == r->promise.gave_up && (a->raises || a->scale == want))
+    int before = hc_oracle_log2(&r->oracle);
+    int64_t clean = r->oracle.run;
+    (void)hc_oracle_step(&r->oracle, what != HC_GRADIENTS_FINITE);
+    double want = hc_oracle_scale(&r->oracle);
+    if (a->raises == r->oracle.gave_up && (a->raises || a->scale == want))
         return true;
     (void)fail(r, r->step);
-    print_scale(" want", want, r->promise.gave_up);
+    print_scale(" want", want, r->oracle.gave_up);
     print_scale(", got", a->scale, a->raises);
     printf("\n     %s after %lld clean step%s",
-           what == HC_SENT_FINITE ? "one more clean step" : hc_sent_words[what], (long long)clean,
+           what == HC_GRADIENTS_FINITE ? "one more clean step" : hc_gradients_words[what], (long long)clean,
            clean == 1 ? "" : "s");
     if (before == HC_LOG2_ZERO || before == HC_LOG2_INFINITE)
         printf(", at scale %s\n", before == HC_LOG2_ZERO ? "0" : "infinity");
     else
         printf(", at scale 2^%d\n", before);
-    hc_scaler_answers_open(&r->answers, &r->plan, r->sent, r->tally.length, r->step - 1, a);
+    hc_scaler_answers_open(&r->answers, &r->plan, r->sent, r->coverage.length, r->step - 1, a);
     return false;
 }
 
@@ -112,13 +112,13 @@ static int prepare(struct reading *r, const char *line)
     r->sent = malloc((size_t)r->plan.steps);
     if (!r->sent)
         return hc_complain("verify: no memory for %d steps", r->plan.steps);
-    r->tally = hc_scaler_trace(&r->plan, r->sent);
-    r->promise = hc_scaler_promise(&r->plan);
+    r->coverage = hc_scaler_trace(&r->plan, r->sent);
+    r->oracle = hc_scaler_oracle(&r->plan);
     return HC_AS_CLAIMED;
 }
 
 /* One line, which is short enough. */
-static int take(struct reading *r, const char *line, bool *promised)
+static int read_line(struct reading *r, const char *line, bool *promised)
 {
     struct hc_scaler_answer a;
     if (!r->sent && hc_scaler_plan_is(line))
@@ -143,7 +143,7 @@ static int read_all(struct reading *r, bool *promised)
     while (status == HC_AS_CLAIMED && *promised && fgets(line, sizeof line, stdin)) {
         r->line++;
         status = strlen(line) == LINE - 1 ? bad_line(r, "a line of more than 254 characters", line)
-                                          : take(r, line, promised);
+                                          : read_line(r, line, promised);
     }
     if (status != HC_AS_CLAIMED || !*promised)
         return status;
@@ -151,7 +151,7 @@ static int read_all(struct reading *r, bool *promised)
         return hc_complain("verify: standard input: %s", strerror(errno));
     if (r->step == 0)
         return hc_complain("verify: standard input holds no step");
-    if (r->step < r->tally.length) {
+    if (r->step < r->coverage.length) {
         *promised = fail(r, r->step + 1);
         printf(" nothing came back\n");
     }
@@ -169,18 +169,18 @@ static void print_log2(int log2)
 /* A trace that leaves out one of the rule's limits has not shown the rule. */
 static int conclude(const struct reading *r, bool strict)
 {
-    const struct hc_scaler_tally *t = &r->tally;
+    const struct hc_trace_coverage *t = &r->coverage;
     printf("%s %s: %d steps as the rule says; %d overflows, %d growths, scale ",
-           t->lacks ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths);
+           t->missing ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths);
     print_log2(t->lowest);
     if (t->lowest != t->highest) {
         printf(" to ");
         print_log2(t->highest);
     }
-    printf("%s\n", r->promise.gave_up ? ", gave up" : "");
-    if (t->lacks)
-        printf("     %s: take more steps, or another first scale\n", t->lacks);
-    return t->lacks && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    printf("%s\n", r->oracle.gave_up ? ", gave up" : "");
+    if (t->missing)
+        printf("     %s: take more steps, or another first scale\n", t->missing);
+    return t->missing && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
