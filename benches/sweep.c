@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "check/sweep.h"
-#include "check/tally.h"
+#include "check/sweep/sweep.h"
+#include "check/check_inner.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "check/sweep.h"
-#include "check/tally.h"
+#include "check/sweep/sweep.h"
+#include "check/check_inner.h"
 
 struct subject {
     struct hc_check check;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/bitcase.h"
-#include "check/bordercase.h"
-#include "check/opcase.h"
+#include "check/generate/bit_cases.h"
+#include "check/generate/border_cases.h"
+#include "check/generate/op_cases.h"
 #include "hc_cases_list.h"
 
 static const struct hc_case_table *const tables[] = {HC_LIST};

@@ -24,9 +24,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
   # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are left out
-  # of them (preset asan): they see every case once in src/cli/run_test.c.
-  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test src.check.cheat_test
-                       src.cli.tell_test PROPERTIES LABELS wrong-kernels)
+  # of them (preset asan): they see every case once in src/cli/run/run_test.c.
+  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test src.check.selftest.cheat_test
+                       src.cli.commands.commands_test PROPERTIES LABELS wrong-kernels)
   # What kernels/plugin_test.c loads.
   foreach(plugin other_version nothing broken)
     add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
@@ -36,16 +36,16 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   target_compile_definitions(kernels.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
                              HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>"
                              HC_BROKEN_PLUGIN="$<TARGET_FILE:broken>")
-  add_dependencies(kernels.cuda.library_find_test nothing)
-  target_compile_definitions(kernels.cuda.library_find_test PRIVATE
+  add_dependencies(kernels.cuda.library.find_test nothing)
+  target_compile_definitions(kernels.cuda.library.find_test PRIVATE
                              HC_STAND_IN="$<TARGET_FILE:nothing>")
   if(TARGET halfcheck-cuda)
     include(cmake/standin.cmake)
-    add_dependencies(kernels.cuda.standin_test standin)
+    add_dependencies(kernels.cuda.standin.standin_test standin)
     add_test(NAME kernels.cuda.graph_test-standin COMMAND kernels.cuda.graph_test)
     set_tests_properties(kernels.cuda.graph_test-standin PROPERTIES ENVIRONMENT
       "HC_TEST_BACKEND=cuda;CUDA_HOME=${here};HALFCHECK_CUDA_PLUGIN=${here}/standin.so")
-    target_compile_definitions(kernels.cuda.standin_test PRIVATE
+    target_compile_definitions(kernels.cuda.standin.standin_test PRIVATE
                                HC_STANDIN="${CMAKE_BINARY_DIR}/standin")
     target_compile_definitions(kernels.plugin_test PRIVATE
                                HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")

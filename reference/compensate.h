@@ -1,4 +1,4 @@
-/* A weight with a compensation (kernels/kahan.h): w + c moves by the update, decay included. */
+/* A weight with a compensation (kernels/element/kahan.h): w + c moves by the update, decay included. */
 #ifndef HC_REFERENCE_COMPENSATE_H
 #define HC_REFERENCE_COMPENSATE_H
 

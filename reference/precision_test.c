@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/bound.h"
-#include "check/opfill.h"
-#include "check/opspace.h"
+#include "check/bound/bound.h"
+#include "check/generate/distribution.h"
+#include "check/generate/op_space.h"
 #include "reference.h"
 
 /* value + rest of a and b, apart by at most 2^-100 of the magnitude; where only the right bits will

@@ -2,7 +2,7 @@
 # each run, a red cross for one that did not learn (at the rim where its accuracy is below all that did).
 # Runs in the folder of the comparison and is given what compare.gp is, and the arrays recipe_tic,
 # recipe_nan ("NaN from step 1", or nothing) and recipe_of_run, by the order of the rows of runs.csv
-# (src/cli/comparison.h), which is read.
+# (src/cli/training/comparison.h), which is read.
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
 row(i) = n + 1 - recipe_of_run[int(i) + 1]
 

@@ -3,7 +3,7 @@
 #define HC_CASE_H
 
 #include "check/check.h"
-#include "check/sweep.h"
+#include "check/sweep/sweep.h"
 #include "num/bits.h"
 #include "num/format.h"
 #include "num/rng.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the orders of roundings that kernels/adam.h states as torch-loop and torch-fused to a real PyTorch on
+"""Holds the orders of roundings that kernels/element/adam.h states as torch-loop and torch-fused to a real PyTorch on
 the CPU, and writes rows of its results for cases/optimizer/torch.c.
 
     python3 adam_order.py [--elements 200000] [--rows FILE]
@@ -44,7 +44,7 @@ def rounded(x, dtype):
 
 
 def want(dtype, decoupled, setting, w, g, m, v, fused):
-    """kernels/adam.h, HC_ORDER_TORCH_LOOP (or _FUSED); numpy arrays of fp32."""
+    """kernels/element/adam.h, HC_ORDER_TORCH_LOOP (or _FUSED); numpy arrays of fp32."""
     t, lr, beta1, beta2, eps, decay = setting
     keep = (lambda x: x) if fused else (lambda x: rounded(x, dtype))
     first, second = 1 - beta1**t, 1 - beta2**t

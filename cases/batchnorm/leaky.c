@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "case.h"
-#include "cases/norm.h"
+#include "cases/fixture/batchnorm.h"
 
 enum { CODES = 65536 };
 

@@ -1,7 +1,7 @@
 /* Batch norm's parameters and statistics through half() and float(). */
-#include "cases/norm.h"
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/batchnorm.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* A parameter's identity and its storage: references taken before to_fp16. */
-#include "cases/norm.h"
+#include "cases/fixture/batchnorm.h"
 
 enum { CHANNELS = 4 };
 

@@ -1,7 +1,7 @@
 /* Running statistics that stop on their way, under both meanings of "half". */
-#include "cases/norm.h"
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/batchnorm.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The batch's statistics: two passes in fp32 against shortcuts and against half. */
-#include "cases/norm.h"
-#include "cases/unit.h"
+#include "cases/fixture/batchnorm.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

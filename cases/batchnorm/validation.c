@@ -1,6 +1,6 @@
 /* The report that started it all: training loss falls, validation loss explodes. */
-#include "cases/toy.h"
-#include "cases/trail.h"
+#include "cases/fixture/tiny_training.h"
+#include "cases/fixture/running_tally.h"
 
 #include <math.h>
 

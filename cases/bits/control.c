@@ -1,5 +1,5 @@
 /* The ops that a training step decides by give the same bits on every backend. (Those of the other ops
-   that are settled to the bit are generated: check/bitcase.c.) */
+   that are settled to the bit are generated: check/generate/bit_cases.c.) */
 #include <float.h>
 #include <math.h>
 

@@ -2,7 +2,7 @@
    a run whose state was changed as the loader in question did; the fixed arm is the whole state. */
 #include <math.h>
 
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 static const double unit = 0x1p-24; /* roundoff of fp32 */
 

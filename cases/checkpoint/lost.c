@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases/toy.h"
+#include "cases/fixture/tiny_training.h"
 
 enum { STOP = 20, STEPS = 40, PIECES = 4 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "train/checkpoint_parts.h"
+#include "train/run/checkpoint_contents.h"
 
 static const struct hc_network minute = {.name = "minute",
                                          .side = 32,

@@ -1,7 +1,7 @@
 /* Batches of images made where the set lies: the op augment. */
 #include "case.h"
 
-/* Of CIFAR-10's training images, pixels / 255 (src/train/data.c). */
+/* Of CIFAR-10's training images, pixels / 255 (src/train/data/data.c). */
 static const double mean[] = {0.49139968, 0.48215841, 0.44653091};
 static const double deviation[] = {0.24703223, 0.24348513, 0.26158784};
 

@@ -1,9 +1,9 @@
 /* Crops and flips against whole numbers: a padded image is written down as a list, what is cut out
-   of it is counted, and what was drawn comes from the generator of cases/philox.c. Pixels are such
+   of it is counted, and what was drawn comes from the generator of cases/fixture/philox.c. Pixels are such
    that the values of the batch say where they come from. */
 #include <string.h>
 
-#include "cases/philox.h"
+#include "cases/fixture/philox.h"
 #include "case.h"
 
 enum { IMAGES = 5, HIGH = 6, WIDE = 9, MOST_PAD = 5, VALUES = HIGH * WIDE * 3 };

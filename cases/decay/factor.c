@@ -1,8 +1,8 @@
 /* The factor 1 - lr * wd in half, and where it is applied. */
-#include "cases/adam.h"
-#include "cases/rig.h"
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/adam.h"
+#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

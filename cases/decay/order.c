@@ -1,6 +1,6 @@
 /* Where decay is added, to what, and to whom. */
-#include "cases/adam.h"
-#include "cases/rig.h"
+#include "cases/fixture/adam.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 

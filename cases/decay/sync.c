@@ -1,6 +1,6 @@
 /* Do masters and model fall out of sync when only the masters decay? */
-#include "cases/rig.h"
-#include "cases/trail.h"
+#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/running_tally.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Adam's epsilon when weights, gradients and state are all in half, and when they are fp32. */
-#include "cases/adam.h"
-#include "cases/unit.h"
+#include "cases/fixture/adam.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 #include <stdio.h>

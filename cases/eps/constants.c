@@ -1,6 +1,6 @@
 /* What half precision makes of the epsilons that people write. */
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The epsilons of batch norm, layer norm and normalize. */
-#include "cases/norm.h"
-#include "cases/unit.h"
+#include "cases/fixture/batchnorm.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* AdamW wholly in half with eps 1e-8 in the two ways that PyTorch computes it: as a loop over
    tensors, where the denominator is a tensor of half and eps is 0 in it, and fused, in fp32 on
    numbers that are held in half. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 

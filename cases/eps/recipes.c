@@ -1,5 +1,5 @@
 /* The same epsilons in the trainer's recipes: half throughout against half with fp32 masters. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 

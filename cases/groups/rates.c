@@ -1,5 +1,5 @@
 /* Layer groups with learning rates and decays of their own, on the trainer's update path. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Norm parameters and biases as groups of their own (split_bn_bias), and flat masters by group. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 #include <stdio.h>

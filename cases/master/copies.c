@@ -1,5 +1,5 @@
 /* Masters and the model's copy of them, in the trainer's own update path. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A thousand updates of 1e-4 under five ways to keep a weight, against the real sum. */
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

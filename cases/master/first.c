@@ -1,5 +1,5 @@
 /* What a training begins with: the weights that the optimizer works on, and the norms. */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Small updates of a weight near 1: in half, and on an fp32 master. */
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
    comparison of two backends. Here each bit is held to the definition in MPFR. */
 #include <stdio.h>
 
-#include "cases/defined.h"
+#include "cases/fixture/defined.h"
 
 /* Formats of weight, gradient, first and second moment, arithmetic: masters with gradients of half,
    norms in half with state in fp32, state of two formats. The first FP32_MIXES compute in fp32. */

@@ -1,5 +1,5 @@
 /* Clipping a gradient's norm: before and after unscaling. The norm is that of 16 equal elements, 4 |g|. */
-#include "cases/amp.h"
+#include "cases/fixture/amp.h"
 
 #include <math.h>
 

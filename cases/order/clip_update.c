@@ -1,8 +1,8 @@
 /* Clipping where the trainer does it: between unscaling and the optimizer, over all gradients or over each
    group of parameters. The optimizer is SGD without momentum or decay, whose m is the gradient that it
    gets. */
-#include "cases/rig.h"
-#include "cases/unit.h"
+#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

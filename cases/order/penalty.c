@@ -1,5 +1,5 @@
 /* A gradient penalty under a loss scale: what is not linear in the gradient wants it unscaled. */
-#include "cases/scaling.h"
+#include "cases/fixture/scaling.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Several ranks: averages of their gradients in half, and what they found. */
-#include "cases/amp.h"
+#include "cases/fixture/amp.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Every sequence of calls on a GradScaler, against its stages as a table. The machine under test is
-   cases/amp.c, on which the other cases of order/ stand; what its calls do is the backend's. */
-#include "cases/amp.h"
+   cases/fixture/amp.c, on which the other cases of order/ stand; what its calls do is the backend's. */
+#include "cases/fixture/amp.h"
 
 #include <stdio.h>
 #include <string.h>

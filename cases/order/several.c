@@ -1,5 +1,5 @@
 /* One scaler with two optimizers, and gradients that are added up over several passes. */
-#include "cases/amp.h"
+#include "cases/fixture/amp.h"
 
 #include <math.h>
 

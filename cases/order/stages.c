@@ -1,8 +1,8 @@
 /* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others. What
    these cases hold against the backend is what each order does, by its ops. That an order is refused is a
-   claim on cases/amp.h alone, a restatement of torch's stages: nothing of the trainer refuses orders,
+   claim on cases/fixture/amp.h alone, a restatement of torch's stages: nothing of the trainer refuses orders,
    which has but the one. */
-#include "cases/amp.h"
+#include "cases/fixture/amp.h"
 
 #include <math.h>
 
@@ -156,7 +156,7 @@ static const struct hc_case cases[] = {
          "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
      .run = legal},
     {.name = "order/unscale-twice",
-     .title = "a second unscale divides by the scale again where no stages are kept (cases/amp.c "
+     .title = "a second unscale divides by the scale again where no stages are kept (cases/fixture/amp.c "
               "restates "
               "GradScaler's, which refuse it)",
      .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
@@ -164,7 +164,7 @@ static const struct hc_case cases[] = {
      .run = unscale_twice},
     {.name = "order/after-step",
      .title =
-         "GradScaler's stages, restated in cases/amp.c: unscale after step, a second step, and an "
+         "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second step, and an "
          "update of nothing are refused, and after the update all may begin again",
      .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState",
      .run = after_step},
@@ -175,13 +175,13 @@ static const struct hc_case cases[] = {
     {.name = "order/none-gradients",
      .title =
          "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
-         "stages, restated in cases/amp.c, refuse a step without any gradient",
+         "stages, restated in cases/fixture/amp.c, refuse a step without any gradient",
      .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step",
      .run = none},
     {.name = "order/half-gradients",
      .title = "unscaling into half loses what the scale has saved (GradScaler refuses it, and so "
               "does its "
-              "restatement in cases/amp.c)",
+              "restatement in cases/fixture/amp.c)",
      .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
                "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
      .run = half_gradients},

@@ -1,4 +1,4 @@
-/* What judges sweeps on a device is right itself: on the host, against check/steps.h and check/pairs.h,
+/* What judges sweeps on a device is right itself: on the host, against check/sweep/breakpoints.h and check/sweep/pairs.h,
    which MPFR proves. */
 #include "case.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "check/runner.h"
 
 static bool count_failures(const struct hc_result *result, void *context)
@@ -61,7 +61,7 @@ static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_cal
 }
 
 /* The same on the emulated device: its memory is the host's, so that the defects can be planted there.
-   (What its judge finds by itself: check/sweep_judged_test.c.) */
+   (What its judge finds by itself: check/sweep/sweep_judged_test.c.) */
 Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 {
     struct hc_backend emulated = *hc_backend_by_name("cuda-emulated");

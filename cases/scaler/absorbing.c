@@ -1,6 +1,6 @@
 /* Scales that a rule cannot leave: 0, infinity, a floor, a cap; and what they do to a training. */
-#include "cases/replay.h"
-#include "cases/scaling.h"
+#include "cases/fixture/replay.h"
+#include "cases/fixture/scaling.h"
 
 #include <math.h>
 

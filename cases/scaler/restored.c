@@ -1,5 +1,5 @@
 /* A scaler that is saved and goes on: what a state dict must hold, and what it costs where it does not. */
-#include "cases/replay.h"
+#include "cases/fixture/replay.h"
 
 #include <math.h>
 #include <stdio.h>

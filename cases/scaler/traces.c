@@ -1,5 +1,5 @@
 /* Each rule on traces of found infinities, against what its text promises. */
-#include "cases/replay.h"
+#include "cases/fixture/replay.h"
 
 #include <math.h>
 #include <string.h>
@@ -201,7 +201,7 @@ static const struct hc_case cases[] = {
      .run = replay},
     {.name = "scaler/40000-clean-steps",
      .title = "log2 of the scale after 40,000 clean steps, rule by rule",
-     .source = "the rules' sources, as in src/train/scaler.c",
+     .source = "the rules' sources, as in src/train/update/scaler.c",
      .run = clean_for_long},
 };
 

@@ -1,5 +1,5 @@
 /* What a skipped step leaves behind: the place in the schedule, and batch norm's statistics. */
-#include "cases/plant.h"
+#include "cases/fixture/injection.h"
 
 #include <math.h>
 

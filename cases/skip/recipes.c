@@ -1,6 +1,6 @@
 /* An infinity or a NaN in every tensor of a training step, under every recipe of the table: what each
    system's rule lets move. */
-#include "cases/fate.h"
+#include "cases/fixture/experiment.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* The generator behind stochastic rounding and crops: its published answers, and each backend's
-   weights against the generator of cases/philox.c, in counters beyond 2^32 too. */
+   weights against the generator of cases/fixture/philox.c, in counters beyond 2^32 too. */
 #include <math.h>
 #include <stdio.h>
 
-#include "cases/defined.h"
-#include "cases/philox.h"
+#include "cases/fixture/defined.h"
+#include "cases/fixture/philox.h"
 
 static const char kat[] = "Random123's kat_vectors, the rows of philox4x32 with 10 rounds "
                           "(github.com/DEShawResearch/random123, tests/kat_vectors at 9545ff6)";
@@ -33,7 +33,7 @@ static void published(struct hc_check *check)
         for (int i = 0; i < 4; i++) {
             hc_claim_bits(check, "a word of num/rng.h", HC_FP32, answers[row].answer[i],
                           shared.word[i]);
-            hc_claim_bits(check, "a word of cases/philox.c", HC_FP32, answers[row].answer[i],
+            hc_claim_bits(check, "a word of cases/fixture/philox.c", HC_FP32, answers[row].answer[i],
                           word[i]);
         }
     }

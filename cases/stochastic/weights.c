@@ -1,9 +1,9 @@
 /* A thousand small updates of bf16 weights by the recipes' own update: rounded to nearest, rounded
    stochastically, and compensated. */
-#include "cases/adam.h"
-#include "cases/rig.h"
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/adam.h"
+#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 
@@ -79,7 +79,7 @@ static void on_the_average(struct hc_check *check)
     }
 }
 
-/* w and c by kernels/kahan.h, each operation in bf16 by MPFR. */
+/* w and c by kernels/element/kahan.h, each operation in bf16 by MPFR. */
 static void by_definition(double *w, double *c, double update)
 {
     struct hc_scalar scalar = {.format = HC_BF16};

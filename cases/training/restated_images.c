@@ -1,10 +1,10 @@
 /* The images that a training's network sees, from the first batch to the last: which, where they were cut
-   and whether they were flipped is read off their pixels in whole numbers (cases/restated.h), and held
+   and whether they were flipped is read off their pixels in whole numbers (cases/fixture/restated.h), and held
    to the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
 #include <stdio.h>
 
-#include "cases/restated.h"
+#include "cases/fixture/restated.h"
 
 enum {
     BATCH = 4,

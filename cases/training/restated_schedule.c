@@ -2,7 +2,7 @@
    and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
 
-#include "cases/restated.h"
+#include "cases/fixture/restated.h"
 
 enum { MAX = 64 };
 

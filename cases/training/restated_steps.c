@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cases/restated_pass.h"
+#include "cases/fixture/restated_pass.h"
 
 enum { BATCH = 4, STEPS = 6, SPANS = 64, ROOM = 1 << 14, LAYERS = 16 };
 

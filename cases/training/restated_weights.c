@@ -1,9 +1,9 @@
 /* What a training starts from: the layers of Darknet, how each op is told of them, and the first weights,
-   held to the specification (cases/restated.h). Only the loop runs; nothing is multiplied. */
+   held to the specification (cases/fixture/restated.h). Only the loop runs; nothing is multiplied. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "cases/restated.h"
+#include "cases/fixture/restated.h"
 
 enum { KEPT = 432 }; /* the stem's weights */
 

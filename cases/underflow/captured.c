@@ -1,6 +1,6 @@
 /* The gradients of a real, if small, training in half. */
-#include "cases/scaling.h"
-#include "cases/toy.h"
+#include "cases/fixture/scaling.h"
+#include "cases/fixture/tiny_training.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Which gradients get through half precision at a loss scale. */
-#include "cases/scaling.h"
-#include "cases/trail.h"
+#include "cases/fixture/scaling.h"
+#include "cases/fixture/running_tally.h"
 
 #include <math.h>
 #include <stdlib.h>

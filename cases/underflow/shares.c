@@ -1,5 +1,5 @@
 /* The share of gradients that half loses, against the loss scale. */
-#include "cases/scaling.h"
+#include "cases/fixture/scaling.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* What an infinity does where nobody looks, beside GradScaler's rule. (What every recipe lets change in
    such a step: cases/skip.) */
-#include "cases/rig.h"
+#include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Unscaling: exact in fp32 by a power of two, lossy in half, rounding otherwise. */
-#include "cases/scaling.h"
-#include "cases/trail.h"
+#include "cases/fixture/scaling.h"
+#include "cases/fixture/running_tally.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SGD's velocity in half: of gradients (torch.optim.SGD), or of gradients times the rate. */
-#include "cases/trail.h"
-#include "cases/unit.h"
+#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 
 #include <math.h>
 

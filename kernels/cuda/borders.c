@@ -1,9 +1,9 @@
 /* Where the kernels of cuda change their way. The sides of the libraries' tiles are not published;
    these are those that the names of cuBLAS's kernels tell, and the channels that cuDNN wants
    multiples of. */
-#include "kernels/cuda/families.h"
-#include "kernels/cuda/norm_cut.h"
-#include "kernels/cuda/vector.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/op/norm_tiling.h"
+#include "kernels/cuda/kernel/vector.h"
 
 enum { LIBRARY_TILE = 128, LIBRARY_DEEP = 32, LIBRARY_CHANNELS = 8 };
 

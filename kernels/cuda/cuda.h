@@ -18,7 +18,7 @@ struct hc_queue {
 };
 
 #define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;
-#include "kernels/cuda/cuda_ops.def"
+#include "kernels/cuda/ops.def"
 #undef HC_CUDA_OP
 
 /* The scratch slot of both backends, and those for sweeps. */

@@ -12,7 +12,7 @@ struct hc_queue;
 
 enum hc_device_kernel {
 #define HC_DEVICE_KERNEL(name) HC_DK_##name,
-#include "kernels/cuda/device_kernels.def"
+#include "kernels/cuda/kernel/kernels.def"
 #undef HC_DEVICE_KERNEL
     HC_DEVICE_KERNEL_COUNT
 };

@@ -1,6 +1,6 @@
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/families.h"
-#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/library/handles.h"
 
 size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call)
 {

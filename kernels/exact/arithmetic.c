@@ -1,8 +1,8 @@
 /* The six IEEE operations, in H and fp64. */
-#include "kernels/arithmetic.h"
+#include "kernels/element/arithmetic.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 static double double_add(double x, double y)
 {

@@ -1,7 +1,7 @@
 /* Batches out of a set of images. */
-#include "kernels/augment.h"
+#include "kernels/element/augment.h"
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 /* Of every pixel in every channel: a few hundred divisions instead of one for each element. */
 struct values {

@@ -2,7 +2,7 @@
 #include "backend.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/exact/span.h"
+#include "kernels/exact/block.h"
 #include "kernels/exact/tile.h"
 #include "kernels/memory.h"
 

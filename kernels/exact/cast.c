@@ -1,6 +1,6 @@
 /* Conversions between any two formats in the four directions. */
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 #include "num/directed.h"
 
 /* Among H, to nearest: by way of fp32, which holds every value of the others. */

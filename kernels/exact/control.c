@@ -1,9 +1,9 @@
 /* What a training step counts and decides. */
 #include <string.h>
 
-#include "kernels/control.h"
+#include "kernels/element/control.h"
 #include "kernels/exact/exact.h"
-#include "kernels/scaler.h"
+#include "kernels/element/scaler.h"
 
 enum hc_status hc_exact_scaler_update(struct hc_queue *queue, const struct hc_call *call)
 {

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "kernels/exact/double.h"
-#include "kernels/exact/span.h"
+#include "kernels/exact/block.h"
 
 struct rows {
     int64_t count;

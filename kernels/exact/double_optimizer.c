@@ -1,9 +1,9 @@
-/* Adam and SGD in fp64: the orders of kernels/adam.h and kernels/sgd.h, every operation rounded once to
+/* Adam and SGD in fp64: the orders of kernels/element/adam.h and kernels/element/sgd.h, every operation rounded once to
    fp64, coefficients as they are computed. */
 #include <math.h>
 
 #include "kernels/exact/double.h"
-#include "kernels/power.h"
+#include "kernels/element/beta_power.h"
 
 struct element {
     double w, g, m, v;

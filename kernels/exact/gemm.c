@@ -3,7 +3,7 @@
 #include "kernels/exact/exact.h"
 #include "kernels/exact/gemm_half.h"
 #include "kernels/exact/tile.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 #include "kernels/tf32.h"
 
 enum hc_status hc_exact_gemm(struct hc_queue *queue, const struct hc_call *call)

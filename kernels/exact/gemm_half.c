@@ -1,9 +1,9 @@
 /* gemm with sums in fp16: terms in the order of k, product and sum rounded to nearest each. fp32's
-   results rounded once more are the correctly rounded ones (kernels/arithmetic.h). */
+   results rounded once more are the correctly rounded ones (kernels/element/arithmetic.h). */
 #include "kernels/exact/exact.h"
 #include "kernels/exact/gemm_half.h"
-#include "kernels/load.h"
-#include "kernels/round.h"
+#include "kernels/element/load.h"
+#include "kernels/element/round.h"
 
 static float element(const struct hc_tensor *t, bool transposed, int64_t row, int64_t column)
 {

@@ -1,8 +1,8 @@
 #include "kernels/exact/double.h"
-#include "kernels/leaky.h"
+#include "kernels/element/leaky.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/exact/span.h"
+#include "kernels/exact/block.h"
 
 /* The loops between reading and writing have no branch and a fixed length. */
 static int64_t length(int64_t n, int64_t first)

@@ -4,7 +4,7 @@
 
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 /* Largest logit of the row (of those that are not NaN; a NaN comes back through the sum), and the
    sum of exp(z - max). */

@@ -4,7 +4,7 @@
 
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/exact/span.h"
+#include "kernels/exact/block.h"
 
 /* Channels from `first`, at most HC_CHANNEL_BLOCK, of tensors whose last extent is `channels`. All
    arithmetic runs over HC_CHANNEL_BLOCK lanes; those past the last channel hold zeros and are not

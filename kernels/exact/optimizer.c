@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "kernels/adam.h"
+#include "kernels/element/adam.h"
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
-#include "kernels/sgd.h"
+#include "kernels/element/load.h"
+#include "kernels/element/sgd.h"
 #include "num/stochastic.h"
 
 /* Whether the step is to be left out; the outputs then hold what the inputs held. */

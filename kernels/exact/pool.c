@@ -1,6 +1,6 @@
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 enum hc_status hc_exact_avg_pool(struct hc_queue *queue, const struct hc_call *call)
 {

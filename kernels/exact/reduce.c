@@ -1,7 +1,7 @@
 /* sum, dot and sum_squares, in the order 0, 1, 2, ... for every accumulator. */
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
-#include "kernels/round.h"
+#include "kernels/element/load.h"
+#include "kernels/element/round.h"
 
 enum hc_status hc_exact_sum(struct hc_queue *queue, const struct hc_call *call)
 {

@@ -1,8 +1,8 @@
 /* axpy, scale, unscale with the detection of infinities and NaN. */
-#include "kernels/scaling.h"
+#include "kernels/element/scaling.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 enum hc_status hc_exact_axpy(struct hc_queue *queue, const struct hc_call *call)
 {

@@ -1,7 +1,7 @@
 #include "kernels/exact/tile.h"
 
-#include "kernels/exact/span.h"
-#include "kernels/load.h"
+#include "kernels/exact/block.h"
+#include "kernels/element/load.h"
 
 /* Unrolled, the sums stay in registers: three times as fast. */
 void hc_tile_add(const float *a, int64_t stride, int64_t terms, const float *b, float *sum)

@@ -1,7 +1,7 @@
 /* Where the host backend's kernels change their way. */
 #include "kernels/exact/tile.h"
 #include "kernels/host/host.h"
-#include "kernels/host/norm_cut.h"
+#include "kernels/host/norm_tiling.h"
 #include "kernels/host/onednn.h"
 
 /* Floats of the longest vector register that the loops are compiled for. */

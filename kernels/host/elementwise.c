@@ -4,8 +4,8 @@
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/load.h"
-#include "kernels/scaling.h"
+#include "kernels/element/load.h"
+#include "kernels/element/scaling.h"
 
 /* Elements of the block that starts at `at`. */
 static int64_t block_of(int64_t at, int64_t n)

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/adam.h"
-#include "kernels/sgd.h"
+#include "kernels/element/adam.h"
+#include "kernels/element/sgd.h"
 #include "num/format.h"
 #include "op/op.h"
 

@@ -10,8 +10,8 @@
 
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/host/norm_cut.h"
-#include "kernels/load.h"
+#include "kernels/host/norm_tiling.h"
+#include "kernels/element/load.h"
 
 static void chunk_statistics(const struct hc_queue *queue, const struct hc_tensor *x,
                              const struct hc_norm_tiling *c, float *scratch, int64_t chunk)

@@ -1,8 +1,8 @@
 /* Batch norm, backward, with or without leaky ReLU: the chunks' sums are combined in order, in fp64. */
 #include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
-#include "kernels/host/norm_cut.h"
-#include "kernels/load.h"
+#include "kernels/host/norm_tiling.h"
+#include "kernels/element/load.h"
 
 static float at(const struct hc_tensor *t, int64_t j)
 {

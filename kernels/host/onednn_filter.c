@@ -13,7 +13,7 @@
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 #include "kernels/tf32.h"
 
 struct work {

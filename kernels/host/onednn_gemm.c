@@ -6,7 +6,7 @@
 #include "kernels/exact/gemm_half.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 #include "kernels/tf32.h"
 
 static int64_t rounded(int64_t n)

@@ -3,7 +3,7 @@
    order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 static float total(const float lane[HC_LANES])
 {

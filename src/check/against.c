@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/bound.h"
-#include "check/do.h"
+#include "check/bound/bound.h"
+#include "check/run_call.h"
 #include "num/ulp.h"
 #include "op/contract.h"
 

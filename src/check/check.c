@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/tally.h"
+#include "check/check_inner.h"
 #include "num/bits.h"
 #include "num/ulp.h"
 #include "op/text.h"

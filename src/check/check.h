@@ -55,13 +55,13 @@ struct hc_result {
     const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ) */
     double implementation; /* largest |got - format-exact| / bound, NaN where not measured */
     double format;         /* largest |format-exact - real| / bound, NaN where not measured */
-    double line;           /* largest |got - real| / line (check/line.h), NaN where there is none */
+    double line;           /* largest |got - real| / line (check/bound/line.h), NaN where there is none */
     int64_t looked_at;     /* elements of op's outputs that were compared with MPFR, */
     int64_t looked_of;     /* of so many; the others with `exact` alone, where that runs */
     int64_t special; /* of those looked at: infinite, NaN, subnormal, -0, or of such an input */
     uint64_t seed;
     double seconds;
-    struct hc_picture *pictures; /* the first one, or NULL (check/picture.h) */
+    struct hc_picture *pictures; /* the first one, or NULL (check/record/picture.h) */
     char note[320];
 };
 
@@ -102,14 +102,14 @@ bool hc_claim_true(struct hc_check *check, const char *what, bool held);
 void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first);
 
 /* The call on the backend under test, on `exact` and against the reference, with the bound of
-   check/bound.h: every element of a small output, a seeded sample of a large one. */
+   check/bound/bound.h: every element of a small output, a seeded sample of a large one. */
 void hc_claim_call(struct hc_check *check, const struct hc_call *call);
 
 /* What is known of the inputs of a call. */
 enum hc_inputs {
     HC_INPUTS_ANY,
     /* Independent and with random bits, so that rounding errors are independent: sums have a second,
-       tighter line (check/line.h). */
+       tighter line (check/bound/line.h). */
     HC_INPUTS_RANDOM,
     /* Sums stand still, by terms too small for them. */
     HC_INPUTS_STAGNANT,

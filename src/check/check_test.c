@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "check/tally.h"
+#include "check/check_inner.h"
 
 static struct hc_check check;
 

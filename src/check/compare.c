@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "check/against.h"
-#include "check/bound.h"
+#include "check/bound/bound.h"
 #include "check/compare.h"
-#include "check/do.h"
+#include "check/run_call.h"
 #include "num/ulp.h"
 
 double hc_bits_apart(enum hc_format format, uint64_t want, uint64_t got)

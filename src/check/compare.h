@@ -2,7 +2,7 @@
 #ifndef HC_CHECK_COMPARE_H
 #define HC_CHECK_COMPARE_H
 
-#include "check/tally.h"
+#include "check/check_inner.h"
 
 /* What one claim works on: the call as it was made, and the same call for `exact`, with outputs of
    its own. */

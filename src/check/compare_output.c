@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/bound.h"
+#include "check/bound/bound.h"
 #include "check/compare.h"
 #include "check/exercise.h"
-#include "check/line.h"
+#include "check/bound/line.h"
 #include "check/sample.h"
 
 /* One compared element. The three answers are in units of the bound. */
@@ -17,7 +17,7 @@ struct element {
     uint64_t want_bits;
     uint64_t got_bits;
     double bound;
-    double line; /* check/line.h; infinite where there is none */
+    double line; /* check/bound/line.h; infinite where there is none */
     double error;
     double implementation;
     double format;

@@ -16,7 +16,7 @@ struct hc_exercise {
     int64_t vague;     /* of those are not 0 and not larger than their bound */
     int64_t hollow;    /* of those have a bound of half of their terms' magnitude or more */
     double worst;      /* largest error / bound of the loose ones */
-    double crossed;    /* largest error / line (check/line.h) */
+    double crossed;    /* largest error / line (check/bound/line.h) */
 };
 
 /* Counts one element; `bits`: its bits are demanded. `line` is infinite where there is none. */

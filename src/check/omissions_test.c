@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/opcase.h"
-#include "check/rows.h"
+#include "check/generate/op_cases.h"
+#include "check/record/rows.h"
 
 static struct hc_backend some;
 static struct hc_rows rows;

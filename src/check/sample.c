@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/bound.h"
+#include "check/bound/bound.h"
 #include "num/rng.h"
 
 /* A term is one multiplication, some eight of them in batch norm, and an exponential in a loss. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/opcase.h"
+#include "check/generate/op_cases.h"
 #include "check/runner.h"
-#include "check/tally.h"
+#include "check/check_inner.h"
 
 enum { COUNT = 10000, SAMPLE = 100 };
 

@@ -12,7 +12,7 @@
 
 #include "check/float_state.h"
 #include "check/omissions.h"
-#include "check/tally.h"
+#include "check/check_inner.h"
 #include "check/timing.h"
 #include "reference.h"
 

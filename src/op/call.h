@@ -174,19 +174,19 @@ struct hc_xent {
      w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
      (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). `order` says whose roundings: our own, those
      of PyTorch's fused kernel, of its loop over tensors, or apex's (which takes beta2 as fp32);
-     each is stated in kernels/adam.h. torch-fused and apex have arithmetic of fp32 alone;
+     each is stated in kernels/element/adam.h. torch-fused and apex have arithmetic of fp32 alone;
      eps_inside and c are for our own order alone.
    Coefficients that depend on hyper and the parameters alone are computed in fp64 and rounded once
    into the arithmetic's format (into fp32 for orders that are not ours). beta^t is a product of
    squares: from 1, for each bit of t from the lowest on, times the square that belongs to the bit,
-   each product and square rounded to fp64 (kernels/power.h); t is an integer from 1 to 2^24.
+   each product and square rounded to fp64 (kernels/element/beta_power.h); t is an integer from 1 to 2^24.
    sgd has no dampening: the gradient enters the momentum whole, at the first step, too (v begins as
    0, so that torch's first step, which copies the gradient, is the same). Decay that is added to
    the gradient is left out where weight_decay is 0, so that an infinite weight keeps a finite
    gradient.
    c (absent: none; as input and output alike) compensates w, which is bf16 or fp16, in arithmetic
    of fp32 or of w's format: w + c is the weight, of which w is what its format holds, and to which
-   the update is added, decay included (kernels/kahan.h).
+   the update is added, decay included (kernels/element/kahan.h).
    stochastic: the new w, of fp32 arithmetic, is rounded into bf16, its only format, by
    num/stochastic.h instead of to nearest. Element i of w is element first + i of step t under the
    seed; first is a multiple of HC_ROUND_BLOCK, and with it a call on a piece gives what a call on

@@ -13,21 +13,21 @@
      hc_update_step(update, 1e-3, 0.9);
      hc_update_get(update, HC_STATE_MODEL, 0, 0, &value);
 
-   and closes them in the reverse order. Whole networks come from train/net.h, whole trainings from
-   train/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
+   and closes them in the reverse order. Whole networks come from train/net/net.h, whole trainings from
+   train/run/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
    UNIMPLEMENTED, the others as ERROR (hc_check_ok). */
 #ifndef HC_TRAIN_CASE_H
 #define HC_TRAIN_CASE_H
 
-#include "train/data.h"
-#include "train/device.h"
-#include "train/metrics.h"
-#include "train/net.h"
-#include "train/parameter.h"
-#include "train/recipe.h"
-#include "train/scaler.h"
-#include "train/schedule.h"
-#include "train/trainer.h"
-#include "train/update.h"
+#include "train/data/data.h"
+#include "train/net/device.h"
+#include "train/run/metrics.h"
+#include "train/net/net.h"
+#include "train/net/parameter.h"
+#include "train/update/recipe.h"
+#include "train/update/scaler.h"
+#include "train/update/schedule.h"
+#include "train/run/trainer.h"
+#include "train/update/update.h"
 
 #endif

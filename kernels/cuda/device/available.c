@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "kernels/cuda/accumulator.h"
+#include "kernels/cuda/library/accumulator.h"
 #include "kernels/cuda/device/device.h"
-#include "kernels/cuda/library.h"
+#include "kernels/cuda/library/library.h"
 
 /* The oldest that the kernels are built for. */
 enum { CAPABILITY = 80 };

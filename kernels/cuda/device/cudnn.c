@@ -1,9 +1,9 @@
 /* cuda-cudnn: batch norm by cuDNN, on cuda's queue with cuda's memory. */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
-#include "kernels/cuda/families.h"
-#include "kernels/cuda/dnn_norm.h"
-#include "kernels/cuda/library.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/library/dnn_norm.h"
+#include "kernels/cuda/library/library.h"
 
 static const char *unavailable(void)
 {

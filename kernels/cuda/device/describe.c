@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
-#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/library/handles.h"
 
 /* "580.65.06, CUDA 13.0", without the first where the driver does not say it. */
 static void tell_driver(hc_tell *tell, void *context)

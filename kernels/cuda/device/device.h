@@ -15,7 +15,7 @@ enum hc_status hc_cuda_check(cudaError_t error, const char *what);
 const char *hc_cuda_no_device(void);
 const char *hc_cuda_unavailable(void);
 
-/* hc_launch of a kernel that is none of kernels/cuda/device_kernels.def: `entry` is its function on
+/* hc_launch of a kernel that is none of kernels/cuda/kernel/kernels.def: `entry` is its function on
    the host, args its one argument. */
 enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*entry)(void),
                               int blocks, int threads, size_t shared, const void *args);

@@ -2,9 +2,9 @@
 #include "kernels/cuda/device/half.h"
 
 #include "kernels/cuda/device/device.h"
-#include "kernels/cuda/families.h"
-#include "kernels/cuda/sweep.h"
-#include "kernels/cuda/wrapper.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/kernel/sweep.h"
+#include "kernels/cuda/op/wrapper.h"
 
 #define HC_HALF(name, op, format, direction, in, out, result) void hc_half_##name##_entry(void);
 #include "kernels/cuda/device/half_kernels.def"

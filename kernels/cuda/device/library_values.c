@@ -1,11 +1,11 @@
-/* Holds the values of kernels/cuda/library.h against the libraries' own
+/* Holds the values of kernels/cuda/library/library.h against the libraries' own
  * headers. */
 #if __has_include(<cublas_v2.h>) && __has_include(<cudnn.h>)
 
 #include <cublas_v2.h>
 #include <cudnn.h>
 
-#include "kernels/cuda/library.h"
+#include "kernels/cuda/library/library.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
-#include "kernels/cuda/families.h"
+#include "kernels/cuda/op/families.h"
 
 static hc_fail_function *program_fail;
 
@@ -49,7 +49,7 @@ static struct hc_backend cuda = {
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
-#include "kernels/cuda/cuda_ops.def"
+#include "kernels/cuda/ops.def"
 #undef HC_CUDA_OP
         },
 };

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/library/handles.h"
 
 /* What fails here failed before, and was told then. */
 void hc_cuda_close(struct hc_queue *queue)

@@ -11,8 +11,8 @@
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/emulate/sum.h"
-#include "kernels/cuda/families.h"
-#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/library/handles.h"
 
 static void close_queue(struct hc_queue *queue)
 {
@@ -130,7 +130,7 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .kernel =
         {
 #define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
-#include "kernels/cuda/cuda_ops.def"
+#include "kernels/cuda/ops.def"
 #undef HC_CUDA_OP
         },
 };

@@ -5,7 +5,7 @@
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/emulate/sum.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 struct blas {
     struct hc_emulated_stream *stream;

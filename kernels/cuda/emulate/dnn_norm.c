@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/emulate/dnn.h"
 #include "kernels/cuda/emulate/library.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 struct tensor {
     int type; /* -1: not set */

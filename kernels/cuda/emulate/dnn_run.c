@@ -1,7 +1,7 @@
 /* Runs a plan: sums in its workspace, one for each element that is written. */
 #include "kernels/cuda/emulate/dnn.h"
 #include "kernels/cuda/emulate/stream.h"
-#include "kernels/load.h"
+#include "kernels/element/load.h"
 
 /* Memory of the three tensors, by place in it. */
 struct run {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/kernel/device.h"
 #include "kernels/cuda/launch.h"
 
 static struct hc_emulator *emulator;

@@ -7,8 +7,8 @@
 
 #include "kernels/cuda/emulate/emulator.h"
 #include "kernels/cuda/emulate/fiber.h"
-#include "kernels/cuda/emulate/planted.h"
-#include "kernels/cuda/emulate/room.h"
+#include "kernels/cuda/emulate/fault.h"
+#include "kernels/cuda/emulate/shared_memory.h"
 #include "kernels/cuda/launch.h"
 
 /* A call in the source of a kernel. */

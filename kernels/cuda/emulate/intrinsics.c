@@ -1,5 +1,5 @@
-/* What a kernel calls (kernels/cuda/device.h). */
-#include "kernels/cuda/device.h"
+/* What a kernel calls (kernels/cuda/kernel/device.h). */
+#include "kernels/cuda/kernel/device.h"
 #include "kernels/cuda/emulate/inner.h"
 
 static void wait_as(enum hc_thread_state state, const char *file, int line)

@@ -11,7 +11,7 @@
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_dk_##name##_entry(const void *args);                                                   \
     extern const size_t hc_dk_##name##_size;
-#include "kernels/cuda/device_kernels.def"
+#include "kernels/cuda/kernel/kernels.def"
 #undef HC_DEVICE_KERNEL
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
     const size_t *size;
 } kernels[] = {
 #define HC_DEVICE_KERNEL(name) {#name, hc_dk_##name##_entry, &hc_dk_##name##_size},
-#include "kernels/cuda/device_kernels.def"
+#include "kernels/cuda/kernel/kernels.def"
 #undef HC_DEVICE_KERNEL
 };
 

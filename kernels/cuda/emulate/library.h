@@ -7,7 +7,7 @@
 #ifndef HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 #define HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 
-#include "kernels/cuda/library.h"
+#include "kernels/cuda/library/library.h"
 #include "num/format.h"
 
 extern const struct hc_library hc_library_emulated;

@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "check/bound.h"
-#include "kernels/cuda/accumulator.h"
+#include "check/bound/bound.h"
+#include "kernels/cuda/library/accumulator.h"
 #include "num/bits.h"
 #include "num/rng.h"
 

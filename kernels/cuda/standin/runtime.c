@@ -72,7 +72,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_dk_##name##_entry(const void *args);                                                   \
     extern const size_t hc_dk_##name##_size;
-#include "kernels/cuda/device_kernels.def"
+#include "kernels/cuda/kernel/kernels.def"
 #undef HC_DEVICE_KERNEL
 
 static const struct {
@@ -81,7 +81,7 @@ static const struct {
     const size_t *size;
 } kernels[] = {
 #define HC_DEVICE_KERNEL(name) {#name, hc_dk_##name##_entry, &hc_dk_##name##_size},
-#include "kernels/cuda/device_kernels.def"
+#include "kernels/cuda/kernel/kernels.def"
 #undef HC_DEVICE_KERNEL
 };
 

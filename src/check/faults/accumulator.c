@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/bound.h"
-#include "check/fault_change.h"
-#include "check/fault_factors.h"
+#include "check/bound/bound.h"
+#include "check/selftest/change.h"
+#include "check/selftest/factors.h"
 #include "num/bits.h"
 
 /* What comes after the sum. */

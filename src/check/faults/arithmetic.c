@@ -2,7 +2,7 @@
    wrong in few steps, for few parameters or in few bits, so that one set of hyperparameters shows nothing. */
 #include <math.h>
 
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "num/format.h"
 #include "num/rng.h"
 #include "op/counts.h"

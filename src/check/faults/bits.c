@@ -1,5 +1,5 @@
 /* Defects of single roundings: little enough for most bounds, but other bits than `exact` has. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <math.h>
 

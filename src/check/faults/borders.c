@@ -1,6 +1,6 @@
 /* Defects that small tensors do not show: the rest behind a block, one element past a border, a number kept
    in too few bits. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <stdlib.h>
 #include <string.h>

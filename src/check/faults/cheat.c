@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static enum hc_status writes_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)

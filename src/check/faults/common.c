@@ -1,7 +1,7 @@
 /* Defects of arithmetic that the backends share: the subject and the backend that it is compared with have
    them both, so that equal bits say nothing. MPFR, integers and published answers must see them. Each row
    takes its wrong kernel from the fault that its data names. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 static enum hc_status same_as(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)

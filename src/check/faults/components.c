@@ -1,5 +1,5 @@
 /* Defects of the components: an epsilon, a loss scale, a master's copy, a decay, statistics. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static bool is_also_output(const struct hc_call *call, int i)
 {

@@ -1,6 +1,6 @@
 /* Defects of the conversion into fp16: those that a checker of conversions must have the power to
    catch. All but one are of fp32 to fp16 to nearest. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Defects of the way from images to batches. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 /* The epoch's number is left out of what is drawn. */
 static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_queue *queue,

@@ -1,6 +1,6 @@
 /* Defects that show at the ends alone: no terms at all, counts beyond what fp32 has, sums whose accumulator
    is as narrow as the terms. They are in all backends. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include "num/format.h"
 #include "op/counts.h"

@@ -2,7 +2,7 @@
    works on a device, so the subject plays one: its memory is the host's, but nobody knows. */
 #include <stdlib.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static void play_device(struct hc_backend *faulty)
 {

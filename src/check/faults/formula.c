@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 #include "num/format.h"
 
 static double element(const struct hc_tensor *t, int64_t i)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static void play_device(struct hc_backend *faulty)
 {

@@ -1,5 +1,5 @@
 /* Defects of batch norm and leaky ReLU in one op. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <stdlib.h>
 

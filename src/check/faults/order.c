@@ -1,5 +1,5 @@
 /* Defects that an order of operations shows. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "num/format.h"
 
 static enum hc_status steps_on_found(const struct hc_fault_site *planted, struct hc_queue *queue,

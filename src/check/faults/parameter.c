@@ -1,7 +1,7 @@
 /* Parameters and operands that are ignored, or taken for others. */
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static void without_alpha(struct hc_call *call, double number)
 {

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "num/bits.h"
 
 static enum hc_status as_tf32(const struct hc_fault_site *planted, struct hc_queue *queue,

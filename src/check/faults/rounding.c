@@ -1,7 +1,7 @@
 /* Results that are rounded once too often, or not as the contract says. */
 #include <math.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static const struct hc_change result_through_bf16 = {hc_everywhere, hc_through_bf16, 0, 0};
 static const struct hc_change result_through_fp16 = {hc_everywhere, hc_through_fp16, 0, 0};

@@ -1,5 +1,5 @@
 /* Defects of a loss scale's update. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 static enum hc_status count_kept(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)

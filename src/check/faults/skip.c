@@ -1,5 +1,5 @@
 /* Defects of a skipped step: what it moves though it must not. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <math.h>
 #include <string.h>

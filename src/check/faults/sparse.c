@@ -1,6 +1,6 @@
 /* A few wrong elements: one in a thousand, or a single one in a place that hangs on the data and so on
    the seed. Whoever looks at a sample must be lucky to see them. */
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, 0};
 static const struct hc_change thousandth_down = {hc_at_every, hc_one_ulp_down, 1000, 0};

@@ -1,5 +1,5 @@
 /* Defects at the ends of the number line: NaN, infinities, zeros' signs, subnormals. */
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SLOTS};
 static const struct hc_change unsigned_zero = {hc_everywhere, hc_unsigned_zero, 0, HC_ALL_SLOTS};

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 /* What a kernel keeps, though it should keep nothing. One process has one fault. */
 static struct {

@@ -1,5 +1,5 @@
 /* Defects of stochastic rounding and of compensated weights. */
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Defects at the end of a vector: what a loop over 8 or 16 elements at once leaves over. */
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 
 static const struct hc_change last_up = {hc_at_the_end, hc_one_ulp_up, 0, 0};
 static const struct hc_change last_down = {hc_at_the_end, hc_one_ulp_down, 0, 0};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fault_change.h"
+#include "check/selftest/change.h"
 #include "op/counts.h"
 
 static void norm_eps_is(struct hc_call *call, double number)

@@ -1,7 +1,7 @@
 /* Defects of what a training step decides, counts and clips. */
 #include <math.h>
 
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "num/format.h"
 #include "op/counts.h"
 

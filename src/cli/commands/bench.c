@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "bench.h"
-#include "check/facts.h"
+#include "check/record/facts.h"
 #include "op/output.h"
-#include "check/record_run.h"
+#include "check/record/record_run.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
 #include "cli/choose.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/record.h"
+#include "check/record/record.h"
 #include "cli/command.h"
 #include "op/text.h"
 

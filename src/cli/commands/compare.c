@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/comparison.h"
-#include "cli/drift.h"
-#include "cli/folder_lock.h"
-#include "cli/script.h"
+#include "cli/training/comparison.h"
+#include "cli/training/drift.h"
+#include "cli/training/folder_lock.h"
+#include "cli/report/script.h"
 #include "op/output.h"
 #include "op/typed.h"
-#include "train/plot.h"
-#include "train/recipe_fields.h"
+#include "cli/report/plot.h"
+#include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_compare;
 

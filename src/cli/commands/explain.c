@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
-#include "check/rows.h"
+#include "check/record/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/wrap.h"

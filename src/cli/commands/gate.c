@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/record_run.h"
-#include "cli/gate_rows.h"
+#include "check/record/record_run.h"
+#include "cli/gate/gate_rows.h"
 #include "op/text.h"
 
 const struct hc_command hc_command_gate;

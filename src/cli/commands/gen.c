@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/scaler_trace.h"
+#include "cli/scaler/trace.h"
 
 const struct hc_command hc_command_gen;
 

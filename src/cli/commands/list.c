@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cases/registry.h"
-#include "check/fault.h"
+#include "check/selftest/fault.h"
 #include "check/runner.h"
 #include "cli/command.h"
-#include "train/recipe_fields.h"
+#include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_list;
 

@@ -7,8 +7,8 @@
 
 #include "op/output.h"
 #include "cli/command.h"
-#include "cli/page.h"
-#include "cli/page_cases.h"
+#include "cli/report/page.h"
+#include "cli/report/page_cases.h"
 
 const struct hc_command hc_command_report;
 

@@ -4,16 +4,16 @@
 #include <unistd.h>
 
 #include "cases/registry.h"
-#include "check/facts.h"
-#include "check/fault.h"
+#include "check/record/facts.h"
+#include "check/selftest/fault.h"
 #include "op/output.h"
-#include "check/record_run.h"
-#include "check/rows.h"
+#include "check/record/record_run.h"
+#include "check/record/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
-#include "cli/left_out.h"
+#include "cli/run/left_out.h"
 #include "cli/stop.h"
-#include "cli/table.h"
+#include "cli/run/table.h"
 #include "op/typed.h"
 
 const struct hc_command hc_command_run;
@@ -38,7 +38,7 @@ struct session {
     struct hc_rows rows;
     struct hc_table table;
     FILE *out;             /* for people: stderr where stdout is a file's */
-    json_t *facts;         /* by backend; check/facts.h */
+    json_t *facts;         /* by backend; check/record/facts.h */
     int started;           /* cases on backends */
     enum hc_status status; /* of keeping the results */
 };

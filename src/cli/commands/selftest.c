@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cases/registry.h"
-#include "check/hunt.h"
+#include "check/selftest/hunt.h"
 #include "check/runner.h"
 #include "check/timing.h"
 #include "cli/command.h"

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lr_find.h"
-#include "cli/training.h"
+#include "cli/training/lr_find.h"
+#include "cli/training/training.h"
 #include "op/text.h"
 
 const struct hc_command hc_command_train;

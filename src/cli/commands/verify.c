@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/scaler_diagnosis.h"
+#include "cli/scaler/diagnosis.h"
 
 const struct hc_command hc_command_verify;
 

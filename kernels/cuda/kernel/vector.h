@@ -1,0 +1,118 @@
+/* For the bodies of device kernels: one element of a tensor, or four next to each other in one
+   access, to fp32 and back. With constants for `format` and `wide` nothing is left of the choice. */
+#ifndef HC_KERNELS_CUDA_KERNEL_VECTOR_H
+#define HC_KERNELS_CUDA_KERNEL_VECTOR_H
+
+#include <string.h>
+
+#include "kernels/cuda/kernel/device.h"
+#include "kernels/element/load.h"
+
+enum { HC_DK_WIDE = 4 };
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+/* The device's own instructions round as num/bits.h does; their NaN is another one. */
+HC_ON_DEVICE float hc_dk_widen(enum hc_format format, uint16_t bits)
+{
+    return format == HC_FP16 ? __half2float(__ushort_as_half(bits)) : hc_bf16_value(bits);
+}
+
+HC_ON_DEVICE uint16_t hc_dk_narrow(enum hc_format format, float x)
+{
+    return format == HC_FP16 ? __half_as_ushort(__float2half_rn(x))
+                             : __bfloat16_as_ushort(__float2bfloat16_rn(x));
+}
+
+/* 8 or 16 bytes, aligned to as many. */
+HC_ON_DEVICE void hc_dk_read_words(const void *from, int words, uint32_t *to)
+{
+    if (words == 2) {
+        uint2 v = *(const uint2 *)from;
+        to[0] = v.x;
+        to[1] = v.y;
+    } else {
+        uint4 v = *(const uint4 *)from;
+        to[0] = v.x;
+        to[1] = v.y;
+        to[2] = v.z;
+        to[3] = v.w;
+    }
+}
+
+HC_ON_DEVICE void hc_dk_write_words(const uint32_t *from, int words, void *to)
+{
+    if (words == 2)
+        *(uint2 *)to = make_uint2(from[0], from[1]);
+    else
+        *(uint4 *)to = make_uint4(from[0], from[1], from[2], from[3]);
+}
+
+#else
+
+HC_ON_DEVICE float hc_dk_widen(enum hc_format format, uint16_t bits)
+{
+    return format == HC_FP16 ? hc_fp16_value(bits) : hc_bf16_value(bits);
+}
+
+HC_ON_DEVICE uint16_t hc_dk_narrow(enum hc_format format, float x)
+{
+    return format == HC_FP16 ? hc_fp16_bits(x) : hc_bf16_bits(x);
+}
+
+HC_ON_DEVICE void hc_dk_read_words(const void *from, int words, uint32_t *to)
+{
+    memcpy(to, from, (size_t)words * sizeof *to);
+}
+
+HC_ON_DEVICE void hc_dk_write_words(const uint32_t *from, int words, void *to)
+{
+    memcpy(to, from, (size_t)words * sizeof *from);
+}
+
+#endif
+
+/* x rounded into the format. */
+HC_ON_DEVICE float hc_dk_through(enum hc_format format, float x)
+{
+    return format == HC_FP32 ? x : hc_dk_widen(format, hc_dk_narrow(format, x));
+}
+
+/* Elements at, at + 1, ... (wide of them, 1 or HC_DK_WIDE); four lie aligned to their size. */
+HC_ON_DEVICE void hc_dk_read(enum hc_format format, int wide, const void *data, int64_t at,
+                             float *to)
+{
+    uint32_t words[HC_DK_WIDE];
+    if (wide == 1) {
+        to[0] = hc_load(format, data, at);
+    } else if (format == HC_FP32) {
+        hc_dk_read_words((const float *)data + at, 4, words);
+        for (int i = 0; i < HC_DK_WIDE; i++)
+            to[i] = hc_fp32_value(words[i]);
+    } else {
+        hc_dk_read_words((const uint16_t *)data + at, 2, words);
+        for (int i = 0; i < HC_DK_WIDE; i++)
+            to[i] = hc_dk_widen(format, (uint16_t)(words[i / 2] >> 16 * (i % 2)));
+    }
+}
+
+HC_ON_DEVICE void hc_dk_write(enum hc_format format, int wide, const float *from, void *data,
+                              int64_t at)
+{
+    uint32_t words[HC_DK_WIDE] = {0};
+    if (wide == 1) {
+        hc_store(format, data, at, from[0]);
+    } else if (format == HC_FP32) {
+        for (int i = 0; i < HC_DK_WIDE; i++)
+            words[i] = hc_fp32_bits(from[i]);
+        hc_dk_write_words(words, 4, (float *)data + at);
+    } else {
+        for (int i = 0; i < HC_DK_WIDE; i++)
+            words[i / 2] |= (uint32_t)hc_dk_narrow(format, from[i]) << 16 * (i % 2);
+        hc_dk_write_words(words, 2, (uint16_t *)data + at);
+    }
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* Which engines are taken, that plans and packs are made once, and what the real cuDNN says of our
+   descriptors. */
+#include "kernels/cuda/library/conv_plan.h"
+
+#include <string.h>
+
+#include "kernels/cuda/library/conv_testing.h"
+
+Test(conv_plan, plans_are_of_the_one_engine_that_sums_in_fp32_and_are_made_once)
+{
+    begin();
+    for (int f = 0; f < 6; f++) {
+        struct hc_call call =
+            convolution(HC_OP_conv2d + f / 2, shapes[0], f % 2 ? HC_FP16 : HC_FP32, HC_FP32);
+        struct hc_conv_key shape = hc_conv_key_of(&call);
+        struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &shape);
+        cr_assert(plan && plan->plan);
+        cr_assert_eq(plan->engine, 0);
+        cr_assert_eq(hc_conv_plan(queue->libraries, &shape), plan);
+    }
+    end();
+}
+
+/* The stand-in's engine 21 is a matrix unit's, 1063 would be compiled. */
+Test(conv_plan, of_tf32_is_the_matrix_units_where_tf32_is_allowed_alone)
+{
+    begin();
+    for (int i = 0; i < 6; i++) {
+        struct hc_call call =
+            convolution(HC_OP_conv2d + i / 2, shapes[0], i % 2 ? HC_FP16 : HC_FP32, HC_FP32);
+        call.params.conv.tf32 = true;
+        struct hc_conv_key key = hc_conv_key_of(&call);
+        struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &key);
+        cr_assert_eq(plan->engine, i % 2 ? 0 : 21);
+        call.params.conv.tf32 = false;
+        key = hc_conv_key_of(&call);
+        plan = hc_conv_plan(queue->libraries, &key);
+        cr_assert_eq(plan->engine, 0);
+    }
+    end();
+}
+
+/* The fp32 engine is hidden: what is left must be compiled. */
+static int only_compiled(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
+                         void *values)
+{
+    int status = hc_dnn_get(descriptor, name, type, capacity, count, values);
+    int64_t engine = -1;
+    int64_t got;
+    if (name != HC_DNN_ENGINE_NOTES || status != 0)
+        return status;
+    (void)hc_dnn_get(descriptor, HC_DNN_ENGINE_INDEX, HC_DNN_TYPE_INT64, 1, &got, &engine);
+    if (engine == 0) {
+        *count = 1;
+        *(int *)values = HC_DNN_NOTE_COUNT; /* a note of a later cuDNN */
+    }
+    return 0;
+}
+
+Test(conv_plan, is_compiled_where_there_is_no_other_and_never_of_an_unknown_note)
+{
+    struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP16, HC_FP16);
+    struct hc_conv_key key = hc_conv_key_of(&call);
+    begin();
+    altered.cudnn_get = only_compiled;
+    struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &key);
+    cr_assert_eq(plan->engine, 1063);
+    cr_assert_not_null(strstr(plan->text, "compiled here"), "%s", plan->text);
+    end();
+}
+
+static int created;
+
+static int counted(int kind, void **descriptor)
+{
+    created++;
+    return hc_dnn_create_descriptor(kind, descriptor);
+}
+
+Test(conv_plan, is_found_again_and_so_is_its_pack_without_a_descriptor_made)
+{
+    struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP32, HC_FP32);
+    struct hc_call elsewhere = convolution(HC_OP_conv2d, shapes[0], HC_FP32, HC_FP32);
+    const struct hc_backend *backend = hc_backend_by_name("cuda-emulated");
+    begin();
+    altered.cudnn_create_descriptor = counted;
+    size_t bytes = backend->scratch(queue, &call);
+    call.scratch = elsewhere.scratch = backend->allocate(queue, bytes);
+    for (int i = 0; i < 3; i++) {
+        created = 0;
+        cr_assert_eq(backend->scratch(queue, &call), bytes);
+        cr_assert_eq(backend->kernel[HC_OP_conv2d](queue, &call), HC_OK);
+        cr_assert_eq(backend->kernel[HC_OP_conv2d](queue, &elsewhere), HC_OK);
+        cr_assert_eq(created, i == 0 ? 2 : 0, "round %d: %d", i, created);
+    }
+    for (int64_t i = 0; i < hc_tensor_count(&call.out[0]); i++)
+        cr_assert_eq(hc_tensor_bits(&call.out[0], i), hc_tensor_bits(&elsewhere.out[0], i));
+    for (int i = 0; i < 2 * HC_CONV_PACKS; i++) { /* the oldest gives way */
+        struct hc_call other = convolution(HC_OP_conv2d, shapes[0], HC_FP32, HC_FP32);
+        other.scratch = call.scratch;
+        cr_assert_eq(backend->kernel[HC_OP_conv2d](queue, &other), HC_OK);
+        cr_assert_eq(hc_tensor_bits(&other.out[0], 0), hc_tensor_bits(&call.out[0], 0));
+    }
+    backend->release(queue, call.scratch);
+    end();
+}
+
+/* Where the real libraries are: cuDNN looks over our descriptors without a device, too, up to the
+   operation. */
+Test(conv_plan, the_real_cudnn_takes_the_operations_and_refuses_wrong_ones)
+{
+    const struct hc_library *library;
+    if (hc_library_load(&library) != HC_OK) {
+        cr_assert_not_null(strstr(hc_message(), "cuda: no libcu"), "%s", hc_message());
+        cr_skip_test("%s", hc_message());
+    }
+    for (int i = 0; i < 18; i++) {
+        static const enum hc_format h[] = {HC_FP32, HC_FP16, HC_BF16};
+        bool wrong = i / 9;
+        struct hc_call call = convolution(HC_OP_conv2d + i % 3, shapes[1], h[i / 3 % 3], HC_FP32);
+        struct hc_conv_plan plan = {.key = hc_conv_key_of(&call)};
+        struct hc_conv_builder b = {.library = library, .plan = &plan, .what = ""};
+        plan.key.shape.p += wrong;
+        (void)hc_conv_graph(&b);
+        cr_assert_neq(b.status, 0, "a graph needs a handle");
+        /* Three tensors, the convolution, the operation and, once it is final, the graph. */
+        cr_assert_eq(plan.count, wrong ? 5 : 6, "%s: %s", b.what, library->cudnn_text(b.status));
+        while (plan.count > 0)
+            (void)library->cudnn_destroy_descriptor(plan.made[--plan.count]);
+    }
+}

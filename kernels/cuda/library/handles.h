@@ -1,0 +1,40 @@
+/* cuBLAS and cuDNN as a queue of the cuda backends has them: their handles on its stream, and the
+   convolutions' plans. */
+#ifndef HC_KERNELS_CUDA_LIBRARY_HANDLES_H
+#define HC_KERNELS_CUDA_LIBRARY_HANDLES_H
+
+#include "backend.h"
+#include "kernels/cuda/library/library.h"
+#include "op/call.h"
+
+struct hc_conv_plan;
+
+enum { HC_CONV_BUCKETS = 64 };
+
+struct hc_libraries {
+    const struct hc_library *library;
+    void *blas;
+    void *dnn;
+    struct hc_conv_plan *plans; /* in the order of making, up to `last` */
+    struct hc_conv_plan *last;
+    struct hc_conv_plan *bucket[HC_CONV_BUCKETS];
+};
+
+/* cuBLAS's workspace, fixed so that results repeat: what its documentation asks for on Hopper. */
+enum { HC_BLAS_WORKSPACE = 32 << 20 };
+
+/* `workspace` is HC_BLAS_WORKSPACE bytes of device memory, aligned to 256, which stay the caller's and
+   live until after the close. HC_OK, HC_NO_MEMORY or HC_DEVICE. */
+enum hc_status hc_libraries_open(struct hc_libraries **libraries, const struct hc_library *library,
+                                 void *stream, void *workspace);
+void hc_libraries_close(struct hc_libraries *libraries);
+
+/* For the slot `describe`: the libraries' versions; what a queue has chosen. */
+void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context);
+void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
+
+/* Parts of the scratch slot. */
+size_t hc_cuda_gemm_scratch(const struct hc_call *call);
+size_t hc_cuda_conv_scratch(struct hc_libraries *libraries, const struct hc_call *call);
+
+#endif

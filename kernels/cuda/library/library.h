@@ -1,0 +1,185 @@
+/* What we use of cuBLAS (12 or 13) and of cuDNN 9's backend interface: a table of their functions, so
+   that the emulation can stand in for them (emulate/library.h). The interfaces are theirs, in plain C:
+   enumerations are ints, handles and descriptors are pointers, streams are cudaStream_t. The values
+   are their headers' (held against them by device/library_values.c, where there are any). */
+#ifndef HC_KERNELS_CUDA_LIBRARY_LIBRARY_H
+#define HC_KERNELS_CUDA_LIBRARY_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "op/status.h"
+
+/* cublasOperation_t, cudaDataType_t, cublasComputeType_t, cublasGemmAlgo_t, cublasMath_t. */
+enum {
+    HC_BLAS_N = 0,
+    HC_BLAS_T = 1,
+    HC_BLAS_FP32 = 0,
+    HC_BLAS_FP16 = 2,
+    HC_BLAS_BF16 = 14,
+    HC_BLAS_COMPUTE_16F = 64,
+    HC_BLAS_COMPUTE_32F = 68,
+    HC_BLAS_COMPUTE_32F_PEDANTIC = 69,
+    HC_BLAS_COMPUTE_32F_FAST_TF32 = 77,
+    HC_BLAS_ALGORITHM_DEFAULT = -1,
+    HC_BLAS_NO_REDUCED_PRECISION_REDUCTION = 16,
+};
+
+/* cudnnBackendDescriptorType_t. */
+enum hc_dnn_kind {
+    HC_DNN_CONVOLUTION = 1,
+    HC_DNN_ENGINE = 2,
+    HC_DNN_CONFIG = 3,
+    HC_DNN_HEURISTICS = 4,
+    HC_DNN_PLAN = 5,
+    HC_DNN_KNOB_CHOICE = 7,
+    HC_DNN_FORWARD = 10,
+    HC_DNN_BWD_FILTER = 11,
+    HC_DNN_BWD_DATA = 12,
+    HC_DNN_GRAPH = 15,
+    HC_DNN_PACK = 16,
+    HC_DNN_TENSOR = 17,
+};
+
+/* cudnnBackendAttributeName_t. */
+enum hc_dnn_name {
+    HC_DNN_CONVOLUTION_COMPUTE = 100,
+    HC_DNN_CONVOLUTION_MODE = 101,
+    HC_DNN_CONVOLUTION_DILATIONS = 102,
+    HC_DNN_CONVOLUTION_STRIDES = 103,
+    HC_DNN_CONVOLUTION_POST_PADDINGS = 104,
+    HC_DNN_CONVOLUTION_PRE_PADDINGS = 105,
+    HC_DNN_CONVOLUTION_SPATIAL_DIMENSIONS = 106,
+    HC_DNN_HEURISTICS_MODE = 200,
+    HC_DNN_HEURISTICS_GRAPH = 201,
+    HC_DNN_HEURISTICS_RESULTS = 202,
+    HC_DNN_CONFIG_ENGINE = 300,
+    HC_DNN_CONFIG_KNOBS = 302,
+    HC_DNN_PLAN_HANDLE = 400,
+    HC_DNN_PLAN_CONFIG = 401,
+    HC_DNN_PLAN_WORKSPACE = 402,
+    HC_DNN_KNOB_TYPE = 600,
+    HC_DNN_KNOB_VALUE = 601,
+    HC_DNN_FORWARD_FIRST = 700,    /* and from there on alpha, beta, convolution, w, x, y */
+    HC_DNN_BWD_DATA_FIRST = 706,   /* alpha, beta, convolution, w, dx, dy */
+    HC_DNN_BWD_FILTER_FIRST = 712, /* alpha, beta, convolution, dw, x, dy */
+    HC_DNN_GRAPH_HANDLE = 800,
+    HC_DNN_GRAPH_OPERATIONS = 801,
+    HC_DNN_TENSOR_ALIGNMENT = 900,
+    HC_DNN_TENSOR_TYPE = 901,
+    HC_DNN_TENSOR_DIMENSIONS = 902,
+    HC_DNN_TENSOR_STRIDES = 903,
+    HC_DNN_TENSOR_ID = 906,
+    HC_DNN_PACK_IDS = 1000,
+    HC_DNN_PACK_POINTERS = 1001,
+    HC_DNN_PACK_WORKSPACE = 1003,
+    HC_DNN_ENGINE_INDEX = 1301,
+    HC_DNN_ENGINE_NOTES = 1303,
+    HC_DNN_ENGINE_BEHAVIOURS = 1305,
+};
+
+/* cudnnBackendAttributeType_t. */
+enum hc_dnn_type {
+    HC_DNN_TYPE_HANDLE = 0,
+    HC_DNN_TYPE_DATA_TYPE = 1,
+    HC_DNN_TYPE_INT64 = 3,
+    HC_DNN_TYPE_FLOAT = 4,
+    HC_DNN_TYPE_POINTER = 6,
+    HC_DNN_TYPE_MODE = 7,
+    HC_DNN_TYPE_HEURISTICS_MODE = 8,
+    HC_DNN_TYPE_KNOB = 9,
+    HC_DNN_TYPE_NOTE = 11,
+    HC_DNN_TYPE_DESCRIPTOR = 15,
+    HC_DNN_TYPE_BEHAVIOUR = 19,
+};
+
+/* cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t, cudnnBatchNormMode_t. */
+enum {
+    HC_DNN_FP32 = 0,
+    HC_DNN_FP16 = 2,
+    HC_DNN_BF16 = 9,
+    HC_DNN_CROSS_CORRELATION = 1,
+    HC_DNN_MODE_FALLBACK = 2,
+    HC_DNN_MODE_A = 3,
+    HC_DNN_NORM_SPATIAL = 1,
+    HC_DNN_NOT_SUPPORTED = 3000, /* cudnnStatus_t; up to 3999 its special cases */
+};
+
+/* cudnnBackendNumericalNote_t. */
+enum hc_dnn_note {
+    HC_DNN_NOTE_TENSOR_CORE = 0,
+    HC_DNN_NOTE_DOWN_CONVERT_INPUTS = 1,
+    HC_DNN_NOTE_REDUCED_PRECISION_REDUCTION = 2,
+    HC_DNN_NOTE_FFT = 3,
+    HC_DNN_NOTE_NONDETERMINISTIC = 4,
+    HC_DNN_NOTE_WINOGRAD = 5,
+    HC_DNN_NOTE_WINOGRAD_4 = 6,
+    HC_DNN_NOTE_WINOGRAD_6 = 7,
+    HC_DNN_NOTE_WINOGRAD_13 = 8,
+    HC_DNN_NOTE_COUNT = 10,
+};
+
+/* cudnnBackendBehaviorNote_t. */
+enum {
+    HC_DNN_BEHAVIOUR_COMPILES = 0, /* when a plan is made */
+    HC_DNN_BEHAVIOUR_COUNT = 5,
+};
+
+/* Statuses are 0 for success. */
+struct hc_library {
+    int (*cublas_create)(void **handle);
+    int (*cublas_destroy)(void *handle);
+    int (*cublas_set_stream)(void *handle, void *stream);
+    int (*cublas_set_workspace)(void *handle, void *workspace, size_t bytes);
+    int (*cublas_set_math_mode)(void *handle, int mode);
+    int (*cublas_gemm_ex)(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
+                          const void *alpha, const void *a, int a_type, int lda, const void *b,
+                          int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
+                          int compute, int algorithm);
+    const char *(*cublas_text)(int status);
+    int (*cublas_property)(int which, int *value); /* 0 major version, 1 minor, 2 patch */
+
+    int (*cudnn_create)(void **handle);
+    int (*cudnn_destroy)(void *handle);
+    int (*cudnn_set_stream)(void *handle, void *stream);
+    int (*cudnn_create_descriptor)(int kind, void **descriptor);
+    int (*cudnn_destroy_descriptor)(void *descriptor);
+    int (*cudnn_set)(void *descriptor, int name, int type, int64_t count, const void *values);
+    int (*cudnn_get)(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
+                     void *values);
+    int (*cudnn_finalize)(void *descriptor);
+    int (*cudnn_execute)(void *handle, void *plan, void *pack);
+    const char *(*cudnn_text)(int status);
+    size_t (*cudnn_version)(void); /* 10000 major + 100 minor + patch */
+
+    /* The older interface, for batch norm (dnn_norm.c); cudnn_norm_train is NULL where a cuDNN no
+       longer has it.
+       Extents are N, C, H, W, then their strides. alpha and beta are fp32: result = alpha * what is
+       computed + beta * what was there. */
+    int (*cudnn_create_tensor)(void **tensor);
+    int (*cudnn_destroy_tensor)(void *tensor);
+    int (*cudnn_set_tensor)(void *tensor, int type, int n, int c, int h, int w, int n_stride,
+                            int c_stride, int h_stride, int w_stride);
+    int (*cudnn_derive_norm)(void *parameters, void *x, int mode);
+    int (*cudnn_norm_train)(void *handle, int mode, const void *alpha, const void *beta,
+                            void *x_tensor, const void *x, void *y_tensor, void *y,
+                            void *parameters, const void *gamma, const void *bias, double factor,
+                            void *running_mean, void *running_variance, double epsilon,
+                            void *saved_mean, void *saved_invstd);
+    int (*cudnn_norm_infer)(void *handle, int mode, const void *alpha, const void *beta,
+                            void *x_tensor, const void *x, void *y_tensor, void *y,
+                            void *parameters, const void *gamma, const void *bias, const void *mean,
+                            const void *variance, double epsilon);
+    int (*cudnn_norm_bwd)(void *handle, int mode, const void *alpha, const void *beta,
+                          const void *alpha_parameters, const void *beta_parameters, void *x_tensor,
+                          const void *x, void *dy_tensor, const void *dy, void *dx_tensor, void *dx,
+                          void *parameters, const void *gamma, void *dgamma, void *dbias,
+                          double epsilon, const void *saved_mean, const void *saved_invstd);
+};
+
+/* The libraries of this machine, loaded when they are first asked for and never unloaded: from
+   $CUDA_HOME, from where the loader looks, from the toolkit's usual place, from the Python packages
+   that PyTorch installs. HC_DEVICE with a line that says what was looked for. */
+enum hc_status hc_library_load(const struct hc_library **library);
+
+#endif

@@ -1,0 +1,63 @@
+/* For the tests of gemm and of convolutions through the stand-ins: calls on small integers, whose sums are
+   exact in fp32 in any order, and a library that may alter what the stand-ins are asked for. */
+#ifndef HC_KERNELS_CUDA_LIBRARY_TESTING_H
+#define HC_KERNELS_CUDA_LIBRARY_TESTING_H
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/emulate/library.h"
+#include "kernels/cuda/library/handles.h"
+#include "kernels/exact/testing.h"
+
+/* The stand-ins behind a library that alters what it is asked for. */
+static struct hc_library altered;
+static struct hc_queue *queue;
+
+static inline void begin(void)
+{
+    cr_assert_eq(hc_backend_by_name("cuda-emulated")->open(&queue, 1), HC_OK, "%s", hc_message());
+    altered = hc_library_emulated;
+    queue->libraries->library = &altered;
+}
+
+static inline void end(void)
+{
+    hc_backend_by_name("cuda-emulated")->close(queue);
+}
+
+/* Runs the call with as much scratch as is asked for, between the backend's guards, less `missing`.
+   Returns how many elements are not the reference's, or -1 where the call failed. */
+static inline int64_t run(struct hc_call *call, size_t missing)
+{
+    const struct hc_backend *backend = hc_backend_by_name("cuda-emulated");
+    size_t bytes = backend->scratch(queue, call);
+    int64_t wrong = 0;
+    cr_assert_eq(hc_call_check(call), HC_OK, "%s", hc_message());
+    call->scratch = bytes ? backend->allocate(queue, bytes - missing) : NULL;
+    enum hc_status status = backend->kernel[call->op](queue, call);
+    backend->release(queue, call->scratch);
+    call->scratch = NULL;
+    if (status != HC_OK)
+        return -1;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++)
+        wrong += hc_decode(call->out[0].format, wanted(call, 0, i)) !=
+                 hc_tensor_get(&call->out[0], i); /* +0 is -0 */
+    return wrong;
+}
+
+/* Zeroed memory of its own, aligned as cuDNN is told. */
+static inline struct hc_tensor aligned(struct hc_tensor t)
+{
+    struct hc_tensor room = made(hc_tensor1(t.format, hc_tensor_count(&t) + 16, NULL));
+    t.data = (char *)room.data + (16 - (uintptr_t)room.data % 16) % 16;
+    return t;
+}
+
+static inline struct hc_tensor integers(struct hc_tensor shape, int64_t salt)
+{
+    struct hc_tensor t = aligned(shape);
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++)
+        hc_tensor_set(&t, i, (double)((i * 3 + salt * 7 + i * i % 17) % 9 - 4));
+    return t;
+}
+
+#endif

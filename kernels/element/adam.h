@@ -1,0 +1,185 @@
+/* Adam and AdamW. Several systems compute the same real numbers with other roundings; which ones is
+   the parameter `order`. Below r(x) is the fp32 result of one operation, R(x) is that rounded into
+   `arithmetic` as well (fp32: as it is), and fma rounds once into fp32. Operands are taken as they
+   are stored; w uses this step's m and v before these are rounded into their storage.
+
+   HC_ORDER_OURS: every operation is rounded, none is fused.
+     adamw: w  = R(w * keep), g' = g
+     adam:  g' = R(g + R(wd * w)), or g when weight_decay is 0
+     m = R(R(beta1 * m) + R(one_minus_beta1 * g'))
+     v = R(R(beta2 * v) + R(R(one_minus_beta2 * g') * g'))
+     d = R(R(R(sqrt(v)) / correction) + eps)
+     d = R(sqrt(R(R(v / correction) + eps)))             eps_inside
+     w = R(w - R(step * R(m / d)))
+
+   With a compensation c the weight stays w until kahan.h adds its update
+
+     u = R(R(step * R(m / d)) + R(decay * w))            adamw
+     u = R(step * R(m / d))                              adam
+
+   HC_ORDER_TORCH_LOOP: PyTorch's optimizer as a loop over tensors, or foreach: each call of a
+   tensor method computes in fp32 and rounds once into the tensors' format (torch/optim/adam.py,
+   _single_tensor_adam, from 2.0 on: lerp_, mul_, addcmul_, sqrt, div, add_, addcdiv_; on the CPU as
+   aten/src/ATen/native/cpu/{Lerp,PointwiseOps}Kernel.cpp are compiled with FMA).
+     adamw: w  = R(w * keep), g' = g
+     adam:  g' = R(fma(wd, w, g)), or g when weight_decay is 0
+     m = R(fma(one_minus_beta1, r(g' - m), m))                     one_minus_beta1 < 0.5
+     m = R(fma(r(one_minus_beta1 - 1), r(g' - m), g'))             otherwise
+     v = R(fma(r(one_minus_beta2 * g'), g', R(beta2 * v)))
+     d = R(R(R(sqrt(v)) / correction) + eps)
+     w = R(w + r(r(-step * m) / d))
+
+   HC_ORDER_TORCH_FUSED: the same in fp32, which `arithmetic` has to be, whatever the storage
+   (aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later, whose 16-bit tensors are converted
+   before and after). Where all is fp32 loop and fused give the same bits.
+
+   HC_ORDER_APEX: fp32, too (NVIDIA/apex csrc/multi_tensor_adam.cu, AdamFunctor at 004da4e, MATH_T
+   float). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
+   may fuse what apex leaves to it.
+     adam:  g' = r(g + r(wd * w)), or g when weight_decay is 0
+     m = r(r(beta1 * m) + r(one_minus_beta1 * g'))
+     v = r(r(beta2 * v) + r(r(one_minus_beta2 * g') * g'))
+     u = r(r(m / first) / r(r(sqrt(r(v / second))) + eps))
+     adamw: u = r(u + r(wd * w))
+     w = r(w - r(lr * u))
+
+   keep = 1 - lr * weight_decay, decay = lr * weight_decay, one_minus_beta1 = 1 - beta1, one_minus_beta2 = 1 - beta2,
+   step = lr / (1 - beta1^t), correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), first = 1 -
+   beta1^t, second = 1 - beta2^t, each in fp64; these and beta1, beta2, wd, lr and eps are rounded
+   once, into `arithmetic` (ours) or into fp32 (the others). The others have neither eps_inside nor
+   a compensation. */
+#ifndef HC_KERNELS_ELEMENT_ADAM_H
+#define HC_KERNELS_ELEMENT_ADAM_H
+
+#include <math.h>
+
+#include "kernels/element/kahan.h"
+#include "kernels/element/beta_power.h"
+#include "kernels/element/round.h"
+#include "op/call.h"
+
+/* The coefficients of one step. */
+struct hc_adam_step {
+    enum hc_adam_order order;
+    float lr;
+    float step;
+    float beta1;
+    float one_minus_beta1;
+    float beta2;
+    float one_minus_beta2;
+    float first;
+    float correction; /* apex: what the header calls `second` */
+    float eps;
+    float wd;
+    float keep;
+    float decay;
+    int decoupled; /* w is decayed: adamw */
+    int coupled;   /* wd * w goes into the gradient: adam with a weight_decay other than 0 */
+    int eps_inside;
+};
+
+/* decoupled: the op is adamw. */
+HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params, int decoupled,
+                                                   const float hyper[3])
+{
+    double lr = (double)hyper[0];
+    double beta1 = (double)hyper[1];
+    int apex = params->order == HC_ORDER_APEX;
+    double beta2 = apex ? (double)(float)params->beta2 : params->beta2;
+    double first = 1 - hc_beta_power(beta1, hyper[2]);
+    double second = 1 - hc_beta_power(beta2, hyper[2]);
+    enum hc_format f = params->order == HC_ORDER_OURS ? params->arithmetic : HC_FP32;
+    struct hc_adam_step s;
+    s.order = params->order;
+    s.lr = hc_coefficient(f, lr);
+    s.step = hc_coefficient(f, lr / first);
+    s.beta1 = hc_coefficient(f, beta1);
+    s.one_minus_beta1 = hc_coefficient(f, 1 - beta1);
+    s.beta2 = hc_coefficient(f, beta2);
+    s.one_minus_beta2 = hc_coefficient(f, 1 - beta2);
+    s.first = hc_coefficient(f, first);
+    s.correction = hc_coefficient(f, params->eps_inside || apex ? second : sqrt(second));
+    s.eps = hc_coefficient(f, params->eps);
+    s.wd = hc_coefficient(f, params->weight_decay);
+    s.keep = hc_coefficient(f, 1 - lr * params->weight_decay);
+    s.decay = hc_coefficient(f, lr * params->weight_decay);
+    s.decoupled = decoupled;
+    s.coupled = !decoupled && params->weight_decay != 0;
+    s.eps_inside = params->eps_inside;
+    return s;
+}
+
+/* R(step * R(m / d)) of our own order. `f` is the step's arithmetic: pass a constant, and the loop
+   around this has no branch. */
+HC_INLINE float hc_adam_update(enum hc_format f, const struct hc_adam_step *s, float weight,
+                               float g, float *m, float *v)
+{
+    float grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
+    float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->one_minus_beta1 * grad));
+    float square = hc_into(f, hc_into(f, s->one_minus_beta2 * grad) * grad);
+    float variance = hc_into(f, hc_into(f, s->beta2 * *v) + square);
+    float denominator =
+        s->eps_inside
+            ? hc_into(f, sqrtf(hc_into(f, hc_into(f, variance / s->correction) + s->eps)))
+            : hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
+    *m = mean;
+    *v = variance;
+    return hc_into(f, s->step * hc_into(f, mean / denominator));
+}
+
+HC_INLINE void hc_element_adam_ours(enum hc_format f, const struct hc_adam_step *s, float *w,
+                                    float g, float *m, float *v)
+{
+    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
+    *w = hc_into(f, weight - hc_adam_update(f, s, weight, g, m, v));
+}
+
+/* Both of PyTorch's orders: `f` is fp32 in the fused one. */
+HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step *s, float *w,
+                                     float g, float *m, float *v)
+{
+    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
+    float grad = s->coupled ? hc_into(f, fmaf(s->wd, weight, g)) : g;
+    int small = s->one_minus_beta1 < 0.5f;
+    float mean = hc_into(f, fmaf(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1, grad - *m, small ? *m : grad));
+    float variance = hc_into(f, fmaf(s->one_minus_beta2 * grad, grad, hc_into(f, s->beta2 * *v)));
+    float denominator =
+        hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
+    *w = hc_into(f, weight + -s->step * mean / denominator);
+    *m = mean;
+    *v = variance;
+}
+
+HC_INLINE void hc_element_adam_apex(const struct hc_adam_step *s, float *w, float g, float *m,
+                                    float *v)
+{
+    float grad = s->coupled ? g + s->wd * *w : g;
+    float mean = s->beta1 * *m + s->one_minus_beta1 * grad;
+    float variance = s->beta2 * *v + s->one_minus_beta2 * grad * grad;
+    float update = mean / s->first / (sqrtf(variance / s->correction) + s->eps);
+    *w -= s->lr * (s->decoupled ? update + s->wd * *w : update);
+    *m = mean;
+    *v = variance;
+}
+
+HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, float *w, float g,
+                               float *m, float *v)
+{
+    if (s->order == HC_ORDER_OURS)
+        hc_element_adam_ours(f, s, w, g, m, v);
+    else if (s->order == HC_ORDER_APEX)
+        hc_element_adam_apex(s, w, g, m, v);
+    else
+        hc_element_adam_torch(f, s, w, g, m, v);
+}
+
+/* `stored`: w's format. */
+HC_INLINE void hc_element_adam_kahan(enum hc_format f, enum hc_format stored,
+                                     const struct hc_adam_step *s, float *w, float g, float *m,
+                                     float *v, float *c)
+{
+    float u = hc_adam_update(f, s, *w, g, m, v);
+    hc_kahan(f, stored, w, c, s->decoupled ? hc_into(f, u + hc_into(f, s->decay * *w)) : u);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* Rounding into a working format: what every intermediate result of an op with 16-bit arithmetic
+   goes through, and every coefficient once.
+
+   Rounding to odd (keep an exact value; of the two neighbours of an inexact one take that whose
+   last bit is 1) makes a second rounding innocuous: the odd bit stands for "something followed", so
+   rounding on to nearest in p bits is right as long as the odd format has at least p + 2 bits
+   wherever the result has p, its subnormals included (Boldo and Melquiond, Emulation of FMA and
+   correctly rounded sums: proved algorithms using rounding to odd, 2008). fp64 over fp32, and fp32
+   over fp16 and bf16, do: bf16's smallest subnormal is 2^-133, fp32's 2^-149. */
+#ifndef HC_KERNELS_ELEMENT_ROUND_H
+#define HC_KERNELS_ELEMENT_ROUND_H
+
+#include "num/bits.h"
+#include "num/directed.h"
+#include "num/format.h"
+
+/* x rounded to nearest into fp32 (nothing happens), fp16 or bf16. */
+HC_INLINE float hc_into(enum hc_format format, float x)
+{
+    if (format == HC_FP16)
+        return hc_fp16_round(x);
+    if (format == HC_BF16)
+        return hc_bf16_round(x);
+    return x;
+}
+
+/* x + y rounded to odd. Exact error of the sum: Knuth's TwoSum, NaN where the sum is not finite.
+   Only for sums that do not overflow fp64. */
+HC_INLINE double hc_add_to_odd(double x, double y)
+{
+    double sum = x + y;
+    double of_y = sum - x;
+    double error = (x - (sum - of_y)) + (y - of_y);
+    uint64_t bits = hc_fp64_bits(sum);
+    int inexact = error > 0 || error < 0;
+    int outward = (error > 0) == (sum > 0);
+    uint64_t odd = outward ? bits + 1 : bits - 1;
+    return hc_fp64_value(inexact && (bits & 1) == 0 ? odd : bits);
+}
+
+/* x rounded once to nearest into fp32, fp16 or bf16. */
+HC_INLINE float hc_coefficient(enum hc_format format, double x)
+{
+    return format == HC_FP32 ? (float)x : hc_into(format, hc_fp32_to_odd(x));
+}
+
+#endif

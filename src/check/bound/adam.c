@@ -1,0 +1,183 @@
+/* Adam and AdamW: the orders of roundings that kernels/element/adam.h states, in running error analysis
+   (ball.h), coefficients in fp64 before that. Where an order fuses a product into a sum the product
+   counts as one of fp64: that is more than the nothing which fma rounds it by, and less than a
+   thousandth of the rounding after it. */
+#include <math.h>
+
+#include "check/bound/rules.h"
+
+/* A step's operands, and the format into which its order rounds. */
+struct step {
+    const struct hc_adam *p;
+    enum hc_format f;
+    bool decoupled; /* adamw */
+    bool kahan;
+    double lr;
+    double beta1;
+    double beta2;
+    struct hc_ball first;  /* 1 - beta1^t */
+    struct hc_ball second; /* 1 - beta2^t */
+    struct hc_ball w;
+    struct hc_ball g;
+    struct hc_ball m;
+    struct hc_ball v;
+};
+
+static struct hc_ball product(double x, double y)
+{
+    return hc_ball_mul(HC_FP64, hc_ball_exact(x), hc_ball_exact(y));
+}
+
+static struct hc_ball rest(struct hc_ball x)
+{
+    return hc_ball_sub(HC_FP64, hc_ball_exact(1), x);
+}
+
+/* x y + z, rounded once. Below the normal numbers sums are exact only of numbers of fp32, which a product is
+   not: there is half of the least number to add. */
+static struct hc_ball fused(enum hc_format f, struct hc_ball x, struct hc_ball y, struct hc_ball z)
+{
+    struct hc_ball sum = hc_ball_add(f, hc_ball_mul(HC_FP64, x, y), z);
+    sum.rad += f == HC_FP64 ? 0x1p-1074 : 0x1p-150;
+    return sum;
+}
+
+/* beta^t, 0 <= beta < 1, as a tree of products: t - 1 roundings, so that it is off by at most
+   gamma(t - 1) <= t u of it in u = 2^-53 for t up to 2^24 (kernels/element/beta_power.h), and by half the least number
+   for each that underflows. `mid` is the C library's, within an ulp, 2 u. */
+static struct hc_ball power(double beta, double t)
+{
+    double value = pow(beta, t);
+    if (t == 1)
+        return hc_ball_exact(beta);
+    return (struct hc_ball){value, (t + 2) * 0x1p-53 * value + t * 0x1p-1074};
+}
+
+static struct hc_ball keep(const struct step *s)
+{
+    return rest(product(s->lr, s->p->weight_decay));
+}
+
+static struct hc_ball moment(enum hc_format f, double beta, struct hc_ball old, struct hc_ball term)
+{
+    return hc_ball_add(f, hc_ball_mul(f, hc_ball_into(f, hc_ball_exact(beta)), old), term);
+}
+
+/* (1 - beta2) g^2, from the left. */
+static struct hc_ball square(enum hc_format f, const struct step *s)
+{
+    struct hc_ball share = hc_ball_into(f, rest(hc_ball_exact(s->beta2)));
+    return hc_ball_mul(f, hc_ball_mul(f, share, s->g), s->g);
+}
+
+/* Our own and apex's moments, of which none is fused. */
+static void moments(struct step *s)
+{
+    enum hc_format f = s->f;
+    struct hc_ball wd = hc_ball_into(f, hc_ball_exact(s->p->weight_decay));
+    if (!s->decoupled && s->p->weight_decay != 0)
+        s->g = hc_ball_add(f, s->g, hc_ball_mul(f, wd, s->w));
+    struct hc_ball share = hc_ball_into(f, rest(hc_ball_exact(s->beta1)));
+    s->m = moment(f, s->beta1, s->m, hc_ball_mul(f, share, s->g));
+    s->v = moment(f, s->beta2, s->v, square(f, s));
+}
+
+/* What is taken off the weight. */
+static struct hc_ball update_ours(struct step *s)
+{
+    enum hc_format f = s->f;
+    if (s->decoupled && !s->kahan)
+        s->w = hc_ball_mul(f, s->w, hc_ball_into(f, keep(s)));
+    moments(s);
+    struct hc_ball eps = hc_ball_into(f, hc_ball_exact(s->p->eps));
+    struct hc_ball by = s->p->eps_inside ? s->second : hc_ball_sqrt(HC_FP64, s->second);
+    by = hc_ball_into(f, by);
+    struct hc_ball d = s->p->eps_inside
+                           ? hc_ball_sqrt(f, hc_ball_add(f, hc_ball_div(f, s->v, by), eps))
+                           : hc_ball_add(f, hc_ball_div(f, hc_ball_sqrt(f, s->v), by), eps);
+    struct hc_ball step = hc_ball_into(f, hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first));
+    struct hc_ball u = hc_ball_mul(f, step, hc_ball_div(f, s->m, d));
+    if (s->kahan && s->decoupled)
+        u = hc_ball_add(f, u,
+                        hc_ball_mul(f, hc_ball_into(f, product(s->lr, s->p->weight_decay)), s->w));
+    return u;
+}
+
+/* Whatever runs within a compound operation is fp32 (fp64: fp64); its end is rounded into f. */
+static struct hc_ball update_torch(struct step *s)
+{
+    enum hc_format f = s->f;
+    enum hc_format c = f == HC_FP64 ? HC_FP64 : HC_FP32;
+    struct hc_ball wd = hc_ball_into(c, hc_ball_exact(s->p->weight_decay));
+    if (s->decoupled)
+        s->w = hc_ball_mul(f, s->w, hc_ball_into(c, keep(s)));
+    else if (s->p->weight_decay != 0)
+        s->g = fused(f, wd, s->w, s->g);
+    struct hc_ball share = hc_ball_into(c, rest(hc_ball_exact(s->beta1)));
+    struct hc_ball way = hc_ball_sub(c, s->g, s->m);
+    s->m = share.mid < 0.5 ? fused(f, share, way, s->m)
+                             : fused(f, hc_ball_sub(c, share, hc_ball_exact(1)), way, s->g);
+    struct hc_ball left = hc_ball_mul(c, hc_ball_into(c, rest(hc_ball_exact(s->beta2))), s->g);
+    struct hc_ball beta2 = hc_ball_into(c, hc_ball_exact(s->beta2));
+    s->v = fused(f, left, s->g, hc_ball_mul(f, beta2, s->v));
+    struct hc_ball by = hc_ball_into(c, hc_ball_sqrt(HC_FP64, s->second));
+    struct hc_ball d = hc_ball_add(f, hc_ball_div(f, hc_ball_sqrt(f, s->v), by),
+                                   hc_ball_into(c, hc_ball_exact(s->p->eps)));
+    struct hc_ball step = hc_ball_into(c, hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first));
+    return hc_ball_div(c, hc_ball_mul(c, step, s->m), d);
+}
+
+static struct hc_ball update_apex(struct step *s)
+{
+    enum hc_format f = s->f;
+    moments(s);
+    struct hc_ball d = hc_ball_sqrt(f, hc_ball_div(f, s->v, hc_ball_into(f, s->second)));
+    d = hc_ball_add(f, d, hc_ball_into(f, hc_ball_exact(s->p->eps)));
+    struct hc_ball u = hc_ball_div(f, hc_ball_div(f, s->m, hc_ball_into(f, s->first)), d);
+    struct hc_ball wd = hc_ball_into(f, hc_ball_exact(s->p->weight_decay));
+    if (s->decoupled)
+        u = hc_ball_add(f, u, hc_ball_mul(f, wd, s->w));
+    return hc_ball_mul(f, hc_ball_into(f, hc_ball_exact(s->lr)), u);
+}
+
+static struct step step_of(const struct hc_call *call, int64_t index)
+{
+    const struct hc_adam *p = &call->params.adam;
+    struct step s = {.p = p,
+                     .f = p->arithmetic,
+                     .decoupled = call->op == HC_OP_adamw,
+                     .kahan = call->in[6].data,
+                     .lr = hc_tensor_get(&call->in[4], 0),
+                     .beta1 = hc_tensor_get(&call->in[4], 1),
+                     .beta2 = p->order == HC_ORDER_APEX ? (double)(float)p->beta2 : p->beta2};
+    double t = hc_tensor_get(&call->in[4], 2);
+    s.first = rest(power(s.beta1, t));
+    s.second = rest(power(s.beta2, t));
+    s.w = hc_ball_element(&call->in[0], index);
+    s.g = hc_ball_element(&call->in[1], index);
+    s.m = hc_ball_element(&call->in[2], index);
+    s.v = hc_ball_element(&call->in[3], index);
+    return s;
+}
+
+double hc_bound_adam(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_exact *want)
+{
+    static struct hc_ball (*const updates[])(struct step *
+                                             s) = {[HC_ORDER_OURS] = update_ours,
+                                                   [HC_ORDER_TORCH_FUSED] = update_torch,
+                                                   [HC_ORDER_TORCH_LOOP] = update_torch,
+                                                   [HC_ORDER_APEX] = update_apex};
+    (void)accumulator;
+    (void)want;
+    const struct hc_tensor *found = &call->in[5];
+    if (found->data && hc_tensor_get(found, 0) != 0)
+        return 0;
+    struct step s = step_of(call, index);
+    struct hc_ball u = updates[s.p->order](&s);
+    if (out == 1 || out == 2)
+        return out == 1 ? s.m.rad : s.v.rad;
+    if (!s.kahan)
+        return hc_ball_sub(s.f, s.w, u).rad;
+    return hc_bound_compensated(call, s.f, out == 3, s.w, hc_ball_element(&call->in[6], index), u);
+}

@@ -1,0 +1,157 @@
+#include "check/bound/bound.h"
+
+#include <math.h>
+
+#include "check/bound/rules.h"
+#include "num/ulp.h"
+
+/* NULL: one rounding into the output's format, or two, through fp32. */
+static hc_bound_rule *const rules[HC_OP_COUNT] = {
+    [HC_OP_sum] = hc_bound_sum,
+    [HC_OP_dot] = hc_bound_dot,
+    [HC_OP_sum_squares] = hc_bound_sum_squares,
+    [HC_OP_gemm] = hc_bound_gemm,
+    [HC_OP_conv2d] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_data] = hc_bound_conv,
+    [HC_OP_conv2d_bwd_filter] = hc_bound_conv,
+    [HC_OP_avg_pool] = hc_bound_pool,
+    [HC_OP_bn_train] = hc_bound_bn_train,
+    [HC_OP_bn_infer] = hc_bound_bn_infer,
+    [HC_OP_bn_bwd] = hc_bound_bn_bwd,
+    [HC_OP_bn_leaky_train] = hc_bound_bn_leaky_train,
+    [HC_OP_bn_leaky_infer] = hc_bound_bn_leaky_infer,
+    [HC_OP_bn_leaky_bwd] = hc_bound_bn_leaky_bwd,
+    [HC_OP_xent] = hc_bound_xent,
+    [HC_OP_xent_bwd] = hc_bound_xent_bwd,
+    [HC_OP_sgd] = hc_bound_sgd,
+    [HC_OP_adam] = hc_bound_adam,
+    [HC_OP_adamw] = hc_bound_adam,
+};
+
+/* Ops whose contract begins with "round(fp32: ...)". */
+static const bool through_fp32[HC_OP_COUNT] = {
+    [HC_OP_axpy] = true,       [HC_OP_scale] = true,          [HC_OP_unscale] = true,
+    [HC_OP_leaky_relu] = true, [HC_OP_leaky_relu_bwd] = true, [HC_OP_avg_pool_bwd] = true,
+    [HC_OP_augment] = true,
+};
+
+enum hc_format hc_bound_work(const struct hc_call *call)
+{
+    return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
+}
+
+bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
+{
+    enum hc_format format = call->out[out].format;
+    enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
+    if (rules[call->op] && hc_bound_length(call) == 0 && want->hi == 0) {
+        *bits = 0; /* the sum over nothing is +0 */
+        return true;
+    }
+    if (hc_bound_in_order(call, bits))
+        return true;
+    if (rules[call->op])
+        return false;
+    if (through_fp32[call->op] && !hc_call_fp64(call))
+        *bits = hc_encode(
+            format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
+            HC_NEAREST);
+    else
+        *bits = hc_encode(format, want->hi, want->lo, direction);
+    return true;
+}
+
+static bool ends_with_its_sum(const struct hc_call *call, int out)
+{
+    switch (hc_ops[call->op].class_) {
+    case HC_CLASS_REDUCTION:
+    case HC_CLASS_GEMM:
+    case HC_CLASS_CONV:
+    case HC_CLASS_POOL:
+        return true;
+    case HC_CLASS_NORM:
+        return (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) && out > 0;
+    default:
+        return call->op == HC_OP_xent && out == 0 && call->params.xent.sum;
+    }
+}
+
+bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
+{
+    enum hc_format work = hc_bound_work(call);
+    if (!ends_with_its_sum(call, out) || !isfinite(want->hi))
+        return false;
+    double value = hc_decode(work, hc_encode(work, want->hi, want->lo, HC_NEAREST));
+    *bits = hc_encode(call->out[out].format, value, 0, HC_NEAREST);
+    return true;
+}
+
+bool hc_bound_ordered(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    if (op->class_ == HC_CLASS_REDUCTION)
+        return call->params.reduce.accumulator != HC_FP32;
+    return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER ||
+           op->class_ == HC_CLASS_CONTROL;
+}
+
+/* Whether the output is rounded to a neighbour that need not be the nearest. */
+static bool to_either(const struct hc_call *call, int out)
+{
+    switch (call->op) {
+    case HC_OP_cast:
+        return call->params.cast.direction != HC_NEAREST;
+    case HC_OP_sgd:
+        return out == 0 && call->params.sgd.stochastic.on;
+    case HC_OP_adam:
+    case HC_OP_adamw:
+        return out == 0 && call->params.adam.stochastic.on;
+    default:
+        return false;
+    }
+}
+
+/* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
+   number that it can be, a whole one in a directed or stochastic rounding. The rounding into the working format is in the rules. */
+static double last_rounding(const struct hc_call *call, int out, bool ruled, double most)
+{
+    enum hc_format format = call->out[out].format;
+    if (ruled && format == hc_bound_work(call))
+        return 0;
+    return hc_ulp(format, most) / (to_either(call, out) ? 1 : 2);
+}
+
+double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                int64_t index, const struct hc_exact *want)
+{
+    enum hc_format format = call->out[out].format;
+    hc_bound_rule *rule = rules[call->op];
+    double error = 0;
+    if (rule)
+        error = rule(call, accumulator, out, index, want);
+    else if (through_fp32[call->op] && !hc_call_fp64(call))
+        error = hc_ulp(HC_FP32, want->hi) / 2;
+    if (isnan(want->hi))
+        return 0;
+    if (isinf(want->hi))
+        return isfinite(error) ? 0 : (double)INFINITY;
+    if (!isfinite(error))
+        return (double)INFINITY;
+    if (rule && error == 0 && want->lo == 0 && hc_round(format, want->hi) == want->hi)
+        return 0; /* nothing was computed */
+    return error + last_rounding(call, out, rule != NULL, fabs(want->hi) + error);
+}
+
+double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got)
+{
+    double value = want->hi;
+    if (isnan(value) || isnan(got))
+        return isnan(value) && isnan(got) ? 0 : (double)INFINITY;
+    if (isinf(value))
+        return got == value ? 0 : (double)INFINITY;
+    if (isinf(got)) {
+        double next = hc_format_max(format) + hc_ulp(format, got);
+        got = copysign(fmax(next, fabs(value)), got);
+    }
+    return fabs(got - value - want->lo);
+}

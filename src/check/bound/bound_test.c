@@ -1,0 +1,156 @@
+/* The bounds of sums, on accumulators that truncate; and what an infinity counts as. */
+#include "check/bound/bound.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "num/bits.h"
+#include "num/rng.h"
+
+static const struct hc_accumulator volta = {24, 4, 0, true};
+static const struct hc_accumulator ampere = {24, 8, 1, true};
+static const struct hc_accumulator hopper = {24, 16, 2, true};
+static const struct hc_accumulator cdna = {24, 4, 40, false};
+
+static double cut(double x, int bit)
+{
+    return ldexp(trunc(ldexp(x, -bit)), bit);
+}
+
+static int top_bit(double x)
+{
+    return x == 0 ? -2000 : ilogb(x);
+}
+
+/* The published model of a matrix unit: the block's products and the accumulator, aligned to the
+   largest exponent, cut below its last bit and the extra ones, added exactly, cut again. */
+static double matrix_unit(const struct hc_accumulator *a, const double *products, int n)
+{
+    double sum = 0;
+    for (int first = 0; first < n; first += a->block) {
+        int end = first + a->block < n ? first + a->block : n;
+        int top = top_bit(sum);
+        for (int i = first; i < end; i++)
+            top = top_bit(products[i]) > top ? top_bit(products[i]) : top;
+        int last = top - (a->precision - 1) - a->extra_bits;
+        double exact = cut(sum, last);
+        for (int i = first; i < end; i++)
+            exact += cut(products[i], last);
+        sum = a->truncates ? cut(exact, top_bit(exact) - (a->precision - 1)) : (double)(float)exact;
+    }
+    return sum;
+}
+
+enum { N = 512 };
+
+static uint16_t x[N];
+static uint16_t y[N];
+static double products[N];
+
+static struct hc_call dot(int n)
+{
+    struct hc_call call = {.op = HC_OP_dot, .params.reduce = {HC_FP32}};
+    call.in[0] = hc_tensor1(HC_FP16, n, x);
+    call.in[1] = hc_tensor1(HC_FP16, n, y);
+    call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
+    for (int i = 0; i < n; i++)
+        products[i] = hc_tensor_get(&call.in[0], i) * hc_tensor_get(&call.in[1], i);
+    return call;
+}
+
+static double error_over_bound(const struct hc_call *call, const struct hc_accumulator *stated,
+                               double got)
+{
+    struct hc_exact want;
+    hc_references[HC_OP_dot](call, 0, 0, HC_REFERENCE_PRECISION, &want);
+    return hc_bound_error(HC_FP32, &want, got) / hc_bound(call, stated, 0, 0, &want);
+}
+
+Test(bound, matrix_units_keep_to_the_bound_of_their_own_model)
+{
+    const struct hc_accumulator *units[] = {&volta, &ampere, &hopper, &cdna};
+    for (int u = 0; u < 4; u++) {
+        double worst = 0;
+        for (uint64_t trial = 0; trial < 400; trial++) {
+            int n = 1 + (int)(hc_random(1, trial, 0) % N);
+            for (int i = 0; i < n; i++) {
+                double size = hc_random_normal(2, trial, (uint64_t)i);
+                x[i] = hc_fp16_bits((float)(trial % 2 ? fabs(size) : 30 * size));
+                y[i] = hc_fp16_bits((float)hc_random_uniform(3, trial, (uint64_t)i));
+            }
+            struct hc_call call = dot(n);
+            double ratio = error_over_bound(&call, units[u], matrix_unit(units[u], products, n));
+            if (n > 1)
+                worst = fmax(worst, ratio);
+        }
+        cr_assert(worst <= 1 && worst > 0.02, "unit %d: %g", u, worst);
+    }
+}
+
+/* What the alignment cuts off is largest when one pair of large terms cancels and the others end
+   just below the last bit that is kept. */
+static double worst_block(const struct hc_accumulator *device, const struct hc_accumulator *stated)
+{
+    int n = stated->block;
+    x[0] = hc_fp16_bits(4096);
+    x[1] = hc_fp16_bits(-4096);
+    y[0] = y[1] = hc_fp16_bits(4096);
+    int last = 24 - 23 - device->extra_bits; /* of 2^24 */
+    for (int i = 2; i < n; i++) {
+        x[i] = hc_fp16_bits((float)ldexp(0x1.ffcp-1, last / 2));
+        y[i] = hc_fp16_bits((float)ldexp(1, last - last / 2));
+    }
+    struct hc_call call = dot(n);
+    return error_over_bound(&call, stated, matrix_unit(device, products, n));
+}
+
+Test(bound, a_unit_that_cuts_more_than_it_states_is_caught)
+{
+    struct hc_accumulator coarse = hopper;
+    cr_assert_leq(worst_block(&hopper, &hopper), 1);
+    cr_assert_gt(worst_block(&hopper, &hopper), 0.1);
+    coarse.extra_bits = -1;
+    cr_assert_gt(worst_block(&coarse, &hopper), 1);
+}
+
+Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
+{
+    struct hc_exact want = {1, 0, 1};
+    struct hc_call call = dot(64);
+    struct hc_accumulator nearest = {24, 1, 0, false};
+    call.in[0].format = call.in[1].format = HC_FP32;
+    cr_assert_eq(hc_bound(&call, &hopper, 0, 0, &want), hc_bound(&call, &nearest, 0, 0, &want));
+}
+
+Test(bound, an_infinity_is_the_next_number_of_its_format)
+{
+    struct hc_exact want = {65519, 0, 65519};
+    double infinity = (double)INFINITY;
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 65536 - 65519);
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, 65504), 15);
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, -infinity), 65536 + 65519);
+    want.hi = 1e9;
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 0);
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, 65504), 1e9 - 65504);
+    cr_assert(isinf(hc_bound_error(HC_FP16, &want, (double)NAN)));
+    want.hi = infinity;
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, infinity), 0);
+    cr_assert(isinf(hc_bound_error(HC_FP16, &want, 65504)));
+    cr_assert(isinf(hc_bound_error(HC_FP16, &want, -infinity)));
+    want.hi = (double)NAN;
+    cr_assert_eq(hc_bound_error(HC_FP16, &want, (double)NAN), 0);
+    cr_assert(isinf(hc_bound_error(HC_FP16, &want, infinity)));
+}
+
+Test(bound, partial_sums_that_may_overflow_are_not_bounded)
+{
+    struct hc_call call = dot(4);
+    struct hc_accumulator nearest = {24, 1, 0, false};
+    struct hc_exact want = {1, 0, 60000};
+    call.params.reduce.accumulator = HC_FP16;
+    cr_assert(isfinite(hc_bound(&call, &nearest, 0, 0, &want)));
+    want.magnitude = 70000;
+    cr_assert(isinf(hc_bound(&call, &nearest, 0, 0, &want)));
+    call.params.reduce.accumulator = HC_FP32;
+    cr_assert(isfinite(hc_bound(&call, &nearest, 0, 0, &want)));
+}

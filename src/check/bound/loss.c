@@ -1,0 +1,80 @@
+/* Softmax cross-entropy: the definition again, in running error analysis (ball.h). */
+#include <math.h>
+
+#include "check/bound/rules.h"
+
+static double largest(const struct hc_tensor *z, int64_t row)
+{
+    double most = hc_tensor_get(z, row * z->shape[1]);
+    for (int64_t j = 1; j < z->shape[1]; j++)
+        most = fmax(most, hc_tensor_get(z, row * z->shape[1] + j));
+    return most;
+}
+
+static struct hc_ball shifted(enum hc_format f, const struct hc_tensor *z, int64_t row, int64_t j,
+                              double most)
+{
+    return hc_ball_sub(f, hc_ball_element(z, row * z->shape[1] + j), hc_ball_exact(most));
+}
+
+/* A logit of minus infinity has probability 0, exactly. */
+static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                                  int64_t j, double most)
+{
+    struct hc_ball x = shifted(f, z, row, j, most);
+    return isinf(x.mid) ? hc_ball_exact(exp(x.mid)) : hc_ball_exp(f, x);
+}
+
+static struct hc_ball exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                                   double most)
+{
+    struct hc_ball_sum sum = {0};
+    for (int64_t j = 0; j < z->shape[1]; j++)
+        hc_ball_term(&sum, exponential(f, z, row, j, most));
+    return hc_ball_total(f, &sum);
+}
+
+double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)index;
+    (void)want;
+    if (out == 1) /* a count; exact up to 2^24 rows, in any order */
+        return 0;
+    const struct hc_tensor *z = &call->in[0];
+    enum hc_format f = hc_bound_work(call);
+    struct hc_ball_sum loss = {0};
+    for (int64_t row = 0; row < z->shape[0]; row++) {
+        double most = largest(z, row);
+        struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most));
+        int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
+        hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, most)));
+    }
+    struct hc_ball total = hc_ball_total(f, &loss);
+    if (!call->params.xent.sum)
+        total = hc_ball_div(f, total, hc_ball_exact((double)z->shape[0]));
+    return total.rad;
+}
+
+/* The scale upstream / N may be formed first: the worse of both. */
+double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    const struct hc_tensor *z = &call->in[0];
+    enum hc_format f = hc_bound_work(call);
+    int64_t row = index / z->shape[1];
+    int64_t j = index % z->shape[1];
+    double most = largest(z, row);
+    struct hc_ball p =
+        hc_ball_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
+    if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
+        p = hc_ball_sub(f, p, hc_ball_exact(1));
+    struct hc_ball upstream = hc_ball_element(&call->in[2], 0);
+    struct hc_ball n = hc_ball_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
+    return fmax(hc_ball_div(f, hc_ball_mul(f, p, upstream), n).rad,
+                hc_ball_mul(f, p, hc_ball_div(f, upstream, n)).rad);
+}

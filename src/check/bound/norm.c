@@ -1,0 +1,191 @@
+/* Batch norm, forward: the definition again, in running error analysis (ball.h). */
+#include <math.h>
+
+#include "check/bound/rules.h"
+#include "num/ulp.h"
+
+struct hc_ball hc_ball_element(const struct hc_tensor *t, int64_t i)
+{
+    return hc_ball_exact(hc_tensor_get(t, i));
+}
+
+struct moments {
+    struct hc_ball mean;
+    struct hc_ball variance;
+};
+
+static struct hc_ball divided(enum hc_format f, struct hc_ball x, int64_t n)
+{
+    return hc_ball_div(f, x, hc_ball_exact((double)n));
+}
+
+/* sum (x - mean)^2 where the computed mean has strayed by d, |d| <= D. The computed terms are
+   (x - mean - d)^2 (1 + e1)^2 (1 + e2), and, since sum (x - mean) = 0,
+     sum (x - mean - d)^2 = V + n d^2,   V = sum (x - mean)^2:
+   no term in d alone. All are positive, so with the n - 1 additions the computed sum is
+   (V + n d^2)(1 + t), |t| <= (1 + u)^3 (1 + (n - 1) u) - 1; a square may underflow. In fp64 v itself is
+   as far off, by another n d^2. */
+static struct hc_ball squares(enum hc_format f, double v, double n, double strayed)
+{
+    double u = hc_format_unit(f);
+    double t = expm1(3 * log1p(u) + log1p((n - 1) * u)) + n * 0x1p-52;
+    double off = (f == HC_FP64 ? 2 : 1) * n * strayed * strayed;
+    double error = off + t * (v + off) + n * hc_format_tiny(f);
+    return (struct hc_ball){v, v + error <= hc_format_max(f) ? error : (double)INFINITY};
+}
+
+static struct moments channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    int64_t n = hc_tensor_count(x) / channels;
+    struct hc_ball_sum sum = {0};
+    for (int64_t i = 0; i < n; i++)
+        hc_ball_term(&sum, hc_ball_element(x, i * channels + c));
+    struct moments m = {.mean = divided(f, hc_ball_total(f, &sum), n)};
+    double v = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = hc_tensor_get(x, i * channels + c) - m.mean.mid;
+        v += d * d;
+    }
+    m.variance = divided(f, squares(f, v, (double)n, m.mean.rad), n);
+    return m;
+}
+
+static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, double eps)
+{
+    struct hc_ball root =
+        hc_ball_sqrt(f, hc_ball_add(f, variance, hc_ball_exact((double)(float)eps)));
+    return hc_ball_div(f, hc_ball_exact(1), root);
+}
+
+/* (x - mean) * invstd * gamma + beta: invstd * gamma first gives the same count of roundings, but
+   other intermediate results, which may underflow or overflow: the worse of both. */
+static struct hc_ball normalized(const struct hc_call *call, int64_t index, int64_t c,
+                                 struct hc_ball mean, struct hc_ball invstd)
+{
+    enum hc_format f = hc_bound_work(call);
+    struct hc_ball d = hc_ball_sub(f, hc_ball_element(&call->in[0], index), mean);
+    struct hc_ball gamma = hc_ball_element(&call->in[1], c);
+    struct hc_ball beta = hc_ball_element(&call->in[2], c);
+    struct hc_ball apart = hc_ball_mul(f, hc_ball_mul(f, d, invstd), gamma);
+    struct hc_ball folded = hc_ball_mul(f, d, hc_ball_mul(f, invstd, gamma));
+    apart = hc_ball_add(f, apart, beta);
+    apart.rad = fmax(apart.rad, hc_ball_add(f, folded, beta).rad);
+    return apart;
+}
+
+/* z rounded into its format (the working format's rounding is in z already): an infinity for certain where all that
+   z can be lies beyond the largest number and half an ulp, anything where some of it does. */
+static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball z)
+{
+    double end = hc_format_max(f) + hc_ulp(f, hc_format_max(f)) / 2;
+    if (fabs(z.mid) - z.rad >= end)
+        return hc_ball_exact(copysign((double)INFINITY, z.mid));
+    if (!(fabs(z.mid) + z.rad < end))
+        z.rad = (double)INFINITY;
+    else if (f != work)
+        z.rad += hc_ulp(f, fabs(z.mid) + z.rad) / 2;
+    return z;
+}
+
+/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero
+   that is the rounding of z itself; below, z is rounded first and the product is. Where z may lie on
+   either side, or is NaN: the function stretches nothing by more than max(1, |slope|). */
+static double leaked(const struct hc_call *call, struct hc_ball z)
+{
+    enum hc_format f = hc_bound_work(call);
+    double slope = (double)(float)call->params.bn.slope;
+    struct hc_ball h = held(call->out[0].format, f, z);
+    if (h.mid > z.rad)
+        return isinf(h.rad) ? h.rad : isinf(h.mid) ? 0 : z.rad;
+    double by = -h.mid > z.rad ? fabs(slope) : fmax(1, fabs(slope));
+    return hc_ball_mul(f, hc_ball_exact(by), h).rad;
+}
+
+/* r + m (batch - r), or (1 - m) r + m batch: the worse of both orders. Of an infinite r the first makes NaN
+   and the second keeps it, so nothing is promised there. */
+static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
+                      struct hc_ball batch, double momentum)
+{
+    struct hc_ball r = hc_ball_element(running, c);
+    if (isinf(r.mid))
+        return (double)INFINITY;
+    struct hc_ball m = hc_ball_exact((double)(float)momentum);
+    struct hc_ball move = hc_ball_mul(f, m, hc_ball_sub(f, batch, r));
+    struct hc_ball kept = hc_ball_mul(f, hc_ball_sub(f, hc_ball_exact(1), m), r);
+    struct hc_ball mixed = hc_ball_add(f, kept, hc_ball_mul(f, m, batch));
+    return fmax(hc_ball_add(f, r, move).rad, mixed.rad);
+}
+
+static double train(const struct hc_call *call, int out, int64_t index, bool leaky)
+{
+    enum hc_format f = hc_bound_work(call);
+    const struct hc_tensor *x = &call->in[0];
+    int64_t channels = x->shape[x->rank - 1];
+    int64_t c = index % channels;
+    int64_t n = hc_tensor_count(x) / channels;
+    struct moments m = channel(f, x, c);
+    struct hc_ball invstd = inverse_root(f, m.variance, call->params.bn.eps);
+    struct hc_ball unbiased = m.variance;
+    struct hc_ball z;
+    switch (out) {
+    case 0:
+        z = normalized(call, index, c, m.mean, invstd);
+        return leaky ? leaked(call, z) : z.rad;
+    case 1:
+        return m.mean.rad;
+    case 2:
+        return invstd.rad;
+    case 3:
+        return blended(f, &call->in[3], c, m.mean, call->params.bn.momentum);
+    default:
+        if (n > 1) /* M / (M - 1) is a division, and a multiplication by it another rounding */
+            unbiased = hc_ball_mul(
+                f, m.variance,
+                hc_ball_div(f, hc_ball_exact((double)n), hc_ball_exact((double)(n - 1))));
+        return blended(f, &call->in[4], c, unbiased, call->params.bn.momentum);
+    }
+}
+
+static struct hc_ball infer(const struct hc_call *call, int64_t index)
+{
+    const struct hc_tensor *x = &call->in[0];
+    int64_t c = index % x->shape[x->rank - 1];
+    struct hc_ball invstd =
+        inverse_root(hc_bound_work(call), hc_ball_element(&call->in[4], c), call->params.bn.eps);
+    return normalized(call, index, c, hc_ball_element(&call->in[3], c), invstd);
+}
+
+double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    return train(call, out, index, false);
+}
+
+double hc_bound_bn_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    return infer(call, index).rad;
+}
+
+double hc_bound_bn_leaky_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                               int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    return train(call, out, index, true);
+}
+
+double hc_bound_bn_leaky_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                               int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)want;
+    return leaked(call, infer(call, index));
+}

@@ -1,0 +1,237 @@
+/* Sums of products: sum, dot, sum_squares, gemm, conv2d*, avg_pool. S is the reference's magnitude,
+   the sum of the magnitudes of the terms. */
+#include <math.h>
+
+#include "check/bound/rules.h"
+
+static const struct hc_accumulator plain = {.precision = 24, .block = 1};
+static const struct hc_accumulator plain_fp64 = {.precision = 53, .block = 1};
+
+static const struct hc_accumulator *plain_of(const struct hc_call *call)
+{
+    return hc_call_fp64(call) ? &plain_fp64 : &plain;
+}
+
+/* |computed sum - real sum| <= growth(n) * S for n additions, whatever the order.
+
+   One at a time, to nearest: n u (Jeannerod and Rump, Improved error bounds for inner products in
+   floating-point arithmetic, 2013); a rounded product counts as one more addition.
+
+   In blocks of b, truncating, with e extra bits: the b products and the accumulator are aligned to
+   the largest of them, M, and cut below 2^-e of M's last bit, so that each loses less than
+   2^-e U M, U = 2^(1 - precision); M itself loses nothing. Then the sum is cut to the accumulator's
+   precision and loses less than U of itself. Both M and the sum are at most the magnitudes so far,
+   A <= S: a step costs c = U (b 2^-e + 1), k steps at most (1 + c)^k - 1 of S. A library may cut
+   the sum into slices; slices of two blocks or more add at most one step each, for a last block
+   that is not full or for their own addition: k = 2 ceil(n / b). Half of U where cutting is
+   rounding to nearest. */
+static double growth(const struct hc_accumulator *a, double n)
+{
+    double u = ldexp(1, -a->precision);
+    if (a->block == 1 && !a->truncates)
+        return n * u;
+    double step = (a->truncates ? 2 * u : u) * (a->block * ldexp(1, -a->extra_bits) + 1);
+    return expm1(2 * ceil(n / a->block) * log1p(step));
+}
+
+/* Products of 16-bit numbers are exact in fp32 but for underflow, those of fp16 always. */
+static double products(enum hc_format inputs, double terms, double *additions)
+{
+    bool rounded = inputs == HC_FP32 || inputs == HC_FP64;
+    *additions = rounded ? terms : fmax(terms - 1, 0);
+    return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(inputs == HC_FP64 ? HC_FP64 : HC_FP32);
+}
+
+/* What a product of factors that may be taken as tf32 loses first, of its magnitude. Rounded or cut, x
+   becomes x + dx, |dx| <= 2^-10 max(|x|, 2^-126), and the reference counts |x| as that maximum: the
+   product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22 bits
+   and is exact in fp32, but for underflow; counting it as rounded costs one addition. */
+static double cut(const struct hc_call *call)
+{
+    return hc_call_tf32(call) && hc_bound_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
+}
+
+/* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. Sums of tf32 numbers take
+   whichever way the device likes: its ordinary arithmetic, or the matrix unit, of which tf32 fills half
+   a block at a time (Fasi et al.: 4 terms on A100 against 8 of fp16). */
+static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        double additions)
+{
+    double ordinary = growth(plain_of(call), additions);
+    struct hc_accumulator half = *accumulator;
+    if (call->in[0].format != HC_FP32 && call->in[0].format != HC_FP64)
+        return growth(accumulator, additions);
+    if (!hc_call_tf32(call))
+        return ordinary;
+    half.block = half.block > 1 ? half.block / 2 : 1;
+    return fmax(ordinary, growth(&half, additions));
+}
+
+/* Infinite where partial sums may leave the accumulator's range. */
+static double finite(double error, double magnitude, double largest)
+{
+    return magnitude + error <= largest ? error : (double)INFINITY;
+}
+
+double hc_bound_length(const struct hc_call *call)
+{
+    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *y = &call->in[1];
+    switch (call->op) {
+    case HC_OP_sum:
+    case HC_OP_dot:
+    case HC_OP_sum_squares:
+        return (double)hc_tensor_count(x);
+    case HC_OP_gemm:
+        return (double)x->shape[call->params.gemm.transpose_a ? 0 : 1];
+    case HC_OP_conv2d:
+        return (double)(y->shape[1] * y->shape[2] * y->shape[3]);
+    case HC_OP_conv2d_bwd_data:
+        return (double)(y->shape[0] * y->shape[1] * y->shape[2]);
+    case HC_OP_conv2d_bwd_filter:
+        return (double)(y->shape[0] * y->shape[1] * y->shape[2]);
+    case HC_OP_avg_pool:
+        return (double)(call->params.pool.window * call->params.pool.window);
+    case HC_OP_xent:
+        return (double)(x->shape[0] * x->shape[1]);
+    case HC_OP_xent_bwd:
+        return (double)x->shape[1];
+    case HC_OP_bn_train:
+    case HC_OP_bn_bwd:
+    case HC_OP_bn_leaky_train:
+    case HC_OP_bn_leaky_bwd:
+        return (double)(x->shape[0] * x->shape[1] * x->shape[2]);
+    default:
+        return 1;
+    }
+}
+
+/* A 16-bit accumulator F, in which the inputs are, too: its sums and products through fp32 are the
+   correctly rounded ones (kernels/element/arithmetic.h), so the theorem above holds with F's u. */
+static double narrow(const struct hc_call *call, double terms, const struct hc_exact *want)
+{
+    enum hc_format f = call->params.reduce.accumulator;
+    double error = terms * (hc_format_unit(f) * want->magnitude + hc_format_tiny(f));
+    return finite(error, want->magnitude, hc_format_max(f));
+}
+
+double hc_bound_sum(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                    int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)index;
+    double n = hc_bound_length(call);
+    if (call->params.reduce.accumulator != HC_FP32)
+        return narrow(call, n, want);
+    return finite(growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
+                  hc_format_max(HC_FP32));
+}
+
+double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                    int64_t index, const struct hc_exact *want)
+{
+    (void)out;
+    (void)index;
+    double n = hc_bound_length(call);
+    double additions;
+    if (call->params.reduce.accumulator != HC_FP32)
+        return narrow(call, n, want);
+    enum hc_format inputs = call->in[0].format;
+    double lost = products(inputs, n, &additions);
+    double error = growth_of(call, accumulator, additions) * want->magnitude + lost;
+    return finite(error, want->magnitude, hc_format_max(HC_FP32));
+}
+
+/* The partial sum is one more product, with 1. Never infinite: no term is below 0, so that no partial sum
+   that has overflowed comes back. Had fp32 no end, such a sum and all after it were 2^128 or more and
+   within this bound of the real one; and 2^128 is what an infinity counts as (hc_bound_error), or the
+   real number if that is more. What is finite met no overflow. */
+double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                            int out, int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)index;
+    double n = hc_bound_length(call);
+    double additions;
+    double lost = products(call->in[0].format, n, &additions);
+    if (call->in[1].data && n > 0)
+        additions++;
+    return growth(&plain, additions) * want->magnitude + lost;
+}
+
+double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_exact *want)
+{
+    (void)out;
+    (void)index;
+    double additions;
+    enum hc_format inputs = call->in[0].format;
+    double lost = products(inputs, hc_bound_length(call), &additions);
+    double relative = growth_of(call, accumulator, additions);
+    relative += cut(call) * (1 + relative);
+    double error = relative * want->magnitude + lost;
+    return finite(error, want->magnitude, hc_format_max(hc_bound_work(call)));
+}
+
+/* Sums in fp16. Each product and each partial sum is rounded or cut to it: U = 2 u where the device
+   cuts, so that no term meets more than n errors, (1 + U)^n - 1 of S in all; to nearest one after the
+   other it is n u (Jeannerod and Rump). Then as in fp32, and C is rounded, too. A product below fp16's
+   normal numbers loses less than the smallest of them; sums there are exact. Infinite where a partial
+   sum, alpha's multiple or C may leave fp16. */
+static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        const struct hc_exact *want)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    double n = hc_bound_length(call);
+    double u = hc_format_unit(HC_FP16);
+    double alpha = fabs(hc_round(HC_FP16, p->alpha));
+    double beta = p->beta != 0 ? fabs(hc_round(HC_FP16, p->beta)) : 1;
+    double tail = (n > 0 && alpha != 1) + (p->beta != 0 ? 3 : 0);
+    double each = log1p(accumulator->truncates ? 2 * u : u);
+    double sum = accumulator->truncates ? expm1(n * each) : n * u;
+    double relative = sum + (1 + sum) * expm1(tail * each);
+    double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
+    double error = relative * want->magnitude + (1 + relative) * lost;
+    double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
+    return finite(error, want->magnitude, largest);
+}
+
+/* The sum, then alpha, then beta C and the last addition, each of them one rounding where it is no
+   multiplication by 1 or addition of nothing; beta C may also be what the sum begins with. The
+   magnitude is of the whole, alpha in it; what the products lose by underflow is multiplied. */
+double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_exact *want)
+{
+    (void)out;
+    (void)index;
+    const struct hc_gemm *p = &call->params.gemm;
+    enum hc_format inputs = call->in[0].format;
+    if (p->half_accumulator)
+        return half_gemm(call, accumulator, want);
+    double alpha = fabs((double)(float)p->alpha);
+    double additions;
+    double lost = products(inputs, hc_bound_length(call), &additions) * fmax(alpha, 1);
+    double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
+    double u = hc_format_unit(hc_bound_work(call));
+    double relative = growth_of(call, accumulator, additions);
+    relative += cut(call) * (1 + relative);
+    relative = relative + (1 + relative) * expm1(tail * log1p(u));
+    double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
+    double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
+    return finite(error, want->magnitude, largest);
+}
+
+/* n - 1 additions and a division, the sum being n times the mean. */
+double hc_bound_pool(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                     int64_t index, const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)out;
+    (void)index;
+    double n = hc_bound_length(call);
+    double error =
+        growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
+    return finite(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
+}

@@ -1,0 +1,117 @@
+#include "check/generate/bit_draw.h"
+
+#include <math.h>
+
+#include "check/generate/boundary.h"
+#include "check/generate/distribution.h"
+#include "num/rng.h"
+#include "op/contract.h"
+
+/* Lengths leave a rest behind every power of two that a block has. */
+enum { REST = 15, LONG = 16384 + REST, MIDDLING = 4099, SHORT = 1031 };
+
+enum { ALL_CODES, PAIRS, ANY_BITS, OF_OPS, SCALARS = OF_OPS + HC_DISTRIBUTION_COUNT };
+
+static bool is_16(enum hc_format format)
+{
+    return format == HC_FP16 || format == HC_BF16;
+}
+
+/* Whether the slot holds data: as many elements as in0, or in0 itself. */
+static bool is_data(const struct hc_call *call, int slot)
+{
+    return slot == 0 || hc_contracts[call->op].counts[slot] == 'n';
+}
+
+/* A number that all elements share, of which the results hang: the scale of an unscaling, the count of
+   steps of an optimizer. */
+struct scalar {
+    int slot;
+    int64_t element;
+    int count;
+    double values[16];
+};
+
+static const struct scalar scale = {1,
+                                    0,
+                                    13,
+                                    {65536, 1, 3, 1.0 / 3, 0x1p-24, 65504, 1e30, 1e-30, 1e-40, 0,
+                                     -0.0, (double)INFINITY, (double)NAN}};
+
+static const struct scalar steps = {4, 2, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
+static const struct scalar sgd_steps = {3, 2, 2, {1, 1000}};
+
+/* Sums of squares. */
+static const struct scalar squares = {0,
+                                      0,
+                                      15,
+                                      {0, 1, 0.25, 25, 1e-12, 1e-14, 1e-30, 0x1p-149,
+                                       0x1.fffffep127, 3e38, 2, (double)INFINITY, (double)NAN, -1,
+                                       -0.0}};
+
+static const struct scalar *const scalars[HC_OP_COUNT] = {
+    [HC_OP_scale] = &scale, [HC_OP_unscale] = &scale, [HC_OP_sgd] = &sgd_steps,
+    [HC_OP_adam] = &steps,  [HC_OP_adamw] = &steps,   [HC_OP_clip] = &squares,
+};
+
+struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number)
+{
+    const struct scalar *s = scalars[call->op];
+    bool first = is_16(call->in[0].format);
+    bool second = hc_ops[call->op].inputs > 1 && is_data(call, 1) && is_16(call->in[1].format);
+    if (number == ALL_CODES && first)
+        return (struct hc_bit_draw){"all codes", 65536 + REST, false};
+    if (number == PAIRS && first && second)
+        return (struct hc_bit_draw){"pairs of boundaries",
+                                    HC_BOUNDARY_CODES * HC_BOUNDARY_CODES + REST, false};
+    if (number == ANY_BITS)
+        return (struct hc_bit_draw){"any bits", first ? MIDDLING : LONG, false};
+    if (number >= OF_OPS && number < SCALARS) {
+        enum hc_distribution distribution = (enum hc_distribution)(number - OF_OPS);
+        if (hc_distribution_applies(call, distribution))
+            return (struct hc_bit_draw){hc_distribution_names[distribution], SHORT, distribution == HC_DRAW_FOUND};
+    }
+    if (number >= SCALARS && s && number - SCALARS < s->count)
+        return (struct hc_bit_draw){"any bits under many a scalar", SHORT, false};
+    return (struct hc_bit_draw){NULL, 0, false};
+}
+
+static uint64_t random_bits(const struct hc_tensor *t, uint64_t seed, int slot, int64_t i)
+{
+    return hc_random(seed, 40 + (uint64_t)slot, (uint64_t)i) >>
+           (64 - 8 * hc_formats[t->format].bytes);
+}
+
+/* Every slot of data: all codes or boundaries where the distribution is these, any bits elsewhere. */
+static void draw_data(const struct hc_call *call, int number, uint64_t seed)
+{
+    uint16_t codes[HC_BOUNDARY_CODES];
+    if (number == PAIRS)
+        hc_boundary_codes(call->in[0].format, codes);
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
+        const struct hc_tensor *t = &call->in[slot];
+        if (!t->data || !is_data(call, slot))
+            continue;
+        if (number == PAIRS && slot == 1)
+            hc_boundary_codes(t->format, codes);
+        for (int64_t i = 0; i < hc_tensor_count(t); i++) {
+            uint64_t bits = random_bits(t, seed, slot, i);
+            if (number == ALL_CODES && slot == 0)
+                bits = (uint64_t)i % 65536;
+            if (number == PAIRS && slot < 2)
+                bits = codes[(slot ? i : i / HC_BOUNDARY_CODES) % HC_BOUNDARY_CODES];
+            hc_tensor_set_bits(t, i, bits);
+        }
+    }
+}
+
+void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed)
+{
+    const struct scalar *s = scalars[call->op];
+    bool of_ops = number >= OF_OPS && number < SCALARS;
+    hc_draw_inputs(call, of_ops ? (enum hc_distribution)(number - OF_OPS) : HC_DRAW_NORMAL, seed);
+    if (!of_ops)
+        draw_data(call, number, seed + (uint64_t)number);
+    if (number >= SCALARS && s)
+        hc_tensor_set(&call->in[s->slot], s->element, s->values[number - SCALARS]);
+}

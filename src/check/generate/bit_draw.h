@@ -1,0 +1,23 @@
+/* Inputs of the cases bits/: what may tell two implementations apart. */
+#ifndef HC_CHECK_GENERATE_BIT_DRAW_H
+#define HC_CHECK_GENERATE_BIT_DRAW_H
+
+#include <stdbool.h>
+
+#include "op/call.h"
+
+enum { HC_BIT_DRAWS = 32 };
+
+struct hc_bit_draw {
+    const char *name; /* NULL: this distribution says nothing for the op and its formats */
+    int64_t length;
+    bool raw; /* outputs are copies: NaN too must have the same bits */
+};
+
+/* The distribution of that number, 0 .. HC_BIT_DRAWS - 1, for a call of these formats. */
+struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number);
+
+/* Fills all inputs that have memory. */
+void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed);
+
+#endif

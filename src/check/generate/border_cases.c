@@ -1,0 +1,249 @@
+/* The generated cases border/: each runs an op on integers at every size that lies at a border of some
+   backend (border.h), one extent at a time, or with choices of which every two meet, and compares all
+   elements with integer arithmetic. */
+#include "check/generate/border_cases.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/generate/border_points.h"
+#include "check/bound/bound.h"
+#include "check/generate/integers.h"
+#include "check/check_inner.h"
+
+struct row {
+    struct hc_border_row what;
+    char name[64];
+    char title[128];
+};
+
+static struct hc_tensor *slot_of(struct hc_call *call, int slot)
+{
+    int inputs = hc_ops[call->op].inputs;
+    return slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
+}
+
+/* Memory for the largest of the calls, which all have. */
+struct room {
+    void *slot[HC_MAX_IN + HC_MAX_OUT];
+    struct hc_integers integers;
+};
+
+static void make_room(struct hc_check *check, const struct hc_border_row *row,
+                      const struct hc_border_point *points, int count, struct room *room)
+{
+    size_t bytes[HC_MAX_IN + HC_MAX_OUT] = {0};
+    int64_t elements[HC_MAX_IN + HC_MAX_OUT] = {0};
+    int inputs = hc_ops[row->op].inputs;
+    int slots = inputs + hc_ops[row->op].outputs;
+    for (int i = 0; i < count; i++) {
+        struct hc_call call = hc_border_call(row, &points[i]);
+        for (int s = 0; s < slots; s++) {
+            const struct hc_tensor *t = slot_of(&call, s);
+            size_t need = hc_tensor_bytes(t);
+            bytes[s] = need > bytes[s] ? need : bytes[s];
+            elements[s] = hc_tensor_count(t) > elements[s] ? hc_tensor_count(t) : elements[s];
+        }
+    }
+    for (int s = 0; s < slots; s++) {
+        size_t n = (size_t)elements[s];
+        room->slot[s] = hc_check_memory(check, bytes[s]);
+        if (s < inputs)
+            room->integers.value[s] = hc_check_memory(check, n * sizeof(int32_t));
+        else
+            room->integers.want[s - inputs] = hc_check_memory(check, n * sizeof(double));
+    }
+}
+
+/* An element that is not what integer arithmetic says. */
+struct stray {
+    int out;
+    int64_t index;
+    double far;
+};
+
+/* The farthest of those that are not settled; the contract's bound decides about them. */
+enum { STRAYS = 16 };
+
+struct comparison {
+    const struct hc_border_point *point;
+    int64_t checked;
+    int64_t wrong;
+    struct stray strays[STRAYS];
+    int stray_count;
+    char first[200];
+};
+
+static void note_wrong(struct comparison *c, const struct hc_call *call, int out, int64_t i,
+                       double want)
+{
+    if (c->wrong++)
+        return;
+    (void)snprintf(c->first, sizeof c->first, "%s: out%d[%" PRId64 "]: want %.9g, got %.9g",
+                   c->point->text, out, i, want, hc_tensor_get(&call->out[out], i));
+}
+
+static void note_stray(struct comparison *c, int out, int64_t i, double far)
+{
+    int least = 0;
+    struct stray stray = {out, i, isnan(far) ? (double)INFINITY : far};
+    if (c->stray_count < STRAYS) {
+        c->strays[c->stray_count++] = stray;
+        return;
+    }
+    for (int k = 1; k < STRAYS; k++)
+        if (c->strays[k].far < c->strays[least].far)
+            least = k;
+    if (stray.far > c->strays[least].far)
+        c->strays[least] = stray;
+}
+
+static void compare_output(struct comparison *c, const struct hc_integers *z, int out)
+{
+    const struct hc_tensor *t = &z->call.out[out];
+    int64_t n = t->data ? hc_tensor_count(t) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        double want = z->want[out][i];
+        double got = hc_tensor_get(t, i);
+        if (got == want)
+            continue;
+        want = hc_round(t->format, want);
+        if (got == want)
+            continue;
+        if (hc_integers_settled(z->call.op))
+            note_wrong(c, &z->call, out, i, want);
+        else
+            note_stray(c, out, i, fabs(got - want) / fmax(fabs(want), 1));
+    }
+    c->checked += n;
+}
+
+static void judge_strays(struct comparison *c, const struct hc_integers *z,
+                         const struct hc_accumulator *sums)
+{
+    for (int k = 0; k < c->stray_count; k++) {
+        const struct stray *s = &c->strays[k];
+        const struct hc_tensor *t = &z->call.out[s->out];
+        double value = z->want[s->out][s->index];
+        struct hc_exact want = {.hi = value, .magnitude = fabs(value)};
+        double bound = hc_bound(&z->call, sums, s->out, s->index, &want);
+        double error = hc_bound_error(t->format, &want, hc_tensor_get(t, s->index));
+        if (!(error <= bound * (1 + 0x1p-40) + 0x1p-50 * fabs(value)))
+            note_wrong(c, &z->call, s->out, s->index, value);
+    }
+}
+
+/* One call. False when there is nothing more to do: the backend lacks the op, or something failed. */
+static bool run_point(struct hc_check *check, const struct hc_border_row *row, struct room *room,
+                      const struct hc_border_point *point, struct comparison *all)
+{
+    struct hc_integers *z = &room->integers;
+    int inputs = hc_ops[row->op].inputs;
+    z->call = hc_border_call(row, point);
+    z->number = point->number;
+    z->seed = check->seed;
+    z->sums = &check->backend->accumulator;
+    for (int s = 0; s < inputs + hc_ops[row->op].outputs; s++) {
+        struct hc_tensor *t = slot_of(&z->call, s);
+        t->data = hc_op_absent(&z->call, s) ? NULL : room->slot[s];
+        if (t->data && s >= inputs)
+            memset(t->data, 0xa5, hc_tensor_bytes(t));
+    }
+    if (!hc_integers_fill(z))
+        return true;
+    if (hc_do(check, &z->call) != HC_OK)
+        return false;
+    struct comparison c = {.point = point};
+    for (int out = 0; out < hc_ops[row->op].outputs; out++)
+        compare_output(&c, z, out);
+    judge_strays(&c, z, z->sums);
+    hc_say(check, "%s: %" PRId64 " elements, %" PRId64 " wrong", point->text, c.checked, c.wrong);
+    if (all->wrong == 0)
+        memcpy(all->first, c.first, sizeof all->first);
+    all->checked += c.checked;
+    all->wrong += c.wrong;
+    return true;
+}
+
+static void run(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    struct hc_border_point *points =
+        hc_check_memory(check, HC_BORDER_POINTS * sizeof(struct hc_border_point));
+    struct room room = {0};
+    struct comparison all = {0};
+    int count =
+        hc_border_points(&row->what, check->level, check->backends, check->backend_count, points);
+    struct hc_call probe = hc_border_call(&row->what, &points[0]);
+    if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
+        return;
+    make_room(check, &row->what, points, count, &room);
+    for (int i = 0; i < count; i++)
+        if (!run_point(check, &row->what, &room, &points[i], &all))
+            return;
+    if (all.checked)
+        hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
+}
+
+enum { MAX_ROWS = 1024 };
+
+static struct row rows[MAX_ROWS];
+static struct hc_case cases[MAX_ROWS];
+
+static void append(struct hc_case_table *table, const struct hc_border_row *what)
+{
+    assert(table->count < MAX_ROWS);
+    struct row *to = &rows[table->count];
+    bool pairs = what->extent == HC_EXTENT_COUNT;
+    const char *extent = pairs ? "pairs" : hc_extent_names[what->extent];
+    to->what = *what;
+    (void)snprintf(to->name, sizeof to->name, "border/%s/%s/%s", hc_ops[what->op].name,
+                   what->set->name, extent);
+    if (pairs)
+        (void)snprintf(to->title, sizeof to->title,
+                       "%s: right wherever two choices of shape and parameters meet",
+                       hc_ops[what->op].title);
+    else
+        (void)snprintf(to->title, sizeof to->title,
+                       "%s: right at every border of its %s, on integers", hc_ops[what->op].title,
+                       extent);
+    cases[table->count++] =
+        (struct hc_case){.name = to->name,
+                         .title = to->title,
+                         .source = "contract in src/op/call.h; borders in the backends' tables",
+                         .level = HC_STANDARD,
+                         .run = run,
+                         .data = to};
+}
+
+static void append_op(struct hc_case_table *table, enum hc_op op)
+{
+    struct hc_opspace space = hc_opspace(op);
+    struct hc_variant variant = hc_integers_variant(op, 0);
+    for (int e = 0; e <= HC_EXTENT_COUNT; e++) {
+        enum hc_extent extent = (enum hc_extent)e;
+        bool plain = true;
+        if (e == HC_EXTENT_COUNT ? !hc_border_meets(op) : !hc_border_concerns(op, extent))
+            continue;
+        for (const struct hc_format_set *set = space.sets; set->name; set++) {
+            if (!hc_format_set_allowed(op, set, &variant))
+                continue;
+            append(table, &(struct hc_border_row){op, set, extent, plain});
+            plain = false;
+        }
+    }
+}
+
+const struct hc_case_table *hc_border_cases(void)
+{
+    static struct hc_case_table table = {cases, 0};
+    if (table.count > 0)
+        return &table;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        append_op(&table, (enum hc_op)op);
+    return &table;
+}

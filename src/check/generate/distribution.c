@@ -1,0 +1,239 @@
+/* Which distribution goes into which slot. */
+#include "check/generate/distribution.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "check/bound/bound.h"
+#include "check/generate/draw.h"
+#include "num/rng.h"
+#include "op/contract.h"
+#include "reference.h"
+
+const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT] = {
+    [HC_DRAW_NORMAL] = "normal",
+    [HC_DRAW_LOGNORMAL] = "log-normal",
+    [HC_DRAW_SUBNORMALS] = "subnormals",
+    [HC_DRAW_BOUNDARIES] = "boundaries",
+    [HC_DRAW_CANCELLATION] = "cancellation",
+    [HC_DRAW_SPECIALS] = "specials",
+    [HC_DRAW_POSITIVE] = "positive",
+    [HC_DRAW_STAGNATION] = "stagnation",
+    [HC_DRAW_CUT] = "cut",
+    [HC_DRAW_WHOLE] = "whole",
+    [HC_DRAW_FOUND] = "found-inf",
+};
+
+/* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
+   addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
+   q a second moment; c a compensation; s a sum of squares; h an optimizer's hyperparameters; o a found
+   flag; l labels; k counts. NULL:
+   x for vectors, p for scalars. */
+static const char *const roles[HC_OP_COUNT] = {
+    [HC_OP_mul] = "xy",
+    [HC_OP_div] = "xy",
+    [HC_OP_fma] = "xyz",
+    [HC_OP_unscale] = "xpox",
+    [HC_OP_dot] = "xy",
+    [HC_OP_sum_squares] = "xp",
+    [HC_OP_gemm] = "xyb",
+    [HC_OP_conv2d] = "xy",
+    [HC_OP_conv2d_bwd_data] = "xy",
+    [HC_OP_conv2d_bwd_filter] = "xy",
+    [HC_OP_bn_train] = "xgbbv",
+    [HC_OP_bn_infer] = "xgbbv",
+    [HC_OP_bn_bwd] = "xygbg",
+    [HC_OP_bn_leaky_train] = "xgbbv",
+    [HC_OP_bn_leaky_infer] = "xgbbv",
+    [HC_OP_bn_leaky_bwd] = "xyygbg",
+    [HC_OP_leaky_relu_bwd] = "yx",
+    [HC_OP_xent] = "xl",
+    [HC_OP_xent_bwd] = "xlp",
+    [HC_OP_sgd] = "xxxhoc",
+    [HC_OP_adam] = "xxxqhoc",
+    [HC_OP_adamw] = "xxxqhoc",
+    [HC_OP_rates] = "xk",
+    [HC_OP_step_log] = "xkxxxx",
+    [HC_OP_clip] = "so",
+};
+
+static const bool cancels[HC_OP_COUNT] = {
+    [HC_OP_add] = true,
+    [HC_OP_sub] = true,
+    [HC_OP_fma] = true,
+    [HC_OP_axpy] = true,
+    [HC_OP_sum] = true,
+    [HC_OP_dot] = true,
+    [HC_OP_gemm] = true,
+    [HC_OP_conv2d] = true,
+    [HC_OP_bn_train] = true,
+    [HC_OP_conv2d_bwd_data] = true,
+    [HC_OP_bn_bwd] = true,
+    [HC_OP_conv2d_bwd_filter] = true,
+    [HC_OP_bn_leaky_train] = true,
+    [HC_OP_bn_leaky_bwd] = true,
+    [HC_OP_xent] = true,
+    [HC_OP_avg_pool] = true,
+    [HC_OP_xent_bwd] = true,
+};
+
+static char role_of(enum hc_op op, int slot)
+{
+    if (roles[op])
+        return roles[op][slot];
+    return hc_contracts[op].counts[slot] == '1' ? 'p' : 'x';
+}
+
+bool hc_distribution_of_sums(enum hc_distribution distribution)
+{
+    return distribution == HC_DRAW_POSITIVE || distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT ||
+           distribution == HC_DRAW_WHOLE;
+}
+
+/* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said
+   of it: squares that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24,
+   tf32 or a sum in fp16 may lose as much; a long one of both signs in fp16, which comes to 1 /
+   sqrt(n) of them, and may lose n 2^-11. */
+static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
+{
+    enum { LONG_IN_HALF = 64 };
+    bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
+    if (distribution == HC_DRAW_SUBNORMALS)
+        return call->op == HC_OP_sum_squares && hc_tensor_count(&call->in[1]) == 0 &&
+               call->in[0].format != HC_FP16;
+    if (distribution == HC_DRAW_CANCELLATION)
+        return half || hc_call_tf32(call) || hc_bound_length(call) > 0x1p13;
+    return half && hc_bound_length(call) > LONG_IN_HALF;
+}
+
+bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
+{
+    bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
+    if (hc_distribution_of_sums(distribution))
+        return hc_op_sums(call, distribution);
+    if (is_beyond_its_bound(call, distribution))
+        return false;
+    switch (distribution) {
+    case HC_DRAW_CANCELLATION:
+        return cancels[call->op] && hc_op_cancels(call);
+    case HC_DRAW_FOUND:
+        return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
+               (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||
+               (call->op == HC_OP_unscale && hc_tensor_count(&call->in[3]) > 0);
+    case HC_DRAW_SUBNORMALS:
+        return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
+    case HC_DRAW_SPECIALS:
+        return !integers;
+    default:
+        return true;
+    }
+}
+
+/* Steps within in0's rows; with boundaries the first beyond them, and log-normally any number. */
+static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution, double u)
+{
+    double rows = (double)call->in[0].shape[0];
+    if (i == HC_COUNT_STEPS && distribution == HC_DRAW_BOUNDARIES)
+        return rows;
+    if (i == HC_COUNT_STEPS && distribution != HC_DRAW_LOGNORMAL)
+        return floor(u * rows);
+    return floor(exp2(31 * u)) - 1;
+}
+
+/* A class; first those that a signed byte, a byte and a table's end would spoil. */
+static double label(const struct hc_call *call, int64_t row, double u)
+{
+    const int64_t classes = call->in[0].shape[1];
+    const int64_t odd[] = {0, classes - 1, 127, 128, 255};
+    if (row < 5 && classes > 5 && odd[row] < classes)
+        return (double)odd[row];
+    return floor(u * (double)classes);
+}
+
+/* Scalars, flags and labels. */
+static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_distribution distribution,
+                          uint64_t seed)
+{
+    static const double hyper[] = {1e-3, 0.9, 3};
+    double u = hc_random_uniform(seed, 100, (uint64_t)i);
+    switch (role) {
+    case 'h':
+        assert(i >= 0 && i < 3);
+        return hyper[i];
+    case 'o':
+        return distribution == HC_DRAW_FOUND ? 1 : 0;
+    case 'l':
+        if (distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT)
+            return 0;
+        return label(call, i, u);
+    case 'k':
+        return count(call, i, distribution, u);
+    default:
+        if (distribution == HC_DRAW_WHOLE)
+            return 3 * 0x1p-8; /* a square in units of 2^-4 */
+        return distribution == HC_DRAW_NORMAL ? 1024 * (1 + u) : 1 + u;
+    }
+}
+
+void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed)
+{
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
+        const struct hc_tensor *t = &call->in[slot];
+        char role = role_of(call->op, slot);
+        bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p' || role == 'k';
+        for (int64_t i = 0; i < hc_tensor_count(t); i++)
+            hc_tensor_set(t, i,
+                          small ? small_input(call, role, i, distribution, seed)
+                                : hc_op_value(call, slot, role, i, distribution, seed));
+    }
+}
+
+static bool any_input(const struct hc_call *call, bool (*is)(const struct hc_call *, double))
+{
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++)
+        for (int64_t i = 0; i < hc_tensor_count(&call->in[slot]); i++)
+            if (is(call, hc_tensor_get(&call->in[slot], i)))
+                return true;
+    return false;
+}
+
+static bool special(const struct hc_call *call, double x)
+{
+    (void)call;
+    return !isfinite(x);
+}
+
+static bool subnormal(const struct hc_call *call, double x)
+{
+    enum hc_format narrow = hc_op_narrow(call, call->in[0].format);
+    return x != 0 && fabs(x) < ldexp(1, hc_formats[narrow].emin);
+}
+
+/* A sixteenth or less is left of the terms of some sum; of the larger operand, where there is no
+   sum. */
+static bool little_left(const struct hc_call *call)
+{
+    int64_t n = hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; i < n && i < 64; i++) {
+        struct hc_exact want;
+        hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
+        double whole = want.magnitude;
+        if (hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE)
+            whole = fabs(hc_tensor_get(&call->in[call->op == HC_OP_fma ? 2 : 1], i));
+        if (fabs(want.hi) * 16 <= whole)
+            return true;
+    }
+    return false;
+}
+
+bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    if (distribution == HC_DRAW_SPECIALS)
+        return any_input(call, special);
+    if (distribution == HC_DRAW_SUBNORMALS)
+        return any_input(call, subnormal);
+    if (distribution == HC_DRAW_CANCELLATION && class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS)
+        return little_left(call);
+    return true;
+}

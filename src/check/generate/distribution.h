@@ -1,0 +1,38 @@
+/* What the generated cases put into the tensors of a call. */
+#ifndef HC_CHECK_GENERATE_DISTRIBUTION_H
+#define HC_CHECK_GENERATE_DISTRIBUTION_H
+
+#include <stdbool.h>
+
+#include "op/call.h"
+
+enum hc_distribution {
+    HC_DRAW_NORMAL,       /* standard normal */
+    HC_DRAW_LOGNORMAL,    /* over the whole exponent range, as far as the op's products allow */
+    HC_DRAW_SUBNORMALS,   /* below the smallest normal number of the output's format */
+    HC_DRAW_BOUNDARIES,   /* powers of two, midpoints, limits, and their neighbours */
+    HC_DRAW_CANCELLATION, /* terms that leave little of each other */
+    HC_DRAW_SPECIALS,     /* infinities, NaN, -0 and limits among normal ones */
+    HC_DRAW_POSITIVE,     /* random ones of one sign */
+    HC_DRAW_STAGNATION,   /* one large term, then many that are each too small to change the sum */
+    HC_DRAW_CUT,          /* the same, where each is rounded up and not down */
+    HC_DRAW_WHOLE,        /* integers whose sums are exact and fill the accumulator */
+    HC_DRAW_FOUND,        /* the flag that an infinity was found is set */
+    HC_DISTRIBUTION_COUNT
+};
+
+extern const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT];
+
+/* Whether it is there for sums alone. */
+bool hc_distribution_of_sums(enum hc_distribution distribution);
+
+/* Whether the distribution means something for that call. */
+bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution);
+
+/* Fills all inputs; the same seed gives the same values. */
+void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed);
+
+/* Whether the inputs reached what the distribution's name says. */
+bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution);
+
+#endif

@@ -1,0 +1,248 @@
+#include "check/generate/draw.h"
+
+#include <math.h>
+
+#include "check/bound/bound.h"
+#include "check/generate/op_space.h"
+#include "num/rng.h"
+#include "num/ulp.h"
+#include "op/contract.h"
+
+double hc_draw_uniform(const struct hc_draw_site *p, uint64_t more)
+{
+    return hc_random_uniform(p->seed, p->stream + 16 * more, p->index);
+}
+
+double hc_draw_normal(const struct hc_draw_site *p)
+{
+    double x = hc_random_normal(p->seed, p->stream, p->index);
+    return p->format == HC_I32 ? rint(1000 * x) : x;
+}
+
+static double sign(const struct hc_draw_site *p)
+{
+    return hc_draw_uniform(p, 1) < 0.5 ? -1 : 1;
+}
+
+enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
+{
+    const enum hc_format others[] = {call->in[0].format, call->in[1].format, call->out[0].format};
+    for (int i = hc_ops[call->op].inputs > 1 ? 0 : 1; i < 3; i++)
+        if (others[i] != HC_I32 && hc_formats[others[i]].emin > hc_formats[least].emin)
+            least = others[i];
+    return least;
+}
+
+/* Exponents that keep the op's own intermediate results in fp32 and most of its outputs in their
+   format: for elementwise ops all that the output has and some beyond, half where two are
+   multiplied, a quarter where a third factor or a square of a product comes in. */
+static void exponents(const struct hc_draw_site *p, double *low, double *high)
+{
+    const struct hc_format_info *own = &hc_formats[p->format];
+    const struct hc_format_info *f = &hc_formats[hc_op_narrow(p->call, p->format)];
+    double least = f->emin - f->precision + 1;
+    switch (hc_ops[p->call->op].class_) {
+    case HC_CLASS_ELEMENTWISE:
+        *low = fmax(own->emin - own->precision + 1, least - 3);
+        *high = fmin(own->emax, f->emax + 3);
+        break;
+    case HC_CLASS_LOSS:
+        *low = -10;
+        *high = 3;
+        break;
+    case HC_CLASS_NORM:
+    case HC_CLASS_OPTIMIZER:
+        *low = f->emin < -30 ? -30 : -14;
+        *high = f->emax > 30 ? 30 : 6;
+        break;
+    case HC_CLASS_POOL:
+        *low = least;
+        *high = f->emax - 4;
+        break;
+    default:
+        *high = p->call->op == HC_OP_sum ? f->emax - 10 : f->emax / 2.0 - 6;
+        *low = p->call->op == HC_OP_sum ? least : f->emin / 2.0;
+    }
+}
+
+static double power_of_two(const struct hc_draw_site *p)
+{
+    double low;
+    double high;
+    exponents(p, &low, &high);
+    return ldexp(1, (int)floor(low + hc_draw_uniform(p, 2) * (high - low + 1)));
+}
+
+static double lognormal(const struct hc_draw_site *p)
+{
+    return sign(p) * power_of_two(p) * (1 + hc_draw_uniform(p, 3));
+}
+
+static double subnormal(const struct hc_draw_site *p)
+{
+    double least = ldexp(1, hc_formats[hc_op_narrow(p->call, p->format)].emin);
+    return sign(p) *
+           fmax(least * hc_draw_uniform(p, 2) * hc_draw_uniform(p, 3), hc_format_tiny(p->format));
+}
+
+/* What a conversion into the output's format must get right: its numbers, the midpoints between
+   them and what lies beside those, from the smallest to beyond the largest. */
+static double elementwise_boundary(const struct hc_draw_site *p)
+{
+    enum hc_format to = p->call->out[0].format;
+    double x = power_of_two(p);
+    if (hc_draw_uniform(p, 4) < 0.3) { /* the ends of the range */
+        const double ends[] = {0,
+                               hc_format_tiny(to),
+                               hc_format_tiny(to) / 2,
+                               ldexp(1, hc_formats[to].emin),
+                               hc_format_max(to),
+                               hc_format_max(to) + hc_ulp(to, hc_format_max(to)) / 2,
+                               1};
+        x = ends[(int)(hc_draw_uniform(p, 5) * 7)];
+    } else {
+        x = hc_round(to, x * (1 + hc_draw_uniform(p, 3)));
+        if (!isfinite(x))
+            x = hc_format_max(to);
+    }
+    if (hc_draw_uniform(p, 6) < 0.7)
+        x += hc_ulp(to, x) / 2;
+    if (fabs(x) > hc_format_max(p->format))
+        x = hc_format_max(p->format);
+    double beside = floor(hc_draw_uniform(p, 7) * 3) - 1;
+    return sign(p) * (x + beside * hc_ulp(p->format, x));
+}
+
+/* A power of two or a neighbour of one, or zero. */
+static double boundary(const struct hc_draw_site *p)
+{
+    double x = power_of_two(p);
+    double u = hc_draw_uniform(p, 4);
+    if (u < 0.1)
+        x = 0;
+    else if (u < 0.4)
+        x += hc_ulp(p->format, x);
+    else if (u < 0.7)
+        x -= hc_ulp(p->format, x) / 2;
+    return sign(p) * x;
+}
+
+static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
+
+/* Whether it is where a slot of a batch has its one special number: in the first, third or fourth
+   channel, so that half of six have none. */
+static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
+{
+    const struct hc_tensor *x = &p->call->in[0];
+    enum hc_op op = p->call->op;
+    uint64_t channels = (uint64_t)x->shape[3];
+    bool inference = op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer;
+    if (hc_ops[op].class_ != HC_CLASS_NORM || (slot == 0 && inference))
+        return false;
+    bool row = p->call->in[slot].rank < 4 || p->index / channels == 1;
+    return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : 2 + slot % 2);
+}
+
+/* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many
+   sums share an element. Of a filter or a matrix's column the middle one has one and no other, as
+   it takes a whole channel or column with it. */
+static double special(const struct hc_draw_site *p, int slot)
+{
+    const struct hc_tensor *t = &p->call->in[slot];
+    bool shared =
+        hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
+    double length = fmax(hc_bound_length(p->call), 4);
+    double u = hc_draw_uniform(p, 3);
+    bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
+    if (p->index == (uint64_t)hc_tensor_count(t) / 2)
+        return specials[loss ? 2 * (int)(u * 2) : (int)(u * 3)];
+    if ((shared && slot > 0) || hc_draw_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
+        return hc_draw_normal(p);
+    /* A limit as one of several terms would overflow by itself. */
+    if (length <= 4 && u > 0.8)
+        return hc_format_max(p->format);
+    return specials[(int)(u * 4)];
+}
+
+/* Optimizers with a compensation: the sum of a subnormal weight and its update would be exact, and
+   leave nothing for it. */
+static bool compensates(const struct hc_call *call)
+{
+    int last = hc_ops[call->op].inputs - 1;
+    return hc_contracts[call->op].formats[last] == 'c' && !hc_op_absent(call, last);
+}
+
+/* A batch has its own, and a loss none but in its logits. */
+static bool has_specials(const struct hc_call *call, int slot)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool batch =
+        class_ == HC_CLASS_NORM && call->op != HC_OP_bn_infer && call->op != HC_OP_bn_leaky_infer;
+    return slot == 0 ? !batch : class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS;
+}
+
+/* Data. */
+static double data(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
+{
+    switch (distribution) {
+    case HC_DRAW_LOGNORMAL:
+        return lognormal(p);
+    case HC_DRAW_SUBNORMALS:
+        if (slot == 0 && compensates(p->call))
+            return hc_draw_normal(p);
+        return role == 'y' ? ldexp(hc_draw_normal(p), -(int)(12 * hc_draw_uniform(p, 8)))
+                           : subnormal(p);
+    case HC_DRAW_BOUNDARIES:
+        if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && role != 'y')
+            return elementwise_boundary(p);
+        return boundary(p);
+    case HC_DRAW_CANCELLATION:
+        return hc_draw_cancelling(p, slot, role);
+    case HC_DRAW_SPECIALS:
+        return has_specials(p->call, slot) ? special(p, slot) : hc_draw_normal(p);
+    default:
+        return hc_draw_normal(p);
+    }
+}
+
+/* What w lacks of a weight: within half an ulp of it, but now and then anything. */
+static double compensation(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
+{
+    double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
+    if (!isfinite(w) || hc_draw_uniform(p, 10) < 0.1)
+        return data(p, slot, role, distribution);
+    return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
+}
+
+double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_distribution distribution,
+                   uint64_t seed)
+{
+    struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
+    if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
+        return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
+    if (hc_distribution_of_sums(distribution))
+        return hc_draw_sum(&p, slot, role, distribution);
+    switch (role) {
+    case 'g':
+        return 0.5 + hc_draw_uniform(&p, 2);
+    case 'b':
+        if (distribution == HC_DRAW_SUBNORMALS)
+            return subnormal(&p);
+        if (distribution == HC_DRAW_CANCELLATION)
+            return call->op == HC_OP_gemm ? 0x1p-10 * hc_draw_normal(&p) : 500;
+        return data(&p, slot, role, distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
+    case 'v':
+        return distribution == HC_DRAW_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_draw_uniform(&p, 2);
+    case 's':
+        return fabs(data(&p, slot, 'x', distribution));
+    case 'c':
+        return compensation(&p, slot, role, distribution);
+    case 'q':
+        p.stream = 1; /* like the square of the gradient */
+        if (distribution == HC_DRAW_SPECIALS || distribution == HC_DRAW_SUBNORMALS)
+            return fabs(distribution == HC_DRAW_SPECIALS ? hc_draw_normal(&p) : subnormal(&p));
+        return pow(data(&p, 1, 'x', distribution), 2) * (0.5 + hc_draw_uniform(&p, 9));
+    default:
+        return data(&p, slot, role, distribution);
+    }
+}

@@ -1,0 +1,190 @@
+/* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the distributions
+   of distribution.c. */
+#include "check/generate/op_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bound/bound.h"
+#include "check/generate/distribution.h"
+#include "check/generate/op_space.h"
+#include "check/check_inner.h"
+#include "op/contract.h"
+
+/* A case and the row of each table that it was made from. */
+struct row {
+    enum hc_op op;
+    const struct hc_format_set *set;
+    const struct hc_op_shape *shape;
+    const struct hc_variant *variant;
+    enum hc_distribution distribution;
+    char name[96];
+    char title[128];
+};
+
+static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
+{
+    static const int sgd[HC_MAX_OUT] = {0, 2, 5};
+    static const int adam[HC_MAX_OUT] = {0, 2, 3, 6};
+    static const int control[HC_MAX_OUT] = {0, 2, 4, 6, 8};
+    const int *from = hc_ops[call->op].class_ != HC_CLASS_OPTIMIZER ? control
+                      : call->op == HC_OP_sgd                       ? sgd
+                                                                    : adam;
+    int inputs = hc_ops[call->op].inputs;
+    if (in_place && call->op == HC_OP_unscale)
+        call->in[3] = hc_tensor1(HC_FP32, 0, NULL); /* with it, in2 may not be out1 */
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        if (!hc_op_absent(call, i))
+            call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
+    for (int i = 0; i < hc_ops[call->op].outputs; i++) {
+        struct hc_tensor *t = &call->out[i];
+        if (hc_op_absent(call, inputs + i))
+            continue;
+        if (in_place && !hc_op_absent(call, from[i])) {
+            t->data = call->in[from[i]].data;
+            continue;
+        }
+        t->data = hc_check_memory(check, hc_tensor_bytes(t));
+    }
+}
+
+/* Where only some elements were looked at, those that the distribution promises must be among them. */
+static void judge_looked_at(struct hc_check *check, const struct row *row)
+{
+    const struct hc_result *r = &check->result;
+    enum hc_op_class class_ = hc_ops[row->op].class_;
+    bool vectors = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER;
+    bool promised = row->distribution == HC_DRAW_SPECIALS || (row->distribution == HC_DRAW_SUBNORMALS && vectors);
+    if (promised && r->special == 0 && r->looked_at < r->looked_of)
+        hc_mistrust(check, "none of the %lld elements looked at of %lld is one of '%s'",
+                    (long long)r->looked_at, (long long)r->looked_of, hc_distribution_names[row->distribution]);
+}
+
+static enum hc_inputs inputs_of(enum hc_distribution distribution)
+{
+    if (distribution == HC_DRAW_NORMAL || distribution == HC_DRAW_POSITIVE)
+        return HC_INPUTS_RANDOM;
+    if (distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT)
+        return HC_INPUTS_STAGNANT;
+    return distribution == HC_DRAW_WHOLE ? HC_INPUTS_WHOLE : HC_INPUTS_ANY;
+}
+
+static void run(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
+    give_memory(check, &call, row->shape->in_place);
+    hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
+    if (!hc_distribution_reached(&call, row->distribution))
+        hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
+    hc_claim_call_on(check, &call, inputs_of(row->distribution));
+    judge_looked_at(check, row);
+    if (hc_tensor_count(&call.out[0]) == 0)
+        hc_claim_true(check, "nothing is written around empty tensors",
+                      check->result.verdict != HC_FAIL);
+}
+
+/* Sums of so many terms show what they are added in. */
+enum { LONG = 200 };
+
+/* In place: an output that is an input must have its format. */
+static bool wanted(const struct row *row)
+{
+    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
+    if (!hc_format_set_allowed(row->op, row->set, row->variant) || !hc_distribution_applies(&call, row->distribution))
+        return false;
+    bool long_sum = hc_distribution_of_sums(row->distribution) && hc_bound_length(&call) >= LONG;
+    if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
+        return false;
+    return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
+           (call.in[0].format == call.out[0].format &&
+            hc_tensor_count(&call.in[0]) == hc_tensor_count(&call.out[0]));
+}
+
+struct list {
+    struct row *rows;
+    int count;
+    int room;
+    bool full; /* there was no memory for more */
+};
+
+static void append(struct list *list, const struct row *row)
+{
+    if (list->count == list->room && !list->full) {
+        int room = list->room ? 2 * list->room : 1024;
+        struct row *larger = realloc(list->rows, (size_t)room * sizeof *larger);
+        list->full = !larger;
+        list->rows = larger ? larger : list->rows;
+        list->room = larger ? room : list->room;
+    }
+    if (list->full)
+        return;
+    struct row *to = &list->rows[list->count++];
+    *to = *row;
+    (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
+                   row->set->name, row->shape->name, row->variant->name, hc_distribution_names[row->distribution]);
+    (void)snprintf(to->title, sizeof to->title, "%s: as its contract says, on %s numbers",
+                   hc_ops[row->op].title, hc_distribution_names[row->distribution]);
+}
+
+static void append_op(struct list *list, enum hc_op op)
+{
+    struct hc_opspace space = hc_opspace(op);
+    for (const struct hc_format_set *set = space.sets; set->name; set++)
+        for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
+            for (const struct hc_variant *variant = space.variants; variant->name; variant++)
+                for (int distribution = 0; distribution < HC_DISTRIBUTION_COUNT; distribution++) {
+                    struct row row = {op, set, shape, variant, (enum hc_distribution)distribution, "", ""};
+                    if (wanted(&row))
+                        append(list, &row);
+                }
+}
+
+static struct hc_case *cases;
+static struct row *rows;
+
+static void release(void)
+{
+    free(cases);
+    free(rows);
+}
+
+/* Quick: fp16 and fp32 with normal numbers in the first parameters. */
+static enum hc_level level_of(const struct row *row)
+{
+    bool first = row->variant->name[0] == '\0' && row->distribution == HC_DRAW_NORMAL;
+    bool plain = strcmp(row->set->name, "fp32") == 0 || strcmp(row->set->name, "fp16") == 0 ||
+                 strcmp(row->set->name, "fp32-fp16") == 0;
+    if (row->shape->level == HC_QUICK && !(first && plain))
+        return HC_STANDARD;
+    return row->shape->level;
+}
+
+const struct hc_case_table *hc_op_cases(void)
+{
+    static struct hc_case_table table;
+    struct list list = {0};
+    if (cases)
+        return &table;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        append_op(&list, (enum hc_op)op);
+    struct hc_case *made = list.full ? NULL : calloc((size_t)list.count, sizeof *made);
+    if (!made) {
+        free(list.rows);
+        (void)hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
+        return NULL;
+    }
+    rows = list.rows;
+    cases = made;
+    (void)atexit(release);
+    for (int i = 0; i < list.count; i++)
+        cases[i] = (struct hc_case){.name = rows[i].name,
+                                    .title = rows[i].title,
+                                    .source = "contract in src/op/call.h",
+                                    .level = level_of(&rows[i]),
+                                    .run = run,
+                                    .data = &rows[i]};
+    table = (struct hc_case_table){cases, list.count};
+    return &table;
+}

@@ -1,0 +1,359 @@
+#include "check/generate/op_space.h"
+
+#include <stddef.h>
+
+#include "op/contract.h"
+
+static const struct hc_format_set ieee[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_BF16, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {.name = NULL},
+};
+
+static const struct hc_format_set casts[] = {
+    {"fp32-fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32},
+    {"fp32-bf16", HC_FP32, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16-bf16", HC_FP16, HC_BF16, HC_FP32, HC_FP32},
+    {"bf16-fp16", HC_BF16, HC_FP16, HC_FP32, HC_FP32},
+    {"fp64-fp16", HC_FP64, HC_FP16, HC_FP32, HC_FP32},
+    {"fp64-bf16", HC_FP64, HC_BF16, HC_FP32, HC_FP32},
+    {"fp64-fp32", HC_FP64, HC_FP32, HC_FP32, HC_FP32},
+    {"fp32-tf32", HC_FP32, HC_TF32, HC_FP32, HC_FP32},
+    {"fp32-e4m3", HC_FP32, HC_E4M3, HC_FP32, HC_FP32},
+    {"fp32-e5m2", HC_FP32, HC_E5M2, HC_FP32, HC_FP32},
+    {"fp16-e5m2", HC_FP16, HC_E5M2, HC_FP32, HC_FP32},
+    {"e4m3-fp16", HC_E4M3, HC_FP16, HC_FP32, HC_FP32},
+    {"i32-fp16", HC_I32, HC_FP16, HC_FP32, HC_FP32},
+    {"fp32-i32", HC_FP32, HC_I32, HC_FP32, HC_FP32},
+    {.name = NULL},
+};
+
+/* Inputs and outputs of H, accumulated in fp32. */
+static const struct hc_format_set mixed[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp32-fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32},
+    {"fp32-bf16", HC_FP32, HC_BF16, HC_FP32, HC_FP32},
+    {.name = NULL},
+};
+
+/* Also fp32 inputs taken as tf32, and fp16 accumulated in fp16. */
+static const struct hc_format_set multiplied[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp32-fp16", HC_FP32, HC_FP16, HC_FP32, HC_FP32},
+    {"fp32-bf16", HC_FP32, HC_BF16, HC_FP32, HC_FP32},
+    {"fp32-as-tf32", HC_FP32, HC_FP32, HC_FP32, HC_TF32},
+    {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP16},
+    {"fp16-in-fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP16},
+    {.name = NULL},
+};
+
+/* Also accumulated in the inputs' format. */
+static const struct hc_format_set reduced[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP32},
+    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32},
+    {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP16},
+    {"bf16-in-bf16", HC_BF16, HC_BF16, HC_FP32, HC_BF16},
+    {.name = NULL},
+};
+
+/* Batch norm, and optimizers with fp32 or 16-bit state. */
+static const struct hc_format_set stateful[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-state-fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP32},
+    {"bf16-state-bf16", HC_BF16, HC_BF16, HC_BF16, HC_FP32},
+    {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP16, HC_FP16},
+    {"bf16-in-bf16", HC_BF16, HC_BF16, HC_BF16, HC_BF16},
+    {.name = NULL},
+};
+
+static const struct hc_format_set plain_fp32[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape vectors[] = {
+    {"257", HC_QUICK, true, false, {257}},
+    {"0", HC_STANDARD, false, false, {0}},
+    {"1", HC_STANDARD, false, false, {1}},
+    {"33", HC_STANDARD, false, false, {33}},
+    {"130-in-place", HC_STANDARD, false, true, {130}},
+    {"4099", HC_EXHAUSTIVE, true, false, {4099}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape sums[] = {
+    {"257", HC_QUICK, true, false, {257}},
+    {"0", HC_STANDARD, false, false, {0}},
+    {"1", HC_STANDARD, false, false, {1}},
+    {"40", HC_STANDARD, true, false, {40}},
+    {"4099", HC_STANDARD, false, false, {4099}},
+    {"100003", HC_EXHAUSTIVE, true, false, {100003}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape products[] = {
+    {"13x9x33", HC_QUICK, true, false, {13, 9, 33}},
+    {"0x5x3", HC_STANDARD, false, false, {0, 5, 3}},
+    {"5x3x0", HC_STANDARD, false, false, {5, 3, 0}},
+    {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
+    {"8x64x16", HC_STANDARD, false, false, {8, 64, 16}},
+    {"5x3x300", HC_STANDARD, false, false, {5, 3, 300}},
+    {"65x129x300", HC_EXHAUSTIVE, true, false, {65, 129, 300}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape convolutions[] = {
+    {"2x7x5x6-k10r3", HC_QUICK, true, false, {2, 7, 5, 6, 10, 3, 1, 1}},
+    {"2x8x8x3-k5r3-s2", HC_STANDARD, true, false, {2, 8, 8, 3, 5, 3, 2, 1}},
+    {"3x4x4x3-k4r2-p2", HC_STANDARD, true, false, {3, 4, 4, 3, 4, 2, 1, 2}},
+    {"2x5x5x9-k7r1", HC_STANDARD, false, false, {2, 5, 5, 9, 7, 1, 1, 0}},
+    {"1x7x7x8-k16r1-s2", HC_STANDARD, false, false, {1, 7, 7, 8, 16, 1, 2, 0}},
+    {"3x6x6x1-k1r3-p0", HC_STANDARD, false, false, {3, 6, 6, 1, 1, 3, 1, 0}},
+    {"1x3x3x16-k16r3", HC_STANDARD, false, false, {1, 3, 3, 16, 16, 3, 1, 1}},
+    {"0x4x4x3-k2r3", HC_STANDARD, false, false, {0, 4, 4, 3, 2, 3, 1, 1}},
+    {"1x9x9x4-k3r5-s3p2", HC_STANDARD, false, false, {1, 9, 9, 4, 3, 5, 3, 2}},
+    {"4x16x16x24-k40r3", HC_EXHAUSTIVE, true, false, {4, 16, 16, 24, 40, 3, 1, 1}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape batches[] = {
+    {"4x3x5x6", HC_QUICK, true, false, {4, 3, 5, 6}},
+    {"1x1x1x3", HC_STANDARD, false, false, {1, 1, 1, 3}},
+    {"2x1x1x13", HC_STANDARD, false, false, {2, 1, 1, 13}},
+    {"3x7x7x1", HC_STANDARD, false, false, {3, 7, 7, 1}},
+    {"2x3x3x0", HC_STANDARD, false, false, {2, 3, 3, 0}},
+    {"17x4x4x16", HC_STANDARD, false, false, {17, 4, 4, 16}},
+    {"2x3x3x132", HC_STANDARD, false, false, {2, 3, 3, 132}},
+    {"8x6x6x40", HC_EXHAUSTIVE, true, false, {8, 6, 6, 40}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape pools[] = {
+    {"2x6x9x5-3", HC_QUICK, true, false, {2, 6, 9, 5, 3}},
+    {"1x1x1x1-1", HC_STANDARD, false, false, {1, 1, 1, 1, 1}},
+    {"1x4x4x3-2", HC_STANDARD, false, false, {1, 4, 4, 3, 2}},
+    {"0x4x4x3-2", HC_STANDARD, false, false, {0, 4, 4, 3, 2}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape losses[] = {
+    {"17x10", HC_QUICK, true, false, {17, 10}},
+    {"1x1", HC_STANDARD, false, false, {1, 1}},
+    {"5x3", HC_STANDARD, false, false, {5, 3}},
+    {"3x129", HC_STANDARD, false, false, {3, 129}},
+    {"70x3", HC_STANDARD, false, false, {70, 3}},
+    {"70x300", HC_EXHAUSTIVE, false, false, {70, 300}},
+    {.name = NULL},
+};
+
+/* Rows of a table. */
+static const struct hc_op_shape tables[] = {
+    {"7", HC_QUICK, true, false, {7}},
+    {"1", HC_STANDARD, true, false, {1}},
+    {"32", HC_STANDARD, true, false, {32}},
+    {"65", HC_STANDARD, true, false, {65}},
+    {"5-in-place", HC_STANDARD, true, true, {5}},
+    {"1001", HC_STANDARD, false, false, {1001}},
+    {.name = NULL},
+};
+
+static const struct hc_op_shape scalars[] = {
+    {"1", HC_QUICK, true, false, {1}},
+    {"1-in-place", HC_STANDARD, true, true, {1}},
+    {.name = NULL},
+};
+
+static const struct hc_variant plain[] = {{.name = ""}, {.name = NULL}};
+
+static const struct hc_variant directions[] = {
+    {.name = "", .params.cast = {HC_NEAREST}},
+    {.name = "-toward-zero", .params.cast = {HC_TOWARD_ZERO}},
+    {.name = "-upward", .params.cast = {HC_UPWARD}},
+    {.name = "-downward", .params.cast = {HC_DOWNWARD}},
+    {.name = NULL},
+};
+
+static const struct hc_variant axpys[] = {{.name = "", .params.axpy = {-1.1}}, {.name = NULL}};
+static const struct hc_variant slopes[] = {{.name = "", .params.leaky = {0.1}}, {.name = NULL}};
+static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1, 0.1}},
+                                          {.name = NULL}};
+
+static const struct hc_variant unscales[] = {
+    {.name = "", .params.unscale = {false}},
+    {.name = "-reciprocal", .params.unscale = {true}},
+    {.name = "-first", .params.unscale = {false}, .bare = true},
+    {.name = NULL},
+};
+
+/* With the scalars that may be absent, and without. */
+static const struct hc_variant more_or_less[] = {
+    {.name = ""},
+    {.name = "-bare", .bare = true},
+    {.name = NULL},
+};
+
+static const struct hc_variant clips[] = {
+    {.name = "", .params.clip = {1}},
+    {.name = "-tenth", .params.clip = {0.1}},
+    {.name = "-bare", .params.clip = {5}, .bare = true},
+    {.name = NULL},
+};
+
+static const struct hc_variant gemms[] = {
+    {.name = "", .params.gemm = {.alpha = 1}},
+    {.name = "-ta", .params.gemm = {.transpose_a = true, .alpha = 1}},
+    {.name = "-tb-bias", .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}, .row = true},
+    {.name = "-ta-tb-scaled",
+     .params.gemm = {.transpose_a = true, .transpose_b = true, .alpha = 1.5, .beta = -0.3}},
+    {.name = NULL},
+};
+
+static const struct hc_variant means[] = {
+    {.name = "", .params.xent = {false}},
+    {.name = "-sum", .params.xent = {true}},
+    {.name = NULL},
+};
+
+static const struct hc_variant sgds[] = {
+    {.name = "", .params.sgd = {.weight_decay = 1e-2}},
+    {.name = "-nesterov", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}},
+    {.name = "-decoupled", .params.sgd = {.weight_decay = 1e-2, .decoupled = true}},
+    {.name = "-rate-inside",
+     .params.sgd = {.weight_decay = 1e-2, .nesterov = true, .rate_inside = true}},
+    {.name = "-stochastic",
+     .params.sgd = {.weight_decay = 1e-2, .stochastic = {.on = true, .seed = 7, .first = 640}}},
+    {.name = "-kahan", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}, .compensated = true},
+    {.name = "-kahan-decoupled",
+     .params.sgd = {.weight_decay = 1e-2, .decoupled = true},
+     .compensated = true},
+    {.name = "-kahan-rate-inside",
+     .params.sgd = {.weight_decay = 1e-2, .rate_inside = true},
+     .compensated = true},
+    {.name = NULL},
+};
+
+static const struct hc_variant adams[] = {
+    {.name = "", .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2}},
+    {.name = "-eps-inside", .params.adam = {.beta2 = 0.999, .eps = 1e-8, .eps_inside = true}},
+    {.name = "-stochastic",
+     .params.adam = {.beta2 = 0.99,
+                     .eps = 1e-8,
+                     .weight_decay = 1e-2,
+                     .stochastic = {.on = true, .seed = 7, .first = 640}}},
+    {.name = "-kahan",
+     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2},
+     .compensated = true},
+    {.name = "-torch-fused",
+     .params
+         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_FUSED}},
+    {.name = "-torch-loop",
+     .params
+         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_LOOP}},
+    {.name = "-apex",
+     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_APEX}},
+    {.name = NULL},
+};
+
+static const struct hc_format_set none[] = {{.name = NULL}};
+
+static const struct hc_opspace by_class[] = {
+    [HC_CLASS_ELEMENTWISE] = {mixed, vectors, plain},
+    [HC_CLASS_REDUCTION] = {reduced, sums, plain},
+    [HC_CLASS_GEMM] = {multiplied, products, gemms},
+    [HC_CLASS_CONV] = {multiplied, convolutions, plain},
+    [HC_CLASS_NORM] = {stateful, batches, norms},
+    [HC_CLASS_POOL] = {mixed, pools, plain},
+    [HC_CLASS_LOSS] = {mixed, losses, means},
+    [HC_CLASS_OPTIMIZER] = {stateful, vectors, adams},
+    [HC_CLASS_CONTROL] = {none, vectors, plain},
+};
+
+/* Where an op has parameters that its class does not have. */
+static const struct hc_variant *const by_op[HC_OP_COUNT] = {
+    [HC_OP_cast] = directions,       [HC_OP_axpy] = axpys,
+    [HC_OP_unscale] = unscales,      [HC_OP_leaky_relu] = slopes,
+    [HC_OP_leaky_relu_bwd] = slopes, [HC_OP_sgd] = sgds,
+};
+
+/* Ops that are like no others of their class. */
+static const struct hc_opspace of_op[HC_OP_COUNT] = {
+    [HC_OP_rates] = {plain_fp32, tables, plain},
+    [HC_OP_step_log] = {plain_fp32, tables, more_or_less},
+    [HC_OP_sum_squares] = {mixed, sums, more_or_less},
+    [HC_OP_clip] = {plain_fp32, scalars, clips},
+};
+
+struct hc_opspace hc_opspace(enum hc_op op)
+{
+    if (of_op[op].sets)
+        return of_op[op];
+    struct hc_opspace space = by_class[hc_ops[op].class_];
+    char format = hc_contracts[op].formats[0];
+    if (format == 'w')
+        space.sets = ieee;
+    if (format == 'a')
+        space.sets = casts;
+    if (by_op[op])
+        space.variants = by_op[op];
+    return space;
+}
+
+static bool rounds_stochastically(enum hc_op op, const struct hc_variant *variant)
+{
+    if (op == HC_OP_sgd)
+        return variant->params.sgd.stochastic.on;
+    return (op == HC_OP_adam || op == HC_OP_adamw) && variant->params.adam.stochastic.on;
+}
+
+/* Of Adam's orders these compute in fp32 alone. */
+static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
+{
+    enum hc_adam_order order = variant->params.adam.order;
+    return (op == HC_OP_adam || op == HC_OP_adamw) &&
+           (order == HC_ORDER_TORCH_FUSED || order == HC_ORDER_APEX);
+}
+
+bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    if (computes_in_fp32(op, variant) && hc_formats[set->work].bytes == 2)
+        return false;
+    if (rounds_stochastically(op, variant) && (set->state != HC_BF16 || set->work != HC_FP32))
+        return false;
+    if (variant->compensated && hc_formats[set->state].bytes != 2)
+        return false;
+    const char *formats = hc_contracts[op].formats;
+    char out = formats[hc_ops[op].inputs];
+    if (formats[0] == 'f' && set->in != HC_FP32)
+        return false;
+    if (set->in == HC_FP64 && formats[0] != 'd' && formats[0] != 'w' && formats[0] != 'a')
+        return false;
+    /* Batch norm computes in fp32 whatever its state is, or all of it is fp64. */
+    if (hc_ops[op].class_ == HC_CLASS_NORM && set->work != HC_FP32 && set->work != HC_FP64)
+        return false;
+    /* Convolutions accumulate in fp32 alone. */
+    if (hc_ops[op].class_ == HC_CLASS_CONV && set->work == HC_FP16)
+        return false;
+    if (hc_ops[op].class_ == HC_CLASS_OPTIMIZER)
+        return true;
+    return (out != '0' && out != 'f' && out != 'g') || set->in == set->out;
+}

@@ -1,0 +1,92 @@
+#include "check/record/environment.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hc_build.h"
+#include "hc_commit.h"
+
+/* The first line of the file that starts with `key`, from behind the key and a colon on. */
+static json_t *line_of(const char *path, const char *key)
+{
+    char line[512];
+    json_t *found = NULL;
+    FILE *file = fopen(path, "r");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *value = line + strlen(key);
+        value += strspn(value, " \t:");
+        found = json_string(value);
+    }
+    if (file)
+        (void)fclose(file);
+    return found ? found : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text[0] ? json_string(text) : json_null();
+}
+
+static json_t *compiler(void)
+{
+#ifdef __clang__
+    return json_string("clang " __clang_version__);
+#else
+    return json_string("gcc " __VERSION__);
+#endif
+}
+
+static json_t *date(void)
+{
+    char text[32];
+    struct tm parts;
+    time_t now = time(NULL);
+    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    return json_string(text);
+}
+
+static json_t *gpu(void)
+{
+    glob_t found;
+    json_t *model = NULL;
+    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) == 0) {
+        model = line_of(found.gl_pathv[0], "Model");
+        globfree(&found);
+    }
+    return model ? model : json_null();
+}
+
+static json_t *system_name(void)
+{
+    struct utsname u;
+    return uname(&u) == 0 ? json_sprintf("%s %s %s", u.sysname, u.release, u.machine) : json_null();
+}
+
+json_t *hc_environment(void)
+{
+    json_t *e = json_object();
+    (void)json_object_set_new(e, "date", date());
+    (void)json_object_set_new(e, "halfcheck", json_string(HC_VERSION));
+    (void)json_object_set_new(e, "commit", text_or_null(HC_COMMIT));
+    (void)json_object_set_new(e, "compiler", compiler());
+    (void)json_object_set_new(e, "flags", json_string(HC_FLAGS));
+    (void)json_object_set_new(e, "os", system_name());
+    (void)json_object_set_new(e, "cpu", line_of("/proc/cpuinfo", "model name"));
+    (void)json_object_set_new(e, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    (void)json_object_set_new(e, "gpu", gpu());
+    (void)json_object_set_new(e, "capability", json_null());
+    (void)json_object_set_new(e, "driver", line_of("/proc/driver/nvidia/version", "NVRM version"));
+    (void)json_object_set_new(e, "cuda", json_null());
+    (void)json_object_set_new(e, "cublas", json_null());
+    (void)json_object_set_new(e, "cudnn", json_null());
+    (void)json_object_set_new(e, "onednn", text_or_null(HC_ONEDNN_VERSION));
+    (void)json_object_set_new(e, "mpfr", json_string(HC_MPFR_VERSION));
+    return e;
+}

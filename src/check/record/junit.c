@@ -1,0 +1,118 @@
+/* JUnit's XML, as CI systems read it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/output.h"
+#include "check/record/rows.h"
+#include "op/text.h"
+
+static const char *element_of(enum hc_verdict verdict, bool strict)
+{
+    if (!hc_verdict_is_bad(verdict, strict))
+        return "skipped";
+    return verdict == HC_ERROR ? "error" : "failure";
+}
+
+static void write_case(FILE *out, const struct hc_row *row, bool strict)
+{
+    (void)fputs("  <testcase classname=\"", out);
+    hc_text_markup(out, row->backend);
+    (void)fputc('.', out);
+    char *component = strndup(row->name, strcspn(row->name, "/"));
+    hc_text_markup(out, component ? component : "");
+    free(component);
+    (void)fputs("\" name=\"", out);
+    hc_text_markup(out, row->name);
+    (void)fprintf(out, "\" time=\"%.6f\"", row->seconds);
+    if (row->verdict == HC_PASS) {
+        (void)fputs("/>\n", out);
+        return;
+    }
+    const char *element = element_of(row->verdict, strict);
+    (void)fprintf(out, ">\n    <%s type=\"%s\" message=\"%s: ", element,
+                  hc_verdict_names[row->verdict], hc_verdict_names[row->verdict]);
+    hc_text_markup(out, row->note);
+    hc_print(out, "\">error %.4g, bound %.4g ", row->error, row->bound);
+    hc_text_markup(out, row->unit);
+    hc_print(out, ", error/bound %.4g\n", hc_ratio(row->error, row->bound));
+    hc_text_markup(out, row->repro);
+    (void)fprintf(out, "</%s>\n  </testcase>\n", element);
+}
+
+static void write_omission(FILE *out, const struct hc_omission *o)
+{
+    (void)fputs("  <testcase classname=\"", out);
+    hc_text_markup(out, o->backend);
+    (void)fprintf(out,
+                  ".%s\" name=\"%s, left out\">\n    <skipped type=\"left out\" "
+                  "message=\"%d cases without a kernel, %d refused: ",
+                  o->component, o->component, o->absent, o->refused);
+    hc_text_markup(out, o->why);
+    (void)fputs("\"/>\n  </testcase>\n", out);
+}
+
+/* The suite of the backend that row `first` is the first of. */
+static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool strict)
+{
+    const char *backend = rows->row[first].backend;
+    int tests = 0;
+    int failures = 0;
+    int errors = 0;
+    int skipped = 0;
+    double seconds = 0;
+    for (int i = first; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        if (strcmp(row->backend, backend) != 0)
+            continue;
+        bool bad = hc_verdict_is_bad(row->verdict, strict);
+        tests++;
+        errors += row->verdict == HC_ERROR;
+        failures += bad && row->verdict != HC_ERROR;
+        skipped += !bad && row->verdict != HC_PASS;
+        seconds += row->seconds;
+    }
+    const struct hc_omissions *left_out = &rows->omissions;
+    int omissions = 0;
+    for (int i = 0; i < left_out->count; i++)
+        omissions += strcmp(left_out->row[i].backend, backend) == 0;
+    (void)fputs(" <testsuite name=\"halfcheck ", out);
+    hc_text_markup(out, backend);
+    (void)fprintf(out,
+                  "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
+                  "skipped=\"%d\" time=\"%.6f\">\n",
+                  tests + omissions, failures, errors, skipped + omissions, seconds);
+    for (int i = first; i < rows->count; i++)
+        if (strcmp(rows->row[i].backend, backend) == 0)
+            write_case(out, &rows->row[i], strict);
+    for (int i = 0; omissions && i < left_out->count; i++)
+        if (strcmp(left_out->row[i].backend, backend) == 0)
+            write_omission(out, &left_out->row[i]);
+    (void)fputs(" </testsuite>\n", out);
+}
+
+static bool first_of_its_backend(const struct hc_rows *rows, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (strcmp(rows->row[j].backend, rows->row[i].backend) == 0)
+            return false;
+    return true;
+}
+
+enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return hc_fail(HC_NO_MEMORY, "no memory for the JUnit document");
+    (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfcheck\">\n",
+                out);
+    for (int i = 0; i < rows->count; i++)
+        if (first_of_its_backend(rows, i))
+            write_suite(out, rows, i, strict);
+    (void)fputs("</testsuites>\n", out);
+    enum hc_status status =
+        fclose(out) == 0 ? hc_output_write(path, text, length) : hc_fail(HC_NO_MEMORY, "no memory");
+    free(text);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* Writing records. */
+#include "check/record/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/record/environment.h"
+#include "op/output.h"
+#include "check/record/record_run.h"
+
+enum hc_verdict hc_row_verdict(const struct hc_row *row)
+{
+    bool within = hc_ratio(row->error, row->bound) <= 1;
+    return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
+}
+
+struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
+{
+    return (struct hc_row){.name = result->what->name,
+                           .backend = result->backend,
+                           .verdict = result->verdict,
+                           .checked = result->checked,
+                           .looked_at = result->looked_at,
+                           .looked_of = result->looked_of,
+                           .special = result->special,
+                           .error = result->error,
+                           .bound = result->bound,
+                           .unit = result->unit,
+                           .implementation = result->implementation,
+                           .format = result->format,
+                           .line = result->line,
+                           .seed = result->seed,
+                           .seconds = result->seconds,
+                           .note = result->note,
+                           .repro = repro};
+}
+
+json_t *hc_record_new(void)
+{
+    return json_pack("{s:i, s:o, s:[]}", "schema", HC_RECORD_SCHEMA, "environment",
+                     hc_environment(), "results");
+}
+
+static json_t *hex(double value)
+{
+    return isnan(value) ? json_string("nan") : json_sprintf("%a", value);
+}
+
+void hc_record_add(json_t *record, const struct hc_row *row)
+{
+    json_t *o = json_object();
+    (void)json_object_set_new(o, "case", hc_json_text(row->name));
+    (void)json_object_set_new(o, "backend", hc_json_text(row->backend));
+    (void)json_object_set_new(o, "verdict", json_string(hc_verdict_names[row->verdict]));
+    (void)json_object_set_new(o, "checked", json_integer(row->checked));
+    if (row->looked_of > 0)
+        (void)json_object_set_new(
+            o, "looked_at",
+            json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
+                      (json_int_t)row->looked_of, "special", (json_int_t)row->special));
+    (void)json_object_set_new(o, "error", hex(row->error));
+    (void)json_object_set_new(o, "bound", hex(row->bound));
+    (void)json_object_set_new(o, "unit", hc_json_text(row->unit));
+    if (!isnan(row->implementation))
+        (void)json_object_set_new(o, "implementation", hex(row->implementation));
+    if (!isnan(row->format))
+        (void)json_object_set_new(o, "format", hex(row->format));
+    if (!isnan(row->line))
+        (void)json_object_set_new(o, "line", hex(row->line));
+    (void)json_object_set_new(o, "seed", json_sprintf("%llu", (unsigned long long)row->seed));
+    (void)json_object_set_new(o, "seconds", json_real(row->seconds));
+    (void)json_object_set_new(o, "note", hc_json_text(row->note));
+    (void)json_object_set_new(o, "repro", hc_json_text(row->repro));
+    if (row->pictures)
+        (void)json_object_set(o, "pictures", row->pictures);
+    (void)json_array_append_new(json_object_get(record, "results"), o);
+}
+
+enum hc_status hc_record_write(const json_t *record, const char *path)
+{
+    char *document = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    if (!document)
+        return hc_fail(HC_NO_MEMORY, "no memory for the record");
+    size_t length = strlen(document);
+    document[length] = '\n';
+    enum hc_status status = hc_output_write(path, document, length + 1);
+    free(document);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* Reading records. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/record/facts.h"
+#include "check/record/picture.h"
+#include "check/record/record.h"
+#include "check/record/record_run.h"
+
+struct reader {
+    const char *path;
+    size_t index; /* of the result that is being read */
+    enum hc_status status;
+};
+
+static const char *text_of(struct reader *r, const json_t *object, const char *key)
+{
+    const json_t *member = json_object_get(object, key);
+    if (json_is_string(member))
+        return json_string_value(member);
+    if (r->status == HC_OK)
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: \"%s\" is not a string", r->path,
+                            r->index + 1, key);
+    return "";
+}
+
+static double number_of(struct reader *r, const json_t *object, const char *key)
+{
+    char *end;
+    const char *text = text_of(r, object, key);
+    double value = strtod(text, &end);
+    if (r->status == HC_OK && (end == text || *end))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: \"%s\" is not a number: '%s'", r->path,
+                            r->index + 1, key, text);
+    return value;
+}
+
+static enum hc_verdict verdict_of(struct reader *r, const json_t *object)
+{
+    const char *name = text_of(r, object, "verdict");
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (strcmp(hc_verdict_names[v], name) == 0)
+            return (enum hc_verdict)v;
+    if (r->status == HC_OK)
+        r->status =
+            hc_fail(HC_INVALID, "%s: result %zu: no verdict '%s'", r->path, r->index + 1, name);
+    return HC_ERROR;
+}
+
+static uint64_t seed_of(struct reader *r, const json_t *object)
+{
+    char *end;
+    const char *text = text_of(r, object, "seed");
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (r->status == HC_OK && (end == text || *end))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: \"seed\" is not a number: '%s'", r->path,
+                            r->index + 1, text);
+    return seed;
+}
+
+/* A count of the optional member "looked_at". */
+static int64_t looked_at(const json_t *o, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(o, "looked_at"), name));
+}
+
+static struct hc_row row_of(struct reader *r, const json_t *o)
+{
+    struct hc_row row = {.name = text_of(r, o, "case"),
+                         .backend = text_of(r, o, "backend"),
+                         .verdict = verdict_of(r, o),
+                         .checked = json_integer_value(json_object_get(o, "checked")),
+                         .looked_at = looked_at(o, "elements"),
+                         .looked_of = looked_at(o, "of"),
+                         .special = looked_at(o, "special"),
+                         .error = number_of(r, o, "error"),
+                         .bound = number_of(r, o, "bound"),
+                         .unit = text_of(r, o, "unit"),
+                         .implementation = (double)NAN,
+                         .format = (double)NAN,
+                         .line = (double)NAN,
+                         .seed = seed_of(r, o),
+                         .seconds = json_number_value(json_object_get(o, "seconds")),
+                         .note = text_of(r, o, "note"),
+                         .repro = text_of(r, o, "repro")};
+    if (json_object_get(o, "implementation"))
+        row.implementation = number_of(r, o, "implementation");
+    if (json_object_get(o, "format"))
+        row.format = number_of(r, o, "format");
+    if (json_object_get(o, "line"))
+        row.line = number_of(r, o, "line");
+    row.pictures = json_object_get(o, "pictures");
+    const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;
+    if (r->status == HC_OK && wrong)
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: %s", r->path, r->index + 1, wrong);
+    if (r->status == HC_OK && !json_is_integer(json_object_get(o, "checked")))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: \"checked\" is not a whole number",
+                            r->path, r->index + 1);
+    if (r->status == HC_OK &&
+        (row.checked < 0 || row.looked_at < 0 || row.looked_at > row.looked_of || row.special < 0 ||
+         row.special > row.looked_at || row.error < 0 || row.bound < 0))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: a negative count, error or bound", r->path,
+                            r->index + 1);
+    return row;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct hc_row *x = a;
+    const struct hc_row *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->backend, y->backend);
+}
+
+/* Results in the order of their names, none twice. */
+static enum hc_status sort(const char *path, struct hc_record *record)
+{
+    if (record->count == 0)
+        return HC_OK;
+    qsort(record->rows, (size_t)record->count, sizeof *record->rows, by_name);
+    for (int i = 1; i < record->count; i++)
+        if (by_name(&record->rows[i - 1], &record->rows[i]) == 0)
+            return hc_fail(HC_INVALID, "%s: %s on %s stands there twice", path,
+                           record->rows[i].name, record->rows[i].backend);
+    return HC_OK;
+}
+
+static enum hc_status read_rows(const char *path, struct hc_record *record, const json_t *results)
+{
+    struct reader r = {.path = path};
+    size_t count = json_array_size(results);
+    record->rows = calloc(count ? count : 1, sizeof *record->rows);
+    if (!record->rows)
+        return hc_fail(HC_NO_MEMORY, "no memory for %zu results", count);
+    for (; r.index < count && r.status == HC_OK; r.index++)
+        record->rows[r.index] = row_of(&r, json_array_get(results, r.index));
+    record->count = (int)count;
+    if (r.status != HC_OK)
+        return r.status;
+    const char *wrong = hc_record_find_parts(record);
+    return wrong ? hc_fail(HC_INVALID, "%s: %s", path, wrong) : sort(path, record);
+}
+
+static enum hc_status read_document(const char *path, struct hc_record *record)
+{
+    const json_t *schema = json_object_get(record->document, "schema");
+    const json_t *results = json_object_get(record->document, "results");
+    record->environment = json_object_get(record->document, "environment");
+    record->backends = json_object_get(record->document, "backends");
+    if (!json_is_integer(schema))
+        return hc_fail(HC_INVALID, "%s: not a record (no \"schema\")", path);
+    if (json_integer_value(schema) != HC_RECORD_SCHEMA)
+        return hc_fail(HC_INVALID, "%s: schema %lld; this halfcheck reads schema %d", path,
+                       (long long)json_integer_value(schema), HC_RECORD_SCHEMA);
+    if (!json_is_object(record->environment) || !json_is_array(results))
+        return hc_fail(HC_INVALID, "%s: not a record (no \"environment\" or no \"results\")", path);
+    const char *wrong = hc_facts_wrong(record->backends);
+    if (wrong)
+        return hc_fail(HC_INVALID, "%s: %s", path, wrong);
+    return read_rows(path, record, results);
+}
+
+enum hc_status hc_record_of(const char *name, json_t *document, struct hc_record *record)
+{
+    *record = (struct hc_record){.document = document};
+    enum hc_status status = read_document(name, record);
+    if (status != HC_OK)
+        hc_record_free(record);
+    return status;
+}
+
+enum hc_status hc_record_read(const char *path, struct hc_record *record)
+{
+    json_error_t error;
+    *record = (struct hc_record){0};
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return hc_fail(HC_IO, "cannot read %s: %s", path, strerror(errno));
+    json_t *document = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    (void)fclose(file);
+    if (!document)
+        return hc_fail(HC_INVALID, "%s: not a record, or cut short: line %d: %s", path, error.line,
+                       error.text);
+    return hc_record_of(path, document, record);
+}
+
+void hc_record_free(struct hc_record *record)
+{
+    free(record->rows);
+    free(record->parts);
+    json_decref(record->document);
+    *record = (struct hc_record){0};
+}
+
+const struct hc_row *hc_record_find(const struct hc_record *record, const char *name,
+                                    const char *backend)
+{
+    struct hc_row key = {.name = name, .backend = backend};
+    return record->count ? bsearch(&key, record->rows, (size_t)record->count, sizeof key, by_name)
+                         : NULL;
+}

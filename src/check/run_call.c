@@ -1,0 +1,128 @@
+/* hc_do: a call with tensors in host memory, run between guards (check/guarded.h), and most calls
+   twice: a result that depends on what memory held before, or on the calls before, does not
+   repeat. */
+#include "check/run_call.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "check/omissions.h"
+#include "check/check_inner.h"
+#include "op/contract.h"
+
+static enum hc_status check_batch(const struct hc_call *call)
+{
+    const struct hc_tensor *order = &call->in[3];
+    if (hc_tensor_get(&call->in[2], 0) < 0)
+        return hc_fail(HC_INVALID, "augment: a negative number of steps");
+    for (int64_t i = 0; order->data && i < hc_tensor_count(order); i++) {
+        double image = hc_tensor_get(order, i);
+        if (image < 0 || image >= (double)call->in[0].shape[0])
+            return hc_fail(HC_INVALID, "augment: order %.0f is no image of 0 to %lld", image,
+                           (long long)call->in[0].shape[0] - 1);
+    }
+    return HC_OK;
+}
+
+/* What op/call.c cannot see, since it does not look at data: that there is some, that labels are
+   classes, that an order has images. */
+static enum hc_status check_data(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    const char *formats = hc_contracts[call->op].formats;
+    for (int i = 0; i < op->inputs + op->outputs; i++) {
+        bool output = i >= op->inputs;
+        const struct hc_tensor *t = output ? &call->out[i - op->inputs] : &call->in[i];
+        if (!t->data && !hc_slot_optional(formats[i]) && hc_tensor_count(t) > 0)
+            return hc_fail(HC_INVALID, "%s: %s%d has no data", op->name, output ? "out" : "in",
+                           output ? i - op->inputs : i);
+    }
+    if (call->op == HC_OP_gemm && call->params.gemm.beta != 0 && !call->in[2].data &&
+        hc_tensor_count(&call->out[0]) > 0)
+        return hc_fail(HC_INVALID, "gemm: beta is not 0, and in2 has no data");
+    for (int64_t i = 0; op->class_ == HC_CLASS_LOSS && i < call->in[0].shape[0]; i++) {
+        double label = hc_tensor_get(&call->in[1], i);
+        if (label < 0 || label >= (double)call->in[0].shape[1])
+            return hc_fail(HC_INVALID, "%s: label %.0f is not a class of 0 to %lld", op->name,
+                           label, (long long)call->in[0].shape[1] - 1);
+    }
+    return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
+}
+
+/* Beyond this a call runs a second time only where an output may be unwritten. */
+enum { REPEATED_BYTES = 1 << 20 };
+
+/* Once more on other fillings; the first run's outputs are those that count. */
+static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
+{
+    enum hc_status status = hc_guarded_keep(g);
+    if (status == HC_OK)
+        status = hc_guarded_run(g, HC_PREFILL_SECOND, breach);
+    if (status == HC_OK && !breach->text[0])
+        hc_guarded_compare(g, breach);
+    return status;
+}
+
+/* A kernel refuses formats and shapes. One that looks at the numbers first may refuse whatever it
+   would get wrong, and then nothing that it takes says anything. */
+static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach)
+{
+    char why[256];
+    (void)snprintf(why, sizeof why, "%s", hc_message());
+    if (hc_guarded_takes_zeros(g))
+        (void)snprintf(breach->text, sizeof breach->text,
+                       "%s refuses inputs by their values: it takes the same call with zeros",
+                       hc_ops[g->call.op].name);
+    (void)hc_fail(HC_UNSUPPORTED, "%s", why);
+}
+
+enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
+                           const struct hc_call *call, struct hc_breach *breach)
+{
+    struct hc_guarded g;
+    breach->text[0] = '\0';
+    enum hc_status status = hc_backend_has(backend, call);
+    if (status == HC_OK)
+        status = hc_call_check(call);
+    if (status == HC_OK)
+        status = check_data(call);
+    if (status != HC_OK)
+        return status;
+    status = hc_guarded_open(&g, backend, queue, call);
+    if (status == HC_OK)
+        status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
+    if (status == HC_UNSUPPORTED && !breach->text[0])
+        look_at_refusal(&g, breach);
+    if (status == HC_OK && !breach->text[0] &&
+        (g.bytes <= REPEATED_BYTES || hc_guarded_unwritten(&g)))
+        status = repeat(&g, breach);
+    if (status == HC_OK)
+        hc_guarded_give(&g);
+    hc_guarded_close(&g);
+    return status;
+}
+
+enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend,
+                        struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_breach breach;
+    enum hc_status status = hc_run_call(backend, queue, call, &breach);
+    if (breach.text[0]) {
+#pragma omp critical(hc_breach)
+        hc_check_breach(check, backend->name, breach.text);
+    }
+    return status;
+}
+
+enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
+{
+    enum hc_status status = hc_do_on(check, check->backend, check->queue, call);
+    bool kernel = (status == HC_OK || status == HC_UNSUPPORTED) &&
+                  hc_backend_has(check->backend, call) == HC_OK;
+    if (kernel && check->omissions && check->backend->partial)
+        hc_omissions_call(check->omissions, check->backend->name, call, status == HC_OK);
+    check->refused |= kernel && status == HC_UNSUPPORTED;
+    check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
+    (void)hc_check_ok(check, status);
+    return status;
+}

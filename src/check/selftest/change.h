@@ -1,0 +1,73 @@
+/* Faults that differ only in what they change and where: a row's `data` is one of the two structs
+   below, and its `wrong` a function beside it. */
+#ifndef HC_CHECK_SELFTEST_CHANGE_H
+#define HC_CHECK_SELFTEST_CHANGE_H
+
+#include "check/selftest/fault.h"
+
+/* One element of a tensor that a fault may change. */
+struct hc_changed_element {
+    const struct hc_call *call;
+    enum hc_format format;
+    int64_t i; /* of n */
+    int64_t n;
+    int64_t number;     /* the row's */
+    const void *before; /* the tensor's bytes before the call; of an input those that it has */
+    const void *right;  /* of an output, the bytes that the sound kernel gave */
+};
+
+uint64_t hc_changed_right(const struct hc_changed_element *e, int64_t i);
+uint64_t hc_changed_before(const struct hc_changed_element *e, int64_t i);
+
+/* Which elements are wrong. */
+typedef bool hc_where(const struct hc_changed_element *e);
+hc_where hc_everywhere;
+hc_where hc_at_the_end;  /* the last one */
+hc_where hc_in_the_rest; /* the last n mod `number`, of vectors of `number` and more */
+hc_where hc_beyond;      /* `number` and later */
+hc_where hc_at_every;    /* one in `number`, scattered */
+hc_where hc_at_one;      /* one in all, in a place that hangs on the first input's first element */
+
+/* What becomes of them: from the right bits to wrong ones. */
+typedef uint64_t hc_what(const struct hc_changed_element *e, uint64_t bits);
+hc_what hc_one_ulp_up;   /* away from zero; NaNs and infinities stay */
+hc_what hc_one_ulp_down; /* toward zero; zeros, NaNs and infinities stay */
+hc_what hc_to_zero;
+hc_what hc_kept;    /* what lay there before the call */
+hc_what hc_next;    /* the value of the next element; of the last one its own */
+hc_what hc_flushed; /* subnormals become zeros of their sign */
+hc_what hc_unsigned_zero;
+hc_what hc_nan_to_zero;
+hc_what hc_infinity_to_largest;
+hc_what hc_negated;
+hc_what hc_added;        /* to what lay there before the call */
+hc_what hc_through_bf16; /* rounded into bf16 */
+hc_what hc_through_fp16;
+hc_what hc_through_fp32;
+
+enum { HC_ALL_SLOTS = -1 };
+
+/* Elements of outputs are changed after the sound kernel. */
+struct hc_change {
+    hc_where *where;
+    hc_what *what;
+    int64_t number;
+    int slot; /* or HC_ALL_SLOTS: every one but those of integers */
+};
+hc_wrong hc_wrong_outputs;
+
+/* The same row, for inputs: the sound kernel gets copies that are changed; the caller's stay. */
+hc_wrong hc_wrong_inputs;
+
+/* The sound kernel gets another call. */
+struct hc_change_call {
+    void (*change)(struct hc_call *call, double number);
+    double number;
+};
+hc_wrong hc_wrong_call;
+
+/* A copy of the tensor's bytes, which the caller frees. It ends the program where there is no
+   memory: a fault runs in a process of its own. */
+void *hc_fault_copy(const struct hc_tensor *t);
+
+#endif

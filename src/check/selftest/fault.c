@@ -1,0 +1,118 @@
+#include "check/selftest/fault.h"
+
+#include <assert.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES] = {
+    [HC_FAULT_ROUNDING] = {"rounding", "a result is rounded otherwise than the contract says"},
+    [HC_FAULT_SPECIALS] = {"specials",
+                           "a NaN, an infinity, a zero or a subnormal is treated wrongly"},
+    [HC_FAULT_TAIL] = {"tail", "the last elements of a vector are forgotten or treated otherwise"},
+    [HC_FAULT_BORDER] = {"border", "elements past the border of a block are wrong"},
+    [HC_FAULT_SPARSE] = {"sparse", "a few elements in odd places are wrong"},
+    [HC_FAULT_ACCUMULATOR] = {"accumulator", "a sum is taken with less than its contract asks for"},
+    [HC_FAULT_FORMULA] = {"formula", "a term of the formula is missing, misplaced or added"},
+    [HC_FAULT_PARAMETER] = {"parameter", "a parameter or an operand is ignored or changed"},
+    [HC_FAULT_IN_PLACE] = {"in-place", "a call whose output is one of its inputs goes wrong"},
+    [HC_FAULT_INPUTS] = {"inputs", "the call changes its inputs"},
+    [HC_FAULT_OUTSIDE] = {"outside", "the call writes outside its outputs"},
+    [HC_FAULT_STATE] = {"state",
+                        "a result depends on the calls before it or on what lay in memory"},
+    [HC_FAULT_COMMON] = {"common",
+                         "the subject and the backend it is compared with are wrong alike"},
+    [HC_FAULT_STOCHASTIC] = {"stochastic", "stochastic rounding or a compensation is wrong"},
+    [HC_FAULT_SCALER] = {"scaler", "the loss scale follows another rule"},
+    [HC_FAULT_SKIP] = {"skip", "a step that overflowed leaves a trace, or is not seen"},
+    [HC_FAULT_DATA] = {"data", "images, labels or their order are wrong"},
+    [HC_FAULT_TRAINER] = {"trainer", "the training loop hands its ops something else"},
+    [HC_FAULT_CHEAT] = {"cheat", "the backend only looks as if it did the work"},
+};
+
+const char *const hc_fault_places[HC_PLACES] = {"exact", "host", "both"};
+
+bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB])
+{
+    for (; globs && i > 0; i--) {
+        globs = strchr(globs, ' ');
+        globs += globs ? 1 : 0;
+    }
+    if (!globs)
+        return false;
+    size_t length = strcspn(globs, " ");
+    assert(length < HC_GLOB);
+    (void)snprintf(glob, HC_GLOB, "%.*s", (int)length, globs);
+    return true;
+}
+
+bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op)
+{
+    char glob[HC_GLOB];
+    for (int i = 0; fault->wrong && hc_fault_glob(fault->ops, i, glob); i++)
+        if (fnmatch(glob, hc_ops[op].name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* A backend with a fault in it. */
+struct faulty {
+    struct hc_backend backend;
+    const struct hc_backend *sound;
+    const struct hc_fault *fault;
+    char name[64];
+};
+
+static struct faulty subject;
+static struct faulty exact;
+
+static enum hc_status run_wrong(const struct faulty *faulty, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_fault_site planted = {faulty->sound->kernel[call->op], faulty->fault};
+    return faulty->fault->wrong(&planted, queue, call);
+}
+
+static enum hc_status run_subject(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run_wrong(&subject, queue, call);
+}
+
+static enum hc_status run_exact(struct hc_queue *queue, const struct hc_call *call)
+{
+    return run_wrong(&exact, queue, call);
+}
+
+static const struct hc_backend *make_faulty(struct faulty *faulty, const struct hc_backend *sound,
+                                            const struct hc_fault *fault, hc_kernel *kernel)
+{
+    assert(sound->host_memory);
+    faulty->backend = *sound;
+    faulty->sound = sound;
+    faulty->fault = fault;
+    (void)snprintf(faulty->name, sizeof faulty->name, "%s+%s", sound->name, fault->name);
+    faulty->backend.name = faulty->name;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (sound->kernel[op] && hc_fault_concerns(fault, (enum hc_op)op))
+            faulty->backend.kernel[op] = kernel;
+    if (fault->rebuild)
+        fault->rebuild(&faulty->backend);
+    return &faulty->backend;
+}
+
+const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
+                                           const struct hc_fault *fault)
+{
+    return make_faulty(&subject, sound, fault, run_subject);
+}
+
+struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault)
+{
+    const struct hc_backend *sound = hc_backend_by_name("exact");
+    const struct hc_backend *host = hc_backend_by_name("host");
+    struct hc_fault_backends plant = {.exact = sound};
+    plant.subject = hc_faulty_backend(fault->place == HC_PLACE_EXACT ? sound : host, fault);
+    if (fault->place == HC_PLACE_BOTH)
+        plant.exact = make_faulty(&exact, sound, fault, run_exact);
+    return plant;
+}

@@ -1,0 +1,113 @@
+/* Planted defects: a backend of which some ops are wrong in one stated way, so that the cases can
+   show that they would catch it. */
+#ifndef HC_CHECK_SELFTEST_FAULT_H
+#define HC_CHECK_SELFTEST_FAULT_H
+
+#include "check/check.h"
+
+/* What kind of thing goes wrong. `halfcheck selftest` counts by it. */
+enum hc_fault_class {
+    HC_FAULT_ROUNDING,
+    HC_FAULT_SPECIALS,
+    HC_FAULT_TAIL,
+    HC_FAULT_BORDER,
+    HC_FAULT_SPARSE,
+    HC_FAULT_ACCUMULATOR,
+    HC_FAULT_FORMULA,
+    HC_FAULT_PARAMETER,
+    HC_FAULT_IN_PLACE,
+    HC_FAULT_INPUTS,
+    HC_FAULT_OUTSIDE,
+    HC_FAULT_STATE,
+    HC_FAULT_COMMON,
+    HC_FAULT_STOCHASTIC,
+    HC_FAULT_SCALER,
+    HC_FAULT_SKIP,
+    HC_FAULT_DATA,
+    HC_FAULT_TRAINER,
+    HC_FAULT_CHEAT,
+    HC_FAULT_CLASSES
+};
+
+struct hc_fault_class_info {
+    const char *name;
+    const char *title; /* what faults of this class do, one sentence */
+};
+
+extern const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES];
+
+/* Where it is planted. Cases compare their subject with `exact`; a fault that is in both can be
+   seen by MPFR, integers and published answers alone. */
+enum hc_fault_place {
+    HC_PLACE_EXACT, /* the subject is `exact` with the fault, beside a sound `exact` */
+    HC_PLACE_HOST,  /* the subject is `host` with the fault, beside a sound `exact` */
+    HC_PLACE_BOTH,  /* the subject is `host`, and it and `exact` have the same fault */
+    HC_PLACES
+};
+
+extern const char *const hc_fault_places[HC_PLACES];
+
+struct hc_fault;
+
+/* What a wrong kernel is told: the sound kernel of the call's op in the backend that runs, and its
+   fault. */
+struct hc_fault_site {
+    hc_kernel *right;
+    const struct hc_fault *fault;
+};
+
+/* Runs a call wrongly. Tensors lie in host memory. */
+typedef enum hc_status hc_wrong(const struct hc_fault_site *planted, struct hc_queue *queue,
+                                const struct hc_call *call);
+
+struct hc_fault {
+    const char *name;
+    const char *title; /* the defect, one sentence */
+    enum hc_fault_class class_;
+    const char *ops; /* globs over the names of the ops that are wrong, with spaces between */
+    const char
+        *patterns;    /* globs over cases; of those of each, one at least must catch the fault */
+    hc_wrong *wrong;  /* NULL where `rebuild` is all */
+    const void *data; /* for rows that share a function */
+    enum hc_fault_place place;
+    /* Changes more of the subject than its kernels: its memory, what it says of itself. `faulty`
+       has its wrong kernels already. May be NULL. */
+    void (*rebuild)(struct hc_backend *faulty);
+    enum hc_verdict shown; /* the verdict that catches it; 0: HC_FAIL */
+    bool crashes;          /* the program's death catches it, too */
+};
+
+/* What a file of check/faults/ exports, as hc_faults_<file>. */
+struct hc_fault_table {
+    const struct hc_fault *faults;
+    int count;
+};
+
+/* All faults, file by file; by name, or NULL. */
+int hc_fault_count(void);
+const struct hc_fault *hc_fault_at(int i);
+const struct hc_fault *hc_fault_by_name(const char *name);
+
+/* Whether the fault makes that op wrong. */
+bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op);
+
+/* Word i of a fault's globs. False when there are no more. */
+enum { HC_GLOB = 64 };
+bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB]);
+
+/* The two backends that a run with the fault has: what it runs on, named "exact+<fault>" or
+   "host+<fault>", and what it takes for `exact`. */
+struct hc_fault_backends {
+    const struct hc_backend *subject;
+    const struct hc_backend *exact;
+};
+
+/* Plants the fault. One at a time: both backends are static, and the next call replaces them. */
+struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault);
+
+/* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject
+   of hc_fault_plant. */
+const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
+                                           const struct hc_fault *fault);
+
+#endif

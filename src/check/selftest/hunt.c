@@ -1,0 +1,174 @@
+#include "check/selftest/hunt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check/runner.h"
+
+bool hc_outcome_caught(const struct hc_fault *fault, const struct hc_outcome *outcome)
+{
+    if (outcome->crashed)
+        return fault->crashes;
+    bool caught = outcome->status == HC_OK && outcome->patterns > 0;
+    for (int p = 0; p < outcome->patterns; p++)
+        caught = caught && outcome->caught_by[p] >= 0;
+    return caught;
+}
+
+/* What the cases of one pattern have shown. */
+struct progress {
+    const struct hc_fault *fault;
+    uint64_t seed;
+    int ran;
+    enum hc_verdict sound;        /* what the last case asked says of the sound backend */
+    const struct hc_case *caught; /* the case that caught the fault, or NULL */
+};
+
+static enum hc_status run(struct progress *progress, const struct hc_case *const *cases, int count,
+                          const struct hc_fault_backends *plant,
+                          bool (*report)(const struct hc_result *, void *))
+{
+    struct hc_run_options options = {.cases = cases,
+                                     .case_count = count,
+                                     .backends = &plant->subject,
+                                     .backend_count = 1,
+                                     .exact = plant->exact,
+                                     .level = HC_STANDARD,
+                                     .seed = progress->seed,
+                                     .threads = 1,
+                                     .report = report,
+                                     .context = progress};
+    return hc_run_cases(&options);
+}
+
+static bool note_sound(const struct hc_result *result, void *context)
+{
+    struct progress *progress = context;
+    progress->sound = result->verdict;
+    return true;
+}
+
+/* Whether the case passes without the fault. What compares with exact would not run on it: two
+   sound backends that are one are the same. */
+static bool passes_without(struct progress *progress, const struct hc_case *what)
+{
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    bool host = progress->fault->place != HC_PLACE_EXACT || what->against_exact;
+    struct hc_fault_backends sound = {host ? hc_backend_by_name("host") : exact, exact};
+    progress->sound = HC_ERROR;
+    return run(progress, &what, 1, &sound, note_sound) == HC_OK && progress->sound == HC_PASS;
+}
+
+static bool note_faulty(const struct hc_result *result, void *context)
+{
+    struct progress *progress = context;
+    progress->ran++;
+    bool shown = result->verdict == (progress->fault->shown ? progress->fault->shown : HC_FAIL);
+    if (shown && passes_without(progress, result->what))
+        progress->caught = result->what;
+    return !progress->caught;
+}
+
+static bool concerns(const struct hc_case *what, const char *pattern, int level)
+{
+    return !what->once && (int)what->level == level && hc_matches(&pattern, 1, what->name);
+}
+
+static int number_of(const struct hc_case *const *cases, int count, const struct hc_case *what)
+{
+    int i = 0;
+    while (i < count && cases[i] != what)
+        i++;
+    return i < count ? i : -1;
+}
+
+/* All patterns of the fault, one after the other. */
+static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_case *const *cases,
+                               int count, uint64_t seed, struct hc_outcome *outcome)
+{
+    char pattern[HC_GLOB];
+    enum hc_status status = HC_OK;
+    const struct hc_case **chosen = malloc((size_t)count * sizeof(struct hc_case *));
+    if (!chosen)
+        return hc_fail(HC_NO_MEMORY, "no memory for a list of %d cases", count);
+    for (int p = 0; p < HC_HUNT_PATTERNS && status == HC_OK; p++) {
+        int n = 0;
+        struct progress progress = {.fault = fault, .seed = seed};
+        if (!hc_fault_glob(fault->patterns, p, pattern))
+            break;
+        for (int level = HC_QUICK; level <= HC_STANDARD; level++)
+            for (int i = 0; i < count; i++)
+                if (concerns(cases[i], pattern, level))
+                    chosen[n++] = cases[i];
+        struct hc_fault_backends plant = hc_fault_plant(fault);
+        if (n > 0)
+            status = run(&progress, chosen, n, &plant, note_faulty);
+        outcome->patterns = p + 1;
+        outcome->ran += progress.ran;
+        outcome->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;
+    }
+    free(chosen);
+    return status;
+}
+
+/* What the new process does: it hunts, tells the outcome and ends. */
+static void be_hunter(int pipe, const struct hc_fault *fault, const struct hc_case *const *cases,
+                      int count, uint64_t seed)
+{
+    struct hc_outcome outcome = {0};
+    int null = fault->crashes ? open("/dev/null", O_WRONLY) : -1;
+    if (null >= 0)
+        (void)dup2(null, STDERR_FILENO);
+    (void)alarm(HC_HUNT_SECONDS);
+    outcome.status = hunt_all(fault, cases, count, seed, &outcome);
+    if (outcome.status != HC_OK)
+        (void)snprintf(outcome.message, sizeof outcome.message, "%s", hc_message());
+    _exit(write(pipe, &outcome, sizeof outcome) == (ssize_t)sizeof outcome ? 0 : 1);
+}
+
+enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
+                             const struct hc_case *const *cases, int count, uint64_t seed)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return hc_fail(HC_IO, "cannot make a pipe: %s", strerror(errno));
+    pid_t process = fork();
+    if (process == 0) {
+        (void)close(ends[0]);
+        be_hunter(ends[1], fault, cases, count, seed);
+    }
+    (void)close(ends[1]);
+    *hunt = (struct hc_hunt){fault, process, ends[0]};
+    if (process > 0)
+        return HC_OK;
+    (void)close(ends[0]);
+    return hc_fail(HC_IO, "cannot start a process: %s", strerror(errno));
+}
+
+struct hc_outcome hc_hunt_end(struct hc_hunt *hunt)
+{
+    struct hc_outcome outcome = {0};
+    int how = 0;
+    bool told = read(hunt->pipe, &outcome, sizeof outcome) == (ssize_t)sizeof outcome;
+    (void)close(hunt->pipe);
+    while (waitpid(hunt->process, &how, 0) < 0 && errno == EINTR)
+        ;
+    if (told)
+        return outcome;
+    bool late = WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM;
+    outcome = (struct hc_outcome){.status = HC_DEVICE, .crashed = WIFSIGNALED(how) && !late};
+    if (late)
+        (void)snprintf(outcome.message, sizeof outcome.message, "it ran for more than %d s",
+                       HC_HUNT_SECONDS);
+    else
+        (void)snprintf(outcome.message, sizeof outcome.message, "its process ended by %s %d",
+                       WIFSIGNALED(how) ? "signal" : "status",
+                       WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
+    return outcome;
+}

@@ -1,0 +1,22 @@
+/* Loops of the sweeps that are compiled for several processors, the best chosen at run time. The
+   results are the same: nothing is contracted or reordered. */
+#ifndef HC_CHECK_SWEEP_CLONES_H
+#define HC_CHECK_SWEEP_CLONES_H
+
+#if defined(__x86_64__) && defined(__linux__)
+#define HC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define HC_CLONES
+#endif
+
+/* The same with all that the loop calls compiled into it, where the compiler can do both. */
+#ifdef __clang__
+#define HC_FLAT_CLONES HC_CLONES
+#else
+#define HC_FLAT_CLONES HC_CLONES __attribute__((flatten))
+#endif
+
+/* For what such a loop calls: to be compiled into each of its versions. */
+#define HC_CLONED static inline __attribute__((always_inline))
+
+#endif

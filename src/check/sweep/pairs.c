@@ -1,0 +1,210 @@
+#include "check/sweep/pairs.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "check/sweep/clones.h"
+#include "check/sweep/nearest16.h"
+
+/* Each of these is the exact result as a double and the sign of what it lacks; operands are values
+   of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and 2^256.
+   add: 2Sum (Knuth) gives the error of a sum exactly. mul: 22 bits at most, exact. div and sqrt: the
+   remainder is exact with fma (Markstein), and has the sign of the error times the divisor's. */
+HC_CLONED uint16_t add(const struct hc_nearest16 *f, double x, double y)
+{
+    double sum = x + y;
+    double y_part = sum - x;
+    return hc_nearest16(f, sum, (x - (sum - y_part)) + (y - y_part));
+}
+
+HC_CLONED uint16_t mul(const struct hc_nearest16 *f, double x, double y)
+{
+    return hc_nearest16(f, x * y, 0);
+}
+
+HC_CLONED uint16_t div(const struct hc_nearest16 *f, double x, double y)
+{
+    double quotient = x / y;
+    double remainder = fma(-quotient, y, x);
+    return hc_nearest16(f, quotient, y < 0 ? -remainder : remainder);
+}
+
+static const struct hc_nearest16 *target(enum hc_format format)
+{
+    return format == HC_FP16 ? &hc_nearest_fp16 : &hc_nearest_bf16;
+}
+
+static float value_of(enum hc_format format, uint16_t code)
+{
+    return format == HC_FP16 ? hc_fp16_value(code) : hc_bf16_value(code);
+}
+
+void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
+{
+    assert(format == HC_FP16 || format == HC_BF16);
+    pairs->op = op;
+    pairs->format = format;
+    pairs->nan = (uint16_t)target(format)->nan;
+    pairs->infinity = (uint16_t)target(format)->infinity;
+    pairs->binade = format == HC_FP16 ? 1024 : 128;
+    for (uint32_t code = 0; code < 65536; code++)
+        pairs->value[code] = value_of(format, (uint16_t)code);
+}
+
+HC_CLONES static void add_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = add(f, x, (double)y[i]);
+}
+
+HC_CLONES static void sub_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = add(f, x, -(double)y[i]);
+}
+
+HC_CLONES static void mul_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = mul(f, x, (double)y[i]);
+}
+
+HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const float *y, uint32_t n,
+                              uint16_t *want)
+{
+#pragma omp simd
+    for (uint32_t i = 0; i < n; i++)
+        want[i] = div(f, x, (double)y[i]);
+}
+
+/* Sums in which one operand disappears: with exponents at least precision + 2 apart the smaller one
+   is less than half the distance from the larger one to its nearer neighbour, 2^(e - precision - 1).
+   Fills the binade at `from` and says so if it is one of these. */
+static bool absorbed(struct hc_pairs *pairs, uint32_t from)
+{
+    uint32_t apart = (uint32_t)hc_formats[pairs->format].precision + 2;
+    uint32_t binade = pairs->binade;
+    assert(binade > 0);
+    uint32_t ex = (pairs->x & 0x7fffu) / binade;
+    uint32_t ey = (from & 0x7fffu) / binade;
+    uint32_t sign = pairs->op == HC_OP_sub ? 0x8000 : 0;
+    uint16_t *want = pairs->want + from;
+    if (ex == pairs->infinity / binade || ey == pairs->infinity / binade)
+        return false;
+    if (ey >= (ex ? ex : 1) + apart)
+        for (uint32_t i = 0; i < binade; i++)
+            want[i] = (uint16_t)((from + i) ^ sign);
+    else if (ex >= (ey ? ey : 1) + apart)
+        for (uint32_t i = 0; i < binade; i++)
+            want[i] = pairs->x;
+    else
+        return false;
+    return true;
+}
+
+/* want[from .. from + binade - 1] by definition. */
+static void define(struct hc_pairs *pairs, uint32_t from)
+{
+    static void (*const row[HC_OP_COUNT])(const struct hc_nearest16 *, double, const float *,
+                                          uint32_t, uint16_t *) = {
+        [HC_OP_add] = add_row, [HC_OP_sub] = sub_row, [HC_OP_mul] = mul_row, [HC_OP_div] = div_row};
+    if ((pairs->op == HC_OP_add || pairs->op == HC_OP_sub) && absorbed(pairs, from))
+        return;
+    row[pairs->op](target(pairs->format), (double)pairs->value[pairs->x], pairs->value + from,
+                   pairs->binade, pairs->want + from);
+}
+
+void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
+{
+    pairs->x = x;
+    if ((x & 0x7fffu) > pairs->infinity) {
+        for (uint32_t y = 0; y < 65536; y++)
+            pairs->want[y] = pairs->nan;
+        return;
+    }
+    for (uint32_t from = 0; from < 65536; from += pairs->binade)
+        define(pairs, from);
+}
+
+/* Moves one binade of results up by one exponent. False when one of them was not above the smallest
+   normal value (which may have come from below it, where the format's steps are coarser), or does
+   not stay finite: then the step cannot be taken by moving. */
+HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
+{
+    uint16_t worst = 0;
+#pragma omp simd reduction(max : worst)
+    for (uint32_t i = 0; i < binade; i++) {
+        uint16_t above = (uint16_t)((from[i] & 0x7fffu) - binade - 1);
+        worst = above > worst ? above : worst;
+        to[i] = (uint16_t)(from[i] + binade);
+    }
+    return worst < infinity - 2 * binade - 1;
+}
+
+/* The binade at `at`, from the one at `source` if that can be moved. */
+static void move_or_define(struct hc_pairs *pairs, uint32_t at, uint32_t source)
+{
+    if (!moved(pairs->want + source, pairs->want + at, pairs->binade, pairs->infinity))
+        define(pairs, at);
+}
+
+/* x and 2 x are normal; y runs over one sign, whose codes start at `half`.
+   Products and quotients: (2 x) y = x (2 y) and (2 x) / (2 y) = x / y exactly, so where y and 2 y are
+   normal the results stand in the last row one binade up or down.
+   Otherwise: rounding to nearest commutes with a factor of 2 as long as the exact result is normal
+   before and rounds to a finite value after, so 2 x + 2 y, (2 x) y and (2 x) / y round to twice what
+   x + y, x y and x / y round to, which is the code one binade further on. What does not meet the
+   condition is computed anew. An infinite or NaN y gives the same for x and for 2 x. */
+static void double_half(struct hc_pairs *pairs, uint32_t half)
+{
+    uint32_t binade = pairs->binade;
+    uint32_t last = pairs->infinity - binade;
+    uint16_t *want = pairs->want + half;
+    size_t shared = (last - binade) * sizeof *want;
+    if (pairs->op == HC_OP_mul) {
+        memmove(want + binade, want + 2 * (size_t)binade, shared);
+        move_or_define(pairs, half + last, half + last);
+    } else if (pairs->op == HC_OP_div) {
+        memmove(want + 2 * (size_t)binade, want + binade, shared);
+        move_or_define(pairs, half + binade, half + binade);
+    } else {
+        for (uint32_t at = last; at > binade; at -= binade)
+            move_or_define(pairs, half + at, half + at - binade);
+        define(pairs, half + binade);
+        define(pairs, half);
+        return;
+    }
+    move_or_define(pairs, half, half);
+}
+
+void hc_pairs_double(struct hc_pairs *pairs)
+{
+    uint32_t size = pairs->x & 0x7fffu;
+    assert(size >= pairs->binade && size + pairs->binade < pairs->infinity);
+    pairs->x = (uint16_t)(pairs->x + pairs->binade);
+    double_half(pairs, 0);
+    double_half(pairs, 32768);
+}
+
+uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x)
+{
+    double value = (double)value_of(format, x);
+    double root = sqrt(value);
+    return hc_nearest16(target(format), root, fma(-root, root, value));
+}
+
+/* The product is exact, the sum is 2Sum's. */
+uint16_t hc_exact_fma_code(enum hc_format format, uint16_t x, uint16_t y, uint16_t z)
+{
+    double product = (double)value_of(format, x) * (double)value_of(format, y);
+    return add(target(format), product, (double)value_of(format, z));
+}

@@ -1,0 +1,118 @@
+#include "check/sweep/threads.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+#include "check/run_call.h"
+#include "check/check_inner.h"
+
+enum {
+    MAX_THREADS = 64,
+    GUARDED_OF = 64, /* calls in host memory, one is run between guards */
+};
+
+void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got)
+{
+    if (miss->wrong == 0 || where < miss->where) {
+        miss->where = where;
+        miss->want = want;
+        miss->got = got;
+    }
+    miss->wrong++;
+}
+
+void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
+{
+    total->checked += part->checked;
+    if (part->wrong == 0)
+        return;
+    hc_miss_note(total, part->where, part->want, part->got);
+    total->wrong += part->wrong - 1;
+}
+
+struct threads {
+    struct hc_queue *queue[MAX_THREADS];
+    void *memory[MAX_THREADS];
+    int count;
+};
+
+/* Messages are kept per thread: the line is carried over to the one that reports. */
+struct failure {
+    enum hc_status status;
+    char why[256];
+};
+
+static enum hc_status open_threads(struct hc_check *check, size_t bytes, struct threads *threads)
+{
+    const struct hc_backend *backend = check->backend;
+    int wanted = backend->host_memory ? omp_get_max_threads() : 1;
+    enum hc_status status = HC_OK;
+    while (status == HC_OK && threads->count < wanted && threads->count < MAX_THREADS) {
+        threads->memory[threads->count] = hc_check_memory(check, bytes);
+        threads->queue[threads->count] = check->queue;
+        if (wanted > 1)
+            status = backend->open(&threads->queue[threads->count], 1);
+        if (status == HC_OK)
+            threads->count++;
+    }
+    return status;
+}
+
+static void close_threads(const struct hc_check *check, const struct threads *threads)
+{
+    for (int i = 0; i < threads->count; i++)
+        if (threads->queue[i] != check->queue)
+            check->backend->close(threads->queue[i]);
+}
+
+/* One thread's share of the units; after a failure nobody does more. */
+static void run_thread(struct hc_check *check, const struct threads *threads, int64_t units,
+                     hc_sweep_work *work, const void *context, struct hc_miss *total,
+                     struct failure *failure)
+{
+    int thread = omp_get_thread_num();
+    struct hc_miss mine = {0};
+#pragma omp for schedule(dynamic)
+    for (int64_t unit = 0; unit < units; unit++) {
+        enum hc_status status;
+#pragma omp atomic read
+        status = failure->status;
+        if (status != HC_OK)
+            continue;
+        status = work(check, threads->queue[thread], unit, threads->memory[thread], &mine, context);
+        if (status == HC_OK)
+            continue;
+#pragma omp critical
+        (void)snprintf(failure->why, sizeof failure->why, "%s", hc_message());
+#pragma omp atomic write
+        failure->status = status;
+    }
+#pragma omp critical
+    hc_miss_add(total, &mine);
+}
+
+bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
+                  const void *context, struct hc_miss *total)
+{
+    struct threads threads = {.count = 0};
+    struct failure failure = {HC_OK, ""};
+    enum hc_status status = open_threads(check, thread_bytes, &threads);
+    if (status == HC_OK) {
+#pragma omp parallel num_threads(threads.count)
+        run_thread(check, &threads, units, work, context, total, &failure);
+        if (failure.status != HC_OK)
+            status = hc_fail(failure.status, "%s", failure.why);
+    }
+    close_threads(check, &threads);
+    return hc_check_ok(check, status);
+}
+
+enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
+                            const struct hc_call *call)
+{
+    static _Thread_local unsigned calls;
+    hc_kernel *kernel = check->backend->kernel[call->op];
+    if (kernel && check->backend->host_memory && calls++ % GUARDED_OF)
+        return kernel(queue, call);
+    return hc_do_on(check, check->backend, queue, call);
+}

@@ -1,0 +1,39 @@
+/* The threads of a sweep, each with a queue of its own to the backend under test. */
+#ifndef HC_CHECK_SWEEP_THREADS_H
+#define HC_CHECK_SWEEP_THREADS_H
+
+#include "check/check.h"
+
+/* What went wrong in one thread, or in all: the failure at the smallest `where`, so that the report
+   does not depend on the number of threads. */
+struct hc_miss {
+    int64_t checked;
+    int64_t wrong;
+    uint64_t where; /* of the first; the sweep says what it counts */
+    uint64_t want;
+    uint64_t got;
+};
+
+/* Notes one difference, or all of another count. */
+void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got);
+void hc_miss_add(struct hc_miss *total, const struct hc_miss *part);
+
+/* One unit of a sweep, 0 .. units - 1, on a queue of the thread. Adds to *miss. */
+typedef enum hc_status hc_sweep_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
+                                    void *memory, struct hc_miss *miss, const void *context);
+
+/* Runs all units in parallel where the backend works in host memory (its queues are opened with one
+   thread each), otherwise one after the other on the check's queue. Every thread gets zeroed memory of
+   thread_bytes, aligned to 64. False when something other than a comparison failed; the verdict is set
+   then. */
+bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
+                  const void *context, struct hc_miss *total);
+
+/* One call of a unit, on tensors in host memory that keep the op's contract. Where the backend
+   works there, one call of 64 (the first of each thread among them) is run between guards as hc_do
+   runs it, and the others on the tensors as they are: sweeps must find every result by its number
+   and not in its inputs. */
+enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
+                            const struct hc_call *call);
+
+#endif

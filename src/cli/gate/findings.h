@@ -1,0 +1,64 @@
+/* What a comparison of two records finds, kept until it is printed: by kind, and what is alike
+   together. */
+#ifndef HC_CLI_GATE_FINDINGS_H
+#define HC_CLI_GATE_FINDINGS_H
+
+#include <stdbool.h>
+
+#include "check/record/record.h"
+#include "cli/command.h"
+
+/* First what is worse, then what could not be compared. */
+enum hc_finding_kind {
+    HC_FINDING_VERDICT,
+    HC_FINDING_ERROR,
+    HC_FINDING_BOUND,
+    HC_FINDING_CHECKED,
+    HC_FINDING_MISSING,
+    HC_FINDING_SEED,
+    HC_FINDING_LEVEL,
+    HC_FINDING_UNIT,
+    HC_FINDING_MACHINE,
+    HC_FINDING_UNKNOWN,
+    HC_FINDING_KINDS
+};
+
+struct hc_finding {
+    enum hc_finding_kind kind;
+    const struct hc_row *row;
+    char *text;
+};
+
+struct hc_findings {
+    struct hc_finding *all;
+    int count;
+    int room;
+    bool no_memory; /* there was no memory to keep one */
+    bool allowed[HC_FINDING_KINDS];
+};
+
+/* Lets the kinds of these names be found without harm. HC_INVALID with a line where there is none
+   of that name, or where it may not be allowed. */
+enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *kinds);
+
+/* Keeps a finding about a row; the row outlives it. Sets `lost` where there is no memory. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
+             const char *format, ...);
+
+/* Prints them on stdout; of more than a few alike just how many, unless `every` one is wanted. */
+void hc_findings_print(struct hc_findings *findings, bool every);
+
+/* How many are worse or (not `worse`) could not be compared, those that are allowed left out. */
+int hc_findings_count(const struct hc_findings *findings, bool worse);
+
+/* "2 bound, 1 verdict": how many of each kind that is worse or not comparable, and not allowed; or,
+   of all, those that are. */
+void hc_findings_say(const struct hc_findings *findings, bool worse, char *text, size_t bytes);
+void hc_findings_say_allowed(const struct hc_findings *findings, char *text, size_t bytes);
+
+void hc_findings_free(struct hc_findings *findings);
+
+#endif

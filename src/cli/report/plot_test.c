@@ -1,0 +1,108 @@
+#include "cli/report/plot.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/halfcheck-plot-XXXXXX";
+
+static void make(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static void unmake(void)
+{
+    (void)unlink("out.csv");
+    (void)rmdir(folder);
+}
+
+TestSuite(plot, .init = make, .fini = unmake);
+
+static enum hc_status plot(const char *script)
+{
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_integer(values, "answer", 0, 42);
+    return hc_plot(script, values, folder);
+}
+
+Test(plot, a_script_runs_in_the_folder_with_its_definitions)
+{
+    enum hc_status status = plot("set print 'out.csv'; print answer");
+    char line[16] = "";
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_assert_eq(status, HC_OK, "%s", hc_message());
+    FILE *f = fopen("out.csv", "r");
+    cr_assert_not_null(f);
+    cr_assert_not_null(fgets(line, sizeof line, f));
+    (void)fclose(f);
+    cr_assert_str_eq(line, "42\n");
+}
+
+Test(plot, a_script_that_fails_says_why_in_one_line)
+{
+    enum hc_status status = plot("plot 'nothing.csv'");
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_assert_eq(status, HC_IO);
+    cr_assert_not_null(strstr(hc_message(), "gnuplot failed: "));
+    cr_assert_null(strchr(hc_message(), '\n'));
+    cr_assert_eq(hc_plot("print 1", hc_plot_values(), "/nonexistent"), HC_IO);
+}
+
+Test(plot, a_missing_gnuplot_is_told_from_a_failing_one)
+{
+    (void)setenv("PATH", "/nonexistent", 1);
+    cr_assert_eq(plot("print 1"), HC_UNSUPPORTED);
+    cr_assert_str_eq(hc_message(), "gnuplot is not installed");
+}
+
+static char read_back[4096];
+
+/* What a script finds in a text that it is given. */
+static const char *found_by_gnuplot(const char *text, int most)
+{
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_text(values, "text", 0, text, most);
+    enum hc_status status = hc_plot("set print 'out.csv'; print text", values, folder);
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_assert_eq(status, HC_OK, "%s: %s", text, hc_message());
+    FILE *f = fopen("out.csv", "r");
+    cr_assert_not_null(f);
+    read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
+    (void)fclose(f);
+    read_back[strcspn(read_back, "\n")] = '\0';
+    return read_back;
+}
+
+Test(plot, a_text_arrives_as_it_was_and_runs_nothing)
+{
+    static const char *const texts[] = {"';system('touch pwned');a='",
+                                        "\"; system(\"touch pwned\"); a = \"",
+                                        "`touch pwned`",
+                                        "$(touch pwned)",
+                                        "@text",
+                                        "%s%n",
+                                        "a\\",
+                                        "\\n \\047 \\",
+                                        "{/Symbol a}",
+                                        "# no",
+                                        "0123\xc3\xa4"
+                                        "4",
+                                        "'1\"2"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        cr_expect_str_eq(found_by_gnuplot(texts[i], 100), texts[i]);
+    cr_expect_neq(access("pwned", F_OK), 0);
+}
+
+Test(plot, a_text_is_one_line_and_no_longer_than_it_may)
+{
+    cr_expect_str_eq(found_by_gnuplot("one\ntwo", 100), "one two");
+    cr_expect_str_eq(found_by_gnuplot("abcdefghijkl", 12), "abcdefghijkl");
+    cr_expect_str_eq(found_by_gnuplot("abcdefghijklm", 8), "abcd\xe2\x80\xa6klm");
+}

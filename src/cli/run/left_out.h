@@ -1,0 +1,17 @@
+/* The backends that a run on all has to leave out. */
+#ifndef HC_CLI_RUN_LEFT_OUT_H
+#define HC_CLI_RUN_LEFT_OUT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "check/omissions.h"
+
+/* An object with their names and the reasons; and on `out`, if not NULL, a line for each reason. */
+json_t *hc_left_out(FILE *out);
+
+/* Adds to it, under the name of each backend that ran, what was left out by component:
+   {"absent": N, "refused": N, "why": TEXT}. */
+void hc_left_out_cases(json_t *left_out, const struct hc_omissions *omissions);
+
+#endif

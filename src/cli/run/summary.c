@@ -1,0 +1,152 @@
+/* The end of the table: what was left out and why, and the counts. */
+#include <string.h>
+
+#include "check/timing.h"
+#include "cli/run/table.h"
+#include "op/text.h"
+
+static bool same_reason(const struct hc_row *a, const struct hc_row *b)
+{
+    return a->verdict == b->verdict && strcmp(a->backend, b->backend) == 0 &&
+           strcmp(a->note, b->note) == 0;
+}
+
+/* SKIPPED and UNIMPLEMENTED rows, a line for each reason. */
+static void print_reasons(FILE *out, const struct hc_rows *rows)
+{
+    for (int i = 0; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        bool earlier = false;
+        int more = 0;
+        char name[80];
+        if (row->verdict != HC_SKIPPED && row->verdict != HC_UNIMPLEMENTED)
+            continue;
+        for (int j = i - 1; j >= 0 && !earlier; j--)
+            earlier = same_reason(row, &rows->row[j]);
+        if (earlier)
+            continue;
+        for (int j = i + 1; j < rows->count; j++)
+            more += same_reason(row, &rows->row[j]);
+        size_t used = (size_t)snprintf(name, sizeof name, "%s", row->name);
+        if (more && used < sizeof name)
+            (void)snprintf(name + used, sizeof name - used, " and %d more", more);
+        hc_print(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[row->verdict], name, row->backend,
+                 row->note);
+    }
+}
+
+/* What made no rows, by component and backend, and refusals that nothing explains. */
+static void print_omissions(FILE *out, const struct hc_omissions *all)
+{
+    const struct hc_call_formats *set;
+    for (int i = 0; i < all->count; i++) {
+        const struct hc_omission *o = &all->row[i];
+        char cases[96];
+        (void)snprintf(cases, sizeof cases, "%s: %d without a kernel, %d refused", o->component,
+                       o->absent, o->refused);
+        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", "left out", cases, o->backend, o->why);
+    }
+    for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
+        (void)fprintf(
+            out, "%-13s  %lld calls in formats of which %lld were taken, on %s: the first: %s\n",
+            "refused", (long long)set->refused, (long long)set->taken, set->backend, set->why);
+}
+
+struct sums {
+    int count[HC_VERDICT_COUNT];
+    long long checked;
+    double worst; /* error / bound */
+    const char *worst_name;
+    bool bounded; /* some comparison allowed an error */
+    double seconds;
+};
+
+static void add(struct sums *sums, const struct hc_row *row)
+{
+    double ratio = hc_ratio(row->error, row->bound);
+    sums->count[row->verdict]++;
+    sums->checked += row->checked;
+    sums->seconds += row->seconds;
+    sums->bounded |= row->bound > 0;
+    if (row->checked > 0 && ratio > sums->worst) {
+        sums->worst = ratio;
+        sums->worst_name = row->name;
+    }
+}
+
+static bool same_line(const struct hc_row *a, const struct hc_row *b)
+{
+    size_t length = strcspn(a->name, "/");
+    return strcspn(b->name, "/") == length && strncmp(a->name, b->name, length) == 0 &&
+           strcmp(a->backend, b->backend) == 0;
+}
+
+/* The columns: every verdict that there is, and PASS and FAIL always. */
+static void print_counts(FILE *out, const struct sums *all, const struct sums *sums)
+{
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (v <= HC_FAIL || all->count[v])
+            hc_print(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
+                     sums->count[v]);
+    hc_print(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
+    if (sums->worst_name)
+        hc_print(out, "%.3g %s\n", sums->worst, sums->worst_name);
+    else
+        (void)fputs(sums->checked && !sums->bounded ? "equal bits\n" : "-\n", out);
+}
+
+static void print_columns(FILE *out, const struct sums *all)
+{
+    hc_print(out, "%-14s %-14s", "component", "backend");
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (v <= HC_FAIL || all->count[v])
+            hc_print(out, " %*s", v <= HC_FAIL ? 6 : 0, hc_verdict_names[v]);
+    hc_print(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
+}
+
+static void print_components(FILE *out, const struct hc_rows *rows, const struct sums *all)
+{
+    print_columns(out, all);
+    for (int i = 0; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        struct sums sums = {0};
+        bool earlier = false;
+        for (int j = i - 1; j >= 0 && !earlier; j--)
+            earlier = same_line(row, &rows->row[j]);
+        if (earlier)
+            continue;
+        for (int j = i; j < rows->count; j++)
+            if (same_line(row, &rows->row[j]))
+                add(&sums, &rows->row[j]);
+        hc_print(out, "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name, row->backend);
+        print_counts(out, all, &sums);
+    }
+    hc_print(out, "%-14s %-14s", "total", "");
+    print_counts(out, all, all);
+}
+
+void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows)
+{
+    struct sums all = {0};
+    if (!table->out)
+        return;
+    for (int i = 0; i < rows->count; i++)
+        add(&all, &rows->row[i]);
+    if (table->held_back)
+        (void)fprintf(table->out, "%-13s  %d more results like these; --verbose shows them\n",
+                      "...", table->held_back);
+    if (!table->verbose)
+        print_reasons(table->out, rows);
+    print_omissions(table->out, &rows->omissions);
+    int left_out = hc_omissions_count(&rows->omissions, NULL);
+    if (table->shown || left_out || all.count[HC_SKIPPED] || all.count[HC_UNIMPLEMENTED])
+        (void)fputc('\n', table->out);
+    print_components(table->out, rows, &all);
+    (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (all.count[v])
+            (void)fprintf(table->out, " %d %s", all.count[v], hc_verdict_names[v]);
+    if (left_out)
+        (void)fprintf(table->out, "; %d cases left out", left_out);
+    (void)fputc('\n', table->out);
+}

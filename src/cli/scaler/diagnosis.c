@@ -1,0 +1,239 @@
+/* Wrong scalers are tried in the order of how often they are met: a wrong number, a limit, a way of
+   counting, a detector, a place where the scale is read; then other systems' rules. */
+#include "cli/scaler/diagnosis.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct search {
+    const struct hc_scaler_answers *a;
+    struct hc_scaler_model right;
+    int best;       /* answers that it gives */
+    const char *as; /* the rule that gives as many, or NULL */
+    char what[HC_DIAGNOSIS / 2];
+};
+
+__attribute__((format(printf, 3, 4))) static void
+try_this(struct search *s, struct hc_scaler_model m, const char *format, ...)
+{
+    int steps = hc_scaler_model_gives(m, s->a);
+    if (steps <= s->a->wrong || steps <= s->best)
+        return;
+    va_list list;
+    s->best = steps;
+    va_start(list, format);
+    (void)vsnprintf(s->what, sizeof s->what, format, list);
+    va_end(list);
+}
+
+static void try_interval(struct search *s, int interval)
+{
+    struct hc_scaler_model m = s->right;
+    if (interval <= 0 || interval == m.rule.interval)
+        return;
+    m.rule.interval = interval;
+    try_this(s, m, "the rule with growth interval %d in place of %d", interval,
+             s->right.rule.interval);
+}
+
+static void try_numbers(struct search *s)
+{
+    const struct hc_scaler_answers *a = s->a;
+    struct hc_scaler_model m = s->right;
+    double first = a->scale[0];
+    double up = hc_scaler_answers_factor(a, true);
+    double down = hc_scaler_answers_factor(a, false);
+    int run;
+    int all;
+    m.initial = first;
+    try_this(s, m, "the rule with a first scale of %g in place of %g", first, s->right.initial);
+    if (s->right.rule.interval == 0)
+        return;
+    hc_scaler_answers_to_growth(a, &run, &all);
+    try_interval(s, run);
+    try_interval(s, run - s->right.rule.delay);
+    try_interval(s, all);
+    m = s->right;
+    m.rule.growth = up > 0 ? (float)up : 2;
+    try_this(s, m, "the rule with growth factor %g in place of %g", up,
+             (double)s->right.rule.growth);
+    m.rule.growth = s->right.rule.growth;
+    m.rule.backoff = down > 0 ? (float)down : 0.5F;
+    try_this(s, m, "the rule with backoff factor %g in place of %g", down,
+             (double)s->right.rule.backoff);
+    m.rule.growth = up > 0 ? (float)up : 2;
+    try_this(s, m, "the rule with growth factor %g and backoff factor %g in place of %g and %g", up,
+             down, (double)s->right.rule.growth, (double)s->right.rule.backoff);
+    m = s->right;
+    m.rule.backoff = 1;
+    try_this(s, m, "the rule without backing off");
+    m.rule.keep_clean = true;
+    try_this(s, m, "the rule, but passing over overflows");
+    m = s->right;
+    m.rule.interval = 0;
+    try_this(s, m, "the rule without growth");
+    for (int hysteresis = 1; hysteresis <= 3; hysteresis++) {
+        m = s->right;
+        m.rule.hysteresis = hysteresis;
+        try_this(s, m, "the rule with hysteresis %d in place of %d", hysteresis,
+                 s->right.rule.hysteresis > 1 ? s->right.rule.hysteresis : 1);
+    }
+}
+
+static void try_limits(struct search *s)
+{
+    double wrong = s->a->scale[s->a->wrong];
+    struct hc_scaler_model m = s->right;
+    m.rule.floor = 0;
+    try_this(s, m, "the rule without a floor");
+    m.rule.error_at_floor = false;
+    try_this(s, m, "the rule without a floor and the error there");
+    m.rule.floor = (float)wrong;
+    try_this(s, m, "the rule with a floor of %g", wrong);
+    m.rule.floor = s->right.rule.floor;
+    try_this(s, m, "the rule without its error");
+    m.rule.error_at_floor = true;
+    try_this(s, m, "the rule with an error at its floor");
+    m = s->right;
+    m.rule.cap = HC_CAP_NONE;
+    try_this(s, m, "the rule without a cap");
+    m.rule.cap = HC_CAP_FINITE;
+    try_this(s, m, "the rule with growth only to finite scales");
+    m.rule.cap = HC_CAP_CLAMP;
+    m.rule.max_scale = (float)wrong;
+    try_this(s, m, "the rule with a cap of %g", wrong);
+    m = s->right;
+    m.rule.min_checked_scale = m.rule.min_checked_scale < 0 ? 1 : -1;
+    try_this(s, m,
+             m.rule.min_checked_scale < 0 ? "the rule, but seeing overflows at scale 1, too"
+                              : "the rule, but overlooking overflows at scale 1 and below");
+    m = s->right;
+    m.held = m.held == HC_HELD_SINGLE ? HC_HELD_DOUBLE : HC_HELD_SINGLE;
+    try_this(s, m, "the rule with its scale held in %s",
+             m.held == HC_HELD_SINGLE ? "fp32" : "fp64");
+}
+
+static void try_counting(struct search *s)
+{
+    struct hc_scaler_model m = s->right;
+    m.rule.delay++;
+    try_this(s, m, "the rule with each growth a clean step late");
+    m.rule.delay -= 2;
+    try_this(s, m, "the rule with each growth a clean step early");
+    m = s->right;
+    m.restart = 1;
+    try_this(s, m, "the rule with growth a step early after an overflow, which it counts as clean");
+    m.restart = -1;
+    try_this(s, m, "the rule with growth a step late after an overflow");
+    m = s->right;
+    m.rule.keep_clean = !m.rule.keep_clean;
+    try_this(s, m,
+             m.rule.keep_clean ? "the rule without a restart of its count at an overflow"
+                                : "the rule with a restart of its count at an overflow");
+    m = s->right;
+    m.rule.refill_hysteresis = !m.rule.refill_hysteresis;
+    try_this(s, m, "the rule with%s hysteresis that each clean step refills",
+             m.rule.refill_hysteresis ? "" : "out");
+}
+
+static void try_seeing(struct search *s)
+{
+    static const struct {
+        const char *what;
+        bool seen[HC_GRADIENTS_COUNT];
+    } detectors[] = {{"nan", {false, true, false, true}},
+                     {"-inf", {false, true, true, false}},
+                     {"inf", {false, false, true, true}},
+                     {"inf and -inf", {false, false, true, false}},
+                     {"nan and -inf", {false, true, false, false}},
+                     {"any overflow", {false, false, false, false}}};
+    struct hc_scaler_model m = s->right;
+    for (size_t i = 0; i < sizeof detectors / sizeof detectors[0]; i++) {
+        memcpy(m.seen, detectors[i].seen, sizeof m.seen);
+        try_this(s, m, "the rule with a detector that does not see %s", detectors[i].what);
+    }
+    m = s->right;
+    m.shows_before = true;
+    try_this(s, m, "the rule with each scale read before its step's update");
+    m.shows_before = false;
+    m.grows_late = true;
+    try_this(s, m, "the rule with growth at the beginning of the next step");
+}
+
+static void try_rule(struct search *s, enum hc_scaler_rule rule, bool with_own_numbers)
+{
+    struct hc_scaler_plan plan = *s->a->plan;
+    const char *own = with_own_numbers ? " with its own numbers" : "";
+    plan.rule = rule;
+    if (with_own_numbers) {
+        plan.interval = (int)hc_oracle_interval(rule);
+        plan.initial = ldexp(1, hc_oracle_initial(rule));
+    }
+    if (s->best > 0 && hc_scaler_model_gives(hc_scaler_model_of(&plan), s->a) == s->best && !s->as)
+        s->as = hc_scalers[rule].name;
+    try_this(s, hc_scaler_model_of(&plan), "the rule scaler/%s%s", hc_scalers[rule].name, own);
+}
+
+/* Another system's rule; it is named beside a change that gives as many answers. */
+static void try_rules(struct search *s)
+{
+    int changed = s->best;
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
+        for (int own = 0; own < 2 && (enum hc_scaler_rule)rule != s->a->plan->rule; own++)
+            try_rule(s, (enum hc_scaler_rule)rule, own != 0);
+    if (s->best > changed)
+        s->as = NULL;
+}
+
+/* A scale that stands still where the rule's moves, up and down. */
+static bool still(const struct hc_scaler_answers *a)
+{
+    struct hc_scaler_model m = hc_scaler_model_of(a->plan);
+    bool up = false;
+    bool down = false;
+    hc_scaler_model_begin(&m);
+    for (int i = 0; i < a->count; i++) {
+        double before = m.scale;
+        double after = hc_scaler_model_step(&m, (enum hc_gradients)a->sent[i]);
+        up = up || after > before;
+        down = down || after < before;
+        if (a->scale[i] != a->scale[0] || a->raised)
+            return false;
+    }
+    return up && down;
+}
+
+void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSIS])
+{
+    struct search s = {.a = a, .right = hc_scaler_model_of(a->plan)};
+    text[0] = '\0';
+    if (still(a)) {
+        (void)snprintf(text, HC_DIAGNOSIS,
+                       "the scale never moves, %g at all %d steps read: the scaler is disabled, or "
+                       "never updated%s",
+                       a->scale[0], a->count,
+                       a->plan->rule == HC_SCALER_TORCH && a->scale[0] == 1
+                           ? "\n     (torch.cuda.amp.GradScaler disables itself without a GPU; "
+                             "torch.amp.GradScaler(\"cpu\") does not)"
+                           : "");
+        return;
+    }
+    try_numbers(&s);
+    try_limits(&s);
+    try_counting(&s);
+    try_seeing(&s);
+    try_rules(&s);
+    /* One that explains little more than the wrong answer itself explains nothing. */
+    if (s.best < a->count && s.best <= a->wrong + 2 * a->plan->interval)
+        return;
+    int at = snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",
+                      s.as ? s.as : "", s.as ? " has it" : "");
+    if (s.best == a->count)
+        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at, "which explains all %d steps read",
+                       a->count);
+    else
+        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at,
+                       "up to step %d; behind it more is wrong", s.best);
+}

@@ -1,0 +1,248 @@
+#include "cli/scaler/trace.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "num/rng.h"
+
+/* What overflows, or clean steps, without end bring a rule to, for ever: 0 or an error; infinity. The
+   others come to a floor, a cap, or do not move. */
+static const struct {
+    bool falls;
+    bool rises;
+} ends[HC_SCALER_COUNT] = {
+    [HC_SCALER_FASTAI2] = {true, true},
+    [HC_SCALER_APEX_FP16UTILS] = {false, true},
+    [HC_SCALER_APEX_AMP] = {true, false},
+    [HC_SCALER_TORCH] = {true, false},
+    [HC_SCALER_DEEPSPEED_0170] = {true, true},
+    [HC_SCALER_DEEPSPEED_0171] = {true, true},
+    [HC_SCALER_DEEPSPEED_CONSECUTIVE] = {true, true},
+    [HC_SCALER_DEEPSPEED_FUSED] = {false, true},
+    [HC_SCALER_DEEPSPEED_UNFUSED] = {false, true},
+};
+
+/* A trace in the making. */
+struct maker {
+    struct hc_oracle oracle;
+    int64_t interval;
+    uint64_t seed;
+    uint64_t drawn;
+    unsigned char *sent;
+    int steps;
+    int top;    /* log2 of the largest finite scale */
+    int bottom; /* and of the smallest that is not 0 */
+    struct hc_trace_coverage coverage;
+    int64_t at_top;       /* clean steps there in a row */
+    bool kept_at_top;     /* as many as would grow another scale */
+    bool stayed_at_floor; /* by an overflow */
+};
+
+static int64_t draw(struct maker *m, int64_t below)
+{
+    return (int64_t)(hc_random(m->seed, 0, m->drawn++) % (uint64_t)below);
+}
+
+/* log2 of the floor; 0 where there is none: there fastai begins to overlook what it finds. */
+static int floor_of(const struct maker *m)
+{
+    int log2 = hc_oracle_floor(m->oracle.rule);
+    return log2 == HC_LOG2_ZERO ? 0 : log2;
+}
+
+static bool over(const struct maker *m)
+{
+    return m->oracle.gave_up || m->coverage.length == m->steps;
+}
+
+/* The infinities and NaNs take turns. */
+static void step(struct maker *m, bool found)
+{
+    struct hc_trace_coverage *t = &m->coverage;
+    int before = hc_oracle_log2(&m->oracle);
+    int after = hc_oracle_step(&m->oracle, found);
+    if (m->sent)
+        m->sent[t->length] = (unsigned char)(found ? 1 + t->overflows % (HC_GRADIENTS_COUNT - 1) : 0);
+    t->length++;
+    t->overflows += found;
+    t->growths += after > before;
+    t->lowest = after < t->lowest ? after : t->lowest;
+    t->highest = after > t->highest ? after : t->highest;
+    m->at_top = !found && before == m->top ? m->at_top + 1 : 0;
+    m->kept_at_top = m->kept_at_top || (after == m->top && m->at_top >= m->interval);
+    m->stayed_at_floor = m->stayed_at_floor || (found && before == floor_of(m) && after >= before);
+}
+
+static void add(struct maker *m, int64_t count, bool found)
+{
+    for (int64_t i = 0; i < count && !over(m); i++)
+        step(m, found);
+}
+
+/* Of two ends a seed has one: an odd one rises. */
+static bool rises(const struct maker *m)
+{
+    bool both = ends[m->oracle.rule].falls && ends[m->oracle.rule].rises;
+    return both ? m->seed % 2 == 1 : ends[m->oracle.rule].rises;
+}
+
+/* At a floor, or at 0. */
+static bool gives_up(const struct maker *m)
+{
+    return hc_oracle_raises(m->oracle.rule);
+}
+
+/* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives
+   up there, to twice that. */
+static int64_t to_the_floor(const struct maker *m)
+{
+    int above = hc_oracle_log2(&m->oracle) - floor_of(m);
+    if (gives_up(m) && hc_oracle_floor(m->oracle.rule) != HC_LOG2_ZERO)
+        return above > 1 ? above - 1 : 0;
+    return above > 0 ? above + 3 : 0;
+}
+
+/* Clean steps up to a cap of 2^24 and on, where there is one. */
+static void climb(struct maker *m)
+{
+    enum { ABOVE = 26 };
+    int log2 = hc_oracle_log2(&m->oracle);
+    if (m->oracle.interval == 0)
+        return;
+    add(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
+}
+
+/* Overflows at random that leave a rule the way back. */
+static int64_t burst(struct maker *m, int64_t most)
+{
+    int64_t count = 1 + draw(m, most);
+    int64_t room = hc_oracle_log2(&m->oracle) - m->bottom - gives_up(m);
+    if (!ends[m->oracle.rule].falls || count <= room)
+        return count;
+    return room > 0 ? room : 0;
+}
+
+/* A clean run that ends about a growth step, and an overflow; once the scale is low, nothing else. */
+static void around_growth(struct maker *m)
+{
+    add(m, (1 + draw(m, 2)) * m->interval + draw(m, 3) - 1, false);
+    add(m, burst(m, 1), true);
+}
+
+static void segment(struct maker *m)
+{
+    enum { LOW = 2 };
+    if (m->oracle.interval && hc_oracle_log2(&m->oracle) <= LOW) {
+        around_growth(m);
+        return;
+    }
+    switch (draw(m, 4)) {
+    case 0:
+        around_growth(m);
+        return;
+    case 1:
+        add(m, draw(m, m->interval), false);
+        add(m, burst(m, 3), true);
+        return;
+    case 2:
+        for (int i = 0; i < 4; i++) {
+            add(m, 1, false);
+            add(m, burst(m, 1), true);
+        }
+        return;
+    default:
+        add(m, draw(m, 5), false);
+        add(m, burst(m, 20), true);
+    }
+}
+
+/* Up to the last finite scale, and clean steps for one growth more, which a cap refuses, unless the trace
+   is to fall. */
+static void climb_to_the_top(struct maker *m)
+{
+    int log2 = hc_oracle_log2(&m->oracle);
+    if (m->oracle.interval == 0 || log2 == HC_LOG2_ZERO)
+        return;
+    while (hc_oracle_log2(&m->oracle) < m->top && !over(m))
+        step(m, false);
+    if (rises(m) || !ends[m->oracle.rule].rises)
+        add(m, m->interval + 1, false);
+}
+
+/* Down to 0 or to the error; and once more what cannot move it: overflows, or a clean step where 0
+   itself is an error. */
+static void end(struct maker *m)
+{
+    enum { AGAIN = 4 };
+    bool falls = ends[m->oracle.rule].falls && !rises(m);
+    int log2 = hc_oracle_log2(&m->oracle);
+    while (falls && log2 != HC_LOG2_ZERO && log2 != HC_LOG2_INFINITE && !over(m)) {
+        step(m, true);
+        log2 = hc_oracle_log2(&m->oracle);
+    }
+    add(m, AGAIN, !(log2 == HC_LOG2_ZERO && gives_up(m)));
+}
+
+static const char *missing(const struct maker *m)
+{
+    const struct hc_trace_coverage *t = &m->coverage;
+    bool capped = !ends[m->oracle.rule].rises;
+    if (t->overflows < HC_GRADIENTS_COUNT - 1)
+        return "inf, nan and -inf did not all come";
+    if (m->oracle.interval == 0)
+        return NULL;
+    if (t->growths == 0)
+        return "the scale never grew";
+    if (capped ? !m->kept_at_top : t->highest < m->top)
+        return "the scale never came to its cap or last finite power of two, and stayed";
+    if (rises(m))
+        return t->highest < HC_LOG2_INFINITE ? "the scale never came to infinity"
+               : ends[m->oracle.rule].falls || m->stayed_at_floor
+                   ? NULL
+                   : "the scale never came to its floor";
+    if (gives_up(m))
+        return m->oracle.gave_up ? NULL : "the rule never gave up";
+    if (ends[m->oracle.rule].falls)
+        return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never came to 0";
+    return m->stayed_at_floor ? NULL : "the scale never came to its floor";
+}
+
+static struct maker begin(const struct hc_scaler_plan *plan)
+{
+    enum { LOG2_LEAST = -1074, LOG2_MOST = 1023 };
+    struct maker m = {.oracle = hc_scaler_oracle(plan),
+                      .interval = plan->interval ? plan->interval : 100,
+                      .seed = plan->seed,
+                      .steps = plan->steps ? plan->steps : INT_MAX,
+                      .top = LOG2_MOST,
+                      .bottom = LOG2_LEAST};
+    enum hc_held held = m.oracle.held;
+    while (!hc_oracle_allows(plan->rule, held, m.top))
+        m.top--;
+    while (!hc_oracle_allows(plan->rule, held, m.bottom))
+        m.bottom++;
+    m.coverage.lowest = m.coverage.highest = hc_oracle_log2(&m.oracle);
+    return m;
+}
+
+struct hc_trace_coverage hc_scaler_trace(const struct hc_scaler_plan *plan, unsigned char *sent)
+{
+    enum { INTERVALS = 25, MORE = 500 };
+    struct maker m = begin(plan);
+    m.sent = sent;
+    for (int64_t clean = m.interval - 1; clean <= m.interval + 1; clean++) {
+        add(&m, clean, false);
+        add(&m, 1, true);
+    }
+    climb(&m);
+    add(&m, to_the_floor(&m), true);
+    while (m.coverage.length < INTERVALS * m.interval + MORE && !over(&m))
+        segment(&m);
+    climb_to_the_top(&m);
+    end(&m);
+    while (m.steps < INT_MAX && !over(&m))
+        segment(&m);
+    m.coverage.missing = missing(&m);
+    return m.coverage;
+}

@@ -1,0 +1,201 @@
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cli/training/comparison.h"
+#include "op/text.h"
+
+/* A column of the table: a member of hc_train_result, times `factor`. */
+struct column {
+    const char *title;
+    size_t offset;
+    bool integer;
+    double factor;
+    const char *format;
+    int width;
+    bool spread; /* show the deviation over the seeds in parentheses */
+};
+
+static const struct column columns[] = {
+    {"accuracy %", offsetof(struct hc_train_result, accuracy), false, 100, "%.2f", 14, true},
+    {"test loss", offsetof(struct hc_train_result, test_loss), false, 1, "%.4f", 17, true},
+    {"train loss", offsetof(struct hc_train_result, train_loss), false, 1, "%.4f", 11, false},
+    {"skipped", offsetof(struct hc_train_result, skipped), true, 1, "%.4g", 8, false},
+    {"scale", offsetof(struct hc_train_result, final_scale), false, 1, "%.6g", 8, false},
+    {"dW = 0 %", offsetof(struct hc_train_result, underflow), false, 100, "%.3f", 8, false},
+    {"unscaled", offsetof(struct hc_train_result, unscaled), false, 100, "%.3f", 8, false},
+    {"dY = 0 %", offsetof(struct hc_train_result, activation_underflow), false, 100, "%.3f", 8,
+     false},
+    {"unscaled", offsetof(struct hc_train_result, activation_unscaled), false, 100, "%.3f", 8,
+     false},
+    {"lost %", offsetof(struct hc_train_result, update_lost), false, 100, "%.2f", 7, false},
+    {"MiB", offsetof(struct hc_train_result, memory), true, 1.0 / 1048576, "%.1f", 7, false},
+    {"images/s", offsetof(struct hc_train_result, images_per_second), false, 1, "%.0f", 9, false},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns, SPEED = COLUMNS - 1, MEMORY = SPEED - 1 };
+
+static double member(const struct hc_train_result *result, const struct column *column)
+{
+    const char *at = (const char *)result + column->offset;
+    double real;
+    int64_t whole;
+    memcpy(&real, at, sizeof real);
+    memcpy(&whole, at, sizeof whole);
+    if (column == &columns[MEMORY] && whole == 0)
+        return (double)NAN;
+    return column->factor * (column->integer ? (double)whole : real);
+}
+
+/* A run whose loss was not finite at the end has a speed and memory, and no other number. */
+static bool has(const struct hc_train_result *result, const struct column *column)
+{
+    return !result->diverged || column >= &columns[MEMORY];
+}
+
+/* Mean and deviation over the runs that have the number; how many these are. */
+static int spread_of(const struct hc_comparison *c, int recipe, const struct column *column,
+                     double *mean, double *deviation)
+{
+    double sum = 0;
+    double squares = 0;
+    int n = 0;
+    for (int s = 0; s < c->of[recipe]; s++)
+        if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
+            sum += member(&hc_comparison_run(c, recipe, s)->result, column);
+            n++;
+        }
+    *mean = sum / n;
+    for (int s = 0; s < c->of[recipe]; s++)
+        if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
+            double x = member(&hc_comparison_run(c, recipe, s)->result, column) - *mean;
+            squares += x * x;
+        }
+    *deviation = sqrt(squares / (n - 1));
+    return n;
+}
+
+static bool all_learnt(const struct hc_comparison *c, int recipe)
+{
+    bool learnt = true;
+    for (int s = 0; s < c->of[recipe]; s++)
+        learnt = learnt && hc_comparison_run(c, recipe, s)->result.learned;
+    return learnt;
+}
+
+static int width_of(const struct hc_comparison *c, const struct column *column)
+{
+    return column->spread && c->seeds == 1 ? 10 : column->width;
+}
+
+static void print_cell(const struct hc_comparison *c, int recipe, const struct column *column,
+                       FILE *out)
+{
+    char text[64];
+    double mean;
+    double deviation;
+    int n = spread_of(c, recipe, column, &mean, &deviation);
+    size_t used = (size_t)snprintf(text, sizeof text, column->format, fabs(mean));
+    if (column->spread && n > 1 && !isnan(mean)) {
+        text[used++] = ' ';
+        text[used++] = '(';
+        used += (size_t)snprintf(text + used, sizeof text - used, column->format, deviation);
+        (void)snprintf(text + used, sizeof text - used, ")");
+    }
+    if (isnan(mean) && column >= &columns[MEMORY])
+        (void)snprintf(text, sizeof text, "-");
+    hc_print(out, " %*s", width_of(c, column), text);
+}
+
+/* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no
+   number. */
+static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
+{
+    char lost[HC_NAN_TEXT];
+    int from = 0;
+    if (hc_comparison_nan(c, recipe, lost) == c->of[recipe]) {
+        int width = 0;
+        for (; from < MEMORY; from++)
+            width += 1 + width_of(c, &columns[from]);
+        hc_print(out, "  %-*s", width - 2, lost);
+    }
+    for (; from < COLUMNS; from++)
+        print_cell(c, recipe, &columns[from], out);
+}
+
+static void print_recipe(const struct hc_comparison *c, int recipe, double base, FILE *out)
+{
+    double speed;
+    double deviation;
+    int width = (int)strlen(c->recipe[c->base]->name) + 3;
+    hc_print(out, "%-22s %4d", c->recipe[recipe]->name, c->of[recipe]);
+    print_cells(c, recipe, out);
+    (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
+    if (isnan(speed / base))
+        hc_print(out, "  %*s", width, "-");
+    else
+        hc_print(out, "  %*.2f", width, speed / base);
+    hc_print(out, "  %s\n", all_learnt(c, recipe) ? "PASS" : "FAIL");
+}
+
+static void print_recipes(const struct hc_comparison *c, FILE *out)
+{
+    char lost[HC_NAN_TEXT];
+    double base;
+    double deviation;
+    hc_print(out, "\n%-22s %4s", "recipe", "runs");
+    for (int i = 0; i < COLUMNS; i++)
+        hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
+    hc_print(out, "  of %s  verdict\n", c->recipe[c->base]->name);
+    (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
+    for (int r = 0; r < c->recipes; r++)
+        print_recipe(c, r, base, out);
+    if (c->seeds > 1)
+        hc_print(out, "means over the runs, in parentheses the deviation of one run\n");
+    for (int r = 0; r < c->recipes; r++) {
+        int n = hc_comparison_nan(c, r, lost);
+        if (n > 0 && n < c->of[r])
+            hc_print(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name, lost);
+    }
+}
+
+static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
+{
+    static const char *const words[] = {[HC_EQUIVALENT] = "equivalent",
+                                        [HC_DIFFERENT] = "FAIL: different",
+                                        [HC_UNDECIDED] = "undecided"};
+    struct hc_paired d = hc_comparison_pairs(c, recipe);
+    if (d.n == 0) {
+        hc_print(out, "%-22s no pair of runs in which both losses stayed finite\n",
+                 c->recipe[recipe]->name);
+        return;
+    }
+    hc_print(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
+    if (d.n < 2)
+        hc_print(out, "   one pair decides nothing; --seeds 3 or more\n");
+    else
+        hc_print(out, "   %d pairs   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.n, d.low,
+                 d.high, d.p, words[d.verdict]);
+    if (d.n >= 2 && d.verdict == HC_UNDECIDED)
+        hc_print(out, "; about %d pairs could decide", hc_pairs_needed(d.deviation, c->margin));
+    if (d.n >= 2)
+        (void)fputc('\n', out);
+}
+
+void hc_comparison_print(const struct hc_comparison *c, FILE *out)
+{
+    print_recipes(c, out);
+    if (c->recipes > 1)
+        hc_print(out,
+                 "\naccuracy against %s, pair by pair; equivalent: within %g points by two "
+                 "one-sided t tests at 5 %%\n",
+                 c->recipe[c->base]->name, c->margin);
+    for (int r = 0; r < c->recipes; r++)
+        if (r != c->base)
+            print_pair(c, r, out);
+    const struct hc_training_run *run;
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+        if (!run->result.learned)
+            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
+                     (unsigned long long)run->seed, run->result.reason);
+}

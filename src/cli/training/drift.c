@@ -1,0 +1,149 @@
+#include "cli/training/drift.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/training/drift_record.h"
+#include "cli/report/script.h"
+#include "op/text.h"
+#include "op/output.h"
+#include "cli/report/plot.h"
+
+static void print_summary(const struct hc_drift_report *r, FILE *out)
+{
+    assert(r->drift);
+    hc_print(out,
+             "against fp64, mean over %d steps at its weights         |  free run of %d "
+             "steps\n",
+             r->steps, r->steps);
+    hc_print(out, "%-22s %10s %12s %9s %8s  %9s %10s\n", "recipe", "gradient", "1 - cosine",
+             "dW = 0 %", "lost %", "weights", "loss");
+    for (int i = 0; i < r->c->recipes; i++) {
+        const struct hc_drift *d = &r->drift[i];
+        assert(d->recipe);
+        hc_print(out, "%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", r->c->recipe[i]->name,
+                 d->all.error, 1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost,
+                 d->free, d->unlike);
+        if (d->finite < r->steps)
+            hc_print(out, "%22s gradients are finite in %d of the %d steps\n", "", d->finite,
+                     r->steps);
+    }
+    hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
+                  "less that of fp64\n");
+}
+
+static void print_attribution(const struct hc_drift *d, FILE *out)
+{
+    hc_print(out,
+             "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
+             "weights (measured %.2e)\n",
+             d->recipe->name, d->all.error, d->free);
+    hc_print(out, "  %-18s %-6s %12s %12s %14s %12s\n", "source", "format", "alone", "all but it",
+             "alone", "all but it");
+    for (int k = 0; k < HC_SOURCE_COUNT; k++)
+        hc_print(out, "  %-18s %-6s %12.2e %12.2e %14.2e %12.2e\n", hc_drift_source(k),
+                 hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
+                 d->alone_free[k], d->without_free[k]);
+    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", hc_drift_source(HC_SOURCE_COUNT), "-",
+             d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
+    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", "left over", "-", d->residual_gradient, "",
+             d->residual_free);
+}
+
+static void print(FILE *out, const void *report)
+{
+    const struct hc_drift_report *r = report;
+    print_summary(r, out);
+    for (int i = 0; i < r->c->recipes; i++)
+        print_attribution(&r->drift[i], out);
+    (void)fputs("\nalone: in fp64 but for this source; left over: between the recipe and the fp64 "
+                "run with all\nof its sources\n",
+                out);
+    if (r->c->training->set.synthetic)
+        hc_print(out, "\n%s\n", r->c->training->set.origin);
+}
+
+/* What was printed, for later. */
+static enum hc_status keep_table(const struct hc_drift_report *r)
+{
+    char path[1100];
+    (void)snprintf(path, sizeof path, "%s/table.txt", r->folder);
+    return hc_output_print(path, print, r);
+}
+
+enum { LONGEST_LABEL = 48 };
+
+static void draw(const struct hc_drift_report *r)
+{
+    struct hc_plot_values *values = hc_plot_values();
+    int layers = 0;
+    for (int l = 0; l < r->plan.layers; l++)
+        layers += r->plan.layer[l].parameter >= 0;
+    hc_plot_integer(values, "per_layer", 0, layers + 1);
+    hc_plot_integer(values, "synthetic", 0, r->c->training->set.synthetic);
+    hc_plot_integer(values, "steps", 0, r->steps);
+    hc_plot_integer(values, "sources", 0, HC_SOURCE_COUNT);
+    hc_plot_integer(values, "many", 0, r->c->recipes);
+    hc_plot_array(values, "recipe_name", r->c->recipes);
+    hc_plot_array(values, "recipe_tic", r->c->recipes);
+    for (int i = 0; i < r->c->recipes; i++) {
+        hc_plot_text(values, "recipe_name", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
+        hc_plot_tic(values, "recipe_tic", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
+    }
+    if (hc_plot(hc_script("drift.gp"), values, r->folder) == HC_OK)
+        printf("pictures: %s/{attribution,layers}.{svg,png}\n", r->folder);
+    else
+        printf("no pictures: %s\n", hc_message());
+}
+
+static int conclude(const struct hc_drift_report *r)
+{
+    puts("");
+    print(stdout, r);
+    if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
+        return hc_complain_message();
+    printf("\nrecord: %s/record.json; table.txt, attribution.csv and layers.csv beside it\n",
+           r->folder);
+    draw(r);
+    return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
+}
+
+static enum hc_status measure(const struct hc_drift_report *r)
+{
+    const struct hc_training *t = r->c->training;
+    struct hc_drift_options options = {.network = t->network,
+                                       .data = &t->set,
+                                       .backend = t->backend,
+                                       .threads = t->threads,
+                                       .batch = t->batch,
+                                       .steps = r->steps,
+                                       .lr = t->max_lr / 10,
+                                       .seed = t->seed};
+    struct hc_drift_study *study;
+    enum hc_status status = hc_drift_open(&study, &options);
+    for (int i = 0; i < r->c->recipes && status == HC_OK; i++) {
+        status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
+        if (status == HC_OK)
+            printf("%s: %lld passes with its formats\n", r->c->recipe[i]->name,
+                   (long long)r->drift[i].passes);
+        (void)fflush(stdout);
+    }
+    hc_drift_close(study);
+    return status;
+}
+
+int hc_drift_command(const struct hc_comparison *c, int steps, const char *folder)
+{
+    const struct hc_training *t = c->training;
+    struct hc_drift_report r = {.c = c, .folder = folder, .steps = steps};
+    hc_plan_make(t->network, t->set.classes, &r.plan);
+    r.drift = calloc((size_t)c->recipes, sizeof *r.drift);
+    if (!r.drift) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
+        return hc_complain_message();
+    }
+    int result = measure(&r) == HC_OK ? conclude(&r) : hc_complain_message();
+    free(r.drift);
+    return result;
+}

@@ -1,0 +1,176 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/training/drift_record.h"
+#include "cli/training/training_record.h"
+#include "train/drift/drift_sources.h"
+#include "train/update/recipe_fields.h"
+#include "op/text.h"
+
+/* A claim before it is a row. */
+struct claim {
+    char name[512];
+    char recipes[2 * HC_RECIPE_NAME + 2];
+    char note[256];
+    const char *unit;
+    enum hc_verdict verdict;
+    double error;
+    double bound;
+    int64_t checked;
+};
+
+typedef void taker(const struct hc_drift_report *r, const struct claim *claim, void *context);
+
+/* error < bound, or nothing at all. */
+static enum hc_verdict judge(double error, double bound)
+{
+    return error < bound || error == 0 ? HC_PASS : HC_FAIL;
+}
+
+static int64_t weights(const struct hc_drift_report *r)
+{
+    return r->plan.weights + r->plan.norm_weights;
+}
+
+static void explained(const struct hc_drift_report *r, const struct hc_drift *d, bool free,
+                      taker *take, void *context)
+{
+    struct claim claim = {.error = free ? d->residual_free : d->residual_gradient,
+                          .bound = free ? d->free : d->all.error,
+                          .unit = free ? "of the way" : "of |g64|",
+                          .checked = free ? weights(r) : d->finite * weights(r)};
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-%s", d->recipe->name,
+                        free ? "weights-explained" : "gradients-explained");
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
+    (void)hc_text_write(claim.note, sizeof claim.note,
+                        "%.3g of a drift of %.3g is left over by its formats", claim.error,
+                        claim.bound);
+    claim.verdict = judge(claim.error, claim.bound);
+    if (!isfinite(claim.bound)) {
+        claim.verdict = HC_SKIPPED;
+        claim.error = claim.bound = 0;
+        (void)hc_text_write(claim.note, sizeof claim.note, "%s are not finite: there is no drift",
+                            free ? "its weights" : "its gradients");
+    }
+    if (free && hc_rounds_otherwise(d->recipe)) {
+        claim.verdict = HC_SKIPPED;
+        (void)hc_text_write(
+            claim.note, sizeof claim.note,
+            "its weights are not rounded to nearest: %.3g of a drift of %.3g is left over",
+            claim.error, claim.bound);
+    }
+    take(r, &claim, context);
+}
+
+static double larger(double a, double b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
+/* The largest difference in what was measured of two; zeros for none. */
+static double unlike(const struct hc_drift_report *r, const struct hc_drift *a,
+                     const struct hc_drift *b)
+{
+    double most = larger(fabs(a->all.error - b->all.error), fabs(a->free - b->free));
+    most = larger(fabs(a->all.lost - b->all.lost), most);
+    for (int l = 0; l < r->plan.layers; l++)
+        if (r->plan.layer[l].parameter >= 0)
+            most = larger(fabs(a->layer[l].error - b->layer[l].error), most);
+    return most;
+}
+
+static void no_drift(const struct hc_drift_report *r, const struct hc_drift *d, taker *take,
+                     void *context)
+{
+    static const struct hc_drift none;
+    struct claim claim = {
+        .unit = "of |g64|", .error = unlike(r, d, &none), .checked = d->finite * weights(r)};
+    claim.verdict = judge(claim.error, 0);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-not-from-itself", d->recipe->name);
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
+    take(r, &claim, context);
+}
+
+/* Whether two recipes differ in nothing but where their masters lie and how many an op takes at once. */
+static bool alike(const struct hc_recipe *a, const struct hc_recipe *b)
+{
+    struct hc_recipe x = *a;
+    struct hc_recipe y = *b;
+    x.flat = y.flat = x.apart = y.apart = false;
+    return hc_same_recipe(&x, &y) && !hc_recipe_steps_on_overflow(a);
+}
+
+static void same_drift(const struct hc_drift_report *r, const struct hc_drift *a,
+                       const struct hc_drift *b, taker *take, void *context)
+{
+    struct claim claim = {
+        .unit = "of |g64|", .error = unlike(r, a, b), .checked = a->finite * weights(r)};
+    claim.verdict = judge(claim.error, 0);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-as-%s", b->recipe->name,
+                        a->recipe->name);
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s,%s", a->recipe->name,
+                        b->recipe->name);
+    take(r, &claim, context);
+}
+
+static void each(const struct hc_drift_report *r, taker *take, void *context)
+{
+    for (int i = 0; i < r->c->recipes; i++) {
+        const struct hc_drift *d = &r->drift[i];
+        if (d->recipe->model == HC_FP64) {
+            no_drift(r, d, take, context);
+            continue;
+        }
+        explained(r, d, false, take, context);
+        explained(r, d, true, take, context);
+        for (int j = 0; j < i; j++)
+            if (alike(r->drift[j].recipe, d->recipe))
+                same_drift(r, &r->drift[j], d, take, context);
+    }
+}
+
+static void add(const struct hc_drift_report *r, const struct claim *claim, void *record)
+{
+    char options[2048];
+    char repro[2560];
+    const struct hc_training *t = r->c->training;
+    hc_training_repro(t, options, sizeof options);
+    (void)hc_text_write(repro, sizeof repro,
+                        "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
+                        claim->recipes, (unsigned long long)t->seed, options);
+    struct hc_row row = {.name = claim->name,
+                         .backend = t->backend->name,
+                         .verdict = claim->verdict,
+                         .checked = claim->checked,
+                         .error = claim->error,
+                         .bound = claim->bound,
+                         .unit = claim->unit,
+                         .implementation = (double)NAN,
+                         .line = (double)NAN,
+                         .format = (double)NAN,
+                         .seed = t->seed,
+                         .note = claim->note,
+                         .repro = repro};
+    hc_record_add(record, &row);
+}
+
+void hc_drift_claims(const struct hc_drift_report *r, json_t *record)
+{
+    each(r, add, record);
+}
+
+static void count(const struct hc_drift_report *r, const struct claim *claim, void *failures)
+{
+    (void)r;
+    *(int *)failures += claim->verdict == HC_FAIL;
+    if (claim->verdict == HC_FAIL)
+        hc_print(stdout, "FAIL %s: error %.3g, bound %.3g %s\n", claim->name, claim->error,
+                 claim->bound, claim->unit);
+}
+
+int hc_drift_failures(const struct hc_drift_report *r)
+{
+    int failures = 0;
+    each(r, count, &failures);
+    return failures;
+}

@@ -1,0 +1,125 @@
+#include "cli/training/drift_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/record/facts.h"
+#include "cli/training/training_record.h"
+#include "op/output.h"
+#include "op/text.h"
+
+const char *hc_drift_source(int k)
+{
+    return k < HC_SOURCE_COUNT ? hc_source_names[k] : "all of them";
+}
+
+const char *hc_drift_format(const struct hc_drift *d, int k)
+{
+    struct hc_rounding r = hc_rounding_of(d->recipe);
+    if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
+        return "-";
+    return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
+}
+
+static enum hc_status write_csv(const struct hc_drift_report *r, const char *name,
+                                void (*print)(FILE *out, const void *report))
+{
+    char path[1100];
+    (void)snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    return hc_output_print(path, print, r);
+}
+
+static void write_row(FILE *file, const char *recipe, const char *what,
+                      const struct hc_drift_layer *l)
+{
+    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g\n", recipe, what, l->error, l->cosine, l->underflow,
+             l->lost);
+}
+
+static void print_layers(FILE *file, const void *report)
+{
+    const struct hc_drift_report *r = report;
+    (void)fputs("recipe,layer,error,cosine,underflow,lost\n", file);
+    for (int i = 0; i < r->c->recipes; i++) {
+        const struct hc_drift *d = &r->drift[i];
+        for (int l = 0; l < r->plan.layers; l++)
+            if (r->plan.layer[l].parameter >= 0)
+                write_row(file, d->recipe->name, r->plan.layer[l].name, &d->layer[l]);
+        write_row(file, d->recipe->name, "all", &d->all);
+    }
+}
+
+static void print_attribution(FILE *file, const void *report)
+{
+    const struct hc_drift_report *r = report;
+    (void)fputs("recipe,source,format,gradient_alone,gradient_without,free_alone,free_without,"
+                "gradient_measured,free_measured,gradient_residual,free_residual\n",
+                file);
+    for (int i = 0; i < r->c->recipes; i++)
+        for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
+            const struct hc_drift *d = &r->drift[i];
+            hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", d->recipe->name,
+                     hc_drift_source(k), hc_drift_format(d, k), d->alone_gradient[k],
+                     d->without_gradient[k], d->alone_free[k], d->without_free[k], d->all.error,
+                     d->free, d->residual_gradient, d->residual_free);
+        }
+}
+
+static json_t *exact(double x)
+{
+    return isnan(x) ? json_string("nan") : json_sprintf("%a", x);
+}
+
+static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "layer", name, "error", exact(l->error), "cosine",
+                     exact(l->cosine), "underflow", exact(l->underflow), "lost", exact(l->lost));
+}
+
+static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift *d)
+{
+    json_t *layers = json_array();
+    json_t *sources = json_array();
+    for (int l = 0; l < r->plan.layers; l++)
+        if (r->plan.layer[l].parameter >= 0)
+            (void)json_array_append_new(layers, layer_json(r->plan.layer[l].name, &d->layer[l]));
+    for (int k = 0; k <= HC_SOURCE_COUNT; k++)
+        (void)json_array_append_new(
+            sources,
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k), "format",
+                      hc_drift_format(d, k), "gradient_alone", exact(d->alone_gradient[k]),
+                      "gradient_without", exact(d->without_gradient[k]), "free_alone",
+                      exact(d->alone_free[k]), "free_without", exact(d->without_free[k])));
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
+                     d->recipe->name, "steps", r->steps, "finite", d->finite, "all",
+                     layer_json("all", &d->all), "free", exact(d->free), "loss", exact(d->unlike),
+                     "gradient_residual", exact(d->residual_gradient), "free_residual",
+                     exact(d->residual_free), "layers", layers, "sources", sources);
+}
+
+static enum hc_status write_record(const struct hc_drift_report *r)
+{
+    char path[1100];
+    json_t *record = hc_record_new();
+    json_t *drift = json_array();
+    hc_record_describe(record, r->c->training->backend, NULL);
+    hc_drift_claims(r, record);
+    for (int i = 0; i < r->c->recipes; i++)
+        (void)json_array_append_new(drift, drift_json(r, &r->drift[i]));
+    (void)json_object_set_new(record, "drift", drift);
+    hc_training_set_invocation(record, r->c->training);
+    (void)json_object_set_new(record, "training", hc_training_settings(r->c->training));
+    (void)snprintf(path, sizeof path, "%s/record.json", r->folder);
+    enum hc_status status = hc_record_write(record, path);
+    json_decref(record);
+    return status;
+}
+
+enum hc_status hc_drift_write(const struct hc_drift_report *r)
+{
+    enum hc_status status = write_csv(r, "layers.csv", print_layers);
+    if (status == HC_OK)
+        status = write_csv(r, "attribution.csv", print_attribution);
+    return status == HC_OK ? write_record(r) : status;
+}

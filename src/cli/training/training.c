@@ -1,0 +1,193 @@
+#include "cli/training/training.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "check/record/facts.h"
+#include "cli/choose.h"
+#include "cli/training/folder_lock.h"
+#include "cli/training/progress.h"
+#include "cli/training/training_record.h"
+#include "train/update/recipe_fields.h"
+
+enum { MAX_READ = 64 };
+
+const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const char *text,
+                                           size_t length)
+{
+    static struct {
+        struct hc_recipe recipe;
+        char name[HC_RECIPE_NAME];
+    } read[MAX_READ];
+    static int count;
+    char all[2 * HC_RECIPE_NAME];
+    int used = snprintf(all, sizeof all, "%.*s", (int)length, text);
+    for (int i = 0; i < t->overrides.count && used >= 0 && used < (int)sizeof all; i++)
+        used += snprintf(all + used, sizeof all - (size_t)used, "+%s", t->overrides.word[i]);
+    if (used < 0 || used >= (int)sizeof all || count == MAX_READ) {
+        (void)hc_fail(HC_INVALID, "too many recipes or overrides");
+        return NULL;
+    }
+    if (hc_recipe_read(&read[count].recipe, read[count].name, all, (size_t)used) != HC_OK)
+        return NULL;
+    return &read[count++].recipe;
+}
+
+static enum hc_status choose_backend(struct hc_training *t)
+{
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    int count;
+    enum hc_status status = hc_choose_backends(t->backend_name, chosen, &count);
+    if (status != HC_OK)
+        return status;
+    if (count > 1)
+        return hc_fail(HC_INVALID, "one backend trains, not %s", t->backend_name);
+    t->backend = chosen[0];
+    const char *why = t->backend->unavailable == NULL ? NULL : t->backend->unavailable();
+    if (why != NULL)
+        return hc_fail(HC_DEVICE, "backend %s cannot run here: %s", t->backend->name, why);
+    return HC_OK;
+}
+
+/* 5067378 as 5,067,378. */
+static const char *grouped(int64_t number, char text[32])
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)number);
+    int at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+static const char *optimizer(const struct hc_recipe *r)
+{
+    if (r->optimizer == HC_OPTIMIZER_SGD)
+        return r->nesterov ? "SGD with Nesterov's momentum" : "SGD";
+    return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? "AdamW" : "Adam";
+}
+
+/* Each once. */
+static void print_optimizers(const struct hc_recipe *const *recipes, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int same = 0;
+        while (same < i && strcmp(optimizer(recipes[same]), optimizer(recipes[i])) != 0)
+            same++;
+        if (same == i)
+            printf("%s%s", i ? " or " : "", optimizer(recipes[i]));
+    }
+}
+
+static void print_heading(const struct hc_training *t, const struct hc_recipe *const *recipes,
+                          int n)
+{
+    char number[4][32];
+    struct hc_plan plan;
+    hc_plan_make(t->network, t->set.classes, &plan);
+    printf("data      %s\n", t->set.origin);
+    printf("          %s training and %s test images, %d classes:",
+           grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
+           t->set.classes);
+    for (int i = 0; i < t->set.classes; i++)
+        printf(" %s", t->set.names[i]);
+    printf("\nnetwork   %s: %s parameters (%s of batch norm), %s MACs an image forward\n",
+           t->network->name, grouped(plan.weights + plan.norm_weights, number[0]),
+           grouped(plan.norm_weights, number[1]), grouped(plan.macs, number[2]));
+    if (t->lr_find)
+        printf("finder    batch %d, backend %s\n", t->batch, t->backend->name);
+    else {
+        printf("training  %d epoch%s, batch %d, one-cycle to %g, ", t->epochs,
+               t->epochs == 1 ? "" : "s", t->batch, t->max_lr);
+        print_optimizers(recipes, n);
+        printf(", backend %s\n", t->backend->name);
+    }
+    (void)fflush(stdout);
+}
+
+enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
+                                int n)
+{
+    struct hc_data_options data = {.directory = t->data,
+                                   .classes = t->classes,
+                                   .seed = t->data_seed,
+                                   .train_per_class = t->images,
+                                   .test_per_class = (t->images + 4) / 5};
+    /* A file that may not grow is a full disk: an error to report, not a signal to die of. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    t->network = hc_training_networks[t->network_choice];
+    enum hc_status status = choose_backend(t);
+    if (status == HC_OK)
+        status = hc_dataset_open(&data, &t->set);
+    if (status == HC_OK && t->set.train.count < t->batch)
+        status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
+                         t->batch, (long long)t->set.train.count);
+    if (status == HC_OK)
+        print_heading(t, recipes, n);
+    return status;
+}
+
+void hc_training_close(struct hc_training *t)
+{
+    hc_dataset_close(&t->set);
+}
+
+enum hc_status hc_make_folder(const char *path)
+{
+    char part[1024];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return hc_fail(HC_INVALID, "the name of the output folder is too long");
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return hc_fail(HC_IO, "cannot make the folder %s: %s", part, strerror(errno));
+    }
+    return HC_OK;
+}
+
+enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
+{
+    struct hc_progress_bar bar = hc_progress_bar(run->recipe->name, run->seed);
+    struct hc_train_options options = {.recipe = run->recipe,
+                                       .network = t->network,
+                                       .data = &t->set,
+                                       .backend = t->backend,
+                                       .threads = t->threads,
+                                       .epochs = t->epochs,
+                                       .batch = t->batch,
+                                       .max_lr = t->max_lr,
+                                       .seed = run->seed,
+                                       .out = run->folder,
+                                       .resume = run->resume,
+                                       .checkpoint_every = t->checkpoint_every,
+                                       .measure_every = t->measure_every,
+                                       .progress = hc_progress_show,
+                                       .context = &bar,
+                                       .tell = hc_facts_add,
+                                       .told = json_object()};
+    int lock;
+    enum hc_status status = hc_folder_lock(run->folder, &lock);
+    if (status == HC_OK)
+        status = hc_train(&options, &run->result);
+    hc_progress_end(&bar);
+    /* A run that was over before has trained nothing now: what it once measured stays. */
+    if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
+        hc_training_recall(run);
+    if (status == HC_OK)
+        status = hc_training_write(t, run, options.told);
+    hc_folder_unlock(lock);
+    json_decref(options.told);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* What `train` and `compare` share: their options, the data and the backend that these name, and one
+   run of one recipe. */
+#ifndef HC_CLI_TRAINING_TRAINING_H
+#define HC_CLI_TRAINING_TRAINING_H
+
+#include "backend.h"
+#include "cli/command.h"
+#include "train/data/data.h"
+#include "train/update/recipe.h"
+#include "train/run/trainer.h"
+
+struct hc_training {
+    const char *data;
+    const char *classes;
+    const char *backend_name;
+    const char *out;
+    uint64_t seed;
+    uint64_t data_seed;
+    double max_lr;
+    int epochs;
+    int batch;
+    int threads;
+    int images; /* of each class to train on, in the synthetic set */
+    int network_choice;
+    int checkpoint_every;
+    int measure_every;
+    struct hc_words overrides; /* of every recipe */
+    bool resume;
+    bool lr_find; /* `train` alone: looks for a learning rate instead */
+
+    struct hc_dataset set;
+    const struct hc_backend *backend;
+    const struct hc_network *network;
+};
+
+/* One run of it. */
+struct hc_training_run {
+    const struct hc_recipe *recipe;
+    uint64_t seed;
+    char folder[1024];
+    bool resume;
+    struct hc_train_result result;
+};
+
+enum { HC_TRAINING_OPTIONS = 15 };
+
+/* By network_choice. */
+extern const struct hc_network *const hc_training_networks[];
+
+/* Sets the defaults, and the options that change them. */
+void hc_training_options(struct hc_training *training, struct hc_option *options);
+
+/* A recipe as hc_recipe_read takes it (`length` bytes of it), with the overrides of --set behind its own;
+   its name says them all. NULL with a line. It lasts as long as the program. */
+const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
+                                           size_t length);
+
+/* Finds the backend, reads the data and prints what will be trained on what, with the optimizers of these
+   recipes. Close it also after a failure. */
+enum hc_status hc_training_open(struct hc_training *training,
+                                const struct hc_recipe *const *recipes, int n);
+void hc_training_close(struct hc_training *training);
+
+/* Trains into run->folder, which it makes, with a bar on the terminal and a line per epoch, and
+   leaves run.json there. */
+enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
+
+/* Makes a folder and those above it. */
+enum hc_status hc_make_folder(const char *path);
+
+#endif

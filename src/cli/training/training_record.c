@@ -1,0 +1,162 @@
+#include "cli/training/training_record.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "check/record/facts.h"
+#include "check/record/record_run.h"
+#include "op/text.h"
+
+json_t *hc_training_settings(const struct hc_training *t)
+{
+    json_t *classes = json_array();
+    for (int i = 0; i < t->set.classes; i++)
+        (void)json_array_append_new(classes, json_string(t->set.names[i]));
+    return json_pack("{s:s, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data", t->set.origin,
+                     "synthetic", t->set.synthetic, "classes", classes, "train_images",
+                     (json_int_t)t->set.train.count, "test_images", (json_int_t)t->set.test.count,
+                     "network", t->network->name, "backend", t->backend->name, "epochs", t->epochs,
+                     "batch", t->batch, "max_lr", t->max_lr);
+}
+
+void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
+{
+    char data[1024];
+    char word[1000];
+    char classes[512] = "";
+    if (t->classes)
+        (void)hc_text_shell(classes, sizeof classes, t->classes);
+    if (t->data) {
+        (void)hc_text_shell(word, sizeof word, t->data);
+        (void)snprintf(data, sizeof data, " --data %s", word);
+    } else
+        (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
+                       (unsigned long long)t->data_seed, t->images);
+    (void)snprintf(text, bytes,
+                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s --network %s", data,
+                   t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
+                   t->backend->name, t->network->name);
+}
+
+void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
+{
+    char name[512];
+    char options[2048];
+    char repro[2304];
+    char note[512];
+    const struct hc_train_result *r = &run->result;
+    (void)snprintf(name, sizeof name, "train/%s-seed%llu", run->recipe->name,
+                   (unsigned long long)run->seed);
+    hc_training_repro(t, options, sizeof options);
+    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s",
+                   run->recipe->name, (unsigned long long)run->seed, options);
+    char outcome[64];
+    if (r->diverged)
+        (void)snprintf(outcome, sizeof outcome, "NaN from step %lld", (long long)r->nan_from);
+    else
+        (void)hc_text_write(outcome, sizeof outcome, "accuracy %.2f %%", 100 * r->accuracy);
+    (void)snprintf(note, sizeof note, "%s%s%s%s", outcome, r->reason[0] == '\0' ? "" : "; ",
+                   r->reason, t->set.synthetic ? "; synthetic images" : "");
+    struct hc_row row = {.name = name,
+                         .backend = t->backend->name,
+                         .verdict = r->learned ? HC_PASS : HC_FAIL,
+                         .checked = 1,
+                         .error = r->train_loss,
+                         .bound = 0.9 * log(t->set.classes),
+                         .unit = "nat",
+                         .implementation = (double)NAN,
+                         .line = (double)NAN,
+                         .format = (double)NAN,
+                         .seed = run->seed,
+                         .seconds = r->seconds,
+                         .note = note,
+                         .repro = repro};
+    hc_record_add(record, &row);
+}
+
+/* Of the last whole row; the sixth column is images_per_second. */
+static double last_speed(const char *folder)
+{
+    char path[1100];
+    char line[512];
+    double speed = (double)NAN;
+    (void)snprintf(path, sizeof path, "%s/epochs.csv", folder);
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &speed) != 1)
+            speed = (double)NAN;
+    if (file != NULL)
+        (void)fclose(file);
+    return speed;
+}
+
+void hc_training_recall(struct hc_training_run *run)
+{
+    struct hc_train_result *r = &run->result;
+    char path[1100];
+    double speed;
+    double seconds;
+    json_int_t memory;
+    const char *captured = "";
+    (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
+    json_t *record = json_load_file(path, 0, NULL);
+    if (json_unpack(record, "{s:[{s:f}], s:{s:f, s:I, s?s}}", "results", "seconds", &seconds,
+                    "training", "images_per_second", &speed, "memory_bytes", &memory, "graph",
+                    &captured) == 0) {
+        r->images_per_second = speed;
+        r->seconds = seconds;
+        r->memory = (int64_t)memory;
+        (void)snprintf(r->captured, sizeof r->captured, "%s", captured);
+    } else {
+        r->images_per_second = last_speed(run->folder);
+        r->memory = 0;
+    }
+    json_decref(record);
+}
+
+void hc_training_set_invocation(json_t *record, const struct hc_training *t)
+{
+    struct hc_invocation run = {
+        .command = hc_command_line(), .seed = t->seed, .backends = &t->backend, .backend_count = 1};
+    hc_record_set_invocation(record, &run);
+}
+
+/* JSON has no NaN. */
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+enum hc_status hc_training_write(const struct hc_training *t, const struct hc_training_run *run,
+                                 json_t *facts)
+{
+    char path[1100];
+    const struct hc_train_result *r = &run->result;
+    json_t *record = hc_record_new();
+    json_t *training = hc_training_settings(t);
+    hc_training_add(record, t, run);
+    hc_training_set_invocation(record, t);
+    hc_record_set_facts(record, t->backend->name, json_incref(facts));
+    (void)json_object_update_new(
+        training,
+        json_pack(
+            "{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
+            "s:o, s:o, s:I, "
+            "s:I, s:I}",
+            "recipe", run->recipe->name, "recipe_title", run->recipe->title, "graph", r->captured,
+            "finished", r->finished, "learned", r->learned, "nan_from",
+            r->diverged ? json_integer(r->nan_from) : json_null(), "accuracy", real(r->accuracy),
+            "test_loss", real(r->test_loss), "train_loss", real(r->train_loss), "steps",
+            (json_int_t)r->steps, "skipped", (json_int_t)r->skipped, "final_scale",
+            json_sprintf("%a", r->final_scale), "underflow", real(r->underflow),
+            "underflow_without_scale", real(r->unscaled), "activation_underflow",
+            real(r->activation_underflow), "activation_underflow_without_scale",
+            real(r->activation_unscaled), "updates_lost", real(r->update_lost), "images_per_second",
+            real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
+            (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
+    (void)json_object_set_new(record, "training", training);
+    (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
+    enum hc_status status = hc_record_write(record, path);
+    json_decref(record);
+    return status;
+}

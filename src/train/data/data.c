@@ -1,0 +1,118 @@
+#include "train/data/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/typed.h"
+#include "train/data/cifar.h"
+#include "train/data/synthetic.h"
+
+enum { OFFICIAL_RECORDS = 10000, TRAIN_PER_CLASS = 500, TEST_PER_CLASS = 100 };
+
+/* Of the 50,000 training images. */
+static const double cifar_mean[] = {0.49139968, 0.48215841, 0.44653091};
+static const double cifar_deviation[] = {0.24703223, 0.24348513, 0.26158784};
+
+static enum hc_status unknown(const char *name, size_t length)
+{
+    struct hc_nearest nearest = hc_nearest_to(name, length);
+    for (int class = 0; class < HC_CLASSES; class ++)
+        hc_nearest_try(&nearest, hc_cifar_names[class]);
+    const char *hint = hc_nearest_hint(&nearest);
+    return hc_fail(HC_INVALID,
+                   "unknown class \"%.*s\"%s there are airplane, automobile, bird, cat, deer, dog, "
+                   "frog, horse, ship, truck",
+                   length < 40 ? (int)length : 40, name, hint[0] ? hint : ";");
+}
+
+/* Fills names and classes of the set, and kind[label], the class's official number. */
+static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
+{
+    if (list == NULL)
+        list = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
+    for (const char *at = list; at != NULL;) {
+        const char *name;
+        size_t length;
+        int class = 0;
+        enum hc_status status = hc_list_next("--classes", list, &at, &name, &length);
+        if (status != HC_OK)
+            return status;
+        while (class < HC_CLASSES && (strlen(hc_cifar_names[class]) != length ||
+                                      memcmp(name, hc_cifar_names[class], length) != 0))
+            class ++;
+        if (class == HC_CLASSES)
+            return unknown(name, length);
+        for (int i = 0; i < set->classes; i++)
+            if (kind[i] == class)
+                return hc_fail(HC_INVALID, "class %s is named twice", hc_cifar_names[class]);
+        kind[set->classes] = class;
+        (void)snprintf(set->names[set->classes++], sizeof set->names[0], "%s",
+                       hc_cifar_names[class]);
+    }
+    if (set->classes < 2)
+        return hc_fail(HC_INVALID, "one class alone cannot be learnt: name two or more");
+    return HC_OK;
+}
+
+enum hc_status hc_images_open(struct hc_images *images, int64_t count)
+{
+    images->count = count;
+    images->pixels = malloc((size_t)count * HC_IMAGE_BYTES);
+    images->labels = malloc((size_t)count * sizeof *images->labels);
+    if (images->pixels == NULL || images->labels == NULL)
+        return hc_fail(HC_NO_MEMORY, "no memory for %lld images", (long long)count);
+    return HC_OK;
+}
+
+void hc_images_close(struct hc_images *images)
+{
+    free(images->pixels);
+    free(images->labels);
+    *images = (struct hc_images){0};
+}
+
+static enum hc_status synthesise(const struct hc_data_options *options, const int *kind,
+                                 struct hc_dataset *set)
+{
+    int train = options->train_per_class > 0 ? options->train_per_class : TRAIN_PER_CLASS;
+    int test = options->test_per_class > 0 ? options->test_per_class : TEST_PER_CLASS;
+    enum hc_status status = hc_images_open(&set->train, (int64_t)train * set->classes);
+    if (status == HC_OK)
+        status = hc_images_open(&set->test, (int64_t)test * set->classes);
+    if (status != HC_OK)
+        return status;
+    hc_synthetic_fill(options->seed, 0, set->mean, set->deviation, kind, set->classes, &set->train);
+    hc_synthetic_fill(options->seed, set->train.count, set->mean, set->deviation, kind,
+                      set->classes, &set->test);
+    (void)snprintf(set->origin, sizeof set->origin,
+                   "SYNTHETIC images (seed %llu), not CIFAR-10: no --data was given",
+                   (unsigned long long)options->seed);
+    return HC_OK;
+}
+
+enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set)
+{
+    int kind[HC_CLASSES] = {0};
+    int label[HC_CLASSES];
+    *set = (struct hc_dataset){.synthetic = options->directory == NULL};
+    memcpy(set->mean, cifar_mean, sizeof set->mean);
+    memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
+    enum hc_status status = choose(options->classes, set, kind);
+    if (status != HC_OK)
+        return status;
+    if (set->synthetic)
+        return synthesise(options, kind, set);
+    for (int i = 0; i < HC_CLASSES; i++)
+        label[i] = -1;
+    for (int i = 0; i < set->classes; i++)
+        label[kind[i]] = i;
+    (void)snprintf(set->origin, sizeof set->origin, "CIFAR-10 from %s", options->directory);
+    return hc_cifar_read(options->directory, OFFICIAL_RECORDS, label, &set->train, &set->test);
+}
+
+void hc_dataset_close(struct hc_dataset *set)
+{
+    hc_images_close(&set->train);
+    hc_images_close(&set->test);
+}

@@ -1,0 +1,54 @@
+/* Image sets: CIFAR-10 in its official binary layout, or a synthetic set of the same shape. */
+#ifndef HC_TRAIN_DATA_DATA_H
+#define HC_TRAIN_DATA_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "op/status.h"
+
+#define HC_IMAGE_SIDE     32
+#define HC_IMAGE_CHANNELS 3
+#define HC_IMAGE_BYTES    3072 /* 32 * 32 * 3 */
+#define HC_CLASSES        10
+
+/* pixels: [count, 32, 32, 3], 0..255, channels last; labels: [count], 0..classes-1. */
+struct hc_images {
+    int64_t count;
+    uint8_t *pixels;
+    int32_t *labels;
+};
+
+/* Memory for so many images; count is set. HC_NO_MEMORY. */
+enum hc_status hc_images_open(struct hc_images *images, int64_t count);
+void hc_images_close(struct hc_images *images); /* zeros are fine */
+
+/* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, per channel;
+   the synthetic set is made to be normalised by the same. `origin` is the one line that says where
+   the images come from; every output that rests on a synthetic set prints it. */
+struct hc_dataset {
+    bool synthetic;
+    int classes;
+    char names[HC_CLASSES][32]; /* of the labels 0..classes-1 */
+    char origin[512];
+    double mean[HC_IMAGE_CHANNELS];
+    double deviation[HC_IMAGE_CHANNELS];
+    struct hc_images train;
+    struct hc_images test;
+};
+
+struct hc_data_options {
+    const char *directory; /* of the official files; NULL: the synthetic set */
+    const char
+        *classes;  /* a list of names (op/typed.h), labelled 0, 1, ... in this order; NULL: all */
+    uint64_t seed; /* of the synthetic set */
+    int train_per_class; /* of the synthetic set; 0: 500 */
+    int test_per_class;  /* of the synthetic set; 0: 100 */
+};
+
+/* HC_IO where a file cannot be read, HC_INVALID where its content, or a class, is not what it
+   should be; hc_message names the file and the fact. Close it also after a failure. */
+enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set);
+void hc_dataset_close(struct hc_dataset *set);
+
+#endif

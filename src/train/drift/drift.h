@@ -1,0 +1,105 @@
+/* What a recipe's roundings do to training, against the same engine in fp64, and which of them do it.
+
+   Teacher-forced: at every step each recipe gets the weights of the fp64 run (by way of fp32) and the
+   same batch; its gradients are held against those in fp64, and its own optimizer goes on with them.
+   Free: the recipe goes its own way, and the weights are held against those of the fp64 run.
+   Neither clips gradients.
+
+   Attribution: the fp64 run again, with the recipe's formats put in one source at a time (alone), and in
+   all sources but one (without). What a source rounds is cast into its format and back; products, batch
+   norm, the loss and the optimizer are carried out as a whole in fp32 (the optimizer with the recipe's
+   arithmetic). With all sources the recipe itself should come out again: what is left between the two is
+   measured as well, as the residual. It is not the scaler's part: every run has the recipe's scales, and
+   leaves out the update that its rule would skip. */
+#ifndef HC_TRAIN_DRIFT_DRIFT_H
+#define HC_TRAIN_DRIFT_DRIFT_H
+
+#include "train/data/data.h"
+#include "train/net/net.h"
+#include "train/update/recipe.h"
+
+enum hc_source {
+    HC_SOURCE_WEIGHTS,          /* of convolutions and the linear layer, its bias */
+    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, the images too */
+    HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
+    HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
+    HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
+    HC_SOURCE_ACCUMULATION, /* products and sums of gemm, convolutions and pooling, with their inputs */
+    HC_SOURCE_LOSS,         /* softmax, cross-entropy and their gradient, with the logits */
+    HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
+    HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */
+    HC_SOURCE_MASTER,    /* what the optimizer works on, at the start and after each update */
+    HC_SOURCE_COUNT,
+    HC_SOURCE_UPDATE =
+        HC_SOURCE_OPTIMIZER /* from here on they touch no gradient at given weights */
+};
+
+extern const char *const hc_source_names[HC_SOURCE_COUNT];
+
+/* The format of each source, [1] for norm parameters and [0] for all else; HC_FP64 stands for no
+   rounding. */
+struct hc_rounding {
+    enum hc_format format[HC_SOURCE_COUNT][2];
+    enum hc_format unscaled[2]; /* of HC_SOURCE_OPTIMIZER: the gradient that it gets */
+    enum hc_format start[2];    /* of HC_SOURCE_MASTER: through which masters come at the start */
+};
+
+struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe);
+
+/* Whether its weights are rounded stochastically or with a compensation: that is no rounding to nearest, so
+   the master copy is no source then, and what it does is left over. */
+bool hc_rounds_otherwise(const struct hc_recipe *recipe);
+
+/* Of one layer with weights, or of the network (all layers), over the steps whose gradients are finite:
+   means. NaN where there is no such step. */
+struct hc_drift_layer {
+    double error;     /* |g - g64| / |g64| of weight gradients, unscaled, Euclidean norms */
+    double cosine;    /* between them */
+    double underflow; /* share of gradients that are 0 and not 0 in fp64 */
+    double lost;      /* share of weights that an update of fp64 moves and this one does not */
+};
+
+struct hc_drift {
+    const struct hc_recipe *recipe;
+    struct hc_drift_layer layer[HC_MAX_LAYERS];
+    struct hc_drift_layer all;
+    int finite;    /* steps with finite gradients at the weights of fp64 */
+    double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */
+    double unlike; /* free run's last loss less that of fp64 */
+
+    /* By source, and [HC_SOURCE_COUNT] with all of them: gradient error and distance of the free run. */
+    double alone_gradient[HC_SOURCE_COUNT + 1];
+    double alone_free[HC_SOURCE_COUNT + 1];
+    double without_gradient[HC_SOURCE_COUNT + 1];
+    double without_free[HC_SOURCE_COUNT + 1];
+
+    /* The recipe against the fp64 run with all its sources, in the same units. */
+    double residual_gradient;
+    double residual_free;
+
+    int64_t passes; /* with roundings, that this recipe took beside those taken before it */
+};
+
+struct hc_drift_options {
+    const struct hc_network *network;
+    const struct hc_dataset *data;
+    const struct hc_backend *backend; /* host memory, with fp64 */
+    int threads;
+    int batch;
+    int steps;
+    double lr; /* of every step; beta1 is 0.9 */
+    uint64_t seed;
+};
+
+/* The batches, the runs in fp64 and what has been found of formats put into them, for several recipes: what
+   two have in common is run once. The options' data and network outlive it. HC_UNSUPPORTED where the
+   backend has no fp64 or no host memory. */
+struct hc_drift_study;
+
+enum hc_status hc_drift_open(struct hc_drift_study **study, const struct hc_drift_options *options);
+void hc_drift_close(struct hc_drift_study *study); /* NULL is fine */
+
+enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_recipe *recipe,
+                                struct hc_drift *drift);
+
+#endif

@@ -1,0 +1,186 @@
+#include "train/drift/drift_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_options *o,
+                               struct hc_queue *queue, const struct hc_recipe *recipe)
+{
+    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
+    *s = (struct hc_drift_run){.device = {.backend = o->backend, .queue = queue}};
+    enum hc_status status =
+        hc_net_open(&s->net, &s->device, o->network, o->data->classes, o->batch, o->seed);
+    if (status != HC_OK)
+        return status;
+    const struct hc_plan *plan = hc_net_plan(s->net);
+    s->weights = plan->weights + plan->norm_weights;
+    s->g = malloc((size_t)s->weights * sizeof *s->g);
+    s->before = malloc((size_t)s->weights * sizeof *s->before);
+    if (!s->g || !s->before)
+        return hc_fail(HC_NO_MEMORY, "no memory for drift");
+    status =
+        hc_update_open(&s->update, &s->device, recipe, hc_net_parameters(s->net), plan->parameters);
+    for (int i = 0; i < plan->parameters && status == HC_OK; i++)
+        gradients[i] = hc_update_tensor(s->update, HC_STATE_GRADIENT, i);
+    if (status == HC_OK)
+        status = hc_net_prepare(s->net, recipe, gradients);
+    s->rounder.device = &s->device;
+    s->rounder.parameters = hc_net_parameters(s->net);
+    s->rounder.update = s->update;
+    return status;
+}
+
+void hc_drift_run_close(struct hc_drift_run *s)
+{
+    if (s->rounder.device)
+        hc_rounder_end(&s->rounder);
+    hc_update_close(s->update);
+    hc_net_close(s->net);
+    hc_device_end(&s->device);
+    free(s->g);
+    free(s->before);
+}
+
+static enum hc_status cast(struct hc_drift_run *s, struct hc_tensor from, struct hc_tensor to)
+{
+    struct hc_call call = {
+        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
+    return hc_device_run(&s->device, &call);
+}
+
+/* Between the piece and x, whichever way. */
+static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, double *x, bool out)
+{
+    enum hc_status status = HC_OK;
+    for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
+        struct hc_tensor t = hc_update_tensor(s->update, state, p);
+        struct hc_tensor mine = t;
+        mine.format = HC_FP64;
+        mine.data = x;
+        status = out ? cast(s, t, mine) : cast(s, mine, t);
+        x += hc_tensor_count(&t);
+    }
+    return status;
+}
+
+enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor state, double *to)
+{
+    return move(s, state, to, true);
+}
+
+enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, const double *from)
+{
+    return move(s, state, (double *)(uintptr_t)from, false);
+}
+
+/* x, by parameters, each in the format of its kind. */
+static enum hc_status round_all(struct hc_drift_run *s, const enum hc_format format[2], double *x)
+{
+    enum hc_status status = HC_OK;
+    for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
+        const struct hc_parameter *parameter = s->rounder.parameters[p];
+        int64_t n = hc_parameter_count(parameter);
+        status = hc_rounded(&s->rounder, format[parameter->role == HC_ROLE_NORM], x, n);
+        x += n;
+    }
+    return status;
+}
+
+enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
+{
+    memcpy(s->before, w, (size_t)s->weights * sizeof *w);
+    if (hc_update_recipe(s->update)->model == HC_FP64)
+        return hc_drift_run_set(s, HC_STATE_MASTER, w);
+    enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
+    if (status == HC_OK)
+        status = hc_drift_run_set(s, HC_STATE_MASTER, s->before);
+    if (status == HC_OK)
+        status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+}
+
+enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_rounding *rounding,
+                                  const double *w, bool rounded_start)
+{
+    struct hc_counters counters = {.scale = 1};
+    s->rounds = true;
+    s->rounder.rounding = *rounding;
+    hc_rounder_attach(&s->rounder);
+    memset(s->g, 0, (size_t)s->weights * sizeof *s->g);
+    enum hc_status status = hc_update_set_counters(s->update, &counters);
+    if (status == HC_OK)
+        status = hc_drift_run_set(s, HC_STATE_M, s->g);
+    if (status == HC_OK && hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM)
+        status = hc_drift_run_set(s, HC_STATE_V, s->g);
+    if (status == HC_OK)
+        status = hc_drift_run_set_weights(s, w);
+    if (status != HC_OK || !rounded_start)
+        return status;
+    status = round_all(s, rounding->start, s->before);
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MASTER, s->before) : status;
+}
+
+/* Puts what the network sees in the stead of the weights, which stay in s->before: rounded by way of fp32,
+   as masters are. */
+static enum hc_status round_weights(struct hc_drift_run *s, const enum hc_format format[2])
+{
+    enum hc_format by_way[2];
+    for (int i = 0; i < 2; i++)
+        by_way[i] = format[i] > HC_FP32 ? HC_FP32 : HC_FP64;
+    enum hc_status status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
+    memcpy(s->g, s->before, (size_t)s->weights * sizeof *s->g);
+    if (status == HC_OK)
+        status = round_all(s, by_way, s->g);
+    if (status == HC_OK)
+        status = round_all(s, format, s->g);
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
+}
+
+enum hc_status hc_drift_run_pass(struct hc_drift_run *s, const float *images, const int32_t *labels,
+                               float scale, float *loss)
+{
+    int right;
+    struct hc_tensor factor = hc_tensor1(HC_FP32, 1, &scale);
+    const struct hc_rounding *r = &s->rounder.rounding;
+    enum hc_format seen[2] = {r->format[HC_SOURCE_WEIGHTS][0], r->format[HC_SOURCE_NORM][1]};
+    enum hc_format left[2] = {r->format[HC_SOURCE_WEIGHT_GRADIENTS][0], seen[1]};
+    bool rounds = s->rounds && (seen[0] != HC_FP64 || seen[1] != HC_FP64);
+    enum hc_status status = HC_OK;
+    s->rounder.backward = false;
+    if (rounds)
+        status = round_weights(s, seen);
+    if (status == HC_OK)
+        status = hc_net_train(s->net, images, labels, &factor, loss, &right);
+    if (status == HC_OK)
+        status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
+    if (status == HC_OK && s->rounds)
+        status = round_all(s, left, s->g);
+    for (int64_t i = 0; i < s->weights && scale != 1; i++)
+        s->g[i] /= (double)scale;
+    return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+}
+
+/* One piece after the update, as it is stored. */
+static enum hc_status settle(struct hc_drift_run *s, enum hc_state_tensor state, enum hc_source source)
+{
+    const enum hc_format *format = s->rounder.rounding.format[source];
+    if (format[0] == HC_FP64 && format[1] == HC_FP64)
+        return HC_OK;
+    enum hc_status status = hc_drift_run_get(s, state, s->g);
+    if (status == HC_OK)
+        status = round_all(s, format, s->g);
+    return status == HC_OK ? hc_drift_run_set(s, state, s->g) : status;
+}
+
+enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
+{
+    bool adam = hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM;
+    enum hc_status status = s->rounds ? hc_drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
+    if (status == HC_OK)
+        status = hc_update_step(s->update, lr, 0.9);
+    if (status == HC_OK && s->rounds)
+        status = settle(s, HC_STATE_M, HC_SOURCE_STATE);
+    if (status == HC_OK && s->rounds && adam)
+        status = settle(s, HC_STATE_V, HC_SOURCE_STATE);
+    return status == HC_OK && s->rounds ? settle(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
+}

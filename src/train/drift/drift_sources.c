@@ -1,0 +1,95 @@
+#include "train/drift/drift_sources.h"
+
+#include <string.h>
+
+#include "train/update/recipe_fields.h"
+
+const char *const hc_source_names[HC_SOURCE_COUNT] = {
+    [HC_SOURCE_WEIGHTS] = "weights",     [HC_SOURCE_ACTIVATIONS] = "activations",
+    [HC_SOURCE_GRADIENTS] = "gradients", [HC_SOURCE_WEIGHT_GRADIENTS] = "weight gradients",
+    [HC_SOURCE_NORM] = "batch norm",     [HC_SOURCE_ACCUMULATION] = "accumulation",
+    [HC_SOURCE_LOSS] = "loss",           [HC_SOURCE_OPTIMIZER] = "optimizer",
+    [HC_SOURCE_STATE] = "momenta",       [HC_SOURCE_MASTER] = "master copy",
+};
+
+bool hc_rounds_otherwise(const struct hc_recipe *recipe)
+{
+    return recipe->stochastic || recipe->kahan;
+}
+
+struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
+{
+    struct hc_rounding of;
+    bool wide = r->model == HC_FP64;
+    enum hc_format single = wide ? HC_FP64 : HC_FP32;
+    for (int norm = 0; norm < 2; norm++) {
+        enum hc_role role = norm ? HC_ROLE_NORM : HC_ROLE_WEIGHT;
+        enum hc_format own = hc_recipe_format(r, role);
+        for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_WEIGHT_GRADIENTS; s++)
+            of.format[s][norm] = r->model;
+        of.format[HC_SOURCE_NORM][norm] = norm ? own : single;
+        of.format[HC_SOURCE_ACCUMULATION][norm] = r->tf32 ? HC_TF32 : single;
+        of.format[HC_SOURCE_LOSS][norm] = single;
+        of.format[HC_SOURCE_OPTIMIZER][norm] = hc_recipe_optimizes(r, role, r->arithmetic);
+        of.format[HC_SOURCE_STATE][norm] = hc_recipe_optimizes(r, role, r->state);
+        of.format[HC_SOURCE_MASTER][norm] = r->masters == HC_MASTERS_NONE ? own : HC_FP32;
+        if (hc_rounds_otherwise(r))
+            of.format[HC_SOURCE_MASTER][norm] = HC_FP64;
+        of.unscaled[norm] = hc_recipe_optimizes(r, role, r->gradient);
+        of.start[norm] = r->masters == HC_MASTERS_FROM_FP32 ? HC_FP32 : own;
+    }
+    return of;
+}
+
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone)
+{
+    struct hc_rounding r = hc_rounding_of(recipe);
+    for (int i = 0; i < HC_SOURCE_COUNT; i++) {
+        if (k == HC_SOURCE_COUNT || (i == k) == alone)
+            continue;
+        for (int norm = 0; norm < 2; norm++) {
+            r.format[i][norm] = HC_FP64;
+            if (i == HC_SOURCE_OPTIMIZER)
+                r.unscaled[norm] = HC_FP64;
+            if (i == HC_SOURCE_MASTER)
+                r.start[norm] = HC_FP64;
+        }
+    }
+    return r;
+}
+
+struct hc_recipe hc_unclipped(const struct hc_recipe *recipe)
+{
+    struct hc_recipe r = *recipe;
+    r.clip = 0;
+    r.clip_groups = r.clip_scaled = false;
+    return r;
+}
+
+struct hc_recipe hc_widened(const struct hc_recipe *recipe)
+{
+    struct hc_recipe r = hc_unclipped(recipe);
+    r.model = r.norm = r.statistics = r.loss = r.gradient = r.state = r.arithmetic = HC_FP64;
+    r.masters = HC_MASTERS_NONE;
+    r.scaler = (struct hc_scaler){.rule = HC_SCALER_NONE};
+    r.norm_rounded = r.tf32 = r.reciprocal = r.flat = r.stochastic = r.kahan = false;
+    r.apart = true;
+    if (r.decay == HC_DECAY_SCALED)
+        r.decay = HC_DECAY_L2;
+    if (r.decay == HC_DECAY_MODEL)
+        r.decay = HC_DECAY_DECOUPLED;
+    return r;
+}
+
+bool hc_same_recipe(const struct hc_recipe *a, const struct hc_recipe *b)
+{
+    char x[HC_FIELD_TEXT];
+    char y[HC_FIELD_TEXT];
+    for (int i = 0; i < hc_recipe_fields(); i++) {
+        hc_recipe_field_text(a, i, x);
+        hc_recipe_field_text(b, i, y);
+        if (strcmp(x, y) != 0)
+            return false;
+    }
+    return true;
+}

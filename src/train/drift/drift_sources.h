@@ -1,0 +1,18 @@
+/* What a recipe rounds, as data. */
+#ifndef HC_TRAIN_DRIFT_DRIFT_SOURCES_H
+#define HC_TRAIN_DRIFT_DRIFT_SOURCES_H
+
+#include "train/drift/drift.h"
+
+/* The recipe's formats in source k alone, or in all but k; k = HC_SOURCE_COUNT: in all. */
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone);
+
+/* The recipe without clipping; and what it stands for: nothing but fp64, parameter by parameter, without a
+   scaler. */
+struct hc_recipe hc_unclipped(const struct hc_recipe *recipe);
+struct hc_recipe hc_widened(const struct hc_recipe *recipe);
+
+/* Whether all fields are the same. */
+bool hc_same_recipe(const struct hc_recipe *a, const struct hc_recipe *b);
+
+#endif

@@ -1,0 +1,35 @@
+/* Gradients and updates held against those in fp64, as sums over elements and steps. */
+#ifndef HC_TRAIN_DRIFT_DRIFT_SUMS_H
+#define HC_TRAIN_DRIFT_DRIFT_SUMS_H
+
+#include "train/drift/drift_run.h"
+
+struct hc_drift_sums {
+    double difference; /* squares of got - want */
+    double want;       /* squares */
+    double got;
+    double both; /* products */
+    double zeros;
+    double lost;
+    double count;
+};
+
+/* Per layer; [HC_MAX_LAYERS] is the network's. */
+typedef struct hc_drift_sums hc_drift_layer_sums[HC_MAX_LAYERS + 1];
+
+/* Adds the training's gradients. */
+void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *want);
+
+/* Adds the weights that fp64 moves from `before` to `after` and the training does not: it had
+   run->before, and has `now`. */
+void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *before,
+                   const double *after, const double *now);
+
+struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *sums);
+
+bool hc_all_finite(const double *x, int64_t n);
+
+/* The sum of squares of x - y. */
+double hc_squares(const double *x, const double *y, int64_t n);
+
+#endif

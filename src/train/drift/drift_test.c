@@ -1,0 +1,147 @@
+/* Drift: fp64 does not drift from itself; a format put into one source is found in that source; all
+   sources together are the recipe. */
+#include "train/drift/drift.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static struct hc_dataset set;
+
+static struct hc_drift_study *study_on(const struct hc_backend *backend, int steps)
+{
+    struct hc_drift_study *study;
+    struct hc_data_options data = {.seed = 1, .train_per_class = 2, .test_per_class = 1};
+    cr_assert_eq(hc_dataset_open(&data, &set), HC_OK);
+    struct hc_drift_options options = {.network = &hc_darknet_tiny,
+                                       .data = &set,
+                                       .backend = backend,
+                                       .threads = 1,
+                                       .batch = 4,
+                                       .steps = steps,
+                                       .lr = 3e-4,
+                                       .seed = 1};
+    cr_assert_eq(hc_drift_open(&study, &options), HC_OK, "%s", hc_message());
+    return study;
+}
+
+static struct hc_drift_study *study_of(int steps)
+{
+    return study_on(hc_backend_by_name("host"), steps);
+}
+
+static void end(struct hc_drift_study *study)
+{
+    hc_drift_close(study);
+    hc_dataset_close(&set);
+}
+
+static struct hc_drift measured(struct hc_drift_study *study, const char *recipe)
+{
+    struct hc_drift drift;
+    cr_assert_eq(hc_drift_measure(study, hc_recipe_by_name(recipe), &drift), HC_OK, "%s",
+                 hc_message());
+    return drift;
+}
+
+Test(drift, fp64_does_not_drift_from_itself)
+{
+    struct hc_drift_study *study = study_of(2);
+    struct hc_drift d = measured(study, "fp64");
+    cr_expect_eq(d.all.error, 0);
+    cr_expect_eq(d.all.lost, 0);
+    cr_expect_eq(d.free, 0);
+    cr_expect_eq(d.residual_gradient, 0);
+    cr_expect_eq(d.residual_free, 0);
+    for (int k = 0; k <= HC_SOURCE_COUNT; k++)
+        cr_expect(d.alone_gradient[k] == 0 && d.alone_free[k] == 0);
+    end(study);
+}
+
+/* u of fp32 is 2^-24, of half 2^-11. */
+Test(drift, each_source_of_half_shows_and_fp32_is_thousands_of_times_closer)
+{
+    struct hc_drift_study *study = study_of(1);
+    struct hc_drift half = measured(study, "adamw16");
+    struct hc_drift single = measured(study, "fp32");
+    cr_expect(half.all.error > 1e3 * single.all.error);
+    for (int k = 0; k < HC_SOURCE_UPDATE; k++)
+        cr_expect(half.alone_gradient[k] > 0 && half.alone_gradient[k] < 1, "source %d", k);
+    for (int k = HC_SOURCE_UPDATE; k < HC_SOURCE_COUNT; k++) {
+        cr_expect_eq(half.alone_gradient[k], 0, "source %d", k);
+        cr_expect(half.alone_free[k] > 0 || k == HC_SOURCE_STATE, "source %d", k);
+    }
+    end(study);
+}
+
+/* On this backend products are taken in fp32 whatever their operands' format is, by the same kernels: so
+   nothing is left over, in the gradients or in the weights. */
+Test(drift, all_sources_together_are_the_recipe)
+{
+    static const char *const recipes[] = {"fp32",        "tf32", "fp16-bn32", "adamw16",
+                                          "fastai-004b", "amp",  "amp-bf16",  "sum-loss-fp16"};
+    struct hc_drift_study *study = study_of(2);
+    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++) {
+        struct hc_drift d = measured(study, recipes[i]);
+        cr_expect(d.all.error > 0 && d.free > 0, "%s", recipes[i]);
+        cr_expect_eq(d.residual_gradient, 0, "%s: %g of %g", recipes[i], d.residual_gradient,
+                     d.all.error);
+        cr_expect_eq(d.residual_free, 0, "%s: %g of %g", recipes[i], d.residual_free, d.free);
+    }
+    end(study);
+}
+
+/* Flat masters change no bit: of the second, only the runs with all sources are made again, forced and
+   free. */
+Test(drift, what_two_recipes_have_in_common_is_run_once)
+{
+    struct hc_drift_study *study = study_of(2);
+    struct hc_drift first = measured(study, "fastai-004b");
+    struct hc_drift second = measured(study, "fastai-004b-flat");
+    cr_expect_eq(second.passes, 3, "%lld, after %lld", (long long)second.passes,
+                 (long long)first.passes);
+    cr_expect_eq(second.all.error, first.all.error);
+    cr_expect_eq(second.free, first.free);
+    for (int k = 0; k <= HC_SOURCE_COUNT; k++)
+        cr_expect_eq(second.without_free[k], first.without_free[k]);
+    end(study);
+}
+
+static hc_kernel *sound;
+static int calls_left;
+
+static enum hc_status failing_once(struct hc_queue *queue, const struct hc_call *call)
+{
+    return calls_left-- == 1 ? hc_fail(HC_NO_MEMORY, "planted") : sound(queue, call);
+}
+
+/* A convolution fails once, the first of all or a later one; the study goes on as if it never
+   had. */
+Test(drift, what_failed_once_is_not_kept_as_a_result)
+{
+    struct hc_drift want = {0};
+    struct hc_drift got = {0};
+    const struct hc_recipe *recipe = hc_recipe_by_name("adamw16");
+    struct hc_drift_study *study = study_of(1);
+    cr_assert_eq(hc_drift_measure(study, recipe, &want), HC_OK);
+    end(study);
+    struct hc_backend failing = *hc_backend_by_name("host");
+    sound = failing.kernel[HC_OP_conv2d];
+    failing.kernel[HC_OP_conv2d] = failing_once;
+    static const int at[] = {1, 3, 9, 20, 47, 100};
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        study = study_on(&failing, 1);
+        calls_left = at[i];
+        cr_expect_eq(hc_drift_measure(study, recipe, &got), HC_NO_MEMORY, "call %d", at[i]);
+        calls_left = 0;
+        cr_assert_eq(hc_drift_measure(study, recipe, &got), HC_OK, "call %d", at[i]);
+        cr_expect_eq(got.free, want.free, "call %d", at[i]);
+        cr_expect_eq(got.all.error, want.all.error, "call %d", at[i]);
+        for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
+            cr_expect_eq(got.alone_gradient[k], want.alone_gradient[k], "call %d", at[i]);
+            cr_expect_eq(got.alone_free[k], want.alone_free[k], "call %d", at[i]);
+            cr_expect_eq(got.without_gradient[k], want.without_gradient[k], "call %d", at[i]);
+            cr_expect_eq(got.without_free[k], want.without_free[k], "call %d", at[i]);
+        }
+        end(study);
+    }
+}

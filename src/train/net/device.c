@@ -1,0 +1,93 @@
+#include "train/net/device.h"
+
+void *hc_device_room(struct hc_device *device, size_t bytes)
+{
+    void *memory = device->backend->allocate(device->queue, bytes ? bytes : 1);
+    if (!memory)
+        return NULL;
+    device->bytes += (int64_t)bytes;
+    if (device->peak < device->bytes)
+        device->peak = device->bytes;
+    return memory;
+}
+
+void hc_device_release(struct hc_device *device, void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    device->backend->release(device->queue, memory);
+    device->bytes -= (int64_t)bytes;
+}
+
+void hc_device_end(struct hc_device *device)
+{
+    for (int i = 0; i < device->kept_count; i++)
+        hc_device_release(device, device->kept[i], device->kept_bytes[i]);
+    device->kept_count = 0;
+    hc_device_release(device, device->scratch, device->scratch_bytes);
+    device->scratch = NULL;
+    device->scratch_bytes = 0;
+}
+
+static enum hc_status reserve(struct hc_device *device, size_t bytes)
+{
+    if (bytes <= device->scratch_bytes)
+        return HC_OK;
+    if (device->held && device->scratch) {
+        if (device->kept_count == HC_SCRATCH_KEPT)
+            return hc_fail(HC_NO_MEMORY, "%s: scratch grew %d times under a graph",
+                           device->backend->name, HC_SCRATCH_KEPT + 1);
+        device->kept_bytes[device->kept_count] = device->scratch_bytes;
+        device->kept[device->kept_count++] = device->scratch;
+    } else {
+        hc_device_end(device);
+    }
+    device->scratch_bytes = 0;
+    device->scratch = hc_device_room(device, bytes);
+    if (!device->scratch)
+        return HC_NO_MEMORY;
+    device->scratch_bytes = bytes;
+    return HC_OK;
+}
+
+enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
+{
+    const struct hc_backend *backend = device->backend;
+    enum hc_status status = hc_backend_has(backend, call);
+    if (status == HC_OK)
+        status = hc_call_check(call);
+    if (status == HC_OK && backend->scratch)
+        status = reserve(device, backend->scratch(device->queue, call));
+    if (status != HC_OK)
+        return status;
+    call->scratch = device->scratch;
+    if (device->observe)
+        device->observe(call, device->context);
+    if (device->override)
+        return device->override(device, call, device->override_context);
+    return backend->kernel[call->op](device->queue, call);
+}
+
+void *hc_device_memory(struct hc_device *device, size_t bytes)
+{
+    static const unsigned char zeros[4096];
+    unsigned char *memory = hc_device_room(device, bytes);
+    for (size_t done = 0; memory && done < bytes; done += sizeof zeros) {
+        size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
+        if (device->backend->upload(device->queue, memory + done, zeros, part) != HC_OK) {
+            hc_device_release(device, memory, bytes);
+            return NULL;
+        }
+    }
+    return memory;
+}
+
+enum hc_status hc_device_set(const struct hc_device *device, void *to, float value)
+{
+    return device->backend->upload(device->queue, to, &value, sizeof value);
+}
+
+enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value)
+{
+    return device->backend->download(device->queue, value, from, sizeof *value);
+}

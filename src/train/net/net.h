@@ -1,0 +1,127 @@
+/* Networks as lists of layers, forward and backward over the op table. */
+#ifndef HC_TRAIN_NET_NET_H
+#define HC_TRAIN_NET_NET_H
+
+#include "train/net/parameter.h"
+#include "train/update/recipe.h"
+
+/* A Darknet as fastai's course builds it: conv_layer(3 -> width, k3), then a group for each entry
+   of `blocks`: conv_layer(width -> 2 width, k3, its stride) and that many residual layers, then
+   average pooling over what is left and a linear layer. conv_layer: convolution without bias,
+   padding k/2, batch norm (eps 1e-5, momentum 0.1), leaky ReLU 0.1. Residual layer of n channels: x
+   + conv_layer(n/2 -> n, k3)(conv_layer(n -> n/2, k1)(x)). */
+struct hc_network {
+    const char *name;
+    int side;     /* of the square input image */
+    int channels; /* of the input image */
+    int width;    /* of the stem */
+    int groups;   /* at most 8 */
+    int blocks[8];
+    int strides[8];
+};
+
+/* Darknet([1, 2, 2, 2, 2], nf=16) of fastai nb_004b; and [1, 1, 1], nf=4, for tests and a quick look. */
+extern const struct hc_network hc_darknet16;
+extern const struct hc_network hc_darknet_tiny;
+
+enum hc_layer_kind {
+    HC_LAYER_CONV, /* convolution, batch norm, leaky ReLU */
+    HC_LAYER_ADD,  /* value + skip */
+    HC_LAYER_POOL,
+    HC_LAYER_LINEAR
+};
+
+/* Layer l turns value `in` (and `skip`) into value l + 1; value 0 is the image. */
+struct hc_layer {
+    char name[24]; /* stem, g1.0, g1.1a, g1.1b, g1.1, ..., pool, linear */
+    enum hc_layer_kind kind;
+    int in;
+    int skip;      /* of ADD */
+    int kernel;    /* of CONV; the window of POOL */
+    int stride;    /* of CONV */
+    int pad;       /* of CONV */
+    int side;      /* of the output */
+    int channels;  /* of the output */
+    int parameter; /* first of its parameters (CONV: filter, gamma, beta; LINEAR: weight, bias), -1
+                    */
+    int statistic; /* first of its statistics (CONV: mean, variance), -1 */
+};
+
+#define HC_MAX_LAYERS    64
+#define HC_NORM_EPS      1e-5
+#define HC_NORM_MOMENTUM 0.1
+#define HC_LEAKY_SLOPE   0.1
+
+/* A network's layers for so many classes, and its sizes. */
+struct hc_plan {
+    const struct hc_network *network;
+    int classes;
+    int layers;
+    struct hc_layer layer[HC_MAX_LAYERS];
+    int parameters;       /* tensors with a gradient */
+    int statistics;       /* tensors without */
+    int64_t weights;      /* elements of convolution and linear parameters */
+    int64_t norm_weights; /* elements of batch norm's gamma and beta */
+    int64_t macs;         /* of one image's forward pass */
+};
+
+void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan *plan);
+
+struct hc_net;
+
+/* Parameters in fp32, initialised from the seed: convolution and linear parameters uniform in
+   +-1/sqrt(fan in), gamma 1, beta 0, running mean 0, running variance 1. They become what the
+   recipe says by hc_update_open over them; after it hc_net_prepare makes everything that a step
+   needs, so that steps allocate nothing. */
+enum hc_status hc_net_open(struct hc_net **net, struct hc_device *device,
+                           const struct hc_network *network, int classes, int batch, uint64_t seed);
+void hc_net_close(struct hc_net *net); /* NULL is fine */
+
+const struct hc_plan *hc_net_plan(const struct hc_net *net);
+
+/* Trainable parameters, plan->parameters of them, in the order of the layers; and statistics. */
+struct hc_parameter *const *hc_net_parameters(const struct hc_net *net);
+struct hc_parameter *const *hc_net_statistics(const struct hc_net *net);
+
+/* Converts the statistics as the recipe says and allocates activations and the buffers of the
+   backward pass. `gradients` are plan->parameters tensors of the parameters' shapes and formats in
+   the backend's memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
+enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
+                              const struct hc_tensor *gradients);
+
+/* What trainings queue, without waiting for any of it. First the batch that all passes read from now
+   on, in the backend's memory: images [batch, side, side, channels] in the recipe's model format,
+   labels i32 [batch]. */
+void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
+
+/* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's memory,
+   the first as the recipe forms and holds it; training leaves them in hc_net_loss and hc_net_right. */
+enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
+enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
+                                  struct hc_tensor right);
+struct hc_tensor hc_net_loss(const struct hc_net *net);
+struct hc_tensor hc_net_right(const struct hc_net *net);
+
+/* Such a loss as the mean over its `count` images. */
+float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
+
+/* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory.
+   One forward pass with batch statistics (running statistics move) and one backward: the gradients of
+   loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
+   over the images, in the format that the recipe holds it in; *right how many images have their
+   largest logit at the label, as xent counts them. */
+enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
+                            const struct hc_tensor *scale, float *loss, int *right);
+
+/* During every backward pass: sees the gradient of each layer's output, of layers with parameters. */
+typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
+void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
+
+/* One forward pass with running statistics; loss and right of the first `count` images. */
+enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
+                            int count, float *loss, int *right);
+
+/* Value v of the last pass: 0 the image, l + 1 layer l's output; the last is the logits. */
+struct hc_tensor hc_net_value(const struct hc_net *net, int v);
+
+#endif

@@ -1,0 +1,155 @@
+#include <assert.h>
+
+#include "train/net/net_inner.h"
+
+/* The smallest slot that holds no gradient which is still needed while layer l runs backward: its own
+   output's, or one that waits for an earlier layer. */
+static int free_slot(const struct hc_net *net, int l)
+{
+    bool taken[HC_GRADIENT_SLOTS] = {false};
+    int slot = 0;
+    for (int v = 1; v <= l + 1; v++)
+        if (net->slot[v] >= 0)
+            taken[net->slot[v]] = true;
+    while (slot < HC_GRADIENT_SLOTS && taken[slot])
+        slot++;
+    assert(slot < HC_GRADIENT_SLOTS);
+    return slot;
+}
+
+/* A sum hands its gradient to both sides: they share the slot. The skipped side is added to by the
+   first layer of the residual branch, which runs when the branch's own side has been read. */
+void hc_net_plan_backward(struct hc_net *net)
+{
+    const struct hc_plan *plan = &net->plan;
+    for (int v = 0; v <= plan->layers; v++)
+        net->slot[v] = -1;
+    net->slot[plan->layers] = 0;
+    for (int l = plan->layers - 1; l >= 0; l--) {
+        const struct hc_layer *layer = &plan->layer[l];
+        net->adds[l] = false;
+        if (layer->kind == HC_LAYER_ADD) {
+            assert(net->slot[layer->in] < 0 && net->slot[layer->skip] < 0);
+            net->slot[layer->in] = net->slot[l + 1];
+            net->slot[layer->skip] = net->slot[l + 1];
+        } else if (layer->in > 0 && net->slot[layer->in] >= 0) {
+            net->adds[l] = true;
+        } else if (layer->in > 0) {
+            net->slot[layer->in] = free_slot(net, l);
+        }
+    }
+}
+
+static struct hc_tensor gradient(const struct hc_net *net, int v)
+{
+    return hc_net_shaped(net, v, net->format, net->slots[net->slot[v]]->data);
+}
+
+static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor dy)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    if (layer->in == 0)
+        return HC_OK;
+    struct hc_tensor dx = gradient(net, layer->in);
+    struct hc_tensor part = dx;
+    if (net->adds[l])
+        part.data = net->added->data;
+    struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
+                           .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
+                           .out = {part},
+                           .params.conv = {layer->stride, layer->pad, net->tf32}};
+    enum hc_status status = hc_device_run(net->device, &data);
+    if (status != HC_OK || !net->adds[l])
+        return status;
+    struct hc_call add = {.op = HC_OP_add, .in = {dx, part}, .out = {dx}};
+    return hc_device_run(net->device, &add);
+}
+
+static enum hc_status conv_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    const struct hc_kept *kept = &net->kept[l];
+    int p = layer->parameter;
+    struct hc_tensor dconv = hc_net_shaped(net, l + 1, net->format, net->before_conv->data);
+    struct hc_call norm = {.op = HC_OP_bn_leaky_bwd,
+                           .in = {hc_net_shaped(net, l + 1, net->format, kept->conv->data),
+                                  hc_net_value(net, l + 1), gradient(net, l + 1),
+                                  hc_parameter_tensor(&net->parameter[p + 1]),
+                                  hc_storage_tensor(kept->mean), hc_storage_tensor(kept->invstd)},
+                           .out = {dconv, net->gradient[p + 1], net->gradient[p + 2]},
+                           .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
+    struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
+                             .in = {hc_net_value(net, layer->in), dconv},
+                             .out = {net->gradient[p]},
+                             .params.conv = {layer->stride, layer->pad, net->tf32}};
+    enum hc_status status = hc_device_run(net->device, &norm);
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &filter);
+    return status == HC_OK ? conv_to_input(net, l, dconv) : status;
+}
+
+static enum hc_status pool_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    struct hc_call call = {.op = HC_OP_avg_pool_bwd,
+                           .in = {gradient(net, l + 1)},
+                           .out = {gradient(net, layer->in)},
+                           .params.pool = {layer->kernel}};
+    return hc_device_run(net->device, &call);
+}
+
+/* dw = dy' x, db = ones dy, dx = dy w */
+static enum hc_status linear_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    int p = layer->parameter;
+    struct hc_tensor x = hc_net_value(net, layer->in);
+    struct hc_tensor dx = gradient(net, layer->in);
+    struct hc_tensor dy = gradient(net, l + 1);
+    struct hc_tensor db = net->gradient[p + 1];
+    x = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data);
+    dx = hc_tensor2(dx.format, dx.shape[0], dx.shape[3], dx.data);
+    db = hc_tensor2(db.format, 1, db.shape[0], db.data);
+    struct hc_call weight = {.op = HC_OP_gemm,
+                             .in = {dy, x},
+                             .out = {net->gradient[p]},
+                             .params.gemm = {.transpose_a = true, .alpha = 1, .tf32 = net->tf32}};
+    struct hc_call bias = {.op = HC_OP_gemm,
+                           .in = {hc_tensor2(net->format, 1, net->batch, net->ones->data), dy},
+                           .out = {db},
+                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
+    struct hc_call data = {.op = HC_OP_gemm,
+                           .in = {dy, hc_parameter_tensor(&net->parameter[p])},
+                           .out = {dx},
+                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
+    enum hc_status status = hc_device_run(net->device, &weight);
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &bias);
+    return status == HC_OK ? hc_device_run(net->device, &data) : status;
+}
+
+static enum hc_status layer_backward(struct hc_net *net, int l)
+{
+    if (net->watch && net->plan.layer[l].parameter >= 0) {
+        struct hc_tensor dy = gradient(net, l + 1);
+        net->watch(net->watch_context, l, &dy);
+    }
+    switch (net->plan.layer[l].kind) {
+    case HC_LAYER_CONV:
+        return conv_layer(net, l);
+    case HC_LAYER_ADD:
+        return HC_OK; /* its inputs' gradients are its own */
+    case HC_LAYER_POOL:
+        return pool_layer(net, l);
+    default:
+        return linear_layer(net, l);
+    }
+}
+
+enum hc_status hc_net_backward(struct hc_net *net)
+{
+    enum hc_status status = HC_OK;
+    for (int l = net->plan.layers - 1; l >= 0 && status == HC_OK; l--)
+        status = layer_backward(net, l);
+    return status;
+}

@@ -1,0 +1,84 @@
+#include "train/net/net_inner.h"
+
+static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    const struct hc_kept *kept = &net->kept[l];
+    const struct hc_parameter *p = &net->parameter[layer->parameter];
+    const struct hc_parameter *s = &net->statistic[layer->statistic];
+    struct hc_tensor y = hc_net_shaped(net, l + 1, net->format, kept->conv->data);
+    struct hc_call conv = {.op = HC_OP_conv2d,
+                           .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
+                           .out = {y},
+                           .params.conv = {layer->stride, layer->pad, net->tf32}};
+    struct hc_tensor mean = hc_parameter_tensor(&s[0]);
+    struct hc_tensor variance = hc_parameter_tensor(&s[1]);
+    struct hc_call norm = {
+        .op = training ? HC_OP_bn_leaky_train : HC_OP_bn_leaky_infer,
+        .in = {y, hc_parameter_tensor(&p[1]), hc_parameter_tensor(&p[2]), mean, variance},
+        .out = {hc_net_value(net, l + 1)},
+        .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
+    if (training) {
+        norm.out[1] = hc_storage_tensor(kept->mean);
+        norm.out[2] = hc_storage_tensor(kept->invstd);
+        norm.out[3] = mean;
+        norm.out[4] = variance;
+    }
+    enum hc_status status = hc_device_run(net->device, &conv);
+    return status == HC_OK ? hc_device_run(net->device, &norm) : status;
+}
+
+static enum hc_status add_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    struct hc_call call = {.op = HC_OP_add,
+                           .in = {hc_net_value(net, layer->in), hc_net_value(net, layer->skip)},
+                           .out = {hc_net_value(net, l + 1)}};
+    return hc_device_run(net->device, &call);
+}
+
+static enum hc_status pool_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    struct hc_call call = {.op = HC_OP_avg_pool,
+                           .in = {hc_net_value(net, layer->in)},
+                           .out = {hc_net_value(net, l + 1)},
+                           .params.pool = {layer->kernel}};
+    return hc_device_run(net->device, &call);
+}
+
+static enum hc_status linear_layer(struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    const struct hc_parameter *p = &net->parameter[layer->parameter];
+    struct hc_tensor x = hc_net_value(net, layer->in);
+    struct hc_call call = {
+        .op = HC_OP_gemm,
+        .in = {hc_tensor2(x.format, x.shape[0], x.shape[3], x.data), hc_parameter_tensor(&p[0]),
+               hc_parameter_tensor(&p[1])},
+        .out = {hc_net_value(net, l + 1)},
+        .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1, .tf32 = net->tf32}};
+    return hc_device_run(net->device, &call);
+}
+
+static enum hc_status layer_forward(struct hc_net *net, int l, bool training)
+{
+    switch (net->plan.layer[l].kind) {
+    case HC_LAYER_CONV:
+        return conv_layer(net, l, training);
+    case HC_LAYER_ADD:
+        return add_layer(net, l);
+    case HC_LAYER_POOL:
+        return pool_layer(net, l);
+    default:
+        return linear_layer(net, l);
+    }
+}
+
+enum hc_status hc_net_forward(struct hc_net *net, bool training)
+{
+    enum hc_status status = HC_OK;
+    for (int l = 0; l < net->plan.layers && status == HC_OK; l++)
+        status = layer_forward(net, l, training);
+    return status;
+}

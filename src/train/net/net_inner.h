@@ -1,0 +1,73 @@
+/* The inside of a net, for the files that open it and run it forward and backward. */
+#ifndef HC_TRAIN_NET_NET_INNER_H
+#define HC_TRAIN_NET_NET_INNER_H
+
+#include "train/net/net.h"
+
+enum {
+    HC_MAX_PARAMETERS = 3 * HC_MAX_LAYERS,
+    HC_MAX_STATISTICS = 2 * HC_MAX_LAYERS,
+    HC_WIDE_LOSS = 0,
+    HC_WIDE_RIGHT,
+    HC_WIDE_SCALE,
+    HC_WIDE_COUNT,
+    HC_GRADIENT_SLOTS = 2 /* a layer's gradient that comes in, and the one that goes out */
+};
+
+/* What each layer keeps of the forward pass. */
+struct hc_kept {
+    struct hc_storage *value; /* its output */
+    struct hc_storage *conv;  /* CONV: before batch norm */
+    struct hc_storage *mean;
+    struct hc_storage *invstd;
+};
+
+struct hc_net {
+    struct hc_device *device;
+    struct hc_plan plan;
+    int batch;
+    enum hc_format format;
+    enum hc_format loss_format;
+    bool tf32;
+    bool sum_loss;
+    struct hc_parameter parameter[HC_MAX_PARAMETERS];
+    struct hc_parameter statistic[HC_MAX_STATISTICS];
+    struct hc_parameter *parameters[HC_MAX_PARAMETERS];
+    struct hc_parameter *statistics[HC_MAX_STATISTICS];
+    struct hc_tensor gradient[HC_MAX_PARAMETERS];
+
+    void *images; /* the batch that the passes read: value 0 */
+    struct hc_tensor labels;
+    struct hc_storage *image; /* hc_net_train's: as it comes, fp32; in the model's format */
+    struct hc_storage *input;
+    struct hc_storage *own_labels;
+    struct hc_storage *report;      /* loss and right */
+    struct hc_storage *wide_report; /* loss, right and scale of a net in fp64, else NULL */
+    struct hc_storage *loss_held;   /* in the recipe's format; NULL where that is fp32 */
+    struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
+    struct hc_kept kept[HC_MAX_LAYERS];
+
+    /* Backward: the slot of each value's gradient, and whether a layer adds to the gradient of its
+       input because a skip has already been there. */
+    struct hc_storage *slots[HC_GRADIENT_SLOTS];
+    struct hc_storage *added;       /* what a layer adds to the gradient of its input */
+    struct hc_storage *before_conv; /* gradient of a layer's convolution output */
+    hc_gradient_watch *watch;       /* or NULL */
+    void *watch_context;
+    int slot[HC_MAX_LAYERS + 1];
+    bool adds[HC_MAX_LAYERS];
+};
+
+/* A value's shape around `data`; the logits are [batch, classes]. */
+struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data);
+
+/* From value 0 to the logits, with batch statistics or running ones. */
+enum hc_status hc_net_forward(struct hc_net *net, bool training);
+
+/* Chooses slot[] and adds[]. */
+void hc_net_plan_backward(struct hc_net *net);
+
+/* From the logits' gradient in their slot to the parameters' gradients. */
+enum hc_status hc_net_backward(struct hc_net *net);
+
+#endif

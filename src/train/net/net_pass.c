@@ -1,0 +1,142 @@
+/* A batch through the network: to the loss, and back. */
+#include <assert.h>
+
+#include "train/net/net_inner.h"
+
+static enum hc_status cast(struct hc_net *net, struct hc_tensor from, struct hc_tensor to)
+{
+    struct hc_call call = {
+        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
+    return hc_device_run(net->device, &call);
+}
+
+static struct hc_tensor rows(struct hc_tensor t, int count)
+{
+    t.shape[0] = count;
+    return t;
+}
+
+/* A number of a net in fp64. */
+static struct hc_tensor wide(const struct hc_net *net, int which)
+{
+    return hc_tensor1(HC_FP64, 1, (double *)net->wide_report->data + which);
+}
+
+/* The loss of the first `count` images, by way of the recipe's format, and how many are right. */
+static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor loss,
+                              struct hc_tensor right)
+{
+    struct hc_call call = {
+        .op = HC_OP_xent,
+        .in = {rows(hc_net_value(net, net->plan.layers), count), rows(net->labels, count)},
+        .out = {loss, right},
+        .params.xent = {net->sum_loss}};
+    if (net->wide_report) {
+        call.out[0] = wide(net, HC_WIDE_LOSS);
+        call.out[1] = wide(net, HC_WIDE_RIGHT);
+    }
+    enum hc_status status = hc_device_run(net->device, &call);
+    if (status == HC_OK && net->wide_report)
+        status = cast(net, call.out[0], loss);
+    if (status == HC_OK && net->wide_report)
+        status = cast(net, call.out[1], right);
+    if (status != HC_OK || net->loss_format == HC_FP32 || net->wide_report)
+        return status;
+    struct hc_tensor held = hc_storage_tensor(net->loss_held);
+    status = cast(net, loss, held);
+    return status == HC_OK ? cast(net, held, loss) : status;
+}
+
+void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels)
+{
+    struct hc_tensor own = hc_net_shaped(net, 0, net->format, NULL);
+    assert(images.format == net->format && hc_tensor_count(&images) == hc_tensor_count(&own));
+    assert(labels.format == HC_I32 && hc_tensor_count(&labels) == net->batch);
+    net->images = images.data;
+    net->labels = labels;
+}
+
+struct hc_tensor hc_net_loss(const struct hc_net *net)
+{
+    return hc_tensor1(HC_FP32, 1, net->report->data);
+}
+
+struct hc_tensor hc_net_right(const struct hc_net *net)
+{
+    return hc_tensor1(HC_FP32, 1, (float *)net->report->data + 1);
+}
+
+float hc_net_mean_loss(const struct hc_net *net, float loss, int count)
+{
+    return (float)(net->sum_loss ? (double)loss / count : (double)loss);
+}
+
+enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale)
+{
+    int last = net->plan.layers;
+    struct hc_tensor logits = hc_net_value(net, last);
+    struct hc_tensor dlogits = logits;
+    dlogits.data = net->slots[net->slot[last]]->data;
+    struct hc_call back = {.op = HC_OP_xent_bwd,
+                           .in = {logits, net->labels, *scale},
+                           .out = {dlogits},
+                           .params.xent = {net->sum_loss}};
+    enum hc_status status = hc_net_forward(net, true);
+    if (net->wide_report) {
+        back.in[2] = wide(net, HC_WIDE_SCALE);
+        status = status == HC_OK ? cast(net, *scale, back.in[2]) : status;
+    }
+    if (status == HC_OK)
+        status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &back);
+    return status == HC_OK ? hc_net_backward(net) : status;
+}
+
+enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
+                                  struct hc_tensor right)
+{
+    enum hc_status status = hc_net_forward(net, false);
+    return status == HC_OK ? measure(net, count, loss, right) : status;
+}
+
+/* A batch in host memory becomes the one that the next passes are fed with. */
+static enum hc_status give(struct hc_net *net, const float *images, const int32_t *labels)
+{
+    struct hc_tensor own = hc_storage_tensor(net->own_labels);
+    struct hc_tensor input = hc_storage_tensor(net->input);
+    enum hc_status status = hc_storage_write(net->image, images);
+    if (status == HC_OK)
+        status = hc_storage_write(net->own_labels, labels);
+    if (status == HC_OK)
+        status = cast(net, hc_storage_tensor(net->image), input);
+    hc_net_feed(net, input, own);
+    return status;
+}
+
+static enum hc_status read_report(const struct hc_net *net, int count, float *loss, int *right)
+{
+    float report[2] = {0};
+    enum hc_status status = hc_storage_read(net->report, report);
+    *loss = hc_net_mean_loss(net, report[0], count);
+    *right = (int)report[1];
+    return status;
+}
+
+enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
+                            const struct hc_tensor *scale, float *loss, int *right)
+{
+    enum hc_status status = give(net, images, labels);
+    if (status == HC_OK)
+        status = hc_net_queue_train(net, scale);
+    return status == HC_OK ? read_report(net, net->batch, loss, right) : status;
+}
+
+enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
+                            int count, float *loss, int *right)
+{
+    enum hc_status status = give(net, images, labels);
+    if (status == HC_OK)
+        status = hc_net_queue_infer(net, count, hc_net_loss(net), hc_net_right(net));
+    return status == HC_OK ? read_report(net, count, loss, right) : status;
+}

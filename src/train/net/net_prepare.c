@@ -1,0 +1,122 @@
+/* What a step needs beside the parameters: activations, gradient buffers, the batch. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/net/net_inner.h"
+
+struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data)
+{
+    const struct hc_network *network = net->plan.network;
+    if (v == 0)
+        return hc_tensor4(format, net->batch, network->side, network->side, network->channels,
+                          data);
+    const struct hc_layer *layer = &net->plan.layer[v - 1];
+    if (layer->kind == HC_LAYER_LINEAR)
+        return hc_tensor2(format, net->batch, layer->channels, data);
+    return hc_tensor4(format, net->batch, layer->side, layer->side, layer->channels, data);
+}
+
+struct hc_tensor hc_net_value(const struct hc_net *net, int v)
+{
+    return hc_net_shaped(net, v, net->format, v == 0 ? net->images : net->kept[v - 1].value->data);
+}
+
+static int64_t count(const struct hc_net *net, int v)
+{
+    struct hc_tensor t = hc_net_shaped(net, v, net->format, NULL);
+    return hc_tensor_count(&t);
+}
+
+/* Allocates *storage; remembers a failure in *status and then does nothing any more. */
+static void make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
+                 enum hc_format format, int64_t n)
+{
+    if (*status != HC_OK)
+        return;
+    *storage = hc_storage_new(net->device, format, n);
+    if (!*storage)
+        *status = HC_NO_MEMORY;
+}
+
+static enum hc_status make_forward(struct hc_net *net)
+{
+    enum hc_status status = HC_OK;
+    enum hc_format statistics = net->format == HC_FP64 ? HC_FP64 : HC_FP32;
+    for (int l = 0; l < net->plan.layers; l++) {
+        struct hc_kept *kept = &net->kept[l];
+        make(net, &status, &kept->value, net->format, count(net, l + 1));
+        if (net->plan.layer[l].kind != HC_LAYER_CONV)
+            continue;
+        make(net, &status, &kept->conv, net->format, count(net, l + 1));
+        make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
+        make(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
+    }
+    return status;
+}
+
+static enum hc_status make_backward(struct hc_net *net)
+{
+    enum hc_status status = HC_OK;
+    int64_t most[HC_GRADIENT_SLOTS] = {0};
+    int64_t largest = 0;
+    int64_t added = 0;
+    hc_net_plan_backward(net);
+    for (int v = 1; v <= net->plan.layers; v++) {
+        int64_t n = count(net, v);
+        if (n > most[net->slot[v]])
+            most[net->slot[v]] = n;
+        if (n > largest)
+            largest = n;
+    }
+    for (int l = 0; l < net->plan.layers; l++)
+        if (net->adds[l] && count(net, net->plan.layer[l].in) > added)
+            added = count(net, net->plan.layer[l].in);
+    for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
+        make(net, &status, &net->slots[s], net->format, most[s]);
+    make(net, &status, &net->added, net->format, added);
+    make(net, &status, &net->before_conv, net->format, largest);
+    return status;
+}
+
+static enum hc_status make_batch(struct hc_net *net)
+{
+    enum hc_status status = HC_OK;
+    make(net, &status, &net->image, HC_FP32, count(net, 0));
+    make(net, &status, &net->input, net->format, count(net, 0));
+    make(net, &status, &net->own_labels, HC_I32, net->batch);
+    make(net, &status, &net->report, HC_FP32, 2);
+    if (net->format == HC_FP64)
+        make(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
+    if (net->loss_format != HC_FP32)
+        make(net, &status, &net->loss_held, net->loss_format, 1);
+    make(net, &status, &net->ones, net->format, net->batch);
+    if (status != HC_OK)
+        return status;
+    struct hc_tensor ones = hc_tensor1(net->format, net->batch, NULL);
+    ones.data = malloc(hc_tensor_bytes(&ones));
+    if (!ones.data)
+        return hc_fail(HC_NO_MEMORY, "no memory for a batch of %d ones", net->batch);
+    for (int i = 0; i < net->batch; i++)
+        hc_tensor_set(&ones, i, 1);
+    status = hc_storage_write(net->ones, ones.data);
+    free(ones.data);
+    return status;
+}
+
+enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
+                              const struct hc_tensor *gradients)
+{
+    enum hc_status status = HC_OK;
+    net->format = recipe->model;
+    net->loss_format = recipe->loss;
+    net->tf32 = recipe->tf32;
+    net->sum_loss = recipe->sum_loss;
+    memcpy(net->gradient, gradients, (size_t)net->plan.parameters * sizeof *gradients);
+    for (int i = 0; i < net->plan.statistics && status == HC_OK; i++)
+        status = hc_recipe_convert(recipe, &net->statistic[i]);
+    if (status == HC_OK)
+        status = make_forward(net);
+    if (status == HC_OK)
+        status = make_backward(net);
+    return status == HC_OK ? make_batch(net) : status;
+}

@@ -1,0 +1,152 @@
+#include "train/run/feed.h"
+
+#include <stdlib.h>
+
+#include "train/data/loader.h"
+
+struct hc_feed {
+    struct hc_device *device;
+    struct hc_batch_stream stream;
+    int64_t batches;
+    int64_t steps;       /* of the batch that is prepared next */
+    bool ready;          /* one has been prepared */
+    struct hc_call call; /* augment; in host memory only its outputs have data */
+    void *owned[6];      /* in the backend's memory */
+    size_t owned_bytes[6];
+    int owned_count;
+    int32_t *order;           /* on the host, to be uploaded */
+    struct hc_loader *loader; /* in host memory */
+};
+
+/* Memory of the tensor's size, filled from the host. */
+static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const void *from)
+{
+    struct hc_device *device = feed->device;
+    size_t bytes = hc_tensor_bytes(t);
+    t->data = from ? hc_device_room(device, bytes) : hc_device_memory(device, bytes);
+    if (!t->data)
+        return HC_NO_MEMORY;
+    feed->owned_bytes[feed->owned_count] = bytes;
+    feed->owned[feed->owned_count++] = t->data;
+    return from ? device->backend->upload(device->queue, t->data, from, bytes) : HC_OK;
+}
+
+/* The set onto the device, with a place for an epoch's order and, where the caller counts no steps, for
+   their count, which the op then moves. */
+static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *steps)
+{
+    const struct hc_images *images = hc_batch_stream_images(&feed->stream);
+    struct hc_call *call = &feed->call;
+    int32_t start = (int32_t)feed->steps;
+    enum hc_status status = place(feed, &call->in[0], images->pixels);
+    if (status == HC_OK)
+        status = place(feed, &call->in[1], images->labels);
+    if (status == HC_OK && feed->stream.train) {
+        feed->order = malloc(hc_tensor_bytes(&call->in[3]));
+        status = feed->order ? place(feed, &call->in[3], NULL)
+                             : hc_fail(HC_NO_MEMORY, "no memory for an epoch's order");
+    }
+    if (steps->data) {
+        call->in[2] = *steps;
+    } else if (status == HC_OK) {
+        status = place(feed, &call->in[2], &start);
+        call->out[2] = call->in[2];
+    }
+    return status;
+}
+
+enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
+                            const struct hc_feed_options *options)
+{
+    struct hc_feed *made = calloc(1, sizeof *made);
+    *feed = made;
+    if (!made)
+        return hc_fail(HC_NO_MEMORY, "no memory for a feed");
+    made->device = device;
+    made->stream = (struct hc_batch_stream){options->set, options->train, options->batch, options->seed};
+    made->steps = options->start;
+    enum hc_status status = hc_batch_stream_check(&made->stream, options->start);
+    if (status == HC_OK) {
+        made->batches = hc_batch_stream_batches(&made->stream);
+        made->call = hc_batch_stream_call(&made->stream, options->format);
+        status = place(made, &made->call.out[0], NULL);
+    }
+    if (status == HC_OK)
+        status = place(made, &made->call.out[1], NULL);
+    if (status == HC_OK)
+        status = device->backend->host_memory
+                     ? hc_loader_open(&made->stream, made->steps, &made->loader)
+                     : place_set(made, &options->steps);
+    if (status != HC_OK) {
+        hc_feed_close(made);
+        *feed = NULL;
+    }
+    return status;
+}
+
+void hc_feed_close(struct hc_feed *feed)
+{
+    if (!feed)
+        return;
+    hc_loader_close(feed->loader);
+    for (int i = 0; i < feed->owned_count; i++)
+        hc_device_release(feed->device, feed->owned[i], feed->owned_bytes[i]);
+    free(feed->order);
+    free(feed);
+}
+
+int64_t hc_feed_batches(const struct hc_feed *feed)
+{
+    return feed->batches;
+}
+
+int hc_feed_count(const struct hc_feed *feed, int64_t index)
+{
+    return hc_batch_stream_count(&feed->stream, index);
+}
+
+struct hc_tensor hc_feed_images(const struct hc_feed *feed)
+{
+    return feed->call.out[0];
+}
+
+struct hc_tensor hc_feed_labels(const struct hc_feed *feed)
+{
+    return feed->call.out[1];
+}
+
+/* The loader's batch, cast into the images' format. */
+static enum hc_status copy_batch(struct hc_feed *feed)
+{
+    const struct hc_batch *batch = hc_loader_next(feed->loader);
+    const struct hc_tensor *images = &feed->call.out[0];
+    const struct hc_tensor *labels = &feed->call.out[1];
+    struct hc_call cast = {.op = HC_OP_cast, .in = {*images}, .out = {*images}};
+    cast.in[0].format = HC_FP32;
+    cast.in[0].data = batch->images;
+    enum hc_status status = hc_device_run(feed->device, &cast);
+    if (status != HC_OK)
+        return status;
+    return feed->device->backend->upload(feed->device->queue, labels->data, batch->labels,
+                                         hc_tensor_bytes(labels));
+}
+
+enum hc_status hc_feed_prepare(struct hc_feed *feed)
+{
+    int64_t step = feed->steps++;
+    bool first = step % feed->batches == 0 || !feed->ready;
+    feed->ready = true;
+    if (feed->loader)
+        return copy_batch(feed);
+    if (!feed->order || !first)
+        return HC_OK;
+    const struct hc_tensor *order = &feed->call.in[3];
+    hc_batch_stream_order(&feed->stream, step / feed->batches, feed->order);
+    return feed->device->backend->upload(feed->device->queue, order->data, feed->order,
+                                         hc_tensor_bytes(order));
+}
+
+enum hc_status hc_feed_make(struct hc_feed *feed)
+{
+    return feed->loader ? HC_OK : hc_device_run(feed->device, &feed->call);
+}

@@ -1,0 +1,57 @@
+/* What a step loses, layer by layer, from a sample of each layer's filter or linear weight, and of the
+   gradient of its output: 1024 elements in 8 blocks spread evenly, or all there are.
+
+   F is the format of the recipe's model, or fp16 where that is fp32: then the shares say what half
+   would lose. s is an element of the gradient as the network wrote it, S the loss scale of the step.
+     underflow    share of elements with round_F(s) = 0. What rounds to zero has a magnitude of at most
+                  half F's smallest subnormal: 2^-25 in fp16. Exact zeros of the real gradient count
+                  too; behind a leaky ReLU they are rare.
+     unscaled     share with round_F(s / S) = 0: what would be lost without the scale
+     activation_underflow, activation_unscaled  the same of the gradient that comes back to the
+                  layer's output
+     update_lost  share of updates u, not 0, with round_M(w - u) = w, M being the model's format and w
+                  the model's weight before the step: what the weight would not notice without a
+                  master, in rounding to nearest. u is the update that the optimizer's state and rates ask for, in fp64, so
+                  that it is seen where the arithmetic itself lost it. A u that is not finite is not
+                  counted as lost. NaN for a skipped step, which has no update.
+     gradient_norm  of the unscaled gradients of all the layer's parameters, every element counted, before
+                  any clipping */
+#ifndef HC_TRAIN_RUN_METRICS_H
+#define HC_TRAIN_RUN_METRICS_H
+
+#include "train/run/histogram.h"
+#include "train/net/net.h"
+#include "train/update/update.h"
+
+struct hc_shares {
+    double underflow;
+    double unscaled;
+    double activation_underflow;
+    double activation_unscaled;
+    double update_lost;
+    double gradient_norm;
+};
+
+struct hc_metrics;
+
+/* Both outlive it; it watches the net's gradients (hc_net_watch). */
+enum hc_status hc_metrics_open(struct hc_metrics **metrics, struct hc_device *device,
+                               struct hc_net *net, const struct hc_update *update);
+void hc_metrics_close(struct hc_metrics *metrics); /* NULL is fine */
+
+/* Whether it looks at the passes that come: in those of a step that is not measured it need not, and
+   in those that are captured it must not. It does from the start. */
+void hc_metrics_watch(struct hc_metrics *metrics, bool watching);
+
+/* Around hc_update_step(update, lr, beta1): the gradients and the weights before it, then what the step
+   made of them, after hc_net_train. The sampled gradients are added to the histogram. Neither
+   allocates. */
+enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram *histogram);
+enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double beta1);
+
+/* Of the last step: of layer l (all 0 where it has no weights), and of the network, where shares are
+   weighted by the sizes of the layers' weights or outputs. */
+struct hc_shares hc_metrics_layer(const struct hc_metrics *metrics, int l);
+struct hc_shares hc_metrics_all(const struct hc_metrics *metrics);
+
+#endif

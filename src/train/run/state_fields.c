@@ -1,0 +1,94 @@
+#include "train/run/state_fields.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "train/run/trainer_inner.h"
+
+#define FIELD(type, member)                                                                        \
+    {                                                                                              \
+        offsetof(struct type, member), sizeof(((struct type *)0)->member), 1                       \
+    }
+#define FIELDS(type, member)                                                                       \
+    {                                                                                              \
+        offsetof(struct type, member), sizeof(((struct type *)0)->member[0]),                      \
+            sizeof(((struct type *)0)->member) / sizeof(((struct type *)0)->member[0])             \
+    }
+
+const struct hc_state_field hc_step_count_fields[] = {
+    FIELD(hc_counters, steps),
+    FIELD(hc_counters, taken),
+    FIELD(hc_counters, skipped),
+    FIELD(hc_counters, found),
+    {0, 0, 0},
+};
+
+const struct hc_state_field hc_scaler_count_fields[] = {
+    FIELD(hc_counters, clean), FIELD(hc_counters, held_back), FIELD(hc_counters, gave_up),
+    FIELD(hc_counters, spare), FIELD(hc_counters, scale),     {0, 0, 0},
+};
+
+const struct hc_state_field hc_tally_fields[] = {
+    FIELD(hc_tally_state, step),
+    FIELD(hc_tally_state, skipped),
+    FIELD(hc_tally_state, smooth),
+    FIELD(hc_tally_state, epoch_loss),
+    FIELD(hc_tally_state, epoch_right),
+    FIELD(hc_tally_state, epoch_skipped),
+    FIELD(hc_tally_state, measured),
+    FIELD(hc_tally_state, underflow),
+    FIELD(hc_tally_state, unscaled),
+    FIELD(hc_tally_state, activation_underflow),
+    FIELD(hc_tally_state, activation_unscaled),
+    FIELD(hc_tally_state, update_lost),
+    FIELD(hc_tally_state, updates),
+    FIELD(hc_tally_state, bad),
+    FIELD(hc_tally_state, train_loss),
+    FIELD(hc_tally_state, test_loss),
+    FIELD(hc_tally_state, accuracy),
+    FIELDS(hc_tally_state, histogram.scaled),
+    FIELDS(hc_tally_state, histogram.unscaled),
+    FIELDS(hc_tally_state, histogram.activations_scaled),
+    FIELDS(hc_tally_state, histogram.activations_unscaled),
+    {0, 0, 0},
+};
+
+size_t hc_state_bytes(const struct hc_state_field *fields)
+{
+    size_t bytes = 0;
+    for (; fields->count; fields++)
+        bytes += fields->bytes * fields->count;
+    return bytes;
+}
+
+void hc_state_pack(const struct hc_state_field *fields, const void *from, unsigned char *to)
+{
+    for (; fields->count; fields++) {
+        const unsigned char *at = (const unsigned char *)from + fields->offset;
+        for (size_t i = 0; i < fields->count; i++, at += fields->bytes) {
+            uint32_t narrow;
+            uint64_t wide;
+            memcpy(fields->bytes == sizeof wide ? (void *)&wide : (void *)&narrow, at,
+                   fields->bytes);
+            if (fields->bytes != sizeof wide)
+                wide = narrow;
+            for (size_t k = 0; k < fields->bytes; k++)
+                *to++ = (unsigned char)(wide >> 8 * k);
+        }
+    }
+}
+
+void hc_state_unpack(const struct hc_state_field *fields, const unsigned char *from, void *to)
+{
+    for (; fields->count; fields++) {
+        unsigned char *at = (unsigned char *)to + fields->offset;
+        for (size_t i = 0; i < fields->count; i++, at += fields->bytes) {
+            uint64_t wide = 0;
+            for (size_t k = 0; k < fields->bytes; k++)
+                wide |= (uint64_t)*from++ << 8 * k;
+            uint32_t narrow = (uint32_t)wide;
+            memcpy(at, fields->bytes == sizeof wide ? (const void *)&wide : (const void *)&narrow,
+                   fields->bytes);
+        }
+    }
+}

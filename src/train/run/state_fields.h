@@ -1,0 +1,27 @@
+/* Structs in a checkpoint: field by field and little-endian, whatever the compiler and the machine
+   make of them in memory. */
+#ifndef HC_TRAIN_RUN_STATE_FIELDS_H
+#define HC_TRAIN_RUN_STATE_FIELDS_H
+
+#include <stddef.h>
+
+/* `count` numbers one behind the other, integers or floating point, each of 4 or 8 bytes. */
+struct hc_state_field {
+    size_t offset;
+    size_t bytes; /* of one number */
+    size_t count;
+};
+
+/* A list ends with a count of 0. */
+extern const struct hc_state_field hc_step_count_fields[];   /* of struct hc_counters */
+extern const struct hc_state_field hc_scaler_count_fields[]; /* of struct hc_counters, the others */
+extern const struct hc_state_field hc_tally_fields[];        /* of struct hc_tally_state */
+
+/* Bytes in the file of the fields. */
+size_t hc_state_bytes(const struct hc_state_field *fields);
+
+/* From the struct into that many bytes, and back. */
+void hc_state_pack(const struct hc_state_field *fields, const void *from, unsigned char *to);
+void hc_state_unpack(const struct hc_state_field *fields, const unsigned char *from, void *to);
+
+#endif

@@ -1,0 +1,136 @@
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "train/run/trainer_inner.h"
+
+static void set_defaults(struct hc_run *run, const struct hc_train_options *options)
+{
+    run->options = *options;
+    if (run->options.batch == 0)
+        run->options.batch = 64;
+    if (run->options.max_lr == 0)
+        run->options.max_lr = 3e-3;
+    if (run->options.measure_every == 0)
+        run->options.measure_every = options->backend->host_memory ? 1 : 50;
+}
+
+static enum hc_status check(const struct hc_train_options *o)
+{
+    const char *why = o->backend->unavailable ? o->backend->unavailable() : NULL;
+    assert(o->network->side == HC_IMAGE_SIDE && o->network->channels == HC_IMAGE_CHANNELS);
+    if (why)
+        return hc_fail(HC_DEVICE, "%s: %s", o->backend->name, why);
+    if (o->epochs < 1 || o->batch < 2)
+        return hc_fail(HC_INVALID, "a training needs an epoch and batches of two images or more");
+    if (o->measure_every < 0 || o->checkpoint_every < 0)
+        return hc_fail(HC_INVALID, "every so many steps: not a negative number");
+    if (!(o->max_lr > 0) || !isfinite(o->max_lr))
+        return hc_fail(HC_INVALID, "the learning rate is not a positive number");
+    if (o->resume && !o->out)
+        return hc_fail(HC_INVALID, "nothing to resume from: no folder is given");
+    return HC_OK;
+}
+
+static enum hc_status open_network(struct hc_run *run)
+{
+    const struct hc_train_options *o = &run->options;
+    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
+    enum hc_status status =
+        hc_net_open(&run->net, &run->device, o->network, o->data->classes, o->batch, o->seed);
+    if (status != HC_OK)
+        return status;
+    int parameters = hc_net_plan(run->net)->parameters;
+    status = hc_update_open(&run->update, &run->device, o->recipe, hc_net_parameters(run->net),
+                            parameters);
+    if (status != HC_OK)
+        return status;
+    hc_update_seed(run->update, o->seed);
+    for (int i = 0; i < parameters; i++)
+        gradients[i] = hc_update_tensor(run->update, HC_STATE_GRADIENT, i);
+    status = hc_net_prepare(run->net, o->recipe, gradients);
+    return status == HC_OK ? hc_metrics_open(&run->metrics, &run->device, run->net, run->update)
+                           : status;
+}
+
+static enum hc_status open_feeds(struct hc_run *run)
+{
+    const struct hc_train_options *o = &run->options;
+    struct hc_feed_options train = {.set = o->data,
+                                    .train = true,
+                                    .batch = o->batch,
+                                    .seed = o->seed,
+                                    .format = o->recipe->model,
+                                    .start = run->tally.step,
+                                    .steps = hc_update_steps(run->update)};
+    struct hc_feed_options test = {.set = o->data, .batch = o->batch, .format = o->recipe->model};
+    enum hc_status status = hc_feed_open(&run->train, &run->device, &train);
+    if (status == HC_OK)
+        status = hc_feed_open(&run->test, &run->device, &test);
+    if (status != HC_OK)
+        return status;
+    run->batches = hc_feed_batches(run->train);
+    run->steps = run->batches * o->epochs;
+    run->results = hc_storage_new(&run->device, HC_FP32, 2 * hc_feed_batches(run->test));
+    return run->results ? HC_OK : HC_NO_MEMORY;
+}
+
+static enum hc_status open_run(struct hc_run *run, const struct hc_train_options *options)
+{
+    set_defaults(run, options);
+    enum hc_status status = check(&run->options);
+    run->tally.accuracy = (double)NAN;
+    run->tally.test_loss = (double)NAN;
+    run->tally.train_loss = (double)NAN;
+    run->device.backend = options->backend;
+    if (status == HC_OK)
+        status = options->backend->open(&run->device.queue, options->threads);
+    if (status == HC_OK)
+        status = open_network(run);
+    if (status == HC_OK && run->options.resume)
+        status = hc_state_read(run);
+    if (status == HC_OK)
+        status = open_feeds(run);
+    if (status == HC_OK)
+        status = hc_steps_open(run);
+    return status == HC_OK ? hc_log_open(run) : status;
+}
+
+static void close_run(struct hc_run *run)
+{
+    hc_log_close(run);
+    hc_steps_close(run);
+    hc_feed_close(run->train);
+    hc_feed_close(run->test);
+    hc_storage_drop(run->results);
+    hc_metrics_close(run->metrics);
+    hc_update_close(run->update);
+    hc_net_close(run->net);
+    if (run->device.queue) {
+        const struct hc_train_options *o = &run->options;
+        if (o->tell && o->backend->describe)
+            o->backend->describe(run->device.queue, o->tell, o->told);
+        hc_device_end(&run->device);
+        run->device.backend->close(run->device.queue);
+    }
+}
+
+enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result)
+{
+    double start = hc_run_now();
+    memset(result, 0, sizeof *result);
+    struct hc_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return hc_fail(HC_NO_MEMORY, "no memory for a training");
+    enum hc_status status = open_run(run, options);
+    if (status == HC_OK)
+        status = hc_run_loop(run);
+    if (status == HC_OK)
+        hc_run_conclude(run, result);
+    result->seconds = hc_run_now() - start;
+    close_run(run);
+    free(run);
+    return status;
+}

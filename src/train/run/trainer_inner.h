@@ -1,0 +1,108 @@
+/* The inside of a training run, for the files that loop, log and keep its state. */
+#ifndef HC_TRAIN_RUN_TRAINER_INNER_H
+#define HC_TRAIN_RUN_TRAINER_INNER_H
+
+#include <stdio.h>
+
+#include "train/run/feed.h"
+#include "train/run/metrics.h"
+#include "train/run/trainer.h"
+
+enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
+
+/* Numbers alone, which the checkpoint keeps: each stands in hc_tally_fields (state_fields.c). */
+struct hc_tally_state {
+    int64_t step;
+    int64_t skipped;
+    double smooth;
+    double epoch_loss;
+    int64_t epoch_right;
+    int64_t epoch_skipped; /* skipped in all when the epoch began */
+    int64_t measured;      /* steps whose losses of bits were measured */
+    double underflow;      /* sums over these */
+    double unscaled;
+    double activation_underflow;
+    double activation_unscaled;
+    double update_lost;
+    int64_t updates;   /* those of them that were not skipped */
+    int64_t bad;       /* steps in a row whose loss was not finite, up to the last one */
+    double train_loss; /* of the last epoch that ended */
+    double test_loss;
+    double accuracy;
+    struct hc_histogram histogram; /* of this epoch */
+};
+
+struct hc_run {
+    struct hc_train_options options; /* with its defaults filled in */
+    int64_t batches;                 /* in an epoch */
+    int64_t steps;                   /* in all */
+    struct hc_device device;
+    struct hc_net *net;
+    struct hc_update *update;
+    struct hc_metrics *metrics;
+    struct hc_feed *train;
+    struct hc_feed *test;
+    struct hc_storage *results; /* of an evaluation: loss and right of each batch */
+    int64_t rows;               /* of the step log: steps that may be queued before it is read */
+    struct hc_step_log_row *step_log;
+    struct hc_counters counters; /* after the last block */
+    struct hc_graph *graph;      /* a step, or NULL */
+    bool tried;                  /* to capture one */
+    char captured[160];          /* "captured", or why not */
+    FILE *log[HC_LOGS];          /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
+    struct hc_tally_state tally;
+    uint64_t data;        /* hash of the images, 0 before it is asked for */
+    float loss;           /* of the last step */
+    double rate;          /* images a second of this epoch */
+    double seconds;       /* of training in this call */
+    double epoch_seconds; /* of training in this epoch and this call */
+    int64_t images;       /* trained in this call */
+    int64_t epoch_images;
+};
+
+double hc_run_now(void); /* seconds */
+
+/* Steps, evaluations and checkpoints until the run is over or told to stop. */
+enum hc_status hc_run_loop(struct hc_run *run);
+bool hc_run_over(const struct hc_run *run);
+
+/* What the step log says of a step. */
+struct hc_step_facts {
+    float loss;
+    int right;
+    float scale; /* that the step had */
+    bool skipped;
+    bool measured; /* the metrics are this step's */
+    double lr;
+    double beta1;
+};
+
+/* Steps (trainer_step.c): n of them from tally.step on are queued, then waited for; *_facts of one of
+   those. A measured step comes alone. */
+enum hc_status hc_steps_open(struct hc_run *run);
+void hc_steps_close(struct hc_run *run);
+enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures);
+struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step);
+
+/* Loss and accuracy on the test set, into the tally. */
+enum hc_status hc_run_evaluate(struct hc_run *run);
+
+/* The result, with the verdict where the run is over. */
+void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result);
+
+/* Opens the files: anew, or without the rows that will be made again when the run goes on. */
+enum hc_status hc_log_open(struct hc_run *run);
+void hc_log_close(struct hc_run *run);
+
+enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts);
+enum hc_status hc_log_flush(struct hc_run *run);
+
+/* Onto the disk, before a checkpoint that knows of their rows. */
+enum hc_status hc_log_sync(struct hc_run *run);
+enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch);
+
+/* All state, to out/checkpoint and back; hc_state_read comes before the loader is opened. */
+enum hc_status hc_state_write(struct hc_run *run);
+enum hc_status hc_state_read(struct hc_run *run);
+
+#endif

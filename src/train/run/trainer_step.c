@@ -1,0 +1,155 @@
+/* Steps: queued in blocks, captured where the backend can, and read from the step log afterwards. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "train/run/trainer_inner.h"
+
+/* Rows of a device's journal. Where there is no device each step is looked at as it ends. */
+enum { ROWS = 256 };
+
+static struct hc_rates rates(const struct hc_run *run, int64_t step)
+{
+    const struct hc_train_options *o = &run->options;
+    return o->schedule ? o->schedule(step, o->plan) : hc_one_cycle(o->max_lr, run->steps, step);
+}
+
+static enum hc_status schedule(struct hc_run *run)
+{
+    struct hc_rates *all = malloc((size_t)run->steps * sizeof *all);
+    if (!all)
+        return hc_fail(HC_NO_MEMORY, "no memory for a schedule");
+    for (int64_t s = 0; s < run->steps; s++)
+        all[s] = rates(run, s);
+    enum hc_status status = hc_update_schedule(run->update, all, run->steps);
+    free(all);
+    return status;
+}
+
+enum hc_status hc_steps_open(struct hc_run *run)
+{
+    run->rows = run->device.backend->host_memory ? 1 : ROWS;
+    run->step_log = malloc((size_t)run->rows * sizeof *run->step_log);
+    if (!run->step_log)
+        return hc_fail(HC_NO_MEMORY, "no memory for a step log");
+    enum hc_status status = schedule(run);
+    if (status == HC_OK)
+        status = hc_update_step_log(run->update, run->rows, hc_net_loss(run->net),
+                                   hc_net_right(run->net));
+    hc_metrics_watch(run->metrics, false);
+    return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;
+}
+
+void hc_steps_close(struct hc_run *run)
+{
+    if (run->graph)
+        run->device.backend->forget(run->device.queue, run->graph);
+    run->graph = NULL;
+    run->device.held = false;
+    free(run->step_log);
+}
+
+static enum hc_status update(struct hc_run *run, int64_t step)
+{
+    if (hc_update_is_fixed(run->update))
+        return hc_update_queue(run->update);
+    struct hc_rates r = rates(run, step);
+    return hc_update_step(run->update, r.lr, r.beta1);
+}
+
+static enum hc_status forward_and_back(struct hc_run *run)
+{
+    struct hc_tensor scale = hc_update_scale(run->update);
+    enum hc_status status = hc_feed_make(run->train);
+    hc_net_feed(run->net, hc_feed_images(run->train), hc_feed_labels(run->train));
+    return status == HC_OK ? hc_net_queue_train(run->net, &scale) : status;
+}
+
+static enum hc_status plain(struct hc_run *run, int64_t step)
+{
+    enum hc_status status = forward_and_back(run);
+    return status == HC_OK ? update(run, step) : status;
+}
+
+static enum hc_status measured(struct hc_run *run, int64_t step)
+{
+    struct hc_rates r = rates(run, step);
+    hc_metrics_watch(run->metrics, true);
+    enum hc_status status = forward_and_back(run);
+    hc_metrics_watch(run->metrics, false);
+    if (status == HC_OK)
+        status = hc_metrics_before(run->metrics, &run->tally.histogram);
+    if (status == HC_OK)
+        status = update(run, step);
+    return status == HC_OK ? hc_metrics_after(run->metrics, r.lr, r.beta1) : status;
+}
+
+/* Once in a call, when a step has been run: its plans are made, its scratch is there. What cannot be
+   captured goes on as it was, and run->captured says why. */
+static void capture(struct hc_run *run)
+{
+    const struct hc_backend *backend = run->device.backend;
+    struct hc_queue *queue = run->device.queue;
+    const char *why = NULL;
+    run->tried = true;
+    if (!backend->capture)
+        why = "the backend has no graphs";
+    else if (!hc_update_is_fixed(run->update))
+        why = "the decay of the model's copy takes its factor from the host";
+    else if (backend->capture(queue) != HC_OK)
+        why = hc_message();
+    if (why) {
+        (void)snprintf(run->captured, sizeof run->captured, "not captured: %s", why);
+        return;
+    }
+    enum hc_status status = plain(run, 0);
+    if (status != HC_OK)
+        (void)snprintf(run->captured, sizeof run->captured, "not captured: %s", hc_message());
+    enum hc_status ended = backend->captured(queue, &run->graph);
+    if (status == HC_OK && ended != HC_OK)
+        (void)snprintf(run->captured, sizeof run->captured, "not captured: %s", hc_message());
+    if (status != HC_OK && run->graph) {
+        backend->forget(queue, run->graph);
+        run->graph = NULL;
+    }
+    if (run->graph)
+        (void)snprintf(run->captured, sizeof run->captured, "captured");
+    run->device.held = run->graph != NULL;
+}
+
+static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
+{
+    enum hc_status status = hc_feed_prepare(run->train);
+    if (status != HC_OK)
+        return status;
+    if (measures)
+        status = measured(run, step);
+    else if (run->graph)
+        status = run->device.backend->replay(run->device.queue, run->graph);
+    else
+        status = plain(run, step);
+    if (status == HC_OK && !run->tried)
+        capture(run);
+    return status;
+}
+
+enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures)
+{
+    enum hc_status status = HC_OK;
+    for (int64_t i = 0; i < n && status == HC_OK; i++)
+        status = one(run, run->tally.step + i, measures);
+    if (status == HC_OK)
+        status = hc_update_read_step_log(run->update, run->step_log);
+    return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;
+}
+
+struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step)
+{
+    const struct hc_step_log_row *row = &run->step_log[step % run->rows];
+    struct hc_rates r = rates(run, step);
+    return (struct hc_step_facts){.loss = hc_net_mean_loss(run->net, row->loss, run->options.batch),
+                                  .right = (int)row->right,
+                                  .scale = row->scale,
+                                  .skipped = row->found != 0 && hc_update_skips(run->update),
+                                  .lr = r.lr,
+                                  .beta1 = r.beta1};
+}

@@ -1,0 +1,140 @@
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "train/update/update_inner.h"
+
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor p, int i)
+{
+    assert(i >= 0 && i < update->n);
+    const struct hc_update_slot *slot = &update->slots[i];
+    if (p == HC_STATE_MODEL || (p == HC_STATE_MASTER && !slot->state[p]))
+        return slot->parameter->storage;
+    if (p == HC_STATE_MASTER_GRADIENT && !slot->state[p])
+        return slot->state[HC_STATE_GRADIENT];
+    return slot->state[p];
+}
+
+struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i)
+{
+    const struct hc_storage *s = hc_update_storage(update, state, i);
+    if (!s)
+        return hc_tensor1(HC_FP32, 0, NULL);
+    const struct hc_parameter *parameter = update->slots[i].parameter;
+    struct hc_tensor t = {.format = s->format, .rank = parameter->rank, .data = s->data};
+    memcpy(t.shape, parameter->shape, sizeof t.shape);
+    return t;
+}
+
+enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tensor state, int i,
+                             int64_t index, double *value)
+{
+    const struct hc_storage *s = hc_update_storage(update, state, i);
+    assert(s && index >= 0 && index < s->count);
+    uint64_t bits = 0;
+    size_t bytes = (size_t)hc_formats[s->format].bytes;
+    const unsigned char *at = (const unsigned char *)s->data + (size_t)index * bytes;
+    const struct hc_device *device = update->device;
+    enum hc_status status = device->backend->download(device->queue, &bits, at, bytes);
+    *value = hc_decode(s->format, bits);
+    return status;
+}
+
+enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tensor state, int i,
+                             int64_t index, double value)
+{
+    const struct hc_storage *s = hc_update_storage(update, state, i);
+    assert(s && index >= 0 && index < s->count);
+    uint64_t bits = hc_encode(s->format, value, 0, HC_NEAREST);
+    size_t bytes = (size_t)hc_formats[s->format].bytes;
+    unsigned char *at = (unsigned char *)s->data + (size_t)index * bytes;
+    const struct hc_device *device = update->device;
+    return device->backend->upload(device->queue, at, &bits, bytes);
+}
+
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i, void *to)
+{
+    const struct hc_storage *s = hc_update_storage(update, state, i);
+    return s ? hc_storage_read(s, to) : HC_OK;
+}
+
+enum hc_status hc_update_write(const struct hc_update *update, enum hc_state_tensor state, int i,
+                               const void *from)
+{
+    const struct hc_storage *s = hc_update_storage(update, state, i);
+    return s ? hc_storage_write(s, from) : HC_OK;
+}
+
+_Static_assert(offsetof(struct hc_counters, scale) == HC_COUNTS * sizeof(int32_t),
+               "the counts come first, as op/counts.h has them");
+
+enum hc_status hc_update_counters(const struct hc_update *update, struct hc_counters *counters)
+{
+    enum hc_status status = hc_storage_read(update->counts, counters);
+    return status == HC_OK ? hc_storage_read(update->scale, &counters->scale) : status;
+}
+
+enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_counters *counters)
+{
+    enum hc_status status = hc_storage_write(update->counts, counters);
+    if (status == HC_OK)
+        status = hc_storage_write(update->scale, &counters->scale);
+    return status == HC_OK && update->step_on_overflow && counters->steps > 0 ? hc_stale_zero(update)
+                                                                    : status;
+}
+
+bool hc_update_is_fixed(const struct hc_update *update)
+{
+    return update->recipe.decay != HC_DECAY_MODEL;
+}
+
+enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
+                                 struct hc_tensor right)
+{
+    assert(!update->step_log && rows > 0);
+    update->reported[0] = loss;
+    update->reported[1] = right;
+    update->step_log = hc_storage_new(update->device, HC_FP32, 4 * rows);
+    return update->step_log ? HC_OK : HC_NO_MEMORY;
+}
+
+enum hc_status hc_update_read_step_log(const struct hc_update *update, struct hc_step_log_row *rows)
+{
+    return hc_storage_read(update->step_log, rows);
+}
+
+void hc_update_seed(struct hc_update *update, uint64_t seed)
+{
+    update->seed = seed;
+}
+
+bool hc_update_skips(const struct hc_update *update)
+{
+    return update->rule.skip_on_overflow;
+}
+
+struct hc_tensor hc_update_scale(const struct hc_update *update)
+{
+    return hc_storage_tensor(update->scale);
+}
+
+struct hc_tensor hc_update_steps(const struct hc_update *update)
+{
+    return hc_storage_tensor(update->counts);
+}
+
+int hc_update_parameters(const struct hc_update *update)
+{
+    return update->n;
+}
+
+const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
+{
+    return &update->recipe;
+}
+
+struct hc_group_options hc_update_group_options(const struct hc_update *update, int i)
+{
+    const struct hc_update_slot *slot = &update->slots[i];
+    return (struct hc_group_options){hc_recipe_rate(&update->recipe, slot->layer_group), slot->decay};
+}
