@@ -25,7 +25,7 @@ void hc_reference_rates(const struct hc_call *call, int out, int64_t index, long
 
 hc_reference hc_reference_step_log;
 void hc_reference_step_log(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_exact *want)
+                           struct hc_exact *want)
 {
     (void)out;
     const struct hc_tensor *journal = &call->in[0];

@@ -45,7 +45,8 @@ static struct step classify(const struct hc_call *call)
     bool divides_by_zero = p->error_at_floor && scale == 0;
     s.seen = divides_by_zero || (s.found && !(scale <= (double)p->min_checked_scale));
     s.held = s.seen && !divides_by_zero && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
-    s.gave_up = s.seen && !s.held && p->error_at_floor && (divides_by_zero || scale == (double)p->floor);
+    s.gave_up =
+        s.seen && !s.held && p->error_at_floor && (divides_by_zero || scale == (double)p->floor);
     s.due = !s.seen && growth_due(call, scale);
     return s;
 }
@@ -128,8 +129,8 @@ void hc_reference_scaler_update(const struct hc_call *call, int out, int64_t ind
 }
 
 hc_reference hc_reference_overflow_verdict;
-void hc_reference_overflow_verdict(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_exact *want)
+void hc_reference_overflow_verdict(const struct hc_call *call, int out, int64_t index,
+                                   long precision, struct hc_exact *want)
 {
     (void)out;
     struct step s = classify(call);

@@ -20,7 +20,8 @@ static double every_operation(struct hc_scalar *scalar, const struct row *row, d
     double m = hc_decimal(scalar->format, row->momentum);
     struct hc_scalar definition = {.format = scalar->format};
     double keep = hc_scalar_sub(&definition, 1, hc_decimal(HC_FP64, row->momentum));
-    return hc_scalar_add(scalar, hc_scalar_mul(scalar, r, keep), hc_scalar_mul(scalar, m, row->target));
+    return hc_scalar_add(scalar, hc_scalar_mul(scalar, r, keep),
+                         hc_scalar_mul(scalar, m, row->target));
 }
 
 static void say(struct hc_check *check, const struct row *row, int step, double r)

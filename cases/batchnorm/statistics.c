@@ -27,7 +27,8 @@ static double one_pass(struct hc_scalar *scalar, const struct hc_tensor *x)
     double of_squares = hc_scalar_div(scalar, squares, (double)n);
     if (scalar->check)
         hc_say(scalar->check, "%s: E[x] = %.8g, E[x^2] = %.10g, E[x]^2 = %.10g",
-               hc_formats[scalar->format].name, mean, of_squares, hc_scalar_mul(scalar, mean, mean));
+               hc_formats[scalar->format].name, mean, of_squares,
+               hc_scalar_mul(scalar, mean, mean));
     return hc_scalar_sub(scalar, of_squares, hc_scalar_mul(scalar, mean, mean));
 }
 

@@ -6,8 +6,8 @@
 
 static const double unit = 0x1p-24; /* roundoff of fp32 */
 
-static void open_one(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe,
-                     double w)
+static void open_one(struct hc_fixture *fixture, struct hc_check *check,
+                     const struct hc_recipe *recipe, double w)
 {
     hc_fixture_open(fixture, check);
     hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, 1, w);
@@ -19,7 +19,8 @@ static void count_as(struct hc_fixture *fixture, int32_t taken, float scale)
     struct hc_counters counters = hc_fixture_counters(fixture);
     counters.taken = taken;
     counters.scale = scale;
-    if (!fixture->failed && !hc_check_ok(fixture->check, hc_update_set_counters(fixture->update, &counters)))
+    if (!fixture->failed &&
+        !hc_check_ok(fixture->check, hc_update_set_counters(fixture->update, &counters)))
         fixture->failed = true;
 }
 
@@ -149,7 +150,8 @@ static void masters(struct hc_check *check)
         count_as(&fixture, 0, 512);
         for (int i = 0; i < 8; i++) {
             if (i == 4 && buggy)
-                hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 0, hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0));
+                hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 0,
+                               hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0));
             (void)step(&fixture, -1e-4, 1, 0);
         }
         double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);

@@ -10,7 +10,7 @@ enum { STOP = 20, STEPS = 40, PIECES = 4 };
 
 static const double rate = 2e-3;
 static const enum hc_state_tensor pieces[PIECES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
-                                             HC_STATE_V};
+                                                    HC_STATE_V};
 
 /* All that a step moves, on the host: fp32 or half, as it lies on the backend. */
 struct state {
@@ -56,10 +56,10 @@ static void load(struct hc_tiny *tiny, const struct state *state)
     const struct hc_plan *plan = hc_net_plan(tiny->net);
     for (int i = 0; i < plan->parameters * PIECES && !tiny->failed; i++)
         (void)ok(tiny, hc_update_write(tiny->update, pieces[i % PIECES], i / PIECES,
-                                      state->piece[i].data));
+                                       state->piece[i].data));
     for (int i = 0; i < plan->statistics && !tiny->failed; i++)
         (void)ok(tiny, hc_storage_write(hc_net_statistics(tiny->net)[i]->storage,
-                                       state->statistic[i].data));
+                                        state->statistic[i].data));
     if (!tiny->failed)
         (void)ok(tiny, hc_update_set_counters(tiny->update, &state->counters));
 }

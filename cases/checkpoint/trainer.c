@@ -53,7 +53,8 @@ static bool look(struct world *world, struct hc_checkpoint_contents *parts)
     return hc_check_ok(world->check, hc_checkpoint_unpack(world->path, parts));
 }
 
-static bool equal(const struct hc_checkpoint_contents *want, const struct hc_checkpoint_contents *got)
+static bool equal(const struct hc_checkpoint_contents *want,
+                  const struct hc_checkpoint_contents *got)
 {
     return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
 }

@@ -69,7 +69,8 @@ static void on_the_copy(struct hc_check *check)
             hc_fixture_step(&fixture, 0.1, 0.9);
             if (hc_running_tally_row(step))
                 hc_say(check, "decay on the %s, step %3d: master %.8g, model %.8g",
-                       fixed ? "masters" : "copy   ", step, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+                       fixed ? "masters" : "copy   ", step,
+                       hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
                        hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0));
         }
         double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);

@@ -25,7 +25,7 @@ static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_running_tally *
    it was made, which is what it would take to fall out of sync (with lr 1e-2 and decay 0.1, since
    the factor of lr 1e-3 and decay 1e-2 is 1 in half). */
 static struct hc_running_tally train(struct hc_check *check, bool on_copy, double lr, double wd,
-                             bool *failed)
+                                     bool *failed)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
     struct hc_running_tally tally = {0};
@@ -47,13 +47,14 @@ static struct hc_running_tally train(struct hc_check *check, bool on_copy, doubl
                             hc_fixture_get(&fixture, HC_STATE_MASTER, 0, e), 4 * lr);
         for (int e = 0; on_copy && e < WEIGHTS; e++)
             hc_fixture_set(&fixture, HC_STATE_MODEL, 0, e,
-                       hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e) * (1 - lr * wd));
+                           hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e) * (1 - lr * wd));
         int64_t apart = fixture.failed ? 0 : out_of_sync(&fixture, &tally, step);
         if (hc_running_tally_row(step))
             hc_say(check, "decay on the %s, step %4lld: master %.8g, model %.8g, %lld of %d differ",
                    on_copy ? "copy   " : "masters", (long long)step,
-                   hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0), hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0),
-                   (long long)apart, WEIGHTS + NORMS);
+                   hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+                   hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0), (long long)apart,
+                   WEIGHTS + NORMS);
     }
     *failed = fixture.failed;
     hc_fixture_close(&fixture);

@@ -84,9 +84,10 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
     enum hc_format arithmetic = hc_recipe_optimizes(r, role, r->arithmetic);
     if (wanted->adam) {
         struct hc_tensor v = copied(fixture, HC_STATE_V, i);
-        wanted->call = (struct hc_call){.op = HC_OP_adamw,
-                                        .in = {w, unscaled, m, v, hyper, found},
-                                        .out = {like(fixture, &w), like(fixture, &m), like(fixture, &v)}};
+        wanted->call =
+            (struct hc_call){.op = HC_OP_adamw,
+                             .in = {w, unscaled, m, v, hyper, found},
+                             .out = {like(fixture, &w), like(fixture, &m), like(fixture, &v)}};
         wanted->call.params.adam = (struct hc_adam){
             .beta2 = r->beta2, .eps = r->eps, .weight_decay = inside, .arithmetic = arithmetic};
     } else {
@@ -119,8 +120,8 @@ static void compare(struct hc_fixture *fixture, const char *name, int step, stru
                 if (hc_fp64_bits(x) != hc_fp64_bits(got) && wrong++ == 0)
                     (void)snprintf(first, sizeof first,
                                    "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g", name, step,
-                                   hc_state_tensor_names[pieces[p]], fixture->parameter[i].name, (long long)e,
-                                   x, got);
+                                   hc_state_tensor_names[pieces[p]], fixture->parameter[i].name,
+                                   (long long)e, x, got);
             }
         }
         hc_claim_sweep(fixture->check, checked, wrong, wrong ? first : NULL);
@@ -195,7 +196,7 @@ static void frozen(struct hc_check *check)
                           !fixture.failed && memcmp(before[p].data, after.data, still) == 0);
             hc_claim_true(check, "the others do not",
                           !fixture.failed && memcmp(before[p].data + still, after.data + still,
-                                                after.count - still) != 0);
+                                                    after.count - still) != 0);
         }
         bool moved = hc_fixture_get(&fixture, HC_STATE_M, 0, 0) != 0;
         hc_claim_true(check, "its momentum moves, if it does not hold the rate",
@@ -210,7 +211,8 @@ static void frozen(struct hc_check *check)
 /* One scaler for all groups. */
 static void skipped(struct hc_check *check)
 {
-    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
+    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M,
+                                                 HC_STATE_V};
     struct hc_recipe recipe = grouped("amp");
     for (int i = 0; i < 2 * HC_FIXTURE_LAYERS; i++) {
         struct hc_bytes before[4];

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
+static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M,
+                                             HC_STATE_V};
 
 enum { PIECES = sizeof state / sizeof state[0], MAX = 2 * HC_FIXTURE_LAYERS };
 
-static void begin(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe)
+static void begin(struct hc_fixture *fixture, struct hc_check *check,
+                  const struct hc_recipe *recipe)
 {
     hc_fixture_open(fixture, check);
     hc_fixture_layers(fixture);
@@ -151,7 +153,8 @@ static void vectors(struct hc_check *check)
         hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
         hc_claim_value(check, "vectors that gradients are copied to", groups ? 6 : 1, seen.copies);
         for (int i = 0; i < fixture.n && !fixture.failed; i++)
-            hc_claim_value(check, fixture.parameter[i].name, want[groups][i], call_of(&fixture, &seen, i));
+            hc_claim_value(check, fixture.parameter[i].name, want[groups][i],
+                           call_of(&fixture, &seen, i));
         bool failed = fixture.failed;
         if (!failed)
             hc_claim_true(check, "the step moves the masters", !hc_bytes_equal(&before, &after));

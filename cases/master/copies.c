@@ -23,7 +23,8 @@ static void build(struct hc_fixture *fixture, struct hc_check *check)
     hc_fixture_add(fixture, "bias", HC_ROLE_BIAS, 3, 0);
     for (int i = 0; i < fixture->n && !fixture->failed; i += 2)
         for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[i]); e++)
-            hc_fixture_set_parameter(fixture, i, e, 0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
+            hc_fixture_set_parameter(fixture, i, e,
+                                     0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
 }
 
 /* The farthest that a weight of the first tensor is from what build() gave it. */
@@ -32,8 +33,8 @@ static double farthest(struct hc_fixture *fixture)
     uint64_t seed = hc_check_seed(fixture->check);
     double most = 0;
     for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[0]); e++) {
-        double moved =
-            hc_fixture_get(fixture, HC_STATE_MASTER, 0, e) - 0.1 * hc_random_normal(seed, 7, (uint64_t)e);
+        double moved = hc_fixture_get(fixture, HC_STATE_MASTER, 0, e) -
+                       0.1 * hc_random_normal(seed, 7, (uint64_t)e);
         most = fabs(moved) <= most ? most : fabs(moved);
     }
     return most;
@@ -45,7 +46,7 @@ static void random_step(struct hc_fixture *fixture, uint64_t step)
     for (int i = 0; i < fixture->n && !fixture->failed; i++)
         for (int64_t e = 0; e < hc_parameter_count(&fixture->parameter[i]); e++)
             hc_fixture_gradient(fixture, i, e,
-                            1e-3 * hc_random_normal(seed, 8 + step, (uint64_t)(64 * i + e)));
+                                1e-3 * hc_random_normal(seed, 8 + step, (uint64_t)(64 * i + e)));
     hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
@@ -53,7 +54,8 @@ static void random_step(struct hc_fixture *fixture, uint64_t step)
 static void flat_and_apart(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-004b-flat", "amp", "amp-bf16"};
-    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M, HC_STATE_V};
+    static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M,
+                                                 HC_STATE_V};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
         struct hc_bytes bytes[2][HC_STATE_COUNT];
@@ -194,7 +196,8 @@ static void formats(struct hc_check *check)
                hc_formats[master].name);
         hc_claim_true(check, "the optimizer's parameter is fp32", master == HC_FP32);
         if (fixture.parameter[i].role != HC_ROLE_BIAS)
-            hc_claim_true(check, "it holds a number", hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0) != 0);
+            hc_claim_true(check, "it holds a number",
+                          hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0) != 0);
         hc_claim_true(check, "only batch norm is fp32 in the model",
                       model == (norm ? HC_FP32 : HC_FP16));
     }

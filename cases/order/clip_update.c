@@ -32,7 +32,8 @@ static double gradient(int i)
     return weight(i) ? 2 : 0x1p-6;
 }
 
-static void begin(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe)
+static void begin(struct hc_fixture *fixture, struct hc_check *check,
+                  const struct hc_recipe *recipe)
 {
     hc_fixture_open(fixture, check);
     hc_fixture_layers(fixture);

@@ -156,16 +156,17 @@ static const struct hc_case cases[] = {
          "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
      .run = legal},
     {.name = "order/unscale-twice",
-     .title = "a second unscale divides by the scale again where no stages are kept (cases/fixture/amp.c "
+     .title = "a second unscale divides by the scale again where no stages are kept "
+              "(cases/fixture/amp.c "
               "restates "
               "GradScaler's, which refuse it)",
      .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
                "been called on this optimizer since the last update()'",
      .run = unscale_twice},
     {.name = "order/after-step",
-     .title =
-         "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second step, and an "
-         "update of nothing are refused, and after the update all may begin again",
+     .title = "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second "
+              "step, and an "
+              "update of nothing are refused, and after the update all may begin again",
      .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState",
      .run = after_step},
     {.name = "order/update-before-unscale",

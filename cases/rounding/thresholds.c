@@ -97,7 +97,8 @@ static const struct hc_case cases[] = {
      "double rounding: Figueroa, When is double rounding innocuous?, 1995", .run = thresholds,
      .data = &claims[WIDE]},
     {"rounding/checker-power", "the sweeps catch each of eleven planted conversion defects",
-     "TestFloat-3e level 1 misses four of them, level 2 two", .once = true, .run = hc_claim_sweeps_catch_faults},
+     "TestFloat-3e level 1 misses four of them, level 2 two", .once = true,
+     .run = hc_claim_sweeps_catch_faults},
 };
 
 const struct hc_case_table hc_cases_rounding_thresholds;

@@ -39,8 +39,9 @@ static bool rates_after(struct hc_check *check, int32_t count)
 /* A step that is taken after that many. */
 static bool update_after(struct hc_check *check, int32_t count)
 {
-    struct hc_call call = {.op = HC_OP_scaler_update,
-                           .params.scaler = {.growth = 2, .backoff = 0.5F, .min_checked_scale = -1}};
+    struct hc_call call = {
+        .op = HC_OP_scaler_update,
+        .params.scaler = {.growth = 2, .backoff = 0.5F, .min_checked_scale = -1}};
     call.in[0] = hc_check_vector(check, HC_FP32, 1);
     call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
     call.out[0] = hc_check_vector(check, HC_FP32, 1);

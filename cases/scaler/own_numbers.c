@@ -19,8 +19,8 @@ static const struct {
 static void step(struct hc_fixture *fixture, int number, bool overflow)
 {
     for (int e = 0; e < COUNT; e++) {
-        double x =
-            0.1 + hc_random_uniform(hc_check_seed(fixture->check), 60 + (uint64_t)number, (uint64_t)e);
+        double x = 0.1 + hc_random_uniform(hc_check_seed(fixture->check), 60 + (uint64_t)number,
+                                           (uint64_t)e);
         hc_fixture_set(fixture, HC_STATE_GRADIENT, 0, e, x);
     }
     if (overflow)

@@ -61,8 +61,8 @@ static bool train(struct hc_check *check, const struct hc_injection_site *at, in
         course->statistics = hc_injection_nonfinite(&injection, &state, HC_STATE_COUNT);
         course->skipped = state.counters.skipped;
         course->train = injection.loss;
-        if (!hc_check_ok(check, hc_net_infer(injection.net, injection.images, injection.labels, HC_INJECTION_BATCH,
-                                             &course->eval, &right)))
+        if (!hc_check_ok(check, hc_net_infer(injection.net, injection.images, injection.labels,
+                                             HC_INJECTION_BATCH, &course->eval, &right)))
             injection.failed = true;
     }
     hc_injection_close(&injection);
@@ -81,8 +81,8 @@ static void statistics(struct hc_check *check)
     } rows[] = {{"in the images", 1}, {"in a gradient", -1}};
     for (int r = 0; r < 2; r++) {
         struct course course = {0};
-        const struct hc_injection_site at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0, (double)INFINITY,
-                                       false};
+        const struct hc_injection_site at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0,
+                                             (double)INFINITY, false};
         if (!train(check, &at, STEPS, &course))
             return;
         bool forward = rows[r].call >= 0;

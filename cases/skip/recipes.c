@@ -15,10 +15,11 @@ static bool wants(const struct hc_experiment *s, enum hc_level all, int place, i
 }
 
 static void inject(struct hc_experiment *s, int parameter, int call, int slot, int v,
-                  struct hc_damage *damage)
+                   struct hc_damage *damage)
 {
     bool first = (parameter + call + slot + v) % 2 != 0;
-    hc_experiment_inject(s, &(struct hc_injection_site){parameter, call, slot, poison[v], first}, damage);
+    hc_experiment_inject(s, &(struct hc_injection_site){parameter, call, slot, poison[v], first},
+                         damage);
 }
 
 static void in_gradients(struct hc_experiment *s, struct hc_damage *damage)
@@ -68,7 +69,8 @@ static void in_the_loss(struct hc_experiment *s, struct hc_damage *damage)
              v++)
             inject(s, -1, call, forward ? 0 : 2, v, damage);
         if (is_reported_loss(s, call))
-            hc_experiment_inject_reported(s, &(struct hc_injection_site){-1, call, 0, poison[1], false});
+            hc_experiment_inject_reported(
+                s, &(struct hc_injection_site){-1, call, 0, poison[1], false});
     }
 }
 
@@ -99,8 +101,9 @@ static const struct hc_case cases[] = {
      .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
      .run = loss},
     {.name = "skip/activations",
-     .title = "every recipe: an inf or NaN in any tensor of the forward and backward pass moves what "
-              "its rule says and no byte else",
+     .title =
+         "every recipe: an inf or NaN in any tensor of the forward and backward pass moves what "
+         "its rule says and no byte else",
      .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
      .level = HC_STANDARD,
      .run = activations},

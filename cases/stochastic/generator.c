@@ -33,8 +33,8 @@ static void published(struct hc_check *check)
         for (int i = 0; i < 4; i++) {
             hc_claim_bits(check, "a word of num/rng.h", HC_FP32, answers[row].answer[i],
                           shared.word[i]);
-            hc_claim_bits(check, "a word of cases/fixture/philox.c", HC_FP32, answers[row].answer[i],
-                          word[i]);
+            hc_claim_bits(check, "a word of cases/fixture/philox.c", HC_FP32,
+                          answers[row].answer[i], word[i]);
         }
     }
     uint64_t stream = 0x0370734413198a2e;

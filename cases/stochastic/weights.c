@@ -26,8 +26,8 @@ static struct hc_recipe plain(const char *name)
 }
 
 /* Weights of 1 under the recipe, with one gradient for all. */
-static void start(struct hc_fixture *fixture, struct hc_check *check, const struct hc_recipe *recipe,
-                  int64_t weights, double g)
+static void start(struct hc_fixture *fixture, struct hc_check *check,
+                  const struct hc_recipe *recipe, int64_t weights, double g)
 {
     hc_fixture_open(fixture, check);
     (void)hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, weights, 1);

@@ -11,11 +11,11 @@ struct start {
     struct hc_restated net;
     struct hc_restated_place place;
     int passes;
-    int64_t elements;                        /* of parameters that were looked at */
+    int64_t elements;                       /* of parameters that were looked at */
     const void *value[HC_RESTATED_MAX + 1]; /* where each value lies */
-    const void *convolved;                   /* what a norm reads */
-    double before[KEPT];                     /* of the layer before, in units of its bound */
-    double first[KEPT];                      /* of the stem */
+    const void *convolved;                  /* what a norm reads */
+    double before[KEPT];                    /* of the layer before, in units of its bound */
+    double first[KEPT];                     /* of the stem */
 };
 
 /* Means of n independent draws, each uniform in +-1, of their products with others, or of their squares less

@@ -21,7 +21,8 @@ static void poisons(struct hc_check *check)
             if (step <= 3 || step == 101)
                 hc_say(check, "%-12s step %3d: master %-10.7g m %-10.4g v %-10.4g; beside it %.7g",
                        names[arm], step, hc_fixture_get(&fixture, HC_STATE_MASTER, w, 0),
-                       hc_fixture_get(&fixture, HC_STATE_M, w, 0), hc_fixture_get(&fixture, HC_STATE_V, w, 0),
+                       hc_fixture_get(&fixture, HC_STATE_M, w, 0),
+                       hc_fixture_get(&fixture, HC_STATE_V, w, 0),
                        hc_fixture_get(&fixture, HC_STATE_MASTER, w, 1));
         }
         double master = hc_fixture_get(&fixture, HC_STATE_MASTER, w, 0);

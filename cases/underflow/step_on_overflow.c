@@ -32,9 +32,9 @@ static void tell(struct hc_fixture *fixture, const char *what)
 {
     struct hc_counters c = hc_fixture_counters(fixture);
     hc_say(fixture->check, "%-28s master %.9g, model %.9g, m %.6g, v %.6g, t %d, scale %g", what,
-           hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0), hc_fixture_get(fixture, HC_STATE_MODEL, 0, 0),
-           hc_fixture_get(fixture, HC_STATE_M, 0, 0), hc_fixture_get(fixture, HC_STATE_V, 0, 0), c.taken,
-           (double)c.scale);
+           hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0),
+           hc_fixture_get(fixture, HC_STATE_MODEL, 0, 0), hc_fixture_get(fixture, HC_STATE_M, 0, 0),
+           hc_fixture_get(fixture, HC_STATE_V, 0, 0), c.taken, (double)c.scale);
 }
 
 /* Masters that have no gradients yet are passed over by the optimizer, but true decay multiplies them;
@@ -53,7 +53,8 @@ static void decays(struct hc_check *check)
                    hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0));
     hc_claim_value(check, "m is untouched", 0, hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
     hc_claim_value(check, "t is 0", 0, (double)hc_fixture_counters(&fixture).taken);
-    hc_claim_value(check, "the scale is halved", 32768, (double)hc_fixture_counters(&fixture).scale);
+    hc_claim_value(check, "the scale is halved", 32768,
+                   (double)hc_fixture_counters(&fixture).scale);
     hc_fixture_gradients(&fixture, 1e-3);
     hc_fixture_step(&fixture, lr, beta1);
     tell(&fixture, "a clean step");
@@ -121,4 +122,5 @@ static const struct hc_case cases[] = {
 };
 
 const struct hc_case_table hc_cases_underflow_step_on_overflow;
-const struct hc_case_table hc_cases_underflow_step_on_overflow = {cases, sizeof cases / sizeof cases[0]};
+const struct hc_case_table hc_cases_underflow_step_on_overflow = {cases,
+                                                                  sizeof cases / sizeof cases[0]};

@@ -24,7 +24,7 @@ static void exact_by_power_of_two(struct hc_check *check)
             hc_claim_true(check, "no infinity or NaN is found in finite gradients", !found);
             for (int i = 0; i < COUNT; i++)
                 hc_running_tally_note(&tally, i, ldexp(hc_tensor_get(&half, i), -log2),
-                              hc_tensor_get(&single, i));
+                                      hc_tensor_get(&single, i));
         }
     hc_running_tally_claim(check, &tally);
     hc_tensor_set_bits(&half, COUNT / 2 + 1, 0xfc00);

@@ -141,7 +141,8 @@ HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step
     float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
     float grad = s->coupled ? hc_into(f, fmaf(s->wd, weight, g)) : g;
     int small = s->one_minus_beta1 < 0.5f;
-    float mean = hc_into(f, fmaf(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1, grad - *m, small ? *m : grad));
+    float mean = hc_into(
+        f, fmaf(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1, grad - *m, small ? *m : grad));
     float variance = hc_into(f, fmaf(s->one_minus_beta2 * grad, grad, hc_into(f, s->beta2 * *v)));
     float denominator =
         hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);

@@ -28,7 +28,7 @@ HC_INLINE float hc_element_clip(float s, float most, int held)
 /* Element i of a journal of `rows` >= 1 rows of four, of which this step has one; `was` is what stood
    there. An absent scalar is NULL. */
 HC_INLINE float hc_element_step_log(float was, const float *const *scalar, int64_t rows,
-                                   const int32_t *counts, int64_t i)
+                                    const int32_t *counts, int64_t i)
 {
     if (i / 4 != counts[HC_COUNT_STEPS] % rows)
         return was;

@@ -8,12 +8,9 @@
 
 /* Elements that stand side by side: in sums of products, in leaky ReLU and in batch norm. */
 static const struct hc_border borders[] = {
-    {HC_EXTENT_VECTOR, HC_ELEMENT_BLOCK},
-    {HC_EXTENT_GEMM_N, HC_TILE},
-    {HC_EXTENT_CONV_CHANNELS, HC_TILE},
-    {HC_EXTENT_CONV_FILTERS, HC_TILE},
-    {HC_EXTENT_NORM_CHANNELS, HC_CHANNEL_BLOCK},
-    {HC_EXTENT_COUNT, 0},
+    {HC_EXTENT_VECTOR, HC_ELEMENT_BLOCK},        {HC_EXTENT_GEMM_N, HC_TILE},
+    {HC_EXTENT_CONV_CHANNELS, HC_TILE},          {HC_EXTENT_CONV_FILTERS, HC_TILE},
+    {HC_EXTENT_NORM_CHANNELS, HC_CHANNEL_BLOCK}, {HC_EXTENT_COUNT, 0},
 };
 
 const struct hc_backend hc_backend_exact = {

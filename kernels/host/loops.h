@@ -60,7 +60,7 @@ struct hc_host_loops {
     void (*lift)(enum hc_format format, const void *from, int64_t from_step, int64_t runs,
                  int64_t n, float *to, int64_t to_step);
 
-    hc_host_map *map[HC_OP_COUNT];            /* NULL: not an elementwise op of fp32 */
+    hc_host_map *map[HC_OP_COUNT];                    /* NULL: not an elementwise op of fp32 */
     bool (*any_nonfinite)(const float *x, int64_t n); /* any infinity or NaN */
 
     /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms one

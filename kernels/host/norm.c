@@ -115,8 +115,8 @@ static void put(const struct hc_tensor *t, int64_t j, float value)
 }
 
 /* Statistics of channel j, and the running ones. */
-static void settle(const struct hc_call *call, const struct hc_norm_tiling *c, struct hc_norm_channels *w,
-                   int64_t j, double mean, double squares)
+static void settle(const struct hc_call *call, const struct hc_norm_tiling *c,
+                   struct hc_norm_channels *w, int64_t j, double mean, double squares)
 {
     float momentum = (float)call->params.bn.momentum;
     double var = squares / (double)c->rows;
@@ -131,8 +131,8 @@ static void settle(const struct hc_call *call, const struct hc_norm_tiling *c, s
     put(&call->out[4], j, old_var + momentum * (unbiased - old_var));
 }
 
-static void train(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
-                  bool leaky)
+static void train(struct hc_queue *queue, const struct hc_call *call,
+                  const struct hc_norm_tiling *c, bool leaky)
 {
     const struct hc_tensor *x = &call->in[0];
     struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
@@ -152,8 +152,8 @@ static void train(struct hc_queue *queue, const struct hc_call *call, const stru
     normalize(queue, call, c, &w, leaky);
 }
 
-static void infer(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
-                  bool leaky)
+static void infer(struct hc_queue *queue, const struct hc_call *call,
+                  const struct hc_norm_tiling *c, bool leaky)
 {
     float eps = (float)call->params.bn.eps;
     struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
@@ -168,8 +168,8 @@ static void infer(struct hc_queue *queue, const struct hc_call *call, const stru
     normalize(queue, call, c, &w, leaky);
 }
 
-typedef void work(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *cut,
-                  bool leaky);
+typedef void work(struct hc_queue *queue, const struct hc_call *call,
+                  const struct hc_norm_tiling *cut, bool leaky);
 
 static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, work *do_it,
                           bool leaky, hc_kernel *otherwise)

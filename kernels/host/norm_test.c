@@ -40,8 +40,8 @@ static void assert_near(const struct hc_call *call, int out, double relative)
         struct hc_exact want;
         hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
         double got = hc_tensor_get(&call->out[out], i);
-        cr_assert(fabs(got - want.hi) <= relative * fabs(want.hi), "out%d[%lld]: %a, want %a",
-                  out, (long long)i, got, want.hi);
+        cr_assert(fabs(got - want.hi) <= relative * fabs(want.hi), "out%d[%lld]: %a, want %a", out,
+                  (long long)i, got, want.hi);
     }
 }
 

@@ -86,7 +86,7 @@ int64_t hc_norm_block_rows(const struct hc_norm_tiling *c, int64_t done, int64_t
 struct hc_norm_channels hc_norm_channels_of(const struct hc_norm_tiling *c, float *scratch)
 {
     return (struct hc_norm_channels){scratch, scratch + c->lanes, scratch + 2 * c->lanes,
-                                  scratch + 3 * c->lanes, scratch + 4 * c->lanes};
+                                     scratch + 3 * c->lanes, scratch + 4 * c->lanes};
 }
 
 struct hc_host_norm hc_norm_at(const struct hc_norm_channels *w, int64_t lane)

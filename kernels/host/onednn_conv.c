@@ -202,7 +202,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 {
     unsigned char *filters = call->scratch;
     float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
-    const float *filter = hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), buffer);
+    const float *filter =
+        hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), buffer);
     const float *finite = sound(w, filter, buffer - w->sound_bytes / sizeof(float));
     bool mends = finite != filter;
     enum hc_status status = hc_onednn_check_memory();

@@ -14,7 +14,7 @@ static float total(const float lane[HC_LANES])
 }
 
 static float chunk_sum(const struct hc_queue *queue, const struct hc_tensor *x,
-                   const struct hc_tensor *y, int64_t from, int64_t to)
+                       const struct hc_tensor *y, int64_t from, int64_t to)
 {
     float lane[HC_LANES] = {0};
     for (int64_t at = from; at < to; at += HC_HOST_BLOCK) {

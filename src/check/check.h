@@ -55,10 +55,10 @@ struct hc_result {
     const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ) */
     double implementation; /* largest |got - format-exact| / bound, NaN where not measured */
     double format;         /* largest |format-exact - real| / bound, NaN where not measured */
-    double line;           /* largest |got - real| / line (check/bound/line.h), NaN where there is none */
-    int64_t looked_at;     /* elements of op's outputs that were compared with MPFR, */
-    int64_t looked_of;     /* of so many; the others with `exact` alone, where that runs */
-    int64_t special; /* of those looked at: infinite, NaN, subnormal, -0, or of such an input */
+    double line; /* largest |got - real| / line (check/bound/line.h), NaN where there is none */
+    int64_t looked_at; /* elements of op's outputs that were compared with MPFR, */
+    int64_t looked_of; /* of so many; the others with `exact` alone, where that runs */
+    int64_t special;   /* of those looked at: infinite, NaN, subnormal, -0, or of such an input */
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures; /* the first one, or NULL (check/record/picture.h) */

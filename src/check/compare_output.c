@@ -59,7 +59,8 @@ static void tally(struct hc_check *check, const struct hc_tensor *t, const char 
     double want = e->bits ? hc_decode(t->format, e->want_bits) : e->want.hi;
     double got = hc_decode(t->format, e->got_bits);
     if (e->bits)
-        held = hc_check_compared(check, hc_bits_apart(t->format, e->want_bits, e->got_bits), 0, "ulp");
+        held =
+            hc_check_compared(check, hc_bits_apart(t->format, e->want_bits, e->got_bits), 0, "ulp");
     else
         held = hc_check_compared(check, e->error, e->bound, "abs");
     if (!held)

@@ -171,7 +171,7 @@ static int refuse_option(const struct hc_command *command, const struct hc_optio
 /* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each
    option whether it was before. */
 static int read_option(const struct hc_command *command, const struct hc_option *options, int argc,
-                char **argv, int *i, bool given[HC_MAX_OPTIONS])
+                       char **argv, int *i, bool given[HC_MAX_OPTIONS])
 {
     const char *word = argv[*i];
     const char *value = strchr(word, '=');

@@ -265,15 +265,16 @@ struct hc_scaler_update {
     float growth;
     float backoff;
     float min_checked_scale; /* infinite: never looks; negative: always */
-    float floor; /* 0: none */
-    float max_scale; /* the cap */
+    float floor;             /* 0: none */
+    float max_scale;         /* the cap */
     enum hc_cap cap;
     enum hc_growth_when when;
     int32_t interval; /* 0: never grows */
     int32_t delay;
-    int32_t hysteresis; /* 0 and 1: none */
+    int32_t hysteresis;    /* 0 and 1: none */
     bool skip_on_overflow; /* only where it always looks */
-    bool wait_for_first_step; /* until a step is not seen, no step is taken: there are no gradients yet */
+    bool
+        wait_for_first_step; /* until a step is not seen, no step is taken: there are no gradients yet */
     bool keep_clean;
     bool error_at_floor;
     bool refill_hysteresis; /* hysteresis begins again at each clean step, not only at growth */

@@ -45,7 +45,8 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
     if (blocks == 0)
         return HC_OK;
     memcpy(launch.args, args, args_size);
-    if (hc_emulated_stream_submit(queue->stream, run, &launch, offsetof(struct launch, args) + args_size))
+    if (hc_emulated_stream_submit(queue->stream, run, &launch,
+                                  offsetof(struct launch, args) + args_size))
         return HC_OK;
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
 }

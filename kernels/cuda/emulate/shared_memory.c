@@ -18,7 +18,8 @@ const char *hc_shared_memory_error(const struct hc_shared_memory *shared, char t
     const unsigned char *after = shared->memory + HC_SHARED_GUARD + shared->bytes;
     for (size_t i = 0; i < HC_SHARED_GUARD; i++) {
         if (shared->memory[i] != GUARD_BYTE) {
-            (void)snprintf(text, 96, "wrote %zu bytes before its shared memory", HC_SHARED_GUARD - i);
+            (void)snprintf(text, 96, "wrote %zu bytes before its shared memory",
+                           HC_SHARED_GUARD - i);
             return text;
         }
         if (after[i] != GUARD_BYTE) {

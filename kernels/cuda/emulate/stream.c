@@ -45,7 +45,8 @@ struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *strea
     return stream->emulator;
 }
 
-bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work, const void *args, size_t size)
+bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
+                               const void *args, size_t size)
 {
     if (!hc_emulated_stream_is_capturing(stream)) {
         work(stream, args);

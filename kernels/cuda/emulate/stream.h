@@ -20,7 +20,8 @@ struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *strea
 /* Does work(stream, args), or records it with a copy of the `size` bytes of args. Without a stream (NULL) it
    is done. Whether there was memory. */
 typedef void hc_emulated_work(struct hc_emulated_stream *stream, const void *args);
-bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work, const void *args, size_t size);
+bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
+                               const void *args, size_t size);
 
 /* From `begin` to `end` the stream records; `begin` is false when there is no memory. */
 bool hc_emulated_stream_begin_capture(struct hc_emulated_stream *stream);

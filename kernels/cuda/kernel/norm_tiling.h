@@ -54,7 +54,8 @@ HC_ON_DEVICE void hc_dk_add_columns(double *values, int count, int columns)
 
 /* to[slice] = the block's sums; values[2 k] and values[2 k + 1] are those of channel k of this thread.
    Every thread calls. */
-HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, double *values, double *to)
+HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, double *values,
+                                   double *to)
 {
     int64_t c = hc_dk_channel(r);
     int64_t slice = hc_block() / r->tiles;
@@ -69,7 +70,8 @@ HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, doubl
 
 /* The sums of all slices, for channel 32 block + thread of the first 32 threads. Every thread calls;
    whether this one has a channel. */
-HC_ON_DEVICE bool hc_dk_all_slices(const struct hc_dk_tiling *r, const double *sums, double total[2])
+HC_ON_DEVICE bool hc_dk_all_slices(const struct hc_dk_tiling *r, const double *sums,
+                                   double total[2])
 {
     int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
     total[0] = total[1] = 0;

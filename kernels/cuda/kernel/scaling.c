@@ -34,7 +34,8 @@ HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_dk_unscale *a)
     for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
         float x = hc_dk_load(&a->x, i);
         found |= hc_is_nonfinite(x);
-        hc_dk_store(&a->out, i, override ? a->override[i] : hc_element_unscale(a->reciprocal, x, by));
+        hc_dk_store(&a->out, i,
+                    override ? a->override[i] : hc_element_unscale(a->reciprocal, x, by));
     }
     if (found)
         hc_atomic_or((unsigned *)a->found, hc_fp32_bits(1));

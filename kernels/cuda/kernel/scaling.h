@@ -31,7 +31,7 @@ struct hc_dk_unscale {
     struct hc_dk_view x;
     const float *s;
     struct hc_dk_view out;
-    const float *before;  /* found before, or NULL */
+    const float *before;   /* found before, or NULL */
     const float *override; /* of the results where it is not 0; or NULL */
     float *found;
     int64_t n;

@@ -39,12 +39,12 @@ static enum hc_status spread(struct hc_queue *queue, const void *from, const str
 {
     int64_t n = hc_tensor_count(to);
     struct hc_dk_broadcast a = {.from_format = HC_FP32,
-                             .to_format = to->format,
-                             .from = from,
-                             .to = to->data,
-                             .n = n,
-                             .period = n,
-                             .by = 1};
+                                .to_format = to->format,
+                                .from = from,
+                                .to = to->data,
+                                .n = n,
+                                .period = n,
+                                .by = 1};
     return hc_cuda_broadcast(queue, &a);
 }
 

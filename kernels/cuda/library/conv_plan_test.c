@@ -41,8 +41,8 @@ Test(conv_plan, of_tf32_is_the_matrix_units_where_tf32_is_allowed_alone)
 }
 
 /* The fp32 engine is hidden: what is left must be compiled. */
-static int only_compiled(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
-                         void *values)
+static int only_compiled(const void *descriptor, int name, int type, int64_t capacity,
+                         int64_t *count, void *values)
 {
     int status = hc_dnn_get(descriptor, name, type, capacity, count, values);
     int64_t engine = -1;

@@ -103,8 +103,8 @@ Test(cuda_conv, on_a_tensor_that_is_not_aligned_is_our_own_kernels)
 }
 
 /* Every engine says that it is Winograd's. */
-static int all_winograd(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
-                        void *values)
+static int all_winograd(const void *descriptor, int name, int type, int64_t capacity,
+                        int64_t *count, void *values)
 {
     int status = hc_dnn_get(descriptor, name, type, capacity, count, values);
     if (name == HC_DNN_ENGINE_NOTES && status == 0) {

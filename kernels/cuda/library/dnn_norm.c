@@ -90,12 +90,12 @@ static enum hc_status move(struct hc_queue *queue, const struct hc_tensor *from,
 {
     int64_t n = hc_tensor_count(to);
     struct hc_dk_broadcast copy = {.from_format = HC_FP32,
-                                .to_format = HC_FP32,
-                                .from = from->data,
-                                .to = to->data,
-                                .n = n,
-                                .period = n,
-                                .by = 1};
+                                   .to_format = HC_FP32,
+                                   .from = from->data,
+                                   .to = to->data,
+                                   .n = n,
+                                   .period = n,
+                                   .by = 1};
     return from->data == to->data ? HC_OK : hc_cuda_broadcast(queue, &copy);
 }
 

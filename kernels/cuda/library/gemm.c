@@ -48,13 +48,13 @@ static enum hc_status put_c(struct hc_queue *queue, const struct hc_call *call, 
     const struct hc_tensor *c = &call->in[2];
     int64_t n = hc_tensor_count(to);
     struct hc_dk_broadcast spread = {.from_format = c->format,
-                                  .to_format = to->format,
-                                  .from = call->params.gemm.beta != 0 ? c->data : NULL,
-                                  .to = to->data,
-                                  .n = n,
-                                  .period = c->rank == 1 ? c->shape[0] : n,
-                                  .by = by,
-                                  .no_minus = 1};
+                                     .to_format = to->format,
+                                     .from = call->params.gemm.beta != 0 ? c->data : NULL,
+                                     .to = to->data,
+                                     .n = n,
+                                     .period = c->rank == 1 ? c->shape[0] : n,
+                                     .by = by,
+                                     .no_minus = 1};
     return hc_cuda_broadcast(queue, &spread);
 }
 
@@ -111,11 +111,11 @@ enum hc_status hc_cuda_gemm(struct hc_queue *queue, const struct hc_call *call)
     if (status != HC_OK || d.data == call->out[0].data)
         return status;
     struct hc_dk_broadcast round = {.from_format = d.format,
-                                 .to_format = call->out[0].format,
-                                 .from = d.data,
-                                 .to = call->out[0].data,
-                                 .n = hc_tensor_count(&d),
-                                 .period = hc_tensor_count(&d),
-                                 .by = 1};
+                                    .to_format = call->out[0].format,
+                                    .from = d.data,
+                                    .to = call->out[0].data,
+                                    .n = hc_tensor_count(&d),
+                                    .period = hc_tensor_count(&d),
+                                    .by = 1};
     return hc_cuda_broadcast(queue, &round);
 }

@@ -16,10 +16,10 @@ enum hc_status hc_cuda_scaler_update(struct hc_queue *queue, const struct hc_cal
 enum hc_status hc_cuda_overflow_verdict(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_dk_overflow_verdict a = {.params = call->params.scaler,
-                             .scale = call->in[0].data,
-                             .counts = call->in[1].data,
-                             .found = call->in[2].data,
-                             .out = call->out[0].data};
+                                       .scale = call->in[0].data,
+                                       .counts = call->in[1].data,
+                                       .found = call->in[2].data,
+                                       .out = call->out[0].data};
     return hc_launch(queue, HC_DK_overflow_verdict, 1, 2, 0, &a, sizeof a);
 }
 
@@ -35,9 +35,9 @@ enum hc_status hc_cuda_rates(struct hc_queue *queue, const struct hc_call *call)
 enum hc_status hc_cuda_step_log(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_dk_step_log a = {.from = call->in[0].data,
-                              .counts = call->in[1].data,
-                              .rows = call->in[0].shape[0],
-                              .to = call->out[0].data};
+                               .counts = call->in[1].data,
+                               .rows = call->in[0].shape[0],
+                               .to = call->out[0].data};
     for (int i = 0; i < 4; i++)
         a.scalar[i] = call->in[2 + i].data;
     return hc_cuda_launch_elements(queue, HC_DK_step_log, 4 * a.rows, &a, sizeof a);

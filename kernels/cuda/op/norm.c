@@ -44,7 +44,7 @@ static enum hc_status train(struct hc_queue *queue, const struct hc_call *call, 
         hc_cuda_norm_launch(queue, HC_DK_bn_moments, &moments.rows, true, &moments, sizeof moments);
     if (status == HC_OK)
         status = hc_cuda_norm_add_slices(queue, HC_DK_bn_statistics, &moments.rows, &statistics,
-                                     sizeof statistics);
+                                         sizeof statistics);
     return status == HC_OK ? normalize(queue, call, &call->out[1], &call->out[2], false, leaky)
                            : status;
 }

@@ -33,20 +33,23 @@ static enum hc_status backward(struct hc_queue *queue, const struct hc_call *cal
     struct hc_dk_bn_bwd_sums sums = {.g = gradient(call, leaky, rows), .sums = call->scratch};
     float *means = sums.sums ? (float *)(sums.sums + 2 * rows.slices * rows.channels) : NULL;
     struct hc_dk_bn_bwd_means means_args = {.rows = rows,
-                                         .sums = sums.sums,
-                                         .dgamma = hc_dk_view_of(&call->out[1]),
-                                         .dbeta = hc_dk_view_of(&call->out[2]),
-                                         .means = means};
-    struct hc_dk_bn_bwd a = {.g = gradient(call, leaky, hc_cuda_norm_tiling(x, HC_CUDA_BLOCKS, all)),
+                                            .sums = sums.sums,
+                                            .dgamma = hc_dk_view_of(&call->out[1]),
+                                            .dbeta = hc_dk_view_of(&call->out[2]),
+                                            .means = means};
+    struct hc_dk_bn_bwd a = {.g =
+                                 gradient(call, leaky, hc_cuda_norm_tiling(x, HC_CUDA_BLOCKS, all)),
                              .means = means,
                              .gamma = hc_dk_view_of(dy + 1),
                              .dx = hc_dk_view_of(&call->out[0])};
     enum hc_status status =
         hc_cuda_norm_launch(queue, HC_DK_bn_bwd_sums, &rows, true, &sums, sizeof sums);
     if (status == HC_OK)
-        status = hc_cuda_norm_add_slices(queue, HC_DK_bn_bwd_means, &rows, &means_args, sizeof means_args);
-    return status == HC_OK ? hc_cuda_norm_launch(queue, HC_DK_bn_bwd, &a.g.rows, false, &a, sizeof a)
-                           : status;
+        status = hc_cuda_norm_add_slices(queue, HC_DK_bn_bwd_means, &rows, &means_args,
+                                         sizeof means_args);
+    return status == HC_OK
+               ? hc_cuda_norm_launch(queue, HC_DK_bn_bwd, &a.g.rows, false, &a, sizeof a)
+               : status;
 }
 
 enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call)

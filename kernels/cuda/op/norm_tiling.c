@@ -29,7 +29,7 @@ static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
 }
 
 struct hc_dk_tiling hc_cuda_norm_tiling(const struct hc_tensor *x, int most,
-                                    const struct hc_tensor *const *tensors)
+                                        const struct hc_tensor *const *tensors)
 {
     struct hc_dk_tiling r = {.channels = x->shape[x->rank - 1]};
     if (r.channels == 0)
@@ -57,8 +57,8 @@ size_t hc_cuda_norm_scratch(const struct hc_call *call)
 }
 
 enum hc_status hc_cuda_norm_launch(struct hc_queue *queue, enum hc_device_kernel which,
-                                 const struct hc_dk_tiling *rows, bool sums, const void *args,
-                                 size_t args_size)
+                                   const struct hc_dk_tiling *rows, bool sums, const void *args,
+                                   size_t args_size)
 {
     size_t shared = sums ? HC_CUDA_THREADS * 2 * (size_t)rows->wide * sizeof(double) : 0;
     return hc_launch(queue, which, rows->tiles * rows->slices, HC_CUDA_THREADS, shared, args,
@@ -66,8 +66,8 @@ enum hc_status hc_cuda_norm_launch(struct hc_queue *queue, enum hc_device_kernel
 }
 
 enum hc_status hc_cuda_norm_add_slices(struct hc_queue *queue, enum hc_device_kernel which,
-                                   const struct hc_dk_tiling *rows, const void *args,
-                                   size_t args_size)
+                                       const struct hc_dk_tiling *rows, const void *args,
+                                       size_t args_size)
 {
     int warps = 1;
     while (warps < least(rows->slices, HC_CUDA_NORM_WARPS))

@@ -19,7 +19,8 @@ static enum hc_status whole_sum(struct hc_queue *queue, const float *from, int64
 {
     struct hc_dk_whole_sum a = {
         .from = from, .n = n, .by = by, .onto = onto, .out = hc_dk_view_of(out)};
-    return hc_launch(queue, HC_DK_whole_sum, 1, HC_CUDA_THREADS, HC_CUDA_BLOCK_SHARED, &a, sizeof a);
+    return hc_launch(queue, HC_DK_whole_sum, 1, HC_CUDA_THREADS, HC_CUDA_BLOCK_SHARED, &a,
+                     sizeof a);
 }
 
 enum hc_status hc_cuda_whole_sum(struct hc_queue *queue, const float *from, int64_t n, float by,

@@ -33,7 +33,8 @@ enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *cal
                               .found = call->out[1].data,
                               .n = hc_tensor_count(&call->out[0])};
     enum hc_status status = hc_launch(queue, HC_DK_found, 1, 1, 0, &before, sizeof before);
-    return status == HC_OK ? hc_cuda_launch_elements(queue, HC_DK_unscale, a.n, &a, sizeof a) : status;
+    return status == HC_OK ? hc_cuda_launch_elements(queue, HC_DK_unscale, a.n, &a, sizeof a)
+                           : status;
 }
 
 enum hc_status hc_cuda_leaky_relu(struct hc_queue *queue, const struct hc_call *call)

@@ -35,7 +35,8 @@ enum hc_status hc_cuda_operands(struct hc_queue *queue, const struct hc_call *ca
                                .first = first,
                                .n = hc_tensor_count(&call->out[0])};
     enum hc_status status = can_judge(call);
-    return status == HC_OK ? hc_cuda_launch_elements(queue, HC_DK_operands, a.n, &a, sizeof a) : status;
+    return status == HC_OK ? hc_cuda_launch_elements(queue, HC_DK_operands, a.n, &a, sizeof a)
+                           : status;
 }
 
 enum hc_status hc_cuda_judge(struct hc_queue *queue, const struct hc_call *call, uint32_t first,

@@ -23,7 +23,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 static cudaError_t not_captured(cudaStream_t stream, cudaError_t error)
 {
-    if (error == cudaSuccess && hc_emulated_stream_is_capturing((struct hc_emulated_stream *)stream))
+    if (error == cudaSuccess &&
+        hc_emulated_stream_is_capturing((struct hc_emulated_stream *)stream))
         return cudaErrorStreamCaptureUnsupported;
     return error;
 }
@@ -115,7 +116,8 @@ cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3
     struct launch launch = {
         .grid = {kernels[k].name, kernels[k].entry, (int)grid.x, (int)block.x, shared}};
     memcpy(launch.args, args[0], *kernels[k].size);
-    return hc_emulated_stream_submit((struct hc_emulated_stream *)stream, run, &launch, sizeof launch)
+    return hc_emulated_stream_submit((struct hc_emulated_stream *)stream, run, &launch,
+                                     sizeof launch)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
@@ -126,7 +128,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamBeginCapture", &calls));
     if (mode != cudaStreamCaptureModeThreadLocal)
         return cudaErrorInvalidValue;
-    if (error == cudaSuccess && !hc_emulated_stream_begin_capture((struct hc_emulated_stream *)stream))
+    if (error == cudaSuccess &&
+        !hc_emulated_stream_begin_capture((struct hc_emulated_stream *)stream))
         return cudaErrorMemoryAllocation;
     return error;
 }

@@ -116,7 +116,7 @@ static struct hc_ball update_torch(struct step *s)
     struct hc_ball share = hc_ball_into(c, rest(hc_ball_exact(s->beta1)));
     struct hc_ball way = hc_ball_sub(c, s->g, s->m);
     s->m = share.mid < 0.5 ? fused(f, share, way, s->m)
-                             : fused(f, hc_ball_sub(c, share, hc_ball_exact(1)), way, s->g);
+                           : fused(f, hc_ball_sub(c, share, hc_ball_exact(1)), way, s->g);
     struct hc_ball left = hc_ball_mul(c, hc_ball_into(c, rest(hc_ball_exact(s->beta2))), s->g);
     struct hc_ball beta2 = hc_ball_into(c, hc_ball_exact(s->beta2));
     s->v = fused(f, left, s->g, hc_ball_mul(f, beta2, s->v));

@@ -98,8 +98,7 @@ struct hc_ball hc_ball_sqrt(enum hc_format f, struct hc_ball x)
 {
     struct hc_ball root = {sqrt(x.mid), 0};
     if (x.rad > 0)
-        root.rad = x.rad < x.mid ? x.rad / (root.mid + sqrt(x.mid - x.rad))
-                                       : sqrt(x.mid + x.rad);
+        root.rad = x.rad < x.mid ? x.rad / (root.mid + sqrt(x.mid - x.rad)) : sqrt(x.mid + x.rad);
     bool exact = f == HC_FP32 || f == HC_FP64 || is_nothing(root);
     return rounded(f, root, exact ? 0 : underflow(f));
 }

@@ -38,7 +38,7 @@ struct hc_ball hc_ball_log(enum hc_format f, struct hc_ball x);
 /* A sum in fp32 or fp64, its terms added in any order. */
 struct hc_ball_sum {
     double mid;
-    double rad;     /* of the terms */
+    double rad;       /* of the terms */
     double magnitude; /* of the computed terms */
     double count;
 };

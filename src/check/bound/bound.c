@@ -53,9 +53,9 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *w
     if (rules[call->op])
         return false;
     if (through_fp32[call->op] && !hc_call_fp64(call))
-        *bits = hc_encode(
-            format, hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
-            HC_NEAREST);
+        *bits = hc_encode(format,
+                          hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
+                          HC_NEAREST);
     else
         *bits = hc_encode(format, want->hi, want->lo, direction);
     return true;
@@ -76,7 +76,8 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     }
 }
 
-bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
+bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want,
+                    uint64_t *bits)
 {
     enum hc_format work = hc_bound_work(call);
     if (!ends_with_its_sum(call, out) || !isfinite(want->hi))

@@ -17,7 +17,8 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
 
 /* Whether the contract states the result as one or two roundings of the real value; then *bits are
    the only right ones. (The bound is then what these roundings amount to.) */
-bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits);
+bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,
+                   uint64_t *bits);
 
 /* The same for inputs of which no sum is rounded before its end (HC_INPUTS_WHOLE): where a sum, and at most a
    division of it, is all that the result needs. */

@@ -181,10 +181,11 @@ static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_
 }
 
 static const struct hc_fault faults[] = {
-    {"overflow-verdict-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP, "overflow_verdict", "skip/*",
-     .wrong = sees_nothing},
-    {"overflow-verdict-waits-for-nothing", "before the first step an overflow is decided on as later",
-     HC_FAULT_SCALER, "overflow_verdict", "scaler/one-update", .wrong = waits_for_nothing},
+    {"overflow-verdict-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP,
+     "overflow_verdict", "skip/*", .wrong = sees_nothing},
+    {"overflow-verdict-waits-for-nothing",
+     "before the first step an overflow is decided on as later", HC_FAULT_SCALER,
+     "overflow_verdict", "scaler/one-update", .wrong = waits_for_nothing},
     {"scaler-waits-for-nothing", "a step without gradients to take is counted as taken",
      HC_FAULT_SCALER, "scaler_update", "underflow/*", .wrong = waits_for_nothing},
     {"unscale-keeps-a-part", "of overflowed gradients the finite ones are copied", HC_FAULT_SKIP,

@@ -168,8 +168,8 @@ const struct hc_case_table *hc_bit_cases(void)
         return &table;
     for (int op = 0; op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace((enum hc_op)op);
-        for (const struct hc_format_set *set = space.sets; hc_op_settled((enum hc_op)op) && set->name;
-             set++)
+        for (const struct hc_format_set *set = space.sets;
+             hc_op_settled((enum hc_op)op) && set->name; set++)
             for (const struct hc_variant *v = space.variants; v->name; v++)
                 if (hc_format_set_allowed((enum hc_op)op, set, v))
                     append(&table, &(struct row){(enum hc_op)op, set, v, "", ""});

@@ -69,7 +69,8 @@ struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number)
     if (number >= OF_OPS && number < SCALARS) {
         enum hc_distribution distribution = (enum hc_distribution)(number - OF_OPS);
         if (hc_distribution_applies(call, distribution))
-            return (struct hc_bit_draw){hc_distribution_names[distribution], SHORT, distribution == HC_DRAW_FOUND};
+            return (struct hc_bit_draw){hc_distribution_names[distribution], SHORT,
+                                        distribution == HC_DRAW_FOUND};
     }
     if (number >= SCALARS && s && number - SCALARS < s->count)
         return (struct hc_bit_draw){"any bits under many a scalar", SHORT, false};

@@ -86,8 +86,8 @@ static char role_of(enum hc_op op, int slot)
 
 bool hc_distribution_of_sums(enum hc_distribution distribution)
 {
-    return distribution == HC_DRAW_POSITIVE || distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT ||
-           distribution == HC_DRAW_WHOLE;
+    return distribution == HC_DRAW_POSITIVE || distribution == HC_DRAW_STAGNATION ||
+           distribution == HC_DRAW_CUT || distribution == HC_DRAW_WHOLE;
 }
 
 /* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said
@@ -130,7 +130,8 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
 }
 
 /* Steps within in0's rows; with boundaries the first beyond them, and log-normally any number. */
-static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution, double u)
+static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution,
+                    double u)
 {
     double rows = (double)call->in[0].shape[0];
     if (i == HC_COUNT_STEPS && distribution == HC_DRAW_BOUNDARIES)
@@ -151,8 +152,8 @@ static double label(const struct hc_call *call, int64_t row, double u)
 }
 
 /* Scalars, flags and labels. */
-static double small_input(const struct hc_call *call, char role, int64_t i, enum hc_distribution distribution,
-                          uint64_t seed)
+static double small_input(const struct hc_call *call, char role, int64_t i,
+                          enum hc_distribution distribution, uint64_t seed)
 {
     static const double hyper[] = {1e-3, 0.9, 3};
     double u = hc_random_uniform(seed, 100, (uint64_t)i);

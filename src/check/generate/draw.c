@@ -182,7 +182,8 @@ static bool has_specials(const struct hc_call *call, int slot)
 }
 
 /* Data. */
-static double data(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
+static double data(const struct hc_draw_site *p, int slot, char role,
+                   enum hc_distribution distribution)
 {
     switch (distribution) {
     case HC_DRAW_LOGNORMAL:
@@ -206,7 +207,8 @@ static double data(const struct hc_draw_site *p, int slot, char role, enum hc_di
 }
 
 /* What w lacks of a weight: within half an ulp of it, but now and then anything. */
-static double compensation(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
+static double compensation(const struct hc_draw_site *p, int slot, char role,
+                           enum hc_distribution distribution)
 {
     double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
     if (!isfinite(w) || hc_draw_uniform(p, 10) < 0.1)
@@ -214,8 +216,8 @@ static double compensation(const struct hc_draw_site *p, int slot, char role, en
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_distribution distribution,
-                   uint64_t seed)
+double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i,
+                   enum hc_distribution distribution, uint64_t seed)
 {
     struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
     if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
@@ -230,9 +232,11 @@ double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, e
             return subnormal(&p);
         if (distribution == HC_DRAW_CANCELLATION)
             return call->op == HC_OP_gemm ? 0x1p-10 * hc_draw_normal(&p) : 500;
-        return data(&p, slot, role, distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
+        return data(&p, slot, role,
+                    distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
     case 'v':
-        return distribution == HC_DRAW_LOGNORMAL ? fabs(lognormal(&p)) : 0.5 + hc_draw_uniform(&p, 2);
+        return distribution == HC_DRAW_LOGNORMAL ? fabs(lognormal(&p))
+                                                 : 0.5 + hc_draw_uniform(&p, 2);
     case 's':
         return fabs(data(&p, slot, 'x', distribution));
     case 'c':

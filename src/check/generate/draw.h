@@ -22,13 +22,14 @@ bool hc_op_cancels(const struct hc_call *call);
 double hc_draw_cancelling(const struct hc_draw_site *p, int slot, char role);
 
 /* The distributions for sums (draw_sums.c), and whether the call has sums for that one. */
-double hc_draw_sum(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution);
+double hc_draw_sum(const struct hc_draw_site *p, int slot, char role,
+                   enum hc_distribution distribution);
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution);
 
 /* Element i of an input slot that plays `role` (distribution.c); slots are filled in order, and a later one
    may look at the elements of an earlier one. */
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i, enum hc_distribution distribution,
-                   uint64_t seed);
+double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i,
+                   enum hc_distribution distribution, uint64_t seed);
 
 /* Of `least` and the formats of data and result the one whose normal range ends first. */
 enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least);

@@ -25,13 +25,14 @@ static void every_seed_leaves_little(enum hc_op op, const struct hc_op_shape *sh
 {
     const struct hc_format_set *set = hc_opspace(op).sets;
     struct hc_call call = hc_op_call(op, set, shape, variant);
-    if (!hc_format_set_allowed(op, set, variant) || !hc_distribution_applies(&call, HC_DRAW_CANCELLATION))
+    if (!hc_format_set_allowed(op, set, variant) ||
+        !hc_distribution_applies(&call, HC_DRAW_CANCELLATION))
         return;
     give_memory(&call);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         hc_draw_inputs(&call, HC_DRAW_CANCELLATION, seed);
-        cr_assert(hc_distribution_reached(&call, HC_DRAW_CANCELLATION), "%s %s%s, seed %d", hc_ops[op].name,
-                  shape->name, variant->name, (int)seed);
+        cr_assert(hc_distribution_reached(&call, HC_DRAW_CANCELLATION), "%s %s%s, seed %d",
+                  hc_ops[op].name, shape->name, variant->name, (int)seed);
     }
     take_memory(&call);
 }

@@ -218,7 +218,8 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
     return n * tail(call, 2) < 0x1p14;
 }
 
-double hc_draw_sum(const struct hc_draw_site *p, int slot, char role, enum hc_distribution distribution)
+double hc_draw_sum(const struct hc_draw_site *p, int slot, char role,
+                   enum hc_distribution distribution)
 {
     double half_ulps = distribution == HC_DRAW_STAGNATION ? 0.98 : 1.5;
     switch (distribution) {

@@ -111,8 +111,8 @@ bool hc_op_absent(const struct hc_call *call, int slot)
     return (letter == 'o' || letter == 'c') && t->shape[0] == 0;
 }
 
-struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set, const struct hc_op_shape *shape,
-                          const struct hc_variant *variant)
+struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
+                          const struct hc_op_shape *shape, const struct hc_variant *variant)
 {
     struct hc_call call = {.op = op, .params = variant->params};
     const char *counts = hc_contracts[op].counts;

@@ -55,10 +55,12 @@ static void judge_looked_at(struct hc_check *check, const struct row *row)
     const struct hc_result *r = &check->result;
     enum hc_op_class class_ = hc_ops[row->op].class_;
     bool vectors = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER;
-    bool promised = row->distribution == HC_DRAW_SPECIALS || (row->distribution == HC_DRAW_SUBNORMALS && vectors);
+    bool promised = row->distribution == HC_DRAW_SPECIALS ||
+                    (row->distribution == HC_DRAW_SUBNORMALS && vectors);
     if (promised && r->special == 0 && r->looked_at < r->looked_of)
         hc_mistrust(check, "none of the %lld elements looked at of %lld is one of '%s'",
-                    (long long)r->looked_at, (long long)r->looked_of, hc_distribution_names[row->distribution]);
+                    (long long)r->looked_at, (long long)r->looked_of,
+                    hc_distribution_names[row->distribution]);
 }
 
 static enum hc_inputs inputs_of(enum hc_distribution distribution)
@@ -92,7 +94,8 @@ enum { LONG = 200 };
 static bool wanted(const struct row *row)
 {
     struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
-    if (!hc_format_set_allowed(row->op, row->set, row->variant) || !hc_distribution_applies(&call, row->distribution))
+    if (!hc_format_set_allowed(row->op, row->set, row->variant) ||
+        !hc_distribution_applies(&call, row->distribution))
         return false;
     bool long_sum = hc_distribution_of_sums(row->distribution) && hc_bound_length(&call) >= LONG;
     if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
@@ -123,7 +126,8 @@ static void append(struct list *list, const struct row *row)
     struct row *to = &list->rows[list->count++];
     *to = *row;
     (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
-                   row->set->name, row->shape->name, row->variant->name, hc_distribution_names[row->distribution]);
+                   row->set->name, row->shape->name, row->variant->name,
+                   hc_distribution_names[row->distribution]);
     (void)snprintf(to->title, sizeof to->title, "%s: as its contract says, on %s numbers",
                    hc_ops[row->op].title, hc_distribution_names[row->distribution]);
 }
@@ -135,7 +139,8 @@ static void append_op(struct list *list, enum hc_op op)
         for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
                 for (int distribution = 0; distribution < HC_DISTRIBUTION_COUNT; distribution++) {
-                    struct row row = {op, set, shape, variant, (enum hc_distribution)distribution, "", ""};
+                    struct row row = {op, set, shape, variant, (enum hc_distribution)distribution,
+                                      "", ""};
                     if (wanted(&row))
                         append(list, &row);
                 }

@@ -333,7 +333,8 @@ static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
            (order == HC_ORDER_TORCH_FUSED || order == HC_ORDER_APEX);
 }
 
-bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *variant)
+bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
+                           const struct hc_variant *variant)
 {
     if (computes_in_fp32(op, variant) && hc_formats[set->work].bytes == 2)
         return false;

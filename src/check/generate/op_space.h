@@ -41,13 +41,14 @@ struct hc_opspace {
 };
 
 /* Whether the op's contract allows that set with that variant. */
-bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *variant);
+bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
+                           const struct hc_variant *variant);
 
 struct hc_opspace hc_opspace(enum hc_op op);
 
 /* A call of the op with the shapes, formats and parameters, its tensors without memory. */
-struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set, const struct hc_op_shape *shape,
-                          const struct hc_variant *variant);
+struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
+                          const struct hc_op_shape *shape, const struct hc_variant *variant);
 
 /* Whether such a call leaves the slot out (inputs, then outputs). */
 bool hc_op_absent(const struct hc_call *call, int slot);

@@ -37,7 +37,7 @@ struct hc_record_part {
                                ran, what was left out by component; or NULL */
     const json_t *run;      /* the member, NULL where there is none */
     const json_t *patterns; /* NULL where not known */
-    bool has_run;             /* whether it has a member "run": older records have none */
+    bool has_run;           /* whether it has a member "run": older records have none */
     const char *level;      /* NULL: none, or not known */
     const char *cut;        /* NULL: it came to its end, or that is not known */
     const char *fault;      /* the first one that was planted; NULL: none, or not known */

@@ -163,7 +163,8 @@ void *hc_fault_copy(const struct hc_tensor *t)
 static void change(const struct hc_call *call, const struct hc_tensor *t,
                    const struct hc_change *row, const void *before, const void *right)
 {
-    struct hc_changed_element e = {call, t->format, 0, hc_tensor_count(t), row->number, before, right};
+    struct hc_changed_element e = {call,        t->format, 0,    hc_tensor_count(t),
+                                   row->number, before,    right};
     for (; e.i < e.n; e.i++)
         if (row->where(&e))
             hc_tensor_set_bits(t, e.i, row->what(&e, hc_changed_right(&e, e.i)));

@@ -26,8 +26,8 @@ static uint32_t step(enum hc_format to, enum hc_direction direction, int negativ
     return c < infinity ? pattern(above) : 0x7f800000u;
 }
 
-void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to, enum hc_direction direction,
-                    int negative)
+void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to,
+                          enum hc_direction direction, int negative)
 {
     uint32_t infinity = to == HC_FP16 ? 0x7c00 : 0x7f80;
     breakpoints->infinity = (uint16_t)infinity;

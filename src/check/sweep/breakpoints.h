@@ -18,8 +18,8 @@ struct hc_breakpoints {
 /* The magnitudes' staircase for inputs of that sign (0 or 1) into fp16 or bf16. It is built from the
    values of the codes and the exact middles between them; check/sweep/breakpoints_test.c holds both sides of
    every step against MPFR, and with that, by monotony, all inputs. */
-void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to, enum hc_direction direction,
-                    int negative);
+void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to,
+                          enum hc_direction direction, int negative);
 
 /* The code, without its sign, of a magnitude; infinity + 1 for NaN. */
 uint16_t hc_breakpoints_code(const struct hc_breakpoints *breakpoints, uint32_t magnitude);

@@ -32,8 +32,8 @@ static void proved(enum hc_format to, enum hc_direction direction, int negative)
         cr_assert(breakpoints.first[c] < breakpoints.first[c + 1]);
         uint64_t want = c | (uint64_t)negative << 15;
         cr_assert_eq(correct(to, sign | breakpoints.first[c], direction), want, "first of %#x", c);
-        cr_assert_eq(correct(to, sign | (breakpoints.first[c + 1] - 1), direction), want, "last of %#x",
-                     c);
+        cr_assert_eq(correct(to, sign | (breakpoints.first[c + 1] - 1), direction), want,
+                     "last of %#x", c);
         cr_assert_eq(hc_breakpoints_code(&breakpoints, breakpoints.first[c]), c);
         cr_assert_eq(hc_breakpoints_code(&breakpoints, breakpoints.first[c + 1] - 1), c);
     }

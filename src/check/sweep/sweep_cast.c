@@ -119,8 +119,9 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
 }
 
 /* Converts the inputs gathered so far and compares them with their codes. */
-static enum hc_status flush(struct hc_check *check, const struct cast *cast, struct buffers *buffers,
-                            const uint16_t *want, uint32_t n, struct hc_miss *miss)
+static enum hc_status flush(struct hc_check *check, const struct cast *cast,
+                            struct buffers *buffers, const uint16_t *want, uint32_t n,
+                            struct hc_miss *miss)
 {
     enum hc_status status = convert(check, hc_check_queue(check), cast, buffers, n);
     for (uint32_t i = 0; i < n && status == HC_OK; i++)
@@ -195,7 +196,8 @@ static void tell(struct hc_check *check, const struct cast *cast)
     const struct hc_breakpoints *breakpoints = &cast->breakpoints[0];
     uint32_t normal = 1u << (hc_formats[cast->to].precision - 1);
     uint32_t one = (uint32_t)hc_encode(cast->to, 1, 0, HC_NEAREST);
-    const uint32_t codes[] = {1, 2, normal, one, one + 1, breakpoints->infinity - 1u, breakpoints->infinity};
+    const uint32_t codes[] = {
+        1, 2, normal, one, one + 1, breakpoints->infinity - 1u, breakpoints->infinity};
     hc_say(check, "fp32 to %s, %s: the first positive input of some results",
            hc_formats[cast->to].name, hc_direction_names[cast->direction]);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)

@@ -78,8 +78,8 @@ static enum hc_status block(struct hc_check *check, struct hc_queue *queue, int6
     fill(sweep, unit, buffers);
     enum hc_status status = hc_sweep_call(check, queue, &call);
     for (int i = 0; i < BLOCK && status == HC_OK; i++) {
-        uint16_t want =
-            hc_exact_fma_code(sweep->format, buffers->in[0][i], buffers->in[1][i], buffers->in[2][i]);
+        uint16_t want = hc_exact_fma_code(sweep->format, buffers->in[0][i], buffers->in[1][i],
+                                          buffers->in[2][i]);
         if (i == 0)
             status = proved(&call, want);
         if (!same(sweep->format, want, buffers->got[i]))
@@ -98,8 +98,8 @@ void hc_sweep_fma(struct hc_check *check, enum hc_format format)
     struct fma_sweep sweep = {.format = format, .seed = hc_check_seed(check)};
     struct hc_miss miss = {0};
     hc_boundary_codes(format, sweep.codes);
-    if (!hc_sweep_run(check, BOUNDARY_BLOCKS + seeded[hc_check_level(check)], sizeof(struct buffers),
-                      block, &sweep, &miss))
+    if (!hc_sweep_run(check, BOUNDARY_BLOCKS + seeded[hc_check_level(check)],
+                      sizeof(struct buffers), block, &sweep, &miss))
         return;
     char first[128];
     (void)snprintf(first, sizeof first,

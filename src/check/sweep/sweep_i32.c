@@ -116,7 +116,8 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint16_t want)
 }
 
 /* A block lies wholly on one side of 0, of TABLE and of -TABLE, but for these themselves. */
-static void compare_block(const struct integers *s, const struct buffers *buffers, struct hc_miss *miss)
+static void compare_block(const struct integers *s, const struct buffers *buffers,
+                          struct hc_miss *miss)
 {
     int64_t low = buffers->in[0];
     int64_t high = buffers->in[BLOCK - 1];
@@ -124,7 +125,8 @@ static void compare_block(const struct integers *s, const struct buffers *buffer
         return;
     for (int i = 0; i < BLOCK; i++)
         if (buffers->out[i] != want_of(s, buffers->in[i]))
-            hc_miss_note(miss, (uint32_t)buffers->in[i], want_of(s, buffers->in[i]), buffers->out[i]);
+            hc_miss_note(miss, (uint32_t)buffers->in[i], want_of(s, buffers->in[i]),
+                         buffers->out[i]);
 }
 
 static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64_t at, void *memory,

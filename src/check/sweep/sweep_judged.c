@@ -121,8 +121,7 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     if (cast)
         call.params.cast.direction = parts->direction;
     hc_references[parts->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
-    return (uint16_t)hc_encode(parts->to, real.hi, real.lo,
-                               cast ? parts->direction : HC_NEAREST);
+    return (uint16_t)hc_encode(parts->to, real.hi, real.lo, cast ? parts->direction : HC_NEAREST);
 }
 
 /* Adds up what was judged; the first wrong result is that of the smallest number. Which part it is in,

@@ -85,7 +85,8 @@ static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffe
 
 /* All y for the x that the expected row stands at. */
 static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
-                          const struct pairs_sweep *sweep, struct buffers *buffers, struct hc_miss *miss)
+                          const struct pairs_sweep *sweep, struct buffers *buffers,
+                          struct hc_miss *miss)
 {
     const struct hc_pairs *pairs = &buffers->pairs;
     for (int i = 0; i < BLOCK; i++)

@@ -30,7 +30,8 @@ struct pair_of_rows {
     struct hc_pairs pairs;
 };
 
-static void breakpoints_row(const struct hc_breakpoints *breakpoints, uint32_t first, uint16_t *want)
+static void breakpoints_row(const struct hc_breakpoints *breakpoints, uint32_t first,
+                            uint16_t *want)
 {
     uint32_t sign = first & 0x80000000u;
     uint32_t magnitude = first & 0x7fffffffu;

@@ -67,8 +67,8 @@ static void close_threads(const struct hc_check *check, const struct threads *th
 
 /* One thread's share of the units; after a failure nobody does more. */
 static void run_thread(struct hc_check *check, const struct threads *threads, int64_t units,
-                     hc_sweep_work *work, const void *context, struct hc_miss *total,
-                     struct failure *failure)
+                       hc_sweep_work *work, const void *context, struct hc_miss *total,
+                       struct failure *failure)
 {
     int thread = omp_get_thread_num();
     struct hc_miss mine = {0};
@@ -108,7 +108,7 @@ bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc
 }
 
 enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
-                            const struct hc_call *call)
+                             const struct hc_call *call)
 {
     static _Thread_local unsigned calls;
     hc_kernel *kernel = check->backend->kernel[call->op];

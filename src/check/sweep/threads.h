@@ -20,7 +20,7 @@ void hc_miss_add(struct hc_miss *total, const struct hc_miss *part);
 
 /* One unit of a sweep, 0 .. units - 1, on a queue of the thread. Adds to *miss. */
 typedef enum hc_status hc_sweep_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
-                                    void *memory, struct hc_miss *miss, const void *context);
+                                     void *memory, struct hc_miss *miss, const void *context);
 
 /* Runs all units in parallel where the backend works in host memory (its queues are opened with one
    thread each), otherwise one after the other on the check's queue. Every thread gets zeroed memory of
@@ -34,6 +34,6 @@ bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc
    runs it, and the others on the tensors as they are: sweeps must find every result by its number
    and not in its inputs. */
 enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
-                            const struct hc_call *call);
+                             const struct hc_call *call);
 
 #endif

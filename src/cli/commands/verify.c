@@ -84,8 +84,8 @@ static bool as_promised(struct reading *r, const struct hc_scaler_answer *a)
     print_scale(" want", want, r->oracle.gave_up);
     print_scale(", got", a->scale, a->raises);
     printf("\n     %s after %lld clean step%s",
-           what == HC_GRADIENTS_FINITE ? "one more clean step" : hc_gradients_words[what], (long long)clean,
-           clean == 1 ? "" : "s");
+           what == HC_GRADIENTS_FINITE ? "one more clean step" : hc_gradients_words[what],
+           (long long)clean, clean == 1 ? "" : "s");
     if (before == HC_LOG2_ZERO || before == HC_LOG2_INFINITE)
         printf(", at scale %s\n", before == HC_LOG2_ZERO ? "0" : "infinity");
     else

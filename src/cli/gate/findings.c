@@ -65,8 +65,8 @@ static bool has_room(struct hc_findings *findings)
     return true;
 }
 
-void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
-             const char *format, ...)
+void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind,
+                     const struct hc_row *row, const char *format, ...)
 {
     char text[TEXT];
     va_list arguments;

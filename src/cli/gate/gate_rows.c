@@ -32,14 +32,15 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
     bool levels = before->level && after->level;
     if (!both_have_run)
         hc_findings_add(&c->findings, HC_FINDING_UNKNOWN, is,
-                "the %s, of an older halfcheck, does not tell whether it was cut%s",
-                before->has_run ? "record" : "baseline", levels ? "" : ", or its level");
+                        "the %s, of an older halfcheck, does not tell whether it was cut%s",
+                        before->has_run ? "record" : "baseline", levels ? "" : ", or its level");
     if (levels ? strcmp(before->level, after->level) == 0
                : both_have_run && !before->level && !after->level)
         return true;
     if (levels || both_have_run)
         hc_findings_add(&c->findings, HC_FINDING_LEVEL, is, "level %s, was %s",
-                after->level ? after->level : "none", before->level ? before->level : "none");
+                        after->level ? after->level : "none",
+                        before->level ? before->level : "none");
     return false;
 }
 
@@ -48,8 +49,8 @@ static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struc
 {
     bool same = same_level(c, was, is);
     if (was->seed != is->seed) {
-        hc_findings_add(&c->findings, HC_FINDING_SEED, is, "seed %llu, was %llu", (unsigned long long)is->seed,
-                (unsigned long long)was->seed);
+        hc_findings_add(&c->findings, HC_FINDING_SEED, is, "seed %llu, was %llu",
+                        (unsigned long long)is->seed, (unsigned long long)was->seed);
         same = false;
     }
     return same;
@@ -64,10 +65,11 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
     bool worse = hc_row_verdict(is) == HC_FAIL ? size_of(is->error) > size_of(was->error)
                                                : after > c->growth * fmax(before, LOW);
     if (worse)
-        hc_findings_add(&c->findings, HC_FINDING_ERROR, is, "error %.4g %s, was %.4g; %s %.3g, was %.3g",
-                is->error, is->unit, was->error,
-                is->bound == was->bound ? "error/bound" : "error/(the baseline's bound)", after,
-                before);
+        hc_findings_add(&c->findings, HC_FINDING_ERROR, is,
+                        "error %.4g %s, was %.4g; %s %.3g, was %.3g", is->error, is->unit,
+                        was->error,
+                        is->bound == was->bound ? "error/bound" : "error/(the baseline's bound)",
+                        after, before);
 }
 
 /* Both passed or both failed. Random errors of other inputs may be a hundred times as large: then
@@ -77,7 +79,7 @@ static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const s
     bool same = same_inputs(c, was, is);
     if (same && is->checked < was->checked)
         hc_findings_add(&c->findings, HC_FINDING_CHECKED, is, "%lld comparisons, were %lld",
-                (long long)is->checked, (long long)was->checked);
+                        (long long)is->checked, (long long)was->checked);
     if (strcmp(is->unit, was->unit) != 0) {
         hc_findings_add(&c->findings, HC_FINDING_UNIT, is, "in %s, was in %s", is->unit, was->unit);
         return;
@@ -85,8 +87,8 @@ static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const s
     if (!same)
         return;
     if (size_of(is->bound) > size_of(was->bound))
-        hc_findings_add(&c->findings, HC_FINDING_BOUND, is, "bound %.6g %s, was %.6g", is->bound, is->unit,
-                was->bound);
+        hc_findings_add(&c->findings, HC_FINDING_BOUND, is, "bound %.6g %s, was %.6g", is->bound,
+                        is->unit, was->bound);
     compare_errors(c, was, is);
 }
 
@@ -98,8 +100,9 @@ static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *wa
                        fabs(is->error), fabs(is->bound));
     else if (is->note[0])
         (void)snprintf(note, sizeof note, ": %s", is->note);
-    hc_findings_add(&c->findings, is->verdict == HC_SKIPPED ? HC_FINDING_MACHINE : HC_FINDING_VERDICT, is,
-            "%s, %s%s", hc_verdict_names[hc_row_verdict(is)], was, note);
+    hc_findings_add(&c->findings,
+                    is->verdict == HC_SKIPPED ? HC_FINDING_MACHINE : HC_FINDING_VERDICT, is,
+                    "%s, %s%s", hc_verdict_names[hc_row_verdict(is)], was, note);
 }
 
 static void compare_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
@@ -136,16 +139,16 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
         const struct hc_record_part *part = &c->record.parts[p];
         const char *why = json_string_value(json_object_get(part->left_out, was->backend));
         if (why) {
-            hc_findings_add(&c->findings, HC_FINDING_MACHINE, was, "%s could not run there: %s", was->backend,
-                    why);
+            hc_findings_add(&c->findings, HC_FINDING_MACHINE, was, "%s could not run there: %s",
+                            was->backend, why);
             return;
         }
         left_out = left_out ? left_out : why_left_out(part, was);
     }
     bool some = c->record.part_count == 1 && json_array_size(c->record.parts[0].patterns) > 0;
     hc_findings_add(&c->findings, HC_FINDING_MISSING, was, "missing from the record%s, was %s%s%s",
-            some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict],
-            left_out ? "; left out there: " : "", left_out ? left_out : "");
+                    some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict],
+                    left_out ? "; left out there: " : "", left_out ? left_out : "");
 }
 
 void hc_gate_compare(struct hc_gate *c)

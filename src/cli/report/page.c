@@ -169,14 +169,15 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
     (void)fputs(head, out);
     hc_page_warn(out, records, count);
     write_counts(out, records, count);
-    write_picture(out, "Headroom",
-                "Each point is one result: the largest error that was seen, in units of the bound"
-                " that the contract allows. Right of 1 a claim is broken; at 0 the bits are equal.",
-                pictures->headroom);
+    write_picture(
+        out, "Headroom",
+        "Each point is one result: the largest error that was seen, in units of the bound"
+        " that the contract allows. Right of 1 a claim is broken; at 0 the bits are equal.",
+        pictures->headroom);
     write_picture(out, "Whose error it is",
-                "Largest errors in units of the bound. Implementation: against the format-exact"
-                " value. Format: the format-exact value against the real one.",
-                pictures->answers);
+                  "Largest errors in units of the bound. Implementation: against the format-exact"
+                  " value. Format: the format-exact value against the real one.",
+                  pictures->answers);
     hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {
         (void)fputs("<p>No pictures: ", out);

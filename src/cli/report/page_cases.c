@@ -38,7 +38,7 @@ static bool can_draw(const json_t *picture, double x, double y)
 /* The points of a series as a block of its own; how many there are, and what cannot be drawn for
    want of a number is said behind its name. */
 static int write_points(FILE *out, const json_t *series, struct drawable *all, char *missing,
-                      size_t size)
+                        size_t size)
 {
     const char *xs = text_of(series, "x");
     const char *ys = text_of(series, "y");

@@ -4,7 +4,7 @@
 #include "op/text.h"
 
 static void write_name(FILE *out, const struct hc_page_record *record,
-                     const struct hc_record_part *part)
+                       const struct hc_record_part *part)
 {
     hc_text_markup(out, record->name);
     if (part->name[0])
@@ -47,7 +47,7 @@ static void write_words(FILE *out, const json_t *list, const char *none)
 }
 
 static void write_run(FILE *out, const struct hc_page_record *record,
-                    const struct hc_record_part *part)
+                      const struct hc_record_part *part)
 {
     const char *seed = json_string_value(json_object_get(part->run, "seed"));
     (void)fputs("<tr><td class=\"c\">", out);

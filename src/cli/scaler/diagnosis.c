@@ -107,8 +107,9 @@ static void try_limits(struct search *s)
     m = s->right;
     m.rule.min_checked_scale = m.rule.min_checked_scale < 0 ? 1 : -1;
     try_this(s, m,
-             m.rule.min_checked_scale < 0 ? "the rule, but seeing overflows at scale 1, too"
-                              : "the rule, but overlooking overflows at scale 1 and below");
+             m.rule.min_checked_scale < 0
+                 ? "the rule, but seeing overflows at scale 1, too"
+                 : "the rule, but overlooking overflows at scale 1 and below");
     m = s->right;
     m.held = m.held == HC_HELD_SINGLE ? HC_HELD_DOUBLE : HC_HELD_SINGLE;
     try_this(s, m, "the rule with its scale held in %s",
@@ -131,7 +132,7 @@ static void try_counting(struct search *s)
     m.rule.keep_clean = !m.rule.keep_clean;
     try_this(s, m,
              m.rule.keep_clean ? "the rule without a restart of its count at an overflow"
-                                : "the rule with a restart of its count at an overflow");
+                               : "the rule with a restart of its count at an overflow");
     m = s->right;
     m.rule.refill_hysteresis = !m.rule.refill_hysteresis;
     try_this(s, m, "the rule with%s hysteresis that each clean step refills",

@@ -60,7 +60,8 @@ Test(scaler_diagnosis, names_another_hysteresis)
     static const char *const said[2] = {"hysteresis 1 in place of 2", "hysteresis 3 in place of 2"};
     const struct hc_scaler_plan plan = {
         .rule = HC_SCALER_DEEPSPEED_0171, .interval = INTERVAL, .initial = 0x1p16};
-    const unsigned char sent[STEPS] = {HC_GRADIENTS_FINITE, HC_GRADIENTS_INF, HC_GRADIENTS_NAN, HC_GRADIENTS_MINUS_INF};
+    const unsigned char sent[STEPS] = {HC_GRADIENTS_FINITE, HC_GRADIENTS_INF, HC_GRADIENTS_NAN,
+                                       HC_GRADIENTS_MINUS_INF};
     for (int i = 0; i < 2; i++) {
         double scale[STEPS];
         char text[HC_DIAGNOSIS];

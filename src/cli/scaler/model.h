@@ -10,9 +10,9 @@ struct hc_scaler_model {
     double initial;
     enum hc_held held;
     bool seen[HC_GRADIENTS_COUNT]; /* whether its detector notices that */
-    int restart;              /* the count of clean steps after an overflow */
-    bool shows_before;        /* the scale that it shows is that before the step */
-    bool grows_late;          /* and only so where the step made it grow */
+    int restart;                   /* the count of clean steps after an overflow */
+    bool shows_before;             /* the scale that it shows is that before the step */
+    bool grows_late;               /* and only so where the step made it grow */
     double scale;
     int64_t clean;
     int held_back;

@@ -34,7 +34,13 @@ int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan);
 struct hc_oracle hc_scaler_oracle(const struct hc_scaler_plan *plan);
 
 /* What a step's gradients hold; and as a word. */
-enum hc_gradients { HC_GRADIENTS_FINITE, HC_GRADIENTS_INF, HC_GRADIENTS_NAN, HC_GRADIENTS_MINUS_INF, HC_GRADIENTS_COUNT };
+enum hc_gradients {
+    HC_GRADIENTS_FINITE,
+    HC_GRADIENTS_INF,
+    HC_GRADIENTS_NAN,
+    HC_GRADIENTS_MINUS_INF,
+    HC_GRADIENTS_COUNT
+};
 extern const char *const hc_gradients_words[HC_GRADIENTS_COUNT];
 
 /* What gen prints for a step, and what must come back before the scale: "STEP STEPS FOUND". */

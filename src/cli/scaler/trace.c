@@ -63,7 +63,8 @@ static void step(struct maker *m, bool found)
     int before = hc_oracle_log2(&m->oracle);
     int after = hc_oracle_step(&m->oracle, found);
     if (m->sent)
-        m->sent[t->length] = (unsigned char)(found ? 1 + t->overflows % (HC_GRADIENTS_COUNT - 1) : 0);
+        m->sent[t->length] =
+            (unsigned char)(found ? 1 + t->overflows % (HC_GRADIENTS_COUNT - 1) : 0);
     t->length++;
     t->overflows += found;
     t->growths += after > before;

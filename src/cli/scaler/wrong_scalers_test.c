@@ -155,7 +155,8 @@ static void answer(struct subject *s, int step, int steps, enum hc_gradients sen
     update(s, found);
     double shown = s->fault == LATE && s->scale > before ? before : s->scale;
     bool deaf = s->fault == DEAF && !found;
-    hc_scaler_step_line(echo, step, s->fault == SHORT ? steps / 2 : steps, deaf ? HC_GRADIENTS_FINITE : sent);
+    hc_scaler_step_line(echo, step, s->fault == SHORT ? steps / 2 : steps,
+                        deaf ? HC_GRADIENTS_FINITE : sent);
     if (s->raised)
         (void)snprintf(line, 128, "%s raises", echo);
     else

@@ -122,7 +122,7 @@ static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_r
     const struct hc_drift_batches *b = &study->batches;
     *scale = *(const float *)hc_update_scale(s->update).data;
     return hc_drift_run_pass(s, b->images + step * b->floats, b->labels + (int64_t)step * b->batch,
-                           *scale, loss);
+                             *scale, loss);
 }
 
 /* The recipe through all steps at the weights of fp64. */
@@ -174,8 +174,8 @@ static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drif
 }
 
 typedef enum hc_status run_function(struct hc_drift_study *study,
-                                    const struct hc_drift_baseline *baseline, struct hc_drift_run *subject,
-                                    struct hc_drift *drift);
+                                    const struct hc_drift_baseline *baseline,
+                                    struct hc_drift_run *subject, struct hc_drift *drift);
 
 /* The recipe's own training, from the start. */
 static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *w,
@@ -193,8 +193,8 @@ static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_
 }
 
 /* All sources first, then what differs from that by the update alone: its gradients are the same. */
-static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *w, bool skips,
-                                struct hc_drift *drift)
+static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *w,
+                                bool skips, struct hc_drift *drift)
 {
     struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps, skips};
     struct hc_native_run own = {study->g, study->end};

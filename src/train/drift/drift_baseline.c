@@ -40,7 +40,7 @@ static enum hc_status pass(struct hc_drift_baseline *w, int step, float scale, f
     const struct hc_drift_batches *b = w->batches;
     w->passes += w->subject.rounds;
     return hc_drift_run_pass(&w->subject, b->images + step * b->floats,
-                           b->labels + (int64_t)step * b->batch, scale, loss);
+                             b->labels + (int64_t)step * b->batch, scale, loss);
 }
 
 static const double *weights_at(const struct hc_drift_baseline *w, int step)
@@ -78,8 +78,8 @@ static enum hc_status run(struct hc_drift_baseline *w)
 }
 
 enum hc_status hc_baseline_open(struct hc_drift_baseline *w, const struct hc_drift_options *options,
-                             const struct hc_drift_batches *batches, struct hc_queue *queue,
-                             const struct hc_recipe *recipe)
+                                const struct hc_drift_batches *batches, struct hc_queue *queue,
+                                const struct hc_recipe *recipe)
 {
     *w = (struct hc_drift_baseline){.options = options, .batches = batches, .recipe = *recipe};
     enum hc_status status = hc_drift_run_open(&w->subject, options, queue, &w->recipe);
@@ -198,7 +198,7 @@ static bool same_scales(const struct hc_drift_baseline *w, const struct hc_drift
 
 /* One whose gradients, or all of whose outcome, is that of k; or NULL. */
 static const struct hc_drift_memo *look_up(const struct hc_drift_baseline *w,
-                                            const struct hc_drift_memo *k, bool whole)
+                                           const struct hc_drift_memo *k, bool whole)
 {
     for (const struct hc_drift_memo *i = w->memos; i; i = i->next)
         if (whole ? memcmp(&i->rounding, &k->rounding, sizeof k->rounding) == 0 &&
@@ -221,8 +221,8 @@ static enum hc_status find_out(struct hc_drift_baseline *w, struct hc_drift_memo
 }
 
 enum hc_status hc_baseline_measure(struct hc_drift_baseline *w, const struct hc_rounding *rounding,
-                             const struct hc_drift_scales *scales, const struct hc_native_run *own,
-                             struct hc_drift_effect *found)
+                                   const struct hc_drift_scales *scales,
+                                   const struct hc_native_run *own, struct hc_drift_effect *found)
 {
     int steps = w->options->steps;
     struct hc_drift_memo *k = calloc(1, sizeof *k + 2 * (size_t)steps * sizeof k->scale[0]);

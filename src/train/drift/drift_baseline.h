@@ -57,18 +57,21 @@ struct hc_drift_baseline {
 };
 
 /* Runs it in fp64. */
-enum hc_status hc_baseline_open(struct hc_drift_baseline *baseline, const struct hc_drift_options *options,
-                             const struct hc_drift_batches *batches, struct hc_queue *queue,
-                             const struct hc_recipe *recipe);
+enum hc_status hc_baseline_open(struct hc_drift_baseline *baseline,
+                                const struct hc_drift_options *options,
+                                const struct hc_drift_batches *batches, struct hc_queue *queue,
+                                const struct hc_recipe *recipe);
 void hc_baseline_close(struct hc_drift_baseline *baseline);
 
 /* With roundings, forced and free; what is known already is not run again, unless there is a recipe to
    compare with (`own`, or NULL). */
-enum hc_status hc_baseline_measure(struct hc_drift_baseline *baseline, const struct hc_rounding *rounding,
-                             const struct hc_drift_scales *scales, const struct hc_native_run *own,
-                             struct hc_drift_effect *found);
+enum hc_status hc_baseline_measure(struct hc_drift_baseline *baseline,
+                                   const struct hc_rounding *rounding,
+                                   const struct hc_drift_scales *scales,
+                                   const struct hc_native_run *own, struct hc_drift_effect *found);
 
 /* |x - the weights at the end| / |the way that they went|. */
-double hc_baseline_distance(const struct hc_drift_baseline *baseline, const double *x, const double *from);
+double hc_baseline_distance(const struct hc_drift_baseline *baseline, const double *x,
+                            const double *from);
 
 #endif

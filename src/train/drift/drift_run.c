@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_options *o,
-                               struct hc_queue *queue, const struct hc_recipe *recipe)
+                                 struct hc_queue *queue, const struct hc_recipe *recipe)
 {
     struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     *s = (struct hc_drift_run){.device = {.backend = o->backend, .queue = queue}};
@@ -68,7 +68,8 @@ enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor sta
     return move(s, state, to, true);
 }
 
-enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, const double *from)
+enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state,
+                                const double *from)
 {
     return move(s, state, (double *)(uintptr_t)from, false);
 }
@@ -100,7 +101,7 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
 }
 
 enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_rounding *rounding,
-                                  const double *w, bool rounded_start)
+                                    const double *w, bool rounded_start)
 {
     struct hc_counters counters = {.scale = 1};
     s->rounds = true;
@@ -137,7 +138,7 @@ static enum hc_status round_weights(struct hc_drift_run *s, const enum hc_format
 }
 
 enum hc_status hc_drift_run_pass(struct hc_drift_run *s, const float *images, const int32_t *labels,
-                               float scale, float *loss)
+                                 float scale, float *loss)
 {
     int right;
     struct hc_tensor factor = hc_tensor1(HC_FP32, 1, &scale);
@@ -161,7 +162,8 @@ enum hc_status hc_drift_run_pass(struct hc_drift_run *s, const float *images, co
 }
 
 /* One piece after the update, as it is stored. */
-static enum hc_status settle(struct hc_drift_run *s, enum hc_state_tensor state, enum hc_source source)
+static enum hc_status settle(struct hc_drift_run *s, enum hc_state_tensor state,
+                             enum hc_source source)
 {
     const enum hc_format *format = s->rounder.rounding.format[source];
     if (format[0] == HC_FP64 && format[1] == HC_FP64)

@@ -38,7 +38,8 @@ static struct hc_drift_sums sums_of(const double *want, const double *got, int64
     return t;
 }
 
-void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *s, const double *want)
+void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *s,
+                            const double *want)
 {
     int64_t at = 0;
     for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
@@ -50,8 +51,8 @@ void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run
     }
 }
 
-void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *s, const double *before,
-                   const double *after, const double *now)
+void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *s,
+                       const double *before, const double *after, const double *now)
 {
     int64_t at = 0;
     for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {

@@ -18,12 +18,13 @@ struct hc_drift_sums {
 typedef struct hc_drift_sums hc_drift_layer_sums[HC_MAX_LAYERS + 1];
 
 /* Adds the training's gradients. */
-void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *want);
+void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *run,
+                            const double *want);
 
 /* Adds the weights that fp64 moves from `before` to `after` and the training does not: it had
    run->before, and has `now`. */
-void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *run, const double *before,
-                   const double *after, const double *now);
+void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *run,
+                       const double *before, const double *after, const double *now);
 
 struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *sums);
 

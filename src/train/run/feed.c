@@ -63,7 +63,8 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (!made)
         return hc_fail(HC_NO_MEMORY, "no memory for a feed");
     made->device = device;
-    made->stream = (struct hc_batch_stream){options->set, options->train, options->batch, options->seed};
+    made->stream =
+        (struct hc_batch_stream){options->set, options->train, options->batch, options->seed};
     made->steps = options->start;
     enum hc_status status = hc_batch_stream_check(&made->stream, options->start);
     if (status == HC_OK) {

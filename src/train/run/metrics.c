@@ -89,8 +89,8 @@ void hc_metrics_close(struct hc_metrics *metrics)
     free(metrics);
 }
 
-static enum hc_status draw(const struct hc_metrics *metrics, enum hc_state_tensor state, int parameter,
-                           double *values, int *n)
+static enum hc_status draw(const struct hc_metrics *metrics, enum hc_state_tensor state,
+                           int parameter, double *values, int *n)
 {
     struct hc_tensor t = hc_update_tensor(metrics->update, state, parameter);
     return hc_sample_draw(metrics->device, &t, values, n);
@@ -253,9 +253,9 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
         if (sample->parameter < 0)
             continue;
         metrics->shares[l].update_lost = (double)NAN;
-        struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
-                                                 hc_update_group_options(metrics->update, sample->parameter),
-                                                 counters.taken, lr, beta1);
+        struct hc_intent intent = hc_intent_make(
+            hc_update_recipe(metrics->update),
+            hc_update_group_options(metrics->update, sample->parameter), counters.taken, lr, beta1);
         if (!skipped)
             status = updates_lost(metrics, sample, &intent, &metrics->shares[l].update_lost);
         add_layer(metrics, l, &weights);

@@ -34,7 +34,7 @@ enum hc_status hc_steps_open(struct hc_run *run)
     enum hc_status status = schedule(run);
     if (status == HC_OK)
         status = hc_update_step_log(run->update, run->rows, hc_net_loss(run->net),
-                                   hc_net_right(run->net));
+                                    hc_net_right(run->net));
     hc_metrics_watch(run->metrics, false);
     return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;
 }

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group, int64_t taken,
-                                double lr, double beta1)
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group,
+                                int64_t taken, double lr, double beta1)
 {
     enum hc_role role = HC_ROLE_WEIGHT;
     enum hc_format arithmetic = hc_recipe_optimizes(recipe, role, recipe->arithmetic);

@@ -17,8 +17,8 @@ struct hc_intent {
 };
 
 /* For a convolution's or linear weights, in the step that was the optimizer's `taken`-th. */
-struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group, int64_t taken,
-                                double lr, double beta1);
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group,
+                                int64_t taken, double lr, double beta1);
 
 /* w before the step, its gradient unscaled, m and v after it (SGD: v is ignored); the weight becomes w
    minus the result. */

@@ -26,7 +26,8 @@ static const char *wrong_groups(const struct hc_recipe *r)
     const struct hc_per_layer_group *lists[] = {&r->group_rates, &r->group_decays};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         for (int layer_group = 0; layer_group < lists[i]->n; layer_group++)
-            if (!(lists[i]->value[layer_group] >= 0) || !isfinite((float)lists[i]->value[layer_group]))
+            if (!(lists[i]->value[layer_group] >= 0) ||
+                !isfinite((float)lists[i]->value[layer_group]))
                 return "a group's rate or decay is not a number from 0 on";
     if (r->group_rates.n > 0 && r->group_decays.n > 0 && r->group_rates.n != r->group_decays.n)
         return "group_rates and group_decays are of different numbers of layer groups";
@@ -167,13 +168,14 @@ double hc_recipe_decay(const struct hc_recipe *recipe, int layer_group, enum hc_
 {
     if (role != HC_ROLE_WEIGHT && !recipe->decay_norm)
         return 0;
-    return recipe->group_decays.n > 0 ? recipe->group_decays.value[layer_group] : recipe->weight_decay;
+    return recipe->group_decays.n > 0 ? recipe->group_decays.value[layer_group]
+                                      : recipe->weight_decay;
 }
 
 int hc_recipe_parameter_group(const struct hc_recipe *recipe, int layer_group, enum hc_role role)
 {
-    bool unlike =
-        hc_recipe_decay(recipe, layer_group, role) != hc_recipe_decay(recipe, layer_group, HC_ROLE_WEIGHT);
+    bool unlike = hc_recipe_decay(recipe, layer_group, role) !=
+                  hc_recipe_decay(recipe, layer_group, HC_ROLE_WEIGHT);
     return 2 * layer_group + ((recipe->split_bn_bias && role != HC_ROLE_WEIGHT) || unlike);
 }
 

@@ -11,7 +11,8 @@ Test(scaler, every_rule_has_its_name_and_source_and_a_first_scale)
         cr_assert(info->name && info->title && info->source);
         cr_assert_eq(hc_scaler_by_name(info->name), own.rule);
         cr_assert_eq(hc_scaler_initial(&own), info->initial);
-        cr_assert_eq(info->rule.skip_on_overflow, info->on_found == HC_FOUND_SKIPS, "%s", info->name);
+        cr_assert_eq(info->rule.skip_on_overflow, info->on_found == HC_FOUND_SKIPS, "%s",
+                     info->name);
         cr_assert_eq(info->on_found == HC_FOUND_UNSEEN, info->detector == HC_DETECTOR_NONE);
         cr_assert_eq(info->rule.interval == 0, info->on_found == HC_FOUND_UNSEEN);
     }

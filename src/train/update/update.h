@@ -61,8 +61,9 @@ struct hc_step_log_row {
 };
 
 enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
-                                 struct hc_tensor right);
-enum hc_status hc_update_read_step_log(const struct hc_update *update, struct hc_step_log_row *rows);
+                                  struct hc_tensor right);
+enum hc_status hc_update_read_step_log(const struct hc_update *update,
+                                       struct hc_step_log_row *rows);
 
 /* How parameter i is stepped: the factor of its learning rate, and its decay (0: none). */
 struct hc_group_options {
@@ -90,7 +91,8 @@ enum hc_state_tensor {
 extern const char *const hc_state_tensor_names[HC_STATE_COUNT];
 
 /* The piece of parameter i, in the backend's memory and with the parameter's shape. */
-struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i);
+struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state,
+                                  int i);
 
 /* Element `index` of it, from and to host memory; `put` rounds to nearest. */
 enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tensor state, int i,
@@ -99,7 +101,8 @@ enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tenso
                              int64_t index, double value);
 
 /* The whole of it, count elements of its format. */
-enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i, void *to);
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i,
+                              void *to);
 enum hc_status hc_update_write(const struct hc_update *update, enum hc_state_tensor state, int i,
                                const void *from);
 

@@ -52,7 +52,8 @@ enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tenso
     return device->backend->upload(device->queue, at, &bits, bytes);
 }
 
-enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i, void *to)
+enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i,
+                              void *to)
 {
     const struct hc_storage *s = hc_update_storage(update, state, i);
     return s ? hc_storage_read(s, to) : HC_OK;
@@ -79,8 +80,9 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
     enum hc_status status = hc_storage_write(update->counts, counters);
     if (status == HC_OK)
         status = hc_storage_write(update->scale, &counters->scale);
-    return status == HC_OK && update->step_on_overflow && counters->steps > 0 ? hc_stale_zero(update)
-                                                                    : status;
+    return status == HC_OK && update->step_on_overflow && counters->steps > 0
+               ? hc_stale_zero(update)
+               : status;
 }
 
 bool hc_update_is_fixed(const struct hc_update *update)
@@ -89,7 +91,7 @@ bool hc_update_is_fixed(const struct hc_update *update)
 }
 
 enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
-                                 struct hc_tensor right)
+                                  struct hc_tensor right)
 {
     assert(!update->step_log && rows > 0);
     update->reported[0] = loss;
@@ -136,5 +138,6 @@ const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
 struct hc_group_options hc_update_group_options(const struct hc_update *update, int i)
 {
     const struct hc_update_slot *slot = &update->slots[i];
-    return (struct hc_group_options){hc_recipe_rate(&update->recipe, slot->layer_group), slot->decay};
+    return (struct hc_group_options){hc_recipe_rate(&update->recipe, slot->layer_group),
+                                     slot->decay};
 }

@@ -28,7 +28,8 @@ enum hc_status hc_groups_open(struct hc_update *update)
         update->layer_group[p].hyper = hc_storage_new(update->device, HC_FP32, 3);
         if (update->step_on_overflow)
             update->layer_group[p].keep = hc_storage_new(update->device, HC_FP32, 3);
-        if (!update->layer_group[p].hyper || (update->step_on_overflow && !update->layer_group[p].keep))
+        if (!update->layer_group[p].hyper ||
+            (update->step_on_overflow && !update->layer_group[p].keep))
             return HC_NO_MEMORY;
     }
     update->single = hc_storage_new(update->device, HC_FP32, 4 * update->layer_groups);
@@ -46,8 +47,8 @@ void hc_groups_close(struct hc_update *update)
 }
 
 /* Row `step` of a layer group's tables. */
-static void put_row(const struct hc_update *update, int layer_group, struct hc_rates rates, float *table,
-                    int64_t rows, int64_t step)
+static void put_row(const struct hc_update *update, int layer_group, struct hc_rates rates,
+                    float *table, int64_t rows, int64_t step)
 {
     const struct hc_recipe *r = &update->recipe;
     float *row = table + 4 * rows * layer_group + 2 * step;

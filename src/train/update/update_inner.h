@@ -12,16 +12,17 @@ struct hc_update_slot {
     struct hc_parameter *parameter;
     struct hc_storage *state[HC_STATE_COUNT]; /* all but MODEL */
     enum hc_format arithmetic;
-    int layer_group;      /* its layer group */
-    int group;     /* hc_recipe_parameter_group */
-    double decay;  /* 0: none */
-    int64_t first; /* number of its first element among all, in their order in memory */
+    int layer_group; /* its layer group */
+    int group;       /* hc_recipe_parameter_group */
+    double decay;    /* 0: none */
+    int64_t first;   /* number of its first element among all, in their order in memory */
 };
 
 /* What a layer group has of its own at each step. */
 struct hc_update_layer_group {
     struct hc_storage *hyper; /* as rates gives it */
-    struct hc_storage *keep;  /* step_on_overflow: its first is the factor of decay, as rates gives it */
+    struct hc_storage
+        *keep; /* step_on_overflow: its first is the factor of decay, as rates gives it */
 };
 
 struct hc_update {
@@ -35,9 +36,10 @@ struct hc_update {
     struct hc_update_layer_group layer_group[HC_MAX_LAYER_GROUPS];
     uint64_t seed;
     bool step_on_overflow; /* hc_recipe_steps_on_overflow */
-    struct hc_storage *decided; /* step_on_overflow: what decide says, and a place for what nobody reads */
-    struct hc_storage *sums;    /* step_on_overflow: of each slot's gradient */
-    struct hc_storage *zeros;   /* step_on_overflow: as many as the longest span */
+    struct hc_storage
+        *decided; /* step_on_overflow: what decide says, and a place for what nobody reads */
+    struct hc_storage *sums;  /* step_on_overflow: of each slot's gradient */
+    struct hc_storage *zeros; /* step_on_overflow: as many as the longest span */
     struct hc_storage
         *squares; /* where it clips: the sum over each norm's gradients, and the factor */
     struct hc_storage *factors; /* that they are clipped with */
@@ -52,7 +54,8 @@ struct hc_update {
 };
 
 /* The storage of a state, where it is another's that one's; NULL: there is none. */
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state, int i);
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
+                                     int i);
 
 /* Groups (update_groups.c): the slots' and the layer groups' storages; the tables of one step, into
    `single`; the rates of this step, and the factor of decay where that is a step of its own. */

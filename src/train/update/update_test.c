@@ -386,7 +386,7 @@ static void queued_and_given(const struct hc_recipe *recipe)
         cr_assert_eq(hc_storage_write(reported, loss_right), HC_OK);
         cr_assert_eq(hc_update_schedule(update, rates, 4), HC_OK);
         cr_assert_eq(hc_update_step_log(update, 3, hc_tensor1(HC_FP32, 1, reported->data),
-                                       hc_tensor1(HC_FP32, 1, (float *)reported->data + 1)),
+                                        hc_tensor1(HC_FP32, 1, (float *)reported->data + 1)),
                      HC_OK);
         for (int s = 0; s < 4; s++) {
             gradients(s);
