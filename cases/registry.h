@@ -4,7 +4,8 @@
 
 #include "check/check.h"
 
-/* By name, the generated ones included; the count in *n. NULL with a line, and none, where there is no memory. */
+/* By name, the generated ones included; the count in *n. NULL with a line, and none, where there is
+   no memory. */
 const struct hc_case *const *hc_all_cases(int *n);
 
 #endif

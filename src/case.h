@@ -12,4 +12,10 @@
 #include "reference.h"
 #include "train/case.h"
 
+/* The last line of a case file: exports its rows to the registry (cmake/registry.cmake), which finds
+   them by the file's path. `name` is <folder>_<file>. */
+#define HC_CASES(name, rows)                                                                       \
+    extern const struct hc_case_table hc_cases_##name;                                             \
+    const struct hc_case_table hc_cases_##name = {rows, sizeof(rows) / sizeof(rows)[0]}
+
 #endif

@@ -109,5 +109,4 @@ static const struct hc_case cases[] = {
      .run = sign_of_y},
 };
 
-const struct hc_case_table hc_cases_batchnorm_leaky;
-const struct hc_case_table hc_cases_batchnorm_leaky = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_leaky, cases);

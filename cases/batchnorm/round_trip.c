@@ -27,8 +27,8 @@ static bool round_trip(struct hc_check *check, const struct hc_tensor *values,
     return hc_check_ok(check, status);
 }
 
-/* The claim's numbers, the decimals rounded once by MPFR; and 4096 values of the whole normal range,
-   which half moves by at most 2^-11 of themselves. */
+/* The claim's numbers, the decimals rounded once by MPFR; and 4096 values of the whole normal
+   range, which half moves by at most 2^-11 of themselves. */
 static void values(struct hc_check *check)
 {
     static const struct {
@@ -112,5 +112,4 @@ static const struct hc_case cases[] = {
      .run = infinite_variance},
 };
 
-const struct hc_case_table hc_cases_batchnorm_round_trip;
-const struct hc_case_table hc_cases_batchnorm_round_trip = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_round_trip, cases);

@@ -77,8 +77,8 @@ static void session(struct hc_check *check, struct hc_parameter *gamma)
     hc_storage_drop(bn_d);
 }
 
-/* Two references to the storage as it is now are edited together ("but they get updated together?"),
-   and float() of what is float already is no conversion. */
+/* Two references to the storage as it is now are edited together ("but they get updated
+   together?"), and float() of what is float already is no conversion. */
 static void together(struct hc_check *check, struct hc_parameter *gamma)
 {
     struct hc_storage *bn_d = hc_storage_hold(gamma->storage);
@@ -170,5 +170,4 @@ static const struct hc_case cases[] = {
      .run = stale},
 };
 
-const struct hc_case_table hc_cases_batchnorm_stale;
-const struct hc_case_table hc_cases_batchnorm_stale = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_stale, cases);

@@ -173,5 +173,4 @@ static const struct hc_case cases[] = {
      .data = &rows[6]},
 };
 
-const struct hc_case_table hc_cases_batchnorm_stall;
-const struct hc_case_table hc_cases_batchnorm_stall = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_stall, cases);

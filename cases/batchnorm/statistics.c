@@ -32,8 +32,8 @@ static double one_pass(struct hc_scalar *scalar, const struct hc_tensor *x)
     return hc_scalar_sub(scalar, of_squares, hc_scalar_mul(scalar, mean, mean));
 }
 
-/* Buggy arm: one pass. Fixed arm: bn_train's two passes on the same numbers, whose 1/sqrt(var + eps)
-   is held to 4 u (eps, sum, root, quotient; mean and variance are exact). */
+/* Buggy arm: one pass. Fixed arm: bn_train's two passes on the same numbers, whose 1/sqrt(var +
+   eps) is held to 4 u (eps, sum, root, quotient; mean and variance are exact). */
 static void variance(struct hc_check *check, enum hc_format format, double a, double b,
                      double claimed)
 {
@@ -109,8 +109,8 @@ static void overflows(struct hc_check *check)
     }
 }
 
-/* 1 + 1 + ...: a sum in p bits stops at 2^p, where the next 1 is half an ulp and the tie goes to the
-   even sum. */
+/* 1 + 1 + ...: a sum in p bits stops at 2^p, where the next 1 is half an ulp and the tie goes to
+   the even sum. */
 static void sums_stall(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP16, HC_BF16};
@@ -182,5 +182,4 @@ static const struct hc_case cases[] = {
      .run = layer},
 };
 
-const struct hc_case_table hc_cases_batchnorm_statistics;
-const struct hc_case_table hc_cases_batchnorm_statistics = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_statistics, cases);

@@ -75,5 +75,4 @@ static const struct hc_case cases[] = {
      .run = last_rows},
 };
 
-const struct hc_case_table hc_cases_batchnorm_steps;
-const struct hc_case_table hc_cases_batchnorm_steps = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_steps, cases);

@@ -87,8 +87,9 @@ static struct losses train(struct hc_check *check, uint64_t seed)
     return l;
 }
 
-/* The training is always the same one, of seed 1, so that the verdict does not hang on the seed of the
-   run: of the seeds 0 to 7 all but 4 show the symptom. Stale gamma and beta alone do not explode. */
+/* The training is always the same one, of seed 1, so that the verdict does not hang on the seed of
+   the run: of the seeds 0 to 7 all but 4 show the symptom. Stale gamma and beta alone do not
+   explode. */
 static void explodes(struct hc_check *check)
 {
     const double guessing = log(2);
@@ -113,5 +114,4 @@ static const struct hc_case cases[] = {
      .run = explodes},
 };
 
-const struct hc_case_table hc_cases_batchnorm_validation;
-const struct hc_case_table hc_cases_batchnorm_validation = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(batchnorm_validation, cases);

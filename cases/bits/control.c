@@ -1,5 +1,5 @@
-/* The ops that a training step decides by give the same bits on every backend. (Those of the other ops
-   that are settled to the bit are generated: check/generate/bit_cases.c.) */
+/* The ops that a training step decides by give the same bits on every backend. (Those of the other
+   ops that are settled to the bit are generated: check/generate/bit_cases.c.) */
 #include <float.h>
 #include <math.h>
 
@@ -40,8 +40,8 @@ static void scaler_updates(struct hc_check *check)
     }
 }
 
-/* Batches of CIFAR-10's shape with all pixel values, in each format, with crops and without, with orders
-   and without, the last one of an epoch short. */
+/* Batches of CIFAR-10's shape with all pixel values, in each format, with crops and without, with
+   orders and without, the last one of an epoch short. */
 static void batches(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};
@@ -93,5 +93,4 @@ static const struct hc_case cases[] = {
      .against_exact = true},
 };
 
-const struct hc_case_table hc_cases_bits_control;
-const struct hc_case_table hc_cases_bits_control = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(bits_control, cases);

@@ -1,5 +1,6 @@
-/* What the first steps after a checkpoint do when a piece of its state was not in it. Each buggy arm is
-   a run whose state was changed as the loader in question did; the fixed arm is the whole state. */
+/* What the first steps after a checkpoint do when a piece of its state was not in it. Each buggy
+   arm is a run whose state was changed as the loader in question did; the fixed arm is the whole
+   state. */
 #include <math.h>
 
 #include "cases/fixture/update_fixture.h"
@@ -31,8 +32,8 @@ static double step(struct hc_fixture *fixture, double g, double lr, double beta1
     return hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0);
 }
 
-/* A gradient of 200 fits into half times 256, not times 512. From 65536 the scale is halved 8 times,
-   and 8 of 12 steps are skipped. A step is 200 / 1024, and every number is exact. */
+/* A gradient of 200 fits into half times 256, not times 512. From 65536 the scale is halved 8
+   times, and 8 of 12 steps are skipped. A step is 200 / 1024, and every number is exact. */
 static void scaler(struct hc_check *check)
 {
     static const double scales[] = {256, 65536};
@@ -58,10 +59,10 @@ static void scaler(struct hc_check *check)
     }
 }
 
-/* m = 1e-5, v = 1e-9 and no gradient: the step is beta1 m / (sqrt(beta2 v) + eps). Through half v is 0.
-   Roundings of relative size u: m, beta1 and their product; v, beta2, their product, halved by the
-   root; the root; eps and the sum; two quotients and the product with lr: less than 12. Corrections
-   of bias are 1 at t = 10000. */
+/* m = 1e-5, v = 1e-9 and no gradient: the step is beta1 m / (sqrt(beta2 v) + eps). Through half v
+   is 0. Roundings of relative size u: m, beta1 and their product; v, beta2, their product, halved
+   by the root; the root; eps and the sum; two quotients and the product with lr: less than 12.
+   Corrections of bias are 1 at t = 10000. */
 static void cast(struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
@@ -92,12 +93,12 @@ static void cast(struct hc_check *check)
     }
 }
 
-/* After T steps of one gradient m = g (1 - beta1^T), v = g^2 (1 - beta2^T). Step k from a count of 0 is
-   (1 - beta1^(T+k)) / (1 - beta1^k) * sqrt((1 - beta2^k) / (1 - beta2^(T+k))) of the right one. Each
-   step rounds m and v three times, and each of two coefficients was rounded once; those of v are
-   halved by the root: 8 u a step is enough, 12 u for the rest, and 2 u of the weight, which is rounded
-   before and after. eps is 1e-8 of g = 1 and is in the formula. At k = 1 that is (51 * 8 + 12) u and 2 u * 0.05
-   of 2^-10, in all less than the 1e-4 that "as before" allows. */
+/* After T steps of one gradient m = g (1 - beta1^T), v = g^2 (1 - beta2^T). Step k from a count of
+   0 is (1 - beta1^(T+k)) / (1 - beta1^k) * sqrt((1 - beta2^k) / (1 - beta2^(T+k))) of the right
+   one. Each step rounds m and v three times, and each of two coefficients was rounded once; those
+   of v are halved by the root: 8 u a step is enough, 12 u for the rest, and 2 u of the weight,
+   which is rounded before and after. eps is 1e-8 of g = 1 and is in the formula. At k = 1 that is
+   (51 * 8 + 12) u and 2 u * 0.05 of 2^-10, in all less than the 1e-4 that "as before" allows. */
 static void count(struct hc_check *check)
 {
     enum { T = 50, K = 20 };
@@ -135,10 +136,10 @@ static void count(struct hc_check *check)
     }
 }
 
-/* Four updates of 1e-4 from 1, a checkpoint, four more. A master is at 1.0008, which half sees as 1 +
-   2^-10; one made again from the model's copy has forgotten the first four. Gradients are scaled and
-   rounded in half: each is within 2^-11 of 1e-4, so that eight are more than the 2^-11 half sees, and
-   four are less. */
+/* Four updates of 1e-4 from 1, a checkpoint, four more. A master is at 1.0008, which half sees as 1
+   + 2^-10; one made again from the model's copy has forgotten the first four. Gradients are scaled
+   and rounded in half: each is within 2^-11 of 1e-4, so that eight are more than the 2^-11 half
+   sees, and four are less. */
 static void masters(struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
@@ -188,5 +189,4 @@ static const struct hc_case cases[] = {
      .run = count},
 };
 
-const struct hc_case_table hc_cases_checkpoint_first_step;
-const struct hc_case_table hc_cases_checkpoint_first_step = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(checkpoint_first_step, cases);

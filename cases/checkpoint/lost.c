@@ -1,5 +1,5 @@
-/* What a checkpoint without a piece of the state costs: a small training is stopped, gone on with from
-   the whole state and from what is left of it, and held beside the uninterrupted one. */
+/* What a checkpoint without a piece of the state costs: a small training is stopped, gone on with
+   from the whole state and from what is left of it, and held beside the uninterrupted one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static void copy(struct hc_tensor *to, const struct hc_tensor *from)
         hc_tensor_set(to, e, hc_tensor_get(from, e));
 }
 
-/* Rounding takes a master half an ulp a step: as far as that of all STEPS - STOP steps to come can take it
-   together, up or down, at once. */
+/* Rounding takes a master half an ulp a step: as far as that of all STEPS - STOP steps to come can
+   take it together, up or down, at once. */
 static void nudge(struct hc_tensor *piece, const struct hc_tensor *start,
                   struct hc_counters *counters, const struct hc_counters *initial)
 {
@@ -180,7 +180,8 @@ static double distance(const struct hc_plan *plan, const struct state *got,
     return sqrt(difference / moved);
 }
 
-/* From 2^30 the scaler comes down in the first steps, so that its state is not what it starts with. */
+/* From 2^30 the scaler comes down in the first steps, so that its state is not what it starts
+   with. */
 static void begin(struct hc_tiny *tiny, struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
@@ -189,7 +190,8 @@ static void begin(struct hc_tiny *tiny, struct hc_check *check)
     hc_tiny_start(tiny, &recipe);
 }
 
-/* The states at the start, at the stop, and after each step from there on: STEPS - STOP + 1 of them. */
+/* The states at the start, at the stop, and after each step from there on: STEPS - STOP + 1 of
+   them. */
 static bool uninterrupted(struct hc_check *check, struct state *start, struct state *after)
 {
     struct hc_tiny tiny;
@@ -207,8 +209,9 @@ static bool uninterrupted(struct hc_check *check, struct state *start, struct st
     return !tiny.failed;
 }
 
-/* How far from the uninterrupted run's its masters are after the first step. `rounding`: what rounding
-   explains of it; later two runs grow apart whatever told them apart, and the end says less. */
+/* How far from the uninterrupted run's its masters are after the first step. `rounding`: what
+   rounding explains of it; later two runs grow apart whatever told them apart, and the end says
+   less. */
 static double resume(struct hc_check *check, const struct loss *loss, const struct state *start,
                      const struct state *after, double rounding, struct hc_picture *picture)
 {
@@ -290,5 +293,4 @@ static const struct hc_case cases[] = {
      .run = lost},
 };
 
-const struct hc_case_table hc_cases_checkpoint_lost;
-const struct hc_case_table hc_cases_checkpoint_lost = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(checkpoint_lost, cases);

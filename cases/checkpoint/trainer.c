@@ -1,5 +1,6 @@
-/* The trainer's own checkpoint on the backend under test: a training that was stopped between its two
-   epochs goes on from the file to the uninterrupted one's bits, and no piece in the file is idle. */
+/* The trainer's own checkpoint on the backend under test: a training that was stopped between its
+   two epochs goes on from the file to the uninterrupted one's bits, and no piece in the file is
+   idle. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,5 +146,4 @@ static const struct hc_case cases[] = {
      .run = trainer},
 };
 
-const struct hc_case_table hc_cases_checkpoint_trainer;
-const struct hc_case_table hc_cases_checkpoint_trainer = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(checkpoint_trainer, cases);

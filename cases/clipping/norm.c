@@ -1,4 +1,5 @@
-/* Clipping to a norm: sums of squares, onto one another and beyond fp32, the factor, and what it leaves. */
+/* Clipping to a norm: sums of squares, onto one another and beyond fp32, the factor, and what it
+   leaves. */
 #include "case.h"
 
 #include <math.h>
@@ -71,10 +72,10 @@ static double norm_of(const struct hc_tensor *x, int n)
     return norm;
 }
 
-/* Three tensors of three formats, at norms from far below the limit to far above. N squares in a chain
-   are one sum in some order: N u, of which the root takes half. Then, each u: the root, its sum with
-   1e-6 (and 1e-6 itself, a part of that), the reciprocal, the product, the scaling; u for what is of
-   second order. What is scaled are copies in fp32, as a master's gradients are. */
+/* Three tensors of three formats, at norms from far below the limit to far above. N squares in a
+   chain are one sum in some order: N u, of which the root takes half. Then, each u: the root, its
+   sum with 1e-6 (and 1e-6 itself, a part of that), the reciprocal, the product, the scaling; u for
+   what is of second order. What is scaled are copies in fp32, as a master's gradients are. */
 static void left(struct hc_check *check)
 {
     enum { TENSORS = 3, LENGTH = 200 };
@@ -114,8 +115,8 @@ static void left(struct hc_check *check)
     }
 }
 
-/* Ten elements whose squares' sum is 2^128 but for a few u: some are infinite and some are not, and the
-   contract says which of them may be. */
+/* Ten elements whose squares' sum is 2^128 but for a few u: some are infinite and some are not, and
+   the contract says which of them may be. */
 static void brink(struct hc_check *check)
 {
     int infinite = 0;
@@ -213,5 +214,4 @@ static const struct hc_case cases[] = {
      .run = reciprocal},
 };
 
-const struct hc_case_table hc_cases_clipping_norm;
-const struct hc_case_table hc_cases_clipping_norm = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(clipping_norm, cases);

@@ -13,8 +13,8 @@ struct shape {
     int64_t batch;
 };
 
-/* A call on a set of random pixels, each label its image's number; without order and crops, in fp32,
-   for the first batch. */
+/* A call on a set of random pixels, each label its image's number; without order and crops, in
+   fp32, for the first batch. */
 static struct hc_call batch_of(struct hc_check *check, const struct shape *s, int64_t batches)
 {
     struct hc_call call = {.op = HC_OP_augment, .params.augment = {.batches = batches}};
@@ -130,5 +130,4 @@ static const struct hc_case cases[] = {
      .run = wraps},
 };
 
-const struct hc_case_table hc_cases_data_augment;
-const struct hc_case_table hc_cases_data_augment = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(data_augment, cases);

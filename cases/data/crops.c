@@ -1,6 +1,6 @@
 /* Crops and flips against whole numbers: a padded image is written down as a list, what is cut out
-   of it is counted, and what was drawn comes from the generator of cases/fixture/philox.c. Pixels are such
-   that the values of the batch say where they come from. */
+   of it is counted, and what was drawn comes from the generator of cases/fixture/philox.c. Pixels
+   are such that the values of the batch say where they come from. */
 #include <string.h>
 
 #include "cases/fixture/philox.h"
@@ -141,5 +141,4 @@ static const struct hc_case cases[] = {
      .run = corners},
 };
 
-const struct hc_case_table hc_cases_data_crops;
-const struct hc_case_table hc_cases_data_crops = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(data_crops, cases);

@@ -101,5 +101,4 @@ static const struct hc_case cases[] = {
      .run = on_the_copy},
 };
 
-const struct hc_case_table hc_cases_decay_factor;
-const struct hc_case_table hc_cases_decay_factor = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(decay_factor, cases);

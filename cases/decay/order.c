@@ -68,8 +68,8 @@ static void before_unscaling(struct hc_check *check)
 
 /* A hundred steps of zero gradients, lr 1e-3, wd 1e-2. Adam divides wd w by its own root mean
    square: steps of lr, whatever wd is. The averages of a gradient that falls from wd to 0.9 wd lie
-   in between, so each step is lr times something in [0.9, 1 / 0.9]. AdamW: (1 - 1e-5)^100, 2^-24 for
-   keep's rounding and each product's. */
+   in between, so each step is lr times something in [0.9, 1 / 0.9]. AdamW: (1 - 1e-5)^100, 2^-24
+   for keep's rounding and each product's. */
 static void l2_and_decoupled(struct hc_check *check)
 {
     const struct hc_adam params = {
@@ -161,5 +161,4 @@ static const struct hc_case cases[] = {
      .run = l2_and_decoupled},
 };
 
-const struct hc_case_table hc_cases_decay_order;
-const struct hc_case_table hc_cases_decay_order = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(decay_order, cases);

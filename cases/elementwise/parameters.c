@@ -170,6 +170,4 @@ static const struct hc_case cases[] = {
      .run = found},
 };
 
-const struct hc_case_table hc_cases_elementwise_parameters;
-const struct hc_case_table hc_cases_elementwise_parameters = {cases,
-                                                              sizeof cases / sizeof cases[0]};
+HC_CASES(elementwise_parameters, cases);

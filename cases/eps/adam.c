@@ -66,8 +66,8 @@ static double right_step(double g, const char *eps)
 }
 
 /* The first step from w. Relative to it fp32 makes at most 12 roundings of u = 2^-24 (m 2, v 3 and
-   its root half of them and 1, correction 2, eps and its sum 2, quotient 1, step size 2, product 1),
-   and the subtraction rounds w once. */
+   its root half of them and 1, correction 2, eps and its sum 2, quotient 1, step size 2, product
+   1), and the subtraction rounds w once. */
 static void claim_right_step(struct hc_check *check, const char *what, double w, double g,
                              const char *eps, double got)
 {
@@ -248,5 +248,4 @@ static const struct hc_case cases[] = {
      .run = inside_or_outside},
 };
 
-const struct hc_case_table hc_cases_eps_adam;
-const struct hc_case_table hc_cases_eps_adam = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(eps_adam, cases);

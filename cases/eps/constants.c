@@ -97,5 +97,4 @@ static const struct hc_case cases[] = {
      .run = zero_up_to},
 };
 
-const struct hc_case_table hc_cases_eps_constants;
-const struct hc_case_table hc_cases_eps_constants = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(eps_constants, cases);

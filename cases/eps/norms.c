@@ -103,5 +103,4 @@ static const struct hc_case cases[] = {
      .run = normalize},
 };
 
-const struct hc_case_table hc_cases_eps_norms;
-const struct hc_case_table hc_cases_eps_norms = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(eps_norms, cases);

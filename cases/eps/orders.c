@@ -47,7 +47,8 @@ static void orders(struct hc_check *check)
         return;
     hc_claim_true(check, "loop: g = 0 gives 0 / 0", isnan(w[0][0]));
     hc_claim_value(check, "loop: g = 1e-5, whose square is 0", (double)-INFINITY, w[0][1]);
-    /* A tenth tells such a step from none and from an infinite one, which is all that is claimed. */
+    /* A tenth tells such a step from none and from an infinite one, which is all that is
+       claimed. */
     hc_claim_within(check, "loop: g = 5e-3 makes a step of about lr", 0.5 - lr, w[0][2], 0.1 * lr);
     if (!two_steps(check, HC_ORDER_TORCH_FUSED, w))
         return;
@@ -91,5 +92,4 @@ static const struct hc_case cases[] = {
      .run = jumps},
 };
 
-const struct hc_case_table hc_cases_eps_orders;
-const struct hc_case_table hc_cases_eps_orders = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(eps_orders, cases);

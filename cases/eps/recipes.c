@@ -25,8 +25,8 @@ static bool step(struct hc_check *check, const char *name, double w[3])
     return !failed;
 }
 
-/* Right is a step of lr for every gradient that is far above eps, to eps / g: 1e-3 for g = 1e-5; and
-   none for 0. Half's 0.5 has an ulp of 2^-11. */
+/* Right is a step of lr for every gradient that is far above eps, to eps / g: 1e-3 for g = 1e-5;
+   and none for 0. Half's 0.5 has an ulp of 2^-11. */
 static void recipes(struct hc_check *check)
 {
     static const char *const masters[] = {"fp32", "fastai-004b-flat", "amp", "amp-bf16"};
@@ -59,5 +59,4 @@ static const struct hc_case cases[] = {
      .run = recipes},
 };
 
-const struct hc_case_table hc_cases_eps_recipes;
-const struct hc_case_table hc_cases_eps_recipes = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(eps_recipes, cases);

@@ -48,8 +48,8 @@ static struct hc_tensor like(struct hc_fixture *fixture, const struct hc_tensor 
     return hc_check_vector(fixture->check, t->format, hc_tensor_count(t));
 }
 
-/* True decay of fastai 1.0.61, before the optimizer's: the product of two fp32 numbers is exact in fp64,
-   and rounded once. */
+/* True decay of fastai 1.0.61, before the optimizer's: the product of two fp32 numbers is exact in
+   fp64, and rounded once. */
 static void decay_first(struct hc_tensor *w, double rate, double decay)
 {
     double keep = (double)(float)(1 - (double)(float)rate * decay);
@@ -264,5 +264,4 @@ static const struct hc_case cases[] = {
      .run = skipped},
 };
 
-const struct hc_case_table hc_cases_groups_rates;
-const struct hc_case_table hc_cases_groups_rates = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(groups_rates, cases);

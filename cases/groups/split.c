@@ -18,8 +18,8 @@ static void begin(struct hc_fixture *fixture, struct hc_check *check,
     hc_fixture_start(fixture, recipe);
 }
 
-/* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once, each of the
-   100 products once: 2^-24 relative each, and 2^-24 for what is of second order. */
+/* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once, each of
+   the 100 products once: 2^-24 relative each, and 2^-24 for what is of second order. */
 static void undecayed(struct hc_check *check)
 {
     static const char *const names[] = {"fp32", "amp", "fastai-1.0.61", "fastai-004b-flat"};
@@ -71,8 +71,8 @@ static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[PIECES])
         hc_claim_true(fixture->check, "ten steps move the model", !hc_bytes_equal(&before, &after));
 }
 
-/* With one rate and one decay for both, it matters to nobody who is in which group. (bf16-sr is left out:
-   its draws are numbered by the places in memory.) */
+/* With one rate and one decay for both, it matters to nobody who is in which group. (bf16-sr is
+   left out: its draws are numbered by the places in memory.) */
 static void no_bit(struct hc_check *check)
 {
     static const char *const names[] = {"fp32",           "amp",       "fastai-004b",
@@ -129,8 +129,9 @@ static int call_of(struct hc_fixture *fixture, const struct seen *seen, int i)
     return -1;
 }
 
-/* Layers a and b, c, linear; in each the weights, then the norms and biases. Everything is in half, so
-   that the model's gradients lie in one piece: what parts their copies is the masters' vectors. */
+/* Layers a and b, c, linear; in each the weights, then the norms and biases. Everything is in half,
+   so that the model's gradients lie in one piece: what parts their copies is the masters'
+   vectors. */
 static void vectors(struct hc_check *check)
 {
     static const int want[2][MAX] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 2, 3, 4, 5}};
@@ -183,5 +184,4 @@ static const struct hc_case cases[] = {
      .run = vectors},
 };
 
-const struct hc_case_table hc_cases_groups_split;
-const struct hc_case_table hc_cases_groups_split = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(groups_split, cases);

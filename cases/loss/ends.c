@@ -84,5 +84,4 @@ static const struct hc_case cases[] = {
      .run = beyond_half},
 };
 
-const struct hc_case_table hc_cases_loss_ends;
-const struct hc_case_table hc_cases_loss_ends = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(loss_ends, cases);

@@ -64,5 +64,4 @@ static const struct hc_case cases[] = {
      .run = every_row},
 };
 
-const struct hc_case_table hc_cases_loss_right;
-const struct hc_case_table hc_cases_loss_right = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(loss_right, cases);

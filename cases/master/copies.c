@@ -234,5 +234,4 @@ static const struct hc_case cases[] = {
      .run = formats},
 };
 
-const struct hc_case_table hc_cases_master_copies;
-const struct hc_case_table hc_cases_master_copies = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(master_copies, cases);

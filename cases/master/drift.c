@@ -185,5 +185,4 @@ static const struct hc_case cases[] = {
      .run = drift},
 };
 
-const struct hc_case_table hc_cases_master_drift;
-const struct hc_case_table hc_cases_master_drift = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(master_drift, cases);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* By the systems' own sources, once more beside the rows: the narrowest format that a weight and a norm's
-   parameter have passed through when the first step begins. */
+/* By the systems' own sources, once more beside the rows: the narrowest format that a weight and a
+   norm's parameter have passed through when the first step begins. */
 static const struct {
     const char *recipe;
     enum hc_format weight; /* as the optimizer has it */
@@ -94,5 +94,4 @@ static const struct hc_case cases[] = {
      .run = first},
 };
 
-const struct hc_case_table hc_cases_master_first;
-const struct hc_case_table hc_cases_master_first = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(master_first, cases);

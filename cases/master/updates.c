@@ -114,5 +114,4 @@ static const struct hc_case cases[] = {
      .run = thresholds},
 };
 
-const struct hc_case_table hc_cases_master_updates;
-const struct hc_case_table hc_cases_master_updates = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(master_updates, cases);

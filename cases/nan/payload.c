@@ -175,5 +175,4 @@ static const struct hc_case cases[] = {
      .run = copies},
 };
 
-const struct hc_case_table hc_cases_nan_payload;
-const struct hc_case_table hc_cases_nan_payload = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(nan_payload, cases);

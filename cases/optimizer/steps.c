@@ -246,5 +246,4 @@ static const struct hc_case cases[] = {
      .data = sgds},
 };
 
-const struct hc_case_table hc_cases_optimizer_steps;
-const struct hc_case_table hc_cases_optimizer_steps = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(optimizer_steps, cases);

@@ -61,5 +61,4 @@ static const struct hc_case cases[] = {
      .run = measured},
 };
 
-const struct hc_case_table hc_cases_optimizer_torch;
-const struct hc_case_table hc_cases_optimizer_torch = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(optimizer_torch, cases);

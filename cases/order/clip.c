@@ -1,4 +1,5 @@
-/* Clipping a gradient's norm: before and after unscaling. The norm is that of 16 equal elements, 4 |g|. */
+/* Clipping a gradient's norm: before and after unscaling. The norm is that of 16 equal elements, 4
+   |g|. */
 #include "cases/fixture/amp.h"
 
 #include <math.h>
@@ -9,9 +10,9 @@ static void both(struct hc_amp *amp, double g)
         hc_amp_backward(amp, 0, p, g);
 }
 
-/* The clipped gradient is g most / (norm + 1e-6). In fp32, relative: 16 squares, one sum in some order,
-   16 u, of which the root takes half; the root, its sum with 1e-6, the reciprocal, its product with the
-   limit and that with g, u each: 13 u, and u for what is of second order. */
+/* The clipped gradient is g most / (norm + 1e-6). In fp32, relative: 16 squares, one sum in some
+   order, 16 u, of which the root takes half; the root, its sum with 1e-6, the reciprocal, its
+   product with the limit and that with g, u each: 13 u, and u for what is of second order. */
 enum { SQUARES = 16, ROUNDINGS = 14 };
 static const double norm_error = (SQUARES / 2.0 + 1) * 0x1p-24; /* relative */
 
@@ -36,7 +37,8 @@ static void after(struct hc_check *check)
     }
 }
 
-/* S = 65536 / 8, |g| = 1/8, norm 1/2: nothing is to be clipped at 1, but the scaled norm is 4096. */
+/* S = 65536 / 8, |g| = 1/8, norm 1/2: nothing is to be clipped at 1, but the scaled norm is
+   4096. */
 static void before(struct hc_check *check)
 {
     struct hc_amp amp;
@@ -129,5 +131,4 @@ static const struct hc_case cases[] = {
      .run = infinite},
 };
 
-const struct hc_case_table hc_cases_order_clip;
-const struct hc_case_table hc_cases_order_clip = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_clip, cases);

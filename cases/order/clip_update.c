@@ -1,6 +1,6 @@
-/* Clipping where the trainer does it: between unscaling and the optimizer, over all gradients or over each
-   group of parameters. The optimizer is SGD without momentum or decay, whose m is the gradient that it
-   gets. */
+/* Clipping where the trainer does it: between unscaling and the optimizer, over all gradients or
+   over each group of parameters. The optimizer is SGD without momentum or decay, whose m is the
+   gradient that it gets. */
 #include "cases/fixture/update_fixture.h"
 #include "cases/fixture/scalar.h"
 
@@ -47,7 +47,8 @@ static void fill(struct hc_fixture *fixture)
             hc_fixture_gradient(fixture, i, e, gradient(i));
 }
 
-/* By definition, each operation rounded by MPFR: (1 / (sqrt(s) + 1e-6)) * most, 1 where that is more. */
+/* By definition, each operation rounded by MPFR: (1 / (sqrt(s) + 1e-6)) * most, 1 where that is
+   more. */
 static double factor(double squares, double most)
 {
     struct hc_scalar scalar = {.format = HC_FP32};
@@ -103,7 +104,8 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
     return !failed;
 }
 
-/* Over all and by group: norms and biases alone are below the limit, together with the weights above. */
+/* Over all and by group: norms and biases alone are below the limit, together with the weights
+   above. */
 static void by_group(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-1.0.61-clip", "amp", "fp32", "apex-O2",
@@ -148,8 +150,9 @@ static void before(struct hc_check *check)
     hc_claim_true(check, "buggy arm: too small by more than 2000", got[1] < 0.125 / 2000);
 }
 
-/* The gradients that fastai steps on when it has copied none are not clipped. At scale 1 it overlooks what
-   it finds, copies and clips: of that group the norm is infinite. So it is where nobody looks. */
+/* The gradients that fastai steps on when it has copied none are not clipped. At scale 1 it
+   overlooks what it finds, copies and clips: of that group the norm is infinite. So it is where
+   nobody looks. */
 static void infinite(struct hc_check *check)
 {
     struct hc_fixture fixture;
@@ -182,7 +185,8 @@ static void infinite(struct hc_check *check)
     }
 }
 
-/* Gradients of one arena have gaps between them. What a NaN leaves must not be there in the next step. */
+/* Gradients of one arena have gaps between them. What a NaN leaves must not be there in the next
+   step. */
 static void after_nan(struct hc_check *check)
 {
     for (int scaled = 0; scaled < 2; scaled++) {
@@ -235,5 +239,4 @@ static const struct hc_case cases[] = {
      .run = after_nan},
 };
 
-const struct hc_case_table hc_cases_order_clip_update;
-const struct hc_case_table hc_cases_order_clip_update = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_clip_update, cases);

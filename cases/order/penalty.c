@@ -25,7 +25,8 @@ static enum hc_status penalty(struct hc_check *check, const struct hc_tensor *g,
     return status;
 }
 
-/* Four gradients of 1/2 have norm 1 and no penalty; at S = 65536 it is 65535^2, in half infinite. */
+/* Four gradients of 1/2 have norm 1 and no penalty; at S = 65536 it is 65535^2, in half
+   infinite. */
 static void scaled(struct hc_check *check)
 {
     static const double scales[] = {1, 2, 256, 65536};
@@ -66,5 +67,4 @@ static const struct hc_case cases[] = {
      .run = scaled},
 };
 
-const struct hc_case_table hc_cases_order_penalty;
-const struct hc_case_table hc_cases_order_penalty = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_penalty, cases);

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Division before the sum, after it, or in two parts. Every addition and product is rounded into half,
-   in the ranks' order. */
+/* Division before the sum, after it, or in two parts. Every addition and product is rounded into
+   half, in the ranks' order. */
 struct way {
     const char *name;
     double before; /* what each rank's gradient is divided by, and the sum */
@@ -44,9 +44,9 @@ static double defined(const struct way *way, int ranks, double g)
     return hc_round(HC_FP16, sum / way->after);
 }
 
-/* 1024 ranks; powers of two divide exactly but for underflow. Of what neither overflows nor goes to 0
-   a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within 2^-11,
-   leave at least half and at most three halves: 0.45 to 1.65 of it. */
+/* 1024 ranks; powers of two divide exactly but for underflow. Of what neither overflows nor goes to
+   0 a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within
+   2^-11, leave at least half and at most three halves: 0.45 to 1.65 of it. */
 static void orders(struct hc_check *check)
 {
     enum { RANKS = 1024, WAYS = 3 };
@@ -74,8 +74,8 @@ static void orders(struct hc_check *check)
         }
 }
 
-/* Two ranks with a shard of their own each (parameter 0) and a replica (parameter 1), whose gradient is
-   the same on both. Rank 0's shard overflows. */
+/* Two ranks with a shard of their own each (parameter 0) and a replica (parameter 1), whose
+   gradient is the same on both. Rank 0's shard overflows. */
 static void ranks_step(struct hc_check *check, bool shared, struct hc_amp rank[2])
 {
     for (int r = 0; r < 2; r++) {
@@ -128,5 +128,4 @@ static const struct hc_case cases[] = {
      .run = disagree},
 };
 
-const struct hc_case_table hc_cases_order_ranks;
-const struct hc_case_table hc_cases_order_ranks = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_ranks, cases);

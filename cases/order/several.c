@@ -114,8 +114,8 @@ static void unscale_between(struct hc_check *check)
     hc_amp_claim_way(&amp, "(1 + S) g instead of 2 g", 0, 0, 2.5, 0);
 }
 
-/* A step that was skipped, whose gradients are still scaled and not set to zero: the next pass adds to
-   them. */
+/* A step that was skipped, whose gradients are still scaled and not set to zero: the next pass adds
+   to them. */
 static void not_zeroed(struct hc_check *check)
 {
     struct hc_amp amp;
@@ -139,7 +139,8 @@ static void not_zeroed(struct hc_check *check)
     hc_amp_claim_way(&amp, "zeroed: the step is made", 0, 0, 0.5, 0);
 }
 
-/* 4096 times 1e-3, added one by one in 16 bits: stops where half an ulp is no less than the addend. */
+/* 4096 times 1e-3, added one by one in 16 bits: stops where half an ulp is no less than the
+   addend. */
 static void narrow_sum(struct hc_check *check)
 {
     static const struct {
@@ -205,5 +206,4 @@ static const struct hc_case cases[] = {
      .run = narrow_sum},
 };
 
-const struct hc_case_table hc_cases_order_several;
-const struct hc_case_table hc_cases_order_several = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_several, cases);

@@ -1,7 +1,7 @@
-/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others. What
-   these cases hold against the backend is what each order does, by its ops. That an order is refused is a
-   claim on cases/fixture/amp.h alone, a restatement of torch's stages: nothing of the trainer refuses orders,
-   which has but the one. */
+/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others.
+   What these cases hold against the backend is what each order does, by its ops. That an order is
+   refused is a claim on cases/fixture/amp.h alone, a restatement of torch's stages: nothing of the
+   trainer refuses orders, which has but the one. */
 #include "cases/fixture/amp.h"
 
 #include <math.h>
@@ -74,7 +74,8 @@ static void after_step(struct hc_check *check)
     hc_amp_claim_way(&amp, "two steps", 0, 0, 2 * hc_amp_seen(1024, 0.7), 1);
 }
 
-/* The gradients came back at scale S; the update grows it, or halves it, before they are unscaled. */
+/* The gradients came back at scale S; the update grows it, or halves it, before they are
+   unscaled. */
 static void update_first(struct hc_check *check)
 {
     double g = hc_amp_seen(1024, 0.7);
@@ -188,5 +189,4 @@ static const struct hc_case cases[] = {
      .run = half_gradients},
 };
 
-const struct hc_case_table hc_cases_order_stages;
-const struct hc_case_table hc_cases_order_stages = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(order_stages, cases);

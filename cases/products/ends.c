@@ -107,5 +107,4 @@ static const struct hc_case cases[] = {
      .run = no_terms},
 };
 
-const struct hc_case_table hc_cases_products_ends;
-const struct hc_case_table hc_cases_products_ends = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(products_ends, cases);

@@ -46,5 +46,4 @@ static const struct hc_case cases[] = {
      .run = by_definition},
 };
 
-const struct hc_case_table hc_cases_products_narrow;
-const struct hc_case_table hc_cases_products_narrow = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(products_narrow, cases);

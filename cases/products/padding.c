@@ -1,7 +1,7 @@
-/* Padding is no pixel: where the filter reaches over the image the definition has no term, and a backend
-   that multiplies a zero there makes NaN of an infinite weight or gradient. Generated specials stand in
-   all slots at once; here they stand in the second alone, since a kernel may look at the first alone to
-   decide on its way. */
+/* Padding is no pixel: where the filter reaches over the image the definition has no term, and a
+   backend that multiplies a zero there makes NaN of an infinite weight or gradient. Generated
+   specials stand in all slots at once; here they stand in the second alone, since a kernel may look
+   at the first alone to decide on its way. */
 #include <math.h>
 
 #include "case.h"
@@ -77,5 +77,4 @@ static const struct hc_case cases[] = {
      .run = fp64},
 };
 
-const struct hc_case_table hc_cases_products_padding;
-const struct hc_case_table hc_cases_products_padding = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(products_padding, cases);

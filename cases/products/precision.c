@@ -1,6 +1,7 @@
-/* What a matrix product or a convolution may lose on its way to the sum. Inputs are integers over 2^12
-   and small integers, so that every sum is a whole number of 2^-12 below 2^24 of them: exact in fp32 in
-   any order, truncating accumulators included. A single input that is cut to tf32 shows. */
+/* What a matrix product or a convolution may lose on its way to the sum. Inputs are integers over
+   2^12 and small integers, so that every sum is a whole number of 2^-12 below 2^24 of them: exact
+   in fp32 in any order, truncating accumulators included. A single input that is cut to tf32
+   shows. */
 #include "case.h"
 
 enum { TILE = 48, SIDE = 8, IMAGES = 1, CHANNELS = 16, TAPS = 3 };
@@ -87,8 +88,8 @@ static void tf32_drops(struct hc_check *check)
     }
 }
 
-/* 2048 and 511 ones: an odd number above 2048, which is none of fp16's. False where the backend lacks
-   the product. */
+/* 2048 and 511 ones: an odd number above 2048, which is none of fp16's. False where the backend
+   lacks the product. */
 static bool odd_sum(struct hc_check *check, bool half, double *got)
 {
     enum { M = 16, N = 8, K = 512 };
@@ -164,5 +165,4 @@ static const struct hc_case cases[] = {
      HALF_SOURCE, HC_QUICK, .run = sums_in_half},
 };
 
-const struct hc_case_table hc_cases_products_precision;
-const struct hc_case_table hc_cases_products_precision = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(products_precision, cases);

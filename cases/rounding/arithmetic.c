@@ -58,5 +58,4 @@ static const struct hc_case cases[] = {
      .data = &operations[7]},
 };
 
-const struct hc_case_table hc_cases_rounding_arithmetic;
-const struct hc_case_table hc_cases_rounding_arithmetic = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_arithmetic, cases);

@@ -38,5 +38,4 @@ static const struct hc_case cases[] = {
      .run = from_fp32, .data = &conversions[7]},
 };
 
-const struct hc_case_table hc_cases_rounding_conversions;
-const struct hc_case_table hc_cases_rounding_conversions = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_conversions, cases);

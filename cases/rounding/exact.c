@@ -44,5 +44,4 @@ static const struct hc_case cases[] = {
      .data = &directions[3]},
 };
 
-const struct hc_case_table hc_cases_rounding_exact;
-const struct hc_case_table hc_cases_rounding_exact = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_exact, cases);

@@ -1,5 +1,5 @@
-/* What judges sweeps on a device is right itself: on the host, against check/sweep/breakpoints.h and check/sweep/pairs.h,
-   which MPFR proves. */
+/* What judges sweeps on a device is right itself: on the host, against check/sweep/breakpoints.h
+   and check/sweep/pairs.h, which MPFR proves. */
 #include "case.h"
 
 struct judged {
@@ -44,5 +44,4 @@ static void judge(struct hc_check *check)
 static const struct hc_case cases[] = {JUDGED};
 #undef ROW
 
-const struct hc_case_table hc_cases_rounding_judge;
-const struct hc_case_table hc_cases_rounding_judge = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_judge, cases);

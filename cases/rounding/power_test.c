@@ -60,8 +60,8 @@ static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_cal
     return on_device->wrong(&sound, queue, call);
 }
 
-/* The same on the emulated device: its memory is the host's, so that the defects can be planted there.
-   (What its judge finds by itself: check/sweep/sweep_judged_test.c.) */
+/* The same on the emulated device: its memory is the host's, so that the defects can be planted
+   there. (What its judge finds by itself: check/sweep/sweep_judged_test.c.) */
 Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 {
     struct hc_backend emulated = *hc_backend_by_name("cuda-emulated");

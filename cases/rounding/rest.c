@@ -52,5 +52,4 @@ static const struct hc_case cases[] = {
      .run = neighbours},
 };
 
-const struct hc_case_table hc_cases_rounding_rest;
-const struct hc_case_table hc_cases_rounding_rest = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_rest, cases);

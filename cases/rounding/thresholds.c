@@ -14,8 +14,8 @@ struct claim {
     int count;
 };
 
-/* Each row's expectation must be what MPFR makes of the input as it is written, and what the backend
-   makes of it. */
+/* Each row's expectation must be what MPFR makes of the input as it is written, and what the
+   backend makes of it. */
 static void thresholds(struct hc_check *check)
 {
     const struct claim *claim = hc_check_case(check)->data;
@@ -101,5 +101,4 @@ static const struct hc_case cases[] = {
      .run = hc_claim_sweeps_catch_faults},
 };
 
-const struct hc_case_table hc_cases_rounding_thresholds;
-const struct hc_case_table hc_cases_rounding_thresholds = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_thresholds, cases);

@@ -81,5 +81,4 @@ static const struct hc_case cases[] = {
      .data = &conversions[4]},
 };
 
-const struct hc_case_table hc_cases_rounding_wide;
-const struct hc_case_table hc_cases_rounding_wide = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(rounding_wide, cases);

@@ -62,8 +62,8 @@ static const char *name_of(int log2)
                         : "the last finite power, 2^127";
 }
 
-/* The steps towards the end, AGAIN more of the same kind, which change nothing, then LATER of the other
-   kind, which lead away from a scale that can be left: 0 and infinity cannot. */
+/* The steps towards the end, AGAIN more of the same kind, which change nothing, then LATER of the
+   other kind, which lead away from a scale that can be left: 0 and infinity cannot. */
 static void reach(struct hc_check *check, const struct end *end, int interval, bool found)
 {
     const struct hc_scaler own = {.rule = end->rule, .interval = interval};
@@ -105,8 +105,8 @@ static void doublings(struct hc_check *check)
         reach(check, &up[i], 1, false);
 }
 
-/* At scale 1 fastai 1.0.61 lets every overflow pass, and counts it as a clean step: after 1000 of them
-   the scale doubles, is halved by the next, and so on. */
+/* At scale 1 fastai 1.0.61 lets every overflow pass, and counts it as a clean step: after 1000 of
+   them the scale doubles, is halved by the next, and so on. */
 static void overlooked(struct hc_check *check)
 {
     enum { STEPS = 16 + 1000 + 1 };
@@ -130,7 +130,8 @@ static void overlooked(struct hc_check *check)
 }
 
 /* At scale 0 every scaled gradient is 0: nothing is found. Then 0 * (1 / 0), or 0 / 0: the step is
-   taken, with NaN. At an infinite scale everything is found (0 * inf is NaN): no step is ever taken. */
+   taken, with NaN. At an infinite scale everything is found (0 * inf is NaN): no step is ever
+   taken. */
 static void at_the_ends(struct hc_check *check)
 {
     static const double values[] = {1e-3, -2, 0, 6e4};
@@ -184,5 +185,4 @@ static const struct hc_case cases[] = {
      .run = at_the_ends},
 };
 
-const struct hc_case_table hc_cases_scaler_absorbing;
-const struct hc_case_table hc_cases_scaler_absorbing = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_absorbing, cases);

@@ -178,5 +178,4 @@ static const struct hc_case cases[] = {
      .run = journal},
 };
 
-const struct hc_case_table hc_cases_scaler_counts;
-const struct hc_case_table hc_cases_scaler_counts = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_counts, cases);

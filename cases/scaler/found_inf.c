@@ -64,8 +64,8 @@ static double planted(int64_t s)
     }
 }
 
-/* Half gradients with a NaN, an infinity or the largest number through unscale, whose flag goes into
-   the rule. */
+/* Half gradients with a NaN, an infinity or the largest number through unscale, whose flag goes
+   into the rule. */
 static void from_gradients(struct hc_check *check)
 {
     enum { STEPS = 220 };
@@ -103,5 +103,4 @@ static const struct hc_case cases[] = {
      .run = from_gradients},
 };
 
-const struct hc_case_table hc_cases_scaler_found_inf;
-const struct hc_case_table hc_cases_scaler_found_inf = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_found_inf, cases);

@@ -75,5 +75,4 @@ static const struct hc_case cases[] = {
      .run = large},
 };
 
-const struct hc_case_table hc_cases_scaler_large;
-const struct hc_case_table hc_cases_scaler_large = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_large, cases);

@@ -1,4 +1,5 @@
-/* A rule with numbers of a recipe's own, which are no powers of two, on the trainer's update path. */
+/* A rule with numbers of a recipe's own, which are no powers of two, on the trainer's update
+   path. */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@ static void step(struct hc_fixture *fixture, int number, bool overflow)
     hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
-/* 11 bits times 24 are exact in fp64; a quotient of such numbers that is rounded to 53 bits and then to 24
-   is the one rounded to 24 (Figueroa 1995: 53 >= 2 * 24 + 2). */
+/* 11 bits times 24 are exact in fp64; a quotient of such numbers that is rounded to 53 bits and
+   then to 24 is the one rounded to 24 (Figueroa 1995: 53 >= 2 * 24 + 2). */
 static double unscaled(double g, double scale, bool reciprocal)
 {
     return reciprocal ? hc_round(HC_FP32, g * hc_round(HC_FP32, 1 / scale))
@@ -52,8 +53,8 @@ static int claim_gradients(struct hc_fixture *fixture, double scale, bool recipr
     return differ;
 }
 
-/* Two clean steps grow the scale, an overflow backs it off, two clean steps grow it again. Each product is
-   rounded to fp32 once. fastai 1.0.61 leaves no gradients to look at. */
+/* Two clean steps grow the scale, an overflow backs it off, two clean steps grow it again. Each
+   product is rounded to fp32 once. fastai 1.0.61 leaves no gradients to look at. */
 static void one_system(struct hc_check *check, int i)
 {
     static const bool overflows[] = {false, false, true, false, false};
@@ -112,5 +113,4 @@ static const struct hc_case cases[] = {
      .run = own},
 };
 
-const struct hc_case_table hc_cases_scaler_own_numbers;
-const struct hc_case_table hc_cases_scaler_own_numbers = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_own_numbers, cases);

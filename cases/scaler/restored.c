@@ -1,4 +1,5 @@
-/* A scaler that is saved and goes on: what a state dict must hold, and what it costs where it does not. */
+/* A scaler that is saved and goes on: what a state dict must hold, and what it costs where it does
+   not. */
 #include "cases/fixture/replay.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@ static void sprinkle(const struct hc_check *check, unsigned char *found, int64_t
         found[i] = hc_random(hc_check_seed(check), 53, (uint64_t)i) % (uint64_t)(2 * n) == 0;
 }
 
-/* Stopped after half an interval, in the midst of an interval, at each growth: with scale and counts
-   restored, the rest is the same to the bit. */
+/* Stopped after half an interval, in the midst of an interval, at each growth: with scale and
+   counts restored, the rest is the same to the bit. */
 static void goes_on(struct hc_check *check)
 {
     unsigned char *found = hc_check_memory(check, MAX);
@@ -86,9 +87,9 @@ static void scale_alone(struct hc_check *check)
     }
 }
 
-/* GradScaler asks whether the count equals the interval. A state dict with a count beyond a shortened
-   interval passes it by: nothing grows, until an overflow starts the count again. Arms: Apex's rule,
-   which asks for a multiple, and fastai's, which asks for at least as many. */
+/* GradScaler asks whether the count equals the interval. A state dict with a count beyond a
+   shortened interval passes it by: nothing grows, until an overflow starts the count again. Arms:
+   Apex's rule, which asks for a multiple, and fastai's, which asks for at least as many. */
 static void beyond_the_interval(struct hc_check *check)
 {
     enum { STEPS = 3000 };
@@ -114,8 +115,8 @@ static void beyond_the_interval(struct hc_check *check)
         }
 }
 
-/* A scale above the cap, from a state dict or set by hand: the next growth of Apex amp brings it down
-   to the cap, fastai leaves it where it is, and torch, which has no cap, doubles it. */
+/* A scale above the cap, from a state dict or set by hand: the next growth of Apex amp brings it
+   down to the cap, fastai leaves it where it is, and torch, which has no cap, doubles it. */
 static void above_the_cap(struct hc_check *check)
 {
     enum { STEPS = 2000 };
@@ -165,5 +166,4 @@ static const struct hc_case cases[] = {
      .run = above_the_cap},
 };
 
-const struct hc_case_table hc_cases_scaler_restored;
-const struct hc_case_table hc_cases_scaler_restored = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_restored, cases);

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A trace: how long it is, and whether step s (from 1) finds an infinity. n is the rule's interval. */
+/* A trace: how long it is, and whether step s (from 1) finds an infinity. n is the rule's
+   interval. */
 struct trace {
     const char *name;
     int64_t (*length)(int64_t n);
@@ -205,5 +206,4 @@ static const struct hc_case cases[] = {
      .run = clean_for_long},
 };
 
-const struct hc_case_table hc_cases_scaler_traces;
-const struct hc_case_table hc_cases_scaler_traces = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_traces, cases);

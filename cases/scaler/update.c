@@ -95,5 +95,4 @@ static const struct hc_case cases[] = {
      .run = any},
 };
 
-const struct hc_case_table hc_cases_scaler_update;
-const struct hc_case_table hc_cases_scaler_update = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(scaler_update, cases);

@@ -69,9 +69,9 @@ static bool train(struct hc_check *check, const struct hc_injection_site *at, in
     return !injection.failed;
 }
 
-/* An infinite pixel: the third step of fifteen is skipped, the weights are sound, and training goes on
-   with batch statistics; the running ones are NaN for ever, since 0.9 NaN is. An infinity that comes up
-   in the backward pass skips as well, and leaves them sound. */
+/* An infinite pixel: the third step of fifteen is skipped, the weights are sound, and training goes
+   on with batch statistics; the running ones are NaN for ever, since 0.9 NaN is. An infinity that
+   comes up in the backward pass skips as well, and leaves them sound. */
 static void statistics(struct hc_check *check)
 {
     enum { STEPS = 15 };
@@ -116,5 +116,4 @@ static const struct hc_case cases[] = {
      .run = statistics},
 };
 
-const struct hc_case_table hc_cases_skip_after;
-const struct hc_case_table hc_cases_skip_after = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(skip_after, cases);

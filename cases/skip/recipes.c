@@ -1,5 +1,5 @@
-/* An infinity or a NaN in every tensor of a training step, under every recipe of the table: what each
-   system's rule lets move. */
+/* An infinity or a NaN in every tensor of a training step, under every recipe of the table: what
+   each system's rule lets move. */
 #include "cases/fixture/experiment.h"
 
 #include <math.h>
@@ -30,8 +30,8 @@ static void in_gradients(struct hc_experiment *s, struct hc_damage *damage)
                 inject(s, i, -1, 0, v, damage);
 }
 
-/* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone. (A cast
-   before it is the images', or the scale's on its way into a net in fp64.) */
+/* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone.
+   (A cast before it is the images', or the scale's on its way into a net in fp64.) */
 static bool is_reported_loss(const struct hc_experiment *s, int call)
 {
     bool after = false;
@@ -59,8 +59,8 @@ static void in_the_pass(struct hc_experiment *s, struct hc_damage *damage)
                     inject(s, -1, call, slot, v, damage);
 }
 
-/* The logits as the loss gets them, and the gradient of the scaled loss. (A logit of -inf is a class that
-   cannot be: the loss is sound.) */
+/* The logits as the loss gets them, and the gradient of the scaled loss. (A logit of -inf is a
+   class that cannot be: the loss is sound.) */
 static void in_the_loss(struct hc_experiment *s, struct hc_damage *damage)
 {
     for (int call = 0; call < s->calls; call++) {
@@ -109,5 +109,4 @@ static const struct hc_case cases[] = {
      .run = activations},
 };
 
-const struct hc_case_table hc_cases_skip_recipes;
-const struct hc_case_table hc_cases_skip_recipes = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(skip_recipes, cases);

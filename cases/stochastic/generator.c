@@ -203,5 +203,4 @@ static const struct hc_case cases[] = {
      .run = adams},
 };
 
-const struct hc_case_table hc_cases_stochastic_generator;
-const struct hc_case_table hc_cases_stochastic_generator = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(stochastic_generator, cases);

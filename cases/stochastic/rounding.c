@@ -1,6 +1,6 @@
-/* Stochastic rounding of bf16 weights. The weights move by SGD without momentum at a rate of 1, so that
-   the fp32 weight is w - g: with w = 1 and g = -f 2^-23 it lies f 65536ths of the way from 1 to the next
-   bf16 number. */
+/* Stochastic rounding of bf16 weights. The weights move by SGD without momentum at a rate of 1, so
+   that the fp32 weight is w - g: with w = 1 and g = -f 2^-23 it lies f 65536ths of the way from 1
+   to the next bf16 number. */
 #include "case.h"
 
 #include <math.h>
@@ -16,7 +16,8 @@ static const char ours[] = "src/num/stochastic.h; Salmon, Moraes, Dror, Shaw, 'P
 static const char torchao[] = "pytorch/ao torchao/optim/quant_utils.py, _fp32_to_bf16_sr; arXiv "
                               "2010.06192, 'Revisiting BFloat16 Training'";
 
-/* The random number of element n at step t, from the words of the counter (block and lane, t, "ROUN"). */
+/* The random number of element n at step t, from the words of the counter (block and lane, t,
+   "ROUN"). */
 static uint32_t random_of(uint64_t seed, uint32_t t, uint64_t n)
 {
     uint64_t lane = n / 64 * 16 + n % 16;
@@ -70,8 +71,8 @@ static void all_at(const struct weights *s, uint32_t f, bool negative)
     }
 }
 
-/* 2 exp(-2 s^2 / n) <= 1e-9 (Hoeffding): how far the number of successes among n may be from its mean but
-   once in 1e9 seeds. */
+/* 2 exp(-2 s^2 / n) <= 1e-9 (Hoeffding): how far the number of successes among n may be from its
+   mean but once in 1e9 seeds. */
 static double spread(double n)
 {
     return sqrt(n * log(2e9) / 2);
@@ -162,8 +163,8 @@ static int64_t equal(const uint16_t *x, const uint16_t *y, int64_t n)
     return count;
 }
 
-/* Half of the way: two decisions that have nothing to do with each other agree half of the time, and the
-   pairs are independent. */
+/* Half of the way: two decisions that have nothing to do with each other agree half of the time,
+   and the pairs are independent. */
 static void repeatable(struct hc_check *check)
 {
     static const int apart[] = {1, 2, 16, 48, 64, 4096};
@@ -247,5 +248,4 @@ static const struct hc_case cases[] = {
      .run = ends},
 };
 
-const struct hc_case_table hc_cases_stochastic_rounding;
-const struct hc_case_table hc_cases_stochastic_rounding = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(stochastic_rounding, cases);

@@ -49,9 +49,9 @@ static double mean(struct hc_fixture *fixture)
     return sum / (double)hc_tensor_count(&w);
 }
 
-/* Each step moves each weight by one of two numbers at most an ulp apart, and by the real amount on the
-   average, whatever came before: the mean over `weights` of n such steps is off by more than this once in
-   1e9 seeds (Azuma, Hoeffding). */
+/* Each step moves each weight by one of two numbers at most an ulp apart, and by the real amount on
+   the average, whatever came before: the mean over `weights` of n such steps is off by more than
+   this once in 1e9 seeds (Azuma, Hoeffding). */
 static double spread(double ulp, double n, double weights)
 {
     return ulp * sqrt(n * log(2e9) / (2 * weights));
@@ -89,9 +89,9 @@ static void by_definition(double *w, double *c, double update)
     *w = s;
 }
 
-/* 1 + n d, d > 0. While 1 <= w < 2, |c| is at most half an ulp, u. y = R(c + d) is off by u (u + d) at
-   most, and c is then exactly what w + y lost (Dekker, for |y| <= |w|): w + c strays by u (u + d) a
-   step, w by |c| more. */
+/* 1 + n d, d > 0. While 1 <= w < 2, |c| is at most half an ulp, u. y = R(c + d) is off by u (u + d)
+   at most, and c is then exactly what w + y lost (Dekker, for |y| <= |w|): w + c strays by u (u +
+   d) a step, w by |c| more. */
 static void compensated(struct hc_check *check)
 {
     struct hc_recipe recipe = plain("bf16-kahan");
@@ -125,10 +125,10 @@ static void compensated(struct hc_check *check)
     hc_fixture_close(&fixture);
 }
 
-/* AdamW without gradients: (1 - lr * decay)^n, a step's decay being 1e-4 of the weight.
-   Stochastic: the fp32 weight is off by fp32's keep and product, 2^-23 a step in all; an ulp below 1 is u.
-   Kahan: below 1 |c| is at most u / 2, but u at the start; y is off by u (u + d) as above, d itself by its
-   coefficient and product, 3 u d, and by w standing for w + c, u d. */
+/* AdamW without gradients: (1 - lr * decay)^n, a step's decay being 1e-4 of the weight. Stochastic:
+   the fp32 weight is off by fp32's keep and product, 2^-23 a step in all; an ulp below 1 is u.
+   Kahan: below 1 |c| is at most u / 2, but u at the start; y is off by u (u + d) as above, d itself
+   by its coefficient and product, 3 u d, and by w standing for w + c, u d. */
 static void decays(struct hc_check *check)
 {
     const char *const names[] = {"bf16-pure", "bf16-sr", "bf16-kahan"};
@@ -249,5 +249,4 @@ static const struct hc_case cases[] = {
      .run = layouts},
 };
 
-const struct hc_case_table hc_cases_stochastic_weights;
-const struct hc_case_table hc_cases_stochastic_weights = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(stochastic_weights, cases);

@@ -1,10 +1,10 @@
 /* A whole step, forward and back, of a small network in MPFR beside the same step in fp64 and under
    recipes: whether fp64 is reference enough for them (compare --drift measures against it).
 
-   MPFR has the loss alone, from the definitions of op/call.h at 256 bits, and the gradient is its central
-   difference, (L(w + h) - L(w - h)) / 2h with h = 2^-64: off by h^2 / 6 of the third derivative, about
-   2^-130, and by 2^-256 / h of the loss. Nothing of the backward pass is used twice. (The loss has kinks
-   where a leaky ReLU's input is 0; none of them is within h.) */
+   MPFR has the loss alone, from the definitions of op/call.h at 256 bits, and the gradient is its
+   central difference, (L(w + h) - L(w - h)) / 2h with h = 2^-64: off by h^2 / 6 of the third
+   derivative, about 2^-130, and by 2^-256 / h of the loss. Nothing of the backward pass is used
+   twice. (The loss has kinks where a leaky ReLU's input is 0; none of them is within h.) */
 #include <math.h>
 
 #include "cases/fixture/reference_net.h"
@@ -41,7 +41,8 @@ static double slope(struct hc_reference_net *s, int p, int64_t i)
     return result;
 }
 
-/* One step under the recipe from the same weights: |g - want| / |want| over all parameters, g unscaled. */
+/* One step under the recipe from the same weights: |g - want| / |want| over all parameters, g
+   unscaled. */
 static enum hc_status gradient_error(struct hc_check *check, const char *recipe_name,
                                      const float *images, const int32_t *labels, const double *want,
                                      double *error)
@@ -120,10 +121,10 @@ static bool has_fp64(struct hc_check *check)
     return hc_do(check, &product) == HC_OK;
 }
 
-/* A static scale: 65536 overflows in so small a network for some seeds.
-   u of fp64 is 2^-29 of fp32's, and the way is the same: the errors should be 2^-29 of each other. 2^-20
-   leaves room for the signs of some hundred roundings to fall differently, and a reference that is off
-   by a millionth of what it measures changes no digit that is printed. */
+/* A static scale: 65536 overflows in so small a network for some seeds. u of fp64 is 2^-29 of
+   fp32's, and the way is the same: the errors should be 2^-29 of each other. 2^-20 leaves room for
+   the signs of some hundred roundings to fall differently, and a reference that is off by a
+   millionth of what it measures changes no digit that is printed. */
 static void reference(struct hc_check *check)
 {
     static const char *const recipes[] = {"fp32", "fastai-004b", "amp-bf16"};
@@ -161,5 +162,4 @@ static const struct hc_case cases[] = {
      .run = reference},
 };
 
-const struct hc_case_table hc_cases_training_against_mpfr;
-const struct hc_case_table hc_cases_training_against_mpfr = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(training_against_mpfr, cases);

@@ -14,8 +14,8 @@ struct course {
     int threads;
 };
 
-/* Every kind of layer. Over four epochs, the worst of 20 seeds and four recipes is 92 % right, where 70 %
-   are asked for. */
+/* Every kind of layer. Over four epochs, the worst of 20 seeds and four recipes is 92 % right,
+   where 70 % are asked for. */
 static const struct hc_network lean = {.name = "darknet-lean",
                                        .side = 32,
                                        .channels = 3,
@@ -110,9 +110,9 @@ static void pure(struct hc_check *check)
                   isfinite(losses.loss[losses.steps - 1]));
 }
 
-/* With a scale of 2^30 the first scaled gradients overflow in half for sure: dlogits are of the order
-   of 1 / batch, so that 2^30 / 8 is far above 65504. Static: the infinity goes into the masters.
-   Dynamic: steps are skipped and the scale is halved until it fits. */
+/* With a scale of 2^30 the first scaled gradients overflow in half for sure: dlogits are of the
+   order of 1 / batch, so that 2^30 / 8 is far above 65504. Static: the infinity goes into the
+   masters. Dynamic: steps are skipped and the scale is halved until it fits. */
 static void overflow(struct hc_check *check)
 {
     struct losses losses;
@@ -197,5 +197,4 @@ static const struct hc_case cases[] = {
      .run = repeats},
 };
 
-const struct hc_case_table hc_cases_training_learn;
-const struct hc_case_table hc_cases_training_learn = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(training_learn, cases);

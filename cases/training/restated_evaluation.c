@@ -1,6 +1,6 @@
-/* What a training says of itself: its losses and the accuracy on the test images, computed again from the
-   logits of each pass; and that evaluation reads the running statistics and the weights that training
-   has left, and counts no image twice where the last batch is not full. */
+/* What a training says of itself: its losses and the accuracy on the test images, computed again
+   from the logits of each pass; and that evaluation reads the running statistics and the weights
+   that training has left, and counts no image twice where the last batch is not full. */
 #include <math.h>
 
 #include "cases/fixture/restated.h"
@@ -47,7 +47,8 @@ static void see_layer(struct watch *w, const struct hc_call *there, int at, bool
         w->logits = there->out[0].data;
 }
 
-/* The sum of log(sum exp z) - z of the label, and how many labels have the first of the largest logits. */
+/* The sum of log(sum exp z) - z of the label, and how many labels have the first of the largest
+   logits. */
 static double losses(const struct hc_tensor *z, const struct hc_tensor *labels, int *right)
 {
     double sum = 0;
@@ -69,7 +70,8 @@ static double losses(const struct hc_tensor *z, const struct hc_tensor *labels, 
     return sum;
 }
 
-/* In fp32, exp and log to 2 ulp, a sum of ten and a mean of four: 32 u of the loss and of a logit. */
+/* In fp32, exp and log to 2 ulp, a sum of ten and a mean of four: 32 u of the loss and of a
+   logit. */
 static double room(double loss)
 {
     return 32 * 0x1p-24 * (loss + 1);
@@ -199,6 +201,4 @@ static const struct hc_case cases[] = {
      .run = evaluation},
 };
 
-const struct hc_case_table hc_cases_training_restated_evaluation;
-const struct hc_case_table hc_cases_training_restated_evaluation = {cases,
-                                                                    sizeof cases / sizeof cases[0]};
+HC_CASES(training_restated_evaluation, cases);

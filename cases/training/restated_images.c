@@ -1,6 +1,7 @@
-/* The images that a training's network sees, from the first batch to the last: which, where they were cut
-   and whether they were flipped is read off their pixels in whole numbers (cases/fixture/restated.h), and held
-   to the specification. Only the loop runs; nothing is multiplied. */
+/* The images that a training's network sees, from the first batch to the last: which, where they
+   were cut and whether they were flipped is read off their pixels in whole numbers
+   (cases/fixture/restated.h), and held to the specification. Only the loop runs; nothing is
+   multiplied. */
 #include <math.h>
 #include <stdio.h>
 
@@ -50,8 +51,8 @@ static int reflected(int at)
     return at < 0 ? -at : at >= SIDE ? 2 * (SIDE - 1) - at : at;
 }
 
-/* An image as bytes. A value is (byte / 255 - mean) / deviation rounded to fp32 once, the rest being in
-   fp64, whose three roundings come to less than 2^-48. */
+/* An image as bytes. A value is (byte / 255 - mean) / deviation rounded to fp32 once, the rest
+   being in fp64, whose three roundings come to less than 2^-48. */
 static void read_bytes(struct hc_check *check, const float *values, uint8_t bytes[VALUES])
 {
     int64_t wrong = 0;
@@ -161,8 +162,8 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
             w->pixels[i] = (float)hc_tensor_get(x, i);
 }
 
-/* A share of n draws of which each comes with a chance of `want`: further away than `room` with a chance of
-   2 exp(-2 n room^2) = 2^-39 at most (Hoeffding). */
+/* A share of n draws of which each comes with a chance of `want`: further away than `room` with a
+   chance of 2 exp(-2 n room^2) = 2^-39 at most (Hoeffding). */
 static void claim_share(struct hc_check *check, const char *what, double want, int got, int n)
 {
     hc_claim_within(check, what, want, (double)got / n, sqrt(14 / (double)n));
@@ -298,6 +299,4 @@ static const struct hc_case cases[] = {
      .run = images},
 };
 
-const struct hc_case_table hc_cases_training_restated_images;
-const struct hc_case_table hc_cases_training_restated_images = {cases,
-                                                                sizeof cases / sizeof cases[0]};
+HC_CASES(training_restated_images, cases);

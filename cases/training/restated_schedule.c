@@ -1,5 +1,5 @@
-/* The rates, counts and decays that reach the optimizer in each step of a training, held to the one-cycle
-   and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
+/* The rates, counts and decays that reach the optimizer in each step of a training, held to the
+   one-cycle and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
 
 #include "cases/fixture/restated.h"
@@ -34,8 +34,9 @@ struct watch {
 
 static const double pi = 3.14159265358979323846;
 
-/* Over the first half the rate rises along a line from a 25th of the most, and over the second it falls
-   along half a cosine to a 10,000th of where it began; beta1 goes the other way, between .95 and .85. */
+/* Over the first half the rate rises along a line from a 25th of the most, and over the second it
+   falls along half a cosine to a 10,000th of where it began; beta1 goes the other way, between .95
+   and .85. */
 static void claim_rates(struct hc_check *check, const struct plan *plan, int step,
                         const struct hc_tensor *hyper)
 {
@@ -174,6 +175,4 @@ static const struct hc_case cases[] = {
      .run = schedule},
 };
 
-const struct hc_case_table hc_cases_training_restated_schedule;
-const struct hc_case_table hc_cases_training_restated_schedule = {cases,
-                                                                  sizeof cases / sizeof cases[0]};
+HC_CASES(training_restated_schedule, cases);

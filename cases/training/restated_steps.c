@@ -1,15 +1,17 @@
-/* Whole steps of a training, restated from the specification: at the weights, images and labels that the
-   trainer has, each step's loss, gradients, statistics and new weights are computed a second time and
-   compared. Each step begins with the trainer's own numbers, so that errors do not add up over steps.
+/* Whole steps of a training, restated from the specification: at the weights, images and labels
+   that the trainer has, each step's loss, gradients, statistics and new weights are computed a
+   second time and compared. Each step begins with the trainer's own numbers, so that errors do not
+   add up over steps.
 
-   Bounds. Of the update: m, v and w are sums of two terms and take three roundings of u = 2^-24 each a step, and
-   the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of loss and gradients no useful
-   bound can be derived through so many layers; instead the step is restated twice, in fp64 and with every
-   rounding that the recipe has but in another order (restated_pass.h). The distance between the two is a
-   draw of what roundings come to here, and so is the trainer's distance from fp64. The bound is 8 times
-   the draw of the parameter itself and, because a draw of two numbers may be small by chance, as much
-   again as roundings are of the whole gradient, of this parameter's and of its layer's root mean square;
-   a wrong term is thousands of times as much in fp32. */
+   Bounds. Of the update: m, v and w are sums of two terms and take three roundings of u = 2^-24
+   each a step, and the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of
+   loss and gradients no useful bound can be derived through so many layers; instead the step is
+   restated twice, in fp64 and with every rounding that the recipe has but in another order
+   (restated_pass.h). The distance between the two is a draw of what roundings come to here, and so
+   is the trainer's distance from fp64. The bound is 8 times the draw of the parameter itself and,
+   because a draw of two numbers may be small by chance, as much again as roundings are of the whole
+   gradient, of this parameter's and of its layer's root mean square; a wrong term is thousands of
+   times as much in fp32. */
 #include <math.h>
 #include <string.h>
 
@@ -73,8 +75,9 @@ static void see_parameter(struct watch *w, int layer, int slot, const struct hc_
 }
 
 /* Of m numbers x: mean and variance to 2^-50 of what is summed; fp32 sums, running numbers and
-   roundings come to about sqrt(m) u of the same, 2^-18 for 4,096 terms. That is an estimate and no bound:
-   the worst case is m u, and a backend between the two would be failed. The variance is unbiased. */
+   roundings come to about sqrt(m) u of the same, 2^-18 for 4,096 terms. That is an estimate and no
+   bound: the worst case is m u, and a backend between the two would be failed. The variance is
+   unbiased. */
 static void see_statistics(struct hc_check *check, const struct hc_call *copy)
 {
     int64_t channels = copy->in[1].shape[0];
@@ -162,7 +165,8 @@ static const struct span *writer(const struct watch *w, const char *data, bool o
     return NULL;
 }
 
-/* Where among the numbers the optimizer has parameter `data`, by way of its master if it has one; -1. */
+/* Where among the numbers the optimizer has parameter `data`, by way of its master if it has one;
+   -1. */
 static int64_t place_of(const struct watch *w, const char *data, int64_t *copied)
 {
     int64_t at;
@@ -394,6 +398,4 @@ static const struct hc_case cases[] = {
      .data = "amp"},
 };
 
-const struct hc_case_table hc_cases_training_restated_steps;
-const struct hc_case_table hc_cases_training_restated_steps = {cases,
-                                                               sizeof cases / sizeof cases[0]};
+HC_CASES(training_restated_steps, cases);

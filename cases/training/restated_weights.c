@@ -1,5 +1,6 @@
-/* What a training starts from: the layers of Darknet, how each op is told of them, and the first weights,
-   held to the specification (cases/fixture/restated.h). Only the loop runs; nothing is multiplied. */
+/* What a training starts from: the layers of Darknet, how each op is told of them, and the first
+   weights, held to the specification (cases/fixture/restated.h). Only the loop runs; nothing is
+   multiplied. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,9 +19,10 @@ struct start {
     double first[KEPT];                     /* of the stem */
 };
 
-/* Means of n independent draws, each uniform in +-1, of their products with others, or of their squares less
-   1/3: E exp(s u) <= exp(s^2 / 6) for a uniform u, so that a mean is further from 0 than 4.4 / sqrt(n) with
-   a chance below 2 exp(-3/2 4.4^2) = 2^-40; of squares, whose range is 1, with less by Hoeffding. */
+/* Means of n independent draws, each uniform in +-1, of their products with others, or of their
+   squares less 1/3: E exp(s u) <= exp(s^2 / 6) for a uniform u, so that a mean is further from 0
+   than 4.4 / sqrt(n) with a chance below 2 exp(-3/2 4.4^2) = 2^-40; of squares, whose range is 1,
+   with less by Hoeffding. */
 static double room(double n)
 {
     return 4.4 / sqrt(n);
@@ -243,6 +245,4 @@ static const struct hc_case cases[] = {
      .run = weights},
 };
 
-const struct hc_case_table hc_cases_training_restated_weights;
-const struct hc_case_table hc_cases_training_restated_weights = {cases,
-                                                                 sizeof cases / sizeof cases[0]};
+HC_CASES(training_restated_weights, cases);

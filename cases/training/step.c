@@ -1,6 +1,6 @@
-/* A training step, call by call: each op is held to its bound on the very tensors that the step gives
-   it. What flows into a call is what the calls before made of it, so that errors do not add up and no
-   bound is needed but the op's own: gradients at the same weights, layer by layer. */
+/* A training step, call by call: each op is held to its bound on the very tensors that the step
+   gives it. What flows into a call is what the calls before made of it, so that errors do not add
+   up and no bound is needed but the op's own: gradients at the same weights, layer by layer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 enum { BATCH = 4, CLASSES = 4, SIDE = 8, PIXELS = BATCH * SIDE * SIDE * 3 };
 
-/* Every kind of layer, a residual with and without a stride before it, and sums that MPFR can follow. */
+/* Every kind of layer, a residual with and without a stride before it, and sums that MPFR can
+   follow. */
 static const struct hc_network network = {.name = "darknet-8",
                                           .side = SIDE,
                                           .channels = 3,
@@ -157,5 +158,4 @@ static const struct hc_case cases[] = {
      .data = "amp-bf16"},
 };
 
-const struct hc_case_table hc_cases_training_step;
-const struct hc_case_table hc_cases_training_step = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(training_step, cases);

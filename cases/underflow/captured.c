@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* All gradients of the tiny network's parameters, as the last step left them, as one fp32 vector. */
+/* All gradients of the tiny network's parameters, as the last step left them, as one fp32
+   vector. */
 static struct hc_tensor capture(struct hc_tiny *tiny)
 {
     int n = hc_update_parameters(tiny->update);
@@ -101,5 +102,4 @@ static const struct hc_case cases[] = {
      .run = captured},
 };
 
-const struct hc_case_table hc_cases_underflow_captured;
-const struct hc_case_table hc_cases_underflow_captured = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_captured, cases);

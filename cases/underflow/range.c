@@ -124,5 +124,4 @@ static const struct hc_case cases[] = {
      .run = scale_8},
 };
 
-const struct hc_case_table hc_cases_underflow_range;
-const struct hc_case_table hc_cases_underflow_range = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_range, cases);

@@ -107,5 +107,4 @@ static const struct hc_case cases[] = {
      .run = moves_on},
 };
 
-const struct hc_case_table hc_cases_underflow_schedule;
-const struct hc_case_table hc_cases_underflow_schedule = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_schedule, cases);

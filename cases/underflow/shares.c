@@ -14,8 +14,8 @@ struct spread {
 };
 
 /* As wide as the histograms of Micikevicius et al.: one in between, with 23 % of zeros in half; one
-   like their speech model's weight gradients (5 % below 2^-24); one like the activation gradients of
-   their SSD detector (67 % zeros). */
+   like their speech model's weight gradients (5 % below 2^-24); one like the activation gradients
+   of their SSD detector (67 % zeros). */
 static const struct spread between = {-22, 4, -25, 0.2266};
 static const struct spread speech = {-17.4206, 4, -24, 0.05};
 static const struct spread ssd = {-26.7597, 4, -25, 0.67};
@@ -41,8 +41,8 @@ static void draw(struct hc_check *check, struct hc_picture *picture, double scal
     hc_point(check, picture, "infinite", scale, 100.0 * (double)s->infinite / COUNT);
 }
 
-/* The last scale is the largest without an overflow, where a dynamic one goes: it hangs on the largest
-   gradient alone, so the count of zeros is as good as independent of it. */
+/* The last scale is the largest without an overflow, where a dynamic one goes: it hangs on the
+   largest gradient alone, so the count of zeros is as good as independent of it. */
 static void by_scale(struct hc_check *check)
 {
     enum { SCALES = 6 };
@@ -173,5 +173,4 @@ static const struct hc_case cases[] = {
      .data = &between},
 };
 
-const struct hc_case_table hc_cases_underflow_shares;
-const struct hc_case_table hc_cases_underflow_shares = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_shares, cases);

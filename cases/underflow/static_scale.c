@@ -1,5 +1,5 @@
-/* What an infinity does where nobody looks, beside GradScaler's rule. (What every recipe lets change in
-   such a step: cases/skip.) */
+/* What an infinity does where nobody looks, beside GradScaler's rule. (What every recipe lets
+   change in such a step: cases/skip.) */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -50,6 +50,4 @@ static const struct hc_case cases[] = {
      .run = poisons},
 };
 
-const struct hc_case_table hc_cases_underflow_static_scale;
-const struct hc_case_table hc_cases_underflow_static_scale = {cases,
-                                                              sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_static_scale, cases);

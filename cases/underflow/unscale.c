@@ -112,5 +112,4 @@ static const struct hc_case cases[] = {
      .run = other_scales},
 };
 
-const struct hc_case_table hc_cases_underflow_unscale;
-const struct hc_case_table hc_cases_underflow_unscale = {cases, sizeof cases / sizeof cases[0]};
+HC_CASES(underflow_unscale, cases);

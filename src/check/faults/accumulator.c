@@ -1,6 +1,6 @@
-/* Defects of the accumulator of a sum: too few bits, cut instead of rounded, products or parts of the sum that
-   are rounded on the way, small terms that are dropped. Most are invisible to random numbers of both signs,
-   whose sums are a small part of what the contract allows to go wrong. */
+/* Defects of the accumulator of a sum: too few bits, cut instead of rounded, products or parts of
+   the sum that are rounded on the way, small terms that are dropped. Most are invisible to random
+   numbers of both signs, whose sums are a small part of what the contract allows to go wrong. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ static float towards(double x, enum hc_direction direction)
     return (float)hc_decode(HC_FP32, hc_encode(HC_FP32, x, 0, direction));
 }
 
-/* Each addition rounded in that direction; fp64 holds a product, and nearly always its sum, exactly. */
+/* Each addition rounded in that direction; fp64 holds a product, and nearly always its sum,
+   exactly. */
 static float directed(const struct hc_factors *t, int direction)
 {
     float sum = 0;
@@ -150,7 +151,8 @@ static float fixed_point(const struct hc_factors *t, int bits)
     return (float)ldexp(sum, -bits);
 }
 
-/* The variance as mean of squares less square of the mean, in one pass, for the saved 1 / deviation. */
+/* The variance as mean of squares less square of the mean, in one pass, for the saved 1 /
+   deviation. */
 static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
@@ -286,5 +288,4 @@ static const struct hc_fault faults[] = {
      .wrong = hc_wrong_outputs, .data = &loss_down},
 };
 
-const struct hc_fault_table hc_faults_accumulator;
-const struct hc_fault_table hc_faults_accumulator = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(accumulator, faults);

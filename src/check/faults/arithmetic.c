@@ -1,5 +1,6 @@
-/* Defects of the arithmetic in kernels/ and src/num/ that all backends share, each in the subject and in `exact`:
-   wrong in few steps, for few parameters or in few bits, so that one set of hyperparameters shows nothing. */
+/* Defects of the arithmetic in kernels/ and src/num/ that all backends share, each in the subject
+   and in `exact`: wrong in few steps, for few parameters or in few bits, so that one set of
+   hyperparameters shows nothing. */
 #include <math.h>
 
 #include "check/selftest/fault.h"
@@ -458,5 +459,4 @@ static const struct hc_fault faults[] = {
      .ops = "augment", .patterns = "data/crops-in-every-corner", .wrong = right_end},
 };
 
-const struct hc_fault_table hc_faults_arithmetic;
-const struct hc_fault_table hc_faults_arithmetic = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(arithmetic, faults);

@@ -98,5 +98,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_ROUNDING, "augment", "bits/augment", .wrong = single_pixels},
 };
 
-const struct hc_fault_table hc_faults_bits;
-const struct hc_fault_table hc_faults_bits = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(bits, faults);

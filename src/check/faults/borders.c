@@ -1,12 +1,13 @@
-/* Defects that small tensors do not show: the rest behind a block, one element past a border, a number kept
-   in too few bits. */
+/* Defects that small tensors do not show: the rest behind a block, one element past a border, a
+   number kept in too few bits. */
 #include "check/selftest/fault.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A slice of a tensor: of the extent `axis`, where that is larger than `border`, what stands behind the last
-   multiple of it, or with `one` what stands at the border alone. Axis -1 counts elements. */
+/* A slice of a tensor: of the extent `axis`, where that is larger than `border`, what stands behind
+   the last multiple of it, or with `one` what stands at the border alone. Axis -1 counts
+   elements. */
 struct slice {
     int slot; /* inputs alone: the one that is hidden */
     int axis;
@@ -110,7 +111,8 @@ static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_q
     return status;
 }
 
-/* Two choices that only together go wrong: a stride of 3 with a pad of 2, 33 channels in windows of 3. */
+/* Two choices that only together go wrong: a stride of 3 with a pad of 2, 33 channels in windows of
+   3. */
 static enum hc_status together(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
@@ -296,5 +298,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_BORDER, "rates", "border/rates/*/rows", .wrong = narrowed, .data = &sixteen_bits},
 };
 
-const struct hc_fault_table hc_faults_borders;
-const struct hc_fault_table hc_faults_borders = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(borders, faults);

@@ -142,5 +142,4 @@ static const struct hc_fault faults[] = {
      .wrong = hc_wrong_outputs, .data = &result_in_bf16, .rebuild = poor_accumulator},
 };
 
-const struct hc_fault_table hc_faults_cheat;
-const struct hc_fault_table hc_faults_cheat = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(cheat, faults);

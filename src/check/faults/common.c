@@ -1,6 +1,6 @@
-/* Defects of arithmetic that the backends share: the subject and the backend that it is compared with have
-   them both, so that equal bits say nothing. MPFR, integers and published answers must see them. Each row
-   takes its wrong kernel from the fault that its data names. */
+/* Defects of arithmetic that the backends share: the subject and the backend that it is compared
+   with have them both, so that equal bits say nothing. MPFR, integers and published answers must
+   see them. Each row takes its wrong kernel from the fault that its data names. */
 #include "check/selftest/fault.h"
 
 static enum hc_status same_as(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -100,5 +100,4 @@ static const struct hc_fault faults[] = {
      .data = "squares-begin-anew", .place = HC_PLACE_BOTH},
 };
 
-const struct hc_fault_table hc_faults_common;
-const struct hc_fault_table hc_faults_common = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(common, faults);

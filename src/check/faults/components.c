@@ -132,5 +132,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_ROUNDING, "bn_train", "batchnorm/*", .wrong = statistics_in_half},
 };
 
-const struct hc_fault_table hc_faults_components;
-const struct hc_fault_table hc_faults_components = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(components, faults);

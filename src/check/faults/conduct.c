@@ -1,5 +1,5 @@
-/* Kernels that give the right result and do what no kernel may besides, or that only look as if they
-   worked: what src/backend.h forbids (hc_kernel). */
+/* Kernels that give the right result and do what no kernel may besides, or that only look as if
+   they worked: what src/backend.h forbids (hc_kernel). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +143,8 @@ static enum hc_status only_easy(const struct hc_fault_site *planted, struct hc_q
     return planted->right(queue, call);
 }
 
-/* Right at the sizes that a test written for it would have: all up to 66, powers of two and 255 to 258.
-   Otherwise the middle element is off by one bit. */
+/* Right at the sizes that a test written for it would have: all up to 66, powers of two and 255 to
+   258. Otherwise the middle element is off by one bit. */
 static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
@@ -240,5 +240,4 @@ static const struct hc_fault faults[] = {
      "conv2d gemm", "op/conv2d/* op/gemm/*", .wrong = refused},
 };
 
-const struct hc_fault_table hc_faults_conduct;
-const struct hc_fault_table hc_faults_conduct = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(conduct, faults);

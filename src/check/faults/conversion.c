@@ -196,5 +196,4 @@ static const struct hc_fault faults[] = {
      "cast", "rounding/fp64-to-fp16/nearest", .wrong = through_fp32},
 };
 
-const struct hc_fault_table hc_faults_conversion;
-const struct hc_fault_table hc_faults_conversion = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(conversion, faults);

@@ -57,5 +57,4 @@ static const struct hc_fault faults[] = {
      .wrong = bytes_over_256},
 };
 
-const struct hc_fault_table hc_faults_data;
-const struct hc_fault_table hc_faults_data = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(data, faults);

@@ -1,5 +1,5 @@
-/* Defects that show at the ends alone: no terms at all, counts beyond what fp32 has, sums whose accumulator
-   is as narrow as the terms. They are in all backends. */
+/* Defects that show at the ends alone: no terms at all, counts beyond what fp32 has, sums whose
+   accumulator is as narrow as the terms. They are in all backends. */
 #include "check/selftest/fault.h"
 
 #include "num/format.h"
@@ -55,5 +55,4 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_BOTH},
 };
 
-const struct hc_fault_table hc_faults_ends;
-const struct hc_fault_table hc_faults_ends = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(ends, faults);

@@ -1,5 +1,6 @@
-/* Defects of the images that a training is fed with. The loop makes its batches by the op augment where it
-   works on a device, so the subject plays one: its memory is the host's, but nobody knows. */
+/* Defects of the images that a training is fed with. The loop makes its batches by the op augment
+   where it works on a device, so the subject plays one: its memory is the host's, but nobody
+   knows. */
 #include <stdlib.h>
 
 #include "check/selftest/change.h"
@@ -82,5 +83,4 @@ static const struct hc_fault faults[] = {
      .data = &(const struct hc_change_call){swapped_channels, 1}, .rebuild = play_device},
 };
 
-const struct hc_fault_table hc_faults_feed;
-const struct hc_fault_table hc_faults_feed = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(feed, faults);

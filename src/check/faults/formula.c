@@ -267,5 +267,4 @@ static const struct hc_fault faults[] = {
      "overflow_verdict scaler_update", "scaler/one-update", .wrong = nan_is_not_found},
 };
 
-const struct hc_fault_table hc_faults_formula;
-const struct hc_fault_table hc_faults_formula = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(formula, faults);

@@ -54,7 +54,8 @@ static enum hc_status spoils(const struct hc_fault_site *planted, struct hc_queu
     return status;
 }
 
-/* A byte written that far from the end of a tensor's bytes, or from their beginning where negative. */
+/* A byte written that far from the end of a tensor's bytes, or from their beginning where
+   negative. */
 struct reach {
     int64_t bytes;
     bool input; /* the first one's, else the first output's */
@@ -147,5 +148,4 @@ static const struct hc_fault faults[] = {
      .data = &(const struct reach){4, false}},
 };
 
-const struct hc_fault_table hc_faults_inputs;
-const struct hc_fault_table hc_faults_inputs = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(inputs, faults);

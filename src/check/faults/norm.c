@@ -54,5 +54,4 @@ static const struct hc_fault faults[] = {
      "bn_leaky_bwd", "op/bn_leaky_bwd/*", .wrong = slope_forgotten},
 };
 
-const struct hc_fault_table hc_faults_norm;
-const struct hc_fault_table hc_faults_norm = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(norm, faults);

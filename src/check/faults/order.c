@@ -36,5 +36,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_ROUNDING, "unscale", "order/*", .wrong = scale_in_half},
 };
 
-const struct hc_fault_table hc_faults_order;
-const struct hc_fault_table hc_faults_order = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(order, faults);

@@ -15,7 +15,8 @@ static void without_beta(struct hc_call *call, double number)
     call->params.gemm.beta = call->params.gemm.beta != 0 ? 1 : 0;
 }
 
-/* A square matrix as it lies instead of its transpose; a vector times a matrix has no other shape. */
+/* A square matrix as it lies instead of its transpose; a vector times a matrix has no other
+   shape. */
 static void as_it_lies(struct hc_call *call, double number)
 {
     (void)number;
@@ -215,5 +216,4 @@ static const struct hc_fault faults[] = {
      "op/sgd/*-kahan*", .wrong = hc_wrong_call, .data = &(const struct hc_change_call){absent, 5}},
 };
 
-const struct hc_fault_table hc_faults_parameter;
-const struct hc_fault_table hc_faults_parameter = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(parameter, faults);

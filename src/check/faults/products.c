@@ -1,4 +1,5 @@
-/* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where single is. */
+/* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where single
+   is. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -53,5 +54,4 @@ static const struct hc_fault faults[] = {
      "gemm", "products/half-summed-in-single", .wrong = summed_in_half},
 };
 
-const struct hc_fault_table hc_faults_products;
-const struct hc_fault_table hc_faults_products = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(products, faults);

@@ -1,5 +1,6 @@
-/* Defects of the trainer, planted where what it does arrives: in the batches, rates, counts and weights that
-   its ops get or give. The cases training/restated-* hold a whole training to its specification. */
+/* Defects of the trainer, planted where what it does arrives: in the batches, rates, counts and
+   weights that its ops get or give. The cases training/restated-* hold a whole training to its
+   specification. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -475,5 +476,4 @@ static const struct hc_fault faults[] = {
      .data = &(const struct hc_change_call){twice_for_one_row, 2}},
 };
 
-const struct hc_fault_table hc_faults_restated;
-const struct hc_fault_table hc_faults_restated = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(restated, faults);

@@ -166,5 +166,4 @@ static const struct hc_fault faults[] = {
      .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, 0}},
 };
 
-const struct hc_fault_table hc_faults_rounding;
-const struct hc_fault_table hc_faults_rounding = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(rounding, faults);

@@ -159,5 +159,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_PARAMETER, "unscale", "scaler/own-numbers", .wrong = other_way},
 };
 
-const struct hc_fault_table hc_faults_scaler;
-const struct hc_fault_table hc_faults_scaler = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(scaler, faults);

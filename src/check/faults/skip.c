@@ -161,5 +161,4 @@ static const struct hc_fault faults[] = {
      "skip/*", .wrong = spreads},
 };
 
-const struct hc_fault_table hc_faults_skip;
-const struct hc_fault_table hc_faults_skip = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(skip, faults);

@@ -1,5 +1,5 @@
-/* A few wrong elements: one in a thousand, or a single one in a place that hangs on the data and so on
-   the seed. Whoever looks at a sample must be lucky to see them. */
+/* A few wrong elements: one in a thousand, or a single one in a place that hangs on the data and so
+   on the seed. Whoever looks at a sample must be lucky to see them. */
 #include "check/selftest/change.h"
 
 static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, 0};
@@ -77,5 +77,4 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_HOST},
 };
 
-const struct hc_fault_table hc_faults_sparse;
-const struct hc_fault_table hc_faults_sparse = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(sparse, faults);

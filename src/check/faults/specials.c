@@ -85,5 +85,4 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_HOST},
 };
 
-const struct hc_fault_table hc_faults_specials;
-const struct hc_fault_table hc_faults_specials = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(specials, faults);

@@ -1,4 +1,5 @@
-/* Results that depend on the calls before, on what lay in memory, or on whether a call is in place. */
+/* Results that depend on the calls before, on what lay in memory, or on whether a call is in
+   place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,5 +157,4 @@ static const struct hc_fault faults[] = {
      "scaler_update", "scaler/one-update", .wrong = twice, .place = HC_PLACE_HOST},
 };
 
-const struct hc_fault_table hc_faults_state;
-const struct hc_fault_table hc_faults_state = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(state, faults);

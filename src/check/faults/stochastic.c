@@ -121,5 +121,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_STOCHASTIC, "adamw", "stochastic/*", .wrong = moves},
 };
 
-const struct hc_fault_table hc_faults_stochastic;
-const struct hc_fault_table hc_faults_stochastic = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(stochastic, faults);

@@ -87,5 +87,4 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_HOST},
 };
 
-const struct hc_fault_table hc_faults_tail;
-const struct hc_fault_table hc_faults_tail = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(tail, faults);

@@ -1,5 +1,5 @@
-/* Defects of the training loop: what it hands to its ops, planted where it arrives. The ops are right, so
-   that only a training can show them. */
+/* Defects of the training loop: what it hands to its ops, planted where it arrives. The ops are
+   right, so that only a training can show them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,8 +113,9 @@ static enum hc_status padding_is_right(const struct hc_fault_site *site, struct 
     return status;
 }
 
-/* Before the first op of a training runs, its weights are given to the backend: uniform numbers. Those
-   of a tensor that are not all one number are made a hundredth larger. A training opens a queue of its own. */
+/* Before the first op of a training runs, its weights are given to the backend: uniform numbers.
+   Those of a tensor that are not all one number are made a hundredth larger. A training opens a
+   queue of its own. */
 static bool ran;
 
 static enum hc_status (*right_open)(struct hc_queue **queue, int threads);
@@ -208,5 +209,4 @@ static const struct hc_fault faults[] = {
      HC_FAULT_TRAINER, "xent", "training/restated-*", .wrong = padding_is_right},
 };
 
-const struct hc_fault_table hc_faults_trainer;
-const struct hc_fault_table hc_faults_trainer = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(trainer, faults);

@@ -216,5 +216,4 @@ static const struct hc_fault faults[] = {
      .wrong = nan_passes},
 };
 
-const struct hc_fault_table hc_faults_update;
-const struct hc_fault_table hc_faults_update = {faults, sizeof faults / sizeof faults[0]};
+HC_FAULTS(update, faults);

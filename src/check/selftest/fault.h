@@ -83,6 +83,11 @@ struct hc_fault_table {
     int count;
 };
 
+/* The last line of such a file: exports its rows to the registry. `name` is the file's. */
+#define HC_FAULTS(name, rows)                                                                      \
+    extern const struct hc_fault_table hc_faults_##name;                                           \
+    const struct hc_fault_table hc_faults_##name = {rows, sizeof(rows) / sizeof(rows)[0]}
+
 /* All faults, file by file; by name, or NULL. */
 int hc_fault_count(void);
 const struct hc_fault *hc_fault_at(int i);
