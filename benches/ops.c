@@ -30,7 +30,7 @@ static void compare(struct hc_bench_run *run, hc_make_call *make)
         struct hc_subject sides[2] = {0};
         void (*const works[])(void *) = {on_host, on_exact};
         double seconds[2];
-        double n = (double)hc_tensor_count(&call.in[0]);
+        double n = (double)hc_tensor_count(&call.in[HC_FIRST]);
         if (hc_subject_open(&sides[0], hc_backend_by_name("host"), &call, 1) == HC_OK &&
             hc_subject_open(&sides[1], hc_backend_by_name("exact"), &call, 1) == HC_OK) {
             hc_bench_time(works, 2, sides, 5, 0.1, seconds);

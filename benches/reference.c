@@ -32,12 +32,12 @@ static void add_in_half(struct hc_bench_run *run)
 {
     static uint16_t data[3][N];
     struct subject s = {.backend = hc_backend_by_name("exact"), .call = {.op = HC_OP_add}};
-    s.call.in[0] = hc_tensor1(HC_FP16, N, data[0]);
-    s.call.in[1] = hc_tensor1(HC_FP16, N, data[1]);
-    s.call.out[0] = hc_tensor1(HC_FP16, N, data[2]);
+    s.call.in[HC_X] = hc_tensor1(HC_FP16, N, data[0]);
+    s.call.in[HC_Y] = hc_tensor1(HC_FP16, N, data[1]);
+    s.call.out[HC_OUT] = hc_tensor1(HC_FP16, N, data[2]);
     for (uint64_t i = 0; i < N; i++) {
-        hc_tensor_set(&s.call.in[0], (int64_t)i, hc_random_uniform(1, 0, i));
-        hc_tensor_set(&s.call.in[1], (int64_t)i, hc_random_uniform(1, 1, i));
+        hc_tensor_set(&s.call.in[HC_X], (int64_t)i, hc_random_uniform(1, 0, i));
+        hc_tensor_set(&s.call.in[HC_Y], (int64_t)i, hc_random_uniform(1, 1, i));
     }
     if (s.backend->open(&s.queue, 1) != HC_OK) {
         hc_bench_skip(run, hc_message());

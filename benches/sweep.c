@@ -97,9 +97,9 @@ static void kernel_pairs(void *context)
         uint16_t y[BLOCK];
         uint16_t out[BLOCK];
         struct hc_call call = {.op = s->op};
-        call.in[0] = hc_tensor1(HC_FP16, BLOCK, x);
-        call.in[1] = hc_tensor1(HC_FP16, BLOCK, y);
-        call.out[0] = hc_tensor1(HC_FP16, BLOCK, out);
+        call.in[HC_X] = hc_tensor1(HC_FP16, BLOCK, x);
+        call.in[HC_Y] = hc_tensor1(HC_FP16, BLOCK, y);
+        call.out[HC_OUT] = hc_tensor1(HC_FP16, BLOCK, out);
         struct hc_queue *queue;
         enum hc_status status = backend->open(&queue, 1);
         assert(status == HC_OK);

@@ -74,11 +74,10 @@ struct hc_call hc_leaky_bwd_call(enum hc_format format, int64_t n)
 static struct hc_call norm_call(enum hc_op op, int images, enum hc_format format, int64_t n)
 {
     struct hc_call call = {.op = op, .params.bn = {.eps = 1e-5, .momentum = 0.1, .slope = 0.1}};
-    call.out[0] = activations(format, n);
     for (int i = 0; i < hc_ops[op].inputs; i++)
         call.in[i] = i < images ? activations(format, n) : scalars(CHANNELS);
-    for (int i = 1; i < hc_ops[op].outputs; i++)
-        call.out[i] = scalars(CHANNELS);
+    for (int i = 0; i < hc_ops[op].outputs; i++)
+        call.out[i] = i == HC_FIRST ? activations(format, n) : scalars(CHANNELS);
     return call;
 }
 
@@ -110,10 +109,9 @@ struct hc_call hc_bn_leaky_bwd_call(enum hc_format format, int64_t n)
 struct hc_call hc_sgd_call(enum hc_format format, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_sgd, .params.sgd.arithmetic = format};
-    for (int i = 0; i < 3; i++)
-        call.in[i] = list(format, n);
-    call.in[3] = scalars(3);
-    call.out[0] = call.out[1] = list(format, n);
+    call.in[HC_SGD_W] = call.in[HC_SGD_G] = call.in[HC_SGD_MOMENTUM] = list(format, n);
+    call.in[HC_SGD_HYPER] = scalars(HC_HYPER_COUNT);
+    call.out[HC_SGD_NEW_W] = call.out[HC_SGD_NEW_MOMENTUM] = list(format, n);
     return call;
 }
 
@@ -121,11 +119,10 @@ struct hc_call hc_adamw_call(enum hc_format format, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_adamw, .params.adam = {.beta2 = 0.99, .eps = 1e-8}};
     call.params.adam.arithmetic = format;
-    for (int i = 0; i < 4; i++)
-        call.in[i] = list(format, n);
-    call.in[4] = scalars(3);
-    for (int i = 0; i < 3; i++)
-        call.out[i] = list(format, n);
+    call.in[HC_ADAM_W] = call.in[HC_ADAM_G] = list(format, n);
+    call.in[HC_ADAM_M] = call.in[HC_ADAM_V] = list(format, n);
+    call.in[HC_ADAM_HYPER] = scalars(HC_HYPER_COUNT);
+    call.out[HC_ADAM_NEW_W] = call.out[HC_ADAM_NEW_M] = call.out[HC_ADAM_NEW_V] = list(format, n);
     return call;
 }
 
@@ -188,7 +185,7 @@ double hc_call_bytes(const struct hc_call *call)
 
 double hc_call_operations(const struct hc_call *call)
 {
-    double rows = (double)call->in[0].shape[0];
+    double rows = (double)call->in[HC_FIRST].shape[0];
     if (call->op == HC_OP_gemm)
         return 2 * rows * rows * rows;
     assert(hc_ops[call->op].class_ == HC_CLASS_CONV);

@@ -4,19 +4,19 @@
 
 enum { PATTERN = 1 << 14 }; /* elements that are made, and then repeated */
 
-/* Of input `slot`, as what the op reads there. */
+/* Element i of an input, in the range that the op expects of it. */
 static double value(const struct hc_call *call, int slot, int64_t i)
 {
-    static const double hyper[] = {1e-3, 0.9, 1};
+    static const double hyper[HC_HYPER_COUNT] = {
+        [HC_HYPER_LR] = 1e-3, [HC_HYPER_BETA1] = 0.9, [HC_HYPER_STEP] = 1};
     enum hc_op_class class_ = hc_ops[call->op].class_;
     double x = hc_random_normal(1, (uint64_t)slot, (uint64_t)i);
-    if (class_ == HC_CLASS_OPTIMIZER && call->in[slot].format == HC_FP32 &&
-        call->in[slot].shape[0] == 3)
+    if (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->hyper)
         return hyper[i];
-    if (call->op == HC_OP_unscale && slot > 0)
-        return slot == 1 ? 1024 : 0;
-    bool is_square =
-        (class_ == HC_CLASS_OPTIMIZER && slot == 3) || (class_ == HC_CLASS_NORM && slot >= 3);
+    if (call->op == HC_OP_unscale && slot != HC_UNSCALE_X)
+        return slot == HC_UNSCALE_SCALE ? 1024 : 0;
+    bool is_square = (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->v) ||
+                     (class_ == HC_CLASS_NORM && slot >= HC_BN_MEAN);
     return is_square ? x * x : x;
 }
 
@@ -81,6 +81,6 @@ enum hc_status hc_subject_run(struct hc_subject *subject)
         status = hc_device_run(&subject->device, &subject->call);
     if (status == HC_OK && !subject->device.backend->host_memory)
         status = subject->device.backend->download(subject->device.queue, &byte,
-                                                   subject->call.out[0].data, 1);
+                                                   subject->call.out[HC_FIRST].data, 1);
     return status;
 }
