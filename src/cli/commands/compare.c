@@ -41,7 +41,7 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
     if (strcmp(recipe->name, "fp32") == 0)
         c->base = c->recipes;
     c->recipe[c->recipes] = recipe;
-    c->of[c->recipes++] = seeds;
+    c->seeds_of[c->recipes++] = seeds;
     if (c->seeds < seeds)
         c->seeds = seeds;
     return HC_OK;
@@ -169,7 +169,7 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
     for (int at = 0; at < c->recipes * c->seeds; at++) {
         char name[HC_RECIPE_NAME + 40];
         int r = at % c->recipes;
-        bool there = at / c->recipes < c->of[r];
+        bool there = at / c->recipes < c->seeds_of[r];
         folder_name(c->recipe[r], c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0),
                     name, sizeof name);
         hc_plot_text(values, "run_folder", at + 1, name, sizeof name);

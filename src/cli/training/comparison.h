@@ -15,11 +15,11 @@ struct hc_comparison {
     const struct hc_training *training;
     const struct hc_recipe *recipe[HC_MAX_COMPARED];
     int recipes;
-    int base;                /* the recipe that the others are compared with: fp32, or the first */
-    int of[HC_MAX_COMPARED]; /* seeds that each recipe gets */
-    int seeds;               /* the most of these */
-    double margin;           /* of accuracy, in points */
-    bool drift;              /* measure drift instead (cli/training/drift.h), over `steps` */
+    int base; /* the recipe that the others are compared with: fp32, or the first */
+    int seeds_of[HC_MAX_COMPARED]; /* seeds that each recipe gets */
+    int seeds;                     /* the most of these */
+    double margin;                 /* of accuracy, in points */
+    bool drift;                    /* measure drift instead (cli/training/drift.h), over `steps` */
     int steps;
     struct hc_training_run *run;
 };
@@ -36,9 +36,18 @@ struct hc_training_run *hc_comparison_next(const struct hc_comparison *compariso
 enum { HC_NAN_TEXT = 96 };
 int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char text[HC_NAN_TEXT]);
 
-/* Accuracy in points, recipe minus base, over the pairs in which both runs came to their end with
-   a finite loss. */
-struct hc_paired hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
+/* The pairs of runs of a recipe and the base with the same seed. A pair counts if both runs came to
+   their end with finite losses. */
+struct hc_pairs {
+    struct hc_paired test; /* of the accuracies in points, recipe minus base */
+    bool identical;        /* accuracy and both losses are equal in each of one or more pairs */
+};
+struct hc_pairs hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
+
+/* What the pairs show, in words: "equivalent: 4 pairs, 90 % interval -0.14 .. +0.14, p 1.3e-05". */
+enum { HC_CONCLUSION_TEXT = 192 };
+void hc_comparison_conclusion(const struct hc_comparison *comparison, int recipe,
+                              char text[HC_CONCLUSION_TEXT]);
 
 /* folder/runs.csv, a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere),
    accuracy, test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,

@@ -60,13 +60,13 @@ static int spread_of(const struct hc_comparison *c, int recipe, const struct col
     double sum = 0;
     double squares = 0;
     int n = 0;
-    for (int s = 0; s < c->of[recipe]; s++)
+    for (int s = 0; s < c->seeds_of[recipe]; s++)
         if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
             sum += member(&hc_comparison_run(c, recipe, s)->result, column);
             n++;
         }
     *mean = sum / n;
-    for (int s = 0; s < c->of[recipe]; s++)
+    for (int s = 0; s < c->seeds_of[recipe]; s++)
         if (has(&hc_comparison_run(c, recipe, s)->result, column)) {
             double x = member(&hc_comparison_run(c, recipe, s)->result, column) - *mean;
             squares += x * x;
@@ -78,7 +78,7 @@ static int spread_of(const struct hc_comparison *c, int recipe, const struct col
 static bool all_learnt(const struct hc_comparison *c, int recipe)
 {
     bool learnt = true;
-    for (int s = 0; s < c->of[recipe]; s++)
+    for (int s = 0; s < c->seeds_of[recipe]; s++)
         learnt = learnt && hc_comparison_run(c, recipe, s)->result.learned;
     return learnt;
 }
@@ -113,7 +113,7 @@ static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
 {
     char lost[HC_NAN_TEXT];
     int from = 0;
-    if (hc_comparison_nan(c, recipe, lost) == c->of[recipe]) {
+    if (hc_comparison_nan(c, recipe, lost) == c->seeds_of[recipe]) {
         int width = 0;
         for (; from < MEMORY; from++)
             width += 1 + width_of(c, &columns[from]);
@@ -128,7 +128,7 @@ static void print_recipe(const struct hc_comparison *c, int recipe, double base,
     double speed;
     double deviation;
     int width = (int)strlen(c->recipe[c->base]->name) + 3;
-    hc_print(out, "%-22s %4d", c->recipe[recipe]->name, c->of[recipe]);
+    hc_print(out, "%-22s %4d", c->recipe[recipe]->name, c->seeds_of[recipe]);
     print_cells(c, recipe, out);
     (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
     if (isnan(speed / base))
@@ -154,32 +154,20 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
         hc_print(out, "means over the runs, in parentheses the deviation of one run\n");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
-        if (n > 0 && n < c->of[r])
+        if (n > 0 && n < c->seeds_of[r])
             hc_print(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name, lost);
     }
 }
 
 static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
 {
-    static const char *const words[] = {[HC_EQUIVALENT] = "equivalent",
-                                        [HC_DIFFERENT] = "FAIL: different",
-                                        [HC_UNDECIDED] = "undecided"};
-    struct hc_paired d = hc_comparison_pairs(c, recipe);
-    if (d.n == 0) {
-        hc_print(out, "%-22s no pair of runs in which both losses stayed finite\n",
-                 c->recipe[recipe]->name);
-        return;
-    }
-    hc_print(out, "%-22s %+8.2f points", c->recipe[recipe]->name, d.mean);
-    if (d.n < 2)
-        hc_print(out, "   one pair decides nothing; --seeds 3 or more\n");
-    else
-        hc_print(out, "   %d pairs   90 %% interval %+.2f .. %+.2f   p %.2g   %s", d.n, d.low,
-                 d.high, d.p, words[d.verdict]);
-    if (d.n >= 2 && d.verdict == HC_UNDECIDED)
-        hc_print(out, "; about %d pairs could decide", hc_pairs_needed(d.deviation, c->margin));
-    if (d.n >= 2)
-        (void)fputc('\n', out);
+    char conclusion[HC_CONCLUSION_TEXT];
+    struct hc_paired test = hc_comparison_pairs(c, recipe).test;
+    hc_comparison_conclusion(c, recipe, conclusion);
+    hc_print(out, "%-22s ", c->recipe[recipe]->name);
+    if (test.n > 0)
+        hc_print(out, "%+8.2f points   ", test.mean);
+    hc_print(out, "%s%s\n", test.verdict == HC_DIFFERENT ? "FAIL: " : "", conclusion);
 }
 
 void hc_comparison_print(const struct hc_comparison *c, FILE *out)

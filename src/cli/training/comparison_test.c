@@ -31,7 +31,7 @@ static struct hc_comparison make(int seeds)
                               .recipe = {&recipes[0], &recipes[1], &recipes[2]},
                               .recipes = 3,
                               .base = 1,
-                              .of = {seeds, seeds, seeds},
+                              .seeds_of = {seeds, seeds, seeds},
                               .seeds = seeds,
                               .margin = 1,
                               .run = runs};
@@ -63,8 +63,8 @@ static const char *printed(const struct hc_comparison *c)
 Test(comparison, seeds_make_pairs_with_the_base)
 {
     struct hc_comparison c = make(SEEDS);
-    struct hc_paired half = hc_comparison_pairs(&c, 0);
-    struct hc_paired odd = hc_comparison_pairs(&c, 2);
+    struct hc_paired half = hc_comparison_pairs(&c, 0).test;
+    struct hc_paired odd = hc_comparison_pairs(&c, 2).test;
     cr_assert_eq(half.n, 4);
     cr_assert_float_eq(half.mean, 0, 1e-9);
     cr_assert_float_eq(half.high, 0.1359, 5e-5);
@@ -73,7 +73,7 @@ Test(comparison, seeds_make_pairs_with_the_base)
     cr_assert_eq(odd.verdict, HC_DIFFERENT);
     cr_assert_eq(hc_comparison_failures(&c), 1);
     c.margin = 0.1;
-    cr_assert_eq(hc_comparison_pairs(&c, 0).verdict, HC_UNDECIDED);
+    cr_assert_eq(hc_comparison_pairs(&c, 0).test.verdict, HC_UNDECIDED);
     cr_assert_eq(hc_comparison_failures(&c), 1);
     c.margin = 6;
     cr_assert_eq(hc_comparison_failures(&c), 0);
@@ -102,6 +102,32 @@ Test(comparison, a_run_that_did_not_learn_fails_whatever_its_peers_did)
     cr_assert_eq(hc_comparison_failures(&c), 0);
 }
 
+/* Equal in accuracy and in both losses; one that differs in a loss alone is another run. */
+Test(comparison, identical_runs_are_said_to_be_identical)
+{
+    struct hc_comparison c = make(SEEDS);
+    char text_of_pairs[HC_CONCLUSION_TEXT];
+    for (int s = 0; s < SEEDS; s++)
+        runs[3 * s].result.accuracy = runs[3 * s + 1].result.accuracy;
+    const char *text = printed(&c);
+    cr_expect_not_null(strstr(text, "half                      +0.00 points   identical: "
+                                    "accuracy and losses are equal in every pair\n"),
+                       "%s", text);
+    cr_expect_null(strstr(text, "p 0"), "%s", text);
+    hc_comparison_conclusion(&c, 0, text_of_pairs);
+    cr_expect_str_eq(text_of_pairs, "identical: accuracy and losses are equal in every pair");
+    cr_expect_eq(hc_comparison_pairs(&c, 0).test.verdict, HC_EQUIVALENT);
+    runs[0].result.test_loss = nextafter(0.2, 1);
+    text = printed(&c);
+    cr_expect_null(strstr(text, "identical"), "%s", text);
+    cr_expect_not_null(strstr(text, " points   equivalent: 4 pairs, 90 % interval "), "%s", text);
+    c = make(1);
+    runs[0].result.accuracy = runs[1].result.accuracy;
+    cr_expect_not_null(
+        strstr(printed(&c), "identical: accuracy and losses are equal in the one pair\n"), "%s",
+        printed(&c));
+}
+
 static void diverge(int run, int64_t step)
 {
     struct hc_train_result *result = &runs[run].result;
@@ -123,8 +149,7 @@ Test(comparison, a_recipe_whose_runs_all_end_in_nan_has_no_other_numbers)
     const char *text = printed(&c);
     cr_expect_not_null(strstr(text, "\nhalf                      2  NaN from step 1  "), "%s",
                        text);
-    cr_expect_not_null(strstr(text, "no pair of runs in which both losses stayed finite"), "%s",
-                       text);
+    cr_expect_not_null(strstr(text, "no pair of runs has finite losses in both"), "%s", text);
     cr_expect_null(strstr(text, "nan"), "%s", text);
     /* The lines of all recipes are equally long: the words stand over whole columns. */
     const char *half = strstr(text, "\nhalf ") + 1;
@@ -154,7 +179,7 @@ Test(comparison, a_run_that_ends_in_nan_is_left_out_of_its_recipes_means)
                        text);
     /* 92.9, 95.1 and 93.9: mean 93.97, squares 1.1378 + 1.2844 + 0.0044 over 2: deviation 1.10. */
     cr_expect_not_null(strstr(text, "half                      4   93.97 (1.10)"), "%s", text);
-    cr_expect_eq(hc_comparison_pairs(&c, 0).n, 3);
+    cr_expect_eq(hc_comparison_pairs(&c, 0).test.n, 3);
 }
 
 Test(comparison, a_run_that_did_not_finish_makes_no_pair)
@@ -162,8 +187,8 @@ Test(comparison, a_run_that_did_not_finish_makes_no_pair)
     struct hc_comparison c = make(SEEDS);
     runs[0].result.finished = false;
     runs[4].result.finished = false;
-    cr_assert_eq(hc_comparison_pairs(&c, 0).n, 2);
-    cr_assert_eq(hc_comparison_pairs(&c, 2).n, 3);
+    cr_assert_eq(hc_comparison_pairs(&c, 0).test.n, 2);
+    cr_assert_eq(hc_comparison_pairs(&c, 2).test.n, 3);
 }
 
 Test(comparison, the_table_shows_means_deviations_and_the_ratio_of_speeds)
@@ -175,12 +200,12 @@ Test(comparison, the_table_shows_means_deviations_and_the_ratio_of_speeds)
     cr_assert_not_null(strstr(text, "       300     0.75  PASS\n"), "%s", text);
     cr_assert_not_null(strstr(text, "       400     1.00  PASS\n"), "%s", text);
     cr_assert_not_null(strstr(text, "means over the runs"), "%s", text);
-    cr_assert_not_null(strstr(text, "   equivalent\n"), "%s", text);
-    cr_assert_not_null(strstr(text, "   FAIL: different\n"), "%s", text);
+    cr_assert_not_null(strstr(text, " points   equivalent: 4 pairs, 90 % interval "), "%s", text);
+    cr_assert_not_null(strstr(text, "   FAIL: different: 4 pairs, "), "%s", text);
     c.margin = 0.1;
     text = printed(&c);
     /* 2.9264^2 (0.1155 / 0.1)^2 = 11.4. */
-    cr_assert_not_null(strstr(text, "undecided; about 12 pairs could decide\n"), "%s", text);
+    cr_assert_not_null(strstr(text, "; about 12 pairs could decide\n"), "%s", text);
 }
 
 Test(comparison, the_record_holds_every_run_and_every_pair)
