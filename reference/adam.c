@@ -51,43 +51,41 @@ static void step(struct state *s, const struct hc_adam *p, const double hyper[3]
     mpfr_sub(s->w, s->w, s->u, MPFR_RNDN);
 }
 
-static void adam(const struct hc_call *call, int out, int64_t index, long precision,
-                 struct hc_exact *want, bool decoupled)
+static void adam(const struct hc_element *e, long precision, struct hc_exact *want, bool decoupled)
 {
+    const struct hc_call *call = e->call;
     double hyper[3];
     struct state s;
     bool skipped = call->in[5].data && hc_tensor_get(&call->in[5], 0) != 0;
     mpfr_inits2(precision, s.w, s.g, s.m, s.v, s.c, s.t, s.u, (mpfr_ptr)0);
-    hc_load_real(s.w, &call->in[0], index);
-    hc_load_real(s.g, &call->in[1], index);
-    hc_load_real(s.m, &call->in[2], index);
-    hc_load_real(s.v, &call->in[3], index);
+    hc_load_real(s.w, &call->in[0], e->index);
+    hc_load_real(s.g, &call->in[1], e->index);
+    hc_load_real(s.m, &call->in[2], e->index);
+    hc_load_real(s.v, &call->in[3], e->index);
     for (int i = 0; i < 3; i++)
         hyper[i] = hc_tensor_get(&call->in[4], i);
     if (!skipped)
         step(&s, &call->params.adam, hyper, decoupled);
     if (call->in[6].data) {
-        hc_load_real(s.c, &call->in[6], index);
+        hc_load_real(s.c, &call->in[6], e->index);
         if (!skipped) {
             mpfr_add(s.w, s.w, s.c, MPFR_RNDN);
             mpfr_set(s.c, s.w, MPFR_RNDN);
             hc_left_over(s.c, call->in[0].format);
         }
     }
-    hc_split(out == 0 ? s.w : out == 1 ? s.m : out == 2 ? s.v : s.c, want);
+    hc_split(e->out == 0 ? s.w : e->out == 1 ? s.m : e->out == 2 ? s.v : s.c, want);
     mpfr_clears(s.w, s.g, s.m, s.v, s.c, s.t, s.u, (mpfr_ptr)0);
 }
 
 hc_reference hc_reference_adam;
-void hc_reference_adam(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_adam(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    adam(call, out, index, precision, want, false);
+    adam(e, precision, want, false);
 }
 
 hc_reference hc_reference_adamw;
-void hc_reference_adamw(const struct hc_call *call, int out, int64_t index, long precision,
-                        struct hc_exact *want)
+void hc_reference_adamw(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    adam(call, out, index, precision, want, true);
+    adam(e, precision, want, true);
 }

@@ -1,76 +1,66 @@
 /* The IEEE operations, and the casts: exact values, which the caller rounds. */
 #include "reference/split.h"
 
-static void binary(const struct hc_call *call, int64_t index, long precision, struct hc_exact *want,
+static void binary(const struct hc_element *e, long precision, struct hc_exact *want,
                    int (*operation)(mpfr_t, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t))
 {
+    const struct hc_call *call = e->call;
     mpfr_t x;
     mpfr_t y;
     mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, (mpfr_ptr)0);
-    hc_load_real(x, &call->in[0], index);
-    hc_load_real(y, &call->in[1], index);
+    hc_load_real(x, &call->in[0], e->index);
+    hc_load_real(y, &call->in[1], e->index);
     operation(x, x, y, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clears(x, y, (mpfr_ptr)0);
 }
 
 hc_reference hc_reference_add;
-void hc_reference_add(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_add(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    binary(call, index, precision, want, mpfr_add);
+    binary(e, precision, want, mpfr_add);
 }
 
 hc_reference hc_reference_sub;
-void hc_reference_sub(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_sub(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    binary(call, index, precision, want, mpfr_sub);
+    binary(e, precision, want, mpfr_sub);
 }
 
 hc_reference hc_reference_mul;
-void hc_reference_mul(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_mul(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    binary(call, index, precision, want, mpfr_mul);
+    binary(e, precision, want, mpfr_mul);
 }
 
 hc_reference hc_reference_div;
-void hc_reference_div(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_div(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    binary(call, index, precision, want, mpfr_div);
+    binary(e, precision, want, mpfr_div);
 }
 
 hc_reference hc_reference_sqrt;
-void hc_reference_sqrt(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_sqrt(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
     mpfr_t x;
     mpfr_init2(x, precision);
-    hc_load_real(x, &call->in[0], index);
+    hc_load_real(x, &e->call->in[0], e->index);
     mpfr_sqrt(x, x, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clear(x);
 }
 
 hc_reference hc_reference_fma;
-void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_fma(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     mpfr_t x;
     mpfr_t y;
     mpfr_t z;
     mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, z, (mpfr_ptr)0);
-    hc_load_real(x, &call->in[0], index);
-    hc_load_real(y, &call->in[1], index);
-    hc_load_real(z, &call->in[2], index);
+    hc_load_real(x, &call->in[0], e->index);
+    hc_load_real(y, &call->in[1], e->index);
+    hc_load_real(z, &call->in[2], e->index);
     /* The sum may span thousands of bits. What is cut off leaves a bit below the last one, or a tie
        would be seen where there is none. */
     if (mpfr_fma(x, x, y, z, MPFR_RNDZ) != 0) {
@@ -85,20 +75,17 @@ void hc_reference_fma(const struct hc_call *call, int out, int64_t index, long p
 }
 
 hc_reference hc_reference_cast;
-void hc_reference_cast(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_cast(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
     mpfr_t x;
     mpfr_init2(x, precision);
-    hc_load_real(x, &call->in[0], index);
+    hc_load_real(x, &e->call->in[0], e->index);
     hc_split(x, want);
     mpfr_clear(x);
 }
 
 hc_reference hc_reference_master_to_model;
-void hc_reference_master_to_model(const struct hc_call *call, int out, int64_t index,
-                                  long precision, struct hc_exact *want)
+void hc_reference_master_to_model(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    hc_reference_cast(call, out, index, precision, want);
+    hc_reference_cast(e, precision, want);
 }

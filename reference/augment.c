@@ -59,28 +59,28 @@ static void normalised(struct hc_exact *want, double pixel, double mean, double 
 }
 
 hc_reference hc_reference_augment;
-void hc_reference_augment(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_exact *want)
+void hc_reference_augment(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)precision;
     const struct hc_tensor *y = &call->out[0];
     int64_t steps = (int64_t)hc_tensor_get(&call->in[2], 0);
     int64_t epoch = steps / call->params.augment.batches;
     int64_t size = y->shape[1] * y->shape[2] * 3;
     *want = (struct hc_exact){0};
-    if (out == 2) {
+    if (e->out == 2) {
         want->hi = want->magnitude = (double)(steps + 1);
         return;
     }
-    int64_t image = image_at(call, out == 0 ? index / size : index);
+    int64_t image = image_at(call, e->out == 0 ? e->index / size : e->index);
     if (image < 0)
         return;
-    if (out == 1) {
+    if (e->out == 1) {
         want->hi = want->magnitude = hc_tensor_get(&call->in[1], image);
         return;
     }
-    int64_t c = index % 3;
-    int64_t at = index % size / 3;
+    int64_t c = e->index % 3;
+    int64_t at = e->index % size / 3;
     int64_t pixel = pixel_at(call, epoch, image, at / y->shape[2], at % y->shape[2]);
     normalised(want, hc_tensor_get(&call->in[0], 3 * pixel + c), call->params.augment.mean[c],
                call->params.augment.deviation[c]);

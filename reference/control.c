@@ -3,39 +3,36 @@
 #include "reference/split.h"
 
 hc_reference hc_reference_rates;
-void hc_reference_rates(const struct hc_call *call, int out, int64_t index, long precision,
-                        struct hc_exact *want)
+void hc_reference_rates(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    const struct hc_tensor *table = &call->in[0];
-    const struct hc_tensor *counts = &call->in[1];
+    const struct hc_tensor *table = &e->call->in[0];
+    const struct hc_tensor *counts = &e->call->in[1];
     double row = hc_tensor_get(counts, HC_COUNT_STEPS);
     double last = (double)(table->shape[0] - 1);
     mpfr_t x;
     mpfr_init2(x, precision);
-    if (index == 2) {
+    if (e->index == 2) {
         hc_load_real(x, counts, HC_COUNT_TAKEN);
         mpfr_add_si(x, x, 1, MPFR_RNDN);
     } else {
-        hc_load_real(x, table, 2 * (int64_t)(row > last ? last : row) + index);
+        hc_load_real(x, table, 2 * (int64_t)(row > last ? last : row) + e->index);
     }
     hc_split(x, want);
     mpfr_clear(x);
 }
 
 hc_reference hc_reference_step_log;
-void hc_reference_step_log(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_exact *want)
+void hc_reference_step_log(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     const struct hc_tensor *journal = &call->in[0];
-    const struct hc_tensor *scalar = &call->in[2 + index % 4];
+    const struct hc_tensor *scalar = &call->in[2 + e->index % 4];
     int64_t step = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
     mpfr_t x;
     mpfr_init2(x, precision);
     mpfr_set_zero(x, 1);
-    if (step % journal->shape[0] != index / 4)
-        hc_load_real(x, journal, index);
+    if (step % journal->shape[0] != e->index / 4)
+        hc_load_real(x, journal, e->index);
     else if (scalar->data)
         hc_load_real(x, scalar, 0);
     hc_split(x, want);
@@ -45,11 +42,9 @@ void hc_reference_step_log(const struct hc_call *call, int out, int64_t index, l
 /* MPFR's numbers of fp32's precision are those of fp32 where nothing is subnormal or beyond 2^128: a root,
    what is 1e-6 or more, and its reciprocal are not. The product is left whole: 48 bits. */
 hc_reference hc_reference_clip;
-void hc_reference_clip(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_clip(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     mpfr_t d;
     mpfr_t factor;
     mpfr_init2(d, hc_formats[HC_FP32].precision);

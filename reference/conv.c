@@ -23,14 +23,14 @@ static bool inside(int64_t i, int64_t extent)
 }
 
 hc_reference hc_reference_conv2d;
-void hc_reference_conv2d(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_exact *want)
+void hc_reference_conv2d(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *w = &call->in[1];
     int64_t stride = call->params.conv.stride;
     int64_t y[4];
-    coordinates(&call->out[out], index, y);
+    coordinates(&call->out[e->out], e->index, y);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
     sum.tf32 = hc_call_tf32(call);
@@ -47,14 +47,14 @@ void hc_reference_conv2d(const struct hc_call *call, int out, int64_t index, lon
 }
 
 hc_reference hc_reference_conv2d_bwd_data;
-void hc_reference_conv2d_bwd_data(const struct hc_call *call, int out, int64_t index,
-                                  long precision, struct hc_exact *want)
+void hc_reference_conv2d_bwd_data(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *dy = &call->in[0];
     const struct hc_tensor *w = &call->in[1];
     int64_t stride = call->params.conv.stride;
     int64_t x[4];
-    coordinates(&call->out[out], index, x);
+    coordinates(&call->out[e->out], e->index, x);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
     sum.tf32 = hc_call_tf32(call);
@@ -73,14 +73,15 @@ void hc_reference_conv2d_bwd_data(const struct hc_call *call, int out, int64_t i
 }
 
 hc_reference hc_reference_conv2d_bwd_filter;
-void hc_reference_conv2d_bwd_filter(const struct hc_call *call, int out, int64_t index,
-                                    long precision, struct hc_exact *want)
+void hc_reference_conv2d_bwd_filter(const struct hc_element *e, long precision,
+                                    struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[0];
     const struct hc_tensor *dy = &call->in[1];
     int64_t stride = call->params.conv.stride;
     int64_t w[4];
-    coordinates(&call->out[out], index, w);
+    coordinates(&call->out[e->out], e->index, w);
     struct hc_terms sum;
     hc_terms_begin(&sum, precision);
     sum.tf32 = hc_call_tf32(call);

@@ -4,17 +4,16 @@
 #include "reference/split.h"
 
 hc_reference hc_reference_gemm;
-void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_gemm(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
     const struct hc_tensor *a = &call->in[0];
     const struct hc_tensor *b = &call->in[1];
     const struct hc_tensor *c = &call->in[2];
     int64_t columns = call->out[0].shape[1];
-    int64_t m = index / columns;
-    int64_t n = index % columns;
+    int64_t m = e->index / columns;
+    int64_t n = e->index % columns;
     int64_t length = a->shape[p->transpose_a ? 0 : 1];
     enum hc_format factors = p->half_accumulator ? HC_FP16 : HC_FP32;
     double alpha = hc_round(factors, p->alpha);
@@ -30,7 +29,7 @@ void hc_reference_gemm(const struct hc_call *call, int out, int64_t index, long 
     mpfr_mul(s.sum, s.sum, s.factor, MPFR_RNDN);
     mpfr_mul_d(s.magnitude, s.magnitude, fabs(alpha), MPFR_RNDU);
     if (p->beta != 0) {
-        hc_load_real(s.term, c, c->rank == 1 ? n : index);
+        hc_load_real(s.term, c, c->rank == 1 ? n : e->index);
         mpfr_set_d(s.factor, beta, MPFR_RNDN);
         mpfr_mul(s.term, s.term, s.factor, MPFR_RNDN);
         hc_terms_add(&s);

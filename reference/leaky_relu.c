@@ -11,28 +11,26 @@ static void leak(mpfr_t x, const struct hc_call *call)
 }
 
 hc_reference hc_reference_leaky_relu;
-void hc_reference_leaky_relu(const struct hc_call *call, int out, int64_t index, long precision,
-                             struct hc_exact *want)
+void hc_reference_leaky_relu(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     mpfr_t x;
     mpfr_init2(x, precision);
-    hc_load_real(x, &call->in[0], index);
-    if (!(hc_tensor_get(&call->in[0], index) > 0))
+    hc_load_real(x, &call->in[0], e->index);
+    if (!(hc_tensor_get(&call->in[0], e->index) > 0))
         leak(x, call);
     hc_split(x, want);
     mpfr_clear(x);
 }
 
 hc_reference hc_reference_leaky_relu_bwd;
-void hc_reference_leaky_relu_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_exact *want)
+void hc_reference_leaky_relu_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     mpfr_t dy;
     mpfr_init2(dy, precision);
-    hc_load_real(dy, &call->in[1], index);
-    if (!(hc_tensor_get(&call->in[0], index) > 0))
+    hc_load_real(dy, &call->in[1], e->index);
+    if (!(hc_tensor_get(&call->in[0], e->index) > 0))
         leak(dy, call);
     hc_split(dy, want);
     mpfr_clear(dy);

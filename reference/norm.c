@@ -40,12 +40,12 @@ static void invert(mpfr_t variance, double eps)
 }
 
 /* mean becomes (x - mean) * invstd * gamma + beta. */
-static void normalize(mpfr_t mean, mpfr_t invstd, const struct hc_call *call, int64_t index,
-                      int64_t c)
+static void normalize(mpfr_t mean, mpfr_t invstd, const struct hc_element *e, int64_t c)
 {
+    const struct hc_call *call = e->call;
     mpfr_t t;
     mpfr_init2(t, mpfr_get_prec(mean));
-    hc_load_real(t, &call->in[0], index);
+    hc_load_real(t, &call->in[0], e->index);
     mpfr_sub(mean, t, mean, MPFR_RNDN);
     mpfr_mul(mean, mean, invstd, MPFR_RNDN);
     hc_load_real(t, &call->in[1], c);
@@ -83,48 +83,48 @@ static void leak(mpfr_t z, const struct hc_call *call)
 
 enum { Y, SAVED_MEAN, SAVED_INVSTD, RUNNING_MEAN, RUNNING_VARIANCE };
 
-static void train(const struct hc_call *call, int out, int64_t index, long precision, bool leaky,
-                  struct hc_exact *want)
+static void train(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[0];
     int64_t m = hc_channel_length(x);
-    int64_t c = index % x->shape[x->rank - 1];
+    int64_t c = e->index % x->shape[x->rank - 1];
     mpfr_t mean;
     mpfr_t variance;
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
     hc_moments(mean, variance, x, c);
-    if (out == Y || out == SAVED_INVSTD)
+    if (e->out == Y || e->out == SAVED_INVSTD)
         invert(variance, call->params.bn.eps);
-    if (out == Y)
-        normalize(mean, variance, call, index, c);
-    if (out == Y && leaky)
+    if (e->out == Y)
+        normalize(mean, variance, e, c);
+    if (e->out == Y && leaky)
         leak(mean, call);
-    if (out == RUNNING_MEAN)
+    if (e->out == RUNNING_MEAN)
         blend(mean, &call->in[3], c, call->params.bn.momentum);
-    if (out == RUNNING_VARIANCE) {
+    if (e->out == RUNNING_VARIANCE) {
         if (m > 1) {
             mpfr_mul_si(variance, variance, (long)m, MPFR_RNDN);
             mpfr_div_si(variance, variance, (long)m - 1, MPFR_RNDN);
         }
         blend(variance, &call->in[4], c, call->params.bn.momentum);
     }
-    int in_variance = out == SAVED_INVSTD || out == RUNNING_VARIANCE;
+    int in_variance = e->out == SAVED_INVSTD || e->out == RUNNING_VARIANCE;
     hc_split(in_variance ? variance : mean, want);
     mpfr_clears(mean, variance, (mpfr_ptr)0);
 }
 
-static void infer(const struct hc_call *call, int64_t index, long precision, bool leaky,
-                  struct hc_exact *want)
+static void infer(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[0];
-    int64_t c = index % x->shape[x->rank - 1];
+    int64_t c = e->index % x->shape[x->rank - 1];
     mpfr_t mean;
     mpfr_t variance;
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
     hc_load_real(mean, &call->in[3], c);
     hc_load_real(variance, &call->in[4], c);
     invert(variance, call->params.bn.eps);
-    normalize(mean, variance, call, index, c);
+    normalize(mean, variance, e, c);
     if (leaky)
         leak(mean, call);
     hc_split(mean, want);
@@ -134,28 +134,22 @@ static void infer(const struct hc_call *call, int64_t index, long precision, boo
 hc_reference hc_reference_bn_train, hc_reference_bn_infer;
 hc_reference hc_reference_bn_leaky_train, hc_reference_bn_leaky_infer;
 
-void hc_reference_bn_train(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_exact *want)
+void hc_reference_bn_train(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    train(call, out, index, precision, false, want);
+    train(e, precision, false, want);
 }
 
-void hc_reference_bn_infer(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_exact *want)
+void hc_reference_bn_infer(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    infer(call, index, precision, false, want);
+    infer(e, precision, false, want);
 }
 
-void hc_reference_bn_leaky_train(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_exact *want)
+void hc_reference_bn_leaky_train(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    train(call, out, index, precision, true, want);
+    train(e, precision, true, want);
 }
 
-void hc_reference_bn_leaky_infer(const struct hc_call *call, int out, int64_t index, long precision,
-                                 struct hc_exact *want)
+void hc_reference_bn_leaky_infer(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    infer(call, index, precision, true, want);
+    infer(e, precision, true, want);
 }

@@ -105,14 +105,12 @@ static void gradient(const struct hc_call *call, bool leaky, int out, int64_t in
 
 hc_reference hc_reference_bn_bwd, hc_reference_bn_leaky_bwd;
 
-void hc_reference_bn_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                         struct hc_exact *want)
+void hc_reference_bn_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    gradient(call, false, out, index, precision, want);
+    gradient(e->call, false, e->out, e->index, precision, want);
 }
 
-void hc_reference_bn_leaky_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                               struct hc_exact *want)
+void hc_reference_bn_leaky_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    gradient(call, true, out, index, precision, want);
+    gradient(e->call, true, e->out, e->index, precision, want);
 }

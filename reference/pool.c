@@ -2,15 +2,16 @@
 #include "reference/split.h"
 
 hc_reference hc_reference_avg_pool;
-void hc_reference_avg_pool(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_exact *want)
+void hc_reference_avg_pool(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->out[out];
+    const struct hc_tensor *y = &call->out[e->out];
     int64_t window = call->params.pool.window;
-    int64_t c = index % y->shape[3];
-    int64_t q = index / y->shape[3] % y->shape[2];
-    int64_t np = index / y->shape[3] / y->shape[2]; /* n * P + p: its rows begin at np * window */
+    int64_t c = e->index % y->shape[3];
+    int64_t q = e->index / y->shape[3] % y->shape[2];
+    int64_t np =
+        e->index / y->shape[3] / y->shape[2]; /* n * P + p: its rows begin at np * window */
     struct hc_terms s;
     hc_terms_begin(&s, precision);
     for (int64_t i = 0; i < window; i++)
@@ -25,15 +26,15 @@ void hc_reference_avg_pool(const struct hc_call *call, int out, int64_t index, l
 }
 
 hc_reference hc_reference_avg_pool_bwd;
-void hc_reference_avg_pool_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                               struct hc_exact *want)
+void hc_reference_avg_pool_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *dx = &call->out[out];
+    const struct hc_tensor *dx = &call->out[e->out];
     int64_t window = call->params.pool.window;
-    int64_t c = index % dx->shape[3];
-    int64_t q = index / dx->shape[3] % dx->shape[2] / window;
-    int64_t np = index / dx->shape[3] / dx->shape[2] / window;
+    int64_t c = e->index % dx->shape[3];
+    int64_t q = e->index / dx->shape[3] % dx->shape[2] / window;
+    int64_t np = e->index / dx->shape[3] / dx->shape[2] / window;
     mpfr_t x;
     mpfr_init2(x, precision);
     hc_load_real(x, dy, (np * dy->shape[2] + q) * dy->shape[3] + c);

@@ -32,10 +32,10 @@ static void double_the_precision(struct hc_call *call, enum hc_distribution dist
     hc_draw_inputs(call, distribution, 7);
     for (int out = 0; out < op->outputs; out++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[out]) && i < 9; i += 4) {
-            struct hc_exact once;
             struct hc_exact twice;
-            hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &once);
-            hc_references[call->op](call, out, i, 2 * HC_REFERENCE_PRECISION, &twice);
+            struct hc_exact once = hc_reference_value(call, out, i);
+            hc_references[call->op](&(struct hc_element){call, out, i}, 2 * HC_REFERENCE_PRECISION,
+                                    &twice);
             cr_assert(agree(call, &once, &twice), "%s out%d[%d], %s: %.17g + %g, %.17g + %g",
                       op->name, out, (int)i, hc_distribution_names[distribution], once.hi, once.lo,
                       twice.hi, twice.lo);

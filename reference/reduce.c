@@ -2,26 +2,21 @@
 #include "reference/split.h"
 
 hc_reference hc_reference_sum;
-void hc_reference_sum(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_sum(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
     struct hc_terms s;
     hc_terms_begin(&s, precision);
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++) {
-        hc_load_real(s.term, &call->in[0], i);
+    for (int64_t i = 0; i < hc_tensor_count(&e->call->in[0]); i++) {
+        hc_load_real(s.term, &e->call->in[0], i);
         hc_terms_add(&s);
     }
     hc_terms_end(&s, want);
 }
 
 hc_reference hc_reference_dot;
-void hc_reference_dot(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_dot(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     struct hc_terms s;
     hc_terms_begin(&s, precision);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
@@ -30,11 +25,9 @@ void hc_reference_dot(const struct hc_call *call, int out, int64_t index, long p
 }
 
 hc_reference hc_reference_sum_squares;
-void hc_reference_sum_squares(const struct hc_call *call, int out, int64_t index, long precision,
-                              struct hc_exact *want)
+void hc_reference_sum_squares(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     struct hc_terms s;
     hc_terms_begin(&s, precision);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)

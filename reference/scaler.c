@@ -112,31 +112,30 @@ static void rescale(mpfr_t x, const struct hc_call *call, const struct step *s)
 }
 
 hc_reference hc_reference_scaler_update;
-void hc_reference_scaler_update(const struct hc_call *call, int out, int64_t index, long precision,
-                                struct hc_exact *want)
+void hc_reference_scaler_update(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     struct step s = classify(call);
     mpfr_t x;
     mpfr_init2(x, precision);
-    if (out == 0) {
+    if (e->out == 0) {
         hc_load_real(x, &call->in[0], 0);
         rescale(x, call, &s);
     } else {
-        mpfr_set_d(x, (double)counted(call, &s, (enum hc_count)index), MPFR_RNDN);
+        mpfr_set_d(x, (double)counted(call, &s, (enum hc_count)e->index), MPFR_RNDN);
     }
     hc_split(x, want);
     mpfr_clear(x);
 }
 
 hc_reference hc_reference_overflow_verdict;
-void hc_reference_overflow_verdict(const struct hc_call *call, int out, int64_t index,
-                                   long precision, struct hc_exact *want)
+void hc_reference_overflow_verdict(const struct hc_element *e, long precision,
+                                   struct hc_exact *want)
 {
-    (void)out;
-    struct step s = classify(call);
+    struct step s = classify(e->call);
     mpfr_t x;
     mpfr_init2(x, precision);
-    mpfr_set_ui(x, index == 0 ? (unsigned)s.seen : left_out(call, &s), MPFR_RNDN);
+    mpfr_set_ui(x, e->index == 0 ? (unsigned)s.seen : left_out(e->call, &s), MPFR_RNDN);
     hc_split(x, want);
     mpfr_clear(x);
 }

@@ -3,9 +3,9 @@
 #include "reference/decay.h"
 
 hc_reference hc_reference_sgd;
-void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long precision,
-                      struct hc_exact *want)
+void hc_reference_sgd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_sgd *p = &call->params.sgd;
     double lr = hc_tensor_get(&call->in[3], 0);
     double beta = hc_tensor_get(&call->in[3], 1);
@@ -16,9 +16,9 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
     mpfr_t t;
     bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
     mpfr_inits2(precision, w, g, v, c, t, (mpfr_ptr)0);
-    hc_load_real(w, &call->in[0], index);
-    hc_load_real(g, &call->in[1], index);
-    hc_load_real(v, &call->in[2], index);
+    hc_load_real(w, &call->in[0], e->index);
+    hc_load_real(g, &call->in[1], e->index);
+    hc_load_real(v, &call->in[2], e->index);
     if (!skipped) {
         if (p->decoupled)
             hc_decay(w, lr, p->weight_decay);
@@ -34,13 +34,13 @@ void hc_reference_sgd(const struct hc_call *call, int out, int64_t index, long p
         mpfr_sub(w, w, t, MPFR_RNDN);
     }
     if (call->in[5].data) {
-        hc_load_real(c, &call->in[5], index);
+        hc_load_real(c, &call->in[5], e->index);
         if (!skipped) {
             mpfr_add(w, w, c, MPFR_RNDN);
             mpfr_set(c, w, MPFR_RNDN);
             hc_left_over(c, call->in[0].format);
         }
     }
-    hc_split(out == 0 ? w : out == 1 ? v : c, want);
+    hc_split(e->out == 0 ? w : e->out == 1 ? v : c, want);
     mpfr_clears(w, g, v, c, t, (mpfr_ptr)0);
 }

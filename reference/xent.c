@@ -43,10 +43,9 @@ static long right_rows(const struct hc_call *call)
 }
 
 hc_reference hc_reference_xent;
-void hc_reference_xent(const struct hc_call *call, int out, int64_t index, long precision,
-                       struct hc_exact *want)
+void hc_reference_xent(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)index;
+    const struct hc_call *call = e->call;
     const struct hc_tensor *z = &call->in[0];
     mpfr_t loss;
     mpfr_t sum;
@@ -61,20 +60,19 @@ void hc_reference_xent(const struct hc_call *call, int out, int64_t index, long 
     }
     if (!call->params.xent.sum)
         mpfr_div_si(loss, loss, (long)z->shape[0], MPFR_RNDN);
-    if (out == 1)
+    if (e->out == 1)
         mpfr_set_si(loss, right_rows(call), MPFR_RNDN);
     hc_split(loss, want);
     mpfr_clears(loss, sum, shifted, (mpfr_ptr)0);
 }
 
 hc_reference hc_reference_xent_bwd;
-void hc_reference_xent_bwd(const struct hc_call *call, int out, int64_t index, long precision,
-                           struct hc_exact *want)
+void hc_reference_xent_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    (void)out;
+    const struct hc_call *call = e->call;
     const struct hc_tensor *z = &call->in[0];
-    int64_t row = index / z->shape[1];
-    int64_t j = index % z->shape[1];
+    int64_t row = e->index / z->shape[1];
+    int64_t j = e->index % z->shape[1];
     mpfr_t sum;
     mpfr_t p;
     mpfr_inits2(precision, sum, p, (mpfr_ptr)0);

@@ -18,16 +18,24 @@ struct hc_exact {
     double magnitude;
 };
 
-/* Element `index` of output slot `out` of the call, whose input tensors lie in host memory. The
-   call's outputs are not read. `precision` is MPFR's, in bits; hc_reference_precision says what
-   suffices, twice of it proves that. */
-typedef void hc_reference(const struct hc_call *call, int out, int64_t index, long precision,
-                          struct hc_exact *want);
+/* One element of output slot `out` of a call, whose input tensors lie in host memory. */
+struct hc_element {
+    const struct hc_call *call;
+    int out;
+    int64_t index;
+};
+
+/* The real value of an element. The call's outputs are not read. `precision` is MPFR's, in bits;
+   HC_REFERENCE_PRECISION suffices, and a run at twice the precision proves that. */
+typedef void hc_reference(const struct hc_element *e, long precision, struct hc_exact *want);
 
 /* By op; none is NULL. */
 extern hc_reference *const hc_references[HC_OP_COUNT];
 
 #define HC_REFERENCE_PRECISION 256L
+
+/* Element `index` of output `out` by its op's reference, at HC_REFERENCE_PRECISION. */
+struct hc_exact hc_reference_value(const struct hc_call *call, int out, int64_t index);
 
 /* Frees what MPFR caches for this thread. */
 void hc_reference_end(void);

@@ -49,8 +49,7 @@ static inline void call_exact(struct hc_call *call)
 /* The reference's value of one output element, rounded once. */
 static inline uint64_t wanted(const struct hc_call *call, int out, int64_t i)
 {
-    struct hc_exact want;
-    hc_references[call->op](call, out, i, HC_REFERENCE_PRECISION, &want);
+    struct hc_exact want = hc_reference_value(call, out, i);
     return hc_encode(call->out[out].format, want.hi, want.lo, HC_NEAREST);
 }
 

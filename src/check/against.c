@@ -79,7 +79,7 @@ static double bound_of(const struct hc_claim *claim, const struct hc_backend *ba
     if (terms->sums) /* added up with rounding */
         want.magnitude =
             hc_tensor_get(&terms->of, i) * (1 + hc_bound_length(&claim->call) * 0x1p-23 + 0x1p-9);
-    return hc_bound(&claim->call, &backend->accumulator, out, i, &want);
+    return hc_bound(&(struct hc_element){&claim->call, out, i}, &backend->accumulator, &want);
 }
 
 /* Whether got may differ from exact as it does. What overflowed on one side alone, or in another

@@ -28,9 +28,10 @@ static void compare(const struct hc_claim *claim, int out, struct element *e)
     const struct hc_call *call = &claim->call;
     const struct hc_tensor *t = &call->out[out];
     double got = hc_tensor_get(t, e->index);
-    hc_references[call->op](call, out, e->index, HC_REFERENCE_PRECISION, &e->want);
+    e->want = hc_reference_value(call, out, e->index);
     e->got_bits = hc_tensor_bits(t, e->index);
-    e->bound = hc_bound(call, &claim->check->backend->accumulator, out, e->index, &e->want);
+    e->bound = hc_bound(&(struct hc_element){call, out, e->index},
+                        &claim->check->backend->accumulator, &e->want);
     e->bits =
         hc_bound_bits(call, out, &e->want, &e->want_bits) ||
         (claim->inputs == HC_INPUTS_WHOLE && hc_bound_whole(call, out, &e->want, &e->want_bits));
@@ -90,7 +91,8 @@ static void tally_exact(const struct hc_claim *claim, int out, const char *what,
     double exact = hc_tensor_get(t, e->index);
     double bound = e->bound;
     if (!sums_alike(&check->backend->accumulator, &check->exact->accumulator))
-        bound = hc_bound(&claim->call, &check->exact->accumulator, out, e->index, &e->want);
+        bound = hc_bound(&(struct hc_element){&claim->call, out, e->index},
+                         &check->exact->accumulator, &e->want);
     double error = isinf(bound) ? 0 : hc_bound_error(t->format, &e->want, exact);
     if (e->bits ? hc_bits_apart(t->format, e->want_bits, hc_tensor_bits(t, e->index)) == 0
                 : error <= bound)

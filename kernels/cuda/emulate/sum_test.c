@@ -97,9 +97,9 @@ static struct hc_call product(int n, float *x, float *y, bool single)
 static double error_over_bound(const struct hc_call *call, const struct hc_accumulator *stated,
                                double got)
 {
-    struct hc_exact want;
-    hc_references[HC_OP_gemm](call, 0, 0, HC_REFERENCE_PRECISION, &want);
-    return hc_bound_error(HC_FP32, &want, got) / hc_bound(call, stated, 0, 0, &want);
+    struct hc_exact want = hc_reference_value(call, 0, 0);
+    return hc_bound_error(HC_FP32, &want, got) /
+           hc_bound(&(struct hc_element){call, 0, 0}, stated, &want);
 }
 
 Test(sum, of_random_tf32_numbers_keeps_to_its_bound)

@@ -140,8 +140,9 @@ static struct hc_ball update_apex(struct step *s)
     return hc_ball_mul(f, hc_ball_into(f, hc_ball_exact(s->lr)), u);
 }
 
-static struct step step_of(const struct hc_call *call, int64_t index)
+static struct step step_of(const struct hc_element *e)
 {
+    const struct hc_call *call = e->call;
     const struct hc_adam *p = &call->params.adam;
     struct step s = {.p = p,
                      .f = p->arithmetic,
@@ -153,16 +154,17 @@ static struct step step_of(const struct hc_call *call, int64_t index)
     double t = hc_tensor_get(&call->in[4], 2);
     s.first = rest(power(s.beta1, t));
     s.second = rest(power(s.beta2, t));
-    s.w = hc_ball_element(&call->in[0], index);
-    s.g = hc_ball_element(&call->in[1], index);
-    s.m = hc_ball_element(&call->in[2], index);
-    s.v = hc_ball_element(&call->in[3], index);
+    s.w = hc_ball_element(&call->in[0], e->index);
+    s.g = hc_ball_element(&call->in[1], e->index);
+    s.m = hc_ball_element(&call->in[2], e->index);
+    s.v = hc_ball_element(&call->in[3], e->index);
     return s;
 }
 
-double hc_bound_adam(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_exact *want)
+double hc_bound_adam(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     static struct hc_ball (*const updates[])(struct step *
                                              s) = {[HC_ORDER_OURS] = update_ours,
                                                    [HC_ORDER_TORCH_FUSED] = update_torch,
@@ -173,11 +175,12 @@ double hc_bound_adam(const struct hc_call *call, const struct hc_accumulator *ac
     const struct hc_tensor *found = &call->in[5];
     if (found->data && hc_tensor_get(found, 0) != 0)
         return 0;
-    struct step s = step_of(call, index);
+    struct step s = step_of(e);
     struct hc_ball u = updates[s.p->order](&s);
-    if (out == 1 || out == 2)
-        return out == 1 ? s.m.rad : s.v.rad;
+    if (e->out == 1 || e->out == 2)
+        return e->out == 1 ? s.m.rad : s.v.rad;
     if (!s.kahan)
         return hc_ball_sub(s.f, s.w, u).rad;
-    return hc_bound_compensated(call, s.f, out == 3, s.w, hc_ball_element(&call->in[6], index), u);
+    return hc_bound_compensated(e, s.f, e->out == 3, s.w, hc_ball_element(&call->in[6], e->index),
+                                u);
 }

@@ -18,9 +18,9 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_bn_train] = hc_bound_bn_train,
     [HC_OP_bn_infer] = hc_bound_bn_infer,
     [HC_OP_bn_bwd] = hc_bound_bn_bwd,
-    [HC_OP_bn_leaky_train] = hc_bound_bn_leaky_train,
-    [HC_OP_bn_leaky_infer] = hc_bound_bn_leaky_infer,
-    [HC_OP_bn_leaky_bwd] = hc_bound_bn_leaky_bwd,
+    [HC_OP_bn_leaky_train] = hc_bound_bn_train,
+    [HC_OP_bn_leaky_infer] = hc_bound_bn_infer,
+    [HC_OP_bn_leaky_bwd] = hc_bound_bn_bwd,
     [HC_OP_xent] = hc_bound_xent,
     [HC_OP_xent_bwd] = hc_bound_xent_bwd,
     [HC_OP_sgd] = hc_bound_sgd,
@@ -122,14 +122,15 @@ static double last_rounding(const struct hc_call *call, int out, bool ruled, dou
     return hc_ulp(format, most) / (to_either(call, out) ? 1 : 2);
 }
 
-double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                int64_t index, const struct hc_exact *want)
+double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                const struct hc_exact *want)
 {
-    enum hc_format format = call->out[out].format;
+    const struct hc_call *call = e->call;
+    enum hc_format format = call->out[e->out].format;
     hc_bound_rule *rule = rules[call->op];
     double error = 0;
     if (rule)
-        error = rule(call, accumulator, out, index, want);
+        error = rule(e, accumulator, want);
     else if (through_fp32[call->op] && !hc_call_fp64(call))
         error = hc_ulp(HC_FP32, want->hi) / 2;
     if (isnan(want->hi))
@@ -140,7 +141,7 @@ double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumul
         return (double)INFINITY;
     if (rule && error == 0 && want->lo == 0 && hc_round(format, want->hi) == want->hi)
         return 0; /* nothing was computed */
-    return error + last_rounding(call, out, rule != NULL, fabs(want->hi) + error);
+    return error + last_rounding(call, e->out, rule != NULL, fabs(want->hi) + error);
 }
 
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got)

@@ -7,13 +7,13 @@
 #include "backend.h"
 #include "reference.h"
 
-/* Element `index` of output `out`: the largest |got - real| that the contract allows, an absolute
+/* The largest |got - real| that the contract allows, an absolute
    error, derived in bound*.c from the formats, the call's lengths, the accumulator and the
    reference's conditioning; the last rounding into the output's format is in it. Infinite where
    the contract allows anything: an intermediate result may leave the working format's range. What
    is NaN or infinite by definition has bound 0, unless finite terms alone may overflow. */
-double hc_bound(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                int64_t index, const struct hc_exact *want);
+double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                const struct hc_exact *want);
 
 /* Whether the contract states the result as one or two roundings of the real value; then *bits are
    the only right ones. (The bound is then what these roundings amount to.) */

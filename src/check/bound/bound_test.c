@@ -61,9 +61,9 @@ static struct hc_call dot(int n)
 static double error_over_bound(const struct hc_call *call, const struct hc_accumulator *stated,
                                double got)
 {
-    struct hc_exact want;
-    hc_references[HC_OP_dot](call, 0, 0, HC_REFERENCE_PRECISION, &want);
-    return hc_bound_error(HC_FP32, &want, got) / hc_bound(call, stated, 0, 0, &want);
+    struct hc_exact want = hc_reference_value(call, 0, 0);
+    return hc_bound_error(HC_FP32, &want, got) /
+           hc_bound(&(struct hc_element){call, 0, 0}, stated, &want);
 }
 
 Test(bound, matrix_units_keep_to_the_bound_of_their_own_model)
@@ -119,7 +119,8 @@ Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
     struct hc_call call = dot(64);
     struct hc_accumulator nearest = {24, 1, 0, false};
     call.in[0].format = call.in[1].format = HC_FP32;
-    cr_assert_eq(hc_bound(&call, &hopper, 0, 0, &want), hc_bound(&call, &nearest, 0, 0, &want));
+    cr_assert_eq(hc_bound(&(struct hc_element){&call, 0, 0}, &hopper, &want),
+                 hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want));
 }
 
 Test(bound, an_infinity_is_the_next_number_of_its_format)
@@ -148,9 +149,9 @@ Test(bound, partial_sums_that_may_overflow_are_not_bounded)
     struct hc_accumulator nearest = {24, 1, 0, false};
     struct hc_exact want = {1, 0, 60000};
     call.params.reduce.accumulator = HC_FP16;
-    cr_assert(isfinite(hc_bound(&call, &nearest, 0, 0, &want)));
+    cr_assert(isfinite(hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want)));
     want.magnitude = 70000;
-    cr_assert(isinf(hc_bound(&call, &nearest, 0, 0, &want)));
+    cr_assert(isinf(hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want)));
     call.params.reduce.accumulator = HC_FP32;
-    cr_assert(isfinite(hc_bound(&call, &nearest, 0, 0, &want)));
+    cr_assert(isfinite(hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want)));
 }

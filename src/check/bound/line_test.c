@@ -71,9 +71,11 @@ Test(line, it_is_at_an_eighth_of_the_bound_of_4096_terms_and_beyond_that_of_33)
     struct hc_exact want = {1, 0, 1};
     struct hc_call large = sum_of(4096);
     struct hc_call small = sum_of(33);
-    double at = hc_line(&large, &nearest, 0, &want) / hc_bound(&large, &nearest, 0, 0, &want);
+    double at = hc_line(&large, &nearest, 0, &want) /
+                hc_bound(&(struct hc_element){&large, 0, 0}, &nearest, &want);
     cr_assert(at > 0.12 && at < 0.14, "%g", at);
-    cr_assert_gt(hc_line(&small, &nearest, 0, &want), hc_bound(&small, &nearest, 0, 0, &want));
+    cr_assert_gt(hc_line(&small, &nearest, 0, &want),
+                 hc_bound(&(struct hc_element){&small, 0, 0}, &nearest, &want));
 }
 
 /* The theorem's chance, from the line itself: k R 2 exp(-lambda^2 / 2) is C, and lambda is the line without

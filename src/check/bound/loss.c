@@ -34,13 +34,13 @@ static struct hc_ball exponentials(enum hc_format f, const struct hc_tensor *z, 
     return hc_ball_total(f, &sum);
 }
 
-double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_exact *want)
+double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
-    (void)index;
     (void)want;
-    if (out == 1) /* a count; exact up to 2^24 rows, in any order */
+    if (e->out == 1) /* a count; exact up to 2^24 rows, in any order */
         return 0;
     const struct hc_tensor *z = &call->in[0];
     enum hc_format f = hc_bound_work(call);
@@ -58,16 +58,16 @@ double hc_bound_xent(const struct hc_call *call, const struct hc_accumulator *ac
 }
 
 /* The scale upstream / N may be formed first: the worse of both. */
-double hc_bound_xent_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_exact *want)
+double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
-    (void)out;
     (void)want;
     const struct hc_tensor *z = &call->in[0];
     enum hc_format f = hc_bound_work(call);
-    int64_t row = index / z->shape[1];
-    int64_t j = index % z->shape[1];
+    int64_t row = e->index / z->shape[1];
+    int64_t j = e->index % z->shape[1];
     double most = largest(z, row);
     struct hc_ball p =
         hc_ball_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));

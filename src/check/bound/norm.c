@@ -60,13 +60,14 @@ static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, do
 
 /* (x - mean) * invstd * gamma + beta: invstd * gamma first gives the same count of roundings, but
    other intermediate results, which may underflow or overflow: the worse of both. */
-static struct hc_ball normalized(const struct hc_call *call, int64_t index, int64_t c,
-                                 struct hc_ball mean, struct hc_ball invstd)
+static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct hc_ball mean,
+                                 struct hc_ball invstd)
 {
+    const struct hc_call *call = e->call;
     enum hc_format f = hc_bound_work(call);
-    struct hc_ball d = hc_ball_sub(f, hc_ball_element(&call->in[0], index), mean);
-    struct hc_ball gamma = hc_ball_element(&call->in[1], c);
-    struct hc_ball beta = hc_ball_element(&call->in[2], c);
+    struct hc_ball d = hc_ball_sub(f, hc_ball_element(&call->in[HC_BN_X], e->index), mean);
+    struct hc_ball gamma = hc_ball_element(&call->in[HC_BN_GAMMA], c);
+    struct hc_ball beta = hc_ball_element(&call->in[HC_BN_BETA], c);
     struct hc_ball apart = hc_ball_mul(f, hc_ball_mul(f, d, invstd), gamma);
     struct hc_ball folded = hc_ball_mul(f, d, hc_ball_mul(f, invstd, gamma));
     apart = hc_ball_add(f, apart, beta);
@@ -95,7 +96,7 @@ static double leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);
     double slope = (double)(float)call->params.bn.slope;
-    struct hc_ball h = held(call->out[0].format, f, z);
+    struct hc_ball h = held(call->out[HC_BN_Y].format, f, z);
     if (h.mid > z.rad)
         return isinf(h.rad) ? h.rad : isinf(h.mid) ? 0 : z.rad;
     double by = -h.mid > z.rad ? fabs(slope) : fmax(1, fabs(slope));
@@ -117,75 +118,50 @@ static double blended(enum hc_format f, const struct hc_tensor *running, int64_t
     return fmax(hc_ball_add(f, r, move).rad, mixed.rad);
 }
 
-static double train(const struct hc_call *call, int out, int64_t index, bool leaky)
+double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
 {
+    (void)accumulator;
+    (void)want;
+    const struct hc_call *call = e->call;
     enum hc_format f = hc_bound_work(call);
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
-    int64_t c = index % channels;
+    int64_t c = e->index % channels;
     int64_t n = hc_tensor_count(x) / channels;
     struct moments m = channel(f, x, c);
     struct hc_ball invstd = inverse_root(f, m.variance, call->params.bn.eps);
     struct hc_ball unbiased = m.variance;
     struct hc_ball z;
-    switch (out) {
-    case 0:
-        z = normalized(call, index, c, m.mean, invstd);
-        return leaky ? leaked(call, z) : z.rad;
-    case 1:
+    switch (e->out) {
+    case HC_BN_Y:
+        z = normalized(e, c, m.mean, invstd);
+        return call->op == HC_OP_bn_leaky_train ? leaked(call, z) : z.rad;
+    case HC_BN_SAVED_MEAN:
         return m.mean.rad;
-    case 2:
+    case HC_BN_SAVED_INVSTD:
         return invstd.rad;
-    case 3:
-        return blended(f, &call->in[3], c, m.mean, call->params.bn.momentum);
+    case HC_BN_NEW_MEAN:
+        return blended(f, &call->in[HC_BN_MEAN], c, m.mean, call->params.bn.momentum);
     default:
         if (n > 1) /* M / (M - 1) is a division, and a multiplication by it another rounding */
             unbiased = hc_ball_mul(
                 f, m.variance,
                 hc_ball_div(f, hc_ball_exact((double)n), hc_ball_exact((double)(n - 1))));
-        return blended(f, &call->in[4], c, unbiased, call->params.bn.momentum);
+        return blended(f, &call->in[HC_BN_VARIANCE], c, unbiased, call->params.bn.momentum);
     }
 }
 
-static struct hc_ball infer(const struct hc_call *call, int64_t index)
-{
-    const struct hc_tensor *x = &call->in[0];
-    int64_t c = index % x->shape[x->rank - 1];
-    struct hc_ball invstd =
-        inverse_root(hc_bound_work(call), hc_ball_element(&call->in[4], c), call->params.bn.eps);
-    return normalized(call, index, c, hc_ball_element(&call->in[3], c), invstd);
-}
-
-double hc_bound_bn_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_exact *want)
+double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
 {
     (void)accumulator;
     (void)want;
-    return train(call, out, index, false);
-}
-
-double hc_bound_bn_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                         int out, int64_t index, const struct hc_exact *want)
-{
-    (void)accumulator;
-    (void)out;
-    (void)want;
-    return infer(call, index).rad;
-}
-
-double hc_bound_bn_leaky_train(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                               int out, int64_t index, const struct hc_exact *want)
-{
-    (void)accumulator;
-    (void)want;
-    return train(call, out, index, true);
-}
-
-double hc_bound_bn_leaky_infer(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                               int out, int64_t index, const struct hc_exact *want)
-{
-    (void)accumulator;
-    (void)out;
-    (void)want;
-    return leaked(call, infer(call, index));
+    const struct hc_call *call = e->call;
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    int64_t c = e->index % x->shape[x->rank - 1];
+    struct hc_ball invstd = inverse_root(
+        hc_bound_work(call), hc_ball_element(&call->in[HC_BN_VARIANCE], c), call->params.bn.eps);
+    struct hc_ball z = normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
+    return call->op == HC_OP_bn_leaky_infer ? leaked(call, z) : z.rad;
 }

@@ -1,87 +1,78 @@
-/* Batch norm, gradients: the definition again, in running error analysis (ball.h). */
+/* Batch norm, gradients: the definition again, in running error analysis (ball.h). bn_leaky_bwd's
+   dz is rounded as the contract says, on every backend alike, and carries no error. What comes
+   after it is bn_bwd. */
 #include "check/bound/rules.h"
 
-/* bn_leaky_bwd has y before dy; its dz is rounded as the contract says, on every backend alike, and
-   carries no error: what comes after is bn_bwd. */
-struct tensors {
-    const struct hc_call *call;
-    bool leaky;
-    const struct hc_tensor *dy; /* and after it gamma, mean, invstd */
+/* The inputs, by the names that both ops share. */
+struct inputs {
+    const struct hc_tensor *x;
+    const struct hc_tensor *y; /* NULL in bn_bwd */
+    const struct hc_tensor *dy;
+    const struct hc_tensor *gamma;
+    const struct hc_tensor *mean;
+    const struct hc_tensor *invstd;
+    double slope;
     int64_t channels;
     enum hc_format work;
 };
 
-static struct tensors tensors_of(const struct hc_call *call, bool leaky)
+static struct inputs inputs_of(const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
-    return (struct tensors){call, leaky, &call->in[leaky ? 2 : 1], x->shape[x->rank - 1],
-                            hc_bound_work(call)};
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(call->op);
+    const struct hc_tensor *x = &call->in[s->x];
+    return (struct inputs){.x = x,
+                           .y = s->y < 0 ? NULL : &call->in[s->y],
+                           .dy = &call->in[s->dy],
+                           .gamma = &call->in[s->gamma],
+                           .mean = &call->in[s->mean],
+                           .invstd = &call->in[s->invstd],
+                           .slope = (double)(float)call->params.bn.slope,
+                           .channels = x->shape[x->rank - 1],
+                           .work = hc_bound_work(call)};
 }
 
-static struct hc_ball dz_of(const struct tensors *t, int64_t i)
+static struct hc_ball dz_of(const struct inputs *in, int64_t i)
 {
-    double dy = hc_tensor_get(t->dy, i);
-    double slope = (double)(float)t->call->params.bn.slope;
-    if (t->leaky && !(hc_tensor_get(&t->call->in[1], i) > 0))
-        dy = hc_round(t->dy->format, hc_round(t->work, slope * dy));
+    double dy = hc_tensor_get(in->dy, i);
+    if (in->y && !(hc_tensor_get(in->y, i) > 0))
+        dy = hc_round(in->dy->format, hc_round(in->work, in->slope * dy));
     return hc_ball_exact(dy);
 }
 
-static struct hc_ball hat(const struct tensors *t, int64_t i, int64_t c)
+/* (x - mean) invstd */
+static struct hc_ball normalized(const struct inputs *in, int64_t i, int64_t c)
 {
     struct hc_ball d =
-        hc_ball_sub(t->work, hc_ball_element(&t->call->in[0], i), hc_ball_element(t->dy + 2, c));
-    return hc_ball_mul(t->work, d, hc_ball_element(t->dy + 3, c));
+        hc_ball_sub(in->work, hc_ball_element(in->x, i), hc_ball_element(in->mean, c));
+    return hc_ball_mul(in->work, d, hc_ball_element(in->invstd, c));
 }
 
-struct gradients {
-    struct hc_ball dgamma;
-    struct hc_ball dbeta;
-};
-
-/* dgamma = invstd * sum dz (x - mean) has as many roundings. */
-static struct gradients sums(const struct tensors *t, int64_t c)
+double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                       const struct hc_exact *want)
 {
-    struct hc_ball_sum dgamma = {0};
-    struct hc_ball_sum dbeta = {0};
-    for (int64_t i = c; i < hc_tensor_count(&t->call->in[0]); i += t->channels) {
-        struct hc_ball dz = dz_of(t, i);
-        hc_ball_term(&dbeta, dz);
-        hc_ball_term(&dgamma, hc_ball_mul(t->work, dz, hat(t, i, c)));
+    (void)accumulator;
+    (void)want;
+    struct inputs in = inputs_of(e->call);
+    enum hc_format f = in.work;
+    int64_t c = e->index % in.channels;
+    struct hc_ball_sum terms_of_dgamma = {0};
+    struct hc_ball_sum terms_of_dbeta = {0};
+    for (int64_t i = c; i < hc_tensor_count(in.x); i += in.channels) {
+        struct hc_ball dz = dz_of(&in, i);
+        hc_ball_term(&terms_of_dbeta, dz);
+        hc_ball_term(&terms_of_dgamma, hc_ball_mul(f, dz, normalized(&in, i, c)));
     }
-    return (struct gradients){hc_ball_total(t->work, &dgamma), hc_ball_total(t->work, &dbeta)};
-}
-
-static double gradient(const struct hc_call *call, bool leaky, int out, int64_t index)
-{
-    struct tensors t = tensors_of(call, leaky);
-    int64_t c = index % t.channels;
-    int64_t rows = hc_tensor_count(&call->in[0]) / t.channels;
-    struct hc_ball n = hc_ball_exact((double)rows);
-    struct gradients g = sums(&t, c);
-    if (out > 0)
-        return out == 1 ? g.dgamma.rad : g.dbeta.rad;
+    /* dgamma = invstd * sum dz (x - mean) has as many roundings. */
+    struct hc_ball dgamma = hc_ball_total(f, &terms_of_dgamma);
+    struct hc_ball dbeta = hc_ball_total(f, &terms_of_dbeta);
+    if (e->out != HC_BN_BWD_DX)
+        return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
+    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
     struct hc_ball by_gamma =
-        hc_ball_mul(t.work, hat(&t, index, c), hc_ball_div(t.work, g.dgamma, n));
-    struct hc_ball dx = hc_ball_sub(t.work, dz_of(&t, index), hc_ball_div(t.work, g.dbeta, n));
-    dx = hc_ball_sub(t.work, dx, by_gamma);
+        hc_ball_mul(f, normalized(&in, e->index, c), hc_ball_div(f, dgamma, n));
+    struct hc_ball dx = hc_ball_sub(f, dz_of(&in, e->index), hc_ball_div(f, dbeta, n));
+    dx = hc_ball_sub(f, dx, by_gamma);
     struct hc_ball scale =
-        hc_ball_mul(t.work, hc_ball_element(t.dy + 1, c), hc_ball_element(t.dy + 3, c));
-    return hc_ball_mul(t.work, scale, dx).rad;
-}
-
-double hc_bound_bn_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                       int out, int64_t index, const struct hc_exact *want)
-{
-    (void)accumulator;
-    (void)want;
-    return gradient(call, false, out, index);
-}
-
-double hc_bound_bn_leaky_bwd(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                             int out, int64_t index, const struct hc_exact *want)
-{
-    (void)accumulator;
-    (void)want;
-    return gradient(call, true, out, index);
+        hc_ball_mul(f, hc_ball_element(in.gamma, c), hc_ball_element(in.invstd, c));
+    return hc_ball_mul(f, scale, dx).rad;
 }

@@ -6,13 +6,12 @@
 #include "check/bound/ball.h"
 
 /* The error before the result is rounded into the output's format. */
-typedef double hc_bound_rule(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                             int out, int64_t index, const struct hc_exact *want);
+typedef double hc_bound_rule(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                             const struct hc_exact *want);
 
 hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_sum_squares, hc_bound_gemm, hc_bound_conv,
     hc_bound_pool;
 hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
-hc_bound_rule hc_bound_bn_leaky_train, hc_bound_bn_leaky_infer, hc_bound_bn_leaky_bwd;
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
@@ -29,7 +28,7 @@ struct hc_ball hc_ball_element(const struct hc_tensor *t, int64_t i);
    weight, in arithmetic f. w is rounded to one of the numbers that w + y's error leaves, and the real sum
    is, too: where that is one number w's rounding adds nothing to c's error, otherwise the distance between
    them. */
-double hc_bound_compensated(const struct hc_call *call, enum hc_format f, bool want_c,
+double hc_bound_compensated(const struct hc_element *e, enum hc_format f, bool want_c,
                             struct hc_ball w, struct hc_ball c, struct hc_ball u);
 
 #endif

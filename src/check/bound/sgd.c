@@ -25,10 +25,10 @@ static bool skipped(const struct hc_tensor *found)
     return found->data && hc_tensor_get(found, 0) != 0;
 }
 
-double hc_bound_compensated(const struct hc_call *call, enum hc_format f, bool want_c,
+double hc_bound_compensated(const struct hc_element *e, enum hc_format f, bool want_c,
                             struct hc_ball w, struct hc_ball c, struct hc_ball u)
 {
-    enum hc_format narrow = call->in[0].format;
+    enum hc_format narrow = e->call->in[HC_SGD_W].format;
     struct hc_ball y = hc_ball_sub(f, c, u);
     if (!want_c)
         return hc_ball_add(f, w, y).rad;
@@ -41,9 +41,10 @@ double hc_bound_compensated(const struct hc_call *call, enum hc_format f, bool w
     return hc_ball_sub(f, y, hc_ball_sub(f, s, w)).rad;
 }
 
-double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                    int64_t index, const struct hc_exact *want)
+double hc_bound_sgd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                    const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
     (void)want;
     const struct hc_sgd *p = &call->params.sgd;
@@ -53,9 +54,9 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
     double rate = hc_tensor_get(&call->in[3], 0);
     struct hc_ball lr = stored(f, rate);
     struct hc_ball beta = stored(f, hc_tensor_get(&call->in[3], 1));
-    struct hc_ball w = hc_ball_element(&call->in[0], index);
-    struct hc_ball g = hc_ball_element(&call->in[1], index);
-    struct hc_ball v = hc_ball_element(&call->in[2], index);
+    struct hc_ball w = hc_ball_element(&call->in[0], e->index);
+    struct hc_ball g = hc_ball_element(&call->in[1], e->index);
+    struct hc_ball v = hc_ball_element(&call->in[2], e->index);
     bool kahan = call->in[5].data;
     if (p->decoupled && !kahan)
         w = hc_ball_mul(f, w, hc_ball_into(f, rest(product(rate, p->weight_decay))));
@@ -64,7 +65,7 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
     if (p->rate_inside)
         g = hc_ball_mul(f, lr, g);
     v = hc_ball_add(f, hc_ball_mul(f, beta, v), g);
-    if (out == 1)
+    if (e->out == 1)
         return v.rad;
     if (p->nesterov)
         v = hc_ball_add(f, g, hc_ball_mul(f, beta, v));
@@ -73,5 +74,5 @@ double hc_bound_sgd(const struct hc_call *call, const struct hc_accumulator *acc
         return hc_ball_sub(f, w, u).rad;
     if (p->decoupled)
         u = hc_ball_add(f, u, hc_ball_mul(f, hc_ball_into(f, product(rate, p->weight_decay)), w));
-    return hc_bound_compensated(call, f, out == 2, w, hc_ball_element(&call->in[5], index), u);
+    return hc_bound_compensated(e, f, e->out == 2, w, hc_ball_element(&call->in[5], e->index), u);
 }

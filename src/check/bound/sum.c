@@ -115,12 +115,11 @@ static double narrow(const struct hc_call *call, double terms, const struct hc_e
     return finite(error, want->magnitude, hc_format_max(f));
 }
 
-double hc_bound_sum(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                    int64_t index, const struct hc_exact *want)
+double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                    const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
-    (void)out;
-    (void)index;
     double n = hc_bound_length(call);
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
@@ -128,11 +127,10 @@ double hc_bound_sum(const struct hc_call *call, const struct hc_accumulator *acc
                   hc_format_max(HC_FP32));
 }
 
-double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                    int64_t index, const struct hc_exact *want)
+double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                    const struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     double n = hc_bound_length(call);
     double additions;
     if (call->params.reduce.accumulator != HC_FP32)
@@ -147,12 +145,11 @@ double hc_bound_dot(const struct hc_call *call, const struct hc_accumulator *acc
    that has overflowed comes back. Had fp32 no end, such a sum and all after it were 2^128 or more and
    within this bound of the real one; and 2^128 is what an infinity counts as (hc_bound_error), or the
    real number if that is more. What is finite met no overflow. */
-double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                            int out, int64_t index, const struct hc_exact *want)
+double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                            const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
-    (void)out;
-    (void)index;
     double n = hc_bound_length(call);
     double additions;
     double lost = products(call->in[0].format, n, &additions);
@@ -161,11 +158,10 @@ double hc_bound_sum_squares(const struct hc_call *call, const struct hc_accumula
     return growth(&plain, additions) * want->magnitude + lost;
 }
 
-double hc_bound_conv(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_exact *want)
+double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     double additions;
     enum hc_format inputs = call->in[0].format;
     double lost = products(inputs, hc_bound_length(call), &additions);
@@ -201,11 +197,10 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
 /* The sum, then alpha, then beta C and the last addition, each of them one rounding where it is no
    multiplication by 1 or addition of nothing; beta C may also be what the sum begins with. The
    magnitude is of the whole, alpha in it; what the products lose by underflow is multiplied. */
-double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_exact *want)
+double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
 {
-    (void)out;
-    (void)index;
+    const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
     enum hc_format inputs = call->in[0].format;
     if (p->half_accumulator)
@@ -224,12 +219,11 @@ double hc_bound_gemm(const struct hc_call *call, const struct hc_accumulator *ac
 }
 
 /* n - 1 additions and a division, the sum being n times the mean. */
-double hc_bound_pool(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
-                     int64_t index, const struct hc_exact *want)
+double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     (void)accumulator;
-    (void)out;
-    (void)index;
     double n = hc_bound_length(call);
     double error =
         growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));

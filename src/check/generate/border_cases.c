@@ -130,7 +130,7 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
         const struct hc_tensor *t = &z->call.out[s->out];
         double value = z->want[s->out][s->index];
         struct hc_exact want = {.hi = value, .magnitude = fabs(value)};
-        double bound = hc_bound(&z->call, sums, s->out, s->index, &want);
+        double bound = hc_bound(&(struct hc_element){&z->call, s->out, s->index}, sums, &want);
         double error = hc_bound_error(t->format, &want, hc_tensor_get(t, s->index));
         if (!(error <= bound * (1 + 0x1p-40) + 0x1p-50 * fabs(value)))
             note_wrong(c, &z->call, s->out, s->index, value);

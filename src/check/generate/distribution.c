@@ -216,8 +216,7 @@ static bool little_left(const struct hc_call *call)
 {
     int64_t n = hc_tensor_count(&call->out[0]);
     for (int64_t i = 0; i < n && i < 64; i++) {
-        struct hc_exact want;
-        hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
+        struct hc_exact want = hc_reference_value(call, 0, i);
         double whole = want.magnitude;
         if (hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE)
             whole = fabs(hc_tensor_get(&call->in[call->op == HC_OP_fma ? 2 : 1], i));

@@ -35,8 +35,7 @@ static void is_exact(const struct hc_call *call, const char *what)
     int p = hc_formats[f].precision;
     double unit = call->op == HC_OP_sum_squares ? 0x1p-8 : ldexp(1, p > 15 ? 15 - p : 0);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
-        struct hc_exact want;
-        hc_references[call->op](call, 0, i, HC_REFERENCE_PRECISION, &want);
+        struct hc_exact want = hc_reference_value(call, 0, i);
         double terms = call->op == HC_OP_avg_pool ? hc_bound_length(call) : 1;
         double units = rint(terms * want.magnitude / unit);
         cr_assert_leq(fabs(terms * want.magnitude / unit - units), 1e-6, "%s", what);
@@ -78,7 +77,6 @@ Test(opsum, sums_of_whole_numbers_fit_their_accumulator)
 static double off(int64_t n, enum hc_distribution distribution, enum hc_direction direction)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    struct hc_exact want;
     call.in[0] = hc_tensor1(HC_FP32, n, NULL);
     call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
     give_memory(&call);
@@ -87,8 +85,8 @@ static double off(int64_t n, enum hc_distribution distribution, enum hc_directio
     for (int64_t i = 0; i < n; i++)
         sum = hc_decode(HC_FP32,
                         hc_encode(HC_FP32, sum + hc_tensor_get(&call.in[0], i), 0, direction));
-    hc_references[HC_OP_sum](&call, 0, 0, HC_REFERENCE_PRECISION, &want);
-    double bound = hc_bound(&call, &nearest, 0, 0, &want);
+    struct hc_exact want = hc_reference_value(&call, 0, 0);
+    double bound = hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want);
     take_memory(&call);
     return hc_bound_error(HC_FP32, &want, sum) / bound;
 }

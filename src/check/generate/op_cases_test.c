@@ -57,14 +57,13 @@ static enum hc_status just_wrong(struct hc_queue *queue, const struct hc_call *c
 {
     const struct hc_tensor *y = &call->out[0];
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    struct hc_exact want;
     uint64_t bits = 0;
     is_empty = hc_tensor_count(y) == 0;
     can_be_wrong = !is_empty;
     if (is_empty)
         return exact->kernel[call->op](queue, call);
-    hc_references[call->op](call, 0, 0, HC_REFERENCE_PRECISION, &want);
-    double bound = hc_bound(call, &exact->accumulator, 0, 0, &want);
+    struct hc_exact want = hc_reference_value(call, 0, 0);
+    double bound = hc_bound(&(struct hc_element){call, 0, 0}, &exact->accumulator, &want);
     if (hc_bound_bits(call, 0, &want, &bits))
         bits = isnan(want.hi) ? 0 : bits ^ 1;
     else if (isinf(bound))

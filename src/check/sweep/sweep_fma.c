@@ -56,9 +56,8 @@ static bool same(enum hc_format format, uint16_t want, uint16_t got)
 /* The first triple of each block is held against MPFR as well. */
 static enum hc_status proved(const struct hc_call *call, uint16_t expected)
 {
-    struct hc_exact real;
     enum hc_format format = call->out[0].format;
-    hc_references[HC_OP_fma](call, 0, 0, HC_REFERENCE_PRECISION, &real);
+    struct hc_exact real = hc_reference_value(call, 0, 0);
     uint16_t want = (uint16_t)hc_encode(format, real.hi, real.lo, HC_NEAREST);
     if (same(format, want, expected))
         return HC_OK;

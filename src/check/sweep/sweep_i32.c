@@ -62,11 +62,10 @@ static enum hc_status proved(const struct hc_check *check, const struct integers
     for (uint64_t i = 0; i < (all ? 2 * TABLE + 1 : SAMPLES); i++) {
         uint64_t place = all ? i : hc_random(hc_check_seed(check), 1, i) % (2 * TABLE + 1);
         int32_t x = (int32_t)place - TABLE;
-        struct hc_exact real;
         struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
         call.in[0] = hc_tensor1(HC_I32, 1, &x);
         call.out[0] = hc_tensor1(HC_FP16, 1, NULL);
-        hc_references[HC_OP_cast](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
+        struct hc_exact real = hc_reference_value(&call, 0, 0);
         uint64_t want = hc_encode(HC_FP16, real.hi, real.lo, s->direction);
         if (want != want_of(s, x))
             return hc_fail(HC_INVALID,

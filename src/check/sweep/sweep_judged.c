@@ -113,14 +113,13 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     bool cast = parts->op == HC_OP_cast;
     uint16_t x = (uint16_t)(k >> 16);
     uint16_t y = (uint16_t)k;
-    struct hc_exact real;
     struct hc_call call = {.op = parts->op};
     call.in[0] = hc_tensor1(parts->from, 1, cast ? (void *)&k : (void *)&x);
     call.in[1] = hc_tensor1(parts->from, 1, &y);
     call.out[0] = hc_tensor1(parts->to, 1, NULL);
     if (cast)
         call.params.cast.direction = parts->direction;
-    hc_references[parts->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
+    struct hc_exact real = hc_reference_value(&call, 0, 0);
     return (uint16_t)hc_encode(parts->to, real.hi, real.lo, cast ? parts->direction : HC_NEAREST);
 }
 

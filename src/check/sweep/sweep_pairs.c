@@ -70,9 +70,8 @@ static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffe
     call.out[0] = hc_tensor1(sweep->format, 1, NULL);
     for (uint64_t i = 0; i < (sweep->families ? 1 : SAMPLES); i++) {
         uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + pairs->x, i);
-        struct hc_exact real;
         call.in[1] = hc_tensor1(sweep->format, 1, (void *)&buffers->y[y]);
-        hc_references[sweep->op](&call, 0, 0, HC_REFERENCE_PRECISION, &real);
+        struct hc_exact real = hc_reference_value(&call, 0, 0);
         uint16_t want = (uint16_t)hc_encode(sweep->format, real.hi, real.lo, HC_NEAREST);
         if (!same_code(pairs->infinity, want, pairs->want[y]))
             return hc_fail(HC_INVALID,
