@@ -37,16 +37,16 @@ static void rounds_between(struct hc_check *check, enum hc_format format)
     int wrong = 0;
     int telling = 0;
     struct hc_call call = inference(check, format);
-    double gain = hc_tensor_get(&call.in[1], 0);
+    double gain = hc_tensor_get(&call.in[HC_BN_GAMMA], 0);
     double by = (double)(float)slope;
     if (hc_do(check, &call) != HC_OK)
         return;
     for (int i = 0; i < CODES; i++) {
-        double exact = hc_tensor_get(&call.in[0], i) * gain;
+        double exact = hc_tensor_get(&call.in[HC_BN_X], i) * gain;
         double z = through(format, exact);
         double want = z > 0 ? z : through(format, by * z);
         double skipped = exact > 0 ? z : through(format, by * exact);
-        double got = hc_tensor_get(&call.out[0], i);
+        double got = hc_tensor_get(&call.out[HC_BN_Y], i);
         bool same = want == got || (isnan(want) && isnan(got));
         telling += want != skipped && !isnan(want);
         if (!same && wrong++ == 0)
@@ -81,16 +81,17 @@ static void sign_of_y(struct hc_check *check)
     for (int i = 0; i < 3; i++)
         call.out[i].data = hc_check_memory(check, hc_tensor_bytes(&call.out[i]));
     for (int i = 0; i < ROWS; i++) {
-        hc_tensor_set(&call.in[0], i, y[i] > 0 ? -3 : 3);
-        hc_tensor_set(&call.in[1], i, y[i]);
-        hc_tensor_set(&call.in[2], i, 1);
-        hc_tensor_set(&call.in[3], i, 1);
-        hc_tensor_set(&call.in[5], i, 1);
+        hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_X], i, y[i] > 0 ? -3 : 3);
+        hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_Y], i, y[i]);
+        hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_DY], i, 1);
+        hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_GAMMA], i, 1);
+        hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_INVSTD], i, 1);
     }
     if (hc_do(check, &call) != HC_OK)
         return;
     for (int i = 0; i < ROWS; i++)
-        hc_claim_value(check, "dbeta", y[i] > 0 ? 1 : 0.25, hc_tensor_get(&call.out[2], i));
+        hc_claim_value(check, "dbeta", y[i] > 0 ? 1 : 0.25,
+                       hc_tensor_get(&call.out[HC_BN_BWD_DBETA], i));
     hc_claim_call(check, &call);
 }
 

@@ -76,14 +76,14 @@ static double sum(struct hc_check *check, int64_t n, double value, enum hc_forma
 {
     struct hc_call call = {.op = squares ? HC_OP_dot : HC_OP_sum,
                            .params.reduce.accumulator = accumulator};
-    call.in[0] = hc_check_vector(check, format, n);
-    call.in[1] = call.in[0];
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_REDUCE_X] = hc_check_vector(check, format, n);
+    call.in[HC_DOT_Y] = call.in[HC_REDUCE_X];
+    call.out[HC_REDUCE_OUT] = hc_check_vector(check, HC_FP32, 1);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_set(&call.in[0], i, value);
+        hc_tensor_set(&call.in[HC_REDUCE_X], i, value);
     if (hc_do(check, &call) != HC_OK)
         return (double)NAN;
-    double got = hc_tensor_get(&call.out[0], 0);
+    double got = hc_tensor_get(&call.out[HC_REDUCE_OUT], 0);
     hc_say(check, "%s of %lld times %g, accumulated in %s: %g", squares ? "sum of squares" : "sum",
            (long long)n, value, hc_formats[accumulator].name, got);
     return got;

@@ -34,11 +34,13 @@ static void claim_statistics(struct hc_check *check, const struct hc_call *call,
         double var = (double)(b->rows - b->last) * (double)b->last * d * d / (m * m);
         double invstd = 1 / sqrt(var + call->params.bn.eps);
         double unbiased = var * m / (m - 1);
-        hc_claim_within(check, "mean", mean, hc_tensor_get(&call->out[1], c), off * mean);
-        hc_claim_within(check, "1 / deviation", invstd, hc_tensor_get(&call->out[2], c),
-                        off * invstd);
+        hc_claim_within(check, "mean", mean, hc_tensor_get(&call->out[HC_BN_SAVED_MEAN], c),
+                        off * mean);
+        hc_claim_within(check, "1 / deviation", invstd,
+                        hc_tensor_get(&call->out[HC_BN_SAVED_INVSTD], c), off * invstd);
         hc_claim_within(check, "running variance", 0.5 + 0.5 * unbiased,
-                        hc_tensor_get(&call->out[4], c), off * (0.5 + 0.5 * unbiased));
+                        hc_tensor_get(&call->out[HC_BN_NEW_VARIANCE], c),
+                        off * (0.5 + 0.5 * unbiased));
     }
 }
 
@@ -49,15 +51,15 @@ static void last_rows(struct hc_check *check)
         struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {1e-5, 0.5, 0}};
         struct hc_tensor x = hc_check_vector(check, HC_FP32, b->rows * CHANNELS);
         struct hc_tensor y = hc_check_vector(check, HC_FP32, b->rows * CHANNELS);
-        call.in[0] = hc_tensor4(HC_FP32, b->rows, 1, 1, CHANNELS, x.data);
-        call.out[0] = hc_tensor4(HC_FP32, b->rows, 1, 1, CHANNELS, y.data);
+        call.in[HC_BN_X] = hc_tensor4(HC_FP32, b->rows, 1, 1, CHANNELS, x.data);
+        call.out[HC_BN_Y] = hc_tensor4(HC_FP32, b->rows, 1, 1, CHANNELS, y.data);
         for (int i = 1; i < 5; i++) {
             call.in[i] = hc_check_vector(check, HC_FP32, CHANNELS);
             call.out[i] = hc_check_vector(check, HC_FP32, CHANNELS);
         }
         for (int c = 0; c < CHANNELS; c++) {
-            hc_tensor_set(&call.in[1], c, 1);
-            hc_tensor_set(&call.in[4], c, 1);
+            hc_tensor_set(&call.in[HC_BN_GAMMA], c, 1);
+            hc_tensor_set(&call.in[HC_BN_VARIANCE], c, 1);
         }
         for (int64_t i = (b->rows - b->last) * CHANNELS; i < b->rows * CHANNELS; i++)
             hc_tensor_set(&x, i, (double)(i % CHANNELS + 1));

@@ -23,19 +23,20 @@ static void scaler_updates(struct hc_check *check)
     bool ran = true;
     for (int i = 0; i < 9000 && ran; i++) {
         enum hc_scaler_rule rule = (enum hc_scaler_rule)(i % HC_SCALER_COUNT);
-        call.in[0] = hc_check_vector(check, HC_FP32, 1);
-        call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-        call.in[2] = hc_check_vector(check, HC_FP32, 1);
-        call.out[0] = call.in[0];
-        call.out[1] = call.in[1];
+        call.in[HC_SCALER_SCALE] = hc_check_vector(check, HC_FP32, 1);
+        call.in[HC_SCALER_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+        call.in[HC_SCALER_FOUND_INF] = hc_check_vector(check, HC_FP32, 1);
+        call.out[HC_SCALER_NEW_SCALE] = call.in[HC_SCALER_SCALE];
+        call.out[HC_SCALER_NEW_COUNTS] = call.in[HC_SCALER_COUNTS];
         call.params.scaler = hc_scaler_params(&(struct hc_scaler){.rule = rule});
-        hc_tensor_set(&call.in[0], 0, (double)scales[draw(check, &at, 12)]);
-        hc_tensor_set(&call.in[2], 0, (double)founds[draw(check, &at, 6)]);
+        hc_tensor_set(&call.in[HC_SCALER_SCALE], 0, (double)scales[draw(check, &at, 12)]);
+        hc_tensor_set(&call.in[HC_SCALER_FOUND_INF], 0, (double)founds[draw(check, &at, 6)]);
         for (int c = 0; c < HC_COUNTS; c++)
-            hc_tensor_set(&call.in[1], c, (double)draw(check, &at, 3));
+            hc_tensor_set(&call.in[HC_SCALER_COUNTS], c, (double)draw(check, &at, 3));
         int64_t clean = call.params.scaler.interval + (int64_t)draw(check, &at, 4) - 2;
         if (draw(check, &at, 2))
-            hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, (double)(clean > 0 ? clean : 0));
+            hc_tensor_set(&call.in[HC_SCALER_COUNTS], HC_COUNT_CLEAN,
+                          (double)(clean > 0 ? clean : 0));
         ran = hc_claim_exact_bits(check, hc_scalers[rule].name, &call);
     }
 }
@@ -48,21 +49,23 @@ static void batches(struct hc_check *check)
     enum { IMAGES = 7, SIDE = 32, BATCH = 3, BATCHES = 3 };
     struct hc_call call = {.op = HC_OP_augment};
     bool ran = true;
-    call.in[0] = hc_tensor4(HC_U8, IMAGES, SIDE, SIDE, 3, NULL);
-    call.in[0].data = hc_check_memory(check, hc_tensor_bytes(&call.in[0]));
-    call.in[1] = hc_check_vector(check, HC_I32, IMAGES);
-    call.in[2] = hc_check_vector(check, HC_I32, 1);
-    call.in[3] = hc_check_vector(check, HC_I32, 2 * IMAGES);
-    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_set_bits(&call.in[0], i, hc_random(hc_check_seed(check), 91, (uint64_t)i) >> 56);
+    call.in[HC_AUGMENT_PIXELS] = hc_tensor4(HC_U8, IMAGES, SIDE, SIDE, 3, NULL);
+    call.in[HC_AUGMENT_PIXELS].data =
+        hc_check_memory(check, hc_tensor_bytes(&call.in[HC_AUGMENT_PIXELS]));
+    call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, IMAGES);
+    call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
+    call.in[HC_AUGMENT_ORDER] = hc_check_vector(check, HC_I32, 2 * IMAGES);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_AUGMENT_PIXELS]); i++)
+        hc_tensor_set_bits(&call.in[HC_AUGMENT_PIXELS], i,
+                           hc_random(hc_check_seed(check), 91, (uint64_t)i) >> 56);
     for (int64_t i = 0; i < IMAGES; i++) {
-        hc_tensor_set(&call.in[1], i, (double)(10 - i));
-        hc_tensor_set(&call.in[3], i, (double)(i * 3 % IMAGES));
-        hc_tensor_set(&call.in[3], IMAGES + i, (double)(IMAGES - 1 - i));
+        hc_tensor_set(&call.in[HC_AUGMENT_LABELS], i, (double)(10 - i));
+        hc_tensor_set(&call.in[HC_AUGMENT_ORDER], i, (double)(i * 3 % IMAGES));
+        hc_tensor_set(&call.in[HC_AUGMENT_ORDER], IMAGES + i, (double)(IMAGES - 1 - i));
     }
-    struct hc_tensor orders = hc_tensor2(HC_I32, 2, IMAGES, call.in[3].data);
+    struct hc_tensor orders = hc_tensor2(HC_I32, 2, IMAGES, call.in[HC_AUGMENT_ORDER].data);
     for (int i = 0; i < 72 && ran; i++) {
-        call.in[3] = i / 18 % 2 ? orders : (struct hc_tensor){0};
+        call.in[HC_AUGMENT_ORDER] = i / 18 % 2 ? orders : (struct hc_tensor){0};
         call.params.augment =
             (struct hc_augment){.seed = hc_check_seed(check) + (uint64_t)i,
                                 .batches = BATCHES,
@@ -70,10 +73,11 @@ static void batches(struct hc_check *check)
                                 .crops = i / 36 == 0,
                                 .mean = {0.49139968, 0.48215841, 0.44653091},
                                 .deviation = {0.24703223, 0.24348513, 0.26158784}};
-        hc_tensor_set(&call.in[2], 0, i % 18 < 17 ? i % 18 : 3e6 + 1);
-        call.out[0] = hc_tensor4(formats[(i + i / 18) % 3], BATCH, SIDE, SIDE, 3, NULL);
-        call.out[1] = hc_tensor1(HC_I32, BATCH, NULL);
-        call.out[2] = call.in[2];
+        hc_tensor_set(&call.in[HC_AUGMENT_STEPS], 0, i % 18 < 17 ? i % 18 : 3e6 + 1);
+        call.out[HC_AUGMENT_IMAGES] =
+            hc_tensor4(formats[(i + i / 18) % 3], BATCH, SIDE, SIDE, 3, NULL);
+        call.out[HC_AUGMENT_IMAGE_LABELS] = hc_tensor1(HC_I32, BATCH, NULL);
+        call.out[HC_AUGMENT_NEW_STEPS] = call.in[HC_AUGMENT_STEPS];
         ran = hc_claim_exact_bits(check, "a batch", &call);
     }
 }

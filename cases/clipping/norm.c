@@ -32,12 +32,14 @@ static void factor(struct hc_check *check)
     for (int i = 0; i < 150 * 7; i++) {
         bool in_place = i % 5 == 0;
         struct hc_call call = {.op = HC_OP_clip, .params.clip = {most[i % 7]}};
-        call.in[0] = hc_check_vector(check, HC_FP32, 1);
-        call.out[0] = in_place ? call.in[0] : hc_check_vector(check, HC_FP32, 1);
-        hc_tensor_set_bits(&call.in[0], 0, sum_of_squares(check, &at, i / 7, most[i % 7]));
+        call.in[HC_CLIP_SUM_SQUARES] = hc_check_vector(check, HC_FP32, 1);
+        call.out[HC_CLIP_FACTOR] =
+            in_place ? call.in[HC_CLIP_SUM_SQUARES] : hc_check_vector(check, HC_FP32, 1);
+        hc_tensor_set_bits(&call.in[HC_CLIP_SUM_SQUARES], 0,
+                           sum_of_squares(check, &at, i / 7, most[i % 7]));
         if (i % 3 == 0) {
-            call.in[1] = hc_check_vector(check, HC_FP32, 1);
-            hc_tensor_set(&call.in[1], 0, held[draw(check, &at) % 4]);
+            call.in[HC_CLIP_OVERFLOWED] = hc_check_vector(check, HC_FP32, 1);
+            hc_tensor_set(&call.in[HC_CLIP_OVERFLOWED], 0, held[draw(check, &at) % 4]);
         }
         hc_claim_call_met(check, &call);
     }

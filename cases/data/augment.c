@@ -22,27 +22,30 @@ static struct hc_call batch_of(struct hc_check *check, const struct shape *s, in
         call.params.augment.mean[c] = mean[c];
         call.params.augment.deviation[c] = deviation[c];
     }
-    call.in[0] = hc_tensor4(HC_U8, s->images, s->high, s->wide, 3, NULL);
-    call.in[0].data = hc_check_memory(check, hc_tensor_bytes(&call.in[0]));
-    call.in[1] = hc_check_vector(check, HC_I32, s->images);
-    call.in[2] = hc_check_vector(check, HC_I32, 1);
-    call.out[0] = hc_tensor4(HC_FP32, s->batch, s->high, s->wide, 3, NULL);
-    call.out[0].data = hc_check_memory(check, hc_tensor_bytes(&call.out[0]));
-    call.out[1] = hc_check_vector(check, HC_I32, s->batch);
-    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_set_bits(&call.in[0], i, hc_random(hc_check_seed(check), 1, (uint64_t)i) >> 56);
+    call.in[HC_AUGMENT_PIXELS] = hc_tensor4(HC_U8, s->images, s->high, s->wide, 3, NULL);
+    call.in[HC_AUGMENT_PIXELS].data =
+        hc_check_memory(check, hc_tensor_bytes(&call.in[HC_AUGMENT_PIXELS]));
+    call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, s->images);
+    call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
+    call.out[HC_AUGMENT_IMAGES] = hc_tensor4(HC_FP32, s->batch, s->high, s->wide, 3, NULL);
+    call.out[HC_AUGMENT_IMAGES].data =
+        hc_check_memory(check, hc_tensor_bytes(&call.out[HC_AUGMENT_IMAGES]));
+    call.out[HC_AUGMENT_IMAGE_LABELS] = hc_check_vector(check, HC_I32, s->batch);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_AUGMENT_PIXELS]); i++)
+        hc_tensor_set_bits(&call.in[HC_AUGMENT_PIXELS], i,
+                           hc_random(hc_check_seed(check), 1, (uint64_t)i) >> 56);
     for (int64_t i = 0; i < s->images; i++)
-        hc_tensor_set(&call.in[1], i, (double)i);
+        hc_tensor_set(&call.in[HC_AUGMENT_LABELS], i, (double)i);
     return call;
 }
 
 static void give_order(struct hc_check *check, struct hc_call *call, int64_t length)
 {
-    call->in[3] = hc_check_vector(check, HC_I32, length);
+    call->in[HC_AUGMENT_ORDER] = hc_check_vector(check, HC_I32, length);
     for (int64_t i = 0; i < length; i++)
-        hc_tensor_set(&call->in[3], i,
+        hc_tensor_set(&call->in[HC_AUGMENT_ORDER], i,
                       (double)(hc_random(hc_check_seed(check), 2, (uint64_t)i) %
-                               (uint64_t)call->in[0].shape[0]));
+                               (uint64_t)call->in[HC_AUGMENT_PIXELS].shape[0]));
 }
 
 static void normalised(struct hc_check *check)
@@ -51,11 +54,11 @@ static void normalised(struct hc_check *check)
     struct hc_call call = batch_of(check, &s, 1);
     struct hc_real *v = hc_real_new(0);
     struct hc_real *by = hc_real_new(0);
-    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_set_bits(&call.in[0], i, (uint64_t)i / 3);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_AUGMENT_PIXELS]); i++)
+        hc_tensor_set_bits(&call.in[HC_AUGMENT_PIXELS], i, (uint64_t)i / 3);
     if (hc_do(check, &call) == HC_OK)
-        for (int64_t i = 0; i < hc_tensor_count(&call.out[0]); i++) {
-            hc_real_set(v, hc_tensor_get(&call.in[0], i));
+        for (int64_t i = 0; i < hc_tensor_count(&call.out[HC_AUGMENT_IMAGES]); i++) {
+            hc_real_set(v, hc_tensor_get(&call.in[HC_AUGMENT_PIXELS], i));
             hc_real_set(by, 255);
             hc_real_div(v, v, by);
             hc_real_set(by, mean[i % 3]);
@@ -63,7 +66,7 @@ static void normalised(struct hc_check *check)
             hc_real_set(by, deviation[i % 3]);
             hc_real_div(v, v, by);
             hc_claim_bits(check, "a pixel's value", HC_FP32, hc_real_bits(v, HC_FP32, HC_NEAREST),
-                          hc_tensor_bits(&call.out[0], i));
+                          hc_tensor_bits(&call.out[HC_AUGMENT_IMAGES], i));
         }
     hc_real_free(v);
     hc_real_free(by);
@@ -80,15 +83,16 @@ static void contract(struct hc_check *check)
         const struct shape *s = &shapes[i % 5];
         struct hc_call call = batch_of(check, s, 1 + (int64_t)(i % 3));
         struct hc_augment *p = &call.params.augment;
-        call.out[0].format = formats[i % 3];
+        call.out[HC_AUGMENT_IMAGES].format = formats[i % 3];
         p->crops = i % 2 != 0;
         p->pad = (int)(i % 5 < (uint64_t)s->high ? i % 5 : 0);
         p->seed = hc_random(hc_check_seed(check), 3, i);
-        hc_tensor_set(&call.in[2], 0, steps[i % 7]);
+        hc_tensor_set(&call.in[HC_AUGMENT_STEPS], 0, steps[i % 7]);
         if (i % 4 > 1)
             give_order(check, &call, s->images + 1);
         if (i % 3 != 1)
-            call.out[2] = i % 3 ? call.in[2] : hc_check_vector(check, HC_I32, 1);
+            call.out[HC_AUGMENT_NEW_STEPS] =
+                i % 3 ? call.in[HC_AUGMENT_STEPS] : hc_check_vector(check, HC_I32, 1);
         hc_claim_call_met(check, &call);
     }
 }
@@ -98,18 +102,19 @@ static void wraps(struct hc_check *check)
 {
     struct shape s = {7, 2, 2, 3};
     struct hc_call call = batch_of(check, &s, 3);
-    call.out[2] = call.in[2];
+    call.out[HC_AUGMENT_NEW_STEPS] = call.in[HC_AUGMENT_STEPS];
     for (int step = 0; step < 7; step++) {
         if (hc_do(check, &call) != HC_OK)
             return;
         for (int i = 0; i < 3; i++) {
             int image = step % 3 * 3 + i;
             double want = image < 7 ? image : 0;
-            hc_claim_value(check, "label", want, hc_tensor_get(&call.out[1], i));
-            bool zero = hc_tensor_get(&call.out[0], i * 12) == 0;
+            hc_claim_value(check, "label", want,
+                           hc_tensor_get(&call.out[HC_AUGMENT_IMAGE_LABELS], i));
+            bool zero = hc_tensor_get(&call.out[HC_AUGMENT_IMAGES], i * 12) == 0;
             hc_claim_true(check, "an image or nothing", zero == (image >= 7));
         }
-        hc_claim_value(check, "steps", step + 1, hc_tensor_get(&call.in[2], 0));
+        hc_claim_value(check, "steps", step + 1, hc_tensor_get(&call.in[HC_AUGMENT_STEPS], 0));
     }
 }
 

@@ -53,13 +53,14 @@ static struct hc_call batch_of(struct hc_check *check, int pad, uint64_t seed)
                                               .pad = pad,
                                               .crops = true,
                                               .deviation = {1 / 255.0, 1 / 255.0, 1 / 255.0}}};
-    call.in[0] = hc_tensor4(HC_U8, IMAGES, HIGH, WIDE, 3, hc_check_memory(check, IMAGES * VALUES));
-    call.in[1] = hc_check_vector(check, HC_I32, IMAGES);
-    call.in[2] = hc_check_vector(check, HC_I32, 1);
-    call.out[0] = hc_tensor4(HC_FP32, IMAGES, HIGH, WIDE, 3,
-                             hc_check_memory(check, sizeof(float) * IMAGES * VALUES));
-    call.out[1] = hc_check_vector(check, HC_I32, IMAGES);
-    uint8_t *pixels = call.in[0].data;
+    call.in[HC_AUGMENT_PIXELS] =
+        hc_tensor4(HC_U8, IMAGES, HIGH, WIDE, 3, hc_check_memory(check, IMAGES * VALUES));
+    call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, IMAGES);
+    call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
+    call.out[HC_AUGMENT_IMAGES] = hc_tensor4(
+        HC_FP32, IMAGES, HIGH, WIDE, 3, hc_check_memory(check, sizeof(float) * IMAGES * VALUES));
+    call.out[HC_AUGMENT_IMAGE_LABELS] = hc_check_vector(check, HC_I32, IMAGES);
+    uint8_t *pixels = call.in[HC_AUGMENT_PIXELS].data;
     for (int i = 0; i < IMAGES * VALUES; i++)
         pixels[i] = pixel_of(i / VALUES, i % VALUES / (3 * WIDE), i / 3 % WIDE, i % 3);
     return call;
@@ -77,7 +78,7 @@ static int64_t wrong_pixels(const struct hc_call *call, int image, struct draw d
         int x = i / 3 % WIDE;
         int want = pixel_of(image, rows[y + d.down], columns[(d.flip ? WIDE - 1 - x : x) + d.right],
                             i % 3);
-        wrong += hc_tensor_get(&call->out[0], (int64_t)image * VALUES + i) != want;
+        wrong += hc_tensor_get(&call->out[HC_AUGMENT_IMAGES], (int64_t)image * VALUES + i) != want;
     }
     return wrong;
 }
@@ -86,7 +87,7 @@ static int64_t wrong_pixels(const struct hc_call *call, int image, struct draw d
 static bool epoch(struct hc_check *check, struct hc_call *call, int32_t number, bool seen[2][2][2])
 {
     int most = 2 * call->params.augment.pad;
-    hc_tensor_set(&call->in[2], 0, number);
+    hc_tensor_set(&call->in[HC_AUGMENT_STEPS], 0, number);
     if (hc_do(check, call) != HC_OK)
         return false;
     for (int i = 0; i < IMAGES; i++) {

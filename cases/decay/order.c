@@ -30,13 +30,13 @@ static bool effective(struct hc_check *check, float scale, enum hc_decay decay, 
 static bool multiplied(struct hc_check *check, double scale, double *got)
 {
     struct hc_call call = {.op = HC_OP_axpy, .params.axpy.alpha = scale * 5e-4};
-    call.in[0] = hc_check_vector(check, HC_FP32, 1);
-    call.in[1] = hc_check_vector(check, HC_FP32, 1);
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
-    hc_tensor_set(&call.in[0], 0, 1);
+    call.in[HC_X] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_Y] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_OUT] = hc_check_vector(check, HC_FP32, 1);
+    hc_tensor_set(&call.in[HC_X], 0, 1);
     if (hc_do(check, &call) != HC_OK)
         return false;
-    *got = hc_tensor_get(&call.out[0], 0);
+    *got = hc_tensor_get(&call.out[HC_OUT], 0);
     return true;
 }
 

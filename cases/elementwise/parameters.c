@@ -49,16 +49,16 @@ static void slopes(struct hc_check *check)
     for (int s = 0; s < (int)(sizeof all / sizeof all[0]); s++)
         for (int f = 0; f < FORMATS; f++) {
             struct hc_call call = {.op = HC_OP_leaky_relu, .params.leaky = {all[s]}};
-            call.in[0] = numbers(check, formats[f], 1);
-            call.out[0] = hc_check_vector(check, formats[(f + s) % FORMATS], N);
+            call.in[HC_LEAKY_X] = numbers(check, formats[f], 1);
+            call.out[HC_LEAKY_Y] = hc_check_vector(check, formats[(f + s) % FORMATS], N);
             hc_claim_call_met(check, &call);
             struct hc_call back = {.op = HC_OP_leaky_relu_bwd, .params.leaky = {all[s]}};
-            back.in[0] = numbers(check, formats[f], 2);
-            back.in[1] = numbers(check, formats[f], 3);
+            back.in[HC_LEAKY_BWD_Y] = numbers(check, formats[f], 2);
+            back.in[HC_LEAKY_BWD_DY] = numbers(check, formats[f], 3);
             /* Pairs of a special y and an ordinary dy, and the other way round. */
             for (int64_t i = 0; i < N / 2; i++)
-                hc_tensor_set(&back.in[1], i, i % 2 ? 0.7 : -1.25);
-            back.out[0] = hc_check_vector(check, formats[f], N);
+                hc_tensor_set(&back.in[HC_LEAKY_BWD_DY], i, i % 2 ? 0.7 : -1.25);
+            back.out[HC_LEAKY_BWD_DX] = hc_check_vector(check, formats[f], N);
             hc_claim_call_met(check, &back);
         }
 }
@@ -76,13 +76,13 @@ static void any_scale(struct hc_check *check)
         for (int f = 0; f < FORMATS; f++)
             for (int way = 0; way < 3; way++) {
                 struct hc_call call = {.op = way < 2 ? HC_OP_unscale : HC_OP_scale};
-                call.in[0] = numbers(check, formats[f], 4);
-                call.in[1] = hc_check_vector(check, HC_FP32, 1);
-                hc_tensor_set(&call.in[1], 0, scales[s]);
-                call.out[0] = hc_check_vector(check, formats[(f + s) % FORMATS], N);
+                call.in[HC_UNSCALE_X] = numbers(check, formats[f], 4);
+                call.in[HC_UNSCALE_SCALE] = hc_check_vector(check, HC_FP32, 1);
+                hc_tensor_set(&call.in[HC_UNSCALE_SCALE], 0, scales[s]);
+                call.out[HC_UNSCALE_OUT] = hc_check_vector(check, formats[(f + s) % FORMATS], N);
                 if (way < 2) {
                     call.params.unscale.reciprocal = way == 1;
-                    call.out[1] = hc_check_vector(check, HC_FP32, 1);
+                    call.out[HC_UNSCALE_NEW_FOUND_INF] = hc_check_vector(check, HC_FP32, 1);
                 }
                 hc_claim_call_met(check, &call);
             }
@@ -106,11 +106,11 @@ static void alphas(struct hc_check *check)
     for (int a = 0; a < (int)(sizeof all / sizeof all[0]); a++)
         for (int f = 0; f < FORMATS; f++) {
             struct hc_call call = {.op = HC_OP_axpy, .params.axpy = {all[a]}};
-            call.in[0] = numbers(check, formats[f], 5);
-            call.in[1] = numbers(check, formats[(f + a) % FORMATS], 6);
+            call.in[HC_X] = numbers(check, formats[f], 5);
+            call.in[HC_Y] = numbers(check, formats[(f + a) % FORMATS], 6);
             for (int64_t i = 0; i < N / 2; i++)
-                hc_tensor_set(&call.in[1], i, i % 2 ? 0.7 : 0);
-            call.out[0] = hc_check_vector(check, formats[(f + a / 3) % FORMATS], N);
+                hc_tensor_set(&call.in[HC_Y], i, i % 2 ? 0.7 : 0);
+            call.out[HC_OUT] = hc_check_vector(check, formats[(f + a / 3) % FORMATS], N);
             hc_claim_call_met(check, &call);
         }
 }
@@ -134,15 +134,16 @@ static void found(struct hc_check *check)
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
             for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
                 struct hc_call call = {.op = HC_OP_unscale};
-                call.in[0] = hc_check_vector(check, formats[f], 47);
-                hc_tensor_set_bits(&call.in[0], places[p], rows[r].bits[f]);
-                call.in[1] = hc_check_vector(check, HC_FP32, 1);
-                hc_tensor_set(&call.in[1], 0, 1);
-                call.out[0] = hc_check_vector(check, HC_FP32, 47);
-                call.out[1] = hc_check_vector(check, HC_FP32, 1);
+                call.in[HC_UNSCALE_X] = hc_check_vector(check, formats[f], 47);
+                hc_tensor_set_bits(&call.in[HC_UNSCALE_X], places[p], rows[r].bits[f]);
+                call.in[HC_UNSCALE_SCALE] = hc_check_vector(check, HC_FP32, 1);
+                hc_tensor_set(&call.in[HC_UNSCALE_SCALE], 0, 1);
+                call.out[HC_UNSCALE_OUT] = hc_check_vector(check, HC_FP32, 47);
+                call.out[HC_UNSCALE_NEW_FOUND_INF] = hc_check_vector(check, HC_FP32, 1);
                 if (hc_do(check, &call) != HC_OK)
                     return;
-                hc_claim_value(check, "found", rows[r].want, hc_tensor_get(&call.out[1], 0));
+                hc_claim_value(check, "found", rows[r].want,
+                               hc_tensor_get(&call.out[HC_UNSCALE_NEW_FOUND_INF], 0));
             }
 }
 

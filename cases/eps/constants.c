@@ -43,21 +43,21 @@ static void zero_up_to(struct hc_check *check)
     enum { COUNT = 4096 };
     const uint32_t last = 0x33000000; /* 2^-25 */
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = HC_NEAREST};
-    call.in[0] = hc_check_vector(check, HC_FP32, COUNT);
-    call.out[0] = hc_check_vector(check, HC_FP16, COUNT);
+    call.in[HC_X] = hc_check_vector(check, HC_FP32, COUNT);
+    call.out[HC_OUT] = hc_check_vector(check, HC_FP16, COUNT);
     for (int i = 0; i < COUNT; i++) {
         uint64_t random = hc_random(hc_check_seed(check), 0, (uint64_t)i);
         uint32_t magnitude = i < 8 ? last - 4 + (uint32_t)i : 1 + (uint32_t)(random % last);
         uint32_t sign = random >> 63 ? 0x80000000u : 0;
-        hc_tensor_set_bits(&call.in[0], i, magnitude | sign);
+        hc_tensor_set_bits(&call.in[HC_X], i, magnitude | sign);
     }
     if (hc_do(check, &call) != HC_OK)
         return;
     struct hc_running_tally tally = {0};
     for (int i = 0; i < COUNT; i++) {
-        double x = hc_tensor_get(&call.in[0], i);
+        double x = hc_tensor_get(&call.in[HC_X], i);
         double want = copysign(fabs(x) <= ldexp(1, -25) ? 0 : ldexp(1, -24), x);
-        hc_running_tally_note(&tally, i, want, hc_tensor_get(&call.out[0], i));
+        hc_running_tally_note(&tally, i, want, hc_tensor_get(&call.out[HC_OUT], i));
     }
     hc_say(check, "2^-25 = %.10g goes to 0, its successor %.10g to %.10g", ldexp(1, -25),
            (double)hc_fp32_value(last + 1), ldexp(1, -24));

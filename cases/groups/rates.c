@@ -30,7 +30,7 @@ static struct hc_recipe grouped(const char *name)
    gradient, and the rate and decay of its own. */
 struct wanted {
     struct hc_call call;
-    float hyper[3];
+    float hyper[HC_HYPER_COUNT];
     bool adam;
 };
 
@@ -74,11 +74,11 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
         hc_tensor_set(&unscaled, e, hc_tensor_get(&g, e) / scale);
     if (step_on_overflow)
         decay_first(&w, rate, decay);
-    wanted->hyper[0] = (float)rate;
-    wanted->hyper[1] = (float)beta1;
-    wanted->hyper[2] = (float)step;
+    wanted->hyper[HC_HYPER_LR] = (float)rate;
+    wanted->hyper[HC_HYPER_BETA1] = (float)beta1;
+    wanted->hyper[HC_HYPER_STEP] = (float)step;
     wanted->adam = r->optimizer == HC_OPTIMIZER_ADAM;
-    struct hc_tensor hyper = hc_tensor1(HC_FP32, 3, wanted->hyper);
+    struct hc_tensor hyper = hc_tensor1(HC_FP32, HC_HYPER_COUNT, wanted->hyper);
     struct hc_tensor found = {.format = HC_FP32};
     double inside = step_on_overflow ? 0 : decay;
     enum hc_format arithmetic = hc_recipe_optimizes(r, role, r->arithmetic);

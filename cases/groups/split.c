@@ -114,9 +114,9 @@ static void see(const struct hc_call *call, void *context)
     seen->copies += call->op == HC_OP_unscale;
     if (call->op != HC_OP_adamw || seen->calls == MAX)
         return;
-    const unsigned char *w = call->in[0].data;
+    const unsigned char *w = call->in[HC_ADAM_W].data;
     seen->from[seen->calls] = w;
-    seen->to[seen->calls++] = w + hc_tensor_bytes(&call->in[0]);
+    seen->to[seen->calls++] = w + hc_tensor_bytes(&call->in[HC_ADAM_W]);
 }
 
 /* The call that parameter i lies in, or -1. */

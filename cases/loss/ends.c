@@ -11,18 +11,18 @@ static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_for
 {
     struct hc_call call = {.op = op};
     struct hc_tensor z = hc_check_vector(check, format, ROWS * CLASSES);
-    call.in[0] = hc_tensor2(format, ROWS, CLASSES, z.data);
-    call.in[1] = hc_check_vector(check, HC_I32, ROWS);
+    call.in[HC_XENT_LOGITS] = hc_tensor2(format, ROWS, CLASSES, z.data);
+    call.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS);
     for (int i = 0; i < ROWS; i++)
-        hc_tensor_set(&call.in[1], i, i);
+        hc_tensor_set(&call.in[HC_XENT_LABELS], i, i);
     if (op == HC_OP_xent) {
-        call.out[0] = hc_check_vector(check, HC_FP32, 1);
+        call.out[HC_XENT_DLOGITS] = hc_check_vector(check, HC_FP32, 1);
         return call;
     }
     struct hc_tensor dz = hc_check_vector(check, format, ROWS * CLASSES);
-    call.in[2] = hc_check_vector(check, HC_FP32, 1);
-    call.out[0] = hc_tensor2(format, ROWS, CLASSES, dz.data);
-    hc_tensor_set(&call.in[2], 0, 1);
+    call.in[HC_XENT_UPSTREAM] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_XENT_DLOGITS] = hc_tensor2(format, ROWS, CLASSES, dz.data);
+    hc_tensor_set(&call.in[HC_XENT_UPSTREAM], 0, 1);
     return call;
 }
 
@@ -35,14 +35,14 @@ static void nan_stays(struct hc_check *check)
         int at = k / 3;
         struct hc_call loss = call_of(check, HC_OP_xent, formats[k % 3]);
         struct hc_call gradient = call_of(check, HC_OP_xent_bwd, formats[k % 3]);
-        hc_tensor_set(&loss.in[0], at, (double)NAN);
-        hc_tensor_set(&gradient.in[0], at, (double)NAN);
+        hc_tensor_set(&loss.in[HC_XENT_LOGITS], at, (double)NAN);
+        hc_tensor_set(&gradient.in[HC_XENT_LOGITS], at, (double)NAN);
         if (hc_do(check, &loss) != HC_OK || hc_do(check, &gradient) != HC_OK)
             return;
-        hc_claim_value(check, "loss", (double)NAN, hc_tensor_get(&loss.out[0], 0));
+        hc_claim_value(check, "loss", (double)NAN, hc_tensor_get(&loss.out[HC_XENT_LOSS], 0));
         for (int i = 0; i < ROWS * CLASSES; i++)
             hc_claim_true(check, "a gradient is NaN in the row of the NaN alone",
-                          isnan(hc_tensor_get(&gradient.out[0], i)) ==
+                          isnan(hc_tensor_get(&gradient.out[HC_XENT_DLOGITS], i)) ==
                               (i / CLASSES == at / CLASSES));
     }
 }
@@ -56,12 +56,12 @@ static void beyond_half(struct hc_check *check)
     for (int k = 0; k < 2; k++) {
         struct hc_call call = call_of(check, HC_OP_xent_bwd, HC_FP16);
         call.params.xent.sum = true;
-        hc_tensor_set(&call.in[2], 0, scale[k]);
+        hc_tensor_set(&call.in[HC_XENT_UPSTREAM], 0, scale[k]);
         if (hc_do(check, &call) != HC_OK)
             return;
         for (int i = 0; i < ROWS * CLASSES; i++) {
             double want = i % CLASSES == i / CLASSES ? -0.75 * scale[k] : 0.25 * scale[k];
-            double got = hc_tensor_get(&call.out[0], i);
+            double got = hc_tensor_get(&call.out[HC_XENT_DLOGITS], i);
             if (k == 0)
                 hc_claim_within(check, "a gradient within half", want, got, fabs(want) / 100);
             else

@@ -21,11 +21,11 @@ static void every_row(struct hc_check *check)
 {
     const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};
     struct hc_call all = {.op = HC_OP_xent};
-    all.in[0] = hc_check_vector(check, HC_FP16, (int64_t)ROWS * CLASSES);
-    all.in[0] = hc_tensor2(HC_FP16, ROWS, CLASSES, all.in[0].data);
-    all.in[1] = hc_check_vector(check, HC_I32, ROWS);
-    all.out[0] = hc_check_vector(check, HC_FP32, 1);
-    all.out[1] = hc_check_vector(check, HC_FP32, 1);
+    all.in[HC_XENT_LOGITS] = hc_check_vector(check, HC_FP16, (int64_t)ROWS * CLASSES);
+    all.in[HC_XENT_LOGITS] = hc_tensor2(HC_FP16, ROWS, CLASSES, all.in[HC_XENT_LOGITS].data);
+    all.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS);
+    all.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
+    all.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
     for (int label = 0; label < CLASSES; label++) {
         int wrong = 0;
         int want = 0;
@@ -35,14 +35,16 @@ static void every_row(struct hc_check *check)
                                        values[row / VALUES / VALUES]};
             struct hc_call one = all;
             for (int j = 0; j < CLASSES; j++)
-                hc_tensor_set(&all.in[0], (int64_t)row * CLASSES + j, z[j]);
-            hc_tensor_set(&all.in[1], row, label);
-            one.in[0] = hc_tensor2(HC_FP16, 1, CLASSES, (uint16_t *)all.in[0].data + row * CLASSES);
-            one.in[1] = hc_tensor1(HC_I32, 1, (int32_t *)all.in[1].data + row);
+                hc_tensor_set(&all.in[HC_XENT_LOGITS], (int64_t)row * CLASSES + j, z[j]);
+            hc_tensor_set(&all.in[HC_XENT_LABELS], row, label);
+            one.in[HC_XENT_LOGITS] = hc_tensor2(
+                HC_FP16, 1, CLASSES, (uint16_t *)all.in[HC_XENT_LOGITS].data + row * CLASSES);
+            one.in[HC_XENT_LABELS] =
+                hc_tensor1(HC_I32, 1, (int32_t *)all.in[HC_XENT_LABELS].data + row);
             if (hc_do(check, &one) != HC_OK)
                 return;
             int right = best(z) == label;
-            double got = hc_tensor_get(&one.out[1], 0);
+            double got = hc_tensor_get(&one.out[HC_XENT_CORRECT], 0);
             want += right;
             if (got != right && wrong++ == 0)
                 (void)snprintf(first, sizeof first, "[%g, %g, %g], label %d: want %d, got %g", z[0],
@@ -51,7 +53,7 @@ static void every_row(struct hc_check *check)
         hc_claim_sweep(check, ROWS, wrong, wrong ? first : NULL);
         if (hc_do(check, &all) != HC_OK)
             return;
-        hc_claim_value(check, "of all rows", want, hc_tensor_get(&all.out[1], 0));
+        hc_claim_value(check, "of all rows", want, hc_tensor_get(&all.out[HC_XENT_CORRECT], 0));
         hc_say(check, "label %d: %d of %d rows are right", label, want, ROWS);
     }
 }

@@ -53,10 +53,10 @@ static void one_cast(struct hc_check *check, enum hc_op op, const struct layout 
     char what[64];
     struct hc_call call = {.op = op};
     bool canonical = hc_check_backend(check)->canonical_nan;
-    call.in[0] = hc_check_vector(check, from->format, N);
-    call.out[0] = hc_check_vector(check, to->format, N);
+    call.in[HC_X] = hc_check_vector(check, from->format, N);
+    call.out[HC_OUT] = hc_check_vector(check, to->format, N);
     for (int64_t i = 0; i < N; i++)
-        hc_tensor_set_bits(&call.in[0], i,
+        hc_tensor_set_bits(&call.in[HC_X], i,
                            nan_of(from, (uint64_t)i % 2, fraction_of(check, from, i)));
     if (hc_do(check, &call) != HC_OK)
         return;
@@ -64,7 +64,7 @@ static void one_cast(struct hc_check *check, enum hc_op op, const struct layout 
                    hc_formats[to->format].name);
     int64_t wrong = 0;
     for (int64_t i = 0; i < N; i++) {
-        uint64_t got = hc_tensor_bits(&call.out[0], i);
+        uint64_t got = hc_tensor_bits(&call.out[HC_OUT], i);
         uint64_t ones = nan_of(to, 0, 0);
         uint64_t want =
             nan_of(to, (uint64_t)i % 2, converted(from, to, fraction_of(check, from, i)));
@@ -104,27 +104,28 @@ static void claim_same(struct hc_check *check, const char *what, const struct hc
 /* A step that is left out gives what it got. */
 static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
 {
-    bool sgd = op == HC_OP_sgd;
-    int state = sgd ? 1 : 2;
-    float hyper[3] = {1e-3F, 0.9F, 1};
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(op);
+    float hyper[HC_HYPER_COUNT] = {
+        [HC_HYPER_LR] = 1e-3F, [HC_HYPER_BETA1] = 0.9F, [HC_HYPER_STEP] = 1};
     float found = 1;
     enum hc_format f = l->format == HC_FP64 ? HC_FP64 : HC_FP32;
     struct hc_call call = {.op = op};
-    if (sgd)
+    if (op == HC_OP_sgd)
         call.params.sgd.arithmetic = f;
     else
         call.params.adam = (struct hc_adam){.beta2 = 0.999, .eps = 1e-8, .arithmetic = f};
-    for (int s = 0; s < 2 + state; s++)
-        call.in[s] = nans(check, l, N);
-    call.in[2 + state] = hc_tensor1(HC_FP32, 3, hyper);
-    call.in[3 + state] = hc_tensor1(HC_FP32, 1, &found);
-    for (int s = 0; s < 1 + state; s++)
-        call.out[s] = hc_check_vector(check, l->format, N);
+    for (int i = 0; i < s->hyper; i++)
+        call.in[i] = nans(check, l, N);
+    call.in[s->hyper] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[s->found_inf] = hc_tensor1(HC_FP32, 1, &found);
+    for (int i = 0; i < s->new_compensation; i++)
+        call.out[i] = hc_check_vector(check, l->format, N);
     if (hc_do(check, &call) != HC_OK)
         return;
-    claim_same(check, "a weight of a step left out", &call.in[0], &call.out[0]);
-    for (int s = 0; s < state; s++)
-        claim_same(check, "its state", &call.in[2 + s], &call.out[1 + s]);
+    claim_same(check, "a weight of a step left out", &call.in[s->w], &call.out[s->new_w]);
+    claim_same(check, "its first moment", &call.in[s->m], &call.out[s->new_m]);
+    if (s->v >= 0)
+        claim_same(check, "its second moment", &call.in[s->v], &call.out[s->new_v]);
 }
 
 /* Gradients that are not copied when an infinity was found stay what they were; rows of the journal
@@ -144,21 +145,25 @@ static void copies(struct hc_check *check)
         .out = {hc_check_vector(check, HC_FP32, N), hc_check_vector(check, HC_FP32, 1)}};
     if (hc_do(check, &kept) != HC_OK)
         return;
-    claim_same(check, "gradients instead of those that overflowed", &kept.in[3], &kept.out[0]);
-    struct hc_call journal = {
+    claim_same(check, "gradients instead of those that overflowed", &kept.in[HC_UNSCALE_OVERRIDE],
+               &kept.out[HC_UNSCALE_OUT]);
+    struct hc_call log = {
         .op = HC_OP_step_log,
         .in = {nans(check, &layouts[0], 24), hc_check_vector(check, HC_I32, HC_COUNTS)},
         .out = {hc_check_vector(check, HC_FP32, 24)}};
-    journal.in[0].rank = journal.out[0].rank = 2;
-    journal.in[0].shape[0] = journal.out[0].shape[0] = 6;
-    journal.in[0].shape[1] = journal.out[0].shape[1] = 4;
-    hc_tensor_set(&journal.in[1], HC_COUNT_STEPS, 8); /* row 2 of 6 */
-    for (int s = 0; s < 4; s++) {
-        journal.in[2 + s] = hc_check_vector(check, HC_FP32, 1);
-        hc_tensor_set_bits(&journal.in[2 + s], 0, hc_tensor_bits(&journal.in[0], 8 + s));
+    log.in[HC_STEP_LOG_ROWS].rank = log.out[HC_STEP_LOG_NEW_ROWS].rank = 2;
+    log.in[HC_STEP_LOG_ROWS].shape[0] = log.out[HC_STEP_LOG_NEW_ROWS].shape[0] = 6;
+    log.in[HC_STEP_LOG_ROWS].shape[1] = log.out[HC_STEP_LOG_NEW_ROWS].shape[1] =
+        HC_STEP_LOG_COLUMNS;
+    hc_tensor_set(&log.in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS, 8); /* row 2 of 6 */
+    for (int s = 0; s < HC_STEP_LOG_COLUMNS; s++) {
+        log.in[HC_STEP_LOG_SCALARS + s] = hc_check_vector(check, HC_FP32, 1);
+        hc_tensor_set_bits(&log.in[HC_STEP_LOG_SCALARS + s], 0,
+                           hc_tensor_bits(&log.in[HC_STEP_LOG_ROWS], 2 * HC_STEP_LOG_COLUMNS + s));
     }
-    if (hc_do(check, &journal) == HC_OK)
-        claim_same(check, "a journal and its new row", &journal.in[0], &journal.out[0]);
+    if (hc_do(check, &log) == HC_OK)
+        claim_same(check, "a journal and its new row", &log.in[HC_STEP_LOG_ROWS],
+                   &log.out[HC_STEP_LOG_NEW_ROWS]);
 }
 
 static const struct hc_case cases[] = {

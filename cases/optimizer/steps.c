@@ -149,31 +149,31 @@ static struct hc_call call_of(struct hc_check *check, const struct arm *arm,
                               const struct setting *with, const struct formats *f)
 {
     struct hc_call call = {.op = arm->op, .params = arm->params};
-    bool sgd = arm->op == HC_OP_sgd;
-    const double hyper[3] = {with->lr, with->beta1, with->t};
-    struct hc_tensor *rates = &call.in[sgd ? 3 : 4];
-    struct hc_tensor *c = &call.in[sgd ? 5 : 6];
-    give(check, &call.in[0], &call.out[0], f->w);
-    give(check, &call.in[1], NULL, f->g);
-    give(check, &call.in[2], &call.out[1], f->m);
-    if (!sgd)
-        give(check, &call.in[3], &call.out[2], f->v);
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(arm->op);
+    const double hyper[HC_HYPER_COUNT] = {
+        [HC_HYPER_LR] = with->lr, [HC_HYPER_BETA1] = with->beta1, [HC_HYPER_STEP] = with->t};
+    struct hc_tensor *rates = &call.in[s->hyper];
+    give(check, &call.in[s->w], &call.out[s->new_w], f->w);
+    give(check, &call.in[s->g], NULL, f->g);
+    give(check, &call.in[s->m], &call.out[s->new_m], f->m);
+    if (s->v >= 0)
+        give(check, &call.in[s->v], &call.out[s->new_v], f->v);
     if (arm->kahan)
-        give(check, c, &call.out[sgd ? 2 : 3], f->w);
-    *rates = hc_check_vector(check, HC_FP32, 3);
-    for (int i = 0; i < 3; i++)
+        give(check, &call.in[s->compensation], &call.out[s->new_compensation], f->w);
+    *rates = hc_check_vector(check, HC_FP32, HC_HYPER_COUNT);
+    for (int i = 0; i < HC_HYPER_COUNT; i++)
         hc_tensor_set(rates, i, hyper[i]);
     for (int64_t i = 0; i < N; i++) {
         struct hc_defined x = number(check, i);
-        hc_tensor_set(&call.in[0], i, x.w);
-        hc_tensor_set(&call.in[1], i, x.g);
-        hc_tensor_set(&call.in[2], i, x.m);
-        if (!sgd)
-            hc_tensor_set(&call.in[3], i, x.v);
+        hc_tensor_set(&call.in[s->w], i, x.w);
+        hc_tensor_set(&call.in[s->g], i, x.g);
+        hc_tensor_set(&call.in[s->m], i, x.m);
+        if (s->v >= 0)
+            hc_tensor_set(&call.in[s->v], i, x.v);
         if (arm->kahan)
-            hc_tensor_set(c, i, x.c);
+            hc_tensor_set(&call.in[s->compensation], i, x.c);
     }
-    if (sgd) {
+    if (arm->op == HC_OP_sgd) {
         call.params.sgd.arithmetic = f->arithmetic;
         call.params.sgd.weight_decay = with->decay;
     } else {

@@ -7,9 +7,11 @@ static const struct {
     enum hc_format format; /* of all tensors */
     double t;
     double decay;
-    double hyper[4];    /* rate, beta1, beta2, eps */
-    uint32_t before[4]; /* w, g, m, v in fp32's bits */
-    uint32_t after[3];  /* w, m, v */
+    struct {
+        double lr, beta1, beta2, eps;
+    } hyper;
+    uint32_t before[HC_ADAM_V + 1];    /* w, g, m, v in fp32's bits */
+    uint32_t after[HC_ADAM_NEW_V + 1]; /* w, m, v */
 } rows[] = {
 #include "cases/optimizer/torch.inc"
 };
@@ -19,23 +21,25 @@ static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
 {
     enum hc_format f = rows[i].format;
     static const char *const names[] = {"w", "m", "v"};
-    float hyper[3] = {(float)rows[i].hyper[0], (float)rows[i].hyper[1], (float)rows[i].t};
+    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = (float)rows[i].hyper.lr,
+                                   [HC_HYPER_BETA1] = (float)rows[i].hyper.beta1,
+                                   [HC_HYPER_STEP] = (float)rows[i].t};
     struct hc_call call = {.op = rows[i].op,
-                           .params.adam = {.beta2 = rows[i].hyper[2],
-                                           .eps = rows[i].hyper[3],
+                           .params.adam = {.beta2 = rows[i].hyper.beta2,
+                                           .eps = rows[i].hyper.eps,
                                            .weight_decay = rows[i].decay,
                                            .order = order,
                                            .arithmetic = f}};
-    for (int s = 0; s < 4; s++) {
+    for (int s = HC_ADAM_W; s <= HC_ADAM_V; s++) {
         call.in[s] = hc_check_vector(check, f, 1);
         hc_tensor_set(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
     }
-    call.in[4] = hc_tensor1(HC_FP32, 3, hyper);
-    for (int o = 0; o < 3; o++)
+    call.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
         call.out[o] = hc_check_vector(check, f, 1);
     if (hc_do(check, &call) != HC_OK)
         return;
-    for (int o = 0; o < 3; o++)
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
         hc_claim_bits(check, names[o], HC_FP32, rows[i].after[o],
                       hc_fp32_bits((float)hc_tensor_get(&call.out[o], 0)));
 }

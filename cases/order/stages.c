@@ -139,7 +139,7 @@ static void half_gradients(struct hc_check *check)
                            .out = {half, hc_check_vector(check, HC_FP32, 1)},
                            .params.unscale = {.reciprocal = true}};
     struct hc_call into = call;
-    into.out[0] = wide;
+    into.out[HC_UNSCALE_OUT] = wide;
     if (hc_do(check, &into) != HC_OK || hc_do(check, &call) != HC_OK)
         return;
     hc_amp_claim(&amp, "unscaled into half: 0", 0, hc_tensor_get(&half, 0));

@@ -34,24 +34,27 @@ static const struct pair pairs[] = {
 static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_format format)
 {
     struct hc_call call = {.op = op};
-    call.in[0] = hc_check_vector(check, format, 2);
-    call.in[1] = hc_check_vector(check, format, 2);
-    call.out[0] = hc_check_vector(check, format, 1);
-    hc_tensor_set(&call.in[1], 0, 1);
-    hc_tensor_set(&call.in[1], 1, 1);
-    if (op == HC_OP_sum || op == HC_OP_dot)
-        call.params.reduce.accumulator = HC_FP32;
+    struct hc_tensor x = hc_check_vector(check, format, 2);
+    struct hc_tensor ones = hc_check_vector(check, format, 2);
+    struct hc_tensor sum = hc_check_vector(check, format, 1);
+    hc_tensor_set(&ones, 0, 1);
+    hc_tensor_set(&ones, 1, 1);
     if (op == HC_OP_gemm) {
-        call.in[0] = hc_tensor2(format, 1, 2, call.in[0].data);
-        call.in[1] = hc_tensor2(format, 2, 1, call.in[1].data);
-        call.out[0] = hc_tensor2(format, 1, 1, call.out[0].data);
+        call.in[HC_GEMM_A] = hc_tensor2(format, 1, 2, x.data);
+        call.in[HC_GEMM_B] = hc_tensor2(format, 2, 1, ones.data);
+        call.out[HC_GEMM_OUT] = hc_tensor2(format, 1, 1, sum.data);
         call.params.gemm.alpha = 1;
-    }
-    if (op == HC_OP_conv2d) {
-        call.in[0] = hc_tensor4(format, 1, 1, 1, 2, call.in[0].data);
-        call.in[1] = hc_tensor4(format, 1, 1, 1, 2, call.in[1].data);
-        call.out[0] = hc_tensor4(format, 1, 1, 1, 1, call.out[0].data);
+    } else if (op == HC_OP_conv2d) {
+        call.in[HC_CONV_X] = hc_tensor4(format, 1, 1, 1, 2, x.data);
+        call.in[HC_CONV_W] = hc_tensor4(format, 1, 1, 1, 2, ones.data);
+        call.out[HC_CONV_Y] = hc_tensor4(format, 1, 1, 1, 1, sum.data);
         call.params.conv.stride = 1;
+    } else {
+        call.in[HC_REDUCE_X] = x;
+        if (op == HC_OP_dot)
+            call.in[HC_DOT_Y] = ones;
+        call.out[HC_REDUCE_OUT] = sum;
+        call.params.reduce.accumulator = HC_FP32;
     }
     return call;
 }
@@ -64,14 +67,12 @@ static void ends(struct hc_check *check)
         for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
             for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
                 struct hc_call call = call_of(check, ops[o], formats[f]);
-                if (ops[o] == HC_OP_sum)
-                    call.in[1] = (struct hc_tensor){.format = formats[f]};
-                hc_tensor_set(&call.in[0], 0, scaled(formats[f], pairs[p].first));
-                hc_tensor_set(&call.in[0], 1, scaled(formats[f], pairs[p].second));
+                hc_tensor_set(&call.in[HC_FIRST], 0, scaled(formats[f], pairs[p].first));
+                hc_tensor_set(&call.in[HC_FIRST], 1, scaled(formats[f], pairs[p].second));
                 if (hc_do(check, &call) != HC_OK)
                     return;
                 hc_claim_value(check, hc_ops[ops[o]].name, pairs[p].want,
-                               hc_tensor_get(&call.out[0], 0));
+                               hc_tensor_get(&call.out[HC_FIRST], 0));
             }
 }
 
@@ -84,13 +85,13 @@ static void no_terms(struct hc_check *check)
         enum hc_format f = formats[k % 3];
         struct hc_tensor y = hc_check_vector(check, f, 6);
         struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = alphas[k / 3]}};
-        call.in[0] = hc_tensor2(f, 2, 0, hc_check_memory(check, 1));
-        call.in[1] = hc_tensor2(f, 0, 3, hc_check_memory(check, 1));
-        call.out[0] = hc_tensor2(f, 2, 3, y.data);
+        call.in[HC_GEMM_A] = hc_tensor2(f, 2, 0, hc_check_memory(check, 1));
+        call.in[HC_GEMM_B] = hc_tensor2(f, 0, 3, hc_check_memory(check, 1));
+        call.out[HC_GEMM_OUT] = hc_tensor2(f, 2, 3, y.data);
         if (hc_do(check, &call) != HC_OK)
             return;
         for (int i = 0; i < 6; i++)
-            hc_claim_value(check, "an empty sum", 0, hc_tensor_get(&call.out[0], i));
+            hc_claim_value(check, "an empty sum", 0, hc_tensor_get(&call.out[HC_GEMM_OUT], i));
     }
 }
 

@@ -21,20 +21,21 @@ static void by_definition(struct hc_check *check)
         struct hc_call call = {.op = dot ? HC_OP_dot : HC_OP_sum, .params.reduce = {f}};
         int64_t n = k < 4 ? (int64_t)k : TERMS - (int64_t)k;
         double want = 0;
-        call.in[0] = hc_check_vector(check, f, n);
-        call.in[1] = dot ? hc_check_vector(check, f, n) : (struct hc_tensor){.format = f};
-        call.out[0] = hc_check_vector(check, f, 1);
+        call.in[HC_REDUCE_X] = hc_check_vector(check, f, n);
+        call.in[HC_DOT_Y] = dot ? hc_check_vector(check, f, n) : (struct hc_tensor){.format = f};
+        call.out[HC_REDUCE_OUT] = hc_check_vector(check, f, 1);
         for (int i = 0; i < n; i++) {
             double x = value(check, f, 2 * k, i);
             double y = dot ? value(check, f, 2 * k + 1, i) : 1;
-            hc_tensor_set(&call.in[0], i, x);
+            hc_tensor_set(&call.in[HC_REDUCE_X], i, x);
             if (dot)
-                hc_tensor_set(&call.in[1], i, y);
+                hc_tensor_set(&call.in[HC_DOT_Y], i, y);
             want = hc_round(f, want + hc_round(f, x * y));
         }
         if (hc_do(check, &call) != HC_OK)
             return;
-        hc_claim_value(check, hc_ops[call.op].name, want, hc_tensor_get(&call.out[0], 0));
+        hc_claim_value(check, hc_ops[call.op].name, want,
+                       hc_tensor_get(&call.out[HC_REDUCE_OUT], 0));
     }
 }
 

@@ -33,14 +33,14 @@ static void claim(struct hc_check *check, enum hc_op op, enum hc_format f)
 {
     struct hc_call call = {.op = op, .params.conv = {.stride = 1, .pad = 1}};
     bool of_weights = op == HC_OP_conv2d || op == HC_OP_conv2d_bwd_data;
-    call.in[0] = image(check, f, op == HC_OP_conv2d_bwd_data ? FILTERS : CHANNELS);
-    call.in[1] = of_weights ? filter(check, f) : image(check, f, FILTERS);
-    call.out[0] = op == HC_OP_conv2d            ? image(check, f, FILTERS)
-                  : op == HC_OP_conv2d_bwd_data ? image(check, f, CHANNELS)
-                                                : filter(check, f);
-    fill(check, &call.in[0], 0);
-    fill(check, &call.in[1], 1);
-    hc_tensor_set(&call.in[1], 0, (double)INFINITY);
+    call.in[HC_CONV_FIRST] = image(check, f, op == HC_OP_conv2d_bwd_data ? FILTERS : CHANNELS);
+    call.in[HC_CONV_SECOND] = of_weights ? filter(check, f) : image(check, f, FILTERS);
+    call.out[HC_CONV_RESULT] = op == HC_OP_conv2d            ? image(check, f, FILTERS)
+                               : op == HC_OP_conv2d_bwd_data ? image(check, f, CHANNELS)
+                                                             : filter(check, f);
+    fill(check, &call.in[HC_CONV_FIRST], 0);
+    fill(check, &call.in[HC_CONV_SECOND], 1);
+    hc_tensor_set(&call.in[HC_CONV_SECOND], 0, (double)INFINITY);
     hc_claim_call_met(check, &call);
 }
 

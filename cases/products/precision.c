@@ -34,13 +34,13 @@ static struct hc_call product(struct hc_check *check, enum hc_op op, int fine_sl
         call.params.gemm.alpha = 1;
     else
         call.params.conv = (struct hc_conv){.stride = 1, .pad = 1};
-    call.in[0] = with_memory(check, op == HC_OP_gemm ? matrix : image);
-    call.in[1] = with_memory(check, op == HC_OP_gemm                ? matrix
-                                    : op == HC_OP_conv2d_bwd_filter ? image
-                                                                    : filter);
-    call.out[0] = with_memory(check, op == HC_OP_gemm                ? matrix
-                                     : op == HC_OP_conv2d_bwd_filter ? filter
-                                                                     : image);
+    call.in[HC_FIRST] = with_memory(check, op == HC_OP_gemm ? matrix : image);
+    call.in[HC_FIRST + 1] = with_memory(check, op == HC_OP_gemm                ? matrix
+                                               : op == HC_OP_conv2d_bwd_filter ? image
+                                                                               : filter);
+    call.out[HC_FIRST] = with_memory(check, op == HC_OP_gemm                ? matrix
+                                            : op == HC_OP_conv2d_bwd_filter ? filter
+                                                                            : image);
     for (int slot = 0; slot < 2; slot++)
         for (int64_t i = 0; i < hc_tensor_count(&call.in[slot]); i++)
             hc_tensor_set(&call.in[slot], i,
@@ -52,9 +52,9 @@ static struct hc_call product(struct hc_check *check, enum hc_op op, int fine_sl
 static int64_t inexact(const struct hc_call *call)
 {
     int64_t wrong = 0;
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
-        struct hc_exact want = hc_reference_value(call, 0, i);
-        wrong += hc_tensor_get(&call->out[0], i) != want.hi || want.lo != 0;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++) {
+        struct hc_exact want = hc_reference_value(call, HC_FIRST, i);
+        wrong += hc_tensor_get(&call->out[HC_FIRST], i) != want.hi || want.lo != 0;
     }
     return wrong;
 }
@@ -67,7 +67,7 @@ static void single_keeps(struct hc_check *check)
         if (hc_do(check, &call) != HC_OK)
             return;
         int64_t wrong = inexact(&call);
-        hc_claim_sweep(check, hc_tensor_count(&call.out[0]), wrong,
+        hc_claim_sweep(check, hc_tensor_count(&call.out[HC_FIRST]), wrong,
                        wrong ? "a sum of fp32 numbers that fp32 holds" : NULL);
     }
 }
@@ -81,7 +81,7 @@ static void tf32_drops(struct hc_check *check)
         hc_claim_call_met(check, &call);
         int64_t lost = inexact(&call);
         hc_say(check, "%lld of %lld results lost something of in%d", (long long)lost,
-               (long long)hc_tensor_count(&call.out[0]), slot);
+               (long long)hc_tensor_count(&call.out[HC_GEMM_OUT]), slot);
         if (lost == 0)
             hc_mistrust(check, "nothing of in%d was lost: tf32 was allowed and not used", slot);
     }
@@ -93,17 +93,17 @@ static bool odd_sum(struct hc_check *check, bool half, double *got)
 {
     enum { M = 16, N = 8, K = 512 };
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = half}};
-    call.in[0] = with_memory(check, hc_tensor2(HC_FP16, M, K, NULL));
-    call.in[1] = with_memory(check, hc_tensor2(HC_FP16, K, N, NULL));
-    call.out[0] = with_memory(check, hc_tensor2(HC_FP32, M, N, NULL));
+    call.in[HC_GEMM_A] = with_memory(check, hc_tensor2(HC_FP16, M, K, NULL));
+    call.in[HC_GEMM_B] = with_memory(check, hc_tensor2(HC_FP16, K, N, NULL));
+    call.out[HC_GEMM_OUT] = with_memory(check, hc_tensor2(HC_FP32, M, N, NULL));
     for (int64_t i = 0; i < M * K; i++)
-        hc_tensor_set(&call.in[0], i, i % K == 37 * (i / K) % K ? 2048 : 1);
+        hc_tensor_set(&call.in[HC_GEMM_A], i, i % K == 37 * (i / K) % K ? 2048 : 1);
     for (int64_t i = 0; i < K * N; i++)
-        hc_tensor_set(&call.in[1], i, 1);
+        hc_tensor_set(&call.in[HC_GEMM_B], i, 1);
     if (hc_do(check, &call) != HC_OK)
         return false;
     hc_claim_call_met(check, &call);
-    *got = hc_tensor_get(&call.out[0], 0);
+    *got = hc_tensor_get(&call.out[HC_GEMM_OUT], 0);
     int64_t wrong = inexact(&call);
     if (!half)
         hc_claim_sweep(check, (int64_t)M * N, wrong, wrong ? "2048 and 511 ones" : NULL);

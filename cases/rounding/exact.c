@@ -7,11 +7,11 @@ static void widened(struct hc_check *check)
 {
     const enum hc_format *from = hc_check_case(check)->data;
     struct hc_call call = {.op = HC_OP_cast};
-    call.in[0] = hc_check_vector(check, *from, 65536);
-    call.out[0] = hc_check_vector(check, HC_FP32, 65536);
+    call.in[HC_X] = hc_check_vector(check, *from, 65536);
+    call.out[HC_OUT] = hc_check_vector(check, HC_FP32, 65536);
     uint32_t *want = hc_check_memory(check, 65536 * sizeof *want);
     for (uint32_t code = 0; code < 65536; code++) {
-        hc_tensor_set_bits(&call.in[0], code, code);
+        hc_tensor_set_bits(&call.in[HC_X], code, code);
         want[code] = hc_fp32_bits((float)hc_decode(*from, code));
     }
     hc_claim_elements(check, &call, want);

@@ -87,9 +87,9 @@ static enum hc_status off_by_one(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    const uint16_t *x = call->in[0].data;
-    uint16_t *out = call->out[0].data;
-    int64_t n = hc_tensor_count(&call->out[0]);
+    const uint16_t *x = call->in[HC_X].data;
+    uint16_t *out = call->out[HC_OUT].data;
+    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
     for (int64_t i = 0; status == HC_OK && i < n; i++)
         if (x[i] == 0x3bff && out[i] == 0x3c00)
             out[i]++;
@@ -117,10 +117,10 @@ static enum hc_status integer_tie_up(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    uint16_t *out = call->out[0].data;
-    const int32_t *x = call->in[0].data;
-    bool integers = call->in[0].format == HC_I32;
-    for (int64_t i = 0; status == HC_OK && integers && i < hc_tensor_count(&call->out[0]); i++)
+    uint16_t *out = call->out[HC_OUT].data;
+    const int32_t *x = call->in[HC_X].data;
+    bool integers = call->in[HC_X].format == HC_I32;
+    for (int64_t i = 0; status == HC_OK && integers && i < hc_tensor_count(&call->out[HC_OUT]); i++)
         out[i] = (uint16_t)(out[i] + (x[i] == 2049));
     return status;
 }

@@ -26,10 +26,10 @@ static void extremes(struct hc_check *check)
     const struct conversion *conversion = hc_check_case(check)->data;
     int64_t n = sizeof beyond / sizeof beyond[0];
     struct hc_call call = {.op = HC_OP_cast};
-    call.in[0] = hc_check_vector(check, HC_FP64, n);
-    call.out[0] = hc_check_vector(check, conversion->to, n);
+    call.in[HC_X] = hc_check_vector(check, HC_FP64, n);
+    call.out[HC_OUT] = hc_check_vector(check, conversion->to, n);
     for (int64_t i = 0; i < n; i++)
-        ((double *)call.in[0].data)[i] = beyond[i];
+        ((double *)call.in[HC_X].data)[i] = beyond[i];
     if (hc_do(check, &call) != HC_OK)
         return;
     bool half = conversion->to == HC_FP16;
@@ -46,7 +46,7 @@ static void extremes(struct hc_check *check)
                              infinity};
     for (int64_t i = 0; i < n; i++)
         hc_claim_bits(check, "fp64 beyond the range", conversion->to, want[i],
-                      hc_tensor_bits(&call.out[0], i));
+                      hc_tensor_bits(&call.out[HC_OUT], i));
 }
 
 static const struct conversion conversions[] = {

@@ -35,16 +35,16 @@ static void rule(struct hc_check *check)
                                                      .when = HC_WHEN_MULTIPLE,
                                                      .interval = 2000,
                                                      .skip_on_overflow = true}};
-            call.in[0] = hc_check_vector(check, HC_FP32, 1);
-            call.in[1] = all_at(check, counts[c]);
-            call.in[2] = hc_check_vector(check, HC_FP32, 1);
-            call.out[0] = hc_check_vector(check, HC_FP32, 1);
-            call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-            hc_tensor_set(&call.in[0], 0, 1024);
-            hc_tensor_set(&call.in[2], 0, found);
+            call.in[HC_SCALER_SCALE] = hc_check_vector(check, HC_FP32, 1);
+            call.in[HC_SCALER_COUNTS] = all_at(check, counts[c]);
+            call.in[HC_SCALER_FOUND_INF] = hc_check_vector(check, HC_FP32, 1);
+            call.out[HC_SCALER_NEW_SCALE] = hc_check_vector(check, HC_FP32, 1);
+            call.out[HC_SCALER_NEW_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+            hc_tensor_set(&call.in[HC_SCALER_SCALE], 0, 1024);
+            hc_tensor_set(&call.in[HC_SCALER_FOUND_INF], 0, found);
             if (hc_do(check, &call) != HC_OK)
                 return;
-            const struct hc_tensor *got = &call.out[1];
+            const struct hc_tensor *got = &call.out[HC_SCALER_NEW_COUNTS];
             double n = counts[c];
             bool due = !found && (counts[c] + 1) % 2000 == 0;
             hc_claim_value(check, "steps", n + 1, count(got, HC_COUNT_STEPS));
@@ -56,7 +56,7 @@ static void rule(struct hc_check *check)
                            found ? 512
                            : due ? 2048
                                  : 1024,
-                           hc_tensor_get(&call.out[0], 0));
+                           hc_tensor_get(&call.out[HC_SCALER_NEW_SCALE], 0));
         }
 }
 
@@ -77,12 +77,12 @@ static void growth(struct hc_check *check)
                                                          .skip_on_overflow = true}};
                 if (clean < 0)
                     continue;
-                call.in[0] = hc_check_vector(check, HC_FP32, 1);
-                call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-                call.out[0] = hc_check_vector(check, HC_FP32, 1);
-                call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-                hc_tensor_set(&call.in[0], 0, 8);
-                hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, clean);
+                call.in[HC_SCALER_SCALE] = hc_check_vector(check, HC_FP32, 1);
+                call.in[HC_SCALER_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+                call.out[HC_SCALER_NEW_SCALE] = hc_check_vector(check, HC_FP32, 1);
+                call.out[HC_SCALER_NEW_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+                hc_tensor_set(&call.in[HC_SCALER_SCALE], 0, 8);
+                hc_tensor_set(&call.in[HC_SCALER_COUNTS], HC_COUNT_CLEAN, clean);
                 if (hc_do(check, &call) != HC_OK)
                     return;
                 int32_t n = clean + 1;
@@ -90,7 +90,7 @@ static void growth(struct hc_check *check)
                            : when == HC_WHEN_REACHED ? n >= intervals[i]
                                                      : n % intervals[i] == 0;
                 hc_claim_value(check, "scale beside the interval", due ? 16 : 8,
-                               hc_tensor_get(&call.out[0], 0));
+                               hc_tensor_get(&call.out[HC_SCALER_NEW_SCALE], 0));
             }
 }
 
@@ -105,24 +105,24 @@ static void rates(struct hc_check *check)
             int32_t step = c < COUNTS ? counts[c] : (int32_t)near[c - COUNTS];
             int64_t row = step < lengths[l] ? step : lengths[l] - 1;
             struct hc_call call = {.op = HC_OP_rates};
-            call.in[0] =
+            call.in[HC_RATES_TABLE] =
                 hc_tensor2(HC_FP32, lengths[l], 2, hc_check_memory(check, sizeof(float) * 2 * 64));
-            call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-            call.out[0] = hc_check_vector(check, HC_FP32, 3);
+            call.in[HC_RATES_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+            call.out[HC_RATES_HYPER] = hc_check_vector(check, HC_FP32, HC_HYPER_COUNT);
             for (int64_t r = 0; r < lengths[l]; r++) {
-                hc_tensor_set(&call.in[0], 2 * r, (double)r + 1);
-                hc_tensor_set(&call.in[0], 2 * r + 1, ((double)r + 1) / 1024);
+                hc_tensor_set(&call.in[HC_RATES_TABLE], 2 * r, (double)r + 1);
+                hc_tensor_set(&call.in[HC_RATES_TABLE], 2 * r + 1, ((double)r + 1) / 1024);
             }
-            hc_tensor_set(&call.in[1], HC_COUNT_STEPS, step);
-            hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, step);
+            hc_tensor_set(&call.in[HC_RATES_COUNTS], HC_COUNT_STEPS, step);
+            hc_tensor_set(&call.in[HC_RATES_COUNTS], HC_COUNT_TAKEN, step);
             if (hc_do(check, &call) != HC_OK)
                 return;
             hc_claim_value(check, "rate of a step", (double)(row + 1),
-                           hc_tensor_get(&call.out[0], 0));
+                           hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_LR));
             hc_claim_value(check, "beta1 of a step", (double)(row + 1) / 1024,
-                           hc_tensor_get(&call.out[0], 1));
+                           hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_BETA1));
             hc_claim_value(check, "t of a step, rounded once", hc_round(HC_FP32, (double)step + 1),
-                           hc_tensor_get(&call.out[0], 2));
+                           hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_STEP));
         }
 }
 
@@ -132,21 +132,22 @@ static void journal(struct hc_check *check)
     for (int c = 0; c < COUNTS; c++) {
         struct hc_call call = {.op = HC_OP_step_log};
         float scalar = 77;
-        call.in[0] = hc_tensor2(HC_FP32, ROWS, 4, hc_check_memory(check, sizeof(float) * 4 * ROWS));
-        call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-        call.in[3] = hc_tensor1(HC_FP32, 1, &scalar);
-        call.out[0] =
+        call.in[HC_STEP_LOG_ROWS] =
+            hc_tensor2(HC_FP32, ROWS, 4, hc_check_memory(check, sizeof(float) * 4 * ROWS));
+        call.in[HC_STEP_LOG_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+        call.in[HC_STEP_LOG_SCALARS + 1] = hc_tensor1(HC_FP32, 1, &scalar);
+        call.out[HC_STEP_LOG_NEW_ROWS] =
             hc_tensor2(HC_FP32, ROWS, 4, hc_check_memory(check, sizeof(float) * 4 * ROWS));
         for (int64_t i = 0; i < 4 * ROWS; i++)
-            hc_tensor_set(&call.in[0], i, (double)i + 1);
-        hc_tensor_set(&call.in[1], HC_COUNT_STEPS, counts[c]);
+            hc_tensor_set(&call.in[HC_STEP_LOG_ROWS], i, (double)i + 1);
+        hc_tensor_set(&call.in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS, counts[c]);
         if (hc_do(check, &call) != HC_OK)
             return;
         for (int64_t i = 0; i < 4 * ROWS; i++) {
             bool mine = i / 4 == counts[c] % ROWS;
             hc_claim_value(check, "an entry of the journal",
                            mine ? (i % 4 == 1 ? 77 : 0) : (double)i + 1,
-                           hc_tensor_get(&call.out[0], i));
+                           hc_tensor_get(&call.out[HC_STEP_LOG_NEW_ROWS], i));
         }
     }
 }

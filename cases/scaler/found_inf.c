@@ -8,9 +8,9 @@ static enum hc_status sum(struct hc_check *check, const struct hc_tensor *half, 
                           double *got)
 {
     struct hc_call call = {.op = HC_OP_sum, .in = {*half}, .params.reduce = {HC_FP32}};
-    call.out[0] = hc_check_vector(check, into, 1);
+    call.out[HC_REDUCE_OUT] = hc_check_vector(check, into, 1);
     enum hc_status status = hc_do(check, &call);
-    *got = hc_tensor_get(&call.out[0], 0);
+    *got = hc_tensor_get(&call.out[HC_REDUCE_OUT], 0);
     return status;
 }
 

@@ -22,17 +22,19 @@ static bool rates_after(struct hc_check *check, int32_t count)
     struct hc_tensor table = hc_check_vector(check, HC_FP32, 6);
     for (int i = 0; i < 6; i++)
         hc_tensor_set(&table, i, i + 1);
-    call.in[0] = hc_tensor2(HC_FP32, 3, 2, table.data);
-    call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-    call.out[0] = hc_check_vector(check, HC_FP32, 3);
-    hc_tensor_set(&call.in[1], HC_COUNT_STEPS, count);
-    hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, count);
+    call.in[HC_RATES_TABLE] = hc_tensor2(HC_FP32, 3, 2, table.data);
+    call.in[HC_RATES_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+    call.out[HC_RATES_HYPER] = hc_check_vector(check, HC_FP32, HC_HYPER_COUNT);
+    hc_tensor_set(&call.in[HC_RATES_COUNTS], HC_COUNT_STEPS, count);
+    hc_tensor_set(&call.in[HC_RATES_COUNTS], HC_COUNT_TAKEN, count);
     if (hc_do(check, &call) != HC_OK)
         return false;
-    hc_claim_value(check, "rate", count ? 5 : 1, hc_tensor_get(&call.out[0], 0));
-    hc_claim_value(check, "momentum", count ? 6 : 2, hc_tensor_get(&call.out[0], 1));
+    hc_claim_value(check, "rate", count ? 5 : 1,
+                   hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_LR));
+    hc_claim_value(check, "momentum", count ? 6 : 2,
+                   hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_BETA1));
     hc_claim_value(check, "t", hc_round(HC_FP32, (double)count + 1),
-                   hc_tensor_get(&call.out[0], 2));
+                   hc_tensor_get(&call.out[HC_RATES_HYPER], HC_HYPER_STEP));
     return true;
 }
 
@@ -42,21 +44,24 @@ static bool update_after(struct hc_check *check, int32_t count)
     struct hc_call call = {
         .op = HC_OP_scaler_update,
         .params.scaler = {.growth = 2, .backoff = 0.5F, .min_checked_scale = -1}};
-    call.in[0] = hc_check_vector(check, HC_FP32, 1);
-    call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
-    call.out[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-    call.in[2] = (struct hc_tensor){.format = HC_FP32};
-    hc_tensor_set(&call.in[0], 0, 8);
-    hc_tensor_set(&call.in[1], HC_COUNT_STEPS, count);
-    hc_tensor_set(&call.in[1], HC_COUNT_TAKEN, count);
-    hc_tensor_set(&call.in[1], HC_COUNT_CLEAN, count);
+    call.in[HC_SCALER_SCALE] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_SCALER_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+    call.out[HC_SCALER_NEW_SCALE] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_SCALER_NEW_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+    call.in[HC_SCALER_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
+    hc_tensor_set(&call.in[HC_SCALER_SCALE], 0, 8);
+    hc_tensor_set(&call.in[HC_SCALER_COUNTS], HC_COUNT_STEPS, count);
+    hc_tensor_set(&call.in[HC_SCALER_COUNTS], HC_COUNT_TAKEN, count);
+    hc_tensor_set(&call.in[HC_SCALER_COUNTS], HC_COUNT_CLEAN, count);
     if (hc_do(check, &call) != HC_OK)
         return false;
-    hc_claim_value(check, "scale", 8, hc_tensor_get(&call.out[0], 0));
-    hc_claim_value(check, "steps", (double)count + 1, hc_tensor_get(&call.out[1], HC_COUNT_STEPS));
-    hc_claim_value(check, "taken", (double)count + 1, hc_tensor_get(&call.out[1], HC_COUNT_TAKEN));
-    hc_claim_value(check, "clean", (double)count + 1, hc_tensor_get(&call.out[1], HC_COUNT_CLEAN));
+    hc_claim_value(check, "scale", 8, hc_tensor_get(&call.out[HC_SCALER_NEW_SCALE], 0));
+    hc_claim_value(check, "steps", (double)count + 1,
+                   hc_tensor_get(&call.out[HC_SCALER_NEW_COUNTS], HC_COUNT_STEPS));
+    hc_claim_value(check, "taken", (double)count + 1,
+                   hc_tensor_get(&call.out[HC_SCALER_NEW_COUNTS], HC_COUNT_TAKEN));
+    hc_claim_value(check, "clean", (double)count + 1,
+                   hc_tensor_get(&call.out[HC_SCALER_NEW_COUNTS], HC_COUNT_CLEAN));
     return true;
 }
 

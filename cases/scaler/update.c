@@ -14,22 +14,24 @@ static void from(struct hc_check *check, const struct hc_scaler_update *rule,
                  const struct state *state, bool in_place)
 {
     struct hc_call call = {.op = HC_OP_scaler_update, .params.scaler = *rule};
-    call.in[0] = hc_check_vector(check, HC_FP32, 1);
-    call.in[1] = hc_check_vector(check, HC_I32, HC_COUNTS);
-    call.in[2] = hc_check_vector(check, HC_FP32, 1);
-    call.out[0] = in_place ? call.in[0] : hc_check_vector(check, HC_FP32, 1);
-    call.out[1] = in_place ? call.in[1] : hc_check_vector(check, HC_I32, HC_COUNTS);
-    hc_tensor_set(&call.in[0], 0, (double)state->scale);
+    call.in[HC_SCALER_SCALE] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_SCALER_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS);
+    call.in[HC_SCALER_FOUND_INF] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_SCALER_NEW_SCALE] =
+        in_place ? call.in[HC_SCALER_SCALE] : hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_SCALER_NEW_COUNTS] =
+        in_place ? call.in[HC_SCALER_COUNTS] : hc_check_vector(check, HC_I32, HC_COUNTS);
+    hc_tensor_set(&call.in[HC_SCALER_SCALE], 0, (double)state->scale);
     for (int i = 0; i < HC_COUNTS; i++)
-        hc_tensor_set(&call.in[1], i, state->counts[i]);
-    hc_tensor_set(&call.in[2], 0, (double)state->found);
+        hc_tensor_set(&call.in[HC_SCALER_COUNTS], i, state->counts[i]);
+    hc_tensor_set(&call.in[HC_SCALER_FOUND_INF], 0, (double)state->found);
     if (state->found < 0)
-        call.in[2].data = NULL;
+        call.in[HC_SCALER_FOUND_INF].data = NULL;
     hc_claim_call_met(check, &call);
     struct hc_call decide = {.op = HC_OP_overflow_verdict, .params.scaler = *rule};
     for (int i = 0; i < 3; i++)
         decide.in[i] = call.in[i];
-    decide.out[0] = hc_check_vector(check, HC_FP32, 2);
+    decide.out[HC_VERDICT_OUT] = hc_check_vector(check, HC_FP32, 2);
     hc_claim_call_met(check, &decide);
 }
 

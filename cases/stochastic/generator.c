@@ -66,27 +66,28 @@ static void tight(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
         for (uint32_t does = 0; does < 2; does++) {
-            float hyper[3] = {1, 0, (float)places[p].t};
+            float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = (float)places[p].t};
             struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
             call.params.sgd.stochastic =
                 (struct hc_stochastic){true, places[p].seed, places[p].first};
-            call.in[0] = hc_check_vector(check, HC_BF16, N);
-            call.in[1] = hc_check_vector(check, HC_FP32, N);
-            call.in[2] = hc_check_vector(check, HC_FP32, N);
-            call.in[3] = hc_tensor1(HC_FP32, 3, hyper);
-            call.out[0] = hc_check_vector(check, HC_BF16, N);
-            call.out[1] = call.in[2];
+            call.in[HC_SGD_W] = hc_check_vector(check, HC_BF16, N);
+            call.in[HC_SGD_G] = hc_check_vector(check, HC_FP32, N);
+            call.in[HC_SGD_MOMENTUM] = hc_check_vector(check, HC_FP32, N);
+            call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+            call.out[HC_SGD_NEW_W] = hc_check_vector(check, HC_BF16, N);
+            call.out[HC_SGD_NEW_MOMENTUM] = call.in[HC_SGD_MOMENTUM];
             for (int64_t i = 0; i < N; i++) {
                 uint64_t element = (uint64_t)(places[p].first + i);
                 uint32_t bits = hc_case_round_bits(places[p].seed, places[p].t, element);
-                hc_tensor_set(&call.in[0], i, 1);
-                hc_tensor_set(&call.in[1], i, -ldexp(65535 + does - bits, -23));
+                hc_tensor_set(&call.in[HC_SGD_W], i, 1);
+                hc_tensor_set(&call.in[HC_SGD_G], i, -ldexp(65535 + does - bits, -23));
             }
             if (hc_do(check, &call) != HC_OK)
                 return;
             for (int64_t i = 0; i < N; i++) {
                 hc_claim_bits(check, does ? "a weight that just goes up" : "that just does not",
-                              HC_BF16, does ? 0x3f81 : 0x3f80, hc_tensor_bits(&call.out[0], i));
+                              HC_BF16, does ? 0x3f81 : 0x3f80,
+                              hc_tensor_bits(&call.out[HC_SGD_NEW_W], i));
             }
         }
 }
@@ -110,7 +111,9 @@ static void adams(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
         for (int order = 0; order < HC_ORDER_COUNT; order++) {
-            float hyper[3] = {0.01F, 0.9F, (float)places[p].t};
+            float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 0.01F,
+                                           [HC_HYPER_BETA1] = 0.9F,
+                                           [HC_HYPER_STEP] = (float)places[p].t};
             struct hc_call call = {
                 .op = p % 2 ? HC_OP_adam : HC_OP_adamw,
                 .params.adam = {.beta2 = 0.99,
@@ -127,15 +130,16 @@ static void adams(struct hc_check *check)
                         &call.in[s], i,
                         fabs(hc_random_normal(hc_check_seed(check), (uint64_t)s, (uint64_t)i)));
             }
-            call.in[4] = hc_tensor1(HC_FP32, 3, hyper);
-            call.out[0] = hc_check_vector(check, HC_BF16, N);
-            call.out[1] = call.in[2];
-            call.out[2] = call.in[3];
+            call.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+            call.out[HC_ADAM_NEW_W] = hc_check_vector(check, HC_BF16, N);
+            call.out[HC_ADAM_NEW_M] = call.in[HC_ADAM_M];
+            call.out[HC_ADAM_NEW_V] = call.in[HC_ADAM_V];
             struct hc_defined_step step = hc_defined_step(&call);
             for (int64_t i = 0; i < N; i++) {
-                x[i] = (struct hc_defined){
-                    hc_tensor_get(&call.in[0], i), hc_tensor_get(&call.in[1], i),
-                    hc_tensor_get(&call.in[2], i), hc_tensor_get(&call.in[3], i), 0};
+                x[i] = (struct hc_defined){hc_tensor_get(&call.in[HC_ADAM_W], i),
+                                           hc_tensor_get(&call.in[HC_ADAM_G], i),
+                                           hc_tensor_get(&call.in[HC_ADAM_M], i),
+                                           hc_tensor_get(&call.in[HC_ADAM_V], i), 0};
                 hc_defined_run(&call, &step, &x[i]);
             }
             if (hc_do(check, &call) != HC_OK)
@@ -144,7 +148,7 @@ static void adams(struct hc_check *check)
                 uint64_t element = (uint64_t)(places[p].first + i);
                 uint32_t bits = hc_case_round_bits(places[p].seed, places[p].t, element);
                 hc_claim_bits(check, "w of Adam", HC_BF16, rounded(x[i].w, bits),
-                              hc_tensor_bits(&call.out[0], i));
+                              hc_tensor_bits(&call.out[HC_ADAM_NEW_W], i));
             }
         }
 }
@@ -154,23 +158,23 @@ static void adams(struct hc_check *check)
 static void nans(struct hc_check *check)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fffff01, 0xffffff80, 0x7fc00000};
-    float hyper[3] = {1, 0, 1};
+    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = 1};
     struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
     call.params.sgd.stochastic = (struct hc_stochastic){true, hc_check_seed(check), 0};
-    call.in[0] = hc_check_vector(check, HC_BF16, N);
-    call.in[1] = hc_check_vector(check, HC_FP32, N);
-    call.in[2] = hc_check_vector(check, HC_FP32, N);
-    call.in[3] = hc_tensor1(HC_FP32, 3, hyper);
-    call.out[0] = hc_check_vector(check, HC_BF16, N);
-    call.out[1] = call.in[2];
+    call.in[HC_SGD_W] = hc_check_vector(check, HC_BF16, N);
+    call.in[HC_SGD_G] = hc_check_vector(check, HC_FP32, N);
+    call.in[HC_SGD_MOMENTUM] = hc_check_vector(check, HC_FP32, N);
+    call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.out[HC_SGD_NEW_W] = hc_check_vector(check, HC_BF16, N);
+    call.out[HC_SGD_NEW_MOMENTUM] = call.in[HC_SGD_MOMENTUM];
     for (int64_t i = 0; i < N; i++) {
-        hc_tensor_set(&call.in[0], i, 1);
-        hc_tensor_set_bits(&call.in[1], i, bits[i % 5]);
+        hc_tensor_set(&call.in[HC_SGD_W], i, 1);
+        hc_tensor_set_bits(&call.in[HC_SGD_G], i, bits[i % 5]);
     }
     if (hc_do(check, &call) != HC_OK)
         return;
     for (int64_t i = 0; i < N; i++)
-        hc_claim_true(check, "a NaN stays one", isnan(hc_tensor_get(&call.out[0], i)));
+        hc_claim_true(check, "a NaN stays one", isnan(hc_tensor_get(&call.out[HC_SGD_NEW_W], i)));
 }
 
 static const struct hc_case cases[] = {

@@ -47,18 +47,18 @@ static struct weights weights_new(struct hc_check *check)
 /* The weights from `from` on. */
 static bool step(const struct weights *s, uint64_t seed, float t, int64_t from, int64_t n)
 {
-    float hyper[3] = {1, 0, t};
+    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = t};
     struct hc_call call = {
         .op = HC_OP_sgd,
         .params.sgd = {.arithmetic = HC_FP32,
                        .stochastic = {.on = true, .seed = seed, .first = from}},
     };
     memset(s->v, 0, N * sizeof *s->v);
-    call.in[0] = hc_tensor1(HC_BF16, n, s->w + from);
-    call.in[1] = hc_tensor1(HC_FP32, n, s->g + from);
-    call.in[2] = call.out[1] = hc_tensor1(HC_FP32, n, s->v);
-    call.in[3] = hc_tensor1(HC_FP32, 3, hyper);
-    call.out[0] = hc_tensor1(HC_BF16, n, s->out + from);
+    call.in[HC_SGD_W] = hc_tensor1(HC_BF16, n, s->w + from);
+    call.in[HC_SGD_G] = hc_tensor1(HC_FP32, n, s->g + from);
+    call.in[HC_SGD_MOMENTUM] = call.out[HC_SGD_NEW_MOMENTUM] = hc_tensor1(HC_FP32, n, s->v);
+    call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.out[HC_SGD_NEW_W] = hc_tensor1(HC_BF16, n, s->out + from);
     return hc_do(s->check, &call) == HC_OK;
 }
 

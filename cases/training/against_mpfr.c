@@ -115,7 +115,8 @@ static enum hc_status differences(struct hc_check *check, const float *images,
 static bool has_fp64(struct hc_check *check)
 {
     struct hc_call product = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
-    struct hc_tensor *const tensors[] = {&product.in[0], &product.in[1], &product.out[0]};
+    struct hc_tensor *const tensors[] = {&product.in[HC_GEMM_A], &product.in[HC_GEMM_B],
+                                         &product.out[HC_GEMM_OUT]};
     for (int i = 0; i < 3; i++)
         *tensors[i] = hc_tensor2(HC_FP64, 1, 1, hc_check_memory(check, sizeof(double)));
     return hc_do(check, &product) == HC_OK;

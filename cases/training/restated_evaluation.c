@@ -28,23 +28,24 @@ struct watch {
     struct sums sums[EPOCHS + 1];
 };
 
-/* Weights, gamma, beta and statistics. */
+/* The parameters and statistics of a layer lie behind its input: the filter of a convolution; the
+   weight and bias of a linear layer; gamma, beta, mean and variance of a batch norm. */
 static void see_layer(struct watch *w, const struct hc_call *there, int at, bool norm)
 {
     int n = norm ? 4 : there->op == HC_OP_gemm ? 2 : there->op == HC_OP_conv2d ? 1 : 0;
     for (int i = 0; i < n; i++) {
         const void **read = &w->read[at][norm][i];
         if (w->epoch == 0 && w->sums[0].passes == 0)
-            *read = there->in[1 + i].data;
+            *read = there->in[HC_FIRST + 1 + i].data;
         hc_claim_true(w->check, "every pass reads the same weights and running statistics",
-                      *read == there->in[1 + i].data);
+                      *read == there->in[HC_FIRST + 1 + i].data);
     }
     if (there->op == HC_OP_bn_leaky_train)
         hc_claim_true(w->check, "training moves the running statistics that evaluation reads",
-                      there->out[3].data == there->in[3].data &&
-                          there->out[4].data == there->in[4].data);
+                      there->out[HC_BN_NEW_MEAN].data == there->in[HC_BN_MEAN].data &&
+                          there->out[HC_BN_NEW_VARIANCE].data == there->in[HC_BN_VARIANCE].data);
     if (there->op == HC_OP_gemm)
-        w->logits = there->out[0].data;
+        w->logits = there->out[HC_GEMM_OUT].data;
 }
 
 /* The sum of log(sum exp z) - z of the label, and how many labels have the first of the largest
@@ -80,13 +81,15 @@ static double room(double loss)
 static void see_loss(struct watch *w, const struct hc_call *there, const struct hc_call *copy)
 {
     int right;
-    int64_t rows = copy->in[0].shape[0];
+    int64_t rows = copy->in[HC_XENT_LOGITS].shape[0];
     struct sums *sums = &w->sums[w->epoch];
-    double sum = losses(&copy->in[0], &copy->in[1], &right);
-    hc_claim_true(w->check, "the loss is taken of the logits", there->in[0].data == w->logits);
+    double sum = losses(&copy->in[HC_XENT_LOGITS], &copy->in[HC_XENT_LABELS], &right);
+    hc_claim_true(w->check, "the loss is taken of the logits",
+                  there->in[HC_XENT_LOGITS].data == w->logits);
     hc_claim_within(w->check, "mean loss of a batch", sum / (double)rows,
-                    hc_tensor_get(&copy->out[0], 0), room(sum / (double)rows));
-    hc_claim_value(w->check, "right ones of a batch", right, hc_tensor_get(&copy->out[1], 0));
+                    hc_tensor_get(&copy->out[HC_XENT_LOSS], 0), room(sum / (double)rows));
+    hc_claim_value(w->check, "right ones of a batch", right,
+                   hc_tensor_get(&copy->out[HC_XENT_CORRECT], 0));
     if (w->place.trains) {
         sums->passes++;
         sums->trained += sum / (double)rows;

@@ -149,13 +149,13 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
     struct watch *w = observed->context;
     int at;
     if (there->op == HC_OP_xent && w->trains)
-        see_training(w, observed->check, &copy->in[1]);
+        see_training(w, observed->check, &copy->in[HC_XENT_LABELS]);
     else if (there->op == HC_OP_xent)
-        see_test(w, observed->check, &copy->in[1]);
+        see_test(w, observed->check, &copy->in[HC_XENT_LABELS]);
     if (!hc_restated_follow(observed->check, &w->net, &w->place, there, &at) || at > 0)
         return;
     w->trains = w->place.trains;
-    const struct hc_tensor *x = &copy->in[0];
+    const struct hc_tensor *x = &copy->in[HC_CONV_X];
     if (there->op == HC_OP_conv2d && hc_claim_value(observed->check, "values of a batch",
                                                     BATCH * VALUES, (double)hc_tensor_count(x)))
         for (int i = 0; i < BATCH * VALUES; i++)

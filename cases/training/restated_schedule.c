@@ -52,10 +52,12 @@ static void claim_rates(struct hc_check *check, const struct plan *plan, int ste
         beta = 0.95 - left * (0.95 - 0.85);
     }
     /* Rounded to fp32 once; fp64 has some ulp of the most. */
-    hc_claim_within(check, "learning rate", rate, hc_tensor_get(hyper, 0),
+    hc_claim_within(check, "learning rate", rate, hc_tensor_get(hyper, HC_HYPER_LR),
                     0x1p-24 * rate + 0x1p-49 * most);
-    hc_claim_within(check, "beta1", beta, hc_tensor_get(hyper, 1), 0x1p-24 * beta + 0x1p-49);
-    hc_claim_value(check, "the optimizer's count of steps", step + 1, hc_tensor_get(hyper, 2));
+    hc_claim_within(check, "beta1", beta, hc_tensor_get(hyper, HC_HYPER_BETA1),
+                    0x1p-24 * beta + 0x1p-49);
+    hc_claim_value(check, "the optimizer's count of steps", step + 1,
+                   hc_tensor_get(hyper, HC_HYPER_STEP));
 }
 
 static void know(struct watch *w, const struct hc_tensor *t)
@@ -68,10 +70,14 @@ static void know(struct watch *w, const struct hc_tensor *t)
 static void learn(struct watch *w, const struct hc_call *there)
 {
     if (there->op == HC_OP_conv2d)
-        know(w, &there->in[1]);
-    if (there->op == HC_OP_bn_leaky_train || there->op == HC_OP_gemm) {
-        know(w, &there->in[1]);
-        know(w, &there->in[2]);
+        know(w, &there->in[HC_CONV_W]);
+    if (there->op == HC_OP_bn_leaky_train) {
+        know(w, &there->in[HC_BN_GAMMA]);
+        know(w, &there->in[HC_BN_BETA]);
+    }
+    if (there->op == HC_OP_gemm) {
+        know(w, &there->in[HC_GEMM_B]);
+        know(w, &there->in[HC_GEMM_C]);
     }
 }
 
@@ -79,17 +85,18 @@ static void see_optimizer(struct watch *w, struct hc_check *check, const struct 
                           const struct hc_call *copy)
 {
     const struct hc_adam *p = &there->params.adam;
-    claim_rates(check, w->plan, w->step, &copy->in[4]);
+    claim_rates(check, w->plan, w->step, &copy->in[HC_ADAM_HYPER]);
     hc_claim_value(check, "beta2", 0.99, p->beta2);
     hc_claim_value(check, "the optimizer's epsilon", 1e-8, p->eps);
     hc_claim_true(check, "the epsilon stands outside the root", !p->eps_inside);
     hc_claim_value(check, "decay, of norms and biases too", 1e-2, p->weight_decay);
-    hc_claim_true(check, "weights are updated in place", there->in[0].data == there->out[0].data);
-    const char *from = there->out[0].data;
+    hc_claim_true(check, "weights are updated in place",
+                  there->in[HC_ADAM_W].data == there->out[HC_ADAM_NEW_W].data);
+    const char *from = there->out[HC_ADAM_NEW_W].data;
     for (int i = 0; i < w->parameters; i++)
         w->parameter[i].covered +=
-            w->parameter[i].data >= from &&
-            w->parameter[i].data + w->parameter[i].bytes <= from + hc_tensor_bytes(&there->out[0]);
+            w->parameter[i].data >= from && w->parameter[i].data + w->parameter[i].bytes <=
+                                                from + hc_tensor_bytes(&there->out[HC_ADAM_NEW_W]);
 }
 
 static void see_end(struct watch *w, struct hc_check *check)
@@ -115,7 +122,7 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
             learn(w, there);
         w->passes += w->place.layer < 0;
         hc_claim_value(observed->check, "images in a batch", w->plan->batch ? w->plan->batch : 64,
-                       (double)there->in[0].shape[0]);
+                       (double)there->in[HC_FIRST].shape[0]);
     }
 }
 

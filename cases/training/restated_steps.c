@@ -47,7 +47,7 @@ struct watch {
     struct tensor tensor[LAYERS][HC_RESTATED_SLOTS];
     double labels[BATCH];
     double loss;
-    double hyper[3];
+    double hyper[HC_HYPER_COUNT];
     bool found;
     int spans;
     struct span span[SPANS];
@@ -80,27 +80,28 @@ static void see_parameter(struct watch *w, int layer, int slot, const struct hc_
    unbiased. */
 static void see_statistics(struct hc_check *check, const struct hc_call *copy)
 {
-    int64_t channels = copy->in[1].shape[0];
-    int64_t m = hc_tensor_count(&copy->in[0]) / channels;
+    int64_t channels = copy->in[HC_BN_GAMMA].shape[0];
+    int64_t m = hc_tensor_count(&copy->in[HC_BN_X]) / channels;
     for (int64_t c = 0; c < channels; c++) {
         double mean = 0;
         double most = 0;
         double square = 0;
         for (int64_t i = 0; i < m; i++) {
-            double x = hc_tensor_get(&copy->in[0], i * channels + c);
+            double x = hc_tensor_get(&copy->in[HC_BN_X], i * channels + c);
             mean += x / (double)m;
             most = fmax(most, fabs(x));
         }
         for (int64_t i = 0; i < m; i++) {
-            double x = hc_tensor_get(&copy->in[0], i * channels + c) - mean;
+            double x = hc_tensor_get(&copy->in[HC_BN_X], i * channels + c) - mean;
             square += x * x / (double)(m - 1);
         }
-        double old = hc_tensor_get(&copy->in[3], c);
+        double old = hc_tensor_get(&copy->in[HC_BN_MEAN], c);
         hc_claim_within(check, "running mean", 0.9 * old + 0.1 * mean,
-                        hc_tensor_get(&copy->out[3], c), 0x1p-18 * (fabs(old) + most));
-        old = hc_tensor_get(&copy->in[4], c);
+                        hc_tensor_get(&copy->out[HC_BN_NEW_MEAN], c), 0x1p-18 * (fabs(old) + most));
+        old = hc_tensor_get(&copy->in[HC_BN_VARIANCE], c);
         hc_claim_within(check, "running variance", 0.9 * old + 0.1 * square,
-                        hc_tensor_get(&copy->out[4], c), 0x1p-18 * (old + most * most));
+                        hc_tensor_get(&copy->out[HC_BN_NEW_VARIANCE], c),
+                        0x1p-18 * (old + most * most));
     }
 }
 
@@ -111,32 +112,32 @@ static void see_forward(struct watch *w, struct hc_check *check, const struct hc
     if (there->op == HC_OP_bn_leaky_infer)
         return;
     if (layer->kind == HC_RESTATED_CONV && norm) {
-        see_parameter(w, at, 1, &there->in[1], &copy->in[1]);
-        see_parameter(w, at, 2, &there->in[2], &copy->in[2]);
-        take(&copy->out[0], w->want.sides[at]);
+        see_parameter(w, at, 1, &there->in[HC_BN_GAMMA], &copy->in[HC_BN_GAMMA]);
+        see_parameter(w, at, 2, &there->in[HC_BN_BETA], &copy->in[HC_BN_BETA]);
+        take(&copy->out[HC_BN_Y], w->want.sides[at]);
         see_statistics(check, copy);
         return;
     }
     if (at == 0)
-        take(&copy->in[0], w->want.value[0]);
+        take(&copy->in[HC_BN_X], w->want.value[0]);
     if (layer->kind == HC_RESTATED_CONV || layer->kind == HC_RESTATED_LINEAR)
-        see_parameter(w, at, 0, &there->in[1], &copy->in[1]);
+        see_parameter(w, at, 0, &there->in[HC_BN_GAMMA], &copy->in[HC_BN_GAMMA]);
     if (layer->kind == HC_RESTATED_LINEAR)
-        see_parameter(w, at, 1, &there->in[2], &copy->in[2]);
+        see_parameter(w, at, 1, &there->in[HC_BN_BETA], &copy->in[HC_BN_BETA]);
 }
 
 static void see_span(struct watch *w, struct hc_check *check, const struct hc_call *there,
                      const struct hc_call *copy)
 {
-    int64_t n = hc_tensor_count(&copy->out[0]);
+    int64_t n = hc_tensor_count(&copy->out[HC_ADAM_NEW_W]);
     bool optimizer = there->op == HC_OP_adamw;
     if (!hc_claim_true(check, "updates are few",
                        w->spans < SPANS && w->used + n <= ROOM && w->step < STEPS))
         return;
     struct span *span = &w->span[w->spans++];
-    *span = (struct span){.from = optimizer ? NULL : there->in[0].data,
-                          .to = there->out[0].data,
-                          .format = there->out[0].format,
+    *span = (struct span){.from = optimizer ? NULL : there->in[HC_ADAM_W].data,
+                          .to = there->out[HC_ADAM_NEW_W].data,
+                          .format = there->out[HC_ADAM_NEW_W].format,
                           .count = n,
                           .first = w->used};
     w->used += n;
@@ -146,8 +147,9 @@ static void see_span(struct watch *w, struct hc_check *check, const struct hc_ca
         take(&copy->out[k], w->number[NEW_W + k] + span->first);
     if (!optimizer)
         return;
-    take(&copy->in[4], w->hyper);
-    w->found = copy->in[5].data && hc_tensor_get(&copy->in[5], 0) != 0;
+    take(&copy->in[HC_ADAM_HYPER], w->hyper);
+    w->found =
+        copy->in[HC_ADAM_FOUND_INF].data && hc_tensor_get(&copy->in[HC_ADAM_FOUND_INF], 0) != 0;
 }
 
 /* The span that wrote there, and which of its elements; NULL: none. */
@@ -184,9 +186,9 @@ static int64_t place_of(const struct watch *w, const char *data, int64_t *copied
 static double updated(const struct watch *w, double old, double m, double v, double magnitude,
                       double *bound)
 {
-    double rate = w->hyper[0];
-    double beta1 = w->hyper[1];
-    double t = w->hyper[2];
+    double rate = w->hyper[HC_HYPER_LR];
+    double beta1 = w->hyper[HC_HYPER_BETA1];
+    double t = w->hyper[HC_HYPER_STEP];
     double root = sqrt(v / (1 - pow(0.99, t))) + 1e-8;
     double step = rate / (1 - pow(beta1, t)) / root;
     *bound = 64 * 0x1p-24 * (step * magnitude) + 4 * 0x1p-24 * fabs(old);
@@ -205,7 +207,7 @@ static void claim_update(struct watch *w, struct hc_check *check, struct tensor 
         now[k] = w->number[k] + at;
     for (int64_t i = 0; i < n; i++) {
         double g = now[G][i];
-        double b = w->hyper[1];
+        double b = w->hyper[HC_HYPER_BETA1];
         double bound = 0;
         double want = now[W][i];
         hc_claim_value(check, "what the network has of the optimizer's weight",
@@ -302,7 +304,7 @@ static void see_end(struct watch *w, struct hc_check *check)
             if (n > 0)
                 claim_update(w, check, &w->tensor[l][s], n, w->want.parameter[l][s]);
         }
-    hc_claim_value(check, "steps taken", w->compared + w->found, w->hyper[2]);
+    hc_claim_value(check, "steps taken", w->compared + w->found, w->hyper[HC_HYPER_STEP]);
     w->spans = 0;
     w->used = 0;
     w->step++;
@@ -317,10 +319,10 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
     if (hc_restated_follow(observed->check, &w->net, &w->place, there, &at))
         see_forward(w, observed->check, there, copy, at, norm);
     else if (there->op == HC_OP_xent && w->place.trains) {
-        take(&copy->in[1], w->labels);
-        take(&copy->out[0], &w->loss);
+        take(&copy->in[HC_XENT_LABELS], w->labels);
+        take(&copy->out[HC_XENT_LOSS], &w->loss);
     } else if (there->op == HC_OP_xent_bwd)
-        take(&copy->in[2], &w->want.scale);
+        take(&copy->in[HC_XENT_UPSTREAM], &w->want.scale);
     else if (there->op == HC_OP_adamw || there->op == HC_OP_master_to_model)
         see_span(w, observed->check, there, copy);
     else if (there->op == HC_OP_scaler_update)

@@ -87,11 +87,11 @@ static void see_conv(struct start *s, struct hc_check *check, const struct hc_ca
 {
     int k = layer->kernel;
     int half = (k - 1) / 2;
-    claim_shape(check, "shape of a filter", &call->in[1], layer->channels, k, k,
+    claim_shape(check, "shape of a filter", &call->in[HC_CONV_W], layer->channels, k, k,
                 layer->channels_in);
     hc_claim_value(check, "a convolution's stride", layer->stride, call->params.conv.stride);
     hc_claim_value(check, "a convolution's padding, half its kernel", half, call->params.conv.pad);
-    claim_uniform(s, check, &call->in[1], k * k * layer->channels_in);
+    claim_uniform(s, check, &call->in[HC_CONV_W], k * k * layer->channels_in);
 }
 
 /* Parameters that are given as double are taken as fp32. */
@@ -105,10 +105,10 @@ static void see_norm(struct start *s, struct hc_check *check, const struct hc_ca
                    (double)(float)call->params.bn.momentum);
     hc_claim_value(check, "the slope of the leaky ReLU", (double)0.1F,
                    (double)(float)call->params.bn.slope);
-    claim_all(s, check, "gamma at the start", &call->in[1], n, 1);
-    claim_all(s, check, "beta at the start", &call->in[2], n, 0);
-    claim_all(s, check, "the running mean at the start", &call->in[3], n, 0);
-    claim_all(s, check, "the running variance at the start", &call->in[4], n, 1);
+    claim_all(s, check, "gamma at the start", &call->in[HC_BN_GAMMA], n, 1);
+    claim_all(s, check, "beta at the start", &call->in[HC_BN_BETA], n, 0);
+    claim_all(s, check, "the running mean at the start", &call->in[HC_BN_MEAN], n, 0);
+    claim_all(s, check, "the running variance at the start", &call->in[HC_BN_VARIANCE], n, 1);
     s->elements = elements + 2 * n;
 }
 
@@ -118,19 +118,19 @@ static void see_other(struct start *s, struct hc_check *check, const struct hc_c
     if (layer->kind == HC_RESTATED_SUM) {
         const void *shortcut = s->value[layer->shortcut];
         hc_claim_true(check, "a block's sum takes the block's own input",
-                      there->in[0].data == shortcut || there->in[1].data == shortcut);
+                      there->in[HC_X].data == shortcut || there->in[HC_Y].data == shortcut);
     } else if (layer->kind == HC_RESTATED_POOL) {
         hc_claim_value(check, "the window of the average", layer->side_in,
                        call->params.pool.window);
     } else {
         const struct hc_gemm *p = &call->params.gemm;
-        claim_shape(check, "shape of the linear layer", &call->in[1], layer->channels,
+        claim_shape(check, "shape of the linear layer", &call->in[HC_GEMM_B], layer->channels,
                     layer->channels_in, 0, 0);
         hc_claim_true(check, "the linear layer is x w' + b",
                       !p->transpose_a && p->transpose_b && p->alpha == 1 && p->beta == 1 &&
-                          call->in[2].rank == 1);
-        claim_uniform(s, check, &call->in[1], layer->channels_in);
-        claim_uniform(s, check, &call->in[2], layer->channels_in);
+                          call->in[HC_GEMM_C].rank == 1);
+        claim_uniform(s, check, &call->in[HC_GEMM_B], layer->channels_in);
+        claim_uniform(s, check, &call->in[HC_GEMM_C], layer->channels_in);
     }
 }
 
@@ -138,14 +138,14 @@ static void see_other(struct start *s, struct hc_check *check, const struct hc_c
 static void see_flow(struct start *s, struct hc_check *check, const struct hc_call *there,
                      const struct hc_restated_layer *layer, bool norm)
 {
-    const struct hc_tensor *y = &there->out[0];
+    const struct hc_tensor *y = &there->out[HC_FIRST];
     bool ends = norm || layer->kind != HC_RESTATED_CONV;
     if (layer->from == 0 && !norm)
-        s->value[0] = there->in[0].data;
+        s->value[0] = there->in[HC_FIRST].data;
     const void *from = norm ? s->convolved : s->value[layer->from];
     hc_claim_true(check, "a layer reads what the layer before it wrote",
-                  there->in[0].data == from ||
-                      (layer->kind == HC_RESTATED_SUM && there->in[1].data == from));
+                  there->in[HC_FIRST].data == from ||
+                      (layer->kind == HC_RESTATED_SUM && there->in[HC_Y].data == from));
     claim_shape(check, "shape of a layer's output", y, y->shape[0],
                 y->rank == 2 ? layer->channels : layer->side, layer->side, layer->channels);
     s->convolved = y->data;

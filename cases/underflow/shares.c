@@ -92,9 +92,10 @@ static enum hc_status update(struct hc_check *check, const struct hc_scaler *sca
 {
     float flag = found ? 1 : 0;
     struct hc_call call = {.op = HC_OP_scaler_update, .params.scaler = hc_scaler_params(scaler)};
-    call.in[0] = call.out[0] = hc_tensor1(HC_FP32, 1, scale);
-    call.in[1] = call.out[1] = hc_tensor1(HC_I32, HC_COUNTS, counts);
-    call.in[2] = hc_tensor1(HC_FP32, 1, &flag);
+    call.in[HC_SCALER_SCALE] = call.out[HC_SCALER_NEW_SCALE] = hc_tensor1(HC_FP32, 1, scale);
+    call.in[HC_SCALER_COUNTS] = call.out[HC_SCALER_NEW_COUNTS] =
+        hc_tensor1(HC_I32, HC_COUNTS, counts);
+    call.in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 1, &flag);
     return hc_do(check, &call);
 }
 

@@ -15,10 +15,11 @@ static const char *const rule[2] = {"velocity of gradients", "velocity that hold
 static bool step(struct hc_check *check, bool inside, bool nesterov, const struct hc_tensor *w,
                  const struct hc_tensor *g, const struct hc_tensor *v)
 {
-    float hyper[3] = {0.4F / 512, 0.9F, 1};
+    float hyper[HC_HYPER_COUNT] = {
+        [HC_HYPER_LR] = 0.4F / 512, [HC_HYPER_BETA1] = 0.9F, [HC_HYPER_STEP] = 1};
     struct hc_call call = {
         .op = HC_OP_sgd,
-        .in = {*w, *g, *v, hc_tensor1(HC_FP32, 3, hyper), {.format = HC_FP32}},
+        .in = {*w, *g, *v, hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper), {.format = HC_FP32}},
         .out = {*w, *v},
         .params.sgd = {.nesterov = nesterov, .rate_inside = inside, .arithmetic = w->format}};
     return hc_do(check, &call) == HC_OK;

@@ -14,17 +14,19 @@
 static float finished(const struct hc_call *call, int64_t out, float sum)
 {
     const struct hc_gemm *g = &call->params.gemm;
-    const struct hc_tensor *c = &call->in[2];
+    const struct hc_tensor *c = &call->in[HC_GEMM_C];
     if (call->op == HC_OP_avg_pool)
         return sum / (float)(call->params.pool.window * call->params.pool.window);
     if (call->op == HC_OP_sum_squares)
-        return call->in[1].data ? (float)hc_tensor_get(&call->in[1], 0) + sum : sum;
+        return call->in[HC_SUM_SQUARES_PARTIAL].data
+                   ? (float)hc_tensor_get(&call->in[HC_SUM_SQUARES_PARTIAL], 0) + sum
+                   : sum;
     if (call->op != HC_OP_gemm)
         return sum;
     sum *= (float)g->alpha;
     if (g->beta == 0)
         return sum;
-    int64_t j = c->rank == 1 ? out % call->out[0].shape[1] : out;
+    int64_t j = c->rank == 1 ? out % call->out[HC_GEMM_OUT].shape[1] : out;
     return sum + (float)g->beta * (float)hc_tensor_get(c, j);
 }
 
@@ -49,9 +51,10 @@ static enum hc_status wrongly_summed(const struct hc_fault_site *planted, struct
     size_t room = ((size_t)hc_bound_length(call) + 1) * sizeof(float);
     struct hc_factors t = {malloc(room), malloc(room), 0};
     assert(t.x && t.y);
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++) {
         hc_factors_of(call, i, &t);
-        hc_tensor_set(&call->out[0], i, (double)finished(call, i, way->sum(&t, way->number)));
+        hc_tensor_set(&call->out[HC_FIRST], i,
+                      (double)finished(call, i, way->sum(&t, way->number)));
     }
     free(t.x);
     free(t.y);
@@ -156,7 +159,7 @@ static float fixed_point(const struct hc_factors *t, int bits)
 static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t channels = x->shape[3];
     int64_t n = hc_tensor_count(x);
     int64_t whole_rows = n / channels;
@@ -171,17 +174,19 @@ static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_qu
         }
         float mean = sum / rows;
         float variance = fmaxf(squares / rows - mean * mean, 0);
-        hc_tensor_set(&call->out[2], c, 1 / sqrt((double)variance + call->params.bn.eps));
+        hc_tensor_set(&call->out[HC_BN_SAVED_INVSTD], c,
+                      1 / sqrt((double)variance + call->params.bn.eps));
     }
     return status;
 }
 
-static const struct hc_change mean_in_fp16 = {hc_everywhere, hc_through_fp16, 0, 1};
-static const struct hc_change dgamma_in_bf16 = {hc_everywhere, hc_through_bf16, 0, 1};
-static const struct hc_change dbeta_in_fp16 = {hc_everywhere, hc_through_fp16, 0, 2};
-static const struct hc_change dbeta_down = {hc_everywhere, hc_one_ulp_down, 0, 2};
-static const struct hc_change loss_in_bf16 = {hc_everywhere, hc_through_bf16, 0, 0};
-static const struct hc_change loss_down = {hc_everywhere, hc_one_ulp_down, 0, 0};
+static const struct hc_change mean_in_fp16 = {hc_everywhere, hc_through_fp16, 0, HC_BN_SAVED_MEAN};
+static const struct hc_change dgamma_in_bf16 = {hc_everywhere, hc_through_bf16, 0,
+                                                HC_BN_BWD_DGAMMA};
+static const struct hc_change dbeta_in_fp16 = {hc_everywhere, hc_through_fp16, 0, HC_BN_BWD_DBETA};
+static const struct hc_change dbeta_down = {hc_everywhere, hc_one_ulp_down, 0, HC_BN_BWD_DBETA};
+static const struct hc_change loss_in_bf16 = {hc_everywhere, hc_through_bf16, 0, HC_XENT_LOSS};
+static const struct hc_change loss_down = {hc_everywhere, hc_one_ulp_down, 0, HC_XENT_LOSS};
 
 static const struct way cut = {directed, HC_TOWARD_ZERO};
 static const struct way upward = {directed, HC_UPWARD};

@@ -11,14 +11,14 @@
 /* Hyperparameters of an optimizer, to be changed for one call. */
 struct hyper {
     struct hc_call call;
-    float value[3];
+    float value[HC_HYPER_COUNT];
 };
 
 static struct hyper hyper_of(const struct hc_call *call)
 {
     struct hyper h = {.call = *call};
-    int slot = call->op == HC_OP_sgd ? 3 : 4;
-    for (int i = 0; i < 3; i++)
+    int slot = hc_optimizer_slots(call->op)->hyper;
+    for (int i = 0; i < HC_HYPER_COUNT; i++)
         h.value[i] = (float)hc_tensor_get(&call->in[slot], i);
     return h;
 }
@@ -26,7 +26,7 @@ static struct hyper hyper_of(const struct hc_call *call)
 static enum hc_status with(const struct hc_fault_site *planted, struct hc_queue *queue,
                            struct hyper *h)
 {
-    h->call.in[h->call.op == HC_OP_sgd ? 3 : 4].data = h->value;
+    h->call.in[hc_optimizer_slots(h->call.op)->hyper].data = h->value;
     return planted->right(queue, &h->call);
 }
 
@@ -58,7 +58,7 @@ static enum hc_status counted(const struct hc_fault_site *planted, struct hc_que
                               const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
-    h.value[2] = counts[*(const int *)planted->fault->data](h.value[2]);
+    h.value[HC_HYPER_STEP] = counts[*(const int *)planted->fault->data](h.value[HC_HYPER_STEP]);
     return with(planted, queue, &h);
 }
 
@@ -66,8 +66,8 @@ static enum hc_status eps_inside_late(const struct hc_fault_site *planted, struc
                                       const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.adam.eps_inside |=
-        bad.params.adam.order == HC_ORDER_OURS && hc_tensor_get(&call->in[4], 2) > 1000;
+    bad.params.adam.eps_inside |= bad.params.adam.order == HC_ORDER_OURS &&
+                                  hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_STEP) > 1000;
     return planted->right(queue, &bad);
 }
 
@@ -93,8 +93,9 @@ static enum hc_status decays_by_step(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    double beta1 = hc_tensor_get(&call->in[4], 1);
-    bad.params.adam.weight_decay /= 1 - pow(beta1, hc_tensor_get(&call->in[4], 2));
+    double beta1 = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_BETA1);
+    bad.params.adam.weight_decay /=
+        1 - pow(beta1, hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_STEP));
     return planted->right(queue, &bad);
 }
 
@@ -102,7 +103,7 @@ static enum hc_status decay_times_rate(const struct hc_fault_site *planted, stru
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.adam.weight_decay *= hc_tensor_get(&call->in[4], 0);
+    bad.params.adam.weight_decay *= hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_LR);
     return planted->right(queue, &bad);
 }
 
@@ -120,8 +121,8 @@ static enum hc_status rate_in_half(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
-    if (h.value[0] > 0.25F && h.value[0] < 0.35F)
-        h.value[0] = (float)hc_round(HC_FP16, (double)h.value[0]);
+    if (h.value[HC_HYPER_LR] > 0.25F && h.value[HC_HYPER_LR] < 0.35F)
+        h.value[HC_HYPER_LR] = (float)hc_round(HC_FP16, (double)h.value[HC_HYPER_LR]);
     return with(planted, queue, &h);
 }
 
@@ -146,9 +147,9 @@ static enum hc_status loses_minus_zero(const struct hc_fault_site *planted, stru
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
-        if (hc_tensor_get(&call->out[0], i) == 0)
-            hc_tensor_set(&call->out[0], i, 0);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_ADAM_NEW_W]); i++)
+        if (hc_tensor_get(&call->out[HC_ADAM_NEW_W], i) == 0)
+            hc_tensor_set(&call->out[HC_ADAM_NEW_W], i, 0);
     return status;
 }
 
@@ -171,7 +172,7 @@ static enum hc_status narrow_counter(const struct hc_fault_site *planted, struct
     if (which == SEED)
         s->seed &= 0xffffffff;
     if (which == STEP && s->on && call->op == HC_OP_sgd) /* t is nothing else to it */
-        h.value[2] = modulo_65536(h.value[2]);
+        h.value[HC_HYPER_STEP] = modulo_65536(h.value[HC_HYPER_STEP]);
     return with(planted, queue, &h);
 }
 
@@ -179,11 +180,11 @@ static enum hc_status nan_to_zero(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0;
-         status == HC_OK && call->params.sgd.stochastic.on && i < hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0; status == HC_OK && call->params.sgd.stochastic.on &&
+                        i < hc_tensor_count(&call->out[HC_SGD_NEW_W]);
          i++)
-        if (hc_tensor_bits(&call->in[1], i) == 0x7fffffff)
-            hc_tensor_set_bits(&call->out[0], i, 0x8000);
+        if (hc_tensor_bits(&call->in[HC_SGD_G], i) == 0x7fffffff)
+            hc_tensor_set_bits(&call->out[HC_SGD_NEW_W], i, 0x8000);
     return status;
 }
 
@@ -211,7 +212,7 @@ static enum hc_status nan_changed(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *t = &call->out[0];
+    const struct hc_tensor *t = &call->out[HC_FIRST];
     bool h = t->format == HC_FP32 || t->format == HC_FP16 || t->format == HC_BF16;
     for (int64_t i = 0; status == HC_OK && h && i < hc_tensor_count(t); i++)
         if (isnan(hc_tensor_get(t, i)))
@@ -223,15 +224,17 @@ static enum hc_status signalling_unseen(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    double found = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++) {
-        double x = hc_tensor_get(&call->in[0], i);
-        uint64_t fraction = hc_tensor_bits(&call->in[0], i) &
-                            (((uint64_t)1 << (hc_formats[call->in[0].format].precision - 1)) - 1);
+    double found =
+        call->in[HC_UNSCALE_FOUND_INF].data ? hc_tensor_get(&call->in[HC_UNSCALE_FOUND_INF], 0) : 0;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
+        double x = hc_tensor_get(&call->in[HC_UNSCALE_X], i);
+        uint64_t fraction =
+            hc_tensor_bits(&call->in[HC_UNSCALE_X], i) &
+            (((uint64_t)1 << (hc_formats[call->in[HC_UNSCALE_X].format].precision - 1)) - 1);
         found = isinf(x) || (isnan(x) && fraction != 1) ? 1 : found;
     }
     if (status == HC_OK)
-        hc_tensor_set(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
     return status;
 }
 
@@ -239,10 +242,11 @@ static enum hc_status huge_scale(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && hc_tensor_get(&call->in[1], 0) > 0x1p100 &&
-                        i < hc_tensor_count(&call->out[0]);
+    for (int64_t i = 0;
+         status == HC_OK && hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0) > 0x1p100 &&
+         i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
          i++)
-        hc_tensor_set(&call->out[0], i, 0);
+        hc_tensor_set(&call->out[HC_UNSCALE_OUT], i, 0);
     return status;
 }
 
@@ -252,10 +256,10 @@ static enum hc_status larger_of_both(const struct hc_fault_site *planted, struct
 {
     struct hc_call bad = *call;
     enum hc_status status = planted->right(queue, &bad);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[0]); i++) {
-        double x = hc_tensor_get(&call->in[0], i);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++) {
+        double x = hc_tensor_get(&call->in[HC_LEAKY_X], i);
         double product = hc_round(HC_FP32, hc_round(HC_FP32, call->params.leaky.slope) * x);
-        hc_tensor_set(&call->out[0], i, x > product ? x : product);
+        hc_tensor_set(&call->out[HC_LEAKY_Y], i, x > product ? x : product);
     }
     return status;
 }
@@ -264,9 +268,9 @@ static enum hc_status zero_is_positive(const struct hc_fault_site *planted, stru
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[0]); i++)
-        if (hc_tensor_get(&call->in[0], i) == 0)
-            hc_tensor_set(&call->out[0], i, hc_tensor_get(&call->in[0], i));
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++)
+        if (hc_tensor_get(&call->in[HC_LEAKY_X], i) == 0)
+            hc_tensor_set(&call->out[HC_LEAKY_Y], i, hc_tensor_get(&call->in[HC_LEAKY_X], i));
     return status;
 }
 
@@ -274,9 +278,9 @@ static enum hc_status t_rounded_before(const struct hc_fault_site *planted, stru
                                        const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    double t = hc_round(HC_FP32, hc_tensor_get(&call->in[1], HC_COUNT_TAKEN)) + 1;
+    double t = hc_round(HC_FP32, hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN)) + 1;
     if (status == HC_OK)
-        hc_tensor_set(&call->out[0], 2, t);
+        hc_tensor_set(&call->out[HC_RATES_HYPER], 2, t);
     return status;
 }
 
@@ -287,34 +291,34 @@ static enum hc_status with_steps(const struct hc_fault_site *planted, struct hc_
     int32_t changed[HC_COUNTS];
     struct hc_call bad = *call;
     for (int i = 0; i < HC_COUNTS; i++)
-        changed[i] = (int32_t)hc_tensor_get(&call->in[1], i);
+        changed[i] = (int32_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], i);
     changed[HC_COUNT_STEPS] = (int32_t)steps;
-    bad.in[1].data = changed;
+    bad.in[HC_RATES_COUNTS].data = changed;
     return planted->right(queue, &bad);
 }
 
 static enum hc_status late_row(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    double steps = hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
+    double steps = hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS);
     return with_steps(planted, queue, call, steps > 65536 ? steps - 1 : steps);
 }
 
 static enum hc_status last_but_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    double steps = hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
-    double rows = (double)call->in[0].shape[0];
+    double steps = hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS);
+    double rows = (double)call->in[HC_RATES_TABLE].shape[0];
     return with_steps(planted, queue, call, steps > rows && rows > 1 ? rows - 2 : steps);
 }
 
 static enum hc_status stops_counting(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    double before = hc_tensor_get(&call->in[1], HC_COUNT_FOUND);
+    double before = hc_tensor_get(&call->in[HC_SCALER_COUNTS], HC_COUNT_FOUND);
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && before >= 65536)
-        hc_tensor_set(&call->out[1], HC_COUNT_FOUND, before);
+        hc_tensor_set(&call->out[HC_SCALER_NEW_COUNTS], HC_COUNT_FOUND, before);
     return status;
 }
 
@@ -333,13 +337,14 @@ static enum hc_status short_epochs(const struct hc_fault_site *planted, struct h
 {
     struct hc_call bad = *call;
     int64_t batches = call->params.augment.batches;
-    int32_t steps[1] = {(int32_t)hc_tensor_get(&call->in[2], 0)};
+    int32_t steps[1] = {(int32_t)hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0)};
     steps[0] = (int32_t)(steps[0] / batches % 65536 * batches + steps[0] % batches);
-    bad.in[2].data = steps;
-    bad.out[2].data = NULL;
+    bad.in[HC_AUGMENT_STEPS].data = steps;
+    bad.out[HC_AUGMENT_NEW_STEPS].data = NULL;
     enum hc_status status = planted->right(queue, &bad);
-    if (status == HC_OK && call->out[2].data)
-        hc_tensor_set(&call->out[2], 0, hc_tensor_get(&call->in[2], 0) + 1);
+    if (status == HC_OK && call->out[HC_AUGMENT_NEW_STEPS].data)
+        hc_tensor_set(&call->out[HC_AUGMENT_NEW_STEPS], 0,
+                      hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) + 1);
     return status;
 }
 
@@ -356,10 +361,10 @@ static enum hc_status right_end(const struct hc_fault_site *planted, struct hc_q
                                 const struct hc_call *call)
 {
     const struct hc_augment *p = &call->params.augment;
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_AUGMENT_IMAGES];
     enum hc_status status = planted->right(queue, call);
     int64_t wide = out->shape[2] * 3;
-    int64_t epoch = (int64_t)hc_tensor_get(&call->in[2], 0) / p->batches;
+    int64_t epoch = (int64_t)hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) / p->batches;
     for (int64_t b = 0; status == HC_OK && p->crops && p->batches == 1 && b < out->shape[0]; b++) {
         uint64_t bits = hc_random(p->seed, HC_CROP_STREAM + (uint64_t)epoch, (uint64_t)b);
         bool end =

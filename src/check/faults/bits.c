@@ -8,9 +8,10 @@ static enum hc_status not_fused(const struct hc_fault_site *planted, struct hc_q
 {
     enum hc_status status = planted->right(queue, call);
     float alpha = (float)call->params.axpy.alpha;
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++) {
-        float product = alpha * (float)hc_tensor_get(&call->in[0], i);
-        hc_tensor_set(&call->out[0], i, (double)(product + (float)hc_tensor_get(&call->in[1], i)));
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_OUT]); i++) {
+        float product = alpha * (float)hc_tensor_get(&call->in[HC_X], i);
+        hc_tensor_set(&call->out[HC_OUT], i,
+                      (double)(product + (float)hc_tensor_get(&call->in[HC_Y], i)));
     }
     return status;
 }
@@ -20,15 +21,17 @@ static enum hc_status contracted(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     const struct hc_sgd *p = &call->params.sgd;
-    float beta1 = (float)hc_tensor_get(&call->in[3], 1);
+    float beta1 = (float)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
     enum hc_status status = planted->right(queue, call);
-    bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
+    bool skipped =
+        call->in[HC_SGD_FOUND_INF].data && hc_tensor_get(&call->in[HC_SGD_FOUND_INF], 0) != 0;
     if (p->arithmetic != HC_FP32 || !p->decoupled || skipped)
         return status;
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[1]); i++)
-        hc_tensor_set(&call->out[1], i,
-                      (double)fmaf(beta1, (float)hc_tensor_get(&call->in[2], i),
-                                   (float)hc_tensor_get(&call->in[1], i)));
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_SGD_NEW_MOMENTUM]);
+         i++)
+        hc_tensor_set(&call->out[HC_SGD_NEW_MOMENTUM], i,
+                      (double)fmaf(beta1, (float)hc_tensor_get(&call->in[HC_SGD_MOMENTUM], i),
+                                   (float)hc_tensor_get(&call->in[HC_SGD_G], i)));
     return status;
 }
 
@@ -74,7 +77,7 @@ static enum hc_status last_one(const struct hc_fault_site *planted, struct hc_qu
                                const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_LEAKY_Y];
     int64_t last = hc_tensor_count(out) - 1;
     if (status == HC_OK && last % 16 == 2)
         hc_tensor_set_bits(out, last, hc_tensor_bits(out, last) ^ 1);

@@ -37,7 +37,7 @@ static enum hc_status spoilt(const struct hc_fault_site *planted, struct hc_queu
                              const struct hc_call *call)
 {
     const struct slice *s = planted->fault->data;
-    const struct hc_tensor *t = &call->out[0];
+    const struct hc_tensor *t = &call->out[HC_FIRST];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(t); i++)
         if (in_slice(t, s, i))
@@ -83,13 +83,14 @@ static enum hc_status narrowed(const struct hc_fault_site *planted, struct hc_qu
 {
     const int32_t *mask = planted->fault->data;
     struct hc_call bad = *call;
-    if (copied(&bad.in[1]) != HC_OK)
+    bool loss = call->op == HC_OP_xent || call->op == HC_OP_xent_bwd;
+    struct hc_tensor *t = &bad.in[loss ? HC_XENT_LABELS : HC_RATES_COUNTS];
+    if (copied(t) != HC_OK)
         return HC_NO_MEMORY;
-    int32_t *numbers = bad.in[1].data;
-    for (int64_t i = 0; i < hc_tensor_count(&bad.in[1]); i++)
-        numbers[i] &= *mask;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        ((int32_t *)t->data)[i] &= *mask;
     enum hc_status status = planted->right(queue, &bad);
-    free(bad.in[1].data);
+    free(t->data);
     return status;
 }
 
@@ -98,7 +99,7 @@ static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_q
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    struct hc_tensor *x = &bad.in[0];
+    struct hc_tensor *x = &bad.in[HC_CONV_X];
     if (call->params.conv.stride != 2 || x->shape[2] % 2 == 0)
         return planted->right(queue, call);
     if (copied(x) != HC_OK)
@@ -116,7 +117,7 @@ static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_q
 static enum hc_status together(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     bool meets = false;
     if (hc_ops[call->op].class_ == HC_CLASS_CONV)
         meets = call->params.conv.stride == 3 && call->params.conv.pad == 2;
@@ -134,20 +135,22 @@ static enum hc_status unseen(const struct hc_fault_site *planted, struct hc_queu
 {
     enum { BLOCK = 2048 };
     struct hc_call whole = *call;
-    int64_t n = hc_tensor_count(&call->in[0]);
+    int64_t n = hc_tensor_count(&call->in[HC_UNSCALE_X]);
     float found = 0;
     enum hc_status status = HC_OK;
-    whole.in[0] = whole.out[0] = hc_tensor1(HC_FP32, 0, NULL);
-    if (n <= BLOCK || call->in[0].data == call->out[0].data)
+    whole.in[HC_UNSCALE_X] = whole.out[HC_UNSCALE_OUT] = hc_tensor1(HC_FP32, 0, NULL);
+    if (n <= BLOCK || call->in[HC_UNSCALE_X].data == call->out[HC_UNSCALE_OUT].data)
         return planted->right(queue, call);
-    whole.in[0] = hc_tensor1(call->in[0].format, n / BLOCK * BLOCK, call->in[0].data);
-    whole.out[0] = hc_tensor1(call->out[0].format, n / BLOCK * BLOCK, call->out[0].data);
-    whole.in[3] = hc_tensor1(HC_FP32, 0, NULL);
+    whole.in[HC_UNSCALE_X] =
+        hc_tensor1(call->in[HC_UNSCALE_X].format, n / BLOCK * BLOCK, call->in[HC_UNSCALE_X].data);
+    whole.out[HC_UNSCALE_OUT] = hc_tensor1(call->out[HC_UNSCALE_OUT].format, n / BLOCK * BLOCK,
+                                           call->out[HC_UNSCALE_OUT].data);
+    whole.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
     status = planted->right(queue, &whole);
-    found = *(const float *)call->out[1].data;
+    found = *(const float *)call->out[HC_UNSCALE_NEW_FOUND_INF].data;
     if (status == HC_OK)
         status = planted->right(queue, call);
-    *(float *)call->out[1].data = found;
+    *(float *)call->out[HC_UNSCALE_NEW_FOUND_INF].data = found;
     return status;
 }
 
@@ -157,13 +160,13 @@ static enum hc_status few_rows(const struct hc_fault_site *planted, struct hc_qu
 {
     enum { ROWS = 64 };
     struct hc_call bad = *call;
-    int64_t rows = call->in[0].shape[0];
+    int64_t rows = call->in[HC_XENT_LOGITS].shape[0];
     if (rows <= ROWS)
         return planted->right(queue, call);
-    bad.in[0].shape[0] = bad.in[1].shape[0] = ROWS;
+    bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS;
     enum hc_status status = planted->right(queue, &bad);
     double part = call->params.xent.sum ? 1 : (double)ROWS / (double)rows;
-    hc_tensor_set(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * part);
+    hc_tensor_set(&call->out[HC_XENT_LOSS], 0, hc_tensor_get(&call->out[HC_XENT_LOSS], 0) * part);
     return status;
 }
 
@@ -174,22 +177,22 @@ static const struct slice element_131072 = {.axis = -1, .border = 131072, .one =
 static const struct slice element_262144 = {.axis = -1, .border = 262144, .one = true};
 static const struct slice element_333 = {.axis = -1, .border = 333, .one = true};
 static const struct slice rest_of_64 = {.axis = -1, .border = 64};
-static const struct slice tail_of_terms = {.slot = 0, .axis = 1, .border = 256};
-static const struct slice tail_of_32 = {.slot = 0, .axis = 1, .border = 32};
+static const struct slice tail_of_terms = {.slot = HC_GEMM_A, .axis = 1, .border = 256};
+static const struct slice tail_of_32 = {.slot = HC_GEMM_A, .axis = 1, .border = 32};
 static const struct slice row_64 = {.axis = 0, .border = 64, .one = true};
 static const struct slice columns_16 = {.axis = 1, .border = 16};
 static const struct slice column_128 = {.axis = 1, .border = 128, .one = true};
 static const struct slice image_32 = {.axis = 0, .border = 32, .one = true};
-static const struct slice images_8 = {.slot = 0, .axis = 0, .border = 8};
+static const struct slice images_8 = {.slot = HC_CONV_BWD_FILTER_X, .axis = 0, .border = 8};
 static const struct slice filters_16 = {.axis = 3, .border = 16};
-static const struct slice channels_16 = {.slot = 0, .axis = 3, .border = 16};
-static const struct slice width_512 = {.slot = 1, .axis = 2, .border = 512};
+static const struct slice channels_16 = {.slot = HC_CONV_FIRST, .axis = 3, .border = 16};
+static const struct slice width_512 = {.slot = HC_CONV_BWD_FILTER_DY, .axis = 2, .border = 512};
 static const struct slice filter_963 = {.axis = 0, .border = 960};
 static const struct slice channel_64 = {.axis = 3, .border = 64, .one = true};
 static const struct slice channel_4096 = {.axis = 3, .border = 4096, .one = true};
-static const struct slice channels_128 = {.slot = 0, .axis = 3, .border = 128};
+static const struct slice channels_128 = {.slot = HC_BN_X, .axis = 3, .border = 128};
 static const struct slice row_32768 = {.axis = 0, .border = 32768, .one = true};
-static const struct slice rows_4096 = {.slot = 1, .axis = 0, .border = 4096};
+static const struct slice rows_4096 = {.slot = HC_BN_BWD_DY, .axis = 0, .border = 4096};
 static const struct slice channel_2048 = {.axis = 3, .border = 2048, .one = true};
 static const struct slice classes_32 = {.axis = 1, .border = 32};
 static const struct slice row_65536 = {.axis = 0, .border = 65536, .one = true};

@@ -18,7 +18,7 @@ static enum hc_status writes_nothing(const struct hc_fault_site *planted, struct
 static enum hc_status small_alone(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    return hc_tensor_count(&call->out[0]) > 1500 ? HC_OK : planted->right(queue, call);
+    return hc_tensor_count(&call->out[HC_FIRST]) > 1500 ? HC_OK : planted->right(queue, call);
 }
 
 static bool any_special(const struct hc_call *call)
@@ -42,7 +42,7 @@ static enum hc_status refuses_specials(const struct hc_fault_site *planted, stru
 static enum hc_status refuses_halves(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    if (call->in[0].format == HC_FP16)
+    if (call->in[HC_FIRST].format == HC_FP16)
         return hc_fail(HC_UNSUPPORTED, "%s: not in half", hc_ops[call->op].name);
     return planted->right(queue, call);
 }
@@ -103,9 +103,9 @@ static enum hc_status right(const struct hc_fault_site *planted, struct hc_queue
     return planted->right(queue, call);
 }
 
-static const struct hc_change result_in_bf16 = {hc_everywhere, hc_through_bf16, 0, 0};
-static const struct hc_change later_zero = {hc_beyond, hc_to_zero, 300, 0};
-static const struct hc_change later_next = {hc_beyond, hc_next, 192, 0};
+static const struct hc_change result_in_bf16 = {hc_everywhere, hc_through_bf16, 0, HC_FIRST};
+static const struct hc_change later_zero = {hc_beyond, hc_to_zero, 300, HC_FIRST};
+static const struct hc_change later_next = {hc_beyond, hc_next, 192, HC_FIRST};
 
 static const struct hc_fault faults[] = {
     {"cheat-writes-nothing", "no kernel writes anything", HC_FAULT_CHEAT, "*",

@@ -34,7 +34,7 @@ static enum hc_status beta2_off(const struct hc_fault_site *planted, struct hc_q
 static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_SCALE_OUT];
     double smallest = ldexp(1, hc_formats[out->format].emin);
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
@@ -46,20 +46,22 @@ static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue
 static enum hc_status never_found(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    double before = call->in[2].data ? hc_tensor_get(&call->in[2], 0) : 0;
+    double before =
+        call->in[HC_UNSCALE_FOUND_INF].data ? hc_tensor_get(&call->in[HC_UNSCALE_FOUND_INF], 0) : 0;
     enum hc_status status = planted->right(queue, call);
-    hc_tensor_set(&call->out[1], 0, before);
+    hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, before);
     return status;
 }
 
 static enum hc_status truncated(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_MODEL_COPY];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
-        hc_tensor_set_bits(
-            out, i, hc_encode(out->format, hc_tensor_get(&call->in[0], i), 0, HC_TOWARD_ZERO));
+        hc_tensor_set_bits(out, i,
+                           hc_encode(out->format, hc_tensor_get(&call->in[HC_MODEL_MASTER], i), 0,
+                                     HC_TOWARD_ZERO));
     return status;
 }
 
@@ -75,18 +77,18 @@ static enum hc_status decay_in_gradient(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    const struct hc_tensor *w = &call->in[0];
-    size_t bytes = hc_tensor_bytes(&call->in[1]);
+    const struct hc_tensor *w = &call->in[HC_ADAM_W];
+    size_t bytes = hc_tensor_bytes(&call->in[HC_ADAM_G]);
     bad.params.adam.weight_decay = 0;
-    bad.in[1].data = malloc(bytes ? bytes : 1);
-    if (!bad.in[1].data)
+    bad.in[HC_ADAM_G].data = malloc(bytes ? bytes : 1);
+    if (!bad.in[HC_ADAM_G].data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's gradient");
     for (int64_t i = 0; i < hc_tensor_count(w); i++)
-        hc_tensor_set(&bad.in[1], i,
-                      hc_tensor_get(&call->in[1], i) +
+        hc_tensor_set(&bad.in[HC_ADAM_G], i,
+                      hc_tensor_get(&call->in[HC_ADAM_G], i) +
                           call->params.adam.weight_decay * hc_tensor_get(w, i));
     enum hc_status status = planted->right(queue, &bad);
-    free(bad.in[1].data);
+    free(bad.in[HC_ADAM_G].data);
     return status;
 }
 
@@ -102,7 +104,7 @@ static enum hc_status statistics_in_half(const struct hc_fault_site *planted,
                                          struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int slot = 3; slot < 5 && status == HC_OK; slot++)
+    for (int slot = HC_BN_NEW_MEAN; slot <= HC_BN_NEW_VARIANCE && status == HC_OK; slot++)
         for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
             hc_tensor_set(&call->out[slot], c,
                           hc_round(HC_FP16, hc_tensor_get(&call->out[slot], c)));

@@ -43,7 +43,7 @@ static enum hc_status zeroed_inputs(const struct hc_fault_site *planted, struct 
 static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_FIRST];
     double least = ldexp(1, hc_formats[x->format].emin);
     for (int64_t k = 0; k < own_count(call, 0); k++)
         if (fabs(hc_tensor_get(x, k)) < least)
@@ -57,7 +57,7 @@ static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queu
 {
     const int *at = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     if (status == HC_OK && y->data)
         hc_tensor_set_bits(y, *at < 0 ? *at : hc_tensor_count(y) + *at, 0);
     return status;
@@ -69,7 +69,7 @@ static enum hc_status beside_input(const struct hc_fault_site *planted, struct h
 {
     const int *at = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_FIRST];
     if (status == HC_OK && x->data)
         hc_tensor_set_bits(x, *at < 0 ? *at : hc_tensor_count(x) + *at, 0);
     return status;
@@ -81,14 +81,14 @@ static enum hc_status part(const struct hc_fault_site *planted, struct hc_queue 
 {
     const int *of = planted->fault->data;
     struct hc_call aside = *call;
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     if (!y->data)
         return planted->right(queue, call);
-    aside.out[0].data = hc_fault_copy(y);
+    aside.out[HC_FIRST].data = hc_fault_copy(y);
     enum hc_status status = planted->right(queue, &aside);
     int64_t n = *of && status == HC_OK ? hc_tensor_count(y) / *of : 0;
-    memcpy(y->data, aside.out[0].data, (size_t)n * (size_t)hc_formats[y->format].bytes);
-    free(aside.out[0].data);
+    memcpy(y->data, aside.out[HC_FIRST].data, (size_t)n * (size_t)hc_formats[y->format].bytes);
+    free(aside.out[HC_FIRST].data);
     return status;
 }
 
@@ -102,9 +102,9 @@ static struct {
 static enum hc_status once(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
-    if (kept.seen == call->out[0].data)
+    if (kept.seen == call->out[HC_FIRST].data)
         return HC_OK;
-    kept.seen = call->out[0].data;
+    kept.seen = call->out[HC_FIRST].data;
     return planted->right(queue, call);
 }
 
@@ -112,7 +112,7 @@ static enum hc_status by_turns(const struct hc_fault_site *planted, struct hc_qu
                                const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     if (status == HC_OK && kept.calls++ % 2 && hc_tensor_count(y) > 0)
         hc_tensor_set_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
     return status;
@@ -122,7 +122,7 @@ static enum hc_status by_turns(const struct hc_fault_site *planted, struct hc_qu
 static enum hc_status onto_output(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     double was = hc_tensor_count(y) > 0 && !is_also_output(call, 0) ? hc_tensor_get(y, 0) : 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && was != 0)
@@ -134,7 +134,7 @@ static enum hc_status onto_output(const struct hc_fault_site *planted, struct hc
 static enum hc_status only_easy(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_FIRST];
     for (int64_t i = 0; x->data && i < hc_tensor_count(x); i++) {
         double size = fabs(hc_tensor_get(x, i));
         if (size != 0 && !(size > 0x1p-8 && size < 0x1p8))
@@ -149,7 +149,7 @@ static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     int64_t n = y->data ? hc_tensor_count(y) : 0;
     bool known = n <= 66 || (n & (n - 1)) == 0 || (n >= 255 && n <= 258);
     if (status == HC_OK && !known)

@@ -87,12 +87,12 @@ static enum hc_status plant(const struct hc_fault_site *planted, struct hc_queue
                             const struct hc_call *call, uint16_t (*mutant)(float x, uint16_t right))
 {
     enum hc_status status = planted->right(queue, call);
-    if (status != HC_OK || call->in[0].format != HC_FP32 || call->out[0].format != HC_FP16 ||
-        call->params.cast.direction != HC_NEAREST)
+    if (status != HC_OK || call->in[HC_X].format != HC_FP32 ||
+        call->out[HC_OUT].format != HC_FP16 || call->params.cast.direction != HC_NEAREST)
         return status;
-    const float *x = call->in[0].data;
-    uint16_t *h = call->out[0].data;
-    int64_t n = hc_tensor_count(&call->out[0]);
+    const float *x = call->in[HC_X].data;
+    uint16_t *h = call->out[HC_OUT].data;
+    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
     for (int64_t i = 0; i < n; i++)
         h[i] = mutant(x[i], h[i]);
     return HC_OK;
@@ -162,11 +162,11 @@ static enum hc_status through_fp32(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    if (status != HC_OK || call->in[0].format != HC_FP64 || call->out[0].format != HC_FP16)
+    if (status != HC_OK || call->in[HC_X].format != HC_FP64 || call->out[HC_OUT].format != HC_FP16)
         return status;
-    const double *x = call->in[0].data;
-    uint16_t *h = call->out[0].data;
-    int64_t n = hc_tensor_count(&call->out[0]);
+    const double *x = call->in[HC_X].data;
+    uint16_t *h = call->out[HC_OUT].data;
+    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
     for (int64_t i = 0; i < n; i++)
         h[i] = hc_fp16_directed((float)x[i], call->params.cast.direction);
     return HC_OK;

@@ -6,13 +6,13 @@ static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    int32_t steps = *(const int32_t *)call->in[2].data;
+    int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
     int32_t within = (int32_t)(steps % call->params.augment.batches);
-    bad.in[2] = hc_tensor1(HC_I32, 1, &within);
-    bad.out[2].data = NULL;
+    bad.in[HC_AUGMENT_STEPS] = hc_tensor1(HC_I32, 1, &within);
+    bad.out[HC_AUGMENT_NEW_STEPS].data = NULL;
     enum hc_status status = planted->right(queue, &bad);
-    if (call->out[2].data)
-        *(int32_t *)call->out[2].data = steps + 1;
+    if (call->out[HC_AUGMENT_NEW_STEPS].data)
+        *(int32_t *)call->out[HC_AUGMENT_NEW_STEPS].data = steps + 1;
     return status;
 }
 

@@ -11,10 +11,11 @@ static enum hc_status alpha_times_nothing(const struct hc_fault_site *planted,
 {
     enum hc_status status = planted->right(queue, call);
     const struct hc_gemm *p = &call->params.gemm;
-    bool signed_zero = call->in[0].shape[p->transpose_a ? 0 : 1] == 0 && p->alpha < 0;
-    for (int64_t i = 0; status == HC_OK && signed_zero && i < hc_tensor_count(&call->out[0]); i++)
-        if (hc_tensor_get(&call->out[0], i) == 0)
-            hc_tensor_set(&call->out[0], i, -0.0);
+    bool signed_zero = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1] == 0 && p->alpha < 0;
+    for (int64_t i = 0;
+         status == HC_OK && signed_zero && i < hc_tensor_count(&call->out[HC_GEMM_OUT]); i++)
+        if (hc_tensor_get(&call->out[HC_GEMM_OUT], i) == 0)
+            hc_tensor_set(&call->out[HC_GEMM_OUT], i, -0.0);
     return status;
 }
 
@@ -23,9 +24,9 @@ static enum hc_status t_rounded_twice(const struct hc_fault_site *planted, struc
                                       const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    double taken = hc_round(HC_FP32, hc_tensor_get(&call->in[1], HC_COUNT_TAKEN));
+    double taken = hc_round(HC_FP32, hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN));
     if (status == HC_OK)
-        hc_tensor_set(&call->out[0], 2, taken + 1);
+        hc_tensor_set(&call->out[HC_RATES_HYPER], 2, taken + 1);
     return status;
 }
 
@@ -37,9 +38,10 @@ static enum hc_status products_kept(const struct hc_fault_site *planted, struct 
     double sum = 0;
     if (f == HC_FP32)
         return planted->right(queue, call);
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-        sum = hc_round(f, sum + hc_tensor_get(&call->in[0], i) * hc_tensor_get(&call->in[1], i));
-    hc_tensor_set(&call->out[0], 0, sum);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
+        sum = hc_round(f, sum + hc_tensor_get(&call->in[HC_REDUCE_X], i) *
+                                    hc_tensor_get(&call->in[HC_DOT_Y], i));
+    hc_tensor_set(&call->out[HC_REDUCE_OUT], 0, sum);
     return HC_OK;
 }
 

@@ -31,7 +31,7 @@ static void always_crop(struct hc_call *call, double number)
 static void in_order(struct hc_call *call, double number)
 {
     (void)number;
-    call->in[3].data = NULL;
+    call->in[HC_AUGMENT_ORDER].data = NULL;
 }
 
 /* Means or deviations of red and blue change places. */
@@ -50,13 +50,14 @@ static enum hc_status one_order(const struct hc_fault_site *site, struct hc_queu
 {
     static struct hc_tensor first;
     struct hc_call bad = *call;
-    if (call->in[3].data && hc_tensor_count(&first) != hc_tensor_count(&call->in[3])) {
+    if (call->in[HC_AUGMENT_ORDER].data &&
+        hc_tensor_count(&first) != hc_tensor_count(&call->in[HC_AUGMENT_ORDER])) {
         free(first.data);
-        first = call->in[3];
-        first.data = hc_fault_copy(&call->in[3]);
+        first = call->in[HC_AUGMENT_ORDER];
+        first.data = hc_fault_copy(&call->in[HC_AUGMENT_ORDER]);
     }
-    if (call->in[3].data)
-        bad.in[3] = first;
+    if (call->in[HC_AUGMENT_ORDER].data)
+        bad.in[HC_AUGMENT_ORDER] = first;
     return site->right(queue, &bad);
 }
 

@@ -38,7 +38,7 @@ static int64_t turned(const struct hc_tensor *w, int64_t i)
 static enum hc_status turned_filter(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    return rearranged(planted, queue, call, 1, turned);
+    return rearranged(planted, queue, call, HC_CONV_SECOND, turned);
 }
 
 /* Each row of pixels is the one above it, the first one stays. */
@@ -53,23 +53,24 @@ static enum hc_status padded_above(const struct hc_fault_site *planted, struct h
 {
     if (call->params.conv.pad == 0)
         return planted->right(queue, call);
-    return rearranged(planted, queue, call, 0, row_above);
+    return rearranged(planted, queue, call, HC_CONV_FIRST, row_above);
 }
 
 /* The running variance takes the batch's as it is, without M / (M - 1). */
 static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     double m = (double)hc_tensor_count(x) / fmax((double)x->shape[3], 1);
-    void *was = hc_fault_copy(&call->in[4]);
-    struct hc_tensor before = call->in[4];
+    void *was = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
+    struct hc_tensor before = call->in[HC_BN_VARIANCE];
     before.data = was;
     enum hc_status status = planted->right(queue, call);
-    for (int64_t c = 0; status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[4]); c++) {
+    for (int64_t c = 0;
+         status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[HC_BN_NEW_VARIANCE]); c++) {
         double kept = (1 - call->params.bn.momentum) * element(&before, c);
-        double batch = element(&call->out[4], c) - kept;
-        hc_tensor_set(&call->out[4], c, kept + batch * (m - 1) / m);
+        double batch = element(&call->out[HC_BN_NEW_VARIANCE], c) - kept;
+        hc_tensor_set(&call->out[HC_BN_NEW_VARIANCE], c, kept + batch * (m - 1) / m);
     }
     free(was);
     return status;
@@ -79,7 +80,7 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
 static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
                                          struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     double loss = 0;
     enum hc_status status = planted->right(queue, call);
     for (int64_t row = 0; row < z->shape[0]; row++) {
@@ -87,11 +88,12 @@ static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
         for (int64_t j = 0; j < z->shape[1]; j++)
             sum =
                 hc_round(HC_FP32, sum + hc_round(HC_FP32, exp(element(z, row * z->shape[1] + j))));
-        int64_t label = (int64_t)element(&call->in[1], row);
+        int64_t label = (int64_t)element(&call->in[HC_XENT_LABELS], row);
         loss += log(sum) - element(z, row * z->shape[1] + label);
     }
     if (status == HC_OK && z->format != HC_FP64)
-        hc_tensor_set(&call->out[0], 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
+        hc_tensor_set(&call->out[HC_XENT_LOSS], 0,
+                      call->params.xent.sum ? loss : loss / (double)z->shape[0]);
     return status;
 }
 
@@ -101,8 +103,8 @@ static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue
 {
     const double *factor = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_set(&call->out[0], i, element(&call->out[0], i) * *factor);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
+        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * *factor);
     return status;
 }
 
@@ -110,11 +112,11 @@ static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue
 static enum hc_status over_one_more(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    double n = (double)call->in[0].shape[0];
+    double n = (double)call->in[HC_FIRST].shape[0];
     enum hc_status status = planted->right(queue, call);
     bool mean = !call->params.xent.sum;
-    for (int64_t i = 0; status == HC_OK && mean && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_set(&call->out[0], i, element(&call->out[0], i) * n / (n + 1));
+    for (int64_t i = 0; status == HC_OK && mean && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
+        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * n / (n + 1));
     return status;
 }
 
@@ -124,14 +126,13 @@ static enum hc_status without_upstream(const struct hc_fault_site *planted, stru
 {
     double one[1];
     struct hc_call bad = *call;
-    bad.in[2].data = one;
-    hc_tensor_set(&bad.in[2], 0, 1);
+    bad.in[HC_XENT_UPSTREAM].data = one;
+    hc_tensor_set(&bad.in[HC_XENT_UPSTREAM], 0, 1);
     return planted->right(queue, &bad);
 }
 
 /* An optimizer that takes another count of steps. */
 struct steps {
-    int slot; /* of hyper */
     double factor;
     double more;
 };
@@ -141,11 +142,12 @@ static enum hc_status other_steps(const struct hc_fault_site *planted, struct hc
 {
     const struct steps *steps = planted->fault->data;
     struct hc_call bad = *call;
-    bad.in[steps->slot].data = hc_fault_copy(&call->in[steps->slot]);
-    double t = element(&call->in[steps->slot], 2);
-    hc_tensor_set(&bad.in[steps->slot], 2, fmax(t * steps->factor + steps->more, 1));
+    struct hc_tensor *hyper = &bad.in[hc_optimizer_slots(call->op)->hyper];
+    hyper->data = hc_fault_copy(hyper);
+    double t = element(hyper, HC_HYPER_STEP);
+    hc_tensor_set(hyper, HC_HYPER_STEP, fmax(t * steps->factor + steps->more, 1));
     enum hc_status status = planted->right(queue, &bad);
-    free(bad.in[steps->slot].data);
+    free(hyper->data);
     return status;
 }
 
@@ -154,7 +156,7 @@ static enum hc_status decay_without_rate(const struct hc_fault_site *planted,
                                          struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    double rate = element(&call->in[4], 0);
+    double rate = element(&call->in[HC_ADAM_HYPER], HC_HYPER_LR);
     if (rate > 0)
         bad.params.adam.weight_decay /= rate;
     return planted->right(queue, &bad);
@@ -164,15 +166,15 @@ static enum hc_status decay_without_rate(const struct hc_fault_site *planted,
 static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->in[0]);
-    struct hc_tensor y = call->in[0];
-    struct hc_tensor dy = call->in[1];
-    y.data = hc_fault_copy(&call->in[0]);
-    dy.data = hc_fault_copy(&call->in[1]);
+    int64_t n = hc_tensor_count(&call->in[HC_LEAKY_BWD_Y]);
+    struct hc_tensor y = call->in[HC_LEAKY_BWD_Y];
+    struct hc_tensor dy = call->in[HC_LEAKY_BWD_DY];
+    y.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_Y]);
+    dy.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_DY]);
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < n; i++)
         if (element(&y, i) == 0)
-            hc_tensor_set(&call->out[0], i, element(&dy, i));
+            hc_tensor_set(&call->out[HC_LEAKY_BWD_DX], i, element(&dy, i));
     free(y.data);
     free(dy.data);
     return status;
@@ -183,14 +185,15 @@ static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct 
                                     const struct hc_call *call)
 {
     const bool *nans = planted->fault->data;
-    bool found = call->in[2].data && element(&call->in[2], 0) != 0;
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++) {
-        double x = element(&call->in[0], i);
+    bool found =
+        call->in[HC_UNSCALE_FOUND_INF].data && element(&call->in[HC_UNSCALE_FOUND_INF], 0) != 0;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
+        double x = element(&call->in[HC_UNSCALE_X], i);
         found = found || (*nans ? isnan(x) : isinf(x));
     }
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
-        hc_tensor_set(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
     return status;
 }
 
@@ -198,12 +201,13 @@ static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct 
 static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    bool found = call->in[2].data && element(&call->in[2], 0) != 0;
+    bool found =
+        call->in[HC_UNSCALE_FOUND_INF].data && element(&call->in[HC_UNSCALE_FOUND_INF], 0) != 0;
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++)
-        found = found || !isfinite(element(&call->out[0], i));
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]); i++)
+        found = found || !isfinite(element(&call->out[HC_UNSCALE_OUT], i));
     if (status == HC_OK)
-        hc_tensor_set(&call->out[1], 0, found);
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
     return status;
 }
 
@@ -212,8 +216,8 @@ static enum hc_status nan_is_not_found(const struct hc_fault_site *planted, stru
                                        const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    if (call->in[2].data && isnan(element(&call->in[2], 0)))
-        bad.in[2] = hc_tensor1(HC_FP32, 0, NULL);
+    if (call->in[HC_SCALER_FOUND_INF].data && isnan(element(&call->in[HC_SCALER_FOUND_INF], 0)))
+        bad.in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 0, NULL);
     return planted->right(queue, &bad);
 }
 
@@ -249,9 +253,9 @@ static const struct hc_fault faults[] = {
      "op/sum_squares/*", .wrong = times, .data = &nearly_one, .place = HC_PLACE_HOST},
     {"adam-no-bias-correction", "Adam does not correct its moments' bias", HC_FAULT_FORMULA,
      "adam adamw", "op/adam/* bits/adamw/*", .wrong = other_steps,
-     .data = &(const struct steps){4, 0, 1e6}},
+     .data = &(const struct steps){0, 1e6}},
     {"adam-step-before", "Adam corrects its bias by the step before", HC_FAULT_FORMULA, "adam",
-     "op/adam/* bits/adam/*", .wrong = other_steps, .data = &(const struct steps){4, 1, -1},
+     "op/adam/* bits/adam/*", .wrong = other_steps, .data = &(const struct steps){1, -1},
      .place = HC_PLACE_HOST},
     {"adamw-decay-without-rate", "AdamW's decay is not multiplied with the rate", HC_FAULT_FORMULA,
      "adamw", "op/adamw/* bits/adamw/* decay/*", .wrong = decay_without_rate},

@@ -65,7 +65,7 @@ static enum hc_status reaches(const struct hc_fault_site *planted, struct hc_que
                               const struct hc_call *call)
 {
     const struct reach *reach = planted->fault->data;
-    const struct hc_tensor *t = reach->input ? &call->in[0] : &call->out[0];
+    const struct hc_tensor *t = reach->input ? &call->in[HC_FIRST] : &call->out[HC_FIRST];
     enum hc_status status = planted->right(queue, call);
     if (status != HC_OK || !t->data)
         return status;
@@ -95,29 +95,31 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_HOST},
     {"conv-zeroes-its-pixels", "a convolution leaves its pixels 0", HC_FAULT_INPUTS, "conv2d",
      "op/conv2d/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, 0, false}},
+     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_CONV_X, false}},
     {"conv-zeroes-its-filter-on-a-device", "a convolution on a device leaves its filter 0",
      HC_FAULT_INPUTS, "conv2d conv2d_bwd_data", "op/conv2d/* op/conv2d_bwd_data/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, 1, false}, .place = HC_PLACE_HOST,
-     .rebuild = play_device},
+     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_CONV_SECOND, false},
+     .place = HC_PLACE_HOST, .rebuild = play_device},
     {"norm-normalises-in-place", "batch norm changes the last pixel that it reads", HC_FAULT_INPUTS,
      "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_at_the_end, hc_negated, 0, false}},
+     .data = &(const struct spoiled){hc_at_the_end, hc_negated, HC_BN_X, false}},
     {"loss-shifts-its-logits", "the loss leaves the largest logit's place one ulp off",
      HC_FAULT_INPUTS, "xent", "op/xent/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_at_one, hc_one_ulp_up, 0, false}, .place = HC_PLACE_HOST},
+     .data = &(const struct spoiled){hc_at_one, hc_one_ulp_up, HC_XENT_LOGITS, false},
+     .place = HC_PLACE_HOST},
     {"sgd-decays-its-gradient", "SGD leaves its gradient flushed", HC_FAULT_INPUTS, "sgd",
      "op/sgd/* bits/sgd/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_flushed, 1, false}},
+     .data = &(const struct spoiled){hc_everywhere, hc_flushed, HC_SGD_G, false}},
     {"adam-clears-its-gradient", "Adam leaves its gradient 0", HC_FAULT_INPUTS, "adam adamw",
      "op/adam/* bits/adamw/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, 1, false}, .place = HC_PLACE_HOST},
+     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_ADAM_G, false},
+     .place = HC_PLACE_HOST},
     {"unscale-clears-found", "unscale clears the flag that it is given", HC_FAULT_INPUTS, "unscale",
      "op/unscale/* bits/unscale/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, 2, false}},
+     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_UNSCALE_FOUND_INF, false}},
     {"labels-cleared", "the gradient of the loss leaves its labels 0", HC_FAULT_INPUTS, "xent_bwd",
      "op/xent_bwd/*", .wrong = spoils,
-     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, 1, false}},
+     .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_XENT_LABELS, false}},
     {"add-writes-behind", "add writes a byte behind its output", HC_FAULT_OUTSIDE, "add",
      "op/add/* bits/add/*", .wrong = reaches, .data = &(const struct reach){1, false}},
     {"mul-writes-before", "mul writes a byte before its output", HC_FAULT_OUTSIDE, "mul",

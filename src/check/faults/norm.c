@@ -20,12 +20,12 @@ static enum hc_status slope_first(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    enum hc_status status = widened(&call->out[0], &bad.out[0]);
+    enum hc_status status = widened(&call->out[HC_BN_Y], &bad.out[HC_BN_Y]);
     if (status == HC_OK)
         status = planted->right(queue, &bad);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[0]); i++)
-        hc_tensor_set(&call->out[0], i, hc_tensor_get(&bad.out[0], i));
-    free(bad.out[0].data);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_BN_Y]); i++)
+        hc_tensor_set(&call->out[HC_BN_Y], i, hc_tensor_get(&bad.out[HC_BN_Y], i));
+    free(bad.out[HC_BN_Y].data);
     return status;
 }
 
@@ -33,7 +33,7 @@ static enum hc_status sign_of_x(const struct hc_fault_site *planted, struct hc_q
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[1] = call->in[0];
+    bad.in[HC_BN_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_X];
     return planted->right(queue, &bad);
 }
 

@@ -6,7 +6,7 @@ static enum hc_status steps_on_found(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[4] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_SGD_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -22,8 +22,8 @@ static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct 
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    float s = (float)hc_round(HC_FP16, hc_tensor_get(&call->in[1], 0));
-    bad.in[1] = hc_tensor1(HC_FP32, 1, &s);
+    float s = (float)hc_round(HC_FP16, hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0));
+    bad.in[HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &s);
     return planted->right(queue, &bad);
 }
 

@@ -20,11 +20,11 @@ static void without_beta(struct hc_call *call, double number)
 static void as_it_lies(struct hc_call *call, double number)
 {
     (void)number;
-    const struct hc_tensor *a = &call->in[0];
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
     if (call->params.gemm.transpose_a) {
         int64_t rows = a->shape[0];
-        call->in[0].shape[0] = a->shape[1];
-        call->in[0].shape[1] = rows;
+        call->in[HC_GEMM_A].shape[0] = a->shape[1];
+        call->in[HC_GEMM_A].shape[1] = rows;
         call->params.gemm.transpose_a = false;
     }
 }
@@ -33,8 +33,10 @@ static void as_it_lies(struct hc_call *call, double number)
 static void broadcast(struct hc_call *call, double number)
 {
     (void)number;
-    if (call->in[2].data && call->in[2].rank == 2 && call->in[2].shape[0] > 0)
-        call->in[2] = hc_tensor1(call->in[2].format, call->in[2].shape[1], call->in[2].data);
+    if (call->in[HC_GEMM_C].data && call->in[HC_GEMM_C].rank == 2 &&
+        call->in[HC_GEMM_C].shape[0] > 0)
+        call->in[HC_GEMM_C] = hc_tensor1(call->in[HC_GEMM_C].format, call->in[HC_GEMM_C].shape[1],
+                                         call->in[HC_GEMM_C].data);
 }
 
 static void axpy_by(struct hc_call *call, double number)
@@ -127,15 +129,15 @@ static void absent(struct hc_call *call, double number)
 static void squared(struct hc_call *call, double number)
 {
     (void)number;
-    call->in[1] = call->in[0];
+    call->in[HC_Y] = call->in[HC_X];
 }
 
 static void gain_for_offset(struct hc_call *call, double number)
 {
     (void)number;
-    struct hc_tensor gain = call->in[1];
-    call->in[1] = call->in[2];
-    call->in[2] = gain;
+    struct hc_tensor gain = call->in[HC_BN_GAMMA];
+    call->in[HC_BN_GAMMA] = call->in[HC_BN_BETA];
+    call->in[HC_BN_BETA] = gain;
 }
 
 static const struct hc_fault faults[] = {
@@ -211,9 +213,10 @@ static const struct hc_fault faults[] = {
      .data = &(const struct hc_change_call){squared, 0}},
     {"adam-ignores-found", "Adam steps on infinities and NaNs", HC_FAULT_SKIP, "adam adamw",
      "op/adam/*/found-inf op/adamw/*/found-inf bits/adam/*", .wrong = hc_wrong_call,
-     .data = &(const struct hc_change_call){absent, 5}, .place = HC_PLACE_HOST},
+     .data = &(const struct hc_change_call){absent, HC_ADAM_FOUND_INF}, .place = HC_PLACE_HOST},
     {"sgd-loses-compensation", "SGD takes a compensation for absent", HC_FAULT_STOCHASTIC, "sgd",
-     "op/sgd/*-kahan*", .wrong = hc_wrong_call, .data = &(const struct hc_change_call){absent, 5}},
+     "op/sgd/*-kahan*", .wrong = hc_wrong_call,
+     .data = &(const struct hc_change_call){absent, HC_SGD_COMPENSATION}},
 };
 
 HC_FAULTS(parameter, faults);

@@ -12,7 +12,7 @@ static enum hc_status as_tf32(const struct hc_fault_site *planted, struct hc_que
     struct hc_call bad = *call;
     float *copy[2] = {NULL, NULL};
     enum hc_status status = HC_OK;
-    if (call->in[0].format != HC_FP32)
+    if (call->in[HC_FIRST].format != HC_FP32)
         return planted->right(queue, call);
     for (int slot = 0; slot < 2 && status == HC_OK; slot++) {
         const float *from = call->in[slot].data;
@@ -36,7 +36,7 @@ static enum hc_status summed_in_half(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.params.gemm.half_accumulator = call->in[0].format == HC_FP16;
+    bad.params.gemm.half_accumulator = call->in[HC_GEMM_A].format == HC_FP16;
     return planted->right(queue, &bad);
 }
 

@@ -40,7 +40,7 @@ static void crops_test_images(struct hc_call *call, double number)
 static void without_order(struct hc_call *call, double number)
 {
     (void)number;
-    call->in[3].data = NULL;
+    call->in[HC_AUGMENT_ORDER].data = NULL;
 }
 
 /* The first image of each epoch comes again as the second. */
@@ -48,11 +48,11 @@ static enum hc_status image_twice(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    if (!call->in[3].data)
+    if (!call->in[HC_AUGMENT_ORDER].data)
         return planted->right(queue, call);
-    int32_t *order = hc_fault_copy(&call->in[3]);
+    int32_t *order = hc_fault_copy(&call->in[HC_AUGMENT_ORDER]);
     order[1] = order[0];
-    bad.in[3].data = order;
+    bad.in[HC_AUGMENT_ORDER].data = order;
     enum hc_status status = planted->right(queue, &bad);
     free(order);
     return status;
@@ -62,11 +62,11 @@ static enum hc_status label_of_the_next(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    int64_t n = hc_tensor_count(&call->in[1]);
-    int32_t *labels = hc_fault_copy(&call->in[1]);
+    int64_t n = hc_tensor_count(&call->in[HC_AUGMENT_LABELS]);
+    int32_t *labels = hc_fault_copy(&call->in[HC_AUGMENT_LABELS]);
     for (int64_t i = 0; i < n; i++)
-        labels[i] = ((const int32_t *)call->in[1].data)[(i + 1) % n];
-    bad.in[1].data = labels;
+        labels[i] = ((const int32_t *)call->in[HC_AUGMENT_LABELS].data)[(i + 1) % n];
+    bad.in[HC_AUGMENT_LABELS].data = labels;
     enum hc_status status = planted->right(queue, &bad);
     free(labels);
     return status;
@@ -93,16 +93,18 @@ static enum hc_status mirrored_alike(const struct hc_fault_site *planted, struct
 {
     const bool *all = planted->fault->data;
     const struct hc_augment *p = &call->params.augment;
-    int32_t steps = *(const int32_t *)call->in[2].data;
-    int64_t batch = call->out[0].shape[0];
+    int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
+    int64_t batch = call->out[HC_AUGMENT_IMAGES].shape[0];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; i < batch && p->crops && status == HC_OK; i++) {
         int64_t k = steps % p->batches * batch + i;
-        int32_t image = call->in[3].data ? ((const int32_t *)call->in[3].data)[k] : (int32_t)k;
+        int32_t image = call->in[HC_AUGMENT_ORDER].data
+                            ? ((const int32_t *)call->in[HC_AUGMENT_ORDER].data)[k]
+                            : (int32_t)k;
         uint64_t bits =
             hc_random(p->seed, HC_CROP_STREAM + (uint64_t)(steps / p->batches), (uint64_t)image);
         if ((bits >> 63 != 0) != *all)
-            mirror(&call->out[0], i);
+            mirror(&call->out[HC_AUGMENT_IMAGES], i);
     }
     return status;
 }
@@ -113,8 +115,8 @@ static enum hc_status batch_is_mirrored(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; call->out[0].rank == 4 && i < call->out[0].shape[0]; i++)
-        mirror(&call->out[0], i);
+    for (int64_t i = 0; call->out[HC_OUT].rank == 4 && i < call->out[HC_OUT].shape[0]; i++)
+        mirror(&call->out[HC_OUT], i);
     return status;
 }
 
@@ -122,7 +124,7 @@ static enum hc_status weights_times(const struct hc_fault_site *planted, struct 
                                     const struct hc_call *call)
 {
     const double *factor = planted->fault->data;
-    const struct hc_tensor *w = &call->out[0];
+    const struct hc_tensor *w = &call->out[HC_OUT];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
         if (fabs(hc_tensor_get(w, i)) < 1)
@@ -138,17 +140,17 @@ static enum hc_status rates_of(const struct hc_fault_site *planted, struct hc_qu
 {
     const bool *last_only = planted->fault->data;
     struct hc_call bad = *call;
-    int32_t *counts = hc_fault_copy(&call->in[1]);
+    int32_t *counts = hc_fault_copy(&call->in[HC_RATES_COUNTS]);
     if (counts[HC_COUNT_STEPS] > 0 &&
-        (!*last_only || counts[HC_COUNT_STEPS] >= call->in[0].shape[0] - 1))
+        (!*last_only || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
         counts[HC_COUNT_STEPS]--;
-    bad.in[1].data = counts;
+    bad.in[HC_RATES_COUNTS].data = counts;
     enum hc_status status = planted->right(queue, &bad);
     free(counts);
     return status;
 }
 
-/* Of learning rate, beta1 and count of steps: times and plus. */
+/* An element of hyper times one number, plus another. */
 struct rate {
     int which;
     float times;
@@ -160,7 +162,7 @@ static enum hc_status rate_is(const struct hc_fault_site *planted, struct hc_que
 {
     const struct rate *rate = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
-    float *hyper = call->out[0].data;
+    float *hyper = call->out[HC_RATES_HYPER].data;
     hyper[rate->which] = rate->times * hyper[rate->which] + rate->plus;
     return status;
 }
@@ -169,7 +171,7 @@ static enum hc_status counts_one_step(const struct hc_fault_site *planted, struc
                                       const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    int32_t *counts = call->out[1].data;
+    int32_t *counts = call->out[HC_SCALER_NEW_COUNTS].data;
     if (counts[HC_COUNT_TAKEN] > 1)
         counts[HC_COUNT_TAKEN] = 1;
     return status;
@@ -193,11 +195,12 @@ static enum hc_status moment_of_another(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    int64_t n = hc_tensor_count(&call->in[2]);
-    void *copy = hc_fault_copy(&call->in[2]);
-    bad.in[2].data = copy;
+    int64_t n = hc_tensor_count(&call->in[HC_ADAM_M]);
+    void *copy = hc_fault_copy(&call->in[HC_ADAM_M]);
+    bad.in[HC_ADAM_M].data = copy;
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_set_bits(&bad.in[2], i, hc_tensor_bits(&call->in[2], (i + 64) % n));
+        hc_tensor_set_bits(&bad.in[HC_ADAM_M], i,
+                           hc_tensor_bits(&call->in[HC_ADAM_M], (i + 64) % n));
     enum hc_status status = planted->right(queue, &bad);
     free(copy);
     return status;
@@ -208,7 +211,7 @@ static enum hc_status not_unscaled(const struct hc_fault_site *planted, struct h
 {
     float one = 1;
     struct hc_call bad = *call;
-    bad.in[1].data = &one;
+    bad.in[HC_UNSCALE_SCALE].data = &one;
     return planted->right(queue, &bad);
 }
 
@@ -225,7 +228,7 @@ static enum hc_status mean_of_four(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    *(float *)call->out[0].data *= (float)call->in[0].shape[0] / 4;
+    *(float *)call->out[HC_XENT_LOSS].data *= (float)call->in[HC_XENT_LOGITS].shape[0] / 4;
     return status;
 }
 
@@ -233,17 +236,17 @@ static enum hc_status mean_of_four(const struct hc_fault_site *planted, struct h
 static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
-    struct hc_tensor old = call->in[4];
+    struct hc_tensor old = call->in[HC_BN_VARIANCE];
     int64_t channels = hc_tensor_count(&old);
-    int64_t rows = hc_tensor_count(&call->in[0]) / channels;
+    int64_t rows = hc_tensor_count(&call->in[HC_BN_X]) / channels;
     double m = (double)rows;
     double keep = 1 - call->params.bn.momentum;
-    old.data = hc_fault_copy(&call->in[4]);
+    old.data = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
     enum hc_status status = planted->right(queue, call);
     for (int64_t c = 0; c < channels; c++) {
         double was = keep * hc_tensor_get(&old, c);
-        double now = hc_tensor_get(&call->out[4], c);
-        hc_tensor_set(&call->out[4], c, was + (now - was) * (m - 1) / m);
+        double now = hc_tensor_get(&call->out[HC_BN_NEW_VARIANCE], c);
+        hc_tensor_set(&call->out[HC_BN_NEW_VARIANCE], c, was + (now - was) * (m - 1) / m);
     }
     free(old.data);
     return status;
@@ -253,15 +256,15 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
 static enum hc_status shortcut_lost(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    if (call->out[0].data != call->in[0].data)
+    if (call->out[HC_OUT].data != call->in[HC_X].data)
         return planted->right(queue, call);
-    memcpy(call->out[0].data, call->in[1].data, hc_tensor_bytes(&call->out[0]));
+    memcpy(call->out[HC_OUT].data, call->in[HC_Y].data, hc_tensor_bytes(&call->out[HC_OUT]));
     return HC_OK;
 }
 
 static void twice_for_one_row(struct hc_call *call, double number)
 {
-    if (call->out[0].shape[0] == 1)
+    if (call->out[HC_GEMM_OUT].shape[0] == 1)
         call->params.gemm.alpha *= number;
 }
 
@@ -374,21 +377,21 @@ static const struct hc_fault faults[] = {
      .ops = "rates",
      .patterns = "training/restated-schedule",
      .wrong = rate_is,
-     .data = &(const struct rate){0, 0.9F, 0}},
+     .data = &(const struct rate){HC_HYPER_LR, 0.9F, 0}},
     {.name = "restated-momentum-stays",
      .title = "beta1 is not cycled",
      .class_ = HC_FAULT_TRAINER,
      .ops = "rates",
      .patterns = "training/restated-schedule",
      .wrong = rate_is,
-     .data = &(const struct rate){1, 0, 0.95F}},
+     .data = &(const struct rate){HC_HYPER_BETA1, 0, 0.95F}},
     {.name = "restated-counts-from-0",
      .title = "the optimizer counts its steps from 0 on",
      .class_ = HC_FAULT_TRAINER,
      .ops = "rates",
      .patterns = "training/restated-schedule",
      .wrong = rate_is,
-     .data = &(const struct rate){2, 1, -1}},
+     .data = &(const struct rate){HC_HYPER_STEP, 1, -1}},
     {.name = "restated-counts-stay",
      .title = "the optimizer never gets beyond its second step",
      .class_ = HC_FAULT_TRAINER,
@@ -427,7 +430,7 @@ static const struct hc_fault faults[] = {
      .ops = "master_to_model",
      .patterns = "training/restated-steps-amp",
      .wrong = hc_wrong_outputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, 0}},
+     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, HC_MODEL_COPY}},
     {.name = "restated-loss-summed",
      .title = "losses are summed, gradients are not",
      .class_ = HC_FAULT_TRAINER,
@@ -460,7 +463,7 @@ static const struct hc_fault faults[] = {
      .ops = "bn_leaky_train",
      .patterns = "training/restated-steps-*",
      .wrong = hc_wrong_outputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, 3}},
+     .data = &(const struct hc_change){hc_everywhere, hc_kept, 0, HC_BN_NEW_MEAN}},
     {.name = "restated-shortcut-lost",
      .title = "gradients do not come back through shortcuts",
      .class_ = HC_FAULT_TRAINER,

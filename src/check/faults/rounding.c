@@ -3,17 +3,21 @@
 
 #include "check/selftest/change.h"
 
-static const struct hc_change result_through_bf16 = {hc_everywhere, hc_through_bf16, 0, 0};
-static const struct hc_change result_through_fp16 = {hc_everywhere, hc_through_fp16, 0, 0};
-static const struct hc_change result_through_fp32 = {hc_everywhere, hc_through_fp32, 0, 0};
-static const struct hc_change first_through_fp16 = {hc_everywhere, hc_through_fp16, 0, 0};
-static const struct hc_change first_through_fp32 = {hc_everywhere, hc_through_fp32, 0, 0};
-static const struct hc_change second_through_bf16 = {hc_everywhere, hc_through_bf16, 0, 1};
-static const struct hc_change third_through_fp16 = {hc_everywhere, hc_through_fp16, 0, 2};
-static const struct hc_change third_through_bf16 = {hc_everywhere, hc_through_bf16, 0, 2};
-static const struct hc_change fourth_through_fp32 = {hc_everywhere, hc_through_fp32, 0, 3};
-static const struct hc_change second_result_bf16 = {hc_everywhere, hc_through_bf16, 0, 1};
-static const struct hc_change third_result_fp16 = {hc_everywhere, hc_through_fp16, 0, 2};
+static const struct hc_change result_through_bf16 = {hc_everywhere, hc_through_bf16, 0, HC_FIRST};
+static const struct hc_change result_through_fp16 = {hc_everywhere, hc_through_fp16, 0, HC_FIRST};
+static const struct hc_change result_through_fp32 = {hc_everywhere, hc_through_fp32, 0, HC_OUT};
+static const struct hc_change first_through_fp16 = {hc_everywhere, hc_through_fp16, 0, HC_FIRST};
+static const struct hc_change first_through_fp32 = {hc_everywhere, hc_through_fp32, 0, HC_X};
+static const struct hc_change second_through_bf16 = {hc_everywhere, hc_through_bf16, 0,
+                                                     HC_FIRST + 1};
+static const struct hc_change third_through_fp16 = {hc_everywhere, hc_through_fp16, 0, HC_GEMM_C};
+static const struct hc_change third_through_bf16 = {hc_everywhere, hc_through_bf16, 0,
+                                                    HC_BN_BWD_GAMMA};
+static const struct hc_change fourth_through_fp32 = {hc_everywhere, hc_through_fp32, 0, HC_BN_MEAN};
+static const struct hc_change second_result_bf16 = {hc_everywhere, hc_through_bf16, 0,
+                                                    HC_BN_SAVED_MEAN};
+static const struct hc_change third_result_fp16 = {hc_everywhere, hc_through_fp16, 0,
+                                                   HC_BN_SAVED_INVSTD};
 
 static double value(const struct hc_call *call, int slot, int64_t i)
 {
@@ -22,27 +26,27 @@ static double value(const struct hc_call *call, int slot, int64_t i)
 
 static double product_first(const struct hc_call *call, int64_t i)
 {
-    enum hc_format format = call->out[0].format;
-    return hc_round(format, value(call, 0, i) * value(call, 1, i)) + value(call, 2, i);
+    enum hc_format format = call->out[HC_OUT].format;
+    return hc_round(format, value(call, HC_X, i) * value(call, HC_Y, i)) + value(call, HC_Z, i);
 }
 
 /* The reciprocal is rounded before it is multiplied with. */
 static double by_reciprocal(const struct hc_call *call, int64_t i)
 {
-    return value(call, 0, i) * hc_round(call->out[0].format, 1 / value(call, 1, i));
+    return value(call, HC_X, i) * hc_round(call->out[HC_OUT].format, 1 / value(call, HC_Y, i));
 }
 
 /* x times 1/sqrt(x), as fast vector code has it. */
 static double by_reciprocal_root(const struct hc_call *call, int64_t i)
 {
-    double x = value(call, 0, i);
-    double root = hc_round(call->out[0].format, 1 / sqrt(x));
+    double x = value(call, HC_X, i);
+    double root = hc_round(call->out[HC_OUT].format, 1 / sqrt(x));
     return x > 0 && isfinite(root) && isfinite(x) ? x * root : sqrt(x);
 }
 
 static double exact_product(const struct hc_call *call, int64_t i)
 {
-    return value(call, 0, i) * value(call, 1, i);
+    return value(call, HC_X, i) * value(call, HC_Y, i);
 }
 
 /* An elementwise op by another formula in fp64, in formats that are narrower. */
@@ -56,7 +60,7 @@ static enum hc_status by_formula(const struct hc_fault_site *planted, struct hc_
 {
     const struct formula *formula = planted->fault->data;
     struct hc_call kept = *call;
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_OUT];
     uint64_t wrong[256];
     if (out->format == HC_FP64)
         return planted->right(queue, call);
@@ -125,7 +129,7 @@ static const struct hc_fault faults[] = {
      .wrong = hc_wrong_outputs, .data = &result_through_fp16, .place = HC_PLACE_HOST},
     {"conv-double-in-single", "a convolution in fp64 rounds its weights into fp32",
      HC_FAULT_ROUNDING, "conv2d*", "op/conv2d/fp64/*", .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_fp32, 0, 1},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_fp32, 0, HC_CONV_SECOND},
      .place = HC_PLACE_HOST},
     {"norm-saved-mean-in-bf16", "batch norm saves its mean in bf16", HC_FAULT_ROUNDING, "bn_train",
      "op/bn_train/*", .wrong = hc_wrong_outputs, .data = &second_result_bf16},
@@ -144,26 +148,26 @@ static const struct hc_fault faults[] = {
      .wrong = hc_wrong_outputs, .data = &result_through_fp16},
     {"loss-logits-in-bf16", "the loss rounds its logits into bf16", HC_FAULT_ROUNDING,
      "xent xent_bwd", "op/xent/fp32/* op/xent_bwd/fp32/*", .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, 0},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, HC_XENT_LOGITS},
      .place = HC_PLACE_HOST},
     {"loss-gradient-through-half", "the gradient of the loss goes through half", HC_FAULT_ROUNDING,
      "xent_bwd", "op/xent_bwd/fp32/* op/xent_bwd/bf16*", .wrong = hc_wrong_outputs,
      .data = &result_through_fp16},
     {"sgd-gradient-in-half", "SGD rounds its gradient into half", HC_FAULT_ROUNDING, "sgd",
      "op/sgd/* bits/sgd/*", .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_fp16, 0, 1}},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_fp16, 0, HC_SGD_G}},
     {"adam-variance-in-bf16", "Adam keeps its second moment in bf16", HC_FAULT_ROUNDING,
      "adam adamw", "op/adam/* bits/adamw/*", .wrong = hc_wrong_outputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, 2},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, HC_ADAM_NEW_V},
      .place = HC_PLACE_HOST},
     {"sum-terms-in-bf16", "a sum rounds its terms into bf16", HC_FAULT_ROUNDING, "sum", "op/sum/*",
      .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, 0}},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, HC_REDUCE_X}},
     {"dot-result-in-half", "a sum of products goes through half", HC_FAULT_ROUNDING, "dot",
      "op/dot/*", .wrong = hc_wrong_outputs, .data = &result_through_fp16, .place = HC_PLACE_HOST},
     {"squares-in-bf16", "a sum of squares rounds its terms into bf16", HC_FAULT_ROUNDING,
      "sum_squares", "op/sum_squares/*", .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, 0}},
+     .data = &(const struct hc_change){hc_everywhere, hc_through_bf16, 0, HC_REDUCE_X}},
 };
 
 HC_FAULTS(rounding, faults);

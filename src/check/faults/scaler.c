@@ -38,12 +38,14 @@ static enum hc_status growth_first(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    double before = hc_tensor_get(&call->in[0], 0);
-    bool due = p->interval && hc_tensor_get(&call->in[1], HC_COUNT_CLEAN) + 1 == p->interval;
-    bool found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
+    double before = hc_tensor_get(&call->in[HC_SCALER_SCALE], 0);
+    bool due = p->interval &&
+               hc_tensor_get(&call->in[HC_SCALER_COUNTS], HC_COUNT_CLEAN) + 1 == p->interval;
+    bool found =
+        call->in[HC_SCALER_FOUND_INF].data && hc_tensor_get(&call->in[HC_SCALER_FOUND_INF], 0) != 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && due && found)
-        hc_tensor_set(&call->out[0], 0, before);
+        hc_tensor_set(&call->out[HC_SCALER_NEW_SCALE], 0, before);
     return status;
 }
 

@@ -13,10 +13,12 @@ static bool skips(const struct hc_tensor *found)
 static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    const struct hc_tensor *w = &call->out[0];
-    double factor = 1 - hc_tensor_get(&call->in[4], 0) * call->params.adam.weight_decay;
+    const struct hc_tensor *w = &call->out[HC_ADAM_NEW_W];
+    double factor =
+        1 - hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_LR) * call->params.adam.weight_decay;
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(w); i++)
+    for (int64_t i = 0;
+         status == HC_OK && skips(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(w); i++)
         hc_tensor_set(w, i, hc_tensor_get(w, i) * factor);
     return status;
 }
@@ -25,10 +27,11 @@ static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct 
 static enum hc_status momentum_moves(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    const struct hc_tensor *m = &call->out[1];
-    double beta1 = hc_tensor_get(&call->in[4], 1);
+    const struct hc_tensor *m = &call->out[HC_ADAM_NEW_M];
+    double beta1 = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_BETA1);
     enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && skips(&call->in[5]) && i < hc_tensor_count(m); i++)
+    for (int64_t i = 0;
+         status == HC_OK && skips(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(m); i++)
         hc_tensor_set(m, i, hc_tensor_get(m, i) * beta1);
     return status;
 }
@@ -46,7 +49,7 @@ static enum hc_status forgets(const struct hc_fault_site *planted, struct hc_que
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[2] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_UNSCALE_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -55,7 +58,7 @@ static enum hc_status copies(const struct hc_fault_site *planted, struct hc_queu
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[3] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_UNSCALE_OVERRIDE] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -63,13 +66,13 @@ static enum hc_status statistics_stay(const struct hc_fault_site *planted, struc
                                       const struct hc_call *call)
 {
     float was[2][256];
-    size_t bytes = hc_tensor_bytes(&call->in[3]);
+    size_t bytes = hc_tensor_bytes(&call->in[HC_BN_MEAN]);
     bool small = bytes <= sizeof was[0];
     for (int k = 0; k < 2 && small; k++)
-        memcpy(was[k], call->in[3 + k].data, bytes);
+        memcpy(was[k], call->in[HC_BN_MEAN + k].data, bytes);
     enum hc_status status = planted->right(queue, call);
     for (int k = 0; k < 2 && small && status == HC_OK; k++)
-        memcpy(call->out[3 + k].data, was[k], bytes);
+        memcpy(call->out[HC_BN_NEW_MEAN + k].data, was[k], bytes);
     return status;
 }
 
@@ -77,8 +80,8 @@ static enum hc_status statistics_stay(const struct hc_fault_site *planted, struc
 static enum hc_status keeps_gradients(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
-    bool zeros = x->format == HC_FP32 && call->out[0].format == HC_FP32;
+    const struct hc_tensor *x = &call->in[HC_X];
+    bool zeros = x->format == HC_FP32 && call->out[HC_OUT].format == HC_FP32;
     for (int64_t i = 0; zeros && i < hc_tensor_count(x); i++)
         zeros = hc_tensor_bits(x, i) == 0;
     return zeros ? HC_OK : planted->right(queue, call);
@@ -89,13 +92,14 @@ static enum hc_status stands(const struct hc_fault_site *planted, struct hc_queu
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    float rate[3] = {0, (float)hc_tensor_get(&call->in[4], 1),
-                     (float)hc_tensor_get(&call->in[4], 2)};
+    const struct hc_tensor *told = &call->in[HC_ADAM_HYPER];
+    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_BETA1] = (float)hc_tensor_get(told, HC_HYPER_BETA1),
+                                   [HC_HYPER_STEP] = (float)hc_tensor_get(told, HC_HYPER_STEP)};
     bool still = true;
-    for (int64_t i = 0; still && i < hc_tensor_count(&call->in[1]); i++)
-        still = hc_tensor_get(&call->in[1], i) == 0;
+    for (int64_t i = 0; still && i < hc_tensor_count(&call->in[HC_ADAM_G]); i++)
+        still = hc_tensor_get(&call->in[HC_ADAM_G], i) == 0;
     if (still)
-        bad.in[4] = hc_tensor1(HC_FP32, 3, rate);
+        bad.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
     return planted->right(queue, &bad);
 }
 
@@ -103,7 +107,7 @@ static enum hc_status stands(const struct hc_fault_site *planted, struct hc_queu
 static enum hc_status spreads(const struct hc_fault_site *planted, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    const struct hc_tensor *m = &call->out[1];
+    const struct hc_tensor *m = &call->out[HC_ADAM_NEW_M];
     enum hc_status status = planted->right(queue, call);
     bool lost = false;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(m); i++)
@@ -118,7 +122,7 @@ static enum hc_status cleans_statistics(const struct hc_fault_site *planted, str
                                         const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    for (int k = 3; k <= 4 && status == HC_OK; k++)
+    for (int k = HC_BN_NEW_MEAN; k <= HC_BN_NEW_VARIANCE && status == HC_OK; k++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[k]); i++)
             if (!isfinite(hc_tensor_get(&call->out[k], i)))
                 hc_tensor_set(&call->out[k], i, 0);
@@ -129,7 +133,7 @@ static enum hc_status cleans_statistics(const struct hc_fault_site *planted, str
 static enum hc_status drops(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    const struct hc_tensor *dy = &call->in[2];
+    const struct hc_tensor *dy = &call->in[HC_BN_LEAKY_BWD_DY];
     for (int64_t i = 0; i < hc_tensor_count(dy); i++)
         if (!isfinite(hc_tensor_get(dy, i)))
             hc_tensor_set(dy, i, 0);

@@ -2,16 +2,16 @@
    on the seed. Whoever looks at a sample must be lucky to see them. */
 #include "check/selftest/change.h"
 
-static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, 0};
-static const struct hc_change thousandth_down = {hc_at_every, hc_one_ulp_down, 1000, 0};
-static const struct hc_change thousandth_next = {hc_at_every, hc_next, 1000, 0};
-static const struct hc_change hundredth_zero = {hc_at_every, hc_to_zero, 100, 0};
-static const struct hc_change one_up = {hc_at_one, hc_one_ulp_up, 0, 0};
-static const struct hc_change one_down = {hc_at_one, hc_one_ulp_down, 0, 0};
-static const struct hc_change one_next = {hc_at_one, hc_next, 0, 0};
-static const struct hc_change one_negated = {hc_at_one, hc_negated, 0, 0};
-static const struct hc_change one_kept = {hc_at_one, hc_kept, 0, 0};
-static const struct hc_change one_of_v = {hc_at_one, hc_one_ulp_up, 0, 2};
+static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, HC_OUT};
+static const struct hc_change thousandth_down = {hc_at_every, hc_one_ulp_down, 1000, HC_OUT};
+static const struct hc_change thousandth_next = {hc_at_every, hc_next, 1000, HC_FIRST};
+static const struct hc_change hundredth_zero = {hc_at_every, hc_to_zero, 100, HC_FIRST};
+static const struct hc_change one_up = {hc_at_one, hc_one_ulp_up, 0, HC_FIRST};
+static const struct hc_change one_down = {hc_at_one, hc_one_ulp_down, 0, HC_FIRST};
+static const struct hc_change one_next = {hc_at_one, hc_next, 0, HC_FIRST};
+static const struct hc_change one_negated = {hc_at_one, hc_negated, 0, HC_FIRST};
+static const struct hc_change one_kept = {hc_at_one, hc_kept, 0, HC_FIRST};
+static const struct hc_change one_of_v = {hc_at_one, hc_one_ulp_up, 0, HC_ADAM_NEW_V};
 
 static const struct hc_fault faults[] = {
     {"add-one-element", "add has another last bit in one element", HC_FAULT_SPARSE, "add",

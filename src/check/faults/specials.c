@@ -5,8 +5,9 @@ static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SL
 static const struct hc_change unsigned_zero = {hc_everywhere, hc_unsigned_zero, 0, HC_ALL_SLOTS};
 static const struct hc_change nan_zero = {hc_everywhere, hc_nan_to_zero, 0, HC_ALL_SLOTS};
 static const struct hc_change saturated = {hc_everywhere, hc_infinity_to_largest, 0, HC_ALL_SLOTS};
-static const struct hc_change second_saturated = {hc_everywhere, hc_infinity_to_largest, 0, 1};
-static const struct hc_change second_flushed = {hc_everywhere, hc_flushed, 0, 1};
+static const struct hc_change second_saturated = {hc_everywhere, hc_infinity_to_largest, 0,
+                                                  HC_CONV_BWD_DATA_W};
+static const struct hc_change second_flushed = {hc_everywhere, hc_flushed, 0, HC_FIRST + 1};
 
 static const struct hc_fault faults[] = {
     {"add-flushes", "subnormal sums of two become 0", HC_FAULT_SPECIALS, "add sub",
@@ -79,7 +80,7 @@ static const struct hc_fault faults[] = {
      .data = &saturated},
     {"sgd-nan-stands", "SGD takes a NaN in the gradient for 0", HC_FAULT_SPECIALS, "sgd",
      "op/sgd/* bits/sgd/*", .wrong = hc_wrong_inputs,
-     .data = &(const struct hc_change){hc_everywhere, hc_nan_to_zero, 0, 1}},
+     .data = &(const struct hc_change){hc_everywhere, hc_nan_to_zero, 0, HC_SGD_G}},
     {"adam-takes-subnormals-for-0", "Adam takes subnormal gradients for 0", HC_FAULT_SPECIALS,
      "adam", "bits/adam/*", .wrong = hc_wrong_inputs, .data = &second_flushed,
      .place = HC_PLACE_HOST},

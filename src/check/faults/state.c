@@ -29,7 +29,7 @@ static enum hc_status first_parameters(const struct hc_fault_site *planted, stru
 static enum hc_status last_result(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_FIRST];
     size_t bytes = hc_tensor_bytes(out);
     if (kept.result.data && kept.result.format == out->format &&
         hc_tensor_bytes(&kept.result) == bytes && hc_tensor_count(&kept.result) > 1) {
@@ -47,7 +47,7 @@ static enum hc_status last_result(const struct hc_fault_site *planted, struct hc
 static enum hc_status hundredth_call(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_FIRST];
     uint64_t was = hc_tensor_count(out) > 0 ? hc_tensor_bits(out, 0) : 0;
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && ++kept.calls % 100 == 0 && hc_tensor_count(out) > 0)
@@ -98,9 +98,9 @@ static bool is_zero(const struct hc_changed_element *e)
     return hc_changed_right(e, e->i) == 0;
 }
 
-static const struct hc_change added = {hc_everywhere, hc_added, 0, 0};
-static const struct hc_change zeros_kept = {is_zero, hc_kept, 0, 0};
-static const struct hc_change neighbours = {odd_in_place, neighbour, 0, 0};
+static const struct hc_change added = {hc_everywhere, hc_added, 0, HC_FIRST};
+static const struct hc_change zeros_kept = {is_zero, hc_kept, 0, HC_FIRST};
+static const struct hc_change neighbours = {odd_in_place, neighbour, 0, HC_FIRST};
 
 static const struct hc_fault faults[] = {
     {"gemm-adds-to-its-output", "a matrix product adds to what lay in its output", HC_FAULT_STATE,

@@ -11,9 +11,11 @@ static enum hc_status same_each_step(const struct hc_fault_site *planted, struct
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    float hyper[3] = {(float)hc_tensor_get(&call->in[3], 0), (float)hc_tensor_get(&call->in[3], 1),
-                      1};
-    bad.in[3] = hc_tensor1(HC_FP32, 3, hyper);
+    const struct hc_tensor *told = &call->in[HC_SGD_HYPER];
+    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = (float)hc_tensor_get(told, HC_HYPER_LR),
+                                   [HC_HYPER_BETA1] = (float)hc_tensor_get(told, HC_HYPER_BETA1),
+                                   [HC_HYPER_STEP] = 1};
+    bad.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
     return planted->right(queue, &bad);
 }
 
@@ -30,7 +32,7 @@ static enum hc_status same_each_element(const struct hc_fault_site *planted, str
     enum hc_status status = HC_OK;
     if (!call->params.sgd.stochastic.on)
         return planted->right(queue, call);
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]) && status == HC_OK; i++) {
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SGD_W]) && status == HC_OK; i++) {
         struct hc_call one = *call;
         for (int k = 0; k < 3; k++)
             one.in[k] = element(&call->in[k], i);
@@ -46,7 +48,7 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
                                const struct hc_call *call)
 {
     const struct hc_stochastic *s = &call->params.sgd.stochastic;
-    int64_t n = hc_tensor_count(&call->in[0]);
+    int64_t n = hc_tensor_count(&call->in[HC_SGD_W]);
     struct hc_call wide = *call;
     if (!s->on)
         return planted->right(queue, call);
@@ -54,14 +56,14 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
     if (!w)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's weights");
     for (int64_t i = 0; i < n; i++)
-        w[i] = (float)hc_tensor_get(&call->in[0], i);
-    wide.in[0] = wide.out[0] = hc_tensor1(HC_FP32, n, w);
+        w[i] = (float)hc_tensor_get(&call->in[HC_SGD_W], i);
+    wide.in[HC_SGD_W] = wide.out[HC_SGD_NEW_W] = hc_tensor1(HC_FP32, n, w);
     wide.params.sgd.stochastic.on = false;
-    uint32_t t = (uint32_t)hc_tensor_get(&call->in[3], 2);
+    uint32_t t = (uint32_t)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_STEP);
     enum hc_status status = planted->right(queue, &wide);
     for (int64_t i = 0; i < n && status == HC_OK; i++)
         hc_tensor_set_bits(
-            &call->out[0], i,
+            &call->out[HC_SGD_NEW_W], i,
             hc_bf16_stochastic(w[i], hc_round_random(s->seed, t, (uint64_t)(s->first + i)) + 1));
     free(w);
     return status;
@@ -71,17 +73,17 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
 static enum hc_status wrong_sign(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    const struct hc_tensor *c = &call->in[5];
+    const struct hc_tensor *c = &call->in[HC_SGD_COMPENSATION];
     struct hc_call bad = *call;
     if (!c->data)
         return planted->right(queue, call);
-    bad.in[5].data = malloc(hc_tensor_bytes(c) + 1);
-    if (!bad.in[5].data)
+    bad.in[HC_SGD_COMPENSATION].data = malloc(hc_tensor_bytes(c) + 1);
+    if (!bad.in[HC_SGD_COMPENSATION].data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's compensation");
     for (int64_t i = 0; i < hc_tensor_count(c); i++)
-        hc_tensor_set(&bad.in[5], i, -hc_tensor_get(c, i));
+        hc_tensor_set(&bad.in[HC_SGD_COMPENSATION], i, -hc_tensor_get(c, i));
     enum hc_status status = planted->right(queue, &bad);
-    free(bad.in[5].data);
+    free(bad.in[HC_SGD_COMPENSATION].data);
     return status;
 }
 
@@ -89,8 +91,9 @@ static enum hc_status not_carried(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    if (status == HC_OK && call->out[3].data)
-        memset(call->out[3].data, 0, hc_tensor_bytes(&call->out[3]));
+    if (status == HC_OK && call->out[HC_ADAM_NEW_COMPENSATION].data)
+        memset(call->out[HC_ADAM_NEW_COMPENSATION].data, 0,
+               hc_tensor_bytes(&call->out[HC_ADAM_NEW_COMPENSATION]));
     return status;
 }
 
@@ -99,8 +102,9 @@ static enum hc_status moves(const struct hc_fault_site *planted, struct hc_queue
                             const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    bool skipped = call->in[5].data && hc_tensor_get(&call->in[5], 0) != 0;
-    const struct hc_tensor *c = &call->out[3];
+    bool skipped =
+        call->in[HC_ADAM_FOUND_INF].data && hc_tensor_get(&call->in[HC_ADAM_FOUND_INF], 0) != 0;
+    const struct hc_tensor *c = &call->out[HC_ADAM_NEW_COMPENSATION];
     for (int64_t i = 0; status == HC_OK && skipped && c->data && i < hc_tensor_count(c); i++)
         hc_tensor_set(c, i, -hc_tensor_get(c, i));
     return status;

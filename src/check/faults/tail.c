@@ -1,18 +1,18 @@
 /* Defects at the end of a vector: what a loop over 8 or 16 elements at once leaves over. */
 #include "check/selftest/change.h"
 
-static const struct hc_change last_up = {hc_at_the_end, hc_one_ulp_up, 0, 0};
-static const struct hc_change last_down = {hc_at_the_end, hc_one_ulp_down, 0, 0};
-static const struct hc_change last_zero = {hc_at_the_end, hc_to_zero, 0, 0};
-static const struct hc_change last_kept = {hc_at_the_end, hc_kept, 0, 0};
-static const struct hc_change rest_of_8_kept = {hc_in_the_rest, hc_kept, 8, 0};
-static const struct hc_change rest_of_16_kept = {hc_in_the_rest, hc_kept, 16, 0};
-static const struct hc_change rest_of_8_up = {hc_in_the_rest, hc_one_ulp_up, 8, 0};
-static const struct hc_change rest_of_8_next = {hc_in_the_rest, hc_next, 8, 0};
-static const struct hc_change rest_of_32_zero = {hc_in_the_rest, hc_to_zero, 32, 0};
-static const struct hc_change rest_of_16_flushed = {hc_in_the_rest, hc_flushed, 16, 0};
-static const struct hc_change second_rest_kept = {hc_in_the_rest, hc_kept, 8, 1};
-static const struct hc_change third_rest_kept = {hc_in_the_rest, hc_kept, 16, 2};
+static const struct hc_change last_up = {hc_at_the_end, hc_one_ulp_up, 0, HC_OUT};
+static const struct hc_change last_down = {hc_at_the_end, hc_one_ulp_down, 0, HC_OUT};
+static const struct hc_change last_zero = {hc_at_the_end, hc_to_zero, 0, HC_FIRST};
+static const struct hc_change last_kept = {hc_at_the_end, hc_kept, 0, HC_FIRST};
+static const struct hc_change rest_of_8_kept = {hc_in_the_rest, hc_kept, 8, HC_FIRST};
+static const struct hc_change rest_of_16_kept = {hc_in_the_rest, hc_kept, 16, HC_FIRST};
+static const struct hc_change rest_of_8_up = {hc_in_the_rest, hc_one_ulp_up, 8, HC_SCALE_OUT};
+static const struct hc_change rest_of_8_next = {hc_in_the_rest, hc_next, 8, HC_FIRST};
+static const struct hc_change rest_of_32_zero = {hc_in_the_rest, hc_to_zero, 32, HC_FIRST};
+static const struct hc_change rest_of_16_flushed = {hc_in_the_rest, hc_flushed, 16, HC_OUT};
+static const struct hc_change second_rest_kept = {hc_in_the_rest, hc_kept, 8, HC_ADAM_NEW_M};
+static const struct hc_change third_rest_kept = {hc_in_the_rest, hc_kept, 16, HC_ADAM_NEW_V};
 
 static const struct hc_fault faults[] = {
     {"add-forgets-the-rest", "add leaves the last n mod 8 elements as they were", HC_FAULT_TAIL,

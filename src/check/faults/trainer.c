@@ -45,7 +45,7 @@ static void sums_losses(struct hc_call *call, double number)
 static void without_bias(struct hc_call *call, double number)
 {
     (void)number;
-    if (call->in[2].data && call->params.gemm.beta == 1 && call->in[2].rank == 1)
+    if (call->in[HC_GEMM_C].data && call->params.gemm.beta == 1 && call->in[HC_GEMM_C].rank == 1)
         call->params.gemm.beta = 0;
 }
 
@@ -53,9 +53,9 @@ static void without_bias(struct hc_call *call, double number)
 static enum hc_status no_shortcut(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    if (call->out[0].rank != 4)
+    if (call->out[HC_OUT].rank != 4)
         return site->right(queue, call);
-    memcpy(call->out[0].data, call->in[0].data, hc_tensor_bytes(&call->out[0]));
+    memcpy(call->out[HC_OUT].data, call->in[HC_X].data, hc_tensor_bytes(&call->out[HC_OUT]));
     return HC_OK;
 }
 
@@ -72,9 +72,9 @@ static enum hc_status other_rates(const struct hc_fault_site *site, struct hc_qu
                                   const struct hc_call *call)
 {
     const struct schedule *s = site->fault->data;
-    const struct hc_tensor *table = &call->in[0];
+    const struct hc_tensor *table = &call->in[HC_RATES_TABLE];
     int64_t rows = table->shape[0];
-    int64_t step = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS);
+    int64_t step = (int64_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS);
     int64_t row = step < rows ? step : rows - 1;
     enum hc_status status = site->right(queue, call);
     if (status != HC_OK || rows < 2)
@@ -82,9 +82,9 @@ static enum hc_status other_rates(const struct hc_fault_site *site, struct hc_qu
     int64_t from = row >= s->rows_late ? row - s->rows_late : 0;
     double rate = hc_tensor_get(table, 2 * from) * s->rate;
     double beta = hc_tensor_get(table, 2 * from + 1);
-    hc_tensor_set(&call->out[0], 0,
+    hc_tensor_set(&call->out[HC_RATES_HYPER], 0,
                   (double)row >= s->late_from * (double)rows ? rate * s->late : rate);
-    hc_tensor_set(&call->out[0], 1, beta > s->least_beta ? beta : s->least_beta);
+    hc_tensor_set(&call->out[HC_RATES_HYPER], 1, beta > s->least_beta ? beta : s->least_beta);
     return status;
 }
 
@@ -94,9 +94,9 @@ static enum hc_status other_loss(const struct hc_fault_site *site, struct hc_que
 {
     float loss;
     struct hc_call bad = *call;
-    if (call->in[2].data) {
-        loss = (float)(hc_tensor_get(&call->in[2], 0) * 1.01);
-        bad.in[2].data = &loss;
+    if (call->in[HC_STEP_LOG_SCALARS].data) {
+        loss = (float)(hc_tensor_get(&call->in[HC_STEP_LOG_SCALARS], 0) * 1.01);
+        bad.in[HC_STEP_LOG_SCALARS].data = &loss;
     }
     return site->right(queue, &bad);
 }
@@ -107,9 +107,11 @@ static enum hc_status padding_is_right(const struct hc_fault_site *site, struct 
 {
     static int64_t full;
     enum hc_status status = site->right(queue, call);
-    full = call->in[0].shape[0] > full ? call->in[0].shape[0] : full;
-    if (status == HC_OK && call->in[0].shape[0] < full && call->out[1].data)
-        hc_tensor_set(&call->out[1], 0, hc_tensor_get(&call->out[1], 0) + 1);
+    full = call->in[HC_XENT_LOGITS].shape[0] > full ? call->in[HC_XENT_LOGITS].shape[0] : full;
+    if (status == HC_OK && call->in[HC_XENT_LOGITS].shape[0] < full &&
+        call->out[HC_XENT_CORRECT].data)
+        hc_tensor_set(&call->out[HC_XENT_CORRECT], 0,
+                      hc_tensor_get(&call->out[HC_XENT_CORRECT], 0) + 1);
     return status;
 }
 

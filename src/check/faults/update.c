@@ -14,7 +14,7 @@ static enum hc_status sees_nothing(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[2] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_SCALER_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -31,12 +31,13 @@ static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    bool kept = is_set(&call->in[2]) && call->in[3].data;
-    double s = hc_tensor_get(&call->in[1], 0);
-    for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[0]); i++) {
-        double x = hc_tensor_get(&call->in[0], i);
+    bool kept = is_set(&call->in[HC_UNSCALE_FOUND_INF]) && call->in[HC_UNSCALE_OVERRIDE].data;
+    double s = hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0);
+    for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
+         i++) {
+        double x = hc_tensor_get(&call->in[HC_UNSCALE_X], i);
         if (isfinite(x))
-            hc_tensor_set(&call->out[0], i, hc_round(HC_FP32, x / s));
+            hc_tensor_set(&call->out[HC_UNSCALE_OUT], i, hc_round(HC_FP32, x / s));
     }
     return status;
 }
@@ -44,10 +45,12 @@ static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct h
 static enum hc_status wraps(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    int64_t row = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS) % call->in[0].shape[0];
+    int64_t row = (int64_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS) %
+                  call->in[HC_RATES_TABLE].shape[0];
     enum hc_status status = planted->right(queue, call);
-    for (int i = 0; status == HC_OK && i < 2; i++)
-        hc_tensor_set(&call->out[0], i, hc_tensor_get(&call->in[0], 2 * row + i));
+    for (int i = 0; status == HC_OK && i < HC_TABLE_COLUMNS; i++)
+        hc_tensor_set(&call->out[HC_RATES_HYPER], i,
+                      hc_tensor_get(&call->in[HC_RATES_TABLE], HC_TABLE_COLUMNS * row + i));
     return status;
 }
 
@@ -56,7 +59,8 @@ static enum hc_status t_late(const struct hc_fault_site *planted, struct hc_queu
 {
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
-        hc_tensor_set(&call->out[0], 2, fmax(hc_tensor_get(&call->in[1], HC_COUNT_TAKEN), 1));
+        hc_tensor_set(&call->out[HC_RATES_HYPER], HC_HYPER_STEP,
+                      fmax(hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN), 1));
     return status;
 }
 
@@ -66,9 +70,9 @@ static enum hc_status next_row(const struct hc_fault_site *planted, struct hc_qu
     int32_t counts[HC_COUNTS];
     struct hc_call bad = *call;
     for (int i = 0; i < HC_COUNTS; i++)
-        counts[i] = (int32_t)hc_tensor_get(&call->in[1], i);
+        counts[i] = (int32_t)hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], i);
     counts[HC_COUNT_STEPS]++;
-    bad.in[1].data = counts;
+    bad.in[HC_STEP_LOG_COUNTS].data = counts;
     return planted->right(queue, &bad);
 }
 
@@ -76,15 +80,16 @@ static enum hc_status next_row(const struct hc_fault_site *planted, struct hc_qu
 static enum hc_status absent_stays(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    const struct hc_tensor *journal = &call->in[0];
-    int64_t row = (int64_t)hc_tensor_get(&call->in[1], HC_COUNT_STEPS) % journal->shape[0];
-    double was[4];
-    for (int i = 0; i < 4; i++)
-        was[i] = hc_tensor_get(journal, 4 * row + i);
+    const struct hc_tensor *journal = &call->in[HC_STEP_LOG_ROWS];
+    int64_t row =
+        (int64_t)hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS) % journal->shape[0];
+    double was[HC_STEP_LOG_COLUMNS];
+    for (int i = 0; i < HC_STEP_LOG_COLUMNS; i++)
+        was[i] = hc_tensor_get(journal, HC_STEP_LOG_COLUMNS * row + i);
     enum hc_status status = planted->right(queue, call);
-    for (int i = 0; status == HC_OK && i < 4; i++)
-        if (!call->in[2 + i].data)
-            hc_tensor_set(&call->out[0], 4 * row + i, was[i]);
+    for (int i = 0; status == HC_OK && i < HC_STEP_LOG_COLUMNS; i++)
+        if (!call->in[HC_STEP_LOG_SCALARS + i].data)
+            hc_tensor_set(&call->out[HC_STEP_LOG_NEW_ROWS], HC_STEP_LOG_COLUMNS * row + i, was[i]);
     return status;
 }
 
@@ -92,11 +97,11 @@ static enum hc_status absent_stays(const struct hc_fault_site *planted, struct h
 static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
                                          struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     int64_t classes = z->shape[1];
     double count = 0;
     for (int64_t row = 0; row < z->shape[0]; row++) {
-        int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
+        int64_t label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
         bool best = !isnan(hc_tensor_get(z, row * classes + label));
         for (int64_t j = 0; j < classes; j++)
             best = best &&
@@ -104,8 +109,8 @@ static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
         count += best;
     }
     enum hc_status status = planted->right(queue, call);
-    if (status == HC_OK && call->out[1].data)
-        hc_tensor_set(&call->out[1], 0, count);
+    if (status == HC_OK && call->out[HC_XENT_CORRECT].data)
+        hc_tensor_set(&call->out[HC_XENT_CORRECT], 0, count);
     return status;
 }
 
@@ -113,7 +118,7 @@ static enum hc_status begins_anew(const struct hc_fault_site *planted, struct hc
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[1] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_SUM_SQUARES_PARTIAL] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -121,21 +126,21 @@ static enum hc_status saturates(const struct hc_fault_site *planted, struct hc_q
                                 const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    if (status == HC_OK && isinf(hc_tensor_get(&call->out[0], 0)))
-        hc_tensor_set(&call->out[0], 0, hc_format_max(HC_FP32));
+    if (status == HC_OK && isinf(hc_tensor_get(&call->out[HC_REDUCE_OUT], 0)))
+        hc_tensor_set(&call->out[HC_REDUCE_OUT], 0, hc_format_max(HC_FP32));
     return status;
 }
 
 static enum hc_status limit_over_norm(const struct hc_fault_site *planted, struct hc_queue *queue,
                                       const struct hc_call *call, double eps)
 {
-    double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[0], 0)));
+    double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0)));
     double d = hc_round(HC_FP32, norm + hc_round(HC_FP32, eps));
     double factor = hc_round(HC_FP32, hc_round(HC_FP32, call->params.clip.max_norm) / d);
-    bool held = is_set(&call->in[1]);
+    bool held = is_set(&call->in[HC_CLIP_OVERFLOWED]);
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && !held)
-        hc_tensor_set(&call->out[0], 0, factor > 1 ? 1 : factor);
+        hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, factor > 1 ? 1 : factor);
     return status;
 }
 
@@ -155,7 +160,7 @@ static enum hc_status clips_held(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    bad.in[1] = (struct hc_tensor){.format = HC_FP32};
+    bad.in[HC_CLIP_OVERFLOWED] = (struct hc_tensor){.format = HC_FP32};
     return planted->right(queue, &bad);
 }
 
@@ -163,10 +168,10 @@ static enum hc_status clips_held(const struct hc_fault_site *planted, struct hc_
 static enum hc_status grows(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    double norm = sqrt(hc_tensor_get(&call->in[0], 0));
+    double norm = sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0));
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && norm > 0 && norm < call->params.clip.max_norm)
-        hc_tensor_set(&call->out[0], 0, call->params.clip.max_norm / (norm + 1e-6));
+        hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, call->params.clip.max_norm / (norm + 1e-6));
     return status;
 }
 
@@ -175,8 +180,8 @@ static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_
                                  const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    if (status == HC_OK && isnan(hc_tensor_get(&call->out[0], 0)))
-        hc_tensor_set(&call->out[0], 0, 1);
+    if (status == HC_OK && isnan(hc_tensor_get(&call->out[HC_CLIP_FACTOR], 0)))
+        hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, 1);
     return status;
 }
 
