@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "check/record/environment.h"
 #include "cli/command.h"
 #include "op/typed.h"
 
@@ -19,7 +20,8 @@ static void overview(FILE *out)
                 out);
     for (int i = 0; i < n; i++)
         (void)fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
-    (void)fputs("\nhalfcheck COMMAND --help tells more.\n", out);
+    (void)fputs("\nhalfcheck COMMAND --help tells more, halfcheck --version which build this is.\n",
+                out);
 }
 
 static const struct hc_command *find(const char *name)
@@ -51,6 +53,10 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         overview(stdout);
+        return HC_AS_CLAIMED;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        (void)puts(hc_version());
         return HC_AS_CLAIMED;
     }
     const struct hc_command *command = find(argv[1]);

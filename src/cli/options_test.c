@@ -20,6 +20,21 @@ Test(options, help_fits_80_columns, .init = enter_folder)
     cr_assert_str_eq(ran->out, "");
 }
 
+Test(options, the_version_is_one_line_from_cmake_and_the_same_in_records, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "version=$(sed -n 's/^project(halfcheck VERSION \\([0-9.]*\\) .*/\\1/p' '" HC_SOURCE
+        "/CMakeLists.txt')\n"
+        "$hc run rounding/after-one --json r.json >/dev/null\n"
+        "grep -c \"\\\"halfcheck\\\": \\\"$version\\\",\" r.json\n"
+        "commit=$(sed -n 's/.*\"commit\": \"\\(.*\\)\",/\\1/p' r.json)\n"
+        "echo \"halfcheck $version${commit:+ ($commit)}\" >want\n"
+        "$hc --version >got || echo status $?\n"
+        "diff want got");
+    cr_expect_eq(ran->status, 0);
+    cr_expect_str_eq(ran->out, "1\n", "%s", ran->out);
+}
+
 Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folder)
 {
     cr_expect_eq(run_shell("$hc")->status, 2);

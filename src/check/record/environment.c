@@ -69,6 +69,11 @@ static json_t *system_name(void)
     return uname(&u) == 0 ? json_sprintf("%s %s %s", u.sysname, u.release, u.machine) : json_null();
 }
 
+const char *hc_version(void)
+{
+    return HC_COMMIT[0] ? "halfcheck " HC_VERSION " (" HC_COMMIT ")" : "halfcheck " HC_VERSION;
+}
+
 json_t *hc_environment(void)
 {
     json_t *e = json_object();

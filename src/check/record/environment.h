@@ -4,6 +4,10 @@
 
 #include <jansson.h>
 
+/* The program, its version and, where git was there at build time, its commit, which ends in + if
+   files were changed: "halfcheck 0.2.0 (9ce7cd23660b)". */
+const char *hc_version(void);
+
 /* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cores, gpu, capability, driver,
    cuda, cublas, cudnn, onednn, mpfr. What this machine or this build does not have is null; of the GPU
    and its libraries the backends that were used tell more (check/record/facts.h). */
