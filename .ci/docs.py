@@ -5,6 +5,8 @@ A block of code in a page is one of these, and any other block is an error:
   ```console      Examples. A line "$ COMMAND" is run by sh, a trailing backslash continues it, and the
                   lines below it are what it prints, standard error included.
   <!-- from FILE -->    before a block: the block stands word for word in FILE.
+  <!-- add FILE -->     before a block: it is a new FILE of the tree. The page's examples run with a
+                  program in which it is compiled and linked.
   <!-- folders -->      before a block: each of its lines begins with a folder of the tree.
   <!-- not run: WHY --> before a block: it is not checked. All of these are counted and listed.
 
@@ -20,6 +22,7 @@ import concurrent.futures
 import difflib
 import fnmatch
 import glob
+import json
 import os
 import re
 import subprocess
@@ -29,7 +32,7 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WIDTH, README_LINES, SECONDS = 100, 200, 60
 FENCE = re.compile(r'^( *)```(\w*)$')
-MARK = re.compile(r'^<!-- (from|folders|not run)(?::? (.*))? -->$')
+MARK = re.compile(r'^<!-- (from|add|folders|not run)(?::? (.*))? -->$')
 
 
 class Page:
@@ -90,6 +93,40 @@ def examples(page, first, end):
     return found
 
 
+def extended(program, additions, folder):
+    """Links the program anew, with files that it lacks; they register as CMake would register them."""
+    build, objects = os.path.dirname(program), []
+    with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as file:
+        compiled = {os.path.relpath(entry['file'], TOP): entry['command'] for entry in json.load(file)}
+
+    def compile_as_registry(root, path, number):
+        command = re.sub(r' -o .*', '', compiled[root + '/registry.c'])
+        command = command.replace(' -', f' -I{folder}/{root} -', 1)  # before the list of the build
+        objects.append(f'{folder}/{number}.o')
+        subprocess.run(f'{command} -o {objects[-1]} -c {path}', shell=True, cwd=build, check=True)
+
+    for number, (path, text) in enumerate(additions):
+        root = path.split('/')[0]
+        prefix = {'cases': 'hc_cases', 'kernels': 'hc_backend'}[root]
+        symbol = re.sub(r'[/-]', '_', re.sub(r'/backend$', '', path[len(root) + 1:-len('.c')]))
+        listed = f'{root}/{prefix}_list.h'
+        lines = text_of(listed, folder if os.path.exists(f'{folder}/{listed}') else f'{build}/registry')
+        lines = re.sub(rf'(extern [\w ]* ){prefix}_\w+;', rf'\1{prefix}_{symbol};\n\g<0>', lines, 1)
+        lines = lines.replace('#define HC_LIST', f'#define HC_LIST &{prefix}_{symbol},', 1)
+        for name, content in ((listed, lines), (path, text)):
+            os.makedirs(os.path.dirname(f'{folder}/{name}'), exist_ok=True)
+            with open(f'{folder}/{name}', 'w', encoding='utf-8') as file:
+                file.write(content)
+        compile_as_registry(root, f'{folder}/{path}', number)
+    for root in {path.split('/')[0] for path, _ in additions}:
+        compile_as_registry(root, f'{TOP}/{root}/registry.c', root)
+    link = subprocess.run(['ninja', '-t', 'commands', 'halfcheck'], cwd=build, text=True, check=True,
+                          stdout=subprocess.PIPE).stdout.rstrip().split('\n')[-1]
+    link = link.replace(' -o halfcheck ', f' -o {folder}/halfcheck {" ".join(objects)} ')
+    subprocess.run(link, shell=True, cwd=build, check=True)
+    return f'{folder}/halfcheck'
+
+
 def renewed(want, got):
     """The lines of `want` as `got` has them now; those with wildcards that still fit stay."""
     lines, at = [], 0
@@ -112,7 +149,15 @@ def renewed(want, got):
 def run(page, program, write):
     """Runs the examples of a page; returns how many there are."""
     count, new = 0, []
-    with tempfile.TemporaryDirectory() as folder:
+    additions = [(argument, '\n'.join(page.lines[first:end]) + '\n')
+                 for mark, argument, _, first, end in page.blocks if mark == 'add']
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as built:
+        if additions:
+            try:
+                program = extended(program, additions, built)
+            except (OSError, KeyError, subprocess.CalledProcessError) as error:
+                page.error(1, f'its files cannot be built: {error}')
+                return 0
         for name in os.listdir(TOP):
             if name not in ('hc', 'out', 'build', '.git'):
                 os.symlink(os.path.join(TOP, name), os.path.join(folder, name))
@@ -165,13 +210,13 @@ def quotes(page):
                     page.error(first, f'there is no folder {word}')
         elif mark == 'not run':
             left.append(f'{page.name}:{first}: {argument or "NO REASON"}')
-        elif language != 'console':
+        elif language != 'console' and mark != 'add':
             page.error(first, 'this block is neither an example nor marked')
     return left
 
 
-def text_of(name):
-    with open(os.path.join(TOP, name), encoding='utf-8') as file:
+def text_of(name, folder=TOP):
+    with open(os.path.join(folder, name), encoding='utf-8') as file:
         return file.read()
 
 
@@ -211,7 +256,9 @@ def prose_by_line(page):
 class Names:
     """What the program knows: its commands, options, cases and faults."""
 
-    def __init__(self, program):
+    def __init__(self, program, pages):
+        self.added = {block[1] for page in pages for block in page.blocks if block[0] == 'add'}
+
         def ask(*words):
             return subprocess.run([program, *words], stdout=subprocess.PIPE, text=True,
                                   check=False).stdout
@@ -225,7 +272,9 @@ class Names:
     def wrong(self, word):
         """What is wrong with a word in back quotes, or None."""
         head = word.split('/')[0]
-        if head != '.' and re.fullmatch(r'[\w.+*{},-]+(/[\w.+*{},-]*)+', word):
+        if word in self.added or word == head + '/' and head in self.components:
+            return None
+        if head not in ('.', 'build', 'out') and re.fullmatch(r'[\w.+*{},-]+(/[\w.+*{},-]*)+', word):
             if '{' in word or word.isupper():
                 return None
             if os.path.lexists(os.path.join(TOP, head)) and head not in self.components:
@@ -280,7 +329,7 @@ def main(arguments):
     program, *chosen = [a for a in arguments if a != '--write']
     program = os.path.realpath(program)
     pages = [Page(name) for name in chosen or all_pages()]
-    known = Names(program)
+    known = Names(program, pages)
     left = []
     for page in pages:
         left += quotes(page)
