@@ -81,7 +81,7 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
     struct hc_tensor hyper = hc_tensor1(HC_FP32, HC_HYPER_COUNT, wanted->hyper);
     struct hc_tensor found = {.format = HC_FP32};
     double inside = step_on_overflow ? 0 : decay;
-    enum hc_format arithmetic = hc_recipe_optimizes(r, role, r->arithmetic);
+    enum hc_format arithmetic = hc_slot_plan(r, role, part).arithmetic;
     if (wanted->adam) {
         struct hc_tensor v = copied(fixture, HC_STATE_V, i);
         wanted->call =

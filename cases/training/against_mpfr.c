@@ -64,7 +64,7 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
     for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
         gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
     if (status == HC_OK)
-        status = hc_net_prepare(net, recipe, gradients);
+        status = hc_net_prepare(net, hc_recipe_numerics(recipe), gradients);
     if (status == HC_OK) {
         struct hc_tensor scale = hc_update_scale(update);
         status = hc_net_train(net, images, labels, &scale, &loss, &right);

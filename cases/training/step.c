@@ -108,7 +108,7 @@ static void every_call(struct hc_check *check)
     for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
         gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
     if (status == HC_OK)
-        status = hc_net_prepare(net, recipe, gradients);
+        status = hc_net_prepare(net, hc_recipe_numerics(recipe), gradients);
     if (status == HC_OK)
         status = run_step(&device, net, update, images, labels, &watch);
     if (hc_check_ok(check, status))

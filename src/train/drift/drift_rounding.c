@@ -7,17 +7,10 @@ static void *room(struct hc_rounder *r, int which, size_t bytes)
 {
     if (r->room[which].bytes < bytes) {
         hc_device_release(r->device, r->room[which].data, r->room[which].bytes);
-        r->room[which].data = hc_device_room(r->device, bytes);
+        r->room[which].data = hc_device_memory_unset(r->device, bytes);
         r->room[which].bytes = r->room[which].data ? bytes : 0;
     }
     return r->room[which].data;
-}
-
-static enum hc_status cast(struct hc_rounder *r, struct hc_tensor from, struct hc_tensor to)
-{
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
-    return hc_device_run(r->device, &call);
 }
 
 enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x, int64_t n)
@@ -27,8 +20,8 @@ enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x
     struct hc_tensor wide = hc_tensor1(HC_FP64, n, x);
     struct hc_tensor narrow = hc_tensor1(format, n, NULL);
     narrow.data = room(r, NARROW, hc_tensor_bytes(&narrow));
-    enum hc_status status = narrow.data ? cast(r, wide, narrow) : HC_NO_MEMORY;
-    return status == HC_OK ? cast(r, narrow, wide) : status;
+    enum hc_status status = narrow.data ? hc_device_cast(r->device, wide, narrow) : HC_NO_MEMORY;
+    return status == HC_OK ? hc_device_cast(r->device, narrow, wide) : status;
 }
 
 static enum hc_status round_tensor(struct hc_rounder *r, enum hc_source source,
@@ -95,13 +88,13 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
         slot[i]->data = at;
         at += padded(slot[i]);
         if (i < inputs)
-            status = cast(r, wide[i], *slot[i]);
+            status = hc_device_cast(r->device, wide[i], *slot[i]);
     }
     if (status == HC_OK)
         status = plain(r, &narrow);
     for (int i = inputs; i < slots && status == HC_OK; i++)
         if (wide[i].data && wide[i].format == HC_FP64)
-            status = cast(r, *slot[i], wide[i]);
+            status = hc_device_cast(r->device, *slot[i], wide[i]);
     return status;
 }
 

@@ -23,7 +23,7 @@ enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_o
     for (int i = 0; i < plan->parameters && status == HC_OK; i++)
         gradients[i] = hc_update_tensor(s->update, HC_STATE_GRADIENT, i);
     if (status == HC_OK)
-        status = hc_net_prepare(s->net, recipe, gradients);
+        status = hc_net_prepare(s->net, hc_recipe_numerics(recipe), gradients);
     s->rounder.device = &s->device;
     s->rounder.parameters = hc_net_parameters(s->net);
     s->rounder.update = s->update;
@@ -41,13 +41,6 @@ void hc_drift_run_close(struct hc_drift_run *s)
     free(s->before);
 }
 
-static enum hc_status cast(struct hc_drift_run *s, struct hc_tensor from, struct hc_tensor to)
-{
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
-    return hc_device_run(&s->device, &call);
-}
-
 /* Between the piece and x, whichever way. */
 static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, double *x, bool out)
 {
@@ -57,7 +50,7 @@ static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, d
         struct hc_tensor mine = t;
         mine.format = HC_FP64;
         mine.data = x;
-        status = out ? cast(s, t, mine) : cast(s, mine, t);
+        status = out ? hc_device_cast(&s->device, t, mine) : hc_device_cast(&s->device, mine, t);
         x += hc_tensor_count(&t);
     }
     return status;

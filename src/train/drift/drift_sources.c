@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "train/update/recipe_fields.h"
+#include "train/update/slot_plan.h"
 
 const char *const hc_source_names[HC_SOURCE_COUNT] = {
     [HC_SOURCE_WEIGHTS] = "weights",     [HC_SOURCE_ACTIVATIONS] = "activations",
@@ -23,19 +24,19 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
     bool wide = r->model == HC_FP64;
     enum hc_format single = wide ? HC_FP64 : HC_FP32;
     for (int norm = 0; norm < 2; norm++) {
-        enum hc_role role = norm ? HC_ROLE_NORM : HC_ROLE_WEIGHT;
-        enum hc_format own = hc_recipe_format(r, role);
+        struct hc_slot_plan plan = hc_slot_plan(r, norm ? HC_ROLE_NORM : HC_ROLE_WEIGHT, 0);
+        enum hc_format own = plan.format[HC_STATE_MODEL];
         for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_WEIGHT_GRADIENTS; s++)
             of.format[s][norm] = r->model;
         of.format[HC_SOURCE_NORM][norm] = norm ? own : single;
         of.format[HC_SOURCE_ACCUMULATION][norm] = r->tf32 ? HC_TF32 : single;
         of.format[HC_SOURCE_LOSS][norm] = single;
-        of.format[HC_SOURCE_OPTIMIZER][norm] = hc_recipe_optimizes(r, role, r->arithmetic);
-        of.format[HC_SOURCE_STATE][norm] = hc_recipe_optimizes(r, role, r->state);
+        of.format[HC_SOURCE_OPTIMIZER][norm] = plan.arithmetic;
+        of.format[HC_SOURCE_STATE][norm] = plan.format[HC_STATE_M];
         of.format[HC_SOURCE_MASTER][norm] = r->masters == HC_MASTERS_NONE ? own : HC_FP32;
         if (hc_rounds_otherwise(r))
             of.format[HC_SOURCE_MASTER][norm] = HC_FP64;
-        of.unscaled[norm] = hc_recipe_optimizes(r, role, r->gradient);
+        of.unscaled[norm] = plan.format[HC_STATE_MASTER_GRADIENT];
         of.start[norm] = r->masters == HC_MASTERS_FROM_FP32 ? HC_FP32 : own;
     }
     return of;

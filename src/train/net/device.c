@@ -1,6 +1,6 @@
 #include "train/net/device.h"
 
-void *hc_device_room(struct hc_device *device, size_t bytes)
+void *hc_device_memory_unset(struct hc_device *device, size_t bytes)
 {
     void *memory = device->backend->allocate(device->queue, bytes ? bytes : 1);
     if (!memory)
@@ -43,7 +43,7 @@ static enum hc_status reserve(struct hc_device *device, size_t bytes)
         hc_device_end(device);
     }
     device->scratch_bytes = 0;
-    device->scratch = hc_device_room(device, bytes);
+    device->scratch = hc_device_memory_unset(device, bytes);
     if (!device->scratch)
         return HC_NO_MEMORY;
     device->scratch_bytes = bytes;
@@ -71,7 +71,7 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
 void *hc_device_memory(struct hc_device *device, size_t bytes)
 {
     static const unsigned char zeros[4096];
-    unsigned char *memory = hc_device_room(device, bytes);
+    unsigned char *memory = hc_device_memory_unset(device, bytes);
     for (size_t done = 0; memory && done < bytes; done += sizeof zeros) {
         size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
         if (device->backend->upload(device->queue, memory + done, zeros, part) != HC_OK) {
@@ -82,12 +82,11 @@ void *hc_device_memory(struct hc_device *device, size_t bytes)
     return memory;
 }
 
-enum hc_status hc_device_set(const struct hc_device *device, void *to, float value)
+enum hc_status hc_device_cast(struct hc_device *device, struct hc_tensor from, struct hc_tensor to)
 {
-    return device->backend->upload(device->queue, to, &value, sizeof value);
-}
-
-enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value)
-{
-    return device->backend->download(device->queue, value, from, sizeof *value);
+    struct hc_call call = {.op = HC_OP_cast,
+                           .in = {[HC_X] = from},
+                           .out = {[HC_OUT] = to},
+                           .params.cast = {HC_NEAREST}};
+    return hc_device_run(device, &call);
 }

@@ -44,11 +44,11 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call);
 /* Memory of the backend, zeroed or not; NULL with a line when there is none. Given back with the same
    number of bytes; NULL is fine. */
 void *hc_device_memory(struct hc_device *device, size_t bytes);
-void *hc_device_room(struct hc_device *device, size_t bytes);
+void *hc_device_memory_unset(struct hc_device *device, size_t bytes);
 void hc_device_release(struct hc_device *device, void *memory, size_t bytes);
 
-/* Sets an fp32 scalar of the backend's memory, or reads it. */
-enum hc_status hc_device_set(const struct hc_device *device, void *to, float value);
-enum hc_status hc_device_get(const struct hc_device *device, const void *from, float *value);
+/* Rounds each element of `from` into the format of `to`, to nearest; both lie in the backend's
+   memory. */
+enum hc_status hc_device_cast(struct hc_device *device, struct hc_tensor from, struct hc_tensor to);
 
 #endif

@@ -3,7 +3,6 @@
 #define HC_TRAIN_NET_NET_H
 
 #include "train/net/parameter.h"
-#include "train/update/recipe.h"
 
 /* A Darknet as fastai's course builds it: conv_layer(3 -> width, k3), then a group for each entry
    of `blocks`: conv_layer(width -> 2 width, k3, its stride) and that many residual layers, then
@@ -83,10 +82,20 @@ const struct hc_plan *hc_net_plan(const struct hc_net *net);
 struct hc_parameter *const *hc_net_parameters(const struct hc_net *net);
 struct hc_parameter *const *hc_net_statistics(const struct hc_net *net);
 
-/* Converts the statistics as the recipe says and allocates activations and the buffers of the
-   backward pass. `gradients` are plan->parameters tensors of the parameters' shapes and formats in
-   the backend's memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
-enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
+/* The formats of a network under a recipe (hc_recipe_numerics). */
+struct hc_net_numerics {
+    enum hc_format format;     /* of weights, activations and gradients */
+    enum hc_format statistics; /* of running mean and variance */
+    enum hc_format loss;       /* in which the loss is held */
+    bool statistics_rounded;   /* statistics pass through `format` at the start */
+    bool tf32;                 /* products may take fp32 inputs as tf32 */
+    bool sum_loss;             /* over the batch, instead of the mean */
+};
+
+/* Converts the statistics and allocates activations and the buffers of the backward pass.
+   `gradients` are plan->parameters tensors of the parameters' shapes and formats in the backend's
+   memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
+enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients);
 
 /* What trainings queue, without waiting for any of it. First the batch that all passes read from now

@@ -42,7 +42,7 @@ void hc_net_plan_backward(struct hc_net *net)
 
 static struct hc_tensor gradient(const struct hc_net *net, int v)
 {
-    return hc_net_shaped(net, v, net->format, net->slots[net->slot[v]]->data);
+    return hc_net_shaped(net, v, net->numerics.format, net->slots[net->slot[v]]->data);
 }
 
 static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor dy)
@@ -57,7 +57,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
                            .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
                            .out = {part},
-                           .params.conv = {layer->stride, layer->pad, net->tf32}};
+                           .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
     enum hc_status status = hc_device_run(net->device, &data);
     if (status != HC_OK || !net->adds[l])
         return status;
@@ -70,9 +70,10 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     const struct hc_layer *layer = &net->plan.layer[l];
     const struct hc_kept *kept = &net->kept[l];
     int p = layer->parameter;
-    struct hc_tensor dconv = hc_net_shaped(net, l + 1, net->format, net->before_conv->data);
+    struct hc_tensor dconv =
+        hc_net_shaped(net, l + 1, net->numerics.format, net->before_conv->data);
     struct hc_call norm = {.op = HC_OP_bn_leaky_bwd,
-                           .in = {hc_net_shaped(net, l + 1, net->format, kept->conv->data),
+                           .in = {hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data),
                                   hc_net_value(net, l + 1), gradient(net, l + 1),
                                   hc_parameter_tensor(&net->parameter[p + 1]),
                                   hc_storage_tensor(kept->mean), hc_storage_tensor(kept->invstd)},
@@ -81,7 +82,7 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
                              .in = {hc_net_value(net, layer->in), dconv},
                              .out = {net->gradient[p]},
-                             .params.conv = {layer->stride, layer->pad, net->tf32}};
+                             .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
     enum hc_status status = hc_device_run(net->device, &norm);
     if (status == HC_OK)
         status = hc_device_run(net->device, &filter);
@@ -110,18 +111,20 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
     x = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data);
     dx = hc_tensor2(dx.format, dx.shape[0], dx.shape[3], dx.data);
     db = hc_tensor2(db.format, 1, db.shape[0], db.data);
-    struct hc_call weight = {.op = HC_OP_gemm,
-                             .in = {dy, x},
-                             .out = {net->gradient[p]},
-                             .params.gemm = {.transpose_a = true, .alpha = 1, .tf32 = net->tf32}};
-    struct hc_call bias = {.op = HC_OP_gemm,
-                           .in = {hc_tensor2(net->format, 1, net->batch, net->ones->data), dy},
-                           .out = {db},
-                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
+    struct hc_call weight = {
+        .op = HC_OP_gemm,
+        .in = {dy, x},
+        .out = {net->gradient[p]},
+        .params.gemm = {.transpose_a = true, .alpha = 1, .tf32 = net->numerics.tf32}};
+    struct hc_call bias = {
+        .op = HC_OP_gemm,
+        .in = {hc_tensor2(net->numerics.format, 1, net->batch, net->ones->data), dy},
+        .out = {db},
+        .params.gemm = {.alpha = 1, .tf32 = net->numerics.tf32}};
     struct hc_call data = {.op = HC_OP_gemm,
                            .in = {dy, hc_parameter_tensor(&net->parameter[p])},
                            .out = {dx},
-                           .params.gemm = {.alpha = 1, .tf32 = net->tf32}};
+                           .params.gemm = {.alpha = 1, .tf32 = net->numerics.tf32}};
     enum hc_status status = hc_device_run(net->device, &weight);
     if (status == HC_OK)
         status = hc_device_run(net->device, &bias);

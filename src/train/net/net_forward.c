@@ -6,11 +6,11 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     const struct hc_kept *kept = &net->kept[l];
     const struct hc_parameter *p = &net->parameter[layer->parameter];
     const struct hc_parameter *s = &net->statistic[layer->statistic];
-    struct hc_tensor y = hc_net_shaped(net, l + 1, net->format, kept->conv->data);
+    struct hc_tensor y = hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data);
     struct hc_call conv = {.op = HC_OP_conv2d,
                            .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
                            .out = {y},
-                           .params.conv = {layer->stride, layer->pad, net->tf32}};
+                           .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
     struct hc_tensor mean = hc_parameter_tensor(&s[0]);
     struct hc_tensor variance = hc_parameter_tensor(&s[1]);
     struct hc_call norm = {
@@ -57,7 +57,7 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
         .in = {hc_tensor2(x.format, x.shape[0], x.shape[3], x.data), hc_parameter_tensor(&p[0]),
                hc_parameter_tensor(&p[1])},
         .out = {hc_net_value(net, l + 1)},
-        .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1, .tf32 = net->tf32}};
+        .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1, .tf32 = net->numerics.tf32}};
     return hc_device_run(net->device, &call);
 }
 

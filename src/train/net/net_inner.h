@@ -26,10 +26,7 @@ struct hc_net {
     struct hc_device *device;
     struct hc_plan plan;
     int batch;
-    enum hc_format format;
-    enum hc_format loss_format;
-    bool tf32;
-    bool sum_loss;
+    struct hc_net_numerics numerics;
     struct hc_parameter parameter[HC_MAX_PARAMETERS];
     struct hc_parameter statistic[HC_MAX_STATISTICS];
     struct hc_parameter *parameters[HC_MAX_PARAMETERS];

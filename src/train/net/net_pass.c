@@ -3,13 +3,6 @@
 
 #include "train/net/net_inner.h"
 
-static enum hc_status cast(struct hc_net *net, struct hc_tensor from, struct hc_tensor to)
-{
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
-    return hc_device_run(net->device, &call);
-}
-
 static struct hc_tensor rows(struct hc_tensor t, int count)
 {
     t.shape[0] = count;
@@ -30,27 +23,28 @@ static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor lo
         .op = HC_OP_xent,
         .in = {rows(hc_net_value(net, net->plan.layers), count), rows(net->labels, count)},
         .out = {loss, right},
-        .params.xent = {net->sum_loss}};
+        .params.xent = {net->numerics.sum_loss}};
     if (net->wide_report) {
         call.out[0] = wide(net, HC_WIDE_LOSS);
         call.out[1] = wide(net, HC_WIDE_RIGHT);
     }
     enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK && net->wide_report)
-        status = cast(net, call.out[0], loss);
+        status = hc_device_cast(net->device, call.out[0], loss);
     if (status == HC_OK && net->wide_report)
-        status = cast(net, call.out[1], right);
-    if (status != HC_OK || net->loss_format == HC_FP32 || net->wide_report)
+        status = hc_device_cast(net->device, call.out[1], right);
+    if (status != HC_OK || net->numerics.loss == HC_FP32 || net->wide_report)
         return status;
     struct hc_tensor held = hc_storage_tensor(net->loss_held);
-    status = cast(net, loss, held);
-    return status == HC_OK ? cast(net, held, loss) : status;
+    status = hc_device_cast(net->device, loss, held);
+    return status == HC_OK ? hc_device_cast(net->device, held, loss) : status;
 }
 
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels)
 {
-    struct hc_tensor own = hc_net_shaped(net, 0, net->format, NULL);
-    assert(images.format == net->format && hc_tensor_count(&images) == hc_tensor_count(&own));
+    struct hc_tensor own = hc_net_shaped(net, 0, net->numerics.format, NULL);
+    assert(images.format == net->numerics.format &&
+           hc_tensor_count(&images) == hc_tensor_count(&own));
     assert(labels.format == HC_I32 && hc_tensor_count(&labels) == net->batch);
     net->images = images.data;
     net->labels = labels;
@@ -68,7 +62,7 @@ struct hc_tensor hc_net_right(const struct hc_net *net)
 
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count)
 {
-    return (float)(net->sum_loss ? (double)loss / count : (double)loss);
+    return (float)(net->numerics.sum_loss ? (double)loss / count : (double)loss);
 }
 
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale)
@@ -80,11 +74,11 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
     struct hc_call back = {.op = HC_OP_xent_bwd,
                            .in = {logits, net->labels, *scale},
                            .out = {dlogits},
-                           .params.xent = {net->sum_loss}};
+                           .params.xent = {net->numerics.sum_loss}};
     enum hc_status status = hc_net_forward(net, true);
     if (net->wide_report) {
         back.in[2] = wide(net, HC_WIDE_SCALE);
-        status = status == HC_OK ? cast(net, *scale, back.in[2]) : status;
+        status = status == HC_OK ? hc_device_cast(net->device, *scale, back.in[2]) : status;
     }
     if (status == HC_OK)
         status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
@@ -109,7 +103,7 @@ static enum hc_status give(struct hc_net *net, const float *images, const int32_
     if (status == HC_OK)
         status = hc_storage_write(net->own_labels, labels);
     if (status == HC_OK)
-        status = cast(net, hc_storage_tensor(net->image), input);
+        status = hc_device_cast(net->device, hc_storage_tensor(net->image), input);
     hc_net_feed(net, input, own);
     return status;
 }

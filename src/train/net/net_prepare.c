@@ -18,12 +18,13 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
 
 struct hc_tensor hc_net_value(const struct hc_net *net, int v)
 {
-    return hc_net_shaped(net, v, net->format, v == 0 ? net->images : net->kept[v - 1].value->data);
+    return hc_net_shaped(net, v, net->numerics.format,
+                         v == 0 ? net->images : net->kept[v - 1].value->data);
 }
 
 static int64_t count(const struct hc_net *net, int v)
 {
-    struct hc_tensor t = hc_net_shaped(net, v, net->format, NULL);
+    struct hc_tensor t = hc_net_shaped(net, v, net->numerics.format, NULL);
     return hc_tensor_count(&t);
 }
 
@@ -41,13 +42,13 @@ static void make(struct hc_net *net, enum hc_status *status, struct hc_storage *
 static enum hc_status make_forward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    enum hc_format statistics = net->format == HC_FP64 ? HC_FP64 : HC_FP32;
+    enum hc_format statistics = net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
-        make(net, &status, &kept->value, net->format, count(net, l + 1));
+        make(net, &status, &kept->value, net->numerics.format, count(net, l + 1));
         if (net->plan.layer[l].kind != HC_LAYER_CONV)
             continue;
-        make(net, &status, &kept->conv, net->format, count(net, l + 1));
+        make(net, &status, &kept->conv, net->numerics.format, count(net, l + 1));
         make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
         make(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
     }
@@ -72,9 +73,9 @@ static enum hc_status make_backward(struct hc_net *net)
         if (net->adds[l] && count(net, net->plan.layer[l].in) > added)
             added = count(net, net->plan.layer[l].in);
     for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
-        make(net, &status, &net->slots[s], net->format, most[s]);
-    make(net, &status, &net->added, net->format, added);
-    make(net, &status, &net->before_conv, net->format, largest);
+        make(net, &status, &net->slots[s], net->numerics.format, most[s]);
+    make(net, &status, &net->added, net->numerics.format, added);
+    make(net, &status, &net->before_conv, net->numerics.format, largest);
     return status;
 }
 
@@ -82,17 +83,17 @@ static enum hc_status make_batch(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     make(net, &status, &net->image, HC_FP32, count(net, 0));
-    make(net, &status, &net->input, net->format, count(net, 0));
+    make(net, &status, &net->input, net->numerics.format, count(net, 0));
     make(net, &status, &net->own_labels, HC_I32, net->batch);
     make(net, &status, &net->report, HC_FP32, 2);
-    if (net->format == HC_FP64)
+    if (net->numerics.format == HC_FP64)
         make(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
-    if (net->loss_format != HC_FP32)
-        make(net, &status, &net->loss_held, net->loss_format, 1);
-    make(net, &status, &net->ones, net->format, net->batch);
+    if (net->numerics.loss != HC_FP32)
+        make(net, &status, &net->loss_held, net->numerics.loss, 1);
+    make(net, &status, &net->ones, net->numerics.format, net->batch);
     if (status != HC_OK)
         return status;
-    struct hc_tensor ones = hc_tensor1(net->format, net->batch, NULL);
+    struct hc_tensor ones = hc_tensor1(net->numerics.format, net->batch, NULL);
     ones.data = malloc(hc_tensor_bytes(&ones));
     if (!ones.data)
         return hc_fail(HC_NO_MEMORY, "no memory for a batch of %d ones", net->batch);
@@ -103,17 +104,18 @@ static enum hc_status make_batch(struct hc_net *net)
     return status;
 }
 
-enum hc_status hc_net_prepare(struct hc_net *net, const struct hc_recipe *recipe,
+enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients)
 {
     enum hc_status status = HC_OK;
-    net->format = recipe->model;
-    net->loss_format = recipe->loss;
-    net->tf32 = recipe->tf32;
-    net->sum_loss = recipe->sum_loss;
+    net->numerics = numerics;
     memcpy(net->gradient, gradients, (size_t)net->plan.parameters * sizeof *gradients);
-    for (int i = 0; i < net->plan.statistics && status == HC_OK; i++)
-        status = hc_recipe_convert(recipe, &net->statistic[i]);
+    for (int i = 0; i < net->plan.statistics && status == HC_OK; i++) {
+        if (numerics.statistics_rounded)
+            status = hc_parameter_to(&net->statistic[i], numerics.format);
+        if (status == HC_OK)
+            status = hc_parameter_to(&net->statistic[i], numerics.statistics);
+    }
     if (status == HC_OK)
         status = make_forward(net);
     if (status == HC_OK)

@@ -142,7 +142,7 @@ static void begin(const char *backend, const struct hc_recipe *recipe)
                  HC_OK);
     for (int i = 0; i < hc_net_plan(net)->parameters; i++)
         gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
+    cr_assert_eq(hc_net_prepare(net, hc_recipe_numerics(recipe), gradients), HC_OK);
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++)
         images[i] = (float)hc_random_normal(3, 0, i);
 }

@@ -113,11 +113,8 @@ enum hc_status hc_parameter_place(struct hc_parameter *parameter, struct hc_stor
 {
     if (!fresh)
         return HC_NO_MEMORY;
-    struct hc_call cast = {.op = HC_OP_cast,
-                           .in = {hc_storage_tensor(parameter->storage)},
-                           .out = {hc_storage_tensor(fresh)},
-                           .params.cast = {HC_NEAREST}};
-    enum hc_status status = hc_device_run(parameter->device, &cast);
+    enum hc_status status = hc_device_cast(parameter->device, hc_storage_tensor(parameter->storage),
+                                           hc_storage_tensor(fresh));
     if (status != HC_OK) {
         hc_storage_drop(fresh);
         return status;

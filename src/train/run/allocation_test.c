@@ -80,7 +80,7 @@ static long count(const char *backend, const struct hc_recipe *recipe)
     cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net), n), HC_OK);
     for (int i = 0; i < n; i++)
         gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
+    cr_assert_eq(hc_net_prepare(net, hc_recipe_numerics(recipe), gradients), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
     for (int step = 0; step < 7; step++) {
         struct hc_tensor scale = hc_update_scale(update);

@@ -23,7 +23,7 @@ static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const voi
 {
     struct hc_device *device = feed->device;
     size_t bytes = hc_tensor_bytes(t);
-    t->data = from ? hc_device_room(device, bytes) : hc_device_memory(device, bytes);
+    t->data = from ? hc_device_memory_unset(device, bytes) : hc_device_memory(device, bytes);
     if (!t->data)
         return HC_NO_MEMORY;
     feed->owned_bytes[feed->owned_count] = bytes;

@@ -253,9 +253,9 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
         if (sample->parameter < 0)
             continue;
         metrics->shares[l].update_lost = (double)NAN;
-        struct hc_intent intent = hc_intent_make(
-            hc_update_recipe(metrics->update),
-            hc_update_group_options(metrics->update, sample->parameter), counters.taken, lr, beta1);
+        struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
+                                                 hc_update_plan(metrics->update, sample->parameter),
+                                                 counters.taken, lr, beta1);
         if (!skipped)
             status = updates_lost(metrics, sample, &intent, &metrics->shares[l].update_lost);
         add_layer(metrics, l, &weights);

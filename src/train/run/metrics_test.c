@@ -20,7 +20,7 @@ static void begin(const struct hc_recipe *recipe)
                  HC_OK);
     for (int i = 0; i < hc_net_plan(net)->parameters; i++)
         gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    cr_assert_eq(hc_net_prepare(net, recipe, gradients), HC_OK);
+    cr_assert_eq(hc_net_prepare(net, hc_recipe_numerics(recipe), gradients), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
     histogram = (struct hc_histogram){0};
 }

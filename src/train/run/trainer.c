@@ -50,7 +50,7 @@ static enum hc_status open_network(struct hc_run *run)
     hc_update_seed(run->update, o->seed);
     for (int i = 0; i < parameters; i++)
         gradients[i] = hc_update_tensor(run->update, HC_STATE_GRADIENT, i);
-    status = hc_net_prepare(run->net, o->recipe, gradients);
+    status = hc_net_prepare(run->net, hc_recipe_numerics(o->recipe), gradients);
     return status == HC_OK ? hc_metrics_open(&run->metrics, &run->device, run->net, run->update)
                            : status;
 }

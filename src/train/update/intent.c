@@ -2,22 +2,20 @@
 
 #include <math.h>
 
-struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group,
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, const struct hc_slot_plan *plan,
                                 int64_t taken, double lr, double beta1)
 {
-    enum hc_role role = HC_ROLE_WEIGHT;
-    enum hc_format arithmetic = hc_recipe_optimizes(recipe, role, recipe->arithmetic);
     bool decoupled = recipe->decay == HC_DECAY_DECOUPLED;
     bool l2 = recipe->decay == HC_DECAY_L2;
-    lr *= group.rate;
+    lr *= plan->rate;
     return (struct hc_intent){.recipe = recipe,
                               .lr = lr,
                               .beta1 = beta1,
-                              .l2 = l2 ? group.decay : 0,
-                              .decay = decoupled ? lr * group.decay : 0,
+                              .l2 = l2 ? plan->decay : 0,
+                              .decay = decoupled ? lr * plan->decay : 0,
                               .first = 1 - pow(beta1, (double)taken),
                               .second = 1 - pow(recipe->beta2, (double)taken),
-                              .eps = hc_round(arithmetic, recipe->eps)};
+                              .eps = hc_round(plan->arithmetic, recipe->eps)};
 }
 
 double hc_intent_update(const struct hc_intent *intent, double w, double g, double m, double v)

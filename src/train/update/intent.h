@@ -17,7 +17,7 @@ struct hc_intent {
 };
 
 /* For a convolution's or linear weights, in the step that was the optimizer's `taken`-th. */
-struct hc_intent hc_intent_make(const struct hc_recipe *recipe, struct hc_group_options group,
+struct hc_intent hc_intent_make(const struct hc_recipe *recipe, const struct hc_slot_plan *plan,
                                 int64_t taken, double lr, double beta1);
 
 /* w before the step, its gradient unscaled, m and v after it (SGD: v is ignored); the weight becomes w

@@ -137,20 +137,6 @@ enum hc_status hc_recipe_check(const struct hc_recipe *recipe)
     return why ? hc_fail(HC_INVALID, "recipe %s: %s", recipe->name, why) : HC_OK;
 }
 
-enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role)
-{
-    if (role == HC_ROLE_NORM)
-        return recipe->norm;
-    return role == HC_ROLE_STATISTIC ? recipe->statistics : recipe->model;
-}
-
-enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role role,
-                                   enum hc_format format)
-{
-    bool own = recipe->masters == HC_MASTERS_NONE && hc_recipe_format(recipe, role) == HC_FP32;
-    return own ? HC_FP32 : format;
-}
-
 int hc_recipe_layer_groups(const struct hc_recipe *recipe)
 {
     if (recipe->group_rates.n > 0)
@@ -158,39 +144,17 @@ int hc_recipe_layer_groups(const struct hc_recipe *recipe)
     return recipe->group_decays.n > 0 ? recipe->group_decays.n : 1;
 }
 
-double hc_recipe_rate(const struct hc_recipe *recipe, int layer_group)
-{
-    double rate = recipe->rate > 0 ? recipe->rate : 1;
-    return recipe->group_rates.n > 0 ? rate * recipe->group_rates.value[layer_group] : rate;
-}
-
-double hc_recipe_decay(const struct hc_recipe *recipe, int layer_group, enum hc_role role)
-{
-    if (role != HC_ROLE_WEIGHT && !recipe->decay_norm)
-        return 0;
-    return recipe->group_decays.n > 0 ? recipe->group_decays.value[layer_group]
-                                      : recipe->weight_decay;
-}
-
-int hc_recipe_parameter_group(const struct hc_recipe *recipe, int layer_group, enum hc_role role)
-{
-    bool unlike = hc_recipe_decay(recipe, layer_group, role) !=
-                  hc_recipe_decay(recipe, layer_group, HC_ROLE_WEIGHT);
-    return 2 * layer_group + ((recipe->split_bn_bias && role != HC_ROLE_WEIGHT) || unlike);
-}
-
 bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe)
 {
     return hc_scalers[recipe->scaler.rule].on_found == HC_FOUND_STEPS;
 }
 
-enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter)
+struct hc_net_numerics hc_recipe_numerics(const struct hc_recipe *recipe)
 {
-    bool norm = parameter->role == HC_ROLE_NORM || parameter->role == HC_ROLE_STATISTIC;
-    enum hc_status status = HC_OK;
-    if (norm && recipe->norm_rounded)
-        status = hc_parameter_to(parameter, recipe->model);
-    if (status == HC_OK)
-        status = hc_parameter_to(parameter, hc_recipe_format(recipe, parameter->role));
-    return status;
+    return (struct hc_net_numerics){.format = recipe->model,
+                                    .statistics = recipe->statistics,
+                                    .loss = recipe->loss,
+                                    .statistics_rounded = recipe->norm_rounded,
+                                    .tf32 = recipe->tf32,
+                                    .sum_loss = recipe->sum_loss};
 }

@@ -6,7 +6,7 @@
 
 #include "op/call.h"
 #include "op/status.h"
-#include "train/net/parameter.h"
+#include "train/net/net.h"
 #include "train/update/scaler.h"
 
 enum hc_masters {
@@ -94,25 +94,14 @@ const struct hc_recipe *hc_recipe_by_name(const char *name);
 /* HC_INVALID with a line that names the recipe and the contradiction. */
 enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
 
-/* The format that a parameter of that role has in the model; the format of its `gradient`, `state`
-   or `arithmetic`, given as `format`: fp32 for an fp32 parameter without a master, as torch's
-   optimizers compute in each parameter's own. */
-enum hc_format hc_recipe_format(const struct hc_recipe *recipe, enum hc_role role);
-enum hc_format hc_recipe_optimizes(const struct hc_recipe *recipe, enum hc_role role,
-                                   enum hc_format format);
-
-/* How many layer groups there are, and of one: the factor of the learning rate, the decay (0: none),
-   and the number of the group that its parameters of that role belong to. Those of one group have one
-   rate and one decay; norm parameters and biases come behind the rest of their layer group. */
+/* How many layer groups there are: as many as group_rates or group_decays has numbers, or 1. */
 int hc_recipe_layer_groups(const struct hc_recipe *recipe);
-double hc_recipe_rate(const struct hc_recipe *recipe, int layer_group);
-double hc_recipe_decay(const struct hc_recipe *recipe, int layer_group, enum hc_role role);
-int hc_recipe_parameter_group(const struct hc_recipe *recipe, int layer_group, enum hc_role role);
 
-/* Whether a step that its scaler sees to overflow still steps, on the gradients that the masters hold. */
+/* Whether a step that overflows still steps, on the gradients that the masters hold
+   (update_stale.c). */
 bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe);
 
-/* Converts a parameter as the recipe says, through the model's format where norm_rounded. */
-enum hc_status hc_recipe_convert(const struct hc_recipe *recipe, struct hc_parameter *parameter);
+/* What the network has to know of the recipe. */
+struct hc_net_numerics hc_recipe_numerics(const struct hc_recipe *recipe);
 
 #endif

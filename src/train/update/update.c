@@ -3,52 +3,9 @@
 
 #include "train/update/update_inner.h"
 
-const char *const hc_state_tensor_names[HC_STATE_COUNT] = {
-    [HC_STATE_MODEL] = "model",
-    [HC_STATE_GRADIENT] = "gradient",
-    [HC_STATE_MASTER] = "master",
-    [HC_STATE_MASTER_GRADIENT] = "master gradient",
-    [HC_STATE_M] = "m",
-    [HC_STATE_V] = "v",
-    [HC_STATE_COMPENSATION] = "compensation",
-};
-
-/* Whether gradients pass through storage of their own on the way to the optimizer. A 16-bit
-   gradient that nothing unscales is read as it is: widening it is exact. */
-static bool passes(const struct hc_recipe *r, enum hc_role role)
-{
-    enum hc_format wanted = hc_recipe_optimizes(r, role, r->gradient);
-    return r->scaler.rule != HC_SCALER_NONE ||
-           (wanted != hc_recipe_format(r, role) && wanted != HC_FP32);
-}
-
-/* Whether the slot has such a piece of its own, and its format. */
-static bool wanted(const struct hc_recipe *r, enum hc_role role, enum hc_state_tensor state,
-                   enum hc_format *format)
-{
-    switch (state) {
-    case HC_STATE_MASTER:
-        *format = HC_FP32;
-        return r->masters != HC_MASTERS_NONE;
-    case HC_STATE_MASTER_GRADIENT:
-        *format = hc_recipe_optimizes(r, role, r->gradient);
-        return passes(r, role);
-    case HC_STATE_M:
-    case HC_STATE_V:
-        *format = hc_recipe_optimizes(r, role, r->state);
-        return state == HC_STATE_M || r->optimizer == HC_OPTIMIZER_ADAM;
-    case HC_STATE_COMPENSATION:
-        *format = hc_recipe_format(r, role);
-        return r->kahan && *format != HC_FP32;
-    default:
-        *format = hc_recipe_format(r, role);
-        return true;
-    }
-}
-
 /* Takes over the reference. The model's values move along. */
-static enum hc_status give(struct hc_update_slot *slot, enum hc_state_tensor state,
-                           struct hc_storage *storage)
+static enum hc_status move_into(struct hc_update_slot *slot, enum hc_state_tensor state,
+                                struct hc_storage *storage)
 {
     if (!storage)
         return HC_NO_MEMORY;
@@ -58,8 +15,8 @@ static enum hc_status give(struct hc_update_slot *slot, enum hc_state_tensor sta
     return HC_OK;
 }
 
-/* Those of the slots at these places that have the piece in that format: one after the other in an
-   arena, or each in a storage of its own. */
+/* Storage for one state tensor of the slots from place `first` to `last` that have it in `format`:
+   one behind the other in an arena, or each by itself where the recipe keeps parameters apart. */
 static enum hc_status open_format(struct hc_update *update, int first, int last,
                                   enum hc_state_tensor state, enum hc_format format)
 {
@@ -72,13 +29,12 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
         for (int k = first; k <= last && status == HC_OK; k++) {
             struct hc_update_slot *slot = &update->slots[update->order[k]];
             int64_t count = slot->parameter->storage->count;
-            enum hc_format own;
-            if (!wanted(&update->recipe, slot->parameter->role, state, &own) || own != format)
+            if (!slot->plan.own[state] || slot->plan.format[state] != format)
                 continue;
             if (pass == 1)
-                status = give(slot, state,
-                              apart ? hc_storage_new(update->device, format, count)
-                                    : hc_storage_view(arena, at, count));
+                status = move_into(slot, state,
+                                   apart ? hc_storage_new(update->device, format, count)
+                                         : hc_storage_view(arena, at, count));
             at += hc_update_padded(count);
             end = at;
         }
@@ -91,15 +47,16 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
     return status;
 }
 
-/* Flat masters are one vector for each group, and so are their gradients and momenta. */
-static enum hc_status open_state_tensor(struct hc_update *update, enum hc_state_tensor state)
+/* Flat masters are one vector for each parameter group, and so are their gradients and momenta.
+   Anything else is one vector for all groups. */
+static enum hc_status open_state(struct hc_update *update, enum hc_state_tensor state)
 {
     bool whole = !update->recipe.flat || state == HC_STATE_MODEL || state == HC_STATE_GRADIENT;
     enum hc_status status = HC_OK;
     for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
         last = first;
-        while (last + 1 < update->n && (whole || update->slots[update->order[last + 1]].group ==
-                                                     update->slots[update->order[first]].group))
+        while (last + 1 < update->n && (whole || hc_update_at(update, last + 1)->plan.group ==
+                                                     hc_update_at(update, first)->plan.group))
             last++;
         for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
             status = open_format(update, first, last, state, (enum hc_format)f);
@@ -107,14 +64,8 @@ static enum hc_status open_state_tensor(struct hc_update *update, enum hc_state_
     return status;
 }
 
-static enum hc_status cast(struct hc_update *update, struct hc_tensor from, struct hc_tensor to)
-{
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {from}, .out = {to}, .params.cast = {HC_NEAREST}};
-    return hc_device_run(update->device, &call);
-}
-
-/* The model's conversion and the masters, whichever comes first. */
+/* The model's conversion and the masters, in the order that the recipe states. half() of everything
+   followed by float() of the norms rounds norms once through the model's format. */
 static enum hc_status convert(struct hc_update *update, struct hc_update_slot *slot)
 {
     const struct hc_recipe *r = &update->recipe;
@@ -122,33 +73,58 @@ static enum hc_status convert(struct hc_update *update, struct hc_update_slot *s
     struct hc_storage *master = slot->state[HC_STATE_MASTER];
     enum hc_status status = HC_OK;
     if (r->masters == HC_MASTERS_FROM_FP32)
-        status = cast(update, hc_storage_tensor(parameter->storage), hc_storage_tensor(master));
+        status = hc_device_cast(update->device, hc_storage_tensor(parameter->storage),
+                                hc_storage_tensor(master));
+    if (status == HC_OK && parameter->role == HC_ROLE_NORM && r->norm_rounded)
+        status = hc_parameter_to(parameter, r->model);
     if (status == HC_OK)
-        status = hc_recipe_convert(r, parameter);
+        status = hc_parameter_to(parameter, slot->plan.format[HC_STATE_MODEL]);
     if (status == HC_OK && r->masters == HC_MASTERS_FROM_MODEL)
-        status = cast(update, hc_storage_tensor(parameter->storage), hc_storage_tensor(master));
+        status = hc_device_cast(update->device, hc_storage_tensor(parameter->storage),
+                                hc_storage_tensor(master));
     return status;
 }
 
-static bool before(const struct hc_update *update, int a, int b)
+/* Every slot's plan. Layer l of n belongs to layer group l * groups / n. */
+static enum hc_status make_plans(struct hc_update *update, struct hc_parameter *const *parameters)
 {
     const struct hc_recipe *r = &update->recipe;
-    const struct hc_update_slot *x = &update->slots[a];
-    const struct hc_update_slot *y = &update->slots[b];
-    if (x->group != y->group)
-        return x->group < y->group;
-    return hc_recipe_format(r, x->parameter->role) < hc_recipe_format(r, y->parameter->role);
+    int groups = update->layer_groups;
+    int layers = 1;
+    for (int i = 0; i < update->n; i++)
+        if (layers <= parameters[i]->layer)
+            layers = parameters[i]->layer + 1;
+    if (layers < groups)
+        return hc_fail(HC_INVALID, "recipe %s: more layer groups (%d) than layers (%d)", r->name,
+                       groups, layers);
+    for (int i = 0; i < update->n; i++) {
+        struct hc_parameter *parameter = parameters[i];
+        assert(parameter->role != HC_ROLE_STATISTIC);
+        update->slots[i] = (struct hc_update_slot){
+            .parameter = parameter,
+            .plan = hc_slot_plan(r, parameter->role, parameter->layer * groups / layers)};
+    }
+    return HC_OK;
 }
 
+static bool comes_before(const struct hc_slot_plan *a, const struct hc_slot_plan *b)
+{
+    if (a->group != b->group)
+        return a->group < b->group;
+    return a->format[HC_STATE_MODEL] < b->format[HC_STATE_MODEL];
+}
+
+/* An insertion sort, so that slots that are alike keep the order of the parameters. */
 static void sort(struct hc_update *update)
 {
+    int64_t first = 0;
     for (int i = 0; i < update->n; i++) {
         int k = i;
-        for (; k > 0 && before(update, i, update->order[k - 1]); k--)
+        for (; k > 0 && comes_before(&update->slots[i].plan, &hc_update_at(update, k - 1)->plan);
+             k--)
             update->order[k] = update->order[k - 1];
         update->order[k] = i;
     }
-    int64_t first = 0;
     for (int k = 0; k < update->n; k++) {
         struct hc_update_slot *slot = &update->slots[update->order[k]];
         slot->first = first;
@@ -158,37 +134,71 @@ static void sort(struct hc_update *update)
 
 static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *const *parameters)
 {
-    const struct hc_recipe *r = &update->recipe;
-    enum hc_status status = HC_OK;
-    for (int i = 0; i < update->n; i++) {
-        enum hc_role role = parameters[i]->role;
-        assert(role != HC_ROLE_STATISTIC);
-        update->slots[i] = (struct hc_update_slot){
-            .parameter = parameters[i], .arithmetic = hc_recipe_optimizes(r, role, r->arithmetic)};
-    }
-    status = hc_groups_open(update);
+    enum hc_status status = make_plans(update, parameters);
     if (status == HC_OK)
         sort(update);
-    for (int p = HC_STATE_GRADIENT; p < HC_STATE_COUNT && status == HC_OK; p++)
-        status = open_state_tensor(update, (enum hc_state_tensor)p);
+    for (int s = HC_STATE_GRADIENT; s < HC_STATE_COUNT && status == HC_OK; s++)
+        status = open_state(update, (enum hc_state_tensor)s);
     for (int i = 0; i < update->n && status == HC_OK; i++)
         status = convert(update, &update->slots[i]);
-    return status == HC_OK && !r->apart ? open_state_tensor(update, HC_STATE_MODEL) : status;
+    if (status == HC_OK && !update->recipe.apart)
+        status = open_state(update, HC_STATE_MODEL);
+    return status;
 }
 
-static enum hc_status open_state(struct hc_update *update)
+static enum hc_status open_scaler(struct hc_update *update)
 {
     struct hc_device *device = update->device;
     float scale = hc_scaler_initial(&update->recipe.scaler);
+    bool asks = (update->traits & (HC_STEP_ON_OVERFLOW | HC_ERROR_AT_FLOOR)) != 0;
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
-    if (update->rule.error_at_floor)
-        update->judged = hc_storage_new(device, HC_FP32, 2);
-    if (!update->scale || !update->found || !update->counts ||
-        (update->rule.error_at_floor && !update->judged))
+    if (asks)
+        update->verdict = hc_storage_new(device, HC_FP32, HC_VERDICT_ELEMENTS);
+    if (!update->scale || !update->found || !update->counts || (asks && !update->verdict))
         return HC_NO_MEMORY;
     return hc_storage_write(update->scale, &scale);
+}
+
+static unsigned traits_of(const struct hc_recipe *r, const struct hc_scaler_update *rule)
+{
+    bool steps = hc_recipe_steps_on_overflow(r);
+    bool clips = r->clip > 0;
+    return (r->decay == HC_DECAY_SCALED ? HC_DECAY_SCALED_GRADIENT : 0u) |
+           (r->decay == HC_DECAY_MODEL ? HC_DECAY_MODEL_COPY : 0u) |
+           (clips && r->clip_scaled ? HC_CLIP_SCALED : 0u) |
+           (clips && !r->clip_scaled ? HC_CLIP_UNSCALED : 0u) | (steps ? HC_STEP_ON_OVERFLOW : 0u) |
+           (steps && r->decay == HC_DECAY_DECOUPLED ? HC_STEP_DECAYS_APART : 0u) |
+           (rule->error_at_floor ? HC_ERROR_AT_FLOOR : 0u);
+}
+
+static enum hc_status open_all(struct hc_update *update, struct hc_parameter *const *parameters)
+{
+    const struct hc_recipe *r = &update->recipe;
+    size_t slots = (size_t)update->n + 1;
+    bool adamw = r->decay == HC_DECAY_DECOUPLED;
+    update->rule = hc_scaler_params(&r->scaler);
+    update->traits = traits_of(r, &update->rule);
+    update->rule.wait_for_first_step = (update->traits & HC_STEP_ON_OVERFLOW) && !r->flat;
+    update->optimizer = r->optimizer == HC_OPTIMIZER_SGD ? HC_OP_sgd
+                        : adamw                          ? HC_OP_adamw
+                                                         : HC_OP_adam;
+    update->layer_groups = hc_recipe_layer_groups(r);
+    update->slots = calloc(slots, sizeof *update->slots);
+    update->order = calloc(slots, sizeof *update->order);
+    if (!update->slots || !update->order)
+        return hc_fail(HC_NO_MEMORY, "no memory for an update over %d parameters", update->n);
+    enum hc_status status = open_scaler(update);
+    if (status == HC_OK)
+        status = open_slots(update, parameters);
+    if (status == HC_OK)
+        status = hc_rates_open(update);
+    if (status == HC_OK && (update->traits & HC_STEP_ON_OVERFLOW))
+        status = hc_stale_open(update);
+    if (status == HC_OK && r->clip > 0)
+        status = hc_clip_open(update);
+    return status;
 }
 
 enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
@@ -203,21 +213,7 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
     if (!update)
         return hc_fail(HC_NO_MEMORY, "no memory for an update");
     *update = (struct hc_update){.device = device, .recipe = *recipe, .n = n};
-    update->rule = hc_scaler_params(&recipe->scaler);
-    update->step_on_overflow = hc_recipe_steps_on_overflow(recipe);
-    update->rule.wait_for_first_step = update->step_on_overflow && !recipe->flat;
-    update->slots = calloc((size_t)n + 1, sizeof *update->slots);
-    update->order = calloc((size_t)n + 1, sizeof *update->order);
-    if (!update->slots || !update->order)
-        status = hc_fail(HC_NO_MEMORY, "no memory for an update over %d parameters", n);
-    if (status == HC_OK)
-        status = open_state(update);
-    if (status == HC_OK)
-        status = open_slots(update, parameters);
-    if (status == HC_OK && update->step_on_overflow)
-        status = hc_stale_open(update);
-    if (status == HC_OK)
-        status = hc_clip_open(update);
+    status = open_all(update, parameters);
     if (status == HC_OK)
         *out = update;
     else
@@ -230,14 +226,14 @@ void hc_update_close(struct hc_update *update)
     if (!update)
         return;
     for (int i = 0; update->slots && i < update->n; i++)
-        for (int p = HC_STATE_GRADIENT; p < HC_STATE_COUNT; p++)
-            hc_storage_drop(update->slots[i].state[p]);
+        for (int s = HC_STATE_GRADIENT; s < HC_STATE_COUNT; s++)
+            hc_storage_drop(update->slots[i].state[s]);
     hc_stale_close(update);
-    hc_groups_close(update);
+    hc_rates_close(update);
     hc_clip_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
-    hc_storage_drop(update->judged);
+    hc_storage_drop(update->verdict);
     hc_storage_drop(update->counts);
     hc_storage_drop(update->step_log);
     free(update->slots);

@@ -24,6 +24,7 @@
 #include "train/net/parameter.h"
 #include "train/update/recipe.h"
 #include "train/update/schedule.h"
+#include "train/update/slot_plan.h"
 
 struct hc_update;
 
@@ -65,30 +66,11 @@ enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct
 enum hc_status hc_update_read_step_log(const struct hc_update *update,
                                        struct hc_step_log_row *rows);
 
-/* How parameter i is stepped: the factor of its learning rate, and its decay (0: none). */
-struct hc_group_options {
-    double rate;
-    double decay;
-};
-
-struct hc_group_options hc_update_group_options(const struct hc_update *update, int i);
+/* What the recipe makes of parameter i. */
+const struct hc_slot_plan *hc_update_plan(const struct hc_update *update, int i);
 
 /* Whether a step with something found changes nothing but the scale and the counts. */
 bool hc_update_skips(const struct hc_update *update);
-
-/* The pieces of state of each parameter. */
-enum hc_state_tensor {
-    HC_STATE_MODEL,           /* the parameter's own storage, the model's copy */
-    HC_STATE_GRADIENT,        /* of the scaled loss, in the parameter's format */
-    HC_STATE_MASTER,          /* what the optimizer works on: the model's copy without masters */
-    HC_STATE_MASTER_GRADIENT, /* unscaled; the model's gradient itself where nothing is unscaled */
-    HC_STATE_M,               /* momentum */
-    HC_STATE_V,               /* second moment; count 0 for SGD */
-    HC_STATE_COMPENSATION,    /* Kahan's, of a 16-bit weight; else count 0 */
-    HC_STATE_COUNT
-};
-
-extern const char *const hc_state_tensor_names[HC_STATE_COUNT];
 
 /* The piece of parameter i, in the backend's memory and with the parameter's shape. */
 struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state,

@@ -4,15 +4,15 @@
 
 #include "train/update/update_inner.h"
 
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor p, int i)
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
+                                     int i)
 {
     assert(i >= 0 && i < update->n);
     const struct hc_update_slot *slot = &update->slots[i];
-    if (p == HC_STATE_MODEL || (p == HC_STATE_MASTER && !slot->state[p]))
+    bool own = slot->plan.own[state];
+    if (state == HC_STATE_MODEL || (state == HC_STATE_MASTER && !own))
         return slot->parameter->storage;
-    if (p == HC_STATE_MASTER_GRADIENT && !slot->state[p])
-        return slot->state[HC_STATE_GRADIENT];
-    return slot->state[p];
+    return slot->state[state == HC_STATE_MASTER_GRADIENT && !own ? HC_STATE_GRADIENT : state];
 }
 
 struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i)
@@ -80,14 +80,13 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
     enum hc_status status = hc_storage_write(update->counts, counters);
     if (status == HC_OK)
         status = hc_storage_write(update->scale, &counters->scale);
-    return status == HC_OK && update->step_on_overflow && counters->steps > 0
-               ? hc_stale_zero(update)
-               : status;
+    bool zeroed = (update->traits & HC_STEP_ON_OVERFLOW) && counters->steps > 0;
+    return status == HC_OK && zeroed ? hc_update_walk(update, &hc_stale_zero) : status;
 }
 
 bool hc_update_is_fixed(const struct hc_update *update)
 {
-    return update->recipe.decay != HC_DECAY_MODEL;
+    return !(update->traits & HC_DECAY_MODEL_COPY);
 }
 
 enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
@@ -96,7 +95,8 @@ enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct
     assert(!update->step_log && rows > 0);
     update->reported[0] = loss;
     update->reported[1] = right;
-    update->step_log = hc_storage_new(update->device, HC_FP32, 4 * rows);
+    update->traits |= HC_LOG_STEPS;
+    update->step_log = hc_storage_new(update->device, HC_FP32, HC_STEP_LOG_COLUMNS * rows);
     return update->step_log ? HC_OK : HC_NO_MEMORY;
 }
 
@@ -135,9 +135,7 @@ const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
     return &update->recipe;
 }
 
-struct hc_group_options hc_update_group_options(const struct hc_update *update, int i)
+const struct hc_slot_plan *hc_update_plan(const struct hc_update *update, int i)
 {
-    const struct hc_update_slot *slot = &update->slots[i];
-    return (struct hc_group_options){hc_recipe_rate(&update->recipe, slot->layer_group),
-                                     slot->decay};
+    return &update->slots[i].plan;
 }

@@ -1,102 +1,138 @@
-/* The inside of an update, for the files that open it, step it and look into it. */
+/* The inside of an update, for the files that open it, step it and read its state. */
 #ifndef HC_TRAIN_UPDATE_UPDATE_INNER_H
 #define HC_TRAIN_UPDATE_UPDATE_INNER_H
 
 #include "train/update/update.h"
 
-/* Elements between the starts of neighbours in an arena: a multiple of this, so that each starts
-   aligned to 64 bytes in every format. What lies between is zero and belongs to nobody. */
+/* Neighbours in an arena start a multiple of so many elements apart, so that each start is aligned
+   to 64 bytes in every format. The padding between them is zero and belongs to nobody. */
 enum { HC_UPDATE_ALIGN = 64 };
 
+/* A parameter with its state. */
 struct hc_update_slot {
     struct hc_parameter *parameter;
-    struct hc_storage *state[HC_STATE_COUNT]; /* all but MODEL */
-    enum hc_format arithmetic;
-    int layer_group; /* its layer group */
-    int group;       /* hc_recipe_parameter_group */
-    double decay;    /* 0: none */
-    int64_t first;   /* number of its first element among all, in their order in memory */
+    struct hc_slot_plan plan;
+    struct hc_storage *state[HC_STATE_COUNT]; /* those that the plan calls its own, but MODEL */
+    int64_t first; /* number of its first element among those of all slots, in memory's order */
 };
 
 /* What a layer group has of its own at each step. */
 struct hc_update_layer_group {
-    struct hc_storage *hyper; /* as rates gives it */
-    struct hc_storage
-        *keep; /* step_on_overflow: its first is the factor of decay, as rates gives it */
+    double rate;
+    double decay;             /* of its weights */
+    struct hc_storage *hyper; /* the optimizers' input */
+    struct hc_storage *keep;  /* HC_STEP_ON_OVERFLOW: the factor of decay is its first element */
+};
+
+/* What a recipe asks of a step. A stage of the step runs if the update has all traits that the
+   stage names (update_step.c). */
+enum hc_update_trait {
+    HC_ALWAYS = 0,
+    HC_DECAY_SCALED_GRADIENT = 1 << 0, /* the defect HC_DECAY_SCALED */
+    HC_DECAY_MODEL_COPY = 1 << 1,      /* the defect HC_DECAY_MODEL */
+    HC_CLIP_SCALED = 1 << 2,           /* the defect clip_scaled */
+    HC_CLIP_UNSCALED = 1 << 3,
+    HC_STEP_ON_OVERFLOW = 1 << 4,  /* fastai's rule: hc_recipe_steps_on_overflow */
+    HC_STEP_DECAYS_APART = 1 << 5, /* and decays weights before it steps */
+    HC_ERROR_AT_FLOOR = 1 << 6,    /* the rule takes no step at scale 0 */
+    HC_LOG_STEPS = 1 << 7
 };
 
 struct hc_update {
     struct hc_device *device;
     struct hc_recipe recipe;
     struct hc_scaler_update rule;
+    unsigned traits;
+    enum hc_op optimizer;
+    uint64_t seed;
+
     int n;
     struct hc_update_slot *slots;
-    int *order; /* of the slots in memory: by their groups, then by the parameters' formats */
+    int *order; /* of the slots in memory: by parameter groups, then by the parameters' formats */
     int layer_groups;
     struct hc_update_layer_group layer_group[HC_MAX_LAYER_GROUPS];
-    uint64_t seed;
-    bool step_on_overflow; /* hc_recipe_steps_on_overflow */
-    struct hc_storage
-        *decided; /* step_on_overflow: what decide says, and a place for what nobody reads */
-    struct hc_storage *sums;  /* step_on_overflow: of each slot's gradient */
-    struct hc_storage *zeros; /* step_on_overflow: as many as the longest span */
-    struct hc_storage
-        *squares; /* where it clips: the sum over each norm's gradients, and the factor */
-    struct hc_storage *factors; /* that they are clipped with */
+
     struct hc_storage *scale;
-    struct hc_storage *found;
-    struct hc_storage *judged; /* what decide says, where the rule raises: at scale 0 too */
+    struct hc_storage *found; /* not 0: this step's gradients hold an infinity or NaN */
     struct hc_storage *counts;
-    struct hc_storage *single;   /* tables of one row, hc_update_step's (update_groups.c) */
-    struct hc_storage *schedule; /* of as many as there are steps; or NULL */
-    struct hc_storage *step_log; /* or NULL */
-    struct hc_tensor reported[2];
+    struct hc_storage *verdict; /* of overflow_verdict; NULL: `found` says it all */
+
+    const struct hc_storage *rates; /* of this step: `single` or `schedule` */
+    struct hc_storage *single;      /* tables of one row, hc_update_step's (update_rates.c) */
+    struct hc_storage *schedule;    /* tables of all steps; or NULL */
+    double host_lr;                 /* this step's, for HC_DECAY_MODEL_COPY */
+
+    struct hc_storage *squares; /* clipping: the sum over each norm's gradients */
+    struct hc_storage *factors; /* and what they are multiplied with */
+
+    struct hc_storage *sums;   /* HC_STEP_ON_OVERFLOW: of each slot's gradient */
+    struct hc_storage *zeros;  /* as many as the longest span */
+    struct hc_storage *unread; /* takes a second `found`, which nobody reads */
+
+    struct hc_storage *step_log;  /* or NULL */
+    struct hc_tensor reported[2]; /* the caller's columns of it */
 };
 
-/* The storage of a state, where it is another's that one's; NULL: there is none. */
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
-                                     int i);
-
-/* Groups (update_groups.c): the slots' and the layer groups' storages; the tables of one step, into
-   `single`; the rates of this step, and the factor of decay where that is a step of its own. */
-enum hc_status hc_groups_open(struct hc_update *update);
-void hc_groups_close(struct hc_update *update);
-enum hc_status hc_groups_set(struct hc_update *update, double lr, double beta1);
-enum hc_status hc_groups_rates(struct hc_update *update, const struct hc_storage *tables);
-
-/* What fastai's rule needs beside the rest (update_anyway.c): storages, and the gradients as they
-   begin; whether something was found, and what is decided; decay, which needs no gradients; the
-   gradients zeroed after the step. */
-enum hc_status hc_stale_open(struct hc_update *update);
-void hc_stale_close(struct hc_update *update);
-enum hc_status hc_stale_detect(struct hc_update *update);
-enum hc_status hc_stale_decay(struct hc_update *update);
-enum hc_status hc_stale_zero(struct hc_update *update);
-
-/* Clipping (update_clip.c); nothing where the recipe has no norm to clip to. */
-enum hc_status hc_clip_open(struct hc_update *update);
-void hc_clip_close(struct hc_update *update);
-enum hc_status hc_clip(struct hc_update *update);
-
-/* One pass over the slots: where the pieces that it touches lie one after the other, one call does
-   several slots at once. */
-struct hc_pass {
-    int states;
-    enum hc_state_tensor state[5];
-    bool groups; /* are told apart */
-    bool (*wants)(const struct hc_update *update, const struct hc_update_slot *slot);
-    enum hc_status (*run)(struct hc_update *update, int first, int last);
-};
-
-enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pass);
-
-/* The piece of the slots at these places of the order, with what lies between them. */
-struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
-                                enum hc_state_tensor state);
+/* The scalar at `index` of an fp32 storage. */
+static inline struct hc_tensor hc_storage_element(const struct hc_storage *storage, int64_t index)
+{
+    return hc_tensor1(HC_FP32, 1, (float *)storage->data + index);
+}
 
 static inline int64_t hc_update_padded(int64_t count)
 {
     return (count + HC_UPDATE_ALIGN - 1) / HC_UPDATE_ALIGN * HC_UPDATE_ALIGN;
 }
+
+/* The storage that holds a state tensor of slot i. Tensors that share memory under this recipe
+   (master and model weight, say) return the same one. NULL: the recipe has no such tensor. */
+struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
+                                     int i);
+
+/* One pass over the slots (update_walk.c). `run` is called for spans of slots, given as places in
+   update->order. Slots are in one span if every state tensor that the pass touches continues in
+   memory where the one before it ends, so that one op does them all. */
+struct hc_pass {
+    int touches;
+    enum hc_state_tensor touched[5];
+    bool by_group;             /* a span stays within a parameter group */
+    bool decaying;             /* only slots that decay */
+    enum hc_state_tensor owns; /* only slots that have this of their own; MODEL, that is 0: all */
+    enum hc_status (*run)(struct hc_update *update, int first, int last);
+};
+
+enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pass);
+
+/* The state tensor of a span as one vector, padding included. */
+struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
+                                enum hc_state_tensor state);
+
+/* The slot at a place of the order. */
+static inline const struct hc_update_slot *hc_update_at(const struct hc_update *update, int place)
+{
+    return &update->slots[update->order[place]];
+}
+
+/* Learning rates (update_rates.c): the layer groups' tensors; the table of a single step; the stage
+   that looks up this step's row. */
+enum hc_status hc_rates_open(struct hc_update *update);
+void hc_rates_close(struct hc_update *update);
+enum hc_status hc_rates_set_single(struct hc_update *update, double lr, double beta1);
+enum hc_status hc_rates_take(struct hc_update *update);
+
+/* Clipping to a norm (update_clip.c): in two passes over the gradients, scaled or unscaled. */
+enum hc_status hc_clip_open(struct hc_update *update);
+void hc_clip_close(struct hc_update *update);
+extern const struct hc_pass hc_clip_sum_scaled;
+extern const struct hc_pass hc_clip_sum_unscaled;
+extern const struct hc_pass hc_clip_multiply;
+
+/* fastai's step on stale gradients (update_stale.c). */
+enum hc_status hc_stale_open(struct hc_update *update);
+void hc_stale_close(struct hc_update *update);
+extern const struct hc_pass hc_stale_sum;
+enum hc_status hc_stale_detect(struct hc_update *update);
+extern const struct hc_pass hc_stale_decay;
+extern const struct hc_pass hc_stale_zero;
 
 #endif

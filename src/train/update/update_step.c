@@ -1,160 +1,141 @@
+/* One step of an update, as a list of stages.
+
+   The order of the stages is what mixed-precision recipes differ in, and what goes wrong in them:
+   decay before unscaling decays by the scale, clipping before unscaling clips at the wrong norm, a
+   verdict after the copy comes too late. So the order stands in one table, top to bottom, with the
+   trait that a recipe must have for a stage to run. A stage is either one action, or a pass over
+   the slots.
+
+   Every stage queues ops whose arguments are the same at every step: which row of the schedule,
+   whether an infinity was found, which step is left out is decided on the device. That is why a
+   step can be captured as a graph. The one exception is the defect HC_DECAY_MODEL, whose factor
+   comes from the host. */
 #include "train/update/update_inner.h"
 
 #include <assert.h>
-
-static bool all(const struct hc_update *update, const struct hc_update_slot *slot)
-{
-    (void)update;
-    (void)slot;
-    return true;
-}
-
-static bool decays(const struct hc_update *update, const struct hc_update_slot *slot)
-{
-    (void)update;
-    return slot->decay > 0;
-}
 
 /* out = alpha * x + out */
 static enum hc_status add_to(struct hc_update *update, double alpha, struct hc_tensor x,
                              struct hc_tensor out)
 {
-    struct hc_call call = {.op = HC_OP_axpy, .in = {x, out}, .out = {out}, .params.axpy = {alpha}};
+    struct hc_call call = {.op = HC_OP_axpy,
+                           .in = {[HC_X] = x, [HC_Y] = out},
+                           .out = {[HC_OUT] = out},
+                           .params.axpy = {alpha}};
     return hc_device_run(update->device, &call);
 }
 
 static enum hc_status decay_scaled(struct hc_update *update, int first, int last)
 {
-    return add_to(update, update->slots[update->order[first]].decay,
+    return add_to(update, hc_update_at(update, first)->plan.decay,
                   hc_update_span(update, first, last, HC_STATE_MODEL),
                   hc_update_span(update, first, last, HC_STATE_GRADIENT));
 }
 
-static bool has_master_gradient(const struct hc_update *update, const struct hc_update_slot *slot)
-{
-    (void)update;
-    return slot->state[HC_STATE_MASTER_GRADIENT] != NULL;
-}
-
-/* From the model's gradients to what the optimizer reads; found gathers from the first slot on. */
+/* From the model's gradients to what the optimizer reads. `found` gathers from the first slot on. A
+   rule that steps on overflow has detected already: it passes its verdict in, keeps what the
+   masters hold if there was an overflow, and has no use for a second `found`. */
 static enum hc_status unscale(struct hc_update *update, int first, int last)
 {
-    const struct hc_recipe *r = &update->recipe;
     struct hc_tensor gradient = hc_update_span(update, first, last, HC_STATE_GRADIENT);
     struct hc_tensor unscaled = hc_update_span(update, first, last, HC_STATE_MASTER_GRADIENT);
+    struct hc_tensor found = hc_storage_tensor(update->found);
     struct hc_call call = {
-        .op = HC_OP_cast, .in = {gradient}, .out = {unscaled}, .params.cast = {HC_NEAREST}};
-    if (r->scaler.rule != HC_SCALER_NONE) {
-        struct hc_tensor found = hc_storage_tensor(update->found);
-        call = (struct hc_call){.op = HC_OP_unscale,
-                                .in = {gradient, hc_storage_tensor(update->scale)},
-                                .out = {unscaled, found},
-                                .params.unscale = {r->reciprocal}};
-        if (first > 0)
-            call.in[2] = found;
-        if (update->step_on_overflow) {
-            float *decided = update->decided->data;
-            call.in[2] = hc_tensor1(HC_FP32, 1, decided);
-            call.in[3] = unscaled;
-            call.out[1] = hc_tensor1(HC_FP32, 1, decided + 2);
-        }
+        .op = HC_OP_unscale,
+        .in = {[HC_UNSCALE_X] = gradient, [HC_UNSCALE_SCALE] = hc_storage_tensor(update->scale)},
+        .out = {[HC_UNSCALE_OUT] = unscaled, [HC_UNSCALE_NEW_FOUND_INF] = found},
+        .params.unscale = {update->recipe.reciprocal}};
+    if (update->recipe.scaler.rule == HC_SCALER_NONE)
+        return hc_device_cast(update->device, gradient, unscaled);
+    if (first > 0)
+        call.in[HC_UNSCALE_FOUND_INF] = found;
+    if (update->traits & HC_STEP_ON_OVERFLOW) {
+        call.in[HC_UNSCALE_FOUND_INF] = hc_storage_element(update->verdict, HC_VERDICT_OVERFLOWED);
+        call.in[HC_UNSCALE_OVERRIDE] = unscaled;
+        call.out[HC_UNSCALE_NEW_FOUND_INF] = hc_storage_tensor(update->unread);
     }
     return hc_device_run(update->device, &call);
 }
 
-static struct hc_stochastic stochastic(const struct hc_update *update,
-                                       const struct hc_update_slot *slot, struct hc_tensor w)
+/* A defect, whose factor comes from the host at each step. */
+static enum hc_status decay_model(struct hc_update *update)
 {
-    bool on = update->recipe.stochastic && w.format == HC_BF16;
-    return (struct hc_stochastic){on, on ? update->seed : 0, on ? slot->first : 0};
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < update->n && status == HC_OK; i++) {
+        const struct hc_slot_plan *plan = &update->slots[i].plan;
+        struct hc_tensor w = hc_storage_tensor(update->slots[i].parameter->storage);
+        if (plan->decay > 0)
+            status = add_to(update, -(update->host_lr * plan->rate * plan->decay), w, w);
+    }
+    return status;
+}
+
+static union hc_params optimizer_params(const struct hc_update *update,
+                                        const struct hc_update_slot *slot, enum hc_format weight)
+{
+    const struct hc_recipe *r = &update->recipe;
+    bool decoupled = r->decay == HC_DECAY_DECOUPLED;
+    bool inside =
+        r->decay == HC_DECAY_L2 || (decoupled && !(update->traits & HC_STEP_DECAYS_APART));
+    double decay = inside ? slot->plan.decay : 0;
+    struct hc_stochastic stochastic = {0};
+    if (r->stochastic && weight == HC_BF16)
+        stochastic = (struct hc_stochastic){true, update->seed, slot->first};
+    if (update->optimizer == HC_OP_sgd)
+        return (union hc_params){.sgd = {.weight_decay = decay,
+                                         .decoupled = decoupled,
+                                         .nesterov = r->nesterov,
+                                         .rate_inside = r->rate_inside,
+                                         .arithmetic = slot->plan.arithmetic,
+                                         .stochastic = stochastic}};
+    return (union hc_params){.adam = {.beta2 = r->beta2,
+                                      .eps = r->eps,
+                                      .weight_decay = decay,
+                                      .eps_inside = r->eps_inside,
+                                      .order = r->order,
+                                      .arithmetic = slot->plan.arithmetic,
+                                      .stochastic = stochastic}};
+}
+
+/* Not 0: this step changes no weight. */
+static struct hc_tensor left_out(const struct hc_update *update)
+{
+    if (update->verdict)
+        return hc_storage_element(update->verdict, HC_VERDICT_SKIPPED);
+    if (update->rule.skip_on_overflow)
+        return hc_storage_tensor(update->found);
+    return (struct hc_tensor){.format = HC_FP32};
 }
 
 static enum hc_status optimize(struct hc_update *update, int first, int last)
 {
-    const struct hc_recipe *r = &update->recipe;
-    const struct hc_update_slot *slot = &update->slots[update->order[first]];
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(update->optimizer);
+    const struct hc_update_slot *slot = hc_update_at(update, first);
     struct hc_tensor w = hc_update_span(update, first, last, HC_STATE_MASTER);
-    struct hc_tensor g = hc_update_span(update, first, last, HC_STATE_MASTER_GRADIENT);
-    struct hc_tensor m = hc_update_span(update, first, last, HC_STATE_M);
-    struct hc_tensor hyper = hc_storage_tensor(update->layer_group[slot->layer_group].hyper);
-    struct hc_tensor found = {.format = HC_FP32};
     struct hc_tensor c = hc_tensor1(w.format, 0, NULL);
-    bool decoupled = r->decay == HC_DECAY_DECOUPLED;
-    bool inside = (decoupled && !update->step_on_overflow) || r->decay == HC_DECAY_L2;
-    double decay = inside ? slot->decay : 0;
-    struct hc_call call;
-    if (slot->state[HC_STATE_COMPENSATION])
+    struct hc_call call = {.op = update->optimizer,
+                           .params = optimizer_params(update, slot, w.format)};
+    if (slot->plan.own[HC_STATE_COMPENSATION])
         c = hc_update_span(update, first, last, HC_STATE_COMPENSATION);
-    if (update->rule.skip_on_overflow)
-        found = hc_storage_tensor(update->found);
-    if (update->judged)
-        found = hc_tensor1(HC_FP32, 1, (float *)update->judged->data + 1);
-    if (update->step_on_overflow)
-        found = hc_tensor1(HC_FP32, 1, (float *)update->decided->data + 1);
-    if (r->optimizer == HC_OPTIMIZER_SGD) {
-        call =
-            (struct hc_call){.op = HC_OP_sgd, .in = {w, g, m, hyper, found, c}, .out = {w, m, c}};
-        call.params.sgd = (struct hc_sgd){.weight_decay = decay,
-                                          .decoupled = decoupled,
-                                          .nesterov = r->nesterov,
-                                          .rate_inside = r->rate_inside,
-                                          .arithmetic = slot->arithmetic,
-                                          .stochastic = stochastic(update, slot, w)};
-    } else {
-        struct hc_tensor v = hc_update_span(update, first, last, HC_STATE_V);
-        call = (struct hc_call){.op = decoupled ? HC_OP_adamw : HC_OP_adam,
-                                .in = {w, g, m, v, hyper, found, c},
-                                .out = {w, m, v, c}};
-        call.params.adam = (struct hc_adam){.beta2 = r->beta2,
-                                            .eps = r->eps,
-                                            .weight_decay = decay,
-                                            .eps_inside = r->eps_inside,
-                                            .order = r->order,
-                                            .arithmetic = slot->arithmetic,
-                                            .stochastic = stochastic(update, slot, w)};
-    }
+    call.in[s->w] = call.out[s->new_w] = w;
+    call.in[s->g] = hc_update_span(update, first, last, HC_STATE_MASTER_GRADIENT);
+    call.in[s->m] = call.out[s->new_m] = hc_update_span(update, first, last, HC_STATE_M);
+    if (s->v >= 0)
+        call.in[s->v] = call.out[s->new_v] = hc_update_span(update, first, last, HC_STATE_V);
+    call.in[s->hyper] = hc_storage_tensor(update->layer_group[slot->plan.layer_group].hyper);
+    call.in[s->found_inf] = left_out(update);
+    call.in[s->compensation] = call.out[s->new_compensation] = c;
     return hc_device_run(update->device, &call);
-}
-
-static bool has_master(const struct hc_update *update, const struct hc_update_slot *slot)
-{
-    (void)update;
-    return slot->state[HC_STATE_MASTER] != NULL;
 }
 
 /* An edit of the copy does not survive this. */
-static enum hc_status to_model(struct hc_update *update, int first, int last)
+static enum hc_status copy_to_model(struct hc_update *update, int first, int last)
 {
-    struct hc_call call = {.op = HC_OP_master_to_model,
-                           .in = {hc_update_span(update, first, last, HC_STATE_MASTER)},
-                           .out = {hc_update_span(update, first, last, HC_STATE_MODEL)}};
+    struct hc_call call = {
+        .op = HC_OP_master_to_model,
+        .in = {[HC_MODEL_MASTER] = hc_update_span(update, first, last, HC_STATE_MASTER)},
+        .out = {[HC_MODEL_COPY] = hc_update_span(update, first, last, HC_STATE_MODEL)}};
     return hc_device_run(update->device, &call);
-}
-
-static const struct hc_pass decay_scaled_pass = {
-    2, {HC_STATE_MODEL, HC_STATE_GRADIENT}, true, decays, decay_scaled};
-static const struct hc_pass unscale_pass = {
-    2, {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT}, false, has_master_gradient, unscale};
-static const struct hc_pass optimize_pass = {
-    5,
-    {HC_STATE_MASTER, HC_STATE_MASTER_GRADIENT, HC_STATE_M, HC_STATE_V, HC_STATE_COMPENSATION},
-    true,
-    all,
-    optimize};
-static const struct hc_pass to_model_pass = {
-    2, {HC_STATE_MASTER, HC_STATE_MODEL}, false, has_master, to_model};
-
-/* A defect, whose factor comes from the host at each step. */
-static enum hc_status decay_model(struct hc_update *update, double lr)
-{
-    enum hc_status status = HC_OK;
-    for (int i = 0; i < update->n && status == HC_OK; i++) {
-        struct hc_tensor w = hc_storage_tensor(update->slots[i].parameter->storage);
-        struct hc_group_options group = hc_update_group_options(update, i);
-        if (group.decay > 0)
-            status = add_to(update, -(lr * group.rate * group.decay), w, w);
-    }
-    return status;
 }
 
 static struct hc_tensor found_or_absent(const struct hc_update *update)
@@ -164,81 +145,115 @@ static struct hc_tensor found_or_absent(const struct hc_update *update)
     return looks ? hc_storage_tensor(update->found) : absent;
 }
 
-static enum hc_status report(struct hc_update *update)
+static enum hc_status log_step(struct hc_update *update)
 {
-    const struct hc_storage *journal = update->step_log;
-    if (!journal)
-        return HC_OK;
-    struct hc_tensor rows = hc_tensor2(HC_FP32, journal->count / 4, 4, journal->data);
+    const struct hc_storage *log = update->step_log;
+    struct hc_tensor rows =
+        hc_tensor2(HC_FP32, log->count / HC_STEP_LOG_COLUMNS, HC_STEP_LOG_COLUMNS, log->data);
     struct hc_call call = {.op = HC_OP_step_log,
-                           .in = {rows, hc_storage_tensor(update->counts), update->reported[0],
-                                  update->reported[1], hc_storage_tensor(update->scale),
+                           .in = {[HC_STEP_LOG_ROWS] = rows,
+                                  [HC_STEP_LOG_COUNTS] = hc_storage_tensor(update->counts),
+                                  [HC_STEP_LOG_SCALARS] = update->reported[0],
+                                  update->reported[1],
+                                  hc_storage_tensor(update->scale),
                                   found_or_absent(update)},
-                           .out = {rows}};
+                           .out = {[HC_STEP_LOG_NEW_ROWS] = rows}};
     return hc_device_run(update->device, &call);
 }
 
-static enum hc_status count(struct hc_update *update)
+/* An op of the scaler's rule, on the scale and the counts as they are before it. */
+static struct hc_call scaler_call(const struct hc_update *update, enum hc_op op)
 {
-    struct hc_tensor scale = hc_storage_tensor(update->scale);
-    struct hc_tensor counts = hc_storage_tensor(update->counts);
-    struct hc_call call = {.op = HC_OP_scaler_update,
-                           .in = {scale, counts, found_or_absent(update)},
-                           .out = {scale, counts},
-                           .params.scaler = update->rule};
+    return (struct hc_call){.op = op,
+                            .in = {[HC_SCALER_SCALE] = hc_storage_tensor(update->scale),
+                                   [HC_SCALER_COUNTS] = hc_storage_tensor(update->counts),
+                                   [HC_SCALER_FOUND_INF] = found_or_absent(update)},
+                            .params.scaler = update->rule};
+}
+
+static enum hc_status take_verdict(struct hc_update *update)
+{
+    struct hc_call call = scaler_call(update, HC_OP_overflow_verdict);
+    call.out[HC_VERDICT_OUT] = hc_storage_tensor(update->verdict);
     return hc_device_run(update->device, &call);
 }
 
-/* Whether the rule takes the step: at scale 0 one that raises does not, whatever was found. */
-static enum hc_status judge(struct hc_update *update)
+static enum hc_status update_scale(struct hc_update *update)
 {
-    struct hc_call call = {.op = HC_OP_overflow_verdict,
-                           .in = {hc_storage_tensor(update->scale),
-                                  hc_storage_tensor(update->counts), found_or_absent(update)},
-                           .out = {hc_storage_tensor(update->judged)},
-                           .params.scaler = update->rule};
+    struct hc_call call = scaler_call(update, HC_OP_scaler_update);
+    call.out[HC_SCALER_NEW_SCALE] = hc_storage_tensor(update->scale);
+    call.out[HC_SCALER_NEW_COUNTS] = hc_storage_tensor(update->counts);
     return hc_device_run(update->device, &call);
 }
 
-static enum hc_status step(struct hc_update *update, const struct hc_storage *tables, double lr)
+static const struct hc_pass decay_scaled_pass = {.touches = 2,
+                                                 .touched = {HC_STATE_MODEL, HC_STATE_GRADIENT},
+                                                 .by_group = true,
+                                                 .decaying = true,
+                                                 .run = decay_scaled};
+static const struct hc_pass unscale_pass = {
+    .touches = 2,
+    .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
+    .owns = HC_STATE_MASTER_GRADIENT,
+    .run = unscale};
+static const struct hc_pass optimize_pass = {.touches = 5,
+                                             .touched = {HC_STATE_MASTER, HC_STATE_MASTER_GRADIENT,
+                                                         HC_STATE_M, HC_STATE_V,
+                                                         HC_STATE_COMPENSATION},
+                                             .by_group = true,
+                                             .run = optimize};
+static const struct hc_pass copy_pass = {.touches = 2,
+                                         .touched = {HC_STATE_MASTER, HC_STATE_MODEL},
+                                         .owns = HC_STATE_MASTER,
+                                         .run = copy_to_model};
+
+/* dw: the model's gradient, of the scaled loss. g: the optimizer's. w: what the optimizer steps. */
+static const struct {
+    unsigned traits; /* all of them are asked for */
+    enum hc_status (*once)(struct hc_update *update);
+    const struct hc_pass *each;
+} stages[] = {
+    {HC_ALWAYS, .once = hc_rates_take},                     /* lr, beta1, t of this step */
+    {HC_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
+    {HC_CLIP_SCALED, .each = &hc_clip_sum_scaled},          /* f = factor of |dw| (a defect) */
+    {HC_CLIP_SCALED, .each = &hc_clip_multiply},            /* dw *= f */
+    {HC_STEP_ON_OVERFLOW, .each = &hc_stale_sum},           /* s = sum of each dw */
+    {HC_STEP_ON_OVERFLOW, .once = hc_stale_detect},         /* found = is an s inf or NaN? */
+    {HC_STEP_ON_OVERFLOW, .once = take_verdict},            /* overflowed? skipped? */
+    {HC_ALWAYS, .each = &unscale_pass},                     /* g = dw / scale, found */
+    {HC_ERROR_AT_FLOOR, .once = take_verdict},              /* skipped, also at scale 0? */
+    {HC_CLIP_UNSCALED, .each = &hc_clip_sum_unscaled},      /* f = factor of |g| */
+    {HC_CLIP_UNSCALED, .each = &hc_clip_multiply},          /* g *= f */
+    {HC_DECAY_MODEL_COPY, .once = decay_model},             /* model *= 1 - lr decay (a defect) */
+    {HC_STEP_DECAYS_APART, .each = &hc_stale_decay},        /* w *= 1 - lr * decay */
+    {HC_ALWAYS, .each = &optimize_pass},                    /* w, m, v from g, unless skipped */
+    {HC_STEP_ON_OVERFLOW, .each = &hc_stale_zero},          /* g = 0 */
+    {HC_ALWAYS, .each = &copy_pass},                        /* model = w, where w is a master */
+    {HC_LOG_STEPS, .once = log_step},                       /* loss, right, scale, found */
+    {HC_ALWAYS, .once = update_scale},                      /* scale, counts */
+};
+
+static enum hc_status step(struct hc_update *update)
 {
-    enum hc_decay decay = update->recipe.decay;
-    enum hc_status status = hc_groups_rates(update, tables);
-    if (status == HC_OK && decay == HC_DECAY_SCALED)
-        status = hc_update_walk(update, &decay_scaled_pass);
-    if (status == HC_OK && update->recipe.clip_scaled)
-        status = hc_clip(update);
-    if (status == HC_OK && update->step_on_overflow)
-        status = hc_stale_detect(update);
-    if (status == HC_OK)
-        status = hc_update_walk(update, &unscale_pass);
-    if (status == HC_OK && update->judged)
-        status = judge(update);
-    if (status == HC_OK && !update->recipe.clip_scaled)
-        status = hc_clip(update);
-    if (status == HC_OK && decay == HC_DECAY_MODEL)
-        status = decay_model(update, lr);
-    if (status == HC_OK && update->step_on_overflow)
-        status = hc_stale_decay(update);
-    if (status == HC_OK)
-        status = hc_update_walk(update, &optimize_pass);
-    if (status == HC_OK && update->step_on_overflow)
-        status = hc_stale_zero(update);
-    if (status == HC_OK)
-        status = hc_update_walk(update, &to_model_pass);
-    if (status == HC_OK)
-        status = report(update);
-    return status == HC_OK ? count(update) : status;
+    enum hc_status status = HC_OK;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == HC_OK; i++)
+        if ((update->traits & stages[i].traits) == stages[i].traits)
+            status =
+                stages[i].each ? hc_update_walk(update, stages[i].each) : stages[i].once(update);
+    return status;
 }
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
-    enum hc_status status = hc_groups_set(update, lr, beta1);
-    return status == HC_OK ? step(update, update->single, lr) : status;
+    update->rates = update->single;
+    update->host_lr = lr;
+    enum hc_status status = hc_rates_set_single(update, lr, beta1);
+    return status == HC_OK ? step(update) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)
 {
     assert(update->schedule && hc_update_is_fixed(update));
-    return step(update, update->schedule, 0);
+    update->rates = update->schedule;
+    return step(update);
 }
