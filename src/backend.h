@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
    refused. */
-#define HC_BACKEND_ABI 8u
+#define HC_BACKEND_ABI 9u
 
 struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
 struct hc_graph; /* a backend's own: calls that were captured */

@@ -9,7 +9,6 @@
 #include "check/bound/bound.h"
 #include "check/run_call.h"
 #include "num/ulp.h"
-#include "op/contract.h"
 
 /* What the bounds of an output need. */
 struct terms {
@@ -78,7 +77,7 @@ static double bound_of(const struct hc_claim *claim, const struct hc_backend *ba
     want.magnitude = fabs(want.hi);
     if (terms->sums) /* added up with rounding */
         want.magnitude =
-            hc_tensor_get(&terms->of, i) * (1 + hc_bound_length(&claim->call) * 0x1p-23 + 0x1p-9);
+            hc_tensor_get(&terms->of, i) * (1 + hc_call_length(&claim->call) * 0x1p-23 + 0x1p-9);
     return hc_bound(&(struct hc_element){&claim->call, out, i}, &backend->accumulator, &want);
 }
 
@@ -107,7 +106,7 @@ static int64_t affordable(const struct hc_claim *claim)
 {
     static const double budget[] = {
         [HC_QUICK] = 0x1p16, [HC_STANDARD] = 0x1p18, [HC_EXHAUSTIVE] = 0x1p24};
-    double length = sums_products(&claim->call) ? 1 : hc_bound_length(&claim->call);
+    double length = sums_products(&claim->call) ? 1 : hc_call_length(&claim->call);
     return (int64_t)(budget[claim->check->level] / fmax(length, 1)) + 1;
 }
 

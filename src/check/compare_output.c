@@ -135,7 +135,7 @@ static void judge(const struct hc_claim *claim, struct hc_exercise *e, const str
 {
     bool stagnant = claim->inputs == HC_INPUTS_STAGNANT;
     bool widens = hc_formats[t->format].precision > hc_formats[claim->call.in[0].format].precision;
-    if (!claim->judged || hc_bound_length(&claim->call) == 0)
+    if (!claim->judged || hc_call_length(&claim->call) == 0)
         return;
     if (stagnant)
         e->inexact = 0;
@@ -163,7 +163,7 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     for (int64_t k = 0; k < n; k++)
         elements[k].index = index[k];
     free(index);
-#pragma omp parallel if (n * (int64_t)hc_bound_length(&claim->call) > WORTH_THREADS)
+#pragma omp parallel if (n * (int64_t)hc_call_length(&claim->call) > WORTH_THREADS)
     {
 #pragma omp for schedule(static)
         for (int64_t k = 0; k < n; k++)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "check/float_state.h"
-#include "op/contract.h"
 
 enum {
     GUARD = 256, /* bytes on each side */

@@ -8,44 +8,51 @@
 
 #include "check/omissions.h"
 #include "check/check_inner.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 static enum hc_status check_batch(const struct hc_call *call)
 {
-    const struct hc_tensor *order = &call->in[3];
-    if (hc_tensor_get(&call->in[2], 0) < 0)
+    const struct hc_tensor *order = &call->in[HC_AUGMENT_ORDER];
+    int64_t images = call->in[HC_AUGMENT_PIXELS].shape[0];
+    if (hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) < 0)
         return hc_fail(HC_INVALID, "augment: a negative number of steps");
     for (int64_t i = 0; order->data && i < hc_tensor_count(order); i++) {
         double image = hc_tensor_get(order, i);
-        if (image < 0 || image >= (double)call->in[0].shape[0])
+        if (image < 0 || image >= (double)images)
             return hc_fail(HC_INVALID, "augment: order %.0f is no image of 0 to %lld", image,
-                           (long long)call->in[0].shape[0] - 1);
+                           (long long)images - 1);
     }
     return HC_OK;
 }
 
-/* What op/call.c cannot see, since it does not look at data: that there is some, that labels are
+static enum hc_status check_labels(const struct hc_call *call)
+{
+    const struct hc_tensor *logits = &call->in[HC_XENT_LOGITS];
+    for (int64_t i = 0; i < logits->shape[0]; i++) {
+        double label = hc_tensor_get(&call->in[HC_XENT_LABELS], i);
+        if (label < 0 || label >= (double)logits->shape[1])
+            return hc_fail(HC_INVALID, "%s: label %.0f is not a class of 0 to %lld",
+                           hc_ops[call->op].name, label, (long long)logits->shape[1] - 1);
+    }
+    return HC_OK;
+}
+
+/* What hc_call_check cannot see, since it does not look at data: that there is some, that labels are
    classes, that an order has images. */
 static enum hc_status check_data(const struct hc_call *call)
 {
-    const struct hc_op_info *op = &hc_ops[call->op];
-    const char *formats = hc_contracts[call->op].formats;
-    for (int i = 0; i < op->inputs + op->outputs; i++) {
-        bool output = i >= op->inputs;
-        const struct hc_tensor *t = output ? &call->out[i - op->inputs] : &call->in[i];
-        if (!t->data && !hc_slot_optional(formats[i]) && hc_tensor_count(t) > 0)
-            return hc_fail(HC_INVALID, "%s: %s%d has no data", op->name, output ? "out" : "in",
-                           output ? i - op->inputs : i);
+    const char *op = hc_ops[call->op].name;
+    for (int i = 0; i < hc_slot_count(call->op); i++) {
+        const struct hc_slot *slot = hc_slot(call->op, i);
+        const struct hc_tensor *t = hc_slot_tensor_const(call, i);
+        if (!t->data && !slot->optional && hc_tensor_count(t) > 0)
+            return hc_fail(HC_INVALID, "%s: %s has no data", op, slot->name);
     }
-    if (call->op == HC_OP_gemm && call->params.gemm.beta != 0 && !call->in[2].data &&
-        hc_tensor_count(&call->out[0]) > 0)
-        return hc_fail(HC_INVALID, "gemm: beta is not 0, and in2 has no data");
-    for (int64_t i = 0; op->class_ == HC_CLASS_LOSS && i < call->in[0].shape[0]; i++) {
-        double label = hc_tensor_get(&call->in[1], i);
-        if (label < 0 || label >= (double)call->in[0].shape[1])
-            return hc_fail(HC_INVALID, "%s: label %.0f is not a class of 0 to %lld", op->name,
-                           label, (long long)call->in[0].shape[1] - 1);
-    }
+    if (call->op == HC_OP_gemm && call->params.gemm.beta != 0 && !call->in[HC_GEMM_C].data &&
+        hc_tensor_count(&call->out[HC_GEMM_OUT]) > 0)
+        return hc_fail(HC_INVALID, "gemm: beta is not 0, and c has no data");
+    if (hc_ops[call->op].class_ == HC_CLASS_LOSS)
+        return check_labels(call);
     return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
 }
 

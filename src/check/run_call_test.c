@@ -97,7 +97,7 @@ Test(do, refuses_a_call_without_data, .init = setup)
 {
     struct hc_call call = sum_of(NULL);
     cr_assert_eq(run(&call), HC_INVALID);
-    cr_assert_eq(strcmp(hc_message(), "add: out0 has no data"), 0, "%s", hc_message());
+    cr_assert_eq(strcmp(hc_message(), "add: out has no data"), 0, "%s", hc_message());
 }
 
 static int at; /* the element of out0, or of in0, that is written besides */

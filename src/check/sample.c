@@ -15,7 +15,7 @@ int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call,
     enum { LEAST = 32 };
     enum hc_op_class class_ = hc_ops[call->op].class_;
     double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
-    double affordable = budget[check->level] / fmax(each * hc_bound_length(call), 1);
+    double affordable = budget[check->level] / fmax(each * hc_call_length(call), 1);
     int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
     n = n < most[check->level] ? n : most[check->level];
     return n < count ? n : count;

@@ -1,15 +1,44 @@
-/* Slots of the batch norms. */
+/* Batch norm over N, H, W for each channel of x [N, H, W, C]; M = N H W elements.
+
+   Arithmetic is fp32. x, y, dy and dx are float; gamma, beta and the statistics are float, each of
+   a format of its own (fp32 as a rule). What training saves is fp32 whatever the format of the
+   statistics is, as in PyTorch and cuDNN. If x is fp64 everything is. Training and the backward
+   pass refuse an empty batch, since no elements have no mean. */
 #ifndef HC_OP_NORM_H
 #define HC_OP_NORM_H
 
 #include "op/op.h"
 
-/* bn_train, bn_leaky_train, bn_infer, bn_leaky_infer. MEAN and VARIANCE are the running
-   statistics; inference has Y alone as its output. */
+/* bn_train, bn_infer
+     x             float or fp64
+     gamma, beta   [C]
+     mean, variance          [C], the running statistics
+     y             float
+   bn_train alone:
+     saved_mean, saved_invstd  [C], fp32: of the batch; invstd = 1 / sqrt(var + eps)
+     new_mean, new_variance    [C]: the running statistics; they may be mean, variance themselves
+
+   bn_train: mean = sum x / M; var = sum (x - mean)^2 / M (two passes, biased);
+     y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
+     running = (1 - momentum) * running + momentum * batch. The batch's variance is unbiased here,
+     by M / (M - 1) (biased if M = 1). In fp32: in this order, or as r + momentum * (batch - r),
+     which halfcheck's own backends compute; infinite or NaN if r is infinite.
+   bn_infer: the same y, of the running statistics.
+   bn_leaky_train, bn_leaky_infer: z instead of y, then y = leaky_relu(z). z is rounded into y's
+     format; that rounding is part of the contract. */
 enum { HC_BN_X, HC_BN_GAMMA, HC_BN_BETA, HC_BN_MEAN, HC_BN_VARIANCE };
 enum { HC_BN_Y, HC_BN_SAVED_MEAN, HC_BN_SAVED_INVSTD, HC_BN_NEW_MEAN, HC_BN_NEW_VARIANCE };
 
-/* MEAN and INVSTD are what training has saved. */
+/* bn_bwd
+     x, dy         float or fp64; float
+     gamma         [C]
+     mean, invstd  [C]: what training saved
+     dx            float
+     dgamma, dbeta [C]
+   dbeta = sum dy; dgamma = sum dy * xhat; xhat = (x - mean) * invstd;
+   dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M).
+   bn_leaky_bwd has y, too, the output of the forward pass, and dy has y's format. It computes
+   bn_bwd's results on dz = leaky_relu_bwd(y, dy), where dz is rounded into dy's format. */
 enum { HC_BN_BWD_X, HC_BN_BWD_DY, HC_BN_BWD_GAMMA, HC_BN_BWD_MEAN, HC_BN_BWD_INVSTD };
 enum {
     HC_BN_LEAKY_BWD_X,
@@ -20,6 +49,12 @@ enum {
     HC_BN_LEAKY_BWD_INVSTD
 };
 enum { HC_BN_BWD_DX, HC_BN_BWD_DGAMMA, HC_BN_BWD_DBETA }; /* of both */
+
+struct hc_bn {
+    double eps;
+    double momentum;
+    double slope; /* of the bn_leaky ops alone */
+};
 
 /* The inputs' slots in code that is generic over bn_bwd and bn_leaky_bwd; y is -1 in bn_bwd. */
 struct hc_bn_bwd_slots {

@@ -4,6 +4,7 @@
 
 #include "check/bound/rules.h"
 #include "num/ulp.h"
+#include "op/descriptor.h"
 
 /* NULL: one rounding into the output's format, or two, through fp32. */
 static hc_bound_rule *const rules[HC_OP_COUNT] = {
@@ -28,13 +29,6 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_adamw] = hc_bound_adam,
 };
 
-/* Ops whose contract begins with "round(fp32: ...)". */
-static const bool through_fp32[HC_OP_COUNT] = {
-    [HC_OP_axpy] = true,       [HC_OP_scale] = true,          [HC_OP_unscale] = true,
-    [HC_OP_leaky_relu] = true, [HC_OP_leaky_relu_bwd] = true, [HC_OP_avg_pool_bwd] = true,
-    [HC_OP_augment] = true,
-};
-
 enum hc_format hc_bound_work(const struct hc_call *call)
 {
     return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
@@ -44,7 +38,7 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *w
 {
     enum hc_format format = call->out[out].format;
     enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
-    if (rules[call->op] && hc_bound_length(call) == 0 && want->hi == 0) {
+    if (rules[call->op] && hc_call_length(call) == 0 && want->hi == 0) {
         *bits = 0; /* the sum over nothing is +0 */
         return true;
     }
@@ -52,7 +46,7 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *w
         return true;
     if (rules[call->op])
         return false;
-    if (through_fp32[call->op] && !hc_call_fp64(call))
+    if (hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call))
         *bits = hc_encode(format,
                           hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
                           HC_NEAREST);
@@ -131,7 +125,7 @@ double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumul
     double error = 0;
     if (rule)
         error = rule(e, accumulator, want);
-    else if (through_fp32[call->op] && !hc_call_fp64(call))
+    else if (hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call))
         error = hc_ulp(HC_FP32, want->hi) / 2;
     if (isnan(want->hi))
         return 0;

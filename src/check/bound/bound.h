@@ -33,7 +33,4 @@ bool hc_bound_ordered(const struct hc_call *call);
    infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
 
-/* Terms in the longest sum that one element of the call's outputs needs; 1 if none. */
-double hc_bound_length(const struct hc_call *call);
-
 #endif

@@ -31,7 +31,7 @@
 static double roundings(const struct hc_call *call)
 {
     const struct hc_gemm *g = &call->params.gemm;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     switch (hc_ops[call->op].class_) {
     case HC_CLASS_REDUCTION:
         return n + 1; /* the product's own, and the partial sum's */

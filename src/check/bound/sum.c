@@ -48,7 +48,7 @@ static double products(enum hc_format inputs, double terms, double *additions)
    and is exact in fp32, but for underflow; counting it as rounded costs one addition. */
 static double cut(const struct hc_call *call)
 {
-    return hc_call_tf32(call) && hc_bound_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
+    return hc_call_tf32(call) && hc_call_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
 }
 
 /* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. Sums of tf32 numbers take
@@ -73,39 +73,6 @@ static double finite(double error, double magnitude, double largest)
     return magnitude + error <= largest ? error : (double)INFINITY;
 }
 
-double hc_bound_length(const struct hc_call *call)
-{
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->in[1];
-    switch (call->op) {
-    case HC_OP_sum:
-    case HC_OP_dot:
-    case HC_OP_sum_squares:
-        return (double)hc_tensor_count(x);
-    case HC_OP_gemm:
-        return (double)x->shape[call->params.gemm.transpose_a ? 0 : 1];
-    case HC_OP_conv2d:
-        return (double)(y->shape[1] * y->shape[2] * y->shape[3]);
-    case HC_OP_conv2d_bwd_data:
-        return (double)(y->shape[0] * y->shape[1] * y->shape[2]);
-    case HC_OP_conv2d_bwd_filter:
-        return (double)(y->shape[0] * y->shape[1] * y->shape[2]);
-    case HC_OP_avg_pool:
-        return (double)(call->params.pool.window * call->params.pool.window);
-    case HC_OP_xent:
-        return (double)(x->shape[0] * x->shape[1]);
-    case HC_OP_xent_bwd:
-        return (double)x->shape[1];
-    case HC_OP_bn_train:
-    case HC_OP_bn_bwd:
-    case HC_OP_bn_leaky_train:
-    case HC_OP_bn_leaky_bwd:
-        return (double)(x->shape[0] * x->shape[1] * x->shape[2]);
-    default:
-        return 1;
-    }
-}
-
 /* A 16-bit accumulator F, in which the inputs are, too: its sums and products through fp32 are the
    correctly rounded ones (kernels/element/arithmetic.h), so the theorem above holds with F's u. */
 static double narrow(const struct hc_call *call, double terms, const struct hc_exact *want)
@@ -120,7 +87,7 @@ double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *acc
 {
     const struct hc_call *call = e->call;
     (void)accumulator;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
     return finite(growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
@@ -131,7 +98,7 @@ double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *acc
                     const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     double additions;
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
@@ -150,7 +117,7 @@ double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumula
 {
     const struct hc_call *call = e->call;
     (void)accumulator;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     double additions;
     double lost = products(call->in[0].format, n, &additions);
     if (call->in[1].data && n > 0)
@@ -164,7 +131,7 @@ double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *ac
     const struct hc_call *call = e->call;
     double additions;
     enum hc_format inputs = call->in[0].format;
-    double lost = products(inputs, hc_bound_length(call), &additions);
+    double lost = products(inputs, hc_call_length(call), &additions);
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
     double error = relative * want->magnitude + lost;
@@ -180,7 +147,7 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
                         const struct hc_exact *want)
 {
     const struct hc_gemm *p = &call->params.gemm;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     double u = hc_format_unit(HC_FP16);
     double alpha = fabs(hc_round(HC_FP16, p->alpha));
     double beta = p->beta != 0 ? fabs(hc_round(HC_FP16, p->beta)) : 1;
@@ -207,7 +174,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
         return half_gemm(call, accumulator, want);
     double alpha = fabs((double)(float)p->alpha);
     double additions;
-    double lost = products(inputs, hc_bound_length(call), &additions) * fmax(alpha, 1);
+    double lost = products(inputs, hc_call_length(call), &additions) * fmax(alpha, 1);
     double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
     double u = hc_format_unit(hc_bound_work(call));
     double relative = growth_of(call, accumulator, additions);
@@ -224,7 +191,7 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
 {
     const struct hc_call *call = e->call;
     (void)accumulator;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     double error =
         growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
     return finite(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));

@@ -48,7 +48,7 @@ static enum hc_status wrongly_summed(const struct hc_fault_site *planted, struct
                   (call->op == HC_OP_gemm && call->params.gemm.half_accumulator);
     if (narrow || hc_call_fp64(call) || hc_call_tf32(call))
         return planted->right(queue, call);
-    size_t room = ((size_t)hc_bound_length(call) + 1) * sizeof(float);
+    size_t room = ((size_t)hc_call_length(call) + 1) * sizeof(float);
     struct hc_factors t = {malloc(room), malloc(room), 0};
     assert(t.x && t.y);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++) {

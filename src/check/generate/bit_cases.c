@@ -12,7 +12,7 @@
 #include "check/run_call.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 struct row {
     enum hc_op op;
@@ -46,12 +46,12 @@ static void give_inputs(struct hc_check *check, struct hc_call *call)
 /* The call with outputs of its own; absent ones stay so. */
 static struct hc_call with_outputs(struct hc_check *check, struct hc_call call)
 {
-    const char *formats = hc_contracts[call.op].formats + hc_ops[call.op].inputs;
     for (int o = 0; o < hc_ops[call.op].outputs; o++) {
         size_t bytes = hc_tensor_bytes(&call.out[o]);
-        bool absent = formats[o] == 'c' ? hc_op_absent(&call, hc_ops[call.op].inputs + o)
-                                        : !call.out[o].data && hc_slot_optional(formats[o]);
-        if (absent)
+        int number = hc_ops[call.op].inputs + o;
+        const struct hc_slot *slot = hc_slot(call.op, number);
+        bool state = slot->format == HC_ALLOW_LIKE; /* whose shape says whether it is absent */
+        if (slot->optional && (state ? hc_op_absent(&call, number) : !call.out[o].data))
             continue;
         call.out[o].data = hc_check_memory(check, bytes);
     }

@@ -5,7 +5,7 @@
 #include "check/generate/boundary.h"
 #include "check/generate/distribution.h"
 #include "num/rng.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 /* Lengths leave a rest behind every power of two that a block has. */
 enum { REST = 15, LONG = 16384 + REST, MIDDLING = 4099, SHORT = 1031 };
@@ -20,7 +20,7 @@ static bool is_16(enum hc_format format)
 /* Whether the slot holds data: as many elements as in0, or in0 itself. */
 static bool is_data(const struct hc_call *call, int slot)
 {
-    return slot == 0 || hc_contracts[call->op].counts[slot] == 'n';
+    return slot == 0 || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
 }
 
 /* A number that all elements share, of which the results hang: the scale of an unscaling, the count of

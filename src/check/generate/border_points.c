@@ -74,7 +74,7 @@ static int64_t work_of(const struct hc_call *call)
 {
     int64_t in = hc_tensor_count(&call->in[0]);
     int64_t out = hc_tensor_count(&call->out[0]);
-    return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_bound_length(call));
+    return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_call_length(call));
 }
 
 /* Below level exhaustive the large sizes are left to the first set of formats, and there to the one just past

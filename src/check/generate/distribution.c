@@ -7,7 +7,7 @@
 #include "check/bound/bound.h"
 #include "check/generate/draw.h"
 #include "num/rng.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 #include "reference.h"
 
 const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT] = {
@@ -23,66 +23,6 @@ const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT] = {
     [HC_DRAW_WHOLE] = "whole",
     [HC_DRAW_FOUND] = "found-inf",
 };
-
-/* One letter an input slot: x data; y a second factor, which stays near 1 where x is extreme; z an
-   addend of the product; p a positive scalar; g a gain; b a mean or an offset; v a variance;
-   q a second moment; c a compensation; s a sum of squares; h an optimizer's hyperparameters; o a found
-   flag; l labels; k counts. NULL:
-   x for vectors, p for scalars. */
-static const char *const roles[HC_OP_COUNT] = {
-    [HC_OP_mul] = "xy",
-    [HC_OP_div] = "xy",
-    [HC_OP_fma] = "xyz",
-    [HC_OP_unscale] = "xpox",
-    [HC_OP_dot] = "xy",
-    [HC_OP_sum_squares] = "xp",
-    [HC_OP_gemm] = "xyb",
-    [HC_OP_conv2d] = "xy",
-    [HC_OP_conv2d_bwd_data] = "xy",
-    [HC_OP_conv2d_bwd_filter] = "xy",
-    [HC_OP_bn_train] = "xgbbv",
-    [HC_OP_bn_infer] = "xgbbv",
-    [HC_OP_bn_bwd] = "xygbg",
-    [HC_OP_bn_leaky_train] = "xgbbv",
-    [HC_OP_bn_leaky_infer] = "xgbbv",
-    [HC_OP_bn_leaky_bwd] = "xyygbg",
-    [HC_OP_leaky_relu_bwd] = "yx",
-    [HC_OP_xent] = "xl",
-    [HC_OP_xent_bwd] = "xlp",
-    [HC_OP_sgd] = "xxxhoc",
-    [HC_OP_adam] = "xxxqhoc",
-    [HC_OP_adamw] = "xxxqhoc",
-    [HC_OP_rates] = "xk",
-    [HC_OP_step_log] = "xkxxxx",
-    [HC_OP_clip] = "so",
-};
-
-static const bool cancels[HC_OP_COUNT] = {
-    [HC_OP_add] = true,
-    [HC_OP_sub] = true,
-    [HC_OP_fma] = true,
-    [HC_OP_axpy] = true,
-    [HC_OP_sum] = true,
-    [HC_OP_dot] = true,
-    [HC_OP_gemm] = true,
-    [HC_OP_conv2d] = true,
-    [HC_OP_bn_train] = true,
-    [HC_OP_conv2d_bwd_data] = true,
-    [HC_OP_bn_bwd] = true,
-    [HC_OP_conv2d_bwd_filter] = true,
-    [HC_OP_bn_leaky_train] = true,
-    [HC_OP_bn_leaky_bwd] = true,
-    [HC_OP_xent] = true,
-    [HC_OP_avg_pool] = true,
-    [HC_OP_xent_bwd] = true,
-};
-
-static char role_of(enum hc_op op, int slot)
-{
-    if (roles[op])
-        return roles[op][slot];
-    return hc_contracts[op].counts[slot] == '1' ? 'p' : 'x';
-}
 
 bool hc_distribution_of_sums(enum hc_distribution distribution)
 {
@@ -102,8 +42,8 @@ static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution
         return call->op == HC_OP_sum_squares && hc_tensor_count(&call->in[1]) == 0 &&
                call->in[0].format != HC_FP16;
     if (distribution == HC_DRAW_CANCELLATION)
-        return half || hc_call_tf32(call) || hc_bound_length(call) > 0x1p13;
-    return half && hc_bound_length(call) > LONG_IN_HALF;
+        return half || hc_call_tf32(call) || hc_call_length(call) > 0x1p13;
+    return half && hc_call_length(call) > LONG_IN_HALF;
 }
 
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
@@ -115,7 +55,7 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
         return false;
     switch (distribution) {
     case HC_DRAW_CANCELLATION:
-        return cancels[call->op] && hc_op_cancels(call);
+        return hc_descriptor(call->op)->cancels && hc_op_cancels(call);
     case HC_DRAW_FOUND:
         return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
                (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||
@@ -152,22 +92,23 @@ static double label(const struct hc_call *call, int64_t row, double u)
 }
 
 /* Scalars, flags and labels. */
-static double small_input(const struct hc_call *call, char role, int64_t i,
+static double small_input(const struct hc_call *call, enum hc_values values, int64_t i,
                           enum hc_distribution distribution, uint64_t seed)
 {
-    static const double hyper[] = {1e-3, 0.9, 3};
+    static const double hyper[HC_HYPER_COUNT] = {
+        [HC_HYPER_LR] = 1e-3, [HC_HYPER_BETA1] = 0.9, [HC_HYPER_STEP] = 3};
     double u = hc_random_uniform(seed, 100, (uint64_t)i);
-    switch (role) {
-    case 'h':
-        assert(i >= 0 && i < 3);
+    switch (values) {
+    case HC_VALUES_HYPER:
+        assert(i >= 0 && i < HC_HYPER_COUNT);
         return hyper[i];
-    case 'o':
+    case HC_VALUES_FLAG:
         return distribution == HC_DRAW_FOUND ? 1 : 0;
-    case 'l':
+    case HC_VALUES_LABELS:
         if (distribution == HC_DRAW_STAGNATION || distribution == HC_DRAW_CUT)
             return 0;
         return label(call, i, u);
-    case 'k':
+    case HC_VALUES_COUNTS:
         return count(call, i, distribution, u);
     default:
         if (distribution == HC_DRAW_WHOLE)
@@ -180,12 +121,14 @@ void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distributio
 {
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *t = &call->in[slot];
-        char role = role_of(call->op, slot);
-        bool small = role == 'h' || role == 'o' || role == 'l' || role == 'p' || role == 'k';
+        enum hc_values values = hc_slot(call->op, slot)->values;
+        bool small = values == HC_VALUES_SCALAR || values == HC_VALUES_HYPER ||
+                     values == HC_VALUES_FLAG || values == HC_VALUES_LABELS ||
+                     values == HC_VALUES_COUNTS;
         for (int64_t i = 0; i < hc_tensor_count(t); i++)
             hc_tensor_set(t, i,
-                          small ? small_input(call, role, i, distribution, seed)
-                                : hc_op_value(call, slot, role, i, distribution, seed));
+                          small ? small_input(call, values, i, distribution, seed)
+                                : hc_op_value(call, slot, values, i, distribution, seed));
     }
 }
 

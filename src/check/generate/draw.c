@@ -6,7 +6,7 @@
 #include "check/generate/op_space.h"
 #include "num/rng.h"
 #include "num/ulp.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 double hc_draw_uniform(const struct hc_draw_site *p, uint64_t more)
 {
@@ -151,7 +151,7 @@ static double special(const struct hc_draw_site *p, int slot)
     const struct hc_tensor *t = &p->call->in[slot];
     bool shared =
         hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
-    double length = fmax(hc_bound_length(p->call), 4);
+    double length = fmax(hc_call_length(p->call), 4);
     double u = hc_draw_uniform(p, 3);
     bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
     if (p->index == (uint64_t)hc_tensor_count(t) / 2)
@@ -168,8 +168,8 @@ static double special(const struct hc_draw_site *p, int slot)
    leave nothing for it. */
 static bool compensates(const struct hc_call *call)
 {
-    int last = hc_ops[call->op].inputs - 1;
-    return hc_contracts[call->op].formats[last] == 'c' && !hc_op_absent(call, last);
+    return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER &&
+           !hc_op_absent(call, hc_optimizer_slots(call->op)->compensation);
 }
 
 /* A batch has its own, and a loss none but in its logits. */
@@ -182,7 +182,7 @@ static bool has_specials(const struct hc_call *call, int slot)
 }
 
 /* Data. */
-static double data(const struct hc_draw_site *p, int slot, char role,
+static double data(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution)
 {
     switch (distribution) {
@@ -191,14 +191,15 @@ static double data(const struct hc_draw_site *p, int slot, char role,
     case HC_DRAW_SUBNORMALS:
         if (slot == 0 && compensates(p->call))
             return hc_draw_normal(p);
-        return role == 'y' ? ldexp(hc_draw_normal(p), -(int)(12 * hc_draw_uniform(p, 8)))
-                           : subnormal(p);
+        return values == HC_VALUES_FACTOR
+                   ? ldexp(hc_draw_normal(p), -(int)(12 * hc_draw_uniform(p, 8)))
+                   : subnormal(p);
     case HC_DRAW_BOUNDARIES:
-        if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && role != 'y')
+        if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && values != HC_VALUES_FACTOR)
             return elementwise_boundary(p);
         return boundary(p);
     case HC_DRAW_CANCELLATION:
-        return hc_draw_cancelling(p, slot, role);
+        return hc_draw_cancelling(p, slot, values);
     case HC_DRAW_SPECIALS:
         return has_specials(p->call, slot) ? special(p, slot) : hc_draw_normal(p);
     default:
@@ -207,46 +208,47 @@ static double data(const struct hc_draw_site *p, int slot, char role,
 }
 
 /* What w lacks of a weight: within half an ulp of it, but now and then anything. */
-static double compensation(const struct hc_draw_site *p, int slot, char role,
+static double compensation(const struct hc_draw_site *p, int slot, enum hc_values values,
                            enum hc_distribution distribution)
 {
     double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
     if (!isfinite(w) || hc_draw_uniform(p, 10) < 0.1)
-        return data(p, slot, role, distribution);
+        return data(p, slot, values, distribution);
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i,
+double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, int64_t i,
                    enum hc_distribution distribution, uint64_t seed)
 {
     struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
     if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
         return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
     if (hc_distribution_of_sums(distribution))
-        return hc_draw_sum(&p, slot, role, distribution);
-    switch (role) {
-    case 'g':
+        return hc_draw_sum(&p, slot, values, distribution);
+    switch (values) {
+    case HC_VALUES_GAIN:
         return 0.5 + hc_draw_uniform(&p, 2);
-    case 'b':
+    case HC_VALUES_OFFSET:
         if (distribution == HC_DRAW_SUBNORMALS)
             return subnormal(&p);
         if (distribution == HC_DRAW_CANCELLATION)
             return call->op == HC_OP_gemm ? 0x1p-10 * hc_draw_normal(&p) : 500;
-        return data(&p, slot, role,
+        return data(&p, slot, values,
                     distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
-    case 'v':
+    case HC_VALUES_VARIANCE:
         return distribution == HC_DRAW_LOGNORMAL ? fabs(lognormal(&p))
                                                  : 0.5 + hc_draw_uniform(&p, 2);
-    case 's':
-        return fabs(data(&p, slot, 'x', distribution));
-    case 'c':
-        return compensation(&p, slot, role, distribution);
-    case 'q':
+    case HC_VALUES_SUM_OF_SQUARES:
+        return fabs(data(&p, slot, HC_VALUES_DATA, distribution));
+    case HC_VALUES_COMPENSATION:
+        return compensation(&p, slot, values, distribution);
+    case HC_VALUES_SECOND_MOMENT:
         p.stream = 1; /* like the square of the gradient */
         if (distribution == HC_DRAW_SPECIALS || distribution == HC_DRAW_SUBNORMALS)
             return fabs(distribution == HC_DRAW_SPECIALS ? hc_draw_normal(&p) : subnormal(&p));
-        return pow(data(&p, 1, 'x', distribution), 2) * (0.5 + hc_draw_uniform(&p, 9));
+        return pow(data(&p, HC_ADAM_G, HC_VALUES_DATA, distribution), 2) *
+               (0.5 + hc_draw_uniform(&p, 9));
     default:
-        return data(&p, slot, role, distribution);
+        return data(&p, slot, values, distribution);
     }
 }

@@ -3,6 +3,7 @@
 #define HC_CHECK_GENERATE_DRAW_H
 
 #include "check/generate/distribution.h"
+#include "op/descriptor.h"
 
 /* A place in a tensor, and its random numbers: the normal one (an integer in i32), and as many
    uniform ones as there are numbers `more`. */
@@ -19,16 +20,16 @@ double hc_draw_normal(const struct hc_draw_site *p);
 
 /* HC_DRAW_CANCELLATION (draw_cancelling.c), and whether the call's sums have two terms to cancel. */
 bool hc_op_cancels(const struct hc_call *call);
-double hc_draw_cancelling(const struct hc_draw_site *p, int slot, char role);
+double hc_draw_cancelling(const struct hc_draw_site *p, int slot, enum hc_values values);
 
 /* The distributions for sums (draw_sums.c), and whether the call has sums for that one. */
-double hc_draw_sum(const struct hc_draw_site *p, int slot, char role,
+double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution);
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution);
 
-/* Element i of an input slot that plays `role` (distribution.c); slots are filled in order, and a later one
+/* Element i of an input slot that holds `values`; slots are filled in order, and a later one
    may look at the elements of an earlier one. */
-double hc_op_value(const struct hc_call *call, int slot, char role, int64_t i,
+double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, int64_t i,
                    enum hc_distribution distribution, uint64_t seed);
 
 /* Of `least` and the formats of data and result the one whose normal range ends first. */

@@ -37,7 +37,7 @@ static struct run run_of(const struct hc_call *call, int slot)
    has one sign, so that it is between 2^-10 and 2^-6 of their magnitude and never less than a
    rounding error. Pairs differ in size by up to 2^8, so that sums have more bits than fp32. A last
    term without a partner is 2^-12 of the others' size. */
-static double paired(struct hc_draw_site p, int slot, char role)
+static double paired(struct hc_draw_site p, int slot, enum hc_values values)
 {
     struct run run = run_of(p.call, slot);
     uint64_t along = p.index / (uint64_t)run.stride % (uint64_t)run.extent;
@@ -46,7 +46,7 @@ static double paired(struct hc_draw_site p, int slot, char role)
     bool swapped = (uint32_t)(along / 2) * 2654435761u >> 31;
     bool taken = !alone && second != swapped;
     double beside = taken ? 0x1p-7 * (1 + hc_draw_uniform(&p, 2)) / 2 : 0;
-    double flip = role == 'x' && taken ? -1 : 1;
+    double flip = values == HC_VALUES_DATA && taken ? -1 : 1;
     p.index -= second ? (uint64_t)run.stride : 0;
     int smaller = (int)(8 * hc_draw_uniform(&p, 3)) + (alone ? 12 : 0);
     return flip * ldexp(fabs(hc_draw_normal(&p)) * (1 + beside), -smaller);
@@ -80,16 +80,16 @@ static double opposite(const struct hc_draw_site *p)
     return whole + (floor(hc_draw_uniform(p, 2) * 5) - 2) * hc_ulp(p->format, whole);
 }
 
-double hc_draw_cancelling(const struct hc_draw_site *p, int slot, char role)
+double hc_draw_cancelling(const struct hc_draw_site *p, int slot, enum hc_values values)
 {
     switch (hc_ops[p->call->op].class_) {
     case HC_CLASS_ELEMENTWISE:
-        return slot == 0 || role == 'y' ? hc_draw_normal(p) : opposite(p);
+        return slot == 0 || values == HC_VALUES_FACTOR ? hc_draw_normal(p) : opposite(p);
     case HC_CLASS_NORM:
-        return role == 'x' ? 500 + 8 * hc_draw_normal(p) : hc_draw_normal(p);
+        return values == HC_VALUES_DATA ? 500 + 8 * hc_draw_normal(p) : hc_draw_normal(p);
     case HC_CLASS_LOSS:
         return 100 + 4 * hc_draw_normal(p);
     default:
-        return paired(*p, slot, role);
+        return paired(*p, slot, values);
     }
 }

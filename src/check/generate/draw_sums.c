@@ -86,11 +86,12 @@ static double tail(const struct hc_call *call, double half_ulps)
     return half_ulps * ldexp(1, HEAD - precision(call));
 }
 
-static double stagnating(const struct hc_draw_site *p, int slot, char role, double half_ulps)
+static double stagnating(const struct hc_draw_site *p, int slot, enum hc_values values,
+                         double half_ulps)
 {
     double term = is_first(p, slot) ? ldexp(1, HEAD) : tail(p->call, half_ulps);
     if (slot != terms_slot(p->call->op))
-        return role == 'b' ? 0 : 1;
+        return values == HC_VALUES_OFFSET ? 0 : 1;
     return p->call->op == HC_OP_sum_squares ? sqrt(term) : term;
 }
 
@@ -114,7 +115,7 @@ static double largest(const struct hc_call *call, bool multiplied, enum hc_forma
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
     int spare = class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ? 1 : 0;
-    double sum = ldexp(1, precision(call) - spare) / (hc_bound_length(call) + 1);
+    double sum = ldexp(1, precision(call) - spare) / (hc_call_length(call) + 1);
     double least = ldexp(1, hc_call_tf32(call) ? 11 : hc_formats[format].precision) - 1;
     return fmin(floor(multiplied ? sqrt(sum) : sum), least);
 }
@@ -208,7 +209,7 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
     bool of_losses = op == HC_OP_xent && call->in[0].shape[1] > 1;
     if (!of_products && !of_batch && !of_losses && op != HC_OP_avg_pool)
         return false;
-    double n = hc_bound_length(call);
+    double n = hc_call_length(call);
     if (n < FEW || hc_tensor_count(&call->out[0]) == 0)
         return false;
     if (distribution == HC_DRAW_WHOLE)
@@ -218,7 +219,7 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
     return n * tail(call, 2) < 0x1p14;
 }
 
-double hc_draw_sum(const struct hc_draw_site *p, int slot, char role,
+double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution)
 {
     double half_ulps = distribution == HC_DRAW_STAGNATION ? 0.98 : 1.5;
@@ -229,6 +230,6 @@ double hc_draw_sum(const struct hc_draw_site *p, int slot, char role,
         return (1 + hc_draw_uniform(p, 2)) / 2;
     default:
         return hc_ops[p->call->op].class_ == HC_CLASS_LOSS ? stagnating_logit(p, half_ulps)
-                                                           : stagnating(p, slot, role, half_ulps);
+                                                           : stagnating(p, slot, values, half_ulps);
     }
 }

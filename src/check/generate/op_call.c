@@ -1,6 +1,6 @@
-/* hc_op_call: a call from the rows of op_space.c and the letters of op/contract.h. */
+/* hc_op_call: a call from the rows of op_space.c and the op's descriptor. */
 #include "check/generate/op_space.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 static struct hc_tensor rank4(int64_t n, int64_t h, int64_t w, int64_t c)
 {
@@ -16,10 +16,10 @@ static struct hc_tensor rank2(int64_t rows, int64_t columns, bool transposed)
 static void gemm(struct hc_call *call, const int64_t *d, bool row)
 {
     const struct hc_gemm *p = &call->params.gemm;
-    call->in[0] = rank2(d[0], d[2], p->transpose_a);
-    call->in[1] = rank2(d[2], d[1], p->transpose_b);
-    call->in[2] = row ? hc_tensor1(HC_FP32, d[1], NULL) : rank2(d[0], d[1], false);
-    call->out[0] = rank2(d[0], d[1], false);
+    call->in[HC_GEMM_A] = rank2(d[0], d[2], p->transpose_a);
+    call->in[HC_GEMM_B] = rank2(d[2], d[1], p->transpose_b);
+    call->in[HC_GEMM_C] = row ? hc_tensor1(HC_FP32, d[1], NULL) : rank2(d[0], d[1], false);
+    call->out[HC_GEMM_OUT] = rank2(d[0], d[1], false);
 }
 
 static void conv(struct hc_call *call, const int64_t *d)
@@ -32,9 +32,9 @@ static void conv(struct hc_call *call, const int64_t *d)
     bool data = call->op == HC_OP_conv2d_bwd_data;
     bool filter = call->op == HC_OP_conv2d_bwd_filter;
     call->params.conv = (struct hc_conv){.stride = (int)d[6], .pad = (int)d[7]};
-    call->in[0] = data ? y : x;
-    call->in[1] = filter ? y : w;
-    call->out[0] = data ? x : filter ? w : y;
+    call->in[HC_CONV_FIRST] = data ? y : x;
+    call->in[HC_CONV_SECOND] = filter ? y : w;
+    call->out[HC_CONV_RESULT] = data ? x : filter ? w : y;
 }
 
 static void pool(struct hc_call *call, const int64_t *d)
@@ -43,11 +43,11 @@ static void pool(struct hc_call *call, const int64_t *d)
     struct hc_tensor x = rank4(d[0], d[1], d[2], d[3]);
     struct hc_tensor y = rank4(d[0], d[1] / d[4], d[2] / d[4], d[3]);
     call->params.pool.window = (int)d[4];
-    call->in[0] = backward ? y : x;
-    call->out[0] = backward ? x : y;
+    call->in[HC_FIRST] = backward ? y : x;
+    call->out[HC_FIRST] = backward ? x : y;
 }
 
-/* The shapes that the contract's counts leave open: in0's, and all of those with a '.'. */
+/* The shapes that the descriptor leaves open: the first input's, and those of HC_SIZE_RULE. */
 static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
 {
     switch (hc_ops[call->op].class_) {
@@ -61,79 +61,88 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
         pool(call, d);
         break;
     case HC_CLASS_NORM:
-        call->in[0] = rank4(d[0], d[1], d[2], d[3]);
+        call->in[HC_BN_X] = rank4(d[0], d[1], d[2], d[3]);
         break;
     case HC_CLASS_CONTROL:
-        call->in[0] = rank2(d[0], call->op == HC_OP_step_log ? 4 : 2, false);
+        call->in[HC_FIRST] =
+            rank2(d[0], call->op == HC_OP_step_log ? HC_STEP_LOG_COLUMNS : HC_TABLE_COLUMNS, false);
         break;
     case HC_CLASS_LOSS:
-        call->in[0] = rank2(d[0], d[1], false);
-        call->in[1] = hc_tensor1(HC_I32, d[0], NULL);
+        call->in[HC_XENT_LOGITS] = rank2(d[0], d[1], false);
+        call->in[HC_XENT_LABELS] = hc_tensor1(HC_I32, d[0], NULL);
         break;
     default:
-        call->in[0] = hc_tensor1(HC_FP32, d[0], NULL);
+        call->in[HC_FIRST] = hc_tensor1(HC_FP32, d[0], NULL);
     }
 }
 
-static void set_format(struct hc_call *call, int slot, const struct hc_format_set *set)
+static void set_format(struct hc_call *call, int number, const struct hc_format_set *set)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
-    bool output = slot >= op->inputs;
-    struct hc_tensor *t = output ? &call->out[slot - op->inputs] : &call->in[slot];
-    char letter = hc_contracts[call->op].formats[slot];
-    bool state = hc_contracts[call->op].counts[slot] == 'c' ||
-                 (op->class_ == HC_CLASS_OPTIMIZER && slot != 1);
-    if (letter >= '0' && letter <= '9')
-        t->format = call->in[letter - '0'].format;
-    else if (letter == 'c')
-        t->format = call->in[0].format;
-    else if (letter == 'f' || letter == 'o')
+    const struct hc_slot *slot = hc_slot(call->op, number);
+    struct hc_tensor *t = hc_slot_tensor(call, number);
+    bool output = number >= op->inputs;
+    bool state = slot->size == HC_SIZE_CHANNELS ||
+                 (op->class_ == HC_CLASS_OPTIMIZER && number != hc_optimizer_slots(call->op)->g);
+    bool addend = call->op == HC_OP_gemm && number == HC_GEMM_C;
+    switch (slot->format) {
+    case HC_ALLOW_LIKE:
+        t->format = call->in[slot->like].format;
+        break;
+    case HC_ALLOW_FP32:
         t->format = HC_FP32;
-    else if (letter == 'g' || letter == 'q')
+        break;
+    case HC_ALLOW_WIDE:
         t->format = set->in == HC_FP64 ? HC_FP64 : HC_FP32;
-    else if (letter == 'i')
+        break;
+    case HC_ALLOW_I32:
         t->format = HC_I32;
-    else
-        t->format = state ? set->state : output || letter == 'b' ? set->out : set->in;
+        break;
+    default:
+        t->format = state ? set->state : output || addend ? set->out : set->in;
+    }
 }
 
-/* The contract's letter of a slot. */
-static char letter_of(enum hc_op op, int slot)
+/* Of the slots that may be absent, those of a compensation hold state, and the others in fp32 a scalar,
+   a flag or an override. */
+static bool is_compensation(const struct hc_slot *slot)
 {
-    return hc_contracts[op].formats[slot];
+    return slot->optional && slot->format == HC_ALLOW_LIKE;
 }
 
-bool hc_op_absent(const struct hc_call *call, int slot)
+static bool is_extra(const struct hc_slot *slot)
 {
-    int inputs = hc_ops[call->op].inputs;
-    const struct hc_tensor *t = slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
-    char letter = letter_of(call->op, slot);
-    return (letter == 'o' || letter == 'c') && t->shape[0] == 0;
+    return slot->optional && slot->format == HC_ALLOW_FP32;
+}
+
+bool hc_op_absent(const struct hc_call *call, int number)
+{
+    const struct hc_slot *slot = hc_slot(call->op, number);
+    return (is_extra(slot) || is_compensation(slot)) &&
+           hc_slot_tensor_const(call, number)->shape[0] == 0;
 }
 
 struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
                           const struct hc_op_shape *shape, const struct hc_variant *variant)
 {
     struct hc_call call = {.op = op, .params = variant->params};
-    const char *counts = hc_contracts[op].counts;
-    int inputs = hc_ops[op].inputs;
     open_shapes(&call, shape->d, variant->row);
-    const struct hc_tensor *x = &call.in[0];
-    for (int i = 0; i < inputs + hc_ops[op].outputs; i++) {
-        struct hc_tensor *t = i < inputs ? &call.in[i] : &call.out[i - inputs];
-        if (counts[i] == 'n')
+    const struct hc_tensor *x = &call.in[HC_FIRST];
+    for (int i = 0; i < hc_slot_count(op); i++) {
+        const struct hc_slot *slot = hc_slot(op, i);
+        struct hc_tensor *t = hc_slot_tensor(&call, i);
+        if (slot->size == HC_SIZE_FIRST)
             *t = *x;
-        else if (counts[i] == 'c')
+        else if (slot->size == HC_SIZE_CHANNELS)
             *t = hc_tensor1(HC_FP32, x->shape[x->rank - 1], NULL);
-        else if (counts[i] != '.')
-            *t = hc_tensor1(HC_FP32, counts[i] - '0', NULL);
-        if ((variant->bare && letter_of(op, i) == 'o') ||
-            (!variant->compensated && letter_of(op, i) == 'c'))
+        else if (slot->size == HC_SIZE_FIXED)
+            *t = hc_tensor1(HC_FP32, slot->count, NULL);
+        if ((variant->bare && is_extra(slot)) || (!variant->compensated && is_compensation(slot)))
             *t = hc_tensor1(HC_FP32, 0, NULL);
         set_format(&call, i, set);
     }
-    if (op == HC_OP_unscale && call.out[0].format != HC_FP32)
-        call.in[3] = hc_tensor1(HC_FP32, 0, NULL);
+    if (op == HC_OP_unscale && call.out[HC_UNSCALE_OUT].format != HC_FP32)
+        call.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
     if (hc_ops[op].class_ == HC_CLASS_REDUCTION)
         call.params.reduce.accumulator = set->work;
     if (op == HC_OP_gemm) {

@@ -10,7 +10,7 @@
 #include "check/generate/distribution.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 /* A case and the row of each table that it was made from. */
 struct row {
@@ -25,27 +25,21 @@ struct row {
 
 static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
 {
-    static const int sgd[HC_MAX_OUT] = {0, 2, 5};
-    static const int adam[HC_MAX_OUT] = {0, 2, 3, 6};
-    static const int control[HC_MAX_OUT] = {0, 2, 4, 6, 8};
-    const int *from = hc_ops[call->op].class_ != HC_CLASS_OPTIMIZER ? control
-                      : call->op == HC_OP_sgd                       ? sgd
-                                                                    : adam;
     int inputs = hc_ops[call->op].inputs;
-    if (in_place && call->op == HC_OP_unscale)
-        call->in[3] = hc_tensor1(HC_FP32, 0, NULL); /* with it, in2 may not be out1 */
-    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+    if (in_place && call->op == HC_OP_unscale) /* with an override the flags are apart */
+        call->in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
+    for (int i = 0; i < inputs; i++)
         if (!hc_op_absent(call, i))
             call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
-    for (int i = 0; i < hc_ops[call->op].outputs; i++) {
-        struct hc_tensor *t = &call->out[i];
-        if (hc_op_absent(call, inputs + i))
+    for (int o = 0; o < hc_ops[call->op].outputs; o++) {
+        const struct hc_slot *slot = hc_slot(call->op, inputs + o);
+        struct hc_tensor *t = &call->out[o];
+        if (hc_op_absent(call, inputs + o))
             continue;
-        if (in_place && !hc_op_absent(call, from[i])) {
-            t->data = call->in[from[i]].data;
-            continue;
-        }
-        t->data = hc_check_memory(check, hc_tensor_bytes(t));
+        if (in_place && slot->in_place && !hc_op_absent(call, slot->like))
+            t->data = call->in[slot->like].data;
+        else
+            t->data = hc_check_memory(check, hc_tensor_bytes(t));
     }
 }
 
@@ -97,7 +91,7 @@ static bool wanted(const struct row *row)
     if (!hc_format_set_allowed(row->op, row->set, row->variant) ||
         !hc_distribution_applies(&call, row->distribution))
         return false;
-    bool long_sum = hc_distribution_of_sums(row->distribution) && hc_bound_length(&call) >= LONG;
+    bool long_sum = hc_distribution_of_sums(row->distribution) && hc_call_length(&call) >= LONG;
     if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
         return false;
     return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "op/contract.h"
+#include "op/descriptor.h"
 
 static const struct hc_format_set ieee[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
@@ -308,10 +308,10 @@ struct hc_opspace hc_opspace(enum hc_op op)
     if (of_op[op].sets)
         return of_op[op];
     struct hc_opspace space = by_class[hc_ops[op].class_];
-    char format = hc_contracts[op].formats[0];
-    if (format == 'w')
+    enum hc_allowed format = hc_descriptor(op)->in[HC_FIRST].format;
+    if (format == HC_ALLOW_FLOAT_OR_FP64)
         space.sets = ieee;
-    if (format == 'a')
+    if (format == HC_ALLOW_ANY)
         space.sets = casts;
     if (by_op[op])
         space.variants = by_op[op];
@@ -342,11 +342,12 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
         return false;
     if (variant->compensated && hc_formats[set->state].bytes != 2)
         return false;
-    const char *formats = hc_contracts[op].formats;
-    char out = formats[hc_ops[op].inputs];
-    if (formats[0] == 'f' && set->in != HC_FP32)
+    const struct hc_descriptor *d = hc_descriptor(op);
+    enum hc_allowed in = d->in[HC_FIRST].format;
+    enum hc_allowed out = d->out[HC_FIRST].format;
+    if (in == HC_ALLOW_FP32 && set->in != HC_FP32)
         return false;
-    if (set->in == HC_FP64 && formats[0] != 'd' && formats[0] != 'w' && formats[0] != 'a')
+    if (set->in == HC_FP64 && !d->fp64 && in != HC_ALLOW_FLOAT_OR_FP64 && in != HC_ALLOW_ANY)
         return false;
     /* Batch norm computes in fp32 whatever its state is, or all of it is fp64. */
     if (hc_ops[op].class_ == HC_CLASS_NORM && set->work != HC_FP32 && set->work != HC_FP64)
@@ -356,5 +357,6 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
         return false;
     if (hc_ops[op].class_ == HC_CLASS_OPTIMIZER)
         return true;
-    return (out != '0' && out != 'f' && out != 'g') || set->in == set->out;
+    return (out != HC_ALLOW_LIKE && out != HC_ALLOW_FP32 && out != HC_ALLOW_WIDE) ||
+           set->in == set->out;
 }

@@ -23,7 +23,7 @@ static void of_gemm(const struct hc_call *call, int64_t out, struct hc_factors *
     int64_t rows = call->out[0].shape[0];
     int64_t i = out / columns;
     int64_t j = out % columns;
-    int64_t n = (int64_t)hc_bound_length(call);
+    int64_t n = (int64_t)hc_call_length(call);
     for (int64_t k = 0; k < n; k++)
         term(t, &call->in[0], g->transpose_a ? k * rows + i : i * n + k, &call->in[1],
              g->transpose_b ? j * n + k : k * columns + j);

@@ -5,7 +5,7 @@
 #include "op/call.h"
 
 /* n products x[i] y[i], in the order of the contract's definition; y is 1 where nothing is
-   multiplied. Room for hc_bound_length(call) is the caller's. */
+   multiplied. Room for hc_call_length(call) is the caller's. */
 struct hc_factors {
     float *x;
     float *y;

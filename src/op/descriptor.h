@@ -1,0 +1,117 @@
+/* What an operand is, said once.
+
+   A slot is an input or an output of an op: `call->in[HC_ADAM_V]`. Its row in the op's descriptor
+   holds everything that anybody needs to know of it without looking at a call: its name, the
+   formats and the number of elements that it may have, whether it may be absent, which input an
+   output may overwrite, what a generated case fills it with, and whether a network's forward and
+   backward pass carry their data through it.
+
+   Everybody reads the same row. hc_call_check holds calls to it and names slots in its messages;
+   the generated cases make tensors, values and in-place calls from it; `halfcheck list ops --json`
+   and `halfcheck explain op/NAME` print it. A new op therefore begins with one descriptor in its
+   family's file, src/op/<family>.c; descriptor_test.c says what is missing in it.
+
+   What a row cannot say is left to two functions of the op: `rule`, for shapes that belong together
+   and for parameters, and `length`, for the number of terms in a sum. */
+#ifndef HC_OP_DESCRIPTOR_H
+#define HC_OP_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "op/call.h"
+
+/* Formats that a slot takes. An op that can be had in fp64 (hc_descriptor.fp64) is called with its
+   first input in fp64, and then all slots of HC_ALLOW_FLOAT and HC_ALLOW_WIDE are fp64. */
+enum hc_allowed {
+    HC_ALLOW_FLOAT,         /* fp32, bf16 or fp16; fp64 in a call in fp64 */
+    HC_ALLOW_WIDE,          /* fp32; fp64 in a call in fp64 */
+    HC_ALLOW_LIKE,          /* the format of in[like] */
+    HC_ALLOW_FLOAT_OR_FP64, /* fp32, bf16, fp16 or fp64 */
+    HC_ALLOW_ANY,           /* every format but u8 */
+    HC_ALLOW_FP32,
+    HC_ALLOW_I32,
+    HC_ALLOW_U8
+};
+
+/* How many elements a slot has. */
+enum hc_size_rule {
+    HC_SIZE_FIRST,    /* as many as the first input */
+    HC_SIZE_CHANNELS, /* as many as the first input's last extent */
+    HC_SIZE_FIXED,    /* `count` */
+    HC_SIZE_RULE      /* what the op's `rule` says; `shape` says it to people */
+};
+
+/* What a generated case fills an input with. */
+enum hc_values {
+    HC_VALUES_NONE, /* of outputs */
+    HC_VALUES_DATA,
+    HC_VALUES_FACTOR, /* a second factor, which stays near 1 where the data are extreme */
+    HC_VALUES_ADDEND, /* is added to a product */
+    HC_VALUES_SCALAR, /* a positive number of moderate size */
+    HC_VALUES_GAIN,
+    HC_VALUES_OFFSET, /* a mean, or what is added to normalised data */
+    HC_VALUES_VARIANCE,
+    HC_VALUES_SECOND_MOMENT,
+    HC_VALUES_COMPENSATION, /* what a weight in a narrow format lacks */
+    HC_VALUES_SUM_OF_SQUARES,
+    HC_VALUES_HYPER,
+    HC_VALUES_FLAG,
+    HC_VALUES_LABELS,
+    HC_VALUES_COUNTS,
+    HC_VALUES_COUNT
+};
+
+/* What an input holds of a network's passes. */
+enum hc_pass_data {
+    HC_PASS_NOTHING, /* weights, statistics, labels, scalars; activations of which the sign is read
+    */
+    HC_PASS_ACTIVATION,
+    HC_PASS_GRADIENT,
+    HC_PASS_EITHER /* the op serves both passes */
+};
+
+struct hc_slot {
+    const char *name;
+    enum hc_allowed format;
+    enum hc_size_rule size;
+    int count;
+    const char *shape;
+    bool optional; /* absent when its data is NULL */
+    int like;      /* the input whose format HC_ALLOW_LIKE means */
+    bool in_place; /* the output may be in[like] itself */
+    enum hc_values values;
+    enum hc_pass_data pass;
+    const char *const *elements; /* names of a fixed slot's elements, or NULL; `count` of them */
+};
+
+struct hc_descriptor {
+    struct hc_slot in[HC_MAX_IN];
+    struct hc_slot out[HC_MAX_OUT];
+
+    /* Can be had in fp64: the arithmetic is then fp64, too. */
+    bool fp64;
+
+    /* The result is rounded to fp32 and then into the output's format. (In a call in fp64 it is
+       rounded once.) */
+    bool through_fp32;
+
+    /* Data of both signs can cancel in the result. */
+    bool cancels;
+
+    /* Checks what the rows leave open. NULL: nothing. HC_OK, or HC_INVALID with a line. */
+    enum hc_status (*rule)(const struct hc_call *call);
+
+    /* The number of terms in the longest sum that an element of the result takes. NULL: 1. */
+    int64_t (*length)(const struct hc_call *call);
+};
+
+const struct hc_descriptor *hc_descriptor(enum hc_op op);
+
+/* Slots by one running number: the inputs, then the outputs. */
+int hc_slot_count(enum hc_op op);
+const struct hc_slot *hc_slot(enum hc_op op, int slot);
+struct hc_tensor *hc_slot_tensor(struct hc_call *call, int slot);
+const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slot);
+
+#endif

@@ -1,0 +1,164 @@
+/* Every descriptor is complete: what it leaves out would be left out of checks, of the generated
+   cases and of the contract that people read. */
+#include "op/descriptor.h"
+
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <string.h>
+
+static bool is_output(enum hc_op op, int slot)
+{
+    return slot >= hc_ops[op].inputs;
+}
+
+/* A lower-case identifier. */
+static bool is_name(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (!islower((unsigned char)*c) && *c != '_' && !(c > name && isdigit((unsigned char)*c)))
+            return false;
+    return name[0] != '\0';
+}
+
+Test(descriptor, every_op_has_one_with_as_many_slots_as_ops_def_says)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        const struct hc_descriptor *d = hc_descriptor((enum hc_op)op);
+        cr_assert_not_null(d, "%s", hc_ops[op].name);
+        for (int i = 0; i < HC_MAX_IN; i++)
+            cr_expect_eq(d->in[i].name != NULL, i < hc_ops[op].inputs, "%s: input %d",
+                         hc_ops[op].name, i);
+        for (int o = 0; o < HC_MAX_OUT; o++)
+            cr_expect_eq(d->out[o].name != NULL, o < hc_ops[op].outputs, "%s: output %d",
+                         hc_ops[op].name, o);
+    }
+}
+
+Test(descriptor, names_are_identifiers_and_those_of_an_op_are_unique)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int slot = 0; slot < hc_slot_count((enum hc_op)op); slot++) {
+            const char *name = hc_slot((enum hc_op)op, slot)->name;
+            cr_expect(is_name(name), "%s: '%s'", hc_ops[op].name, name);
+            for (int other = 0; other < slot; other++)
+                cr_expect_neq(strcmp(name, hc_slot((enum hc_op)op, other)->name), 0, "%s: %s twice",
+                              hc_ops[op].name, name);
+        }
+}
+
+Test(descriptor, a_number_of_elements_belongs_to_fixed_slots_and_a_shape_to_those_of_a_rule)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            const struct hc_descriptor *d = hc_descriptor((enum hc_op)op);
+            cr_expect_eq(s->count > 0, s->size == HC_SIZE_FIXED, "%s: %s", hc_ops[op].name,
+                         s->name);
+            cr_expect_eq(s->shape != NULL, s->size == HC_SIZE_RULE, "%s: %s", hc_ops[op].name,
+                         s->name);
+            cr_expect(s->size != HC_SIZE_RULE || d->rule, "%s: no rule for %s", hc_ops[op].name,
+                      s->name);
+        }
+}
+
+Test(descriptor, inputs_say_what_generated_cases_fill_them_with_and_outputs_nothing)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            bool output = is_output((enum hc_op)op, i);
+            cr_expect_eq(s->values == HC_VALUES_NONE, output, "%s: %s", hc_ops[op].name, s->name);
+            cr_expect(!output || s->pass == HC_PASS_NOTHING, "%s: %s", hc_ops[op].name, s->name);
+        }
+}
+
+/* Formats are equal where the one is the other's, or both follow the same rule; where that allows
+   several, hc_call_check looks at the tensors before it lets them be one. */
+Test(descriptor, an_output_in_place_has_the_format_and_the_size_of_its_input)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int o = 0; o < hc_ops[op].outputs; o++) {
+            const struct hc_descriptor *d = hc_descriptor((enum hc_op)op);
+            const struct hc_slot *out = &d->out[o];
+            const struct hc_slot *in = &d->in[out->like];
+            bool several = in->format == HC_ALLOW_FLOAT || in->format == HC_ALLOW_ANY;
+            cr_expect(out->like >= 0 && out->like < hc_ops[op].inputs, "%s: %s", hc_ops[op].name,
+                      out->name);
+            if (!out->in_place)
+                continue;
+            cr_expect(out->format == HC_ALLOW_LIKE || out->format == in->format ||
+                          (several && out->format == HC_ALLOW_FLOAT) ||
+                          (in->format == HC_ALLOW_FP32 && out->format == HC_ALLOW_FLOAT),
+                      "%s: the format of %s", hc_ops[op].name, out->name);
+            bool first = out->size == HC_SIZE_FIRST && out->like == HC_FIRST;
+            bool larger = in->size == HC_SIZE_RULE && out->size == HC_SIZE_FIXED; /* augment's steps
+            */
+            cr_expect(first || larger || (out->size == in->size && out->count == in->count),
+                      "%s: the size of %s", hc_ops[op].name, out->name);
+            for (int other = 0; other < o; other++)
+                cr_expect(!d->out[other].in_place || d->out[other].like != out->like,
+                          "%s: %s and %s in one place", hc_ops[op].name, out->name,
+                          d->out[other].name);
+        }
+}
+
+Test(descriptor, a_format_is_taken_from_an_input_that_is_never_absent_or_absent_together)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            const struct hc_slot *like = &hc_descriptor((enum hc_op)op)->in[s->like];
+            if (s->format != HC_ALLOW_LIKE)
+                continue;
+            cr_expect(like != s && (is_output((enum hc_op)op, i) || s->like < i), "%s: %s",
+                      hc_ops[op].name, s->name);
+            cr_expect(!like->optional || s->optional, "%s: %s", hc_ops[op].name, s->name);
+        }
+}
+
+Test(descriptor, all_elements_of_hyperparameters_counts_and_verdicts_have_names)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            bool several = s->size == HC_SIZE_FIXED && s->count > 1;
+            cr_expect_eq(s->elements != NULL, several, "%s: %s", hc_ops[op].name, s->name);
+            for (int e = 0; s->elements && e < s->count; e++)
+                cr_expect(s->elements[e] && is_name(s->elements[e]), "%s: %s[%d]", hc_ops[op].name,
+                          s->name, e);
+        }
+}
+
+/* A sum has a length, and it is not that of an op whose elements are on their own. */
+Test(descriptor, sums_say_how_long_they_are)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        const struct hc_descriptor *d = hc_descriptor((enum hc_op)op);
+        enum hc_op_class class_ = hc_ops[op].class_;
+        bool sums = class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM ||
+                    class_ == HC_CLASS_CONV || class_ == HC_CLASS_LOSS;
+        cr_expect(!sums || d->length, "%s", hc_ops[op].name);
+        cr_expect(!hc_op_settled((enum hc_op)op) || !d->length, "%s", hc_ops[op].name);
+        cr_expect(!d->through_fp32 || !d->length, "%s", hc_ops[op].name);
+    }
+}
+
+/* Where fp64 is allowed, all of a network's op is in it, but for labels, hyperparameters and flags.
+   */
+Test(descriptor, ops_in_fp64_begin_with_a_tensor_that_can_be_fp64)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        const struct hc_descriptor *d = hc_descriptor((enum hc_op)op);
+        for (int i = 0; d->fp64 && i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            bool small = s->values == HC_VALUES_HYPER || s->values == HC_VALUES_FLAG ||
+                         s->values == HC_VALUES_LABELS;
+            bool wide = s->format == HC_ALLOW_FLOAT || s->format == HC_ALLOW_WIDE ||
+                        s->format == HC_ALLOW_LIKE;
+            cr_expect(i == 0 ? s->format == HC_ALLOW_FLOAT : wide || small, "%s: %s",
+                      hc_ops[op].name, s->name);
+        }
+        for (int i = 0; !d->fp64 && i < hc_slot_count((enum hc_op)op); i++)
+            cr_expect_neq(hc_slot((enum hc_op)op, i)->format, HC_ALLOW_WIDE, "%s", hc_ops[op].name);
+    }
+}

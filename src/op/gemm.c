@@ -1,0 +1,53 @@
+/* The descriptor of op/gemm.h. */
+#include "op/families.h"
+#include "op/rule.h"
+
+static int64_t length(const struct hc_call *call)
+{
+    return call->in[HC_GEMM_A].shape[call->params.gemm.transpose_a ? 0 : 1];
+}
+
+static enum hc_status shapes(const struct hc_call *call)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
+    const struct hc_tensor *c = &call->in[HC_GEMM_C];
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
+    if (p->half_accumulator && a->format != HC_FP16)
+        return hc_fail(HC_INVALID, "gemm: sums in fp16 of inputs that are %s",
+                       hc_formats[a->format].name);
+    enum hc_status status = hc_rule_rank(call, a, 2);
+    if (status == HC_OK)
+        status = hc_rule_rank(call, out, 2);
+    if (status != HC_OK)
+        return status;
+    int64_t m = a->shape[p->transpose_a ? 1 : 0];
+    int64_t k = length(call);
+    int64_t n = out->shape[1];
+    status = hc_rule_shape(call, out, 2, (int64_t[]){m, n});
+    if (status == HC_OK)
+        status = hc_rule_shape(call, &call->in[HC_GEMM_B], 2,
+                               p->transpose_b ? (int64_t[]){n, k} : (int64_t[]){k, n});
+    if (status != HC_OK || p->beta == 0)
+        return status;
+    return c->rank == 1 ? hc_rule_shape(call, c, 1, (int64_t[]){n})
+                        : hc_rule_shape(call, c, 2, (int64_t[]){m, n});
+}
+
+/* Which of a and b is an activation, a gradient or a weight depends on what is computed: the forward
+   pass, the gradient of the input, or that of the weights. */
+static const struct hc_descriptor gemm = {
+    .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
+                          .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
+           [HC_GEMM_B] = {"b", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = "[K, N]",
+                          .values = HC_VALUES_FACTOR, .pass = HC_PASS_EITHER},
+           [HC_GEMM_C] = {"c", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, N] or [N]",
+                          .optional = true, .values = HC_VALUES_OFFSET}},
+    .out = {[HC_GEMM_OUT] = {"out", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, N]"}},
+    .fp64 = true,
+    .cancels = true,
+    .rule = shapes,
+    .length = length,
+};
+
+const struct hc_descriptor *const hc_gemm_ops[HC_OP_COUNT] = {[HC_OP_gemm] = &gemm};
