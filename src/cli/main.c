@@ -15,12 +15,12 @@ static void overview(FILE *out)
 {
     int n;
     const struct hc_command *const *commands = hc_commands(&n);
-    (void)fputs("halfcheck - is mixed-precision training numerically right on this machine?\n\n"
+    (void)fputs("halfcheck - checks whether mixed-precision training is numerically right here\n\n"
                 "usage: halfcheck COMMAND [ARGUMENTS]\n\n",
                 out);
     for (int i = 0; i < n; i++)
         (void)fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
-    (void)fputs("\nhalfcheck COMMAND --help tells more, halfcheck --version which build this is.\n",
+    (void)fputs("\nhalfcheck COMMAND --help explains a command; --version prints the version.\n",
                 out);
 }
 
@@ -83,7 +83,7 @@ static void end_as_wrong(void)
 {
     if (done || getpid() != owner)
         return;
-    (void)hc_complain("ended by a call of exit from within, before the command was done");
+    (void)hc_complain("a kernel or a library called exit before the command was done");
     (void)fflush(stdout);
     _exit(HC_WRONG);
 }
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     let_waiting_threads_sleep(argv);
     owner = getpid();
     if (atexit(end_as_wrong) != 0 || at_quick_exit(end_as_wrong) != 0)
-        return hc_complain("cannot watch over calls of exit");
+        return hc_complain("cannot register a handler of exit");
     /* A file that grows over the limit is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     hc_keep_command_line(argv);

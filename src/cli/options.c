@@ -28,15 +28,15 @@ static void help(const struct hc_command *command, const struct hc_option *optio
             printf("\n%*s", COLUMN, "");
         hc_print_wrapped(stdout, COLUMN, COLUMN, o->help);
     }
-    printf("%-*s%s\n", COLUMN, "  --help", "this text");
+    printf("%-*s%s\n", COLUMN, "  --help", "print this help");
     for (const struct hc_option *o = options; o->name; o++)
         if (o->list || o->words) {
-            puts("\nAn option that takes a list, A,B, may be given again and adds to it;\n"
-                 "any other is given once.");
+            puts("\nAn option that takes a list (A,B) may be repeated, and adds to the list.\n"
+                 "Any other may be given once.");
             break;
         }
-    puts("\nexit status: 0 all as claimed, 1 some claim failed, 2 the command or the\n"
-         "environment is wrong");
+    puts("\nexit status: 0 if everything is as claimed, 1 if a claim failed, 2 if the\n"
+         "command or the environment is wrong");
 }
 
 static int refuse_value(const struct hc_command *command, const struct hc_option *option,
@@ -132,8 +132,8 @@ static int set(const struct hc_command *command, const struct hc_option *option,
         return set_seed(command, option, value);
     if (option->words) {
         if (option->words->count == HC_MAX_WORDS)
-            return hc_complain("%s: more than %d times --%s", command->name, HC_MAX_WORDS,
-                               option->name);
+            return hc_complain("%s: --%s is given more than %d times", command->name, option->name,
+                               HC_MAX_WORDS);
         option->words->word[option->words->count++] = value;
         return HC_AS_CLAIMED;
     }

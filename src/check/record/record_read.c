@@ -44,8 +44,8 @@ static enum hc_verdict verdict_of(struct reader *r, const json_t *object)
         if (strcmp(hc_verdict_names[v], name) == 0)
             return (enum hc_verdict)v;
     if (r->status == HC_OK)
-        r->status =
-            hc_fail(HC_INVALID, "%s: result %zu: no verdict '%s'", r->path, r->index + 1, name);
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: unknown verdict '%s'", r->path,
+                            r->index + 1, name);
     return HC_ERROR;
 }
 
@@ -101,8 +101,8 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
     if (r->status == HC_OK &&
         (row.checked < 0 || row.looked_at < 0 || row.looked_at > row.looked_of || row.special < 0 ||
          row.special > row.looked_at || row.error < 0 || row.bound < 0))
-        r->status = hc_fail(HC_INVALID, "%s: result %zu: a negative count, error or bound", r->path,
-                            r->index + 1);
+        r->status = hc_fail(HC_INVALID, "%s: result %zu has a negative count, error or bound",
+                            r->path, r->index + 1);
     return row;
 }
 
@@ -122,7 +122,7 @@ static enum hc_status sort(const char *path, struct hc_record *record)
     qsort(record->rows, (size_t)record->count, sizeof *record->rows, by_name);
     for (int i = 1; i < record->count; i++)
         if (by_name(&record->rows[i - 1], &record->rows[i]) == 0)
-            return hc_fail(HC_INVALID, "%s: %s on %s stands there twice", path,
+            return hc_fail(HC_INVALID, "%s: duplicate result of %s on %s", path,
                            record->rows[i].name, record->rows[i].backend);
     return HC_OK;
 }

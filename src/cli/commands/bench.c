@@ -117,7 +117,7 @@ static enum hc_status choose(struct sheet *sheet, const char *name)
     int count;
     enum hc_status status = hc_choose_backends(name ? name : "host", chosen, &count);
     if (status == HC_OK && count > 1)
-        status = hc_fail(HC_INVALID, "benches measure one backend, not %s", name);
+        status = hc_fail(HC_INVALID, "bench measures one backend at a time, not %s", name);
     if (status != HC_OK)
         return status;
     const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
@@ -136,13 +136,13 @@ static int run(int argc, char **argv)
         {.name = "backend",
          .value = "B",
          .text = &backend,
-         .help = "measure this backend, in benches that can measure any (default host, and\n"
-                 "those of one backend too)"},
+         .help = "measure this backend in the benches that can measure any (default: host,\n"
+                 "and the benches of one backend run, too)"},
         {.name = "json",
          .value = "FILE",
          .text = &json,
-         .help = "also write a record of the rates; - is standard output, the table goes to\n"
-                 "standard error then"},
+         .help = "also write a record of the rates; with -, it goes to standard output and\n"
+                 "the table to standard error"},
         {0},
     };
     int words;
@@ -172,10 +172,10 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_bench = {
     .name = "bench",
     .usage = "[PATTERN...] [--backend B] [--json FILE]",
-    .summary = "measure rates, and ratios between two things in the same run",
-    .text =
-        "PATTERN is a glob over the benches' names. A rate alone says little on a machine that\n"
-        "others use too; a ratio is taken between minima of runs that took turns. A ratio that\n"
-        "is claimed and MISSED makes the exit status 1.",
+    .summary = "measure speeds, and compare pairs of them within one run",
+    .text = "PATTERN is a glob over the names of benches. A rate alone depends on what else the\n"
+            "machine is doing. A ratio compares two things that were measured in turns in the\n"
+            "same run, by their fastest times. If a bench claims a least ratio and misses it\n"
+            "(MISSED), the exit status is 1.",
     .run = run,
 };

@@ -125,7 +125,7 @@ static int show(const char *path)
     if (!ratios)
         status = hc_complain("no memory for %d results", record.count);
     else if (n == 0)
-        status = hc_complain("%s: no result of a case op/... has a bound", path);
+        status = hc_complain("%s: no result of a case op/* has a bound", path);
     else
         print_table(ratios, n);
     free(ratios);
@@ -141,19 +141,19 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_bounds, options, argc, argv, &words, &status))
         return status;
     if (words != 1)
-        return hc_complain("bounds needs one record; see: halfcheck bounds --help");
+        return hc_complain("bounds needs exactly one record; see: halfcheck bounds --help");
     return show(argv[1]);
 }
 
 const struct hc_command hc_command_bounds = {
     .name = "bounds",
     .usage = "RECORD",
-    .summary = "how near the ops' results come to their bounds",
-    .text =
-        "For each op and mix of formats: how many results have a bound, and of error / bound of\n"
-        "their worst elements the least, the median, what nine of ten do not exceed, the largest,\n"
-        "and how many of a hundred are below 0.05; last, how near any came to the second line of\n"
-        "random sums. Results of which the bits are demanded have no bound. docs/bounds.md says\n"
-        "what bounds and lines are.",
+    .summary = "show how close the results of ops come to their bounds",
+    .text = "A bound that no result comes near could hide an error. For each op and set of\n"
+            "formats the table shows how many results have a bound and, of their error/bound, the\n"
+            "minimum, the median, the 90th percentile, the maximum and the share below 0.05. The\n"
+            "last column is the largest error relative to the second, lower line that is drawn\n"
+            "for random sums. A result that must match bit for bit has no bound and is not\n"
+            "counted. docs/bounds.md explains bounds and lines.",
     .run = run,
 };

@@ -30,7 +30,7 @@ Test(list, json_has_as_many_rows_as_the_text, .init = enter_folder)
 
 Test(list, refuses_other_subjects, .init = enter_folder)
 {
-    expect_refusal("$hc list planets", "planets");
+    expect_refusal("$hc list planets", "list: unknown 'planets'; expected cases, ops, ");
     expect_refusal("$hc list ops cases", "cases");
 }
 
@@ -69,7 +69,7 @@ Test(explain, tells_one_backend_up_to_a_screen_and_of_others_the_verdict, .init 
 
 Test(explain, refuses_what_is_no_case, .init = enter_folder)
 {
-    expect_refusal("$hc explain", "one case");
+    expect_refusal("$hc explain", "exactly one CASE");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
     expect_refusal("$hc explain bits/add/fp16 --backend exact", "with exact");
     expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");
@@ -129,6 +129,6 @@ Test(bench, writes_rates_and_ratios, .init = enter_folder)
     expect_refusal("$hc bench none-such", "none-such");
     expect_refusal("$hc bench reference/add-fp16 --backend host", "no bench matches");
     expect_refusal("$hc bench --backend none-such", "no backend 'none-such'");
-    expect_refusal("$hc bench --backend host,exact", "one backend");
+    expect_refusal("$hc bench --backend host,exact", "one backend at a time");
     expect_refusal("$hc bench reference/add-fp16 --json /nonexistent/r", "cannot write");
 }

@@ -37,7 +37,7 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
     if (chosen(c, recipe->name))
         return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
     if (c->recipes == HC_MAX_COMPARED)
-        return hc_fail(HC_INVALID, "more than %d recipes", HC_MAX_COMPARED);
+        return hc_fail(HC_INVALID, "compare takes at most %d recipes", HC_MAX_COMPARED);
     if (strcmp(recipe->name, "fp32") == 0)
         c->base = c->recipes;
     c->recipe[c->recipes] = recipe;
@@ -71,7 +71,8 @@ static enum hc_status choose_word(struct hc_comparison *c, const char *word, siz
         char *end;
         long n = isdigit((unsigned char)colon[1]) ? strtol(colon + 1, &end, 10) : 0;
         if (n < 1 || n > HC_MAX_SEEDS || end != word + length)
-            return hc_fail(HC_INVALID, "--recipes takes R or R:SEEDS, 1 to %d, not '%.*s'",
+            return hc_fail(HC_INVALID,
+                           "--recipes takes R or R:SEEDS, with 1 to %d seeds, not '%.*s'",
                            HC_MAX_SEEDS, (int)length, word);
         seeds = (int)n;
     }
@@ -235,9 +236,9 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
         {.name = "recipes",
          .value = "R,R:N,...",
          .list = recipes,
-         .help = "two or more (see halfcheck list recipes), with R:N for N seeds; 'all' for all\n"
-                 "that are not named before; also with overrides: amp,amp+eps=1e-4; fp32, or\n"
-                 "else the first, is what the others are compared with"},
+         .help = "two or more recipes (see halfcheck list recipes). R:N runs N seeds of R, 'all'\n"
+                 "stands for all that are not named yet, and overrides may follow a name:\n"
+                 "amp,amp+eps=1e-4. The base is fp32, or else the first"},
         {.name = "seeds",
          .value = "N",
          .count = seeds,
@@ -249,29 +250,30 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
          .real = &c->margin,
          .least = 1e-6,
          .most = 100,
-         .help = "of accuracy, within which two recipes count as equivalent (default 1)"}};
+         .help = "difference of accuracy up to which two recipes are equivalent (default 1)"}};
     hc_training_options(training, options + 3);
     options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
         .name = "out",
         .value = "DIR",
         .text = &training->out,
-        .help = "folder of the results, replaced if there (default out/compare)"};
+        .help = "folder of the results; old ones are replaced (default out/compare)"};
     options[HC_TRAINING_OPTIONS + 4] = (struct hc_option){
         .name = "drift",
         .flag = &c->drift,
-        .help = "instead of training to the end, measure each recipe against fp64, and say which\n"
-                "of its roundings do what"};
+        .help = "instead of training to the end, measure how far each recipe drifts from\n"
+                "fp64, and which of its roundings cause that"};
     options[HC_TRAINING_OPTIONS + 5] =
         (struct hc_option){.name = "steps",
                            .value = "N",
                            .count = &c->steps,
                            .least = 1,
                            .most = 1000,
-                           .help = "of --drift, all with a tenth of --lr (default 10)"};
+                           .help = "steps of --drift, each with a tenth of --lr (default 10)"};
     if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
         return false;
     if (words > 0)
-        *status = hc_complain("compare: takes no '%s'; see: halfcheck compare --help", argv[1]);
+        *status =
+            hc_complain("compare takes no argument '%s'; see: halfcheck compare --help", argv[1]);
     return words == 0;
 }
 
@@ -307,17 +309,20 @@ const struct hc_command hc_command_compare = {
     .name = "compare",
     .usage = "--recipes R,R,... [--seeds N] [options]",
     .summary = "train CIFAR-10 under several recipes, side by side",
-    .text = "Runs with the same seed share initial weights, order and augmentation, and are\n"
-            "compared as pairs. One run says little: two that differ in one bit drift apart\n"
-            "within some hundred steps. From two seeds on, two one-sided t tests on the paired\n"
-            "accuracies say whether a recipe is equivalent to fp32, different, or undecided.\n"
-            "A run that does not learn, or a recipe that is shown to differ: status 1.\n"
-            "Interrupted in whatever way, the same command with --resume goes on where it was,\n"
-            "to the same bits; so does one with more recipes or seeds, which keeps the runs there\n"
-            "are.\n\n"
-            "columns: dW = 0, dY = 0: entries of the gradients of weights and of layers' outputs\n"
-            "that are zero in their format; unscaled: that would be without the loss scale; lost:\n"
-            "updates below half an ulp of the weight; MiB: the most that the run held of the\n"
-            "backend's memory.",
+    .text = "Runs with the same seed share initial weights, data order and augmentation, and are\n"
+            "compared in pairs. One pair decides nothing: two runs that differ in one bit drift\n"
+            "apart within a few hundred steps. From two seeds on, two one-sided t tests on the\n"
+            "paired accuracies decide whether a recipe is equivalent to the base, different from\n"
+            "it, or undecided. The base is fp32 if it is among the recipes, otherwise the first\n"
+            "one. The exit status is 1 if a run does not learn or a recipe is shown to differ.\n\n"
+            "After an interruption of any kind, the same command with --resume goes on to the\n"
+            "same bits. More recipes or seeds may be added then; the runs that are there are\n"
+            "kept.\n\n"
+            "columns:\n\n"
+            "  dW = 0    entries of the weights' gradients that are 0 in their format\n"
+            "  dY = 0    the same of the gradients of the layers' outputs\n"
+            "  unscaled  what the column before it would be without the loss scale\n"
+            "  lost      weight updates below half an ulp of the weight\n"
+            "  MiB       the most memory of the backend that the run held",
     .run = run,
 };

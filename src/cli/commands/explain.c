@@ -52,7 +52,7 @@ static void print_answers(const struct hc_result *result)
     if (isnan(result->implementation) || isnan(result->format))
         return;
     hc_print(stdout,
-             "  of the bound, the implementation takes %.3g (against the format-exact value), the "
+             "  the implementation uses %.3g of the bound (against the format-exact value), the "
              "format %.3g\n",
              result->implementation, result->format);
 }
@@ -153,7 +153,7 @@ static enum hc_status tell_first(struct story *story)
     run.report = report;
     story->run.trace = run.trace = open_memstream(&story->text, &story->size);
     if (!run.trace)
-        return hc_fail(HC_NO_MEMORY, "no memory for the story");
+        return hc_fail(HC_NO_MEMORY, "no memory for the text of the case");
     (void)fputs("", run.trace);
     (void)fflush(run.trace);
     enum hc_status status = hc_run_cases(&run);
@@ -208,8 +208,8 @@ static int run(int argc, char **argv)
         {.name = "backend",
          .value = "B[,B]",
          .list = &backends,
-         .help = "tell it on the first of these, and of the others the verdict\n"
-                 "(default exact, and all that can run here)"},
+         .help = "show the numbers on the first of these, and the verdict on the others\n"
+                 "(default: exact first, then all that can run here)"},
         {.name = "level",
          .value = "LEVEL",
          .choice = &level,
@@ -219,7 +219,7 @@ static int run(int argc, char **argv)
          .value = "N",
          .seed = &story.run.seed,
          .help = "seed of all random inputs (default 0)"},
-        {.name = "all", .flag = &story.all, .help = "also the middle of a long story"},
+        {.name = "all", .flag = &story.all, .help = "print a long text in full"},
         {0},
     };
     int words;
@@ -227,7 +227,7 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_explain, options, argc, argv, &words, &status))
         return status;
     if (words != 1)
-        return hc_complain("explain: one case; see: halfcheck list cases");
+        return hc_complain("explain needs exactly one CASE; see: halfcheck list cases");
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
     if (hc_choose_backends(backends, chosen, &story.run.backend_count) != HC_OK)
         return hc_complain_message();
@@ -246,9 +246,9 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_explain = {
     .name = "explain",
     .usage = "CASE [options]",
-    .summary = "tell what a case claims, where from, and the numbers as it happens",
-    .text = "CASE is the whole name of one case, as halfcheck list cases gives it. It is run, and\n"
-            "what it compares is shown, then its verdict: a screen of it, all with --all. Other\n"
-            "backends have a line each.",
+    .summary = "show what a case claims, its source, and the numbers it compares",
+    .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
+            "on one backend, and what it compares is printed, then its verdict; a long text is\n"
+            "shortened to one screen unless --all is given. Every other backend gets one line.",
     .run = run,
 };

@@ -16,14 +16,16 @@ static int refuse_broken(const char *path, const struct hc_record *record)
         const struct hc_record_part *part = &record->parts[p];
         const char *slash = part->name[0] ? ", part " : "";
         if (part->cut)
-            return hc_complain("gate: %s%s%s: cut short: %s", path, slash, part->name, part->cut);
+            return hc_complain("gate: %s%s%s was cut short: %s", path, slash, part->name,
+                               part->cut);
         if (part->fault)
-            return hc_complain("gate: %s%s%s: has the planted fault %s", path, slash, part->name,
+            return hc_complain("gate: %s%s%s has the planted fault %s", path, slash, part->name,
                                part->fault);
     }
     for (int i = 0; i < record->count; i++)
         if (strstr(record->rows[i].repro, " --fault "))
-            return hc_complain("gate: %s: %s has a planted fault", path, record->rows[i].name);
+            return hc_complain("gate: %s: the result %s has a planted fault", path,
+                               record->rows[i].name);
     return HC_AS_CLAIMED;
 }
 
@@ -91,7 +93,7 @@ static int compare(struct hc_gate *c, const char *baseline, const char *record, 
     compare_environments(c);
     hc_gate_compare(c);
     if (c->findings.no_memory)
-        return hc_complain("gate: no memory for what was found");
+        return hc_complain("gate: no memory for the findings");
     hc_findings_print(&c->findings, every);
     return conclude(c, baseline);
 }
@@ -103,20 +105,23 @@ static int run(int argc, char **argv)
     struct hc_words allow = {0};
     struct hc_gate c = {.growth = 2};
     const struct hc_option options[] = {
-        {.name = "baseline", .value = "FILE", .text = &baseline, .help = "the record to hold to"},
+        {.name = "baseline",
+         .value = "FILE",
+         .text = &baseline,
+         .help = "the record to compare with"},
         {.name = "growth",
          .value = "X",
          .real = &c.growth,
          .least = 1,
          .most = 1e6,
-         .help = "how many times the baseline's error a passing result\n"
-                 "may have (default 2: one bit of the headroom)"},
+         .help = "let the error of a passing result be up to X times the baseline's\n"
+                 "(default 2, which is one bit of the headroom)"},
         {.name = "allow",
          .value = "KIND",
          .words = &allow,
-         .help = "let findings of this kind pass, one of those above; may\n"
-                 "be given more than once"},
-        {.name = "all", .flag = &every, .help = "list every finding, also where many are alike"},
+         .help = "accept findings of this kind, one of those above; may be given\n"
+                 "more than once"},
+        {.name = "all", .flag = &every, .help = "list every finding, even if many are alike"},
         {0},
     };
     int words;
@@ -124,14 +129,14 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_gate, options, argc, argv, &words, &status))
         return status;
     if (!baseline || words != 1)
-        return hc_complain("gate: --baseline FILE and one record; see: halfcheck gate --help");
+        return hc_complain("gate needs --baseline FILE and one record; see: halfcheck gate --help");
     if (hc_findings_allow(&c.findings, &allow) != HC_OK ||
         hc_record_read(baseline, &c.baseline) != HC_OK)
         return hc_complain_message();
     if (hc_record_read(argv[1], &c.record) != HC_OK)
         status = hc_complain_message();
     else if (c.baseline.count == 0)
-        status = hc_complain("%s: a baseline without results", baseline);
+        status = hc_complain("gate: the baseline %s has no results", baseline);
     else
         status = compare(&c, baseline, argv[1], every);
     hc_findings_free(&c.findings);
@@ -143,30 +148,30 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_gate = {
     .name = "gate",
     .usage = "--baseline FILE RECORD [options]",
-    .summary = "say what got worse since a baseline",
-    .text = "Both are records of halfcheck run, merge, train or compare. Every result\n"
-            "is compared with that of the same case and backend. What is worse:\n"
-            "\n"
-            "  verdict  what passed or failed passes no more, or became FAIL or ERROR; or\n"
-            "           a new result is that. What failed before may go on failing.\n"
-            "  error    a passing result's grew beyond --growth (from 0.05 of the bound\n"
-            "           on); a failing one's grew at all. Both by the baseline's bound.\n"
-            "  bound    was raised. It is that of the worst comparison, so that a kernel\n"
-            "           that errs elsewhere may show here, too.\n"
-            "  checked  fewer comparisons\n"
-            "  missing  the record has no such result\n"
-            "\n"
-            "What could not be compared:\n"
-            "\n"
-            "  seed     another one: other inputs, of which only verdicts are compared\n"
-            "  level    the same\n"
-            "  unit     another one: neither error nor bound is compared\n"
-            "  machine  SKIPPED, or on a backend that could not run there\n"
-            "  unknown  an older record does not tell how it was made\n"
-            "\n"
-            "Either makes the status 1. All but verdict and error can be allowed. Parts of\n"
-            "merged records are compared each with its own level. A record that was cut\n"
-            "short or has a planted fault is refused with status 2. Differences of machines\n"
-            "and software come first; the last line says PASS or FAIL, and why.",
+    .summary = "report what got worse since a baseline",
+    .text = "Both files are records of halfcheck run, merge, train or compare. Each result is\n"
+            "compared with the baseline's result of the same case and backend. What counts as\n"
+            "worse:\n\n"
+            "  verdict  PASS became another verdict, FAIL became neither PASS nor FAIL, or a\n"
+            "           result, new or old, turned to FAIL or ERROR. What failed before may\n"
+            "           go on failing.\n"
+            "  error    The error of a passing result grew by more than --growth (counted\n"
+            "           from 0.05 of the bound on), or that of a failing one grew at all.\n"
+            "           Both are measured by the baseline's bound.\n"
+            "  bound    The bound was raised. It is the bound of the worst comparison, so a\n"
+            "           kernel whose worst error has moved elsewhere may show here, too.\n"
+            "  checked  Fewer comparisons were made.\n"
+            "  missing  The record lacks the result.\n\n"
+            "What counts as not compared:\n\n"
+            "  seed     The seed is another, so the inputs are; only verdicts are compared.\n"
+            "  level    The level is another; only verdicts are compared.\n"
+            "  unit     The unit is another; neither errors nor bounds are compared.\n"
+            "  machine  The result is SKIPPED, or its backend could not run on that machine.\n"
+            "  unknown  An older record does not say how it was made.\n\n"
+            "A finding of either group makes the exit status 1, unless --allow names its kind;\n"
+            "verdict and error cannot be allowed. Each part of a merged record is compared at its\n"
+            "own level. A record that was cut short or has a planted fault is refused with status\n"
+            "2. Differences between the machines and their software are printed first. The last\n"
+            "line says PASS or FAIL, and why.",
     .run = run,
 };

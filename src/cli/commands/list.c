@@ -196,7 +196,7 @@ static int run(int argc, char **argv)
 {
     bool json = false;
     const struct hc_option options[] = {
-        {.name = "json", .flag = &json, .help = "an array of objects instead"},
+        {.name = "json", .flag = &json, .help = "print a JSON array of objects instead"},
         {0},
     };
     int words;
@@ -211,16 +211,16 @@ static int run(int argc, char **argv)
         if (strcmp(subjects[i].name, subject) == 0)
             return print(subjects[i].list, json);
     return hc_complain(
-        "list: one of cases, ops, backends, recipes, scalers, faults or formats, not '%s'",
+        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults or formats",
         words > 1 ? argv[2] : subject);
 }
 
 const struct hc_command hc_command_list = {
     .name = "list",
     .usage = "[cases|ops|backends|recipes|scalers|faults|formats] [--json]",
-    .summary = "name what there is",
-    .text = "One row a line, its name first, the columns separated by tabs; '-' where there is\n"
-            "nothing to say. Columns:\n\n"
+    .summary = "list cases, ops, backends, recipes, scalers, faults or formats",
+    .text = "Prints one row a line: the name first, columns separated by tabs, '-' for an empty\n"
+            "column. The columns are:\n\n"
             "  cases     name, level, once or on each backend, claim, source\n"
             "  ops       name, inputs, outputs, title, backends that have it\n"
             "  backends  name, available, ops, title, why not available\n"

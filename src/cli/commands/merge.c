@@ -94,7 +94,7 @@ static int run(int argc, char **argv)
     int status;
     const char *json = NULL;
     const struct hc_option options[] = {
-        {.name = "json", .value = "FILE", .text = &json, .help = "where the one record goes"},
+        {.name = "json", .value = "FILE", .text = &json, .help = "the file of the new record"},
         {0},
     };
     if (!hc_read_options(&hc_command_merge, options, argc, argv, &words, &status))
@@ -109,11 +109,11 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_merge = {
     .name = "merge",
     .usage = "RECORD... --json FILE",
-    .summary = "make one record of several",
-    .text =
-        "The results and rates of all of them, the environment of the first; what else each of\n"
-        "them has (how it was run, on what machine, whether it was cut short) stands under\n"
-        "\"parts\" with its file's name and the number of its results, so that gate compares\n"
-        "part by part. A result that stands in two records is an error: run each case once.",
+    .summary = "combine several records into one",
+    .text = "The new record holds the results and rates of all of them, and the environment of\n"
+            "the first. What else each of them says (how it was run, on what machine, whether it\n"
+            "was cut short) goes under \"parts\", with the file's name and the number of its\n"
+            "results, so that gate compares part by part. A duplicate result is an error: run\n"
+            "each case once.",
     .run = run,
 };

@@ -45,7 +45,7 @@ Test(merge, refuses_a_result_that_stands_in_two, .init = enter_folder)
 {
     cr_assert_eq(run_shell("mkdir folder.d")->status, 0);
     cr_assert_eq(run_shell(checks)->status, 0);
-    expect_refusal("$hc merge eps.json eps.json --json all.json", "twice");
+    expect_refusal("$hc merge eps.json eps.json --json all.json", "duplicate result of eps/");
     cr_expect_neq(access("all.json", F_OK), 0);
 }
 

@@ -77,7 +77,7 @@ static int run(int argc, char **argv)
         {.name = "out",
          .value = "DIR",
          .text = &folder,
-         .help = "the folder of report.html; made if it is not there"},
+         .help = "the folder of report.html, which is made if necessary"},
         {0},
     };
     int words;
@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_report, options, argc, argv, &words, &status))
         return status;
     if (!folder || words == 0)
-        return hc_complain("report: records and --out DIR; see: halfcheck report --help");
+        return hc_complain("report needs records and --out DIR; see: halfcheck report --help");
     struct hc_page_record *records = calloc((size_t)words, sizeof *records);
     if (!records)
         return hc_complain("no memory for %d records", words);
@@ -105,11 +105,11 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_report = {
     .name = "report",
     .usage = "RECORD... --out DIR",
-    .summary = "make one page of records, with pictures",
-    .text =
-        "Writes DIR/report.html, which needs no other file and no network: verdicts, the share\n"
-        "of its bound that each result takes, whose error it is, the pictures of the cases that\n"
-        "have some, what did not pass, and where it was measured. Pictures need gnuplot; without\n"
-        "it the page says so.",
+    .summary = "make one self-contained page from records",
+    .text = "Writes DIR/report.html, which needs no other file and no network. It shows the\n"
+            "verdicts, the share of its bound that each result takes, whether an error is the\n"
+            "implementation's or the format's, the pictures of the cases that have some, what did\n"
+            "not pass, and where it was measured. Pictures need gnuplot; without it the page says\n"
+            "so.",
     .run = run,
 };

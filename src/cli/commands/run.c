@@ -97,14 +97,14 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
         {.name = "backend",
          .value = "B[,B]",
          .list = &set->backends,
-         .help = "run on these backends (default: all that can run here, save\n"
+         .help = "run on these backends (default: all that can run here, except\n"
                  "cuda-emulated; see halfcheck list backends)"},
         {.name = "level",
          .value = "LEVEL",
          .choice = &set->level,
          .choices = hc_level_names,
-         .help = "quick, standard (default), or exhaustive: every input where that can\n"
-                 "be done at all"},
+         .help = "quick, standard (default), or exhaustive: every input, wherever that is\n"
+                 "feasible"},
         {.name = "seed",
          .value = "N",
          .seed = &s->run.seed,
@@ -114,29 +114,29 @@ static bool read_settings(struct session *s, int argc, char **argv, int *status)
          .count = &s->run.workers,
          .least = 1,
          .most = 16,
-         .help = "cases that run side by side on the CPU (default: one per core, and one\n"
-                 "with --fault); the results are the same"},
+         .help = "cases that run at the same time on the CPU (default: one per core, or one\n"
+                 "with --fault); the results do not depend on it"},
         {.name = "json",
          .value = "FILE",
          .text = &set->json,
-         .help = "where the record goes; - is standard output, the table goes to\n"
-                 "standard error then. Default: out/record.json for a whole run; none\n"
-                 "for one with patterns, with a fault, or that is interrupted"},
+         .help = "write the record here; with -, it goes to standard output and the table\n"
+                 "to standard error. By default a run of all cases writes out/record.json,\n"
+                 "and a run with patterns, with a fault, or interrupted writes none"},
         {.name = "junit",
          .value = "FILE",
          .text = &set->junit,
-         .help = "also write a JUnit XML file; - as with --json"},
+         .help = "also write JUnit XML; - as with --json"},
         {.name = "tap",
          .flag = &set->tap,
          .help = "print the Test Anything Protocol instead of the table"},
         {.name = "strict",
          .flag = &set->strict,
-         .help = "let UNIMPLEMENTED and MISTRUSTED count as failures"},
-        {.name = "verbose", .flag = &set->verbose, .help = "also show what passed"},
+         .help = "count UNIMPLEMENTED and MISTRUSTED as failures"},
+        {.name = "verbose", .flag = &set->verbose, .help = "also print what passed"},
         {.name = "fault",
          .value = "NAME",
          .text = &set->fault,
-         .help = "plant this defect in the backend that it is for, and run on that alone\n"
+         .help = "plant this defect in the backend that it belongs to, and run only there\n"
                  "(see halfcheck list faults)"},
         {0},
     };
@@ -160,7 +160,7 @@ static enum hc_status plant(struct session *s)
         return no_fault(s->settings.fault);
     const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
     if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
-        return hc_fail(HC_INVALID, "the fault %s is planted in the backend %s alone, not in '%s'",
+        return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
                        fault->name, place, s->settings.backends);
     s->run.workers = 1; /* wrong kernels share what they keep between calls */
     struct hc_fault_backends plant = hc_fault_plant(fault);
@@ -178,7 +178,7 @@ static enum hc_status prepare(struct session *s)
     bool junit = set->junit && strcmp(set->junit, "-") == 0;
     s->out = json || junit ? stderr : stdout;
     if (json + junit + set->tap > 1)
-        return hc_fail(HC_INVALID, "of --json -, --junit - and --tap one alone can have stdout");
+        return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
     enum hc_status status =
         set->fault ? plant(s)
                    : hc_choose_backends(set->backends, s->backends, &s->run.backend_count);
@@ -189,7 +189,7 @@ static enum hc_status prepare(struct session *s)
                              strerror(errno));
     }
     if (status == HC_OK && set->json && set->junit && hc_output_same(set->json, set->junit))
-        status = hc_fail(HC_INVALID, "--json and --junit are both %s", set->junit);
+        status = hc_fail(HC_INVALID, "--json and --junit name the same file: %s", set->junit);
     if (status == HC_OK && set->json)
         status = hc_output_probe(set->json);
     if (status == HC_OK && set->junit)
@@ -294,11 +294,11 @@ static int conclude(const struct session *s)
     if (cut(s))
         return HC_WRONG;
     if (bad)
-        return hc_complain("%d of %d cases could not run to their end", bad, rows->count);
+        return hc_complain("%d of %d cases ended with an error", bad, rows->count);
     int first = 0;
     const struct hc_call_formats *fickle = hc_omissions_fickle(&rows->omissions, &first);
     if (s->settings.strict && fickle) {
-        (void)hc_complain("%s refused %lld calls in formats that it takes elsewhere: %s",
+        (void)hc_complain("%s refused %lld calls in formats that it accepts elsewhere: %s",
                           fickle->backend, (long long)fickle->refused, fickle->why);
         return HC_CLAIM_FAILED;
     }
@@ -344,18 +344,19 @@ const struct hc_command hc_command_run = {
     .usage = "[PATTERN...] [options]",
     .summary = "check the components on every backend",
     .text = "PATTERN is a glob over case names, in which * matches / too: 'eps/*', 'op/conv2d*'.\n"
-            "Without one, all cases run. What does not pass is shown as it comes, with its\n"
-            "error, the bound that its contract allows, and the command that reproduces it;\n"
-            "then counts by component and backend.\n\n"
-            "A backend that is not named and cannot run here (no GPU, say) is left out, with one\n"
-            "line that says why; one that is named yields SKIPPED results. cuda-emulated runs the\n"
-            "GPU's kernels on the CPU, slowly, and only when it is named.\n\n"
-            "A partial backend has some of the ops: cases that need another are left out for it,\n"
-            "and counted by component in the table and the record, those that its kernels refused\n"
-            "apart. With --strict a kernel that refuses calls in formats that it takes elsewhere\n"
-            "is a failure, and a backend of which everything was left out is one always.\n\n"
-            "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED\n"
-            "(the backend lacks an op); MISTRUSTED (ran, but exercised nothing); ERROR (the\n"
+            "Without a pattern all cases run. Each result that does not pass is printed as it\n"
+            "comes, with its error, the bound that its contract allows, and the command that\n"
+            "reproduces it. Counts by component and backend follow.\n\n"
+            "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"
+            "that says why. If --backend names it, its results are SKIPPED. cuda-emulated runs\n"
+            "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
+            "A partial backend has only some of the ops. Cases that need another op are left out\n"
+            "there, and counted by component in the table and in the record; calls that its\n"
+            "kernels refused are counted apart. With --strict a kernel fails that refuses calls\n"
+            "in formats that it takes elsewhere. A backend on which every case was left out\n"
+            "always fails.\n\n"
+            "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"
+            "backend lacks an op); MISTRUSTED (the case ran, but exercised nothing); ERROR (the\n"
             "environment failed).",
     .run = run,
 };

@@ -44,7 +44,7 @@ static void print_outcome(const struct selftest *s, const struct hc_fault *fault
         if (outcome->caught_by[p] >= 0)
             printf("%10sby %s\n", "", s->cases[outcome->caught_by[p]]->name);
         else
-            printf("%10sno case of '%s' fails because of it\n", "", pattern);
+            printf("%10sno case of '%s' catches it\n", "", pattern);
     }
     (void)fflush(stdout);
 }
@@ -116,8 +116,7 @@ static int cases_of(const struct selftest *s, int class_)
 
 static void print_table(const struct selftest *s, int planted, int caught, double seconds)
 {
-    printf("%-13s %8s %8s %10s   %s\n", "class", "planted", "caught", "by cases",
-           "what goes wrong");
+    printf("%-13s %8s %8s %10s   %s\n", "class", "planted", "caught", "by cases", "defect");
     for (int c = 0; c < HC_FAULT_CLASSES; c++)
         if (s->planted[c])
             printf("%-13s %8d %8d %10d   %s\n", hc_fault_classes[c].name, s->planted[c],
@@ -150,7 +149,7 @@ static int conclude(const struct selftest *s, double seconds)
         caught += s->caught[c];
     }
     if (!planted)
-        return hc_complain("selftest: no fault to plant; see: halfcheck list faults");
+        return hc_complain("selftest: no fault matches; see: halfcheck list faults");
     if (s->json)
         print_json(s, seconds);
     else
@@ -165,9 +164,9 @@ static int run(int argc, char **argv)
         {.name = "seed",
          .value = "N",
          .seed = &s.seed,
-         .help = "of the cases' random inputs (default 0)"},
+         .help = "seed of the cases' random inputs (default 0)"},
         {.name = "json", .flag = &s.json, .help = "print a JSON object instead of the table"},
-        {.name = "verbose", .flag = &s.verbose, .help = "also show each fault that was caught"},
+        {.name = "verbose", .flag = &s.verbose, .help = "also print each fault that was caught"},
         {0},
     };
     int words;
@@ -196,10 +195,10 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_selftest = {
     .name = "selftest",
     .usage = "[PATTERN...] [options]",
-    .summary = "plant every fault; each must be caught",
-    .text = "Each fault of halfcheck list faults is planted, each in a process of its own. It is\n"
-            "caught when for each pattern of cases named for it one case fails with the fault and\n"
-            "passes without. PATTERN is a glob over faults or their classes.\n\n"
+    .summary = "plant every known fault and check that the cases catch it",
+    .text = "Plants each fault of halfcheck list faults in a process of its own. A fault is\n"
+            "caught if, for each pattern of cases that its row names, one case fails with the\n"
+            "fault and passes without it. PATTERN is a glob over faults or their classes.\n\n"
             "The table says for each class how many faults were planted, how many of them were\n"
             "caught, and by how many different cases: of each pattern the first that caught one.",
     .run = run,

@@ -18,15 +18,15 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
         100 * r->accuracy, (long long)t->set.test.count, r->test_loss, (long long)r->steps,
         (long long)r->skipped, r->final_scale);
     hc_print(stdout,
-             "gradients that underflow, of weights %.3g %% (without the scale %.3g %%), of layers' "
-             "outputs %.3g %% (%.3g %%); updates lost %.3g %%\n",
+             "underflow of the weights' gradients %.3g %% (%.3g %% without the loss scale), of the "
+             "layers' outputs' %.3g %% (%.3g %%); updates lost %.3g %%\n",
              100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
              100 * r->activation_unscaled, 100 * r->update_lost);
     if (isfinite(r->images_per_second))
         printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
                (double)r->memory / 1048576);
     if (!t->backend->host_memory)
-        printf("a step as a graph: %s\n", r->captured);
+        printf("device graph of a step: %s\n", r->captured);
     printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint\n", run->folder);
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
@@ -45,7 +45,7 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
     if (run->recipe == NULL)
         return HC_INVALID;
     if (t->lr_find && t->resume)
-        return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint that --resume could go on from");
+        return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint for --resume to continue from");
     run->seed = t->seed;
     run->resume = t->resume;
     int length = t->out != NULL ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
@@ -68,23 +68,23 @@ static int run(int argc, char **argv)
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
-         .help = "the precision recipe (see halfcheck list recipes), also with overrides behind\n"
-                 "it: fastai-004b+loss_scale=65536"}};
+         .help = "the precision recipe (see halfcheck list recipes); overrides may follow it:\n"
+                 "fastai-004b+loss_scale=65536"}};
     hc_training_options(&training, options + 1);
     options[HC_TRAINING_OPTIONS + 1] = (struct hc_option){
         .name = "out",
         .value = "DIR",
         .text = &training.out,
-        .help = "folder of the results, replaced if there (default out/RECIPE-seedN)"};
+        .help = "folder of the results; old ones are replaced (default out/RECIPE-seedN)"};
     options[HC_TRAINING_OPTIONS + 2] = (struct hc_option){
         .name = "lr-find",
         .flag = &training.lr_find,
         .help = "instead of training, draw the loss while the learning rate grows from\n"
-                "1e-7 to 10 in 100 steps or until it runs away, and suggest one"};
+                "1e-7 to 10 in 100 steps or until the loss diverges, and suggest one"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)
-        return hc_complain("train: takes no '%s'; see: halfcheck train --help", argv[1]);
+        return hc_complain("train takes no argument '%s'; see: halfcheck train --help", argv[1]);
     if (prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
     if (hc_training_open(&training, &one.recipe, 1) != HC_OK)
@@ -103,15 +103,14 @@ const struct hc_command hc_command_train = {
     .name = "train",
     .usage = "--recipe R [options]",
     .summary = "train CIFAR-10 under one precision recipe",
-    .text =
-        "Trains the network on the same ops that `run` checks. The folder of the results gets\n"
-        "steps.csv (loss, scale, skipped steps, learning rate, and per layer what underflows\n"
-        "and which updates are lost), epochs.csv, gradients.csv (histogram of exponents),\n"
-        "run.json (a record) and checkpoint. A run that does not learn fails: status 1.\n"
-        "While one trains into a folder, a second is refused. Symbolic links are replaced there,\n"
-        "never followed.\n"
-        "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and its\n"
-        "picture; --epochs and --lr do not count, and the status is 1 where the loss runs away\n"
-        "before there is anything to suggest.",
+    .text = "Trains the network on the same ops that `run` checks. The output folder gets\n"
+            "steps.csv (loss, scale, skipped steps, learning rate, and for each layer the\n"
+            "underflow and the lost updates), epochs.csv, gradients.csv (a histogram of\n"
+            "exponents), run.json (a record) and checkpoint. A run that does not learn fails with\n"
+            "status 1. While one training writes into a folder, a second one is refused. Symbolic\n"
+            "links in it are replaced, never followed.\n\n"
+            "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and\n"
+            "its picture; --epochs and --lr are ignored. The status is 1 if the loss diverges\n"
+            "before a learning rate can be suggested.",
     .run = run,
 };

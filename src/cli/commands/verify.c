@@ -64,14 +64,14 @@ static bool as_promised(struct reading *r, const struct hc_scaler_answer *a)
     char sent[HC_STEP_LINE];
     if (r->step == r->coverage.length) {
         (void)fail(r, r->step);
-        printf(" behind this last one came '%s'\n", a->echo);
+        printf(" after this last step came '%s'\n", a->echo);
         return false;
     }
     enum hc_gradients what = (enum hc_gradients)r->sent[r->step++];
     hc_scaler_step_line(sent, r->step, r->coverage.length, what);
     if (strcmp(a->echo, sent) != 0) {
         (void)fail(r, r->step);
-        printf(" sent '%s', came back '%s'\n", sent, a->echo);
+        printf(" sent '%s', got back '%s'\n", sent, a->echo);
         return false;
     }
     int before = hc_oracle_log2(&r->oracle);
@@ -108,7 +108,7 @@ static int prepare(struct reading *r, const char *line)
         return HC_WRONG;
     const char *rule = hc_scalers[r->plan.rule].name;
     if (strcmp(r->name + strlen("scaler/"), rule) != 0)
-        return hc_complain("verify: the trace is for scaler/%s, not for %s", rule, r->name);
+        return hc_complain("verify: the trace is of scaler/%s, not of %s", rule, r->name);
     r->sent = malloc((size_t)r->plan.steps);
     if (!r->sent)
         return hc_complain("verify: no memory for %d steps", r->plan.steps);
@@ -126,7 +126,7 @@ static int read_line(struct reading *r, const char *line, bool *promised)
     if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
         return HC_AS_CLAIMED;
     if (!r->sent)
-        return bad_line(r, "a step before gen's first line, which begins with #", line);
+        return bad_line(r, "a step comes before the first line of gen, which begins with #", line);
     const char *wrong = hc_scaler_answer_read(line, &a);
     if (wrong)
         return bad_line(r, wrong, line);
@@ -142,18 +142,19 @@ static int read_all(struct reading *r, bool *promised)
     *promised = true;
     while (status == HC_AS_CLAIMED && *promised && fgets(line, sizeof line, stdin)) {
         r->line++;
-        status = strlen(line) == LINE - 1 ? bad_line(r, "a line of more than 254 characters", line)
-                                          : read_line(r, line, promised);
+        status = strlen(line) == LINE - 1
+                     ? bad_line(r, "a line is longer than 254 characters", line)
+                     : read_line(r, line, promised);
     }
     if (status != HC_AS_CLAIMED || !*promised)
         return status;
     if (ferror(stdin))
         return hc_complain("verify: standard input: %s", strerror(errno));
     if (r->step == 0)
-        return hc_complain("verify: standard input holds no step");
+        return hc_complain("verify: standard input has no step");
     if (r->step < r->coverage.length) {
         *promised = fail(r, r->step + 1);
-        printf(" nothing came back\n");
+        printf(" no answer came back\n");
     }
     return HC_AS_CLAIMED;
 }
@@ -170,16 +171,16 @@ static void print_log2(int log2)
 static int conclude(const struct reading *r, bool strict)
 {
     const struct hc_trace_coverage *t = &r->coverage;
-    printf("%s %s: %d steps as the rule says; %d overflows, %d growths, scale ",
+    printf("%s %s: all %d steps follow the rule; %d overflows, %d growths, scale ",
            t->missing ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths);
     print_log2(t->lowest);
     if (t->lowest != t->highest) {
         printf(" to ");
         print_log2(t->highest);
     }
-    printf("%s\n", r->oracle.gave_up ? ", gave up" : "");
+    printf("%s\n", r->oracle.gave_up ? ", ended in the error" : "");
     if (t->missing)
-        printf("     %s: take more steps, or another first scale\n", t->missing);
+        printf("     %s: use more steps, or another first scale\n", t->missing);
     return t->missing && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
@@ -187,7 +188,7 @@ static int run(int argc, char **argv)
 {
     bool strict = false;
     const struct hc_option options[] = {
-        {.name = "strict", .flag = &strict, .help = "MISTRUSTED fails"},
+        {.name = "strict", .flag = &strict, .help = "count MISTRUSTED as a failure"},
         {0},
     };
     struct hc_scaler_plan none = {0};
@@ -197,7 +198,7 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_verify, options, argc, argv, &words, &status))
         return status;
     if (words > 1)
-        return hc_complain("verify: one subject, not also '%s'", argv[2]);
+        return hc_complain("verify takes one rule, not also '%s'", argv[2]);
     status = hc_scaler_plan_for("verify", words ? argv[1] : NULL, &none);
     if (status != HC_AS_CLAIMED)
         return status;
@@ -214,25 +215,23 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_verify = {
     .name = "verify",
     .usage = "scaler/RULE [options]",
-    .summary = "judge the output of an implementation of your own (see gen)",
-    .text =
-        "Reads from standard input, one step a line:\n\n"
-        "  STEP STEPS FOUND SCALE\n\n"
-        "the lines of halfcheck gen with the scale after each step behind them: decimal with\n"
-        "all its digits, or as a hex float (Python's float.hex). Where the rule raises an\n"
-        "error (DeepSpeed's under ZeRO at their floor, apex-amp at 0) the word 'raises' stands\n"
-        "for the scale. Before them stands gen's first line as it came; from it the trace is\n"
-        "made anew, with its seed, interval and first scale. Blank lines and others that begin\n"
-        "with # are passed over.\n\n"
-        "The first step that is not as it was sent, or not as the rule's text says, is named\n"
-        "with what was sent or wanted and what came; status 1, also where steps are missing.\n"
-        "A wrong number, another system's rule, a missed overflow or a scaler that is disabled\n"
-        "is named as such where it explains the answers.\n"
-        "Lines that cannot be read: status 2.\n\n"
-        "PASS covers that trace: each of inf, -inf and nan, growth, the floor, the cap or\n"
-        "last finite power of two, and what the rule comes to for ever, as halfcheck gen --help\n"
-        "says. It covers nothing beside the scale: not whether the step is skipped, nor what\n"
-        "is saved. A trace that leaves a part out (few --steps) is MISTRUSTED.\n\n"
-        "torch's scale is an fp32 number, those of the other rules are Python floats.",
+    .summary = "check the output of a loss scaler of your own (see gen)",
+    .text = "Reads from standard input the lines of halfcheck gen, each with the scale after that\n"
+            "step behind it:\n\n"
+            "  STEP STEPS FOUND SCALE\n\n"
+            "SCALE is a decimal number with all its digits, or a hex float (Python's float.hex).\n"
+            "If the rule raises an error at that step (DeepSpeed's rules under ZeRO at their\n"
+            "floor, apex-amp at 0), write 'raises' in its place. The first line of gen must come\n"
+            "first and unchanged: the trace is made again from its seed, interval and first\n"
+            "scale. Blank lines and other lines that begin with # are ignored.\n\n"
+            "The first step that differs is named, with what was sent or wanted and what came;\n"
+            "the status is 1, also if steps are missing. If a wrong number, another system's\n"
+            "rule, a missed overflow or a disabled scaler explains the answers, that is said,\n"
+            "too. The status is 2 if a line cannot be read.\n\n"
+            "PASS covers that trace: inf, -inf and nan, growth, the floor, the cap or last finite\n"
+            "power of two, and the state that the rule ends in, as halfcheck gen --help says. It\n"
+            "covers the scale alone, not whether a step is skipped or what is saved. A trace that\n"
+            "leaves out a part (few --steps) is MISTRUSTED.\n\n"
+            "torch's scale is an fp32 number; those of the other rules are Python floats.",
     .run = run,
 };

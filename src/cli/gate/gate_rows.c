@@ -31,9 +31,10 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
     bool both_have_run = before->has_run && after->has_run;
     bool levels = before->level && after->level;
     if (!both_have_run)
-        hc_findings_add(&c->findings, HC_FINDING_UNKNOWN, is,
-                        "the %s, of an older halfcheck, does not tell whether it was cut%s",
-                        before->has_run ? "record" : "baseline", levels ? "" : ", or its level");
+        hc_findings_add(
+            &c->findings, HC_FINDING_UNKNOWN, is,
+            "the %s is of an older halfcheck and does not say whether it was cut short%s",
+            before->has_run ? "record" : "baseline", levels ? "" : ", or at which level it ran");
     if (levels ? strcmp(before->level, after->level) == 0
                : both_have_run && !before->level && !after->level)
         return true;
@@ -96,7 +97,7 @@ static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *wa
 {
     char note[400] = "";
     if (hc_row_verdict(is) != is->verdict)
-        (void)snprintf(note, sizeof note, " (it says PASS, but error %g, bound %g)",
+        (void)snprintf(note, sizeof note, " (it says PASS, but its error is %g and its bound %g)",
                        fabs(is->error), fabs(is->bound));
     else if (is->note[0])
         (void)snprintf(note, sizeof note, ": %s", is->note);
@@ -139,8 +140,8 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
         const struct hc_record_part *part = &c->record.parts[p];
         const char *why = json_string_value(json_object_get(part->left_out, was->backend));
         if (why) {
-            hc_findings_add(&c->findings, HC_FINDING_MACHINE, was, "%s could not run there: %s",
-                            was->backend, why);
+            hc_findings_add(&c->findings, HC_FINDING_MACHINE, was,
+                            "%s could not run on that machine: %s", was->backend, why);
             return;
         }
         left_out = left_out ? left_out : why_left_out(part, was);
@@ -148,7 +149,7 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
     bool some = c->record.part_count == 1 && json_array_size(c->record.parts[0].patterns) > 0;
     hc_findings_add(&c->findings, HC_FINDING_MISSING, was, "missing from the record%s, was %s%s%s",
                     some ? " (a run of some cases)" : "", hc_verdict_names[was->verdict],
-                    left_out ? "; left out there: " : "", left_out ? left_out : "");
+                    left_out ? "; it was left out there: " : "", left_out ? left_out : "");
 }
 
 void hc_gate_compare(struct hc_gate *c)

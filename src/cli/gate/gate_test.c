@@ -180,7 +180,8 @@ Test(gate, a_pass_whose_error_is_beyond_its_bound_is_none, .init = enter_folder)
 {
     struct hc_row is = passing("a/b");
     is.error = 2 * is.bound;
-    expect(passing("a/b"), is, 1, "FAIL, was PASS (it says PASS, but error 0.00195312, bound 0.00");
+    expect(passing("a/b"), is, 1,
+           "FAIL, was PASS (it says PASS, but its error is 0.00195312 and its bound 0.00");
     struct hc_row both[] = {passing("a/a"), is};
     write_record("old.json", 1, both);
     write_record("new.json", 2, both);
@@ -281,7 +282,7 @@ Test(gate, what_cannot_run_on_a_machine_is_said_with_the_reason, .init = enter_f
     const struct ran *ran = run_shell(gate);
     cr_expect_eq(ran->status, 1);
     cr_expect_not_null(strstr(ran->out, "not compared (machine): 1 result: abacus could not run"
-                                        " there: no beads"),
+                                        " on that machine: no beads"),
                        "%s", ran->out);
     cr_expect_eq(run_shell("$hc gate --baseline old.json new.json --allow machine")->status, 0);
     cr_assert_eq(
@@ -290,7 +291,7 @@ Test(gate, what_cannot_run_on_a_machine_is_said_with_the_reason, .init = enter_f
             ->status,
         0);
     cr_expect_not_null(strstr(run_shell(gate)->out, "worse (missing): 1 result: missing from the "
-                                                    "record, was PASS; left out there: it lacks a"),
+                                                    "record, was PASS; it was left out there: it"),
                        "%s", run_shell(gate)->out);
     cr_expect_eq(run_shell("$hc gate --baseline old.json whole.json --allow machine")->status, 1);
     cr_expect_eq(run_shell("$hc gate --baseline old.json whole.json --allow missing")->status, 0);
@@ -302,13 +303,13 @@ Test(gate, refuses_what_was_cut_short_or_has_a_fault, .init = enter_folder)
     write_record("good.json", 1, &row);
     write_run("cut.json", &(struct hc_invocation){.level = "quick", .cut = "stopped"}, 1, &row);
     write_run("bad.json", &(struct hc_invocation){.level = "quick", .fault = "add-one"}, 1, &row);
-    expect_refusal("$hc gate --baseline good.json cut.json", "cut.json: cut short: stopped");
-    expect_refusal("$hc gate --baseline cut.json good.json", "cut.json: cut short: stopped");
+    expect_refusal("$hc gate --baseline good.json cut.json", "cut.json was cut short: stopped");
+    expect_refusal("$hc gate --baseline cut.json good.json", "cut.json was cut short: stopped");
     expect_refusal("$hc gate --baseline good.json bad.json", "the planted fault add-one");
     row.name = "a/c";
     write_record("other.json", 1, &row);
     cr_assert_eq(run_shell("$hc merge other.json cut.json --json all.json")->status, 0);
-    expect_refusal("$hc gate --baseline all.json all.json", "all.json, part cut: cut short");
+    expect_refusal("$hc gate --baseline all.json all.json", "all.json, part cut was cut short");
     row.repro = "halfcheck run a/c --backend exact --fault add-one"; /* all that older ones tell */
     write_run("old.json", NULL, 1, &row);
     expect_refusal("$hc gate --baseline old.json old.json", "planted fault");
@@ -330,7 +331,7 @@ Test(gate, says_what_older_records_do_not_tell, .init = enter_folder)
     cr_expect_eq(run_shell(allow)->status, 1); /* the bound is compared: the level is known */
     cr_expect_not_null(strstr(run_shell(allow)->out, "(1 bound)"));
     cr_expect_not_null(
-        strstr(run_shell("$hc gate --baseline bare.json new.json")->out, "or its level"));
+        strstr(run_shell("$hc gate --baseline bare.json new.json")->out, "at which level it ran"));
     ran = run_shell("r='" HC_SOURCE "/reports/measured/xeon-sapphire-rapids-2-cores/airplane-dog/"
                     "record.json'; $hc gate --baseline $r $r --allow unknown");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);

@@ -149,9 +149,9 @@ static void write_facts(FILE *out, const struct hc_page_record *record)
     {
         (void)fputs("<details><summary>", out);
         hc_text_markup(out, record->name);
-        (void)fputs(": what ", out);
+        (void)fputs(": what the backend ", out);
         hc_text_markup(out, backend);
-        (void)fputs(" told of itself</summary>\n<table>", out);
+        (void)fputs(" says about itself</summary>\n<table>", out);
         json_object_foreach(facts, name, fact)
         {
             (void)fputs("<tr>", out);
@@ -171,12 +171,13 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
     write_counts(out, records, count);
     write_picture(
         out, "Headroom",
-        "Each point is one result: the largest error that was seen, in units of the bound"
-        " that the contract allows. Right of 1 a claim is broken; at 0 the bits are equal.",
+        "Each point is one result: its largest error divided by the bound that its contract"
+        " allows. Right of 1 a claim is broken; at 0 the bits are equal.",
         pictures->headroom);
     write_picture(out, "Whose error it is",
-                  "Largest errors in units of the bound. Implementation: against the format-exact"
-                  " value. Format: the format-exact value against the real one.",
+                  "Largest errors divided by the bound. The implementation's is the distance of the"
+                  " result from the format-exact value; the format's is the distance of the"
+                  " format-exact value from the real one.",
                   pictures->answers);
     hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {

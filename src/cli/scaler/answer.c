@@ -11,9 +11,9 @@ const char *hc_scaler_answer_read(const char *line, struct hc_scaler_answer *a)
     char scale[64];
     char *end;
     if (sscanf(line, "%19s %19s %19s %63s %n", word[0], word[1], word[2], scale, &at) != 4)
-        return "not STEP STEPS FOUND SCALE";
+        return "the line is not STEP STEPS FOUND SCALE";
     if (line[at] != '\0')
-        return "more than STEP STEPS FOUND SCALE";
+        return "the line has more than STEP STEPS FOUND SCALE";
     (void)snprintf(a->echo, sizeof a->echo, "%s %s %s", word[0], word[1], word[2]);
     a->raises = strcmp(scale, "raises") == 0;
     a->scale = a->raises ? 0 : strtod(scale, &end);

@@ -68,9 +68,9 @@ static void try_numbers(struct search *s)
              down, (double)s->right.rule.growth, (double)s->right.rule.backoff);
     m = s->right;
     m.rule.backoff = 1;
-    try_this(s, m, "the rule without backing off");
+    try_this(s, m, "the rule without backoff");
     m.rule.keep_clean = true;
-    try_this(s, m, "the rule, but passing over overflows");
+    try_this(s, m, "the rule, but ignoring overflows");
     m = s->right;
     m.rule.interval = 0;
     try_this(s, m, "the rule without growth");
@@ -107,9 +107,8 @@ static void try_limits(struct search *s)
     m = s->right;
     m.rule.min_checked_scale = m.rule.min_checked_scale < 0 ? 1 : -1;
     try_this(s, m,
-             m.rule.min_checked_scale < 0
-                 ? "the rule, but seeing overflows at scale 1, too"
-                 : "the rule, but overlooking overflows at scale 1 and below");
+             m.rule.min_checked_scale < 0 ? "the rule, but also detecting overflows at scale 1"
+                                          : "the rule, but missing overflows at scale 1 and below");
     m = s->right;
     m.held = m.held == HC_HELD_SINGLE ? HC_HELD_DOUBLE : HC_HELD_SINGLE;
     try_this(s, m, "the rule with its scale held in %s",
@@ -120,19 +119,20 @@ static void try_counting(struct search *s)
 {
     struct hc_scaler_model m = s->right;
     m.rule.delay++;
-    try_this(s, m, "the rule with each growth a clean step late");
+    try_this(s, m, "the rule, but growing a clean step late");
     m.rule.delay -= 2;
-    try_this(s, m, "the rule with each growth a clean step early");
+    try_this(s, m, "the rule, but growing a clean step early");
     m = s->right;
     m.restart = 1;
-    try_this(s, m, "the rule with growth a step early after an overflow, which it counts as clean");
+    try_this(s, m,
+             "the rule, but counting an overflow as a clean step, so growth comes a step early");
     m.restart = -1;
-    try_this(s, m, "the rule with growth a step late after an overflow");
+    try_this(s, m, "the rule, but growing a step late after an overflow");
     m = s->right;
     m.rule.keep_clean = !m.rule.keep_clean;
     try_this(s, m,
-             m.rule.keep_clean ? "the rule without a restart of its count at an overflow"
-                               : "the rule with a restart of its count at an overflow");
+             m.rule.keep_clean ? "the rule, but not restarting its count at an overflow"
+                               : "the rule, but restarting its count at an overflow");
     m = s->right;
     m.rule.refill_hysteresis = !m.rule.refill_hysteresis;
     try_this(s, m, "the rule with%s hysteresis that each clean step refills",
@@ -157,10 +157,10 @@ static void try_seeing(struct search *s)
     }
     m = s->right;
     m.shows_before = true;
-    try_this(s, m, "the rule with each scale read before its step's update");
+    try_this(s, m, "the rule, but reading each scale before the update of its step");
     m.shows_before = false;
     m.grows_late = true;
-    try_this(s, m, "the rule with growth at the beginning of the next step");
+    try_this(s, m, "the rule, but growing at the beginning of the next step");
 }
 
 static void try_rule(struct search *s, enum hc_scaler_rule rule, bool with_own_numbers)
@@ -211,14 +211,15 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
     struct search s = {.a = a, .right = hc_scaler_model_of(a->plan)};
     text[0] = '\0';
     if (still(a)) {
-        (void)snprintf(text, HC_DIAGNOSIS,
-                       "the scale never moves, %g at all %d steps read: the scaler is disabled, or "
-                       "never updated%s",
-                       a->scale[0], a->count,
-                       a->plan->rule == HC_SCALER_TORCH && a->scale[0] == 1
-                           ? "\n     (torch.cuda.amp.GradScaler disables itself without a GPU; "
-                             "torch.amp.GradScaler(\"cpu\") does not)"
-                           : "");
+        (void)snprintf(
+            text, HC_DIAGNOSIS,
+            "the scale never moves: it is %g at all %d steps read; the scaler is disabled or "
+            "never updated%s",
+            a->scale[0], a->count,
+            a->plan->rule == HC_SCALER_TORCH && a->scale[0] == 1
+                ? "\n     (torch.cuda.amp.GradScaler disables itself without a GPU; "
+                  "torch.amp.GradScaler(\"cpu\") does not)"
+                : "");
         return;
     }
     try_numbers(&s);
@@ -236,5 +237,5 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
                        a->count);
     else
         (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at,
-                       "up to step %d; behind it more is wrong", s.best);
+                       "up to step %d; after that something else is wrong, too", s.best);
 }

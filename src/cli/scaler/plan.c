@@ -19,7 +19,8 @@ static int no_rule(const char *command, const char *name)
         if (*name && strncmp(hc_scalers[rule].name, name, strlen(name)) == 0 && at < sizeof others)
             at += (size_t)snprintf(others + at, sizeof others - at, "%s%s",
                                    at ? ", " : "; there are ", hc_scalers[rule].name);
-    return hc_complain("%s: no rule '%s'%s; see: halfcheck list scalers", command, name, others);
+    return hc_complain("%s: there is no rule '%s'%s; see: halfcheck list scalers", command, name,
+                       others);
 }
 
 int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_plan *plan)
@@ -28,19 +29,20 @@ int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_p
     size_t length = sizeof folder - 1;
     int log2 = 0;
     if (!name || strncmp(name, folder, length) != 0)
-        return hc_complain("%s: scaler/RULE; see: halfcheck list scalers", command);
+        return hc_complain("%s needs scaler/RULE; see: halfcheck list scalers", command);
     plan->rule = hc_scaler_by_name(name + length);
     if (plan->rule == HC_SCALER_COUNT)
         return no_rule(command, name + length);
     if (plan->steps < 0 || plan->steps > HC_PLAN_STEPS || plan->interval < 0 ||
         plan->interval > HC_PLAN_INTERVAL)
-        return hc_complain("%s: %d steps, interval %d", command, plan->steps, plan->interval);
+        return hc_complain("%s: out of range: %d steps, interval %d", command, plan->steps,
+                           plan->interval);
     if (plan->initial == 0)
         plan->initial = ldexp(1, hc_oracle_initial(plan->rule));
     if (frexp(plan->initial, &log2) != 0.5)
-        return hc_complain("%s: --initial %g is no power of two", command, plan->initial);
+        return hc_complain("%s: --initial %g is not a power of two", command, plan->initial);
     if (!hc_oracle_allows(plan->rule, hc_oracle_held(plan->rule), log2 - 1))
-        return hc_complain("%s: %s cannot start at %g", command, name, plan->initial);
+        return hc_complain("%s: %s cannot start at scale %g", command, name, plan->initial);
     int usual = (int)hc_oracle_interval(plan->rule);
     plan->interval = usual && plan->interval ? plan->interval : usual;
     return HC_AS_CLAIMED;
@@ -77,7 +79,7 @@ int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan)
         if (plan->steps > 0 && strlen(again) == length && strncmp(line, again, length) == 0)
             return HC_AS_CLAIMED;
     }
-    return hc_complain("verify: not a first line of gen: '%.*s'", (int)length, line);
+    return hc_complain("verify: this is not a first line of gen: '%.*s'", (int)length, line);
 }
 
 struct hc_oracle hc_scaler_oracle(const struct hc_scaler_plan *plan)

@@ -190,23 +190,23 @@ static const char *missing(const struct maker *m)
     const struct hc_trace_coverage *t = &m->coverage;
     bool capped = !ends[m->oracle.rule].rises;
     if (t->overflows < HC_GRADIENTS_COUNT - 1)
-        return "inf, nan and -inf did not all come";
+        return "the trace does not have all of inf, nan and -inf";
     if (m->oracle.interval == 0)
         return NULL;
     if (t->growths == 0)
         return "the scale never grew";
     if (capped ? !m->kept_at_top : t->highest < m->top)
-        return "the scale never came to its cap or last finite power of two, and stayed";
+        return "the scale never reached and kept its cap or last finite power of two";
     if (rises(m))
-        return t->highest < HC_LOG2_INFINITE ? "the scale never came to infinity"
+        return t->highest < HC_LOG2_INFINITE ? "the scale never reached infinity"
                : ends[m->oracle.rule].falls || m->stayed_at_floor
                    ? NULL
-                   : "the scale never came to its floor";
+                   : "the scale never reached its floor";
     if (gives_up(m))
-        return m->oracle.gave_up ? NULL : "the rule never gave up";
+        return m->oracle.gave_up ? NULL : "the rule never reached its error";
     if (ends[m->oracle.rule].falls)
-        return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never came to 0";
-    return m->stayed_at_floor ? NULL : "the scale never came to its floor";
+        return t->lowest == HC_LOG2_ZERO ? NULL : "the scale never reached 0";
+    return m->stayed_at_floor ? NULL : "the scale never reached its floor";
 }
 
 static struct maker begin(const struct hc_scaler_plan *plan)

@@ -93,19 +93,19 @@ Test(verify, names_what_explains_the_wrong_answers, .init = write_right)
     expect_diagnosis("20", OTHER("3s/s .= 2/s *= 0.25/"),
                      "the rule with backoff factor 0.25 in place of 0.5, ");
     expect_diagnosis("20", OTHER("2s/n = 0/n = 1/; 3s/n = 0/n = 1/"),
-                     "growth a step early after an overflow, which it counts as clean, ");
+                     "counting an overflow as a clean step, so growth comes a step early, ");
     expect_diagnosis("20", OTHER("3s/n = 0/n = -1/"),
-                     "the rule with growth a step late after an overflow, ");
+                     "the rule, but growing a step late after an overflow, ");
     expect_diagnosis("20", OTHER("s/++n/n++/"),
                      "the rule with growth interval 21 in place of 20, ");
     expect_diagnosis("20", OTHER("s/s < 1e-45/s < 1/; s/s = 0 }/s = 1 }/"),
                      "the rule with a floor of 1, ");
     expect_diagnosis("20", OTHER("3d; 4s/$3 == \"0\" .. //"),
                      "the rule with a detector that does not see any overflow, ");
-    expect_diagnosis("20", OTHER("3d"), "the rule, but passing over overflows, ");
+    expect_diagnosis("20", OTHER("3d"), "the rule, but ignoring overflows, ");
     expect_diagnosis("20", OTHER("4d"), "the rule without growth, ");
     expect_diagnosis("20", "awk '" ECHO_FIRST "{ print $0, 65536 }'",
-                     "the scale never moves, 65536 at all ");
+                     "the scale never moves: it is 65536 at all ");
     expect_diagnosis("20", "awk '" ECHO_FIRST "{ print $0, 1 }'",
                      "torch.cuda.amp.GradScaler disables itself without a GPU");
     expect_diagnosis("20", "python3 '" HC_SOURCE "/cases/scaler/scalers.py' apex-amp",
@@ -131,16 +131,16 @@ Test(verify, names_no_cause_where_none_explains_the_answers, .init = write_right
 
 Test(verify, names_the_first_step_that_is_not_as_it_was_sent, .init = write_right)
 {
-    expect_first("sed '2,$s/nan$/0/' | " RIGHT, "step 41 of", "sent '41 ", "came back '41 ");
-    expect_first("sed '2,$s/inf$/0/' | " RIGHT, "step 20 of", " inf', came back", " 0'");
-    expect_first("sed '2,$s/-inf/inf/' | " RIGHT, "step 63 of", " -inf', came back", " inf'");
-    expect_first(RIGHT " | sed 7d", "step 6 of", "sent '6 ", "came back '7 ");
-    expect_first(RIGHT " | head -6", "step 6 of", "nothing came back", "");
+    expect_first("sed '2,$s/nan$/0/' | " RIGHT, "step 41 of", "sent '41 ", "got back '41 ");
+    expect_first("sed '2,$s/inf$/0/' | " RIGHT, "step 20 of", " inf', got back", " 0'");
+    expect_first("sed '2,$s/-inf/inf/' | " RIGHT, "step 63 of", " -inf', got back", " inf'");
+    expect_first(RIGHT " | sed 7d", "step 6 of", "sent '6 ", "got back '7 ");
+    expect_first(RIGHT " | head -6", "step 6 of", "no answer came back", "");
     expect_first("awk '" ECHO_FIRST "NR < 5002 { $2 = 5000; print }' | " RIGHT, "step 1 of",
-                 "came back '1 5000 0'", "");
+                 "got back '1 5000 0'", "");
     expect_first("head -9 | sed '1s/--steps [0-9]*/--steps 8/; 2,$s/ [0-9]* / 8 /' | " RIGHT
                  " | sed '$p'",
-                 "step 8 of 8", "behind this last one came '8 8 0'", "");
+                 "step 8 of 8", "after this last step came '8 8 0'", "");
 }
 
 /* The rule's trace through scalers.py's `program`. */
@@ -190,9 +190,9 @@ Test(verify, a_trace_that_leaves_out_a_limit_is_mistrusted, .init = write_right)
     static const struct {
         int steps;
         const char *lacks;
-    } rows[] = {{10, "inf, nan and -inf did not all"},
-                {1000, "the scale never came to its cap or last"},
-                {3700, "the scale never came to 0"}};
+    } rows[] = {{10, "does not have all of inf, nan and -inf"},
+                {1000, "the scale never reached and kept its cap or last"},
+                {3700, "the scale never reached 0"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int strict = 0; strict < 2; strict++) {
             char line[256];
@@ -211,16 +211,18 @@ Test(verify, a_trace_that_leaves_out_a_limit_is_mistrusted, .init = write_right)
 Test(verify, bad_lines_are_refused_by_their_number, .init = write_right)
 {
 #define TWO "$hc gen scaler/torch --steps 2 | "
-    expect_refusal("$hc verify scaler/torch < /dev/null", "no step");
-    expect_refusal("$hc gen scaler/torch --steps 2 | $hc verify scaler/torch", "input:2: not STEP");
-    expect_refusal("echo 1 2 0 65536 | $hc verify scaler/torch", "input:1: a step before");
+    expect_refusal("$hc verify scaler/torch < /dev/null", "has no step");
+    expect_refusal("$hc gen scaler/torch --steps 2 | $hc verify scaler/torch",
+                   "input:2: the line is not STEP");
+    expect_refusal("echo 1 2 0 65536 | $hc verify scaler/torch", "input:1: a step comes before");
     expect_refusal(TWO "sed '2,$s/$/ 65536x/' | $hc verify scaler/torch", "input:2: SCALE");
-    expect_refusal(TWO "sed '2,$s/$/ 65536 1/' | $hc verify scaler/torch", "input:2: more than");
+    expect_refusal(TWO "sed '2,$s/$/ 65536 1/' | $hc verify scaler/torch",
+                   "input:2: the line has more than");
     expect_refusal(TWO "sed '1s/--seed 0/--seed 00/' | $hc verify scaler/torch", "first line");
     expect_refusal(TWO "sed '1s/--steps 2/--steps 0/' | $hc verify scaler/torch", "first line");
     expect_refusal(TWO "sed '1s/$/ 1/' | $hc verify scaler/torch", "first line");
     expect_refusal(TWO "sed '1s/torch/abacus/' | $hc verify scaler/torch", "abacus");
-    expect_refusal(TWO "$hc verify scaler/none", "scaler/torch, not for scaler/none");
+    expect_refusal(TWO "$hc verify scaler/none", "scaler/torch, not of scaler/none");
     expect_refusal("printf '%0300d\\n' 0 | $hc verify scaler/torch", "input:1: a line");
     expect_refusal("$hc verify scaler/abacus", "abacus");
     expect_refusal("$hc verify scaler/deepspeed", "there are deepspeed-0.17.0, deepspeed-0.17.1, ");

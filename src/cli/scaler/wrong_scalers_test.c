@@ -32,16 +32,17 @@ static const char *diagnosis(enum hc_scaler_rule rule, enum fault fault)
     bool fastai = rule == HC_SCALER_FASTAI;
     const char *const said[FAULTS] = {
         [LONG] = "the rule with growth interval 6 in place of 5, ",
-        [LATE] = "the rule with growth at the beginning of the next step, ",
+        [LATE] = "the rule, but growing at the beginning of the next step, ",
         [FLOOR] =
-            fastai ? "the rule, but seeing overflows at scale 1, too, as scaler/apex-amp has it, "
-                   : " a floor",
+            fastai
+                ? "the rule, but also detecting overflows at scale 1, as scaler/apex-amp has it, "
+                : " a floor",
         [CAP] =
             capped ? "the rule without a cap, " : "the rule with growth only to finite scales, ",
         [NAN_CLEAN] = "the rule with a detector that does not see nan, ",
         [POSITIVE] = "the rule with a detector that does not see -inf, ",
         [DULL] = "the rule with a detector that does not see -inf, ",
-        [COUNT] = " a restart of its count at an overflow"};
+        [COUNT] = "restarting its count at an overflow"};
     return said[fault];
 }
 

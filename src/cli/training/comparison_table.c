@@ -151,11 +151,12 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
     for (int r = 0; r < c->recipes; r++)
         print_recipe(c, r, base, out);
     if (c->seeds > 1)
-        hc_print(out, "means over the runs, in parentheses the deviation of one run\n");
+        hc_print(out, "Numbers are means over the runs; in parentheses is the standard deviation "
+                      "across seeds.\n");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
         if (n > 0 && n < c->seeds_of[r])
-            hc_print(out, "%s: %s; its means are those of the others\n", c->recipe[r]->name, lost);
+            hc_print(out, "%s: %s; its means are over the other runs\n", c->recipe[r]->name, lost);
     }
 }
 
@@ -175,8 +176,9 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     print_recipes(c, out);
     if (c->recipes > 1)
         hc_print(out,
-                 "\naccuracy against %s, pair by pair; equivalent: within %g points by two "
-                 "one-sided t tests at 5 %%\n",
+                 "\nAccuracy against %s, in pairs of equal seed. Equivalent means within %g "
+                 "points, by two "
+                 "one-sided t tests at 5 %%.\n",
                  c->recipe[c->base]->name, c->margin);
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
@@ -184,6 +186,6 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     const struct hc_training_run *run;
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
         if (!run->result.learned)
-            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
+            hc_print(out, "FAIL  %s with seed %llu did not learn: %s\n", run->recipe->name,
                      (unsigned long long)run->seed, run->result.reason);
 }

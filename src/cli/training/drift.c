@@ -30,7 +30,7 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
                      r->steps);
     }
     hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
-                  "less that of fp64\n");
+                  "minus that of fp64\n");
 }
 
 static void print_attribution(const struct hc_drift *d, FILE *out)
@@ -57,9 +57,11 @@ static void print(FILE *out, const void *report)
     print_summary(r, out);
     for (int i = 0; i < r->c->recipes; i++)
         print_attribution(&r->drift[i], out);
-    (void)fputs("\nalone: in fp64 but for this source; left over: between the recipe and the fp64 "
-                "run with all\nof its sources\n",
-                out);
+    (void)fputs(
+        "\nalone: the fp64 run with only this rounding; all but it: with all the others; left "
+        "over: "
+        "the\ndistance between the recipe's own run and the fp64 run with all of its roundings\n",
+        out);
     if (r->c->training->set.synthetic)
         hc_print(out, "\n%s\n", r->c->training->set.origin);
 }

@@ -43,20 +43,21 @@ static void explained(const struct hc_drift_report *r, const struct hc_drift *d,
                         free ? "weights-explained" : "gradients-explained");
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     (void)hc_text_write(claim.note, sizeof claim.note,
-                        "%.3g of a drift of %.3g is left over by its formats", claim.error,
+                        "its formats leave %.3g of a drift of %.3g unexplained", claim.error,
                         claim.bound);
     claim.verdict = judge(claim.error, claim.bound);
     if (!isfinite(claim.bound)) {
         claim.verdict = HC_SKIPPED;
         claim.error = claim.bound = 0;
-        (void)hc_text_write(claim.note, sizeof claim.note, "%s are not finite: there is no drift",
+        (void)hc_text_write(claim.note, sizeof claim.note,
+                            "%s are not finite: there is no drift to explain",
                             free ? "its weights" : "its gradients");
     }
     if (free && hc_rounds_otherwise(d->recipe)) {
         claim.verdict = HC_SKIPPED;
         (void)hc_text_write(
             claim.note, sizeof claim.note,
-            "its weights are not rounded to nearest: %.3g of a drift of %.3g is left over",
+            "its weights are not rounded to nearest: %.3g of a drift of %.3g is unexplained",
             claim.error, claim.bound);
     }
     take(r, &claim, context);

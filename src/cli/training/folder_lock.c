@@ -17,7 +17,7 @@ static enum hc_status refuse(const char *folder, int lock)
     ssize_t length = pread(lock, process, sizeof process - 1, 0);
     process[length > 0 ? length : 0] = '\0';
     process[strspn(process, "0123456789")] = '\0';
-    return hc_fail(HC_IO, "%s: another halfcheck%s%s writes there; --out names another folder",
+    return hc_fail(HC_IO, "%s: another halfcheck%s%s writes there; use --out for another folder",
                    folder, process[0] ? ", process " : "", process);
 }
 

@@ -35,7 +35,7 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     const struct hc_lr_point *last = &points[found->points - 1];
     hc_print(stdout, "\n%d steps from %.3g to %.3g, %lld skipped; %s\n", found->points,
              points[0].lr, last->lr, (long long)last->skipped,
-             found->diverged ? "the loss ran away with the last one" : "the loss never ran away");
+             found->diverged ? "the loss diverged at the last one" : "the loss never diverged");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (isnan(found->steepest)) {
@@ -44,11 +44,11 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
         return HC_CLAIM_FAILED;
     }
     draw(t, run, found);
-    hc_print(
-        stdout,
-        "the smoothed loss falls fastest at a learning rate of %.2e; a tenth of where it is least "
-        "is %.2e\n",
-        found->steepest, found->tenth);
+    hc_print(stdout,
+             "the smoothed loss falls fastest at a learning rate of %.2e; a tenth of the rate "
+             "where it is "
+             "least is %.2e\n",
+             found->steepest, found->tenth);
     return HC_AS_CLAIMED;
 }
 

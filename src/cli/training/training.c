@@ -45,7 +45,7 @@ static enum hc_status choose_backend(struct hc_training *t)
     if (status != HC_OK)
         return status;
     if (count > 1)
-        return hc_fail(HC_INVALID, "one backend trains, not %s", t->backend_name);
+        return hc_fail(HC_INVALID, "a training runs on one backend, not on %s", t->backend_name);
     t->backend = chosen[0];
     const char *why = t->backend->unavailable == NULL ? NULL : t->backend->unavailable();
     if (why != NULL)

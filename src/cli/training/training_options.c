@@ -1,128 +1,116 @@
 /* The options that `train` and `compare` share. */
-#include <stddef.h>
+#include <assert.h>
+#include <string.h>
 
 #include "cli/training/training.h"
 
 static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
 const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny};
 
-enum kind { TEXT, LIST, COUNT, REAL, SEED, CHOICE, WORDS, FLAG };
+/* What is trained, and on which images. */
+static int add_data_options(struct hc_training *t, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "data",
+         .value = "DIR",
+         .text = &t->data,
+         .help = "the folder of CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
+                 "batches.meta.txt (default: a synthetic set made from --data-seed)"},
+        {.name = "classes",
+         .value = "LIST",
+         .list = &t->classes,
+         .help = "use only these classes, such as airplane,dog (default: all ten)"},
+        {.name = "data-seed",
+         .value = "N",
+         .seed = &t->data_seed,
+         .help = "seed of the synthetic set (default 1)"},
+        {.name = "images",
+         .value = "N",
+         .count = &t->images,
+         .least = 1,
+         .most = 5000,
+         .help = "training images of each class in the synthetic set (default 500); a fifth as\n"
+                 "many are made to test on"},
+        {.name = "network",
+         .value = "NET",
+         .choice = &t->network_choice,
+         .choices = network_names,
+         .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
+                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
+        {.name = "set",
+         .value = "KEY=VALUE",
+         .words = &t->overrides,
+         .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
+                 "given more than once (halfcheck list recipes --json prints the fields)"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
 
-static const struct {
-    struct hc_option option; /* without its destination */
-    enum kind kind;
-    size_t at; /* in struct hc_training */
-} rows[] = {
-    {{.name = "data",
-      .value = "DIR",
-      .help = "CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
-              "batches.meta.txt (default: a synthetic set, made from --data-seed)"},
-     TEXT,
-     offsetof(struct hc_training, data)},
-    {{.name = "classes",
-      .value = "LIST",
-      .help = "only these, such as airplane,dog (default: all ten)"},
-     LIST,
-     offsetof(struct hc_training, classes)},
-    {{.name = "epochs",
-      .value = "N",
-      .least = 1,
-      .most = 10000,
-      .help = "times through the training images (default 5)"},
-     COUNT,
-     offsetof(struct hc_training, epochs)},
-    {{.name = "batch",
-      .value = "N",
-      .least = 1,
-      .most = 4096,
-      .help = "images in a step (default 64)"},
-     COUNT,
-     offsetof(struct hc_training, batch)},
-    {{.name = "lr",
-      .value = "X",
-      .least = 1e-12,
-      .most = 1e6,
-      .help = "peak of the one-cycle learning rate (default 0.003)"},
-     REAL,
-     offsetof(struct hc_training, max_lr)},
-    {{.name = "seed",
-      .value = "N",
-      .help = "of initial weights, order and augmentation (default 1)"},
-     SEED,
-     offsetof(struct hc_training, seed)},
-    {{.name = "data-seed", .value = "N", .help = "of the synthetic set (default 1)"},
-     SEED,
-     offsetof(struct hc_training, data_seed)},
-    {{.name = "images",
-      .value = "N",
-      .least = 1,
-      .most = 5000,
-      .help = "of each class in the synthetic set (default 500), and a fifth to test on"},
-     COUNT,
-     offsetof(struct hc_training, images)},
-    {{.name = "backend",
-      .value = "B",
-      .help = "that trains (default host; see halfcheck list backends)"},
-     TEXT,
-     offsetof(struct hc_training, backend_name)},
-    {{.name = "threads",
-      .value = "N",
-      .most = 1024,
-      .help = "of the backend (default 0: one per core)"},
-     COUNT,
-     offsetof(struct hc_training, threads)},
-    {{.name = "network",
-      .value = "NET",
-      .choices = network_names,
-      .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
-              "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
-     CHOICE,
-     offsetof(struct hc_training, network_choice)},
-    {{.name = "checkpoint-every",
-      .value = "N",
-      .most = 1e9,
-      .help = "steps (default 0: at the end of every epoch)"},
-     COUNT,
-     offsetof(struct hc_training, checkpoint_every)},
-    {{.name = "measure-every",
-      .value = "N",
-      .most = 1e9,
-      .help = "steps between those whose lost bits are measured (default 0: 1 on the CPU,\n"
-              "50 on a device)"},
-     COUNT,
-     offsetof(struct hc_training, measure_every)},
-    {{.name = "set",
-      .value = "KEY=VALUE",
-      .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
-              "given more than once (the fields: halfcheck list recipes --json)"},
-     WORDS,
-     offsetof(struct hc_training, overrides)},
-    {{.name = "resume", .help = "go on from the checkpoint, to the same bits"},
-     FLAG,
-     offsetof(struct hc_training, resume)},
-};
-
-_Static_assert(sizeof rows / sizeof rows[0] == HC_TRAINING_OPTIONS, "as many as training.h says");
+/* How it is trained, and where. */
+static int add_run_options(struct hc_training *t, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "epochs",
+         .value = "N",
+         .count = &t->epochs,
+         .least = 1,
+         .most = 10000,
+         .help = "passes over the training images (default 5)"},
+        {.name = "batch",
+         .value = "N",
+         .count = &t->batch,
+         .least = 1,
+         .most = 4096,
+         .help = "images in a step (default 64)"},
+        {.name = "lr",
+         .value = "X",
+         .real = &t->max_lr,
+         .least = 1e-12,
+         .most = 1e6,
+         .help = "peak of the one-cycle learning rate (default 0.003)"},
+        {.name = "seed",
+         .value = "N",
+         .seed = &t->seed,
+         .help = "seed of the initial weights, order and augmentation (default 1)"},
+        {.name = "backend",
+         .value = "B",
+         .text = &t->backend_name,
+         .help = "the backend that trains (default host; see halfcheck list backends)"},
+        {.name = "threads",
+         .value = "N",
+         .count = &t->threads,
+         .most = 1024,
+         .help = "threads of the backend (default 0: one per core)"},
+        {.name = "checkpoint-every",
+         .value = "N",
+         .count = &t->checkpoint_every,
+         .most = 1e9,
+         .help = "steps between checkpoints (default 0: one at the end of every epoch)"},
+        {.name = "measure-every",
+         .value = "N",
+         .count = &t->measure_every,
+         .most = 1e9,
+         .help = "steps between those whose lost bits are measured (default 0: every step on\n"
+                 "the CPU, every 50th on a device)"},
+        {.name = "resume",
+         .flag = &t->resume,
+         .help = "continue from the checkpoint, to the same bits"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
 
 void hc_training_options(struct hc_training *t, struct hc_option *options)
 {
     *t = (struct hc_training){.backend_name = "host",
                               .seed = 1,
                               .data_seed = 1,
+                              .images = 500,
                               .max_lr = 3e-3,
                               .epochs = 5,
                               .batch = 64};
-    for (int i = 0; i < HC_TRAINING_OPTIONS; i++) {
-        void *at = (char *)t + rows[i].at;
-        struct hc_option *o = &options[i];
-        *o = rows[i].option;
-        o->text = rows[i].kind == TEXT ? at : NULL;
-        o->list = rows[i].kind == LIST ? at : NULL;
-        o->count = rows[i].kind == COUNT ? at : NULL;
-        o->real = rows[i].kind == REAL ? at : NULL;
-        o->seed = rows[i].kind == SEED ? at : NULL;
-        o->choice = rows[i].kind == CHOICE ? at : NULL;
-        o->words = rows[i].kind == WORDS ? at : NULL;
-        o->flag = rows[i].kind == FLAG ? at : NULL;
-    }
+    int n = add_data_options(t, options);
+    n += add_run_options(t, options + n);
+    assert(n == HC_TRAINING_OPTIONS);
 }

@@ -82,7 +82,8 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe", "--recipe needs R");
     refuse("train --recipe fp32 --backend hots",
            "no backend 'hots'; did you mean 'host'? there are: ");
-    refuse("train --recipe fp32 --backend exact,host", "one backend trains, not exact,host");
+    refuse("train --recipe fp32 --backend exact,host",
+           "a training runs on one backend, not on exact,host");
     refuse("train --recipe fp32 --frobnicate", "unknown option --frobnicate");
     refuse("train --recipe fp32 --seed one", "--seed takes a number");
     refuse("train --recipe fp32 --seed -1", "--seed takes a number");
@@ -92,7 +93,7 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp32 --lr nan", "--lr takes a number");
     refuse("train --recipe fp32 --lr 0", "--lr takes a number");
     refuse("train --recipe fp32 --network lenet", "--network takes one of darknet16, darknet-tiny");
-    refuse("train --recipe fp32 more", "takes no 'more'");
+    refuse("train --recipe fp32 more", "takes no argument 'more'");
     refuse("train --recipe fp32 --classes airplane,dgo",
            "unknown class \"dgo\"; did you mean 'dog'?");
     refuse("train --recipe fp32 --classes cat,,dog", "--classes 'cat,,dog': an element is empty");
@@ -108,7 +109,8 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("compare --recipes 'fp32, fp32'", "recipe fp32 is named twice");
     refuse("compare --recipes fp32 --recipes fp32", "recipe fp32 is named twice");
     refuse("compare --recipes 'fp32 , fp 32'", "no recipe 'fp 32'; did you mean 'fp32'?");
-    refuse("compare --recipes fp32:0,amp-bf16", "takes R or R:SEEDS, 1 to 1000, not 'fp32:0'");
+    refuse("compare --recipes fp32:0,amp-bf16",
+           "takes R or R:SEEDS, with 1 to 1000 seeds, not 'fp32:0'");
     refuse("compare --recipes fp32:,amp-bf16", "not 'fp32:'");
     refuse("compare --recipes fp32:2x,amp-bf16", "not 'fp32:2x'");
     refuse("compare --recipes fp32,amp+group_rates=0.1,1", "no recipe '1'"); /* 0.1/1 is a list */
@@ -277,7 +279,7 @@ Test(training, compare_prints_a_table_and_writes_a_record_with_every_run)
 {
     ends("", "compare --recipes fp32,amp --seeds 2 " SMALL);
     const char *said = content("stdout");
-    cr_assert_not_null(strstr(said, "accuracy against fp32, pair by pair;"), "%s", said);
+    cr_assert_not_null(strstr(said, "Accuracy against fp32, in pairs of equal seed."), "%s", said);
     cr_assert_not_null(strstr(said, "SYNTHETIC"), "%s", said);
     const char *record = content("out/compare/record.json");
     cr_assert_not_null(strstr(record, "\"train/amp-seed2\""));
@@ -384,6 +386,18 @@ Test(training, the_repro_line_of_a_record_trains_the_same_again)
     cr_assert_eq(shell(again), 0, "%s", content("stderr"));
 }
 
+/* The options that are not given stand there with their defaults. */
+Test(training, the_repro_line_of_default_images_trains_again)
+{
+    static const char again[] =
+        "line=$(sed -n 's/.*\"repro\": \"halfcheck \\(.*\\)\".*/\\1/p' r/run.json); '" HC_PROGRAM
+        "' $line --out s >stdout 2>stderr; test $? -lt 2 && cut -d, -f1-5 r/epochs.csv >a && "
+        "cut -d, -f1-5 s/epochs.csv | cmp - a";
+    ends("", "train --recipe fp32 --network darknet-tiny --classes dog,ship --epochs 1 --out r");
+    cr_expect_not_null(strstr(content("r/run.json"), " --images 500 "));
+    cr_assert_eq(shell(again), 0, "%s", content("stderr"));
+}
+
 Test(training, a_repro_line_says_where_real_images_lie_and_nothing_of_made_ones)
 {
     char line[512];
@@ -432,7 +446,7 @@ Test(training, a_run_that_does_not_learn_fails_by_itself)
     cr_assert_not_null(strstr(content("stdout"), "FAIL  fp32 did not learn: "));
     status = run("", "compare --recipes fp32,amp-bf16 --lr 1e-12 " SMALL);
     cr_assert_eq(status, 1, "%s", content("stderr"));
-    cr_assert_not_null(strstr(content("stdout"), "FAIL  amp-bf16, seed 1, did not learn: "));
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  amp-bf16 with seed 1 did not learn: "));
 }
 
 /* Killed a moment after its first checkpoint. */
