@@ -116,7 +116,8 @@ static int cases_of(const struct selftest *s, int class_)
 
 static void print_table(const struct selftest *s, int planted, int caught, double seconds)
 {
-    printf("%-13s %8s %8s %10s   %s\n", "class", "planted", "caught", "by cases", "defect");
+    printf("%-13s %8s %8s %10s   %s\n", "class", "planted", "caught", "by cases",
+           "what goes wrong");
     for (int c = 0; c < HC_FAULT_CLASSES; c++)
         if (s->planted[c])
             printf("%-13s %8d %8d %10d   %s\n", hc_fault_classes[c].name, s->planted[c],

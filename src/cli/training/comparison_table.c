@@ -186,6 +186,6 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     const struct hc_training_run *run;
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
         if (!run->result.learned)
-            hc_print(out, "FAIL  %s with seed %llu did not learn: %s\n", run->recipe->name,
+            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
                      (unsigned long long)run->seed, run->result.reason);
 }

@@ -97,7 +97,7 @@ Test(comparison, a_run_that_did_not_learn_fails_whatever_its_peers_did)
     c.margin = 50;
     cr_assert_eq(hc_comparison_failures(&c), 1);
     cr_assert_not_null(
-        strstr(printed(&c), "FAIL  half with seed 8 did not learn: training loss nan\n"));
+        strstr(printed(&c), "FAIL  half, seed 8, did not learn: training loss nan\n"));
     result->learned = true;
     cr_assert_eq(hc_comparison_failures(&c), 0);
 }

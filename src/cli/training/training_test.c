@@ -446,7 +446,7 @@ Test(training, a_run_that_does_not_learn_fails_by_itself)
     cr_assert_not_null(strstr(content("stdout"), "FAIL  fp32 did not learn: "));
     status = run("", "compare --recipes fp32,amp-bf16 --lr 1e-12 " SMALL);
     cr_assert_eq(status, 1, "%s", content("stderr"));
-    cr_assert_not_null(strstr(content("stdout"), "FAIL  amp-bf16 with seed 1 did not learn: "));
+    cr_assert_not_null(strstr(content("stdout"), "FAIL  amp-bf16, seed 1, did not learn: "));
 }
 
 /* Killed a moment after its first checkpoint. */
