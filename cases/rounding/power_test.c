@@ -57,7 +57,7 @@ static hc_kernel *sound_cast;
 static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_fault_site sound = {sound_cast, on_device};
-    return on_device->wrong(&sound, queue, call);
+    return hc_fault_run(&sound, queue, call);
 }
 
 /* The same on the emulated device: its memory is the host's, so that the defects can be planted

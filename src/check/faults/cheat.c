@@ -56,11 +56,6 @@ static enum hc_status kills(const struct hc_fault_site *planted, struct hc_queue
     return planted->right(queue, call);
 }
 
-static void play_device(struct hc_backend *faulty)
-{
-    faulty->host_memory = false;
-}
-
 static enum hc_status (*right_upload)(struct hc_queue *, void *, const void *, size_t);
 static enum hc_status (*right_download)(struct hc_queue *, void *, const void *, size_t);
 
@@ -79,14 +74,14 @@ static enum hc_status download_a_page(struct hc_queue *queue, void *to, const vo
 
 static void short_uploads(struct hc_backend *faulty)
 {
-    play_device(faulty);
+    hc_play_device(faulty);
     right_upload = faulty->upload;
     faulty->upload = upload_a_page;
 }
 
 static void short_downloads(struct hc_backend *faulty)
 {
-    play_device(faulty);
+    hc_play_device(faulty);
     right_download = faulty->download;
     faulty->download = download_a_page;
 }
@@ -119,11 +114,11 @@ static const struct hc_fault faults[] = {
     {"cheat-small-alone", "outputs of more than 1,500 elements are not written", HC_FAULT_CHEAT,
      "*", "border/conv2d/* border/add/* bits/*", .wrong = small_alone, .place = HC_PLACE_HOST},
     {"cheat-first-300", "elements from the 301st on are 0", HC_FAULT_CHEAT,
-     "gemm conv2d* bn_* avg_pool*", "op/gemm/* op/conv2d/* op/bn_train/*",
-     .wrong = hc_wrong_outputs, .data = &later_zero, .place = HC_PLACE_HOST},
+     "gemm conv2d* bn_* avg_pool*", "op/gemm/* op/conv2d/* op/bn_train/*", .outputs = &later_zero,
+     .place = HC_PLACE_HOST},
     {"cheat-first-192", "elements from the 193rd on are their neighbours", HC_FAULT_CHEAT,
      "gemm conv2d* bn_* xent_bwd", "op/gemm/* op/conv2d_bwd_data/* op/bn_bwd/*",
-     .wrong = hc_wrong_outputs, .data = &later_next},
+     .outputs = &later_next},
     {"cheat-refuses-specials", "calls with infinities or NaNs are refused as unsupported",
      HC_FAULT_CHEAT, "*", "op/add/* op/gemm/* bits/*", .wrong = refuses_specials,
      .place = HC_PLACE_HOST},
@@ -139,7 +134,7 @@ static const struct hc_fault faults[] = {
      .rebuild = short_downloads},
     {"cheat-poor-accumulator", "sums are said to be poor and their results are poor",
      HC_FAULT_CHEAT, "gemm dot sum conv2d", "op/gemm/* op/conv2d/* op/dot/*",
-     .wrong = hc_wrong_outputs, .data = &result_in_bf16, .rebuild = poor_accumulator},
+     .outputs = &result_in_bf16, .rebuild = poor_accumulator},
 };
 
 HC_FAULTS(cheat, faults);

@@ -17,44 +17,28 @@ static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_
 }
 
 /* The number of batches that are drawn from an epoch is one too large. */
-static enum hc_status long_epoch(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                 const struct hc_call *call)
+static void long_epoch(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
-    bad.params.augment.batches++;
-    return planted->right(queue, &bad);
+    (void)number;
+    call->params.augment.batches++;
 }
 
-static enum hc_status bytes_over_256(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                     const struct hc_call *call)
+static void bytes_over_256(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
+    (void)number;
     for (int c = 0; c < 3; c++) {
-        bad.params.augment.mean[c] *= 256.0 / 255;
-        bad.params.augment.deviation[c] *= 256.0 / 255;
+        call->params.augment.mean[c] *= 256.0 / 255;
+        call->params.augment.deviation[c] *= 256.0 / 255;
     }
-    return planted->right(queue, &bad);
 }
 
 static const struct hc_fault faults[] = {
-    {.name = "epochs-repeat",
-     .title = "augment: every epoch has the first one's crops and flips",
-     .class_ = HC_FAULT_DATA,
-     .ops = "augment",
-     .patterns = "data/augment",
-     .wrong = same_epoch},
-    {.name = "epoch-too-long",
-     .title = "augment: an epoch has a batch too many",
-     .class_ = HC_FAULT_DATA,
-     .ops = "augment",
-     .patterns = "data/epochs-begin-again",
-     .wrong = long_epoch},
-    {.name = "pixels-over-256",
-     .title = "augment: pixels are divided by 256",
-     .class_ = HC_FAULT_DATA,
-     .ops = "augment",
-     .patterns = "data/pixels-*",
-     .wrong = bytes_over_256},
+    {"epochs-repeat", "augment: every epoch has the first one's crops and flips", HC_FAULT_DATA,
+     "augment", "data/augment", .wrong = same_epoch},
+    {"epoch-too-long", "augment: an epoch has a batch too many", HC_FAULT_DATA, "augment",
+     "data/epochs-begin-again", .change = long_epoch},
+    {"pixels-over-256", "augment: pixels are divided by 256", HC_FAULT_DATA, "augment",
+     "data/pixels-*", .change = bytes_over_256},
 };
 
 HC_FAULTS(data, faults);

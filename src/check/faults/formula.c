@@ -152,14 +152,12 @@ static enum hc_status other_steps(const struct hc_fault_site *planted, struct hc
 }
 
 /* Decay that is not multiplied with the rate. */
-static enum hc_status decay_without_rate(const struct hc_fault_site *planted,
-                                         struct hc_queue *queue, const struct hc_call *call)
+static void decay_without_rate(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
+    (void)number;
     double rate = element(&call->in[HC_ADAM_HYPER], HC_HYPER_LR);
     if (rate > 0)
-        bad.params.adam.weight_decay /= rate;
-    return planted->right(queue, &bad);
+        call->params.adam.weight_decay /= rate;
 }
 
 /* The slope applies at 0, too: x < 0 is asked where x > 0 should be. */
@@ -185,8 +183,7 @@ static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct 
                                     const struct hc_call *call)
 {
     const bool *nans = planted->fault->data;
-    bool found =
-        call->in[HC_UNSCALE_FOUND_INF].data && element(&call->in[HC_UNSCALE_FOUND_INF], 0) != 0;
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
         double x = element(&call->in[HC_UNSCALE_X], i);
         found = found || (*nans ? isnan(x) : isinf(x));
@@ -201,8 +198,7 @@ static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct 
 static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    bool found =
-        call->in[HC_UNSCALE_FOUND_INF].data && element(&call->in[HC_UNSCALE_FOUND_INF], 0) != 0;
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]); i++)
         found = found || !isfinite(element(&call->out[HC_UNSCALE_OUT], i));
@@ -212,13 +208,11 @@ static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc
 }
 
 /* A flag that is NaN is taken for 0. */
-static enum hc_status nan_is_not_found(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                       const struct hc_call *call)
+static void nan_is_not_found(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
+    (void)number;
     if (call->in[HC_SCALER_FOUND_INF].data && isnan(element(&call->in[HC_SCALER_FOUND_INF], 0)))
-        bad.in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 0, NULL);
-    return planted->right(queue, &bad);
+        call->in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 0, NULL);
 }
 
 static const bool nans_alone = true;
@@ -258,7 +252,7 @@ static const struct hc_fault faults[] = {
      "op/adam/* bits/adam/*", .wrong = other_steps, .data = &(const struct steps){1, -1},
      .place = HC_PLACE_HOST},
     {"adamw-decay-without-rate", "AdamW's decay is not multiplied with the rate", HC_FAULT_FORMULA,
-     "adamw", "op/adamw/* bits/adamw/* decay/*", .wrong = decay_without_rate},
+     "adamw", "op/adamw/* bits/adamw/* decay/*", .change = decay_without_rate},
     {"leaky-gradient-at-0", "the gradient of leaky ReLU at 0 is that above it", HC_FAULT_FORMULA,
      "leaky_relu_bwd", "bits/leaky_relu_bwd/*", .wrong = gradient_at_zero},
     {"unscale-sees-no-nan", "the detector sees infinities and no NaN", HC_FAULT_SPECIALS, "unscale",
@@ -268,7 +262,7 @@ static const struct hc_fault faults[] = {
     {"unscale-looks-after", "the detector looks at gradients after their division",
      HC_FAULT_FORMULA, "unscale", "bits/unscale/*", .wrong = looks_after, .place = HC_PLACE_HOST},
     {"overflow-verdict-nan-is-not-found", "a flag that is NaN counts as not set", HC_FAULT_SPECIALS,
-     "overflow_verdict scaler_update", "scaler/one-update", .wrong = nan_is_not_found},
+     "overflow_verdict scaler_update", "scaler/one-update", .change = nan_is_not_found},
 };
 
 HC_FAULTS(formula, faults);

@@ -5,11 +5,6 @@
 
 #include "check/selftest/change.h"
 
-static void play_device(struct hc_backend *faulty)
-{
-    faulty->host_memory = false;
-}
-
 /* Whether input i is no output, too: its bytes are to stay. */
 static bool stays(const struct hc_call *call, int i)
 {
@@ -99,7 +94,7 @@ static const struct hc_fault faults[] = {
     {"conv-zeroes-its-filter-on-a-device", "a convolution on a device leaves its filter 0",
      HC_FAULT_INPUTS, "conv2d conv2d_bwd_data", "op/conv2d/* op/conv2d_bwd_data/*", .wrong = spoils,
      .data = &(const struct spoiled){hc_everywhere, hc_to_zero, HC_CONV_SECOND, false},
-     .place = HC_PLACE_HOST, .rebuild = play_device},
+     .place = HC_PLACE_HOST, .rebuild = hc_play_device},
     {"norm-normalises-in-place", "batch norm changes the last pixel that it reads", HC_FAULT_INPUTS,
      "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*", .wrong = spoils,
      .data = &(const struct spoiled){hc_at_the_end, hc_negated, HC_BN_X, false}},
@@ -130,10 +125,10 @@ static const struct hc_fault faults[] = {
      .data = &(const struct reach){16, false}, .place = HC_PLACE_HOST},
     {"conv-writes-behind-on-a-device", "a convolution on a device writes behind its output",
      HC_FAULT_OUTSIDE, "conv2d", "op/conv2d/*", .wrong = reaches,
-     .data = &(const struct reach){1, false}, .rebuild = play_device},
+     .data = &(const struct reach){1, false}, .rebuild = hc_play_device},
     {"norm-writes-before-on-a-device", "batch norm on a device writes before its output",
      HC_FAULT_OUTSIDE, "bn_train bn_bwd", "op/bn_train/* op/bn_bwd/*", .wrong = reaches,
-     .data = &(const struct reach){-4, false}, .place = HC_PLACE_HOST, .rebuild = play_device},
+     .data = &(const struct reach){-4, false}, .place = HC_PLACE_HOST, .rebuild = hc_play_device},
     {"sgd-writes-behind", "SGD writes 64 bytes behind the weights", HC_FAULT_OUTSIDE, "sgd",
      "op/sgd/* bits/sgd/*", .wrong = reaches, .data = &(const struct reach){64, false}},
     {"leaky-writes-behind-its-input", "leaky ReLU writes a byte behind its input", HC_FAULT_OUTSIDE,

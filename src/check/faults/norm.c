@@ -29,29 +29,25 @@ static enum hc_status slope_first(const struct hc_fault_site *planted, struct hc
     return status;
 }
 
-static enum hc_status sign_of_x(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call)
+static void sign_of_x(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
-    bad.in[HC_BN_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_X];
-    return planted->right(queue, &bad);
+    (void)number;
+    call->in[HC_BN_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_X];
 }
 
-static enum hc_status slope_forgotten(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                      const struct hc_call *call)
+static void slope_forgotten(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
-    bad.params.bn.slope = 1;
-    return planted->right(queue, &bad);
+    (void)number;
+    call->params.bn.slope = 1;
 }
 
 static const struct hc_fault faults[] = {
     {"leaky-before-the-rounding", "leaky ReLU takes batch norm's result before it is rounded",
      HC_FAULT_ROUNDING, "bn_leaky_infer", "batchnorm/*", .wrong = slope_first},
     {"leaky-by-the-sign-of-x", "the gradient of leaky ReLU goes by the sign of x, not of y",
-     HC_FAULT_FORMULA, "bn_leaky_bwd", "batchnorm/*", .wrong = sign_of_x},
+     HC_FAULT_FORMULA, "bn_leaky_bwd", "batchnorm/*", .change = sign_of_x},
     {"leaky-slope-forgotten", "the gradient of leaky ReLU is dy everywhere", HC_FAULT_PARAMETER,
-     "bn_leaky_bwd", "op/bn_leaky_bwd/*", .wrong = slope_forgotten},
+     "bn_leaky_bwd", "op/bn_leaky_bwd/*", .change = slope_forgotten},
 };
 
 HC_FAULTS(norm, faults);

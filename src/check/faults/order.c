@@ -1,21 +1,11 @@
 /* Defects that an order of operations shows. */
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 #include "num/format.h"
 
-static enum hc_status steps_on_found(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                     const struct hc_call *call)
+static void rate_outside(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
-    bad.in[HC_SGD_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
-}
-
-static enum hc_status rate_outside(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                   const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.params.sgd.rate_inside = false;
-    return planted->right(queue, &bad);
+    (void)number;
+    call->params.sgd.rate_inside = false;
 }
 
 static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -29,9 +19,9 @@ static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct 
 
 static const struct hc_fault faults[] = {
     {"sgd-ignores-found", "SGD steps on infinities and NaNs", HC_FAULT_SKIP, "sgd", "order/*",
-     .wrong = steps_on_found},
+     .change = hc_take_for_absent, .number = HC_SGD_FOUND_INF},
     {"sgd-rate-outside", "a velocity that should hold the rate is of plain gradients",
-     HC_FAULT_FORMULA, "sgd", "underflow/*", .wrong = rate_outside},
+     HC_FAULT_FORMULA, "sgd", "underflow/*", .change = rate_outside},
     {"unscale-by-a-half", "unscale takes its scale from half, where 65536 is infinite",
      HC_FAULT_ROUNDING, "unscale", "order/*", .wrong = scale_in_half},
 };

@@ -1,13 +1,8 @@
 /* Defects of a skipped step: what it moves though it must not. */
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 
 #include <math.h>
 #include <string.h>
-
-static bool skips(const struct hc_tensor *found)
-{
-    return found->data && hc_tensor_get(found, 0) != 0;
-}
 
 /* The decay comes before the optimizer asks whether it may run. */
 static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -18,7 +13,7 @@ static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct 
         1 - hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_LR) * call->params.adam.weight_decay;
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0;
-         status == HC_OK && skips(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(w); i++)
+         status == HC_OK && hc_is_set(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(w); i++)
         hc_tensor_set(w, i, hc_tensor_get(w, i) * factor);
     return status;
 }
@@ -31,35 +26,15 @@ static enum hc_status momentum_moves(const struct hc_fault_site *planted, struct
     double beta1 = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_BETA1);
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0;
-         status == HC_OK && skips(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(m); i++)
+         status == HC_OK && hc_is_set(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(m); i++)
         hc_tensor_set(m, i, hc_tensor_get(m, i) * beta1);
     return status;
 }
 
-static enum hc_status counts_t(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
+static void counts_t(struct hc_call *call, double number)
 {
-    struct hc_call bad = *call;
-    bad.params.scaler.skip_on_overflow = false;
-    return planted->right(queue, &bad);
-}
-
-/* Each tensor's detector forgets what those before it have found. */
-static enum hc_status forgets(const struct hc_fault_site *planted, struct hc_queue *queue,
-                              const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.in[HC_UNSCALE_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
-}
-
-/* Where fastai keeps what the masters hold, the overflowed gradients are copied. */
-static enum hc_status copies(const struct hc_fault_site *planted, struct hc_queue *queue,
-                             const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.in[HC_UNSCALE_OVERRIDE] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
+    (void)number;
+    call->params.scaler.skip_on_overflow = false;
 }
 
 static enum hc_status statistics_stay(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -146,11 +121,11 @@ static const struct hc_fault faults[] = {
     {"skip-moves-momentum", "a skipped step decays the momentum", HC_FAULT_SKIP, "adamw", "skip/*",
      .wrong = momentum_moves},
     {"skip-counts-t", "a skipped step is counted in Adam's t", HC_FAULT_SKIP, "scaler_update",
-     "skip/*", .wrong = counts_t},
+     "skip/*", .change = counts_t},
     {"skip-forgets", "only the last gradient's infinities skip the step", HC_FAULT_SKIP, "unscale",
-     "skip/*", .wrong = forgets},
+     "skip/*", .change = hc_take_for_absent, .number = HC_UNSCALE_FOUND_INF},
     {"skip-copies", "fastai's overflowed gradients are copied to the masters", HC_FAULT_SKIP,
-     "unscale", "skip/*", .wrong = copies},
+     "unscale", "skip/*", .change = hc_take_for_absent, .number = HC_UNSCALE_OVERRIDE},
     {"skip-holds-statistics", "running statistics do not move", HC_FAULT_SKIP, "bn_leaky_train",
      "skip/*", .wrong = statistics_stay},
     {"skip-cleans-statistics", "running statistics that an infinity reached become 0",

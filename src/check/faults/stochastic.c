@@ -1,5 +1,5 @@
 /* Defects of stochastic rounding and of compensated weights. */
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +102,7 @@ static enum hc_status moves(const struct hc_fault_site *planted, struct hc_queue
                             const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    bool skipped =
-        call->in[HC_ADAM_FOUND_INF].data && hc_tensor_get(&call->in[HC_ADAM_FOUND_INF], 0) != 0;
+    bool skipped = hc_is_set(&call->in[HC_ADAM_FOUND_INF]);
     const struct hc_tensor *c = &call->out[HC_ADAM_NEW_COMPENSATION];
     for (int64_t i = 0; status == HC_OK && skipped && c->data && i < hc_tensor_count(c); i++)
         hc_tensor_set(c, i, -hc_tensor_get(c, i));

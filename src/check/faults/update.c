@@ -1,29 +1,14 @@
 /* Defects of what a training step decides, counts and clips. */
 #include <math.h>
 
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 #include "num/format.h"
 #include "op/counts.h"
 
-static bool is_set(const struct hc_tensor *flag)
+static void waits_for_nothing(struct hc_call *call, double number)
 {
-    return flag->data && hc_tensor_get(flag, 0) != 0;
-}
-
-static enum hc_status sees_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                   const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.in[HC_SCALER_FOUND_INF] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
-}
-
-static enum hc_status waits_for_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                        const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.params.scaler.wait_for_first_step = false;
-    return planted->right(queue, &bad);
+    (void)number;
+    call->params.scaler.wait_for_first_step = false;
 }
 
 /* Elements that are finite are copied, the others kept. */
@@ -31,7 +16,7 @@ static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct h
                                    const struct hc_call *call)
 {
     enum hc_status status = planted->right(queue, call);
-    bool kept = is_set(&call->in[HC_UNSCALE_FOUND_INF]) && call->in[HC_UNSCALE_OVERRIDE].data;
+    bool kept = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]) && call->in[HC_UNSCALE_OVERRIDE].data;
     double s = hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0);
     for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
          i++) {
@@ -114,14 +99,6 @@ static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
     return status;
 }
 
-static enum hc_status begins_anew(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                  const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.in[HC_SUM_SQUARES_PARTIAL] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
-}
-
 static enum hc_status saturates(const struct hc_fault_site *planted, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
@@ -137,7 +114,7 @@ static enum hc_status limit_over_norm(const struct hc_fault_site *planted, struc
     double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0)));
     double d = hc_round(HC_FP32, norm + hc_round(HC_FP32, eps));
     double factor = hc_round(HC_FP32, hc_round(HC_FP32, call->params.clip.max_norm) / d);
-    bool held = is_set(&call->in[HC_CLIP_OVERFLOWED]);
+    bool held = hc_is_set(&call->in[HC_CLIP_OVERFLOWED]);
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK && !held)
         hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, factor > 1 ? 1 : factor);
@@ -154,14 +131,6 @@ static enum hc_status no_eps(const struct hc_fault_site *planted, struct hc_queu
                              const struct hc_call *call)
 {
     return limit_over_norm(planted, queue, call, 0);
-}
-
-static enum hc_status clips_held(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                 const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    bad.in[HC_CLIP_OVERFLOWED] = (struct hc_tensor){.format = HC_FP32};
-    return planted->right(queue, &bad);
 }
 
 /* Gradients below the limit grow to it. */
@@ -187,12 +156,12 @@ static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_
 
 static const struct hc_fault faults[] = {
     {"overflow-verdict-sees-nothing", "a step that overflowed is not seen", HC_FAULT_SKIP,
-     "overflow_verdict", "skip/*", .wrong = sees_nothing},
+     "overflow_verdict", "skip/*", .change = hc_take_for_absent, .number = HC_SCALER_FOUND_INF},
     {"overflow-verdict-waits-for-nothing",
      "before the first step an overflow is decided on as later", HC_FAULT_SCALER,
-     "overflow_verdict", "scaler/one-update", .wrong = waits_for_nothing},
+     "overflow_verdict", "scaler/one-update", .change = waits_for_nothing},
     {"scaler-waits-for-nothing", "a step without gradients to take is counted as taken",
-     HC_FAULT_SCALER, "scaler_update", "underflow/*", .wrong = waits_for_nothing},
+     HC_FAULT_SCALER, "scaler_update", "underflow/*", .change = waits_for_nothing},
     {"unscale-keeps-a-part", "of overflowed gradients the finite ones are copied", HC_FAULT_SKIP,
      "unscale", "op/unscale/*/found-inf", .wrong = keeps_a_part},
     {"rates-wrap", "beyond its table's end the learning rate begins anew", HC_FAULT_FORMULA,
@@ -206,7 +175,7 @@ static const struct hc_fault faults[] = {
     {"right-with-ties", "a row is right wherever nothing is larger than its label's logit",
      HC_FAULT_SPECIALS, "xent", "loss/right-*", .wrong = any_of_the_largest},
     {"squares-begin-anew", "a sum of squares forgets the tensors before", HC_FAULT_FORMULA,
-     "sum_squares", "clipping/*", .wrong = begins_anew},
+     "sum_squares", "clipping/*", .change = hc_take_for_absent, .number = HC_SUM_SQUARES_PARTIAL},
     {"squares-saturate", "a sum of squares beyond fp32 is its largest number", HC_FAULT_SPECIALS,
      "sum_squares", "clipping/*", .wrong = saturates},
     {"clip-by-quotient", "clipping divides the limit by the norm, torch multiplies",
@@ -214,7 +183,7 @@ static const struct hc_fault faults[] = {
     {"clip-without-epsilon", "clipping adds nothing to the norm", HC_FAULT_FORMULA, "clip",
      "clipping/*", .wrong = no_eps},
     {"clip-held", "gradients that are held are clipped", HC_FAULT_PARAMETER, "clip", "clipping/*",
-     .wrong = clips_held},
+     .change = hc_take_for_absent, .number = HC_CLIP_OVERFLOWED},
     {"clip-grows", "gradients below the limit grow to it", HC_FAULT_FORMULA, "clip",
      "clipping/norm-that-is-left", .wrong = grows},
     {"clip-nan-passes", "a norm that is NaN clips nothing", HC_FAULT_SPECIALS, "clip", "clipping/*",

@@ -170,15 +170,15 @@ static void change(const struct hc_call *call, const struct hc_tensor *t,
             hc_tensor_set_bits(t, e.i, row->what(&e, hc_changed_right(&e, e.i)));
 }
 
-enum hc_status hc_wrong_outputs(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call)
+static enum hc_status run_changed_outputs(const struct hc_fault_site *site, struct hc_queue *queue,
+                                          const struct hc_call *call)
 {
-    const struct hc_change *row = planted->fault->data;
+    const struct hc_change *row = site->fault->outputs;
     void *before[HC_MAX_OUT] = {NULL};
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (is_chosen(&call->out[o], o, row->slot))
             before[o] = hc_fault_copy(&call->out[o]);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (before[o] && status == HC_OK) {
             void *right = hc_fault_copy(&call->out[o]);
@@ -190,28 +190,54 @@ enum hc_status hc_wrong_outputs(const struct hc_fault_site *planted, struct hc_q
     return status;
 }
 
-enum hc_status hc_wrong_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
+static enum hc_status run_changed_inputs(const struct hc_fault_site *site, struct hc_queue *queue,
+                                         const struct hc_call *call)
 {
-    const struct hc_change *row = planted->fault->data;
+    const struct hc_change *row = site->fault->inputs;
     struct hc_call bad = *call;
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         if (is_chosen(&call->in[i], i, row->slot)) {
             bad.in[i].data = hc_fault_copy(&call->in[i]);
             change(call, &bad.in[i], row, call->in[i].data, call->in[i].data);
         }
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         if (bad.in[i].data != call->in[i].data)
             free(bad.in[i].data);
     return status;
 }
 
-enum hc_status hc_wrong_call(const struct hc_fault_site *planted, struct hc_queue *queue,
-                             const struct hc_call *call)
+enum hc_status hc_fault_run(const struct hc_fault_site *site, struct hc_queue *queue,
+                            const struct hc_call *call)
 {
-    const struct hc_change_call *row = planted->fault->data;
-    struct hc_call bad = *call;
-    row->change(&bad, row->number);
-    return planted->right(queue, &bad);
+    const struct hc_fault *fault = site->fault;
+    struct hc_call changed = *call;
+    if (fault->like) {
+        struct hc_fault_site other = {site->right, hc_fault_by_name(fault->like)};
+        return hc_fault_run(&other, queue, call);
+    }
+    if (fault->wrong)
+        return fault->wrong(site, queue, call);
+    if (fault->inputs)
+        return run_changed_inputs(site, queue, call);
+    if (fault->outputs)
+        return run_changed_outputs(site, queue, call);
+    fault->change(&changed, fault->number);
+    return site->right(queue, &changed);
+}
+
+void hc_take_for_absent(struct hc_call *call, double slot)
+{
+    struct hc_tensor *t = &call->in[(int)slot];
+    *t = hc_tensor1(t->format, 0, NULL);
+}
+
+void hc_play_device(struct hc_backend *faulty)
+{
+    faulty->host_memory = false;
+}
+
+bool hc_is_set(const struct hc_tensor *flag)
+{
+    return flag->data && hc_tensor_get(flag, 0) != 0;
 }

@@ -1,5 +1,6 @@
-/* Faults that differ only in what they change and where: a row's `data` is one of the two structs
-   below, and its `wrong` a function beside it. */
+/* Faults that differ only in what they change and where: the rows' fields `inputs` and `outputs`
+   (struct hc_fault) point to a struct hc_change. And a few things that several files of faults
+   share. */
 #ifndef HC_CHECK_SELFTEST_CHANGE_H
 #define HC_CHECK_SELFTEST_CHANGE_H
 
@@ -47,24 +48,23 @@ hc_what hc_through_fp32;
 
 enum { HC_ALL_SLOTS = -1 };
 
-/* Elements of outputs are changed after the sound kernel. */
+/* `what` becomes of the elements `where` of a slot. */
 struct hc_change {
     hc_where *where;
     hc_what *what;
     int64_t number;
     int slot; /* or HC_ALL_SLOTS: every one but those of integers */
 };
-hc_wrong hc_wrong_outputs;
 
-/* The same row, for inputs: the sound kernel gets copies that are changed; the caller's stay. */
-hc_wrong hc_wrong_inputs;
+/* A fault's `change`: input `slot` is taken for absent. */
+void hc_take_for_absent(struct hc_call *call, double slot);
 
-/* The sound kernel gets another call. */
-struct hc_change_call {
-    void (*change)(struct hc_call *call, double number);
-    double number;
-};
-hc_wrong hc_wrong_call;
+/* A fault's `rebuild`: the backend says that its memory is not the host's, though it is. The
+   training loop makes its batches by the op augment on such a device. */
+void hc_play_device(struct hc_backend *faulty);
+
+/* Whether a flag of one element is given and not 0. */
+bool hc_is_set(const struct hc_tensor *flag);
 
 /* A copy of the tensor's bytes, which the caller frees. It ends the program where there is no
    memory: a fault runs in a process of its own. */

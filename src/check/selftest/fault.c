@@ -49,7 +49,8 @@ bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB])
 bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op)
 {
     char glob[HC_GLOB];
-    for (int i = 0; fault->wrong && hc_fault_glob(fault->ops, i, glob); i++)
+    bool any = fault->wrong || fault->change || fault->inputs || fault->outputs || fault->like;
+    for (int i = 0; any && hc_fault_glob(fault->ops, i, glob); i++)
         if (fnmatch(glob, hc_ops[op].name, 0) == 0)
             return true;
     return false;
@@ -70,7 +71,7 @@ static enum hc_status run_wrong(const struct faulty *faulty, struct hc_queue *qu
                                 const struct hc_call *call)
 {
     struct hc_fault_site planted = {faulty->sound->kernel[call->op], faulty->fault};
-    return faulty->fault->wrong(&planted, queue, call);
+    return hc_fault_run(&planted, queue, call);
 }
 
 static enum hc_status run_subject(struct hc_queue *queue, const struct hc_call *call)

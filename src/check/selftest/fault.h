@@ -48,6 +48,7 @@ enum hc_fault_place {
 extern const char *const hc_fault_places[HC_PLACES];
 
 struct hc_fault;
+struct hc_change; /* check/selftest/change.h */
 
 /* What a wrong kernel is told: the sound kernel of the call's op in the backend that runs, and its
    fault. */
@@ -66,16 +67,29 @@ struct hc_fault {
     enum hc_fault_class class_;
     const char *ops; /* globs over the names of the ops that are wrong, with spaces between */
     const char
-        *patterns;    /* globs over cases; of those of each, one at least must catch the fault */
-    hc_wrong *wrong;  /* NULL where `rebuild` is all */
-    const void *data; /* for rows that share a function */
+        *patterns; /* globs over cases; of those of each, one at least must catch the fault */
     enum hc_fault_place place;
+
+    /* What goes wrong in these ops: one of the five, or none where `rebuild` is all. */
+    hc_wrong *wrong;  /* a kernel that runs in the place of the sound one */
+    const void *data; /* for rows that share a kernel */
+    /* The sound kernel gets the call as `change` makes it; `number` is for rows that share it. */
+    void (*change)(struct hc_call *call, double number);
+    double number;
+    const struct hc_change *inputs;  /* the sound kernel gets copies of inputs, so changed */
+    const struct hc_change *outputs; /* the sound kernel's outputs are so changed */
+    const char *like;                /* the defect of the row with that name, in another place */
+
     /* Changes more of the subject than its kernels: its memory, what it says of itself. `faulty`
        has its wrong kernels already. May be NULL. */
     void (*rebuild)(struct hc_backend *faulty);
     enum hc_verdict shown; /* the verdict that catches it; 0: HC_FAIL */
     bool crashes;          /* the program's death catches it, too */
 };
+
+/* Runs a call as the fault has it. */
+enum hc_status hc_fault_run(const struct hc_fault_site *site, struct hc_queue *queue,
+                            const struct hc_call *call);
 
 /* What a file of check/faults/ exports, as hc_faults_<file>. */
 struct hc_fault_table {

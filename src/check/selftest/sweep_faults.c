@@ -11,7 +11,7 @@ static struct hc_backend broken;
 static enum hc_status cast(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_fault_site sound = {hc_backend_by_name("exact")->kernel[HC_OP_cast], planted};
-    return planted->wrong(&sound, queue, call);
+    return hc_fault_run(&sound, queue, call);
 }
 
 /* A check of its own on the broken backend, with that sweep. */
