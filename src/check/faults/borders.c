@@ -81,14 +81,14 @@ static enum hc_status hidden(const struct hc_fault_site *planted, struct hc_queu
 static enum hc_status narrowed(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    const int32_t *mask = planted->fault->data;
+    int32_t mask = (int32_t)planted->fault->number;
     struct hc_call bad = *call;
     bool loss = call->op == HC_OP_xent || call->op == HC_OP_xent_bwd;
     struct hc_tensor *t = &bad.in[loss ? HC_XENT_LABELS : HC_RATES_COUNTS];
     if (copied(t) != HC_OK)
         return HC_NO_MEMORY;
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        ((int32_t *)t->data)[i] &= *mask;
+        ((int32_t *)t->data)[i] &= mask;
     enum hc_status status = planted->right(queue, &bad);
     free(t->data);
     return status;
@@ -196,9 +196,6 @@ static const struct slice rows_4096 = {.slot = HC_BN_BWD_DY, .axis = 0, .border 
 static const struct slice channel_2048 = {.axis = 3, .border = 2048, .one = true};
 static const struct slice classes_32 = {.axis = 1, .border = 32};
 static const struct slice row_65536 = {.axis = 0, .border = 65536, .one = true};
-static const int32_t seven_bits = 127;
-static const int32_t eight_bits = 255;
-static const int32_t sixteen_bits = 65535;
 
 static const struct hc_fault faults[] = {
     {"last-past-2048", "the elements behind the last whole block of 2,048 are wrong",
@@ -288,17 +285,17 @@ static const struct hc_fault faults[] = {
     {"loss-classes-behind-32", "the gradient is wrong in classes behind multiples of 32",
      HC_FAULT_TAIL, "xent_bwd", "border/xent_bwd/*/classes", .wrong = spoilt, .data = &classes_32},
     {"label-in-seven-bits", "a label is kept in a signed byte", HC_FAULT_BORDER, "xent xent_bwd",
-     "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .data = &seven_bits},
+     "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .number = 127},
     {"label-in-a-byte", "a label is kept in a byte", HC_FAULT_BORDER, "xent xent_bwd",
-     "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .data = &eight_bits},
+     "border/xent/*/classes border/xent_bwd/*/classes", .wrong = narrowed, .number = 255},
     {"one-output-of-many", "one element of a large output is wrong, in a place of no account",
      HC_FAULT_SPARSE, "conv2d conv2d_bwd_data bn_train",
      "op/conv2d/fp32/2x7x* op/conv2d_bwd_data/fp32/2x7x* op/bn_train/fp32/17x*", .wrong = spoilt,
      .data = &element_333, .place = HC_PLACE_HOST},
     {"steps-in-a-byte", "the count of steps is kept in a byte where a table is looked up",
-     HC_FAULT_BORDER, "step_log", "border/step_log/*/rows", .wrong = narrowed, .data = &eight_bits},
+     HC_FAULT_BORDER, "step_log", "border/step_log/*/rows", .wrong = narrowed, .number = 255},
     {"steps-in-16-bits", "the count of steps is kept in 16 bits where a table is looked up",
-     HC_FAULT_BORDER, "rates", "border/rates/*/rows", .wrong = narrowed, .data = &sixteen_bits},
+     HC_FAULT_BORDER, "rates", "border/rates/*/rows", .wrong = narrowed, .number = 65535},
 };
 
 HC_FAULTS(borders, faults);

@@ -51,15 +51,15 @@ static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct
     return planted->right(queue, call);
 }
 
-/* Element `data` of the first output is written, too: -1, or the count and so many more. */
+/* Element `number` of the first output is written, too: -1, or the count and so many more. */
 static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    const int *at = planted->fault->data;
+    int64_t at = (int64_t)planted->fault->number;
     enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *y = &call->out[HC_FIRST];
     if (status == HC_OK && y->data)
-        hc_tensor_set_bits(y, *at < 0 ? *at : hc_tensor_count(y) + *at, 0);
+        hc_tensor_set_bits(y, at < 0 ? at : hc_tensor_count(y) + at, 0);
     return status;
 }
 
@@ -67,11 +67,11 @@ static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queu
 static enum hc_status beside_input(const struct hc_fault_site *planted, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    const int *at = planted->fault->data;
+    int64_t at = (int64_t)planted->fault->number;
     enum hc_status status = planted->right(queue, call);
     const struct hc_tensor *x = &call->in[HC_FIRST];
     if (status == HC_OK && x->data)
-        hc_tensor_set_bits(x, *at < 0 ? *at : hc_tensor_count(x) + *at, 0);
+        hc_tensor_set_bits(x, at < 0 ? at : hc_tensor_count(x) + at, 0);
     return status;
 }
 
@@ -79,14 +79,14 @@ static enum hc_status beside_input(const struct hc_fault_site *planted, struct h
 static enum hc_status part(const struct hc_fault_site *planted, struct hc_queue *queue,
                            const struct hc_call *call)
 {
-    const int *of = planted->fault->data;
+    int64_t of = (int64_t)planted->fault->number;
     struct hc_call aside = *call;
     const struct hc_tensor *y = &call->out[HC_FIRST];
     if (!y->data)
         return planted->right(queue, call);
     aside.out[HC_FIRST].data = hc_fault_copy(y);
     enum hc_status status = planted->right(queue, &aside);
-    int64_t n = *of && status == HC_OK ? hc_tensor_count(y) / *of : 0;
+    int64_t n = of && status == HC_OK ? hc_tensor_count(y) / of : 0;
     memcpy(y->data, aside.out[HC_FIRST].data, (size_t)n * (size_t)hc_formats[y->format].bytes);
     free(aside.out[HC_FIRST].data);
     return status;
@@ -185,12 +185,6 @@ static void set_apart(struct hc_backend *faulty)
     faulty->release = release;
 }
 
-static const int before = -1;
-static const int behind = 0;
-static const int far_behind = 7;
-static const int none = 0;
-static const int half = 2;
-
 static const struct hc_fault faults[] = {
     {"inputs-in-bf16", "inputs are rounded to bf16 where they lie", HC_FAULT_INPUTS, "*",
      "op/* bits/* eps/* rounding/*", .wrong = rounded_inputs},
@@ -205,26 +199,26 @@ static const struct hc_fault faults[] = {
     {"sum-flushes-its-inputs", "a sum makes its subnormal terms zero where they lie",
      HC_FAULT_INPUTS, "sum dot sum_squares", "op/sum/* op/dot/*", .wrong = flushed_inputs},
     {"one-before", "the element before an output is written", HC_FAULT_OUTSIDE, "*", "op/* bits/*",
-     .wrong = beside, .data = &before},
+     .wrong = beside, .number = -1},
     {"one-before-apart", "the element before an output is written on the device", HC_FAULT_OUTSIDE,
-     "*", "op/* bits/*", .wrong = beside, .data = &before, .rebuild = set_apart},
+     "*", "op/* bits/*", .wrong = beside, .number = -1, .rebuild = set_apart},
     {"one-behind", "the element behind an output is written", HC_FAULT_OUTSIDE, "*", "op/* bits/*",
-     .wrong = beside, .data = &behind, .place = HC_PLACE_HOST},
+     .wrong = beside, .place = HC_PLACE_HOST},
     {"one-behind-apart", "the element behind an output is written on the device", HC_FAULT_OUTSIDE,
-     "*", "op/* bits/*", .wrong = beside, .data = &behind, .rebuild = set_apart},
+     "*", "op/* bits/*", .wrong = beside, .rebuild = set_apart},
     {"eight-behind-add", "add writes the eighth element behind its output", HC_FAULT_OUTSIDE,
-     "add sub mul", "op/add/* bits/add/*", .wrong = beside, .data = &far_behind},
+     "add sub mul", "op/add/* bits/add/*", .wrong = beside, .number = 7},
     {"before-an-input", "the element before an input is written", HC_FAULT_OUTSIDE,
-     "cast scale gemm", "op/cast/* op/scale/* op/gemm/*", .wrong = beside_input, .data = &before},
+     "cast scale gemm", "op/cast/* op/scale/* op/gemm/*", .wrong = beside_input, .number = -1},
     {"behind-an-input", "the element behind an input is written", HC_FAULT_OUTSIDE,
      "adam bn_train xent", "op/adam/* op/bn_train/* op/xent/*", .wrong = beside_input,
-     .data = &behind, .place = HC_PLACE_HOST},
+     .place = HC_PLACE_HOST},
     {"writes-nothing", "no op writes anything", HC_FAULT_CHEAT, "*", "op/* bits/* eps/* rounding/*",
-     .wrong = part, .data = &none},
+     .wrong = part},
     {"writes-nothing-apart", "no op writes anything on the device", HC_FAULT_CHEAT, "*",
-     "op/* bits/*", .wrong = part, .data = &none, .rebuild = set_apart},
+     "op/* bits/*", .wrong = part, .rebuild = set_apart},
     {"writes-half", "the second half of an output is not written", HC_FAULT_CHEAT, "*",
-     "op/* bits/*", .wrong = part, .data = &half, .place = HC_PLACE_HOST},
+     "op/* bits/*", .wrong = part, .number = 2, .place = HC_PLACE_HOST},
     {"once-by-pointer", "nothing is computed for an output that was just computed", HC_FAULT_CHEAT,
      "*", "op/* bits/*", .wrong = once},
     {"off-by-turns", "every second call is off by one bit", HC_FAULT_STATE, "*", "op/* bits/*",

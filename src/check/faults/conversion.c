@@ -83,9 +83,14 @@ static uint16_t loses_sign_of_zero(float x, uint16_t right)
     return right == 0x8000 ? 0 : right;
 }
 
-static enum hc_status plant(const struct hc_fault_site *planted, struct hc_queue *queue,
-                            const struct hc_call *call, uint16_t (*mutant)(float x, uint16_t right))
+struct mutant {
+    uint16_t (*of)(float x, uint16_t right);
+};
+
+static enum hc_status mutated(const struct hc_fault_site *planted, struct hc_queue *queue,
+                              const struct hc_call *call)
 {
+    const struct mutant *mutant = planted->fault->data;
     enum hc_status status = planted->right(queue, call);
     if (status != HC_OK || call->in[HC_X].format != HC_FP32 ||
         call->out[HC_OUT].format != HC_FP16 || call->params.cast.direction != HC_NEAREST)
@@ -94,68 +99,8 @@ static enum hc_status plant(const struct hc_fault_site *planted, struct hc_queue
     uint16_t *h = call->out[HC_OUT].data;
     int64_t n = hc_tensor_count(&call->out[HC_OUT]);
     for (int64_t i = 0; i < n; i++)
-        h[i] = mutant(x[i], h[i]);
+        h[i] = mutant->of(x[i], h[i]);
     return HC_OK;
-}
-
-static enum hc_status tie_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
-{
-    return plant(planted, queue, call, ties_toward_zero);
-}
-
-static enum hc_status tie_away(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
-{
-    return plant(planted, queue, call, ties_away);
-}
-
-static enum hc_status tie_subnormal(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                    const struct hc_call *call)
-{
-    return plant(planted, queue, call, subnormal_ties_away);
-}
-
-static enum hc_status overflow(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
-{
-    return plant(planted, queue, call, overflow_at_65536);
-}
-
-static enum hc_status underflow(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call)
-{
-    return plant(planted, queue, call, keeps_half_of_tiny);
-}
-
-static enum hc_status truncate(const struct hc_fault_site *planted, struct hc_queue *queue,
-                               const struct hc_call *call)
-{
-    return plant(planted, queue, call, truncates);
-}
-
-static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue *queue,
-                            const struct hc_call *call)
-{
-    return plant(planted, queue, call, flushes);
-}
-
-static enum hc_status sticky(const struct hc_fault_site *planted, struct hc_queue *queue,
-                             const struct hc_call *call)
-{
-    return plant(planted, queue, call, loses_sticky);
-}
-
-static enum hc_status nan_inf(const struct hc_fault_site *planted, struct hc_queue *queue,
-                              const struct hc_call *call)
-{
-    return plant(planted, queue, call, nan_to_infinity);
-}
-
-static enum hc_status zero_sign(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call)
-{
-    return plant(planted, queue, call, loses_sign_of_zero);
 }
 
 static enum hc_status through_fp32(const struct hc_fault_site *planted, struct hc_queue *queue,
@@ -176,22 +121,26 @@ static const char fp32[] = "rounding/fp32-to-fp16/nearest";
 
 static const struct hc_fault faults[] = {
     {"cast-ties-toward-zero", "ties go toward zero", HC_FAULT_ROUNDING, "cast", fp32,
-     .wrong = tie_zero},
-    {"cast-ties-away", "ties go away from zero", HC_FAULT_ROUNDING, "cast", fp32,
-     .wrong = tie_away},
+     .wrong = mutated, .data = &(const struct mutant){ties_toward_zero}},
+    {"cast-ties-away", "ties go away from zero", HC_FAULT_ROUNDING, "cast", fp32, .wrong = mutated,
+     .data = &(const struct mutant){ties_away}},
     {"cast-subnormal-ties-away", "ties go away from zero among subnormals only", HC_FAULT_ROUNDING,
-     "cast", fp32, .wrong = tie_subnormal},
+     "cast", fp32, .wrong = mutated, .data = &(const struct mutant){subnormal_ties_away}},
     {"cast-overflow-65536", "values from 65520 to 65536 become 65504, not infinity",
-     HC_FAULT_SPECIALS, "cast", fp32, .wrong = overflow},
+     HC_FAULT_SPECIALS, "cast", fp32, .wrong = mutated,
+     .data = &(const struct mutant){overflow_at_65536}},
     {"cast-keeps-2^-25", "2^-25 becomes 2^-24, not 0", HC_FAULT_SPECIALS, "cast", fp32,
-     .wrong = underflow},
+     .wrong = mutated, .data = &(const struct mutant){keeps_half_of_tiny}},
     {"cast-truncates", "what is cut off is dropped", HC_FAULT_ROUNDING, "cast", fp32,
-     .wrong = truncate},
-    {"cast-flushes", "subnormal results become 0", HC_FAULT_SPECIALS, "cast", fp32, .wrong = flush},
+     .wrong = mutated, .data = &(const struct mutant){truncates}},
+    {"cast-flushes", "subnormal results become 0", HC_FAULT_SPECIALS, "cast", fp32,
+     .wrong = mutated, .data = &(const struct mutant){flushes}},
     {"cast-sticky-lost", "bits far below the last one do not break a tie", HC_FAULT_ROUNDING,
-     "cast", fp32, .wrong = sticky},
-    {"cast-nan-to-inf", "NaN becomes infinity", HC_FAULT_SPECIALS, "cast", fp32, .wrong = nan_inf},
-    {"cast-zero-sign-lost", "-0 becomes +0", HC_FAULT_SPECIALS, "cast", fp32, .wrong = zero_sign},
+     "cast", fp32, .wrong = mutated, .data = &(const struct mutant){loses_sticky}},
+    {"cast-nan-to-inf", "NaN becomes infinity", HC_FAULT_SPECIALS, "cast", fp32, .wrong = mutated,
+     .data = &(const struct mutant){nan_to_infinity}},
+    {"cast-zero-sign-lost", "-0 becomes +0", HC_FAULT_SPECIALS, "cast", fp32, .wrong = mutated,
+     .data = &(const struct mutant){loses_sign_of_zero}},
     {"cast-through-fp32", "fp64 is rounded into fp32 first, and then into fp16", HC_FAULT_ROUNDING,
      "cast", "rounding/fp64-to-fp16/nearest", .wrong = through_fp32},
 };

@@ -101,10 +101,10 @@ static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
 static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    const double *factor = planted->fault->data;
+    double factor = planted->fault->number;
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
-        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * *factor);
+        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * factor);
     return status;
 }
 
@@ -178,15 +178,15 @@ static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, stru
     return status;
 }
 
-/* The detector sees one kind only: NaNs, or infinities. */
+/* The detector sees NaNs alone with `number`, and without it infinities alone. */
 static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    const bool *nans = planted->fault->data;
+    bool nans = planted->fault->number != 0;
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
         double x = element(&call->in[HC_UNSCALE_X], i);
-        found = found || (*nans ? isnan(x) : isinf(x));
+        found = found || (nans ? isnan(x) : isinf(x));
     }
     enum hc_status status = planted->right(queue, call);
     if (status == HC_OK)
@@ -215,12 +215,6 @@ static void nan_is_not_found(struct hc_call *call, double number)
         call->in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 0, NULL);
 }
 
-static const bool nans_alone = true;
-static const bool infinities_alone = false;
-static const double a_third = 1.0 / 3;
-static const double nearly_one = 1 + 0x1p-16;
-static const double little_less = 1 - 0x1p-9;
-
 static const struct hc_fault faults[] = {
     {"conv-turned-filter", "a convolution turns its filter round", HC_FAULT_FORMULA,
      "conv2d conv2d_bwd_data", "op/conv2d/* op/conv2d_bwd_data/*", .wrong = turned_filter},
@@ -229,7 +223,7 @@ static const struct hc_fault faults[] = {
      .place = HC_PLACE_HOST},
     {"conv-off-by-a-tenth-percent", "a convolution's filter gradient is 2^-9 of it too small",
      HC_FAULT_FORMULA, "conv2d_bwd_filter", "op/conv2d_bwd_filter/fp32/*", .wrong = times,
-     .data = &little_less},
+     .number = 1 - 0x1p-9},
     {"norm-biased-variance", "the running variance takes the batch's without M / (M - 1)",
      HC_FAULT_FORMULA, "bn_train bn_leaky_train", "op/bn_train/* op/bn_leaky_train/*",
      .wrong = biased_variance},
@@ -240,11 +234,11 @@ static const struct hc_fault faults[] = {
     {"loss-gradient-unscaled", "the gradient of the loss is not multiplied with the loss scale",
      HC_FAULT_FORMULA, "xent_bwd", "op/xent_bwd/*", .wrong = without_upstream},
     {"pool-of-three", "a mean over a window is a third of it", HC_FAULT_FORMULA, "avg_pool",
-     "op/avg_pool/*", .wrong = times, .data = &a_third, .place = HC_PLACE_HOST},
+     "op/avg_pool/*", .wrong = times, .number = 1.0 / 3, .place = HC_PLACE_HOST},
     {"pool-gradient-of-three", "the gradient of a mean is a third of it", HC_FAULT_FORMULA,
-     "avg_pool_bwd", "op/avg_pool_bwd/*", .wrong = times, .data = &a_third},
+     "avg_pool_bwd", "op/avg_pool_bwd/*", .wrong = times, .number = 1.0 / 3},
     {"squares-off", "a sum of squares is 2^-16 of it too large", HC_FAULT_FORMULA, "sum_squares",
-     "op/sum_squares/*", .wrong = times, .data = &nearly_one, .place = HC_PLACE_HOST},
+     "op/sum_squares/*", .wrong = times, .number = 1 + 0x1p-16, .place = HC_PLACE_HOST},
     {"adam-no-bias-correction", "Adam does not correct its moments' bias", HC_FAULT_FORMULA,
      "adam adamw", "op/adam/* bits/adamw/*", .wrong = other_steps,
      .data = &(const struct steps){0, 1e6}},
@@ -256,9 +250,9 @@ static const struct hc_fault faults[] = {
     {"leaky-gradient-at-0", "the gradient of leaky ReLU at 0 is that above it", HC_FAULT_FORMULA,
      "leaky_relu_bwd", "bits/leaky_relu_bwd/*", .wrong = gradient_at_zero},
     {"unscale-sees-no-nan", "the detector sees infinities and no NaN", HC_FAULT_SPECIALS, "unscale",
-     "bits/unscale/*", .wrong = sees_one_kind, .data = &infinities_alone, .place = HC_PLACE_HOST},
+     "bits/unscale/*", .wrong = sees_one_kind, .place = HC_PLACE_HOST},
     {"unscale-sees-no-infinity", "the detector sees NaNs and no infinity", HC_FAULT_SPECIALS,
-     "unscale", "bits/unscale/* op/unscale/*", .wrong = sees_one_kind, .data = &nans_alone},
+     "unscale", "bits/unscale/* op/unscale/*", .wrong = sees_one_kind, .number = 1},
     {"unscale-looks-after", "the detector looks at gradients after their division",
      HC_FAULT_FORMULA, "unscale", "bits/unscale/*", .wrong = looks_after, .place = HC_PLACE_HOST},
     {"overflow-verdict-nan-is-not-found", "a flag that is NaN counts as not set", HC_FAULT_SPECIALS,

@@ -1,134 +1,23 @@
-/* Defects of the trainer, planted where what it does arrives: in the batches, rates, counts and
-   weights that its ops get or give. The cases training/restated-* hold a whole training to its
-   specification. */
+/* Defects of the training loop, planted where they arrive: in the rates, counts and weights that its
+   ops get or give. The cases training/restated-* hold a whole training to its specification. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/selftest/change.h"
-#include "num/rng.h"
 #include "op/counts.h"
 
-/* Batches, as the op augment makes them. */
-
-static void means_change_places(struct hc_call *call, double number)
-{
-    double *mean = call->params.augment.mean;
-    (void)number;
-    double first = mean[0];
-    mean[0] = mean[2];
-    mean[2] = first;
-}
-
-static void deviations_are(struct hc_call *call, double number)
-{
-    for (int c = 0; c < 3; c++)
-        call->params.augment.deviation[c] = number;
-}
-
-static void padding_is(struct hc_call *call, double number)
-{
-    call->params.augment.pad = (int)number;
-}
-
-static void crops_test_images(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.augment.crops = true;
-}
-
-static void without_order(struct hc_call *call, double number)
-{
-    (void)number;
-    call->in[HC_AUGMENT_ORDER].data = NULL;
-}
-
-/* The first image of each epoch comes again as the second. */
-static enum hc_status image_twice(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                  const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    if (!call->in[HC_AUGMENT_ORDER].data)
-        return planted->right(queue, call);
-    int32_t *order = hc_fault_copy(&call->in[HC_AUGMENT_ORDER]);
-    order[1] = order[0];
-    bad.in[HC_AUGMENT_ORDER].data = order;
-    enum hc_status status = planted->right(queue, &bad);
-    free(order);
-    return status;
-}
-
-static enum hc_status label_of_the_next(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                        const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    int64_t n = hc_tensor_count(&call->in[HC_AUGMENT_LABELS]);
-    int32_t *labels = hc_fault_copy(&call->in[HC_AUGMENT_LABELS]);
-    for (int64_t i = 0; i < n; i++)
-        labels[i] = ((const int32_t *)call->in[HC_AUGMENT_LABELS].data)[(i + 1) % n];
-    bad.in[HC_AUGMENT_LABELS].data = labels;
-    enum hc_status status = planted->right(queue, &bad);
-    free(labels);
-    return status;
-}
-
-static void mirror(const struct hc_tensor *images, int64_t image)
-{
-    int64_t high = images->shape[1];
-    int64_t wide = images->shape[2];
-    for (int64_t row = image * high; row < (image + 1) * high; row++)
-        for (int64_t x = 0; x < wide / 2; x++)
-            for (int64_t c = 0; c < images->shape[3]; c++) {
-                int64_t i = (row * wide + x) * images->shape[3] + c;
-                int64_t j = (row * wide + wide - 1 - x) * images->shape[3] + c;
-                uint64_t bits = hc_tensor_bits(images, i);
-                hc_tensor_set_bits(images, i, hc_tensor_bits(images, j));
-                hc_tensor_set_bits(images, j, bits);
-            }
-}
-
-/* Training images are all mirrored, or none is. */
-static enum hc_status mirrored_alike(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                     const struct hc_call *call)
-{
-    const bool *all = planted->fault->data;
-    const struct hc_augment *p = &call->params.augment;
-    int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
-    int64_t batch = call->out[HC_AUGMENT_IMAGES].shape[0];
-    enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; i < batch && p->crops && status == HC_OK; i++) {
-        int64_t k = steps % p->batches * batch + i;
-        int32_t image = call->in[HC_AUGMENT_ORDER].data
-                            ? ((const int32_t *)call->in[HC_AUGMENT_ORDER].data)[k]
-                            : (int32_t)k;
-        uint64_t bits =
-            hc_random(p->seed, HC_CROP_STREAM + (uint64_t)(steps / p->batches), (uint64_t)image);
-        if ((bits >> 63 != 0) != *all)
-            mirror(&call->out[HC_AUGMENT_IMAGES], i);
-    }
-    return status;
-}
-
 /* Casts: batches have four extents, parameters on their way to the optimizer's vectors one. */
-
-static enum hc_status batch_is_mirrored(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                        const struct hc_call *call)
-{
-    enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; call->out[HC_OUT].rank == 4 && i < call->out[HC_OUT].shape[0]; i++)
-        mirror(&call->out[HC_OUT], i);
-    return status;
-}
 
 static enum hc_status weights_times(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    const double *factor = planted->fault->data;
+    double factor = planted->fault->number;
     const struct hc_tensor *w = &call->out[HC_OUT];
     enum hc_status status = planted->right(queue, call);
     for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
         if (fabs(hc_tensor_get(w, i)) < 1)
-            hc_tensor_set(w, i, *factor * hc_tensor_get(w, i));
+            hc_tensor_set(w, i, factor * hc_tensor_get(w, i));
     return status;
 }
 
@@ -138,11 +27,11 @@ static enum hc_status weights_times(const struct hc_fault_site *planted, struct 
 static enum hc_status rates_of(const struct hc_fault_site *planted, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    const bool *last_only = planted->fault->data;
+    bool last_only = planted->fault->number != 0;
     struct hc_call bad = *call;
     int32_t *counts = hc_fault_copy(&call->in[HC_RATES_COUNTS]);
     if (counts[HC_COUNT_STEPS] > 0 &&
-        (!*last_only || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
+        (!last_only || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
         counts[HC_COUNT_STEPS]--;
     bad.in[HC_RATES_COUNTS].data = counts;
     enum hc_status status = planted->right(queue, &bad);
@@ -232,26 +121,6 @@ static enum hc_status mean_of_four(const struct hc_fault_site *planted, struct h
     return status;
 }
 
-/* new = (1 - momentum) old + momentum unbiased */
-static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                      const struct hc_call *call)
-{
-    struct hc_tensor old = call->in[HC_BN_VARIANCE];
-    int64_t channels = hc_tensor_count(&old);
-    int64_t rows = hc_tensor_count(&call->in[HC_BN_X]) / channels;
-    double m = (double)rows;
-    double keep = 1 - call->params.bn.momentum;
-    old.data = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
-    enum hc_status status = planted->right(queue, call);
-    for (int64_t c = 0; c < channels; c++) {
-        double was = keep * hc_tensor_get(&old, c);
-        double now = hc_tensor_get(&call->out[HC_BN_NEW_VARIANCE], c);
-        hc_tensor_set(&call->out[HC_BN_NEW_VARIANCE], c, was + (now - was) * (m - 1) / m);
-    }
-    free(old.data);
-    return status;
-}
-
 /* On the way back a sum's result takes the place of one of its terms. */
 static enum hc_status shortcut_lost(const struct hc_fault_site *planted, struct hc_queue *queue,
                                     const struct hc_call *call)
@@ -269,37 +138,14 @@ static void twice_for_one_row(struct hc_call *call, double number)
 }
 
 static const struct hc_fault faults[] = {
-    {"restated-means-swapped", "red has the mean of blue", HC_FAULT_DATA, "augment",
-     "training/restated-images", .change = means_change_places},
-    {"restated-no-deviation", "pixels are not divided by their deviations", HC_FAULT_DATA,
-     "augment", "training/restated-images", .change = deviations_are, .number = 1},
-    {"restated-padding-3", "images are padded by 3 before they are cropped", HC_FAULT_DATA,
-     "augment", "training/restated-images", .change = padding_is, .number = 3},
-    {"restated-never-moved", "crops are always those of the middle", HC_FAULT_DATA, "augment",
-     "training/restated-images", .change = padding_is},
-    {"restated-test-crops", "test images are cropped and mirrored as those of training",
-     HC_FAULT_DATA, "augment", "training/restated-images", .change = crops_test_images},
-    {"restated-no-order", "images come in the order of the set in every epoch", HC_FAULT_DATA,
-     "augment", "training/restated-images", .change = without_order},
-    {"restated-image-twice", "an epoch has one image twice and lacks another", HC_FAULT_DATA,
-     "augment", "training/restated-images", .wrong = image_twice},
-    {"restated-next-label", "an image has the label of the next", HC_FAULT_DATA, "augment",
-     "training/restated-images", .wrong = label_of_the_next},
-    {"restated-all-mirrored", "every training image is mirrored", HC_FAULT_DATA, "augment",
-     "training/restated-images", .wrong = mirrored_alike, .data = &(const bool){true}},
-    {"restated-none-mirrored", "no training image is mirrored", HC_FAULT_DATA, "augment",
-     "training/restated-images", .wrong = mirrored_alike, .data = &(const bool){false}},
-    {"restated-batch-mirrored", "whole batches are mirrored on their way to the network",
-     HC_FAULT_DATA, "cast", "training/restated-images", .wrong = batch_is_mirrored},
     {"restated-weights-wide", "initial weights have a bound of sqrt(3 / fan in)", HC_FAULT_TRAINER,
-     "cast", "training/restated-weights", .wrong = weights_times,
-     .data = &(const double){1.7320508075688772}},
+     "cast", "training/restated-weights", .wrong = weights_times, .number = 1.7320508075688772},
     {"restated-weights-narrow", "initial weights have half of their bound", HC_FAULT_TRAINER,
-     "cast", "training/restated-weights", .wrong = weights_times, .data = &(const double){0.5}},
+     "cast", "training/restated-weights", .wrong = weights_times, .number = 0.5},
     {"restated-rates-late", "each step has the rates of the step before", HC_FAULT_TRAINER, "rates",
-     "training/restated-schedule", .wrong = rates_of, .data = &(const bool){false}},
+     "training/restated-schedule", .wrong = rates_of},
     {"restated-rates-end", "the last step has the rates of the one before it", HC_FAULT_TRAINER,
-     "rates", "training/restated-schedule", .wrong = rates_of, .data = &(const bool){true}},
+     "rates", "training/restated-schedule", .wrong = rates_of, .number = 1},
     {"restated-rate-peak", "the learning rate is a tenth too small throughout", HC_FAULT_TRAINER,
      "rates", "training/restated-schedule", .wrong = rate_is,
      .data = &(const struct rate){HC_HYPER_LR, 0.9F, 0}},
@@ -331,7 +177,7 @@ static const struct hc_fault faults[] = {
      HC_FAULT_TRAINER, "xent", "training/restated-evaluation", .wrong = mean_of_four},
     {"restated-biased-variance",
      "the running variance is that of the batch, not corrected by M / (M - 1)", HC_FAULT_TRAINER,
-     "bn_leaky_train", "training/restated-steps-*", .wrong = biased_variance},
+     "bn_leaky_train", "training/restated-steps-*", .like = "norm-biased-variance"},
     {"restated-statistics-stay", "the running mean stays where it began", HC_FAULT_TRAINER,
      "bn_leaky_train", "training/restated-steps-*",
      .outputs = &(const struct hc_change){hc_everywhere, hc_kept, 0, HC_BN_NEW_MEAN}},

@@ -71,11 +71,11 @@ struct hc_fault {
     enum hc_fault_place place;
 
     /* What goes wrong in these ops: one of the five, or none where `rebuild` is all. */
-    hc_wrong *wrong;  /* a kernel that runs in the place of the sound one */
-    const void *data; /* for rows that share a kernel */
-    /* The sound kernel gets the call as `change` makes it; `number` is for rows that share it. */
+    hc_wrong *wrong; /* a kernel that runs in the place of the sound one */
+    /* The sound kernel gets the call as this makes it. */
     void (*change)(struct hc_call *call, double number);
-    double number;
+    double number;                   /* for rows that share one of these two, */
+    const void *data;                /* and what a number cannot say */
     const struct hc_change *inputs;  /* the sound kernel gets copies of inputs, so changed */
     const struct hc_change *outputs; /* the sound kernel's outputs are so changed */
     const char *like;                /* the defect of the row with that name, in another place */
