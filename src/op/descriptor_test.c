@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_output(enum hc_op op, int slot)
@@ -14,10 +15,10 @@ static bool is_output(enum hc_op op, int slot)
 /* A lower-case identifier. */
 static bool is_name(const char *name)
 {
-    for (const char *c = name; *c; c++)
+    for (const char *c = name; c && *c; c++)
         if (!islower((unsigned char)*c) && *c != '_' && !(c > name && isdigit((unsigned char)*c)))
             return false;
-    return name[0] != '\0';
+    return name && name[0];
 }
 
 Test(descriptor, every_op_has_one_with_as_many_slots_as_ops_def_says)
@@ -39,7 +40,7 @@ Test(descriptor, names_are_identifiers_and_those_of_an_op_are_unique)
     for (int op = 0; op < HC_OP_COUNT; op++)
         for (int slot = 0; slot < hc_slot_count((enum hc_op)op); slot++) {
             const char *name = hc_slot((enum hc_op)op, slot)->name;
-            cr_expect(is_name(name), "%s: '%s'", hc_ops[op].name, name);
+            cr_assert(is_name(name), "%s: '%s'", hc_ops[op].name, name ? name : "");
             for (int other = 0; other < slot; other++)
                 cr_expect_neq(strcmp(name, hc_slot((enum hc_op)op, other)->name), 0, "%s: %s twice",
                               hc_ops[op].name, name);
@@ -127,6 +128,35 @@ Test(descriptor, all_elements_of_hyperparameters_counts_and_verdicts_have_names)
                 cr_expect(s->elements[e] && is_name(s->elements[e]), "%s: %s[%d]", hc_ops[op].name,
                           s->name, e);
         }
+}
+
+/* The second statement of what may be absent: a kernel must look before it reads these, and no
+   other. */
+Test(descriptor, the_slots_that_may_be_absent_are_these)
+{
+    static const char *const optional[HC_OP_COUNT] = {
+        [HC_OP_unscale] = " found_inf override",
+        [HC_OP_sum_squares] = " partial",
+        [HC_OP_gemm] = " c",
+        [HC_OP_xent] = " correct",
+        [HC_OP_sgd] = " found_inf compensation new_compensation",
+        [HC_OP_adam] = " found_inf compensation new_compensation",
+        [HC_OP_adamw] = " found_inf compensation new_compensation",
+        [HC_OP_scaler_update] = " found_inf",
+        [HC_OP_overflow_verdict] = " found_inf",
+        [HC_OP_step_log] = " scalar0 scalar1 scalar2 scalar3",
+        [HC_OP_clip] = " overflowed",
+        [HC_OP_augment] = " order new_steps",
+    };
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        char got[128] = "";
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
+            const struct hc_slot *s = hc_slot((enum hc_op)op, i);
+            if (s->optional)
+                (void)snprintf(got + strlen(got), sizeof got - strlen(got), " %s", s->name);
+        }
+        cr_expect_str_eq(got, optional[op] ? optional[op] : "", "%s:%s", hc_ops[op].name, got);
+    }
 }
 
 /* A sum has a length, and it is not that of an op whose elements are on their own. */
