@@ -6,44 +6,19 @@
 #include "op/descriptor.h"
 #include "op/rule.h"
 
-static bool is_float(enum hc_format f)
+static enum hc_status check_format(const struct hc_call *call, int number)
 {
-    return f == HC_FP32 || f == HC_BF16 || f == HC_FP16;
-}
-
-/* What the slot takes instead of the format f, or NULL where it takes f. */
-static const char *other_format(const struct hc_call *call, const struct hc_slot *slot,
-                                enum hc_format f)
-{
-    const struct hc_descriptor *d = hc_descriptor(call->op);
+    const struct hc_slot *slot = hc_slot(call->op, number);
+    enum hc_format f = hc_slot_tensor_const(call, number)->format;
     bool fp64 = hc_call_fp64(call);
-    enum hc_format like = call->in[slot->like].format;
-    switch (slot->format) {
-    case HC_ALLOW_FLOAT:
-        if (fp64 && f != HC_FP64)
-            return "fp64, as the first input";
-        if (is_float(f) || fp64)
-            return NULL;
-        return d->fp64 && slot == &d->in[HC_FIRST] ? "fp32, bf16, fp16 or fp64"
-                                                   : "fp32, bf16 or fp16";
-    case HC_ALLOW_WIDE:
-        if (fp64)
-            return f == HC_FP64 ? NULL : "fp64, as the first input";
-        return f == HC_FP32 ? NULL : "fp32";
-    case HC_ALLOW_LIKE:
-        return f == like ? NULL : hc_formats[like].name;
-    case HC_ALLOW_FLOAT_OR_FP64:
-        return is_float(f) || f == HC_FP64 ? NULL : "fp32, bf16, fp16 or fp64";
-    case HC_ALLOW_ANY:
-        return f == HC_U8 ? "a floating-point format or i32" : NULL;
-    case HC_ALLOW_FP32:
-        return f == HC_FP32 ? NULL : "fp32";
-    case HC_ALLOW_I32:
-        return f == HC_I32 ? NULL : "i32";
-    case HC_ALLOW_U8:
-        return f == HC_U8 ? NULL : "u8";
-    }
-    return NULL;
+    unsigned formats = slot->format == HC_ALLOW_LIKE ? 1u << call->in[slot->like].format
+                                                     : hc_slot_formats(call->op, number, fp64);
+    char text[HC_FORMATS_TEXT];
+    if (formats >> f & 1)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "%s: %s is %s, not %s%s", hc_ops[call->op].name, slot->name,
+                   hc_formats[f].name, hc_formats_text(formats, text),
+                   fp64 && formats == 1u << HC_FP64 ? ", as the first input" : "");
 }
 
 static enum hc_status check_slot(const struct hc_call *call, int number)
@@ -63,12 +38,9 @@ static enum hc_status check_slot(const struct hc_call *call, int number)
                            hc_shape_text(t, shape));
     if ((unsigned)t->format >= HC_FORMAT_COUNT)
         return hc_fail(HC_INVALID, "%s: %s has no format", op, slot->name);
-    const char *want = other_format(call, slot, t->format);
-    if (want)
-        return hc_fail(HC_INVALID, "%s: %s is %s, not %s", op, slot->name,
-                       hc_formats[t->format].name, want);
-    if (slot->size == HC_SIZE_RULE)
-        return HC_OK;
+    enum hc_status status = check_format(call, number);
+    if (status != HC_OK || slot->size == HC_SIZE_RULE)
+        return status;
     int64_t elements = slot->size == HC_SIZE_FIRST   ? hc_tensor_count(x)
                        : slot->size == HC_SIZE_FIXED ? slot->count
                        : x->rank                     ? x->shape[x->rank - 1]

@@ -57,8 +57,8 @@ union hc_params {
     struct hc_clip clip;
 };
 
-/* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when that
-   is 0. */
+/* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when
+   that is 0. */
 struct hc_call {
     enum hc_op op;
     struct hc_tensor in[HC_MAX_IN];

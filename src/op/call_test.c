@@ -298,7 +298,7 @@ Test(call, casts_have_a_direction)
         .op = HC_OP_cast, .in = {vector(HC_FP64, 3)}, .out = {vector(HC_E5M2, 3)}};
     accepted(&call);
     call.in[HC_X].format = HC_U8;
-    refused(&call, "cast: x is u8, not a floating-point format or i32");
+    refused(&call, "cast: x is u8, not any format but u8");
     call.in[HC_X].format = HC_FP64;
     call.params.cast.direction = HC_DIRECTION_COUNT;
     refused(&call, "cast: no direction 4");

@@ -1,5 +1,8 @@
 #include "op/descriptor.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "op/families.h"
 
 const struct hc_descriptor *hc_descriptor(enum hc_op op)
@@ -40,4 +43,52 @@ const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slo
 {
     int inputs = hc_ops[call->op].inputs;
     return slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
+}
+
+enum {
+    FLOAT = 1u << HC_FP32 | 1u << HC_BF16 | 1u << HC_FP16,
+    FP64 = 1u << HC_FP64,
+    ANY = ((1u << HC_FORMAT_COUNT) - 1) & ~(1u << HC_U8)
+};
+
+unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64)
+{
+    const struct hc_slot *s = hc_slot(op, slot);
+    switch (s->format) {
+    case HC_ALLOW_FLOAT:
+        if (slot == HC_FIRST && hc_descriptor(op)->fp64)
+            return FLOAT | FP64;
+        return fp64 ? FP64 : FLOAT;
+    case HC_ALLOW_WIDE:
+        return fp64 ? FP64 : 1u << HC_FP32;
+    case HC_ALLOW_LIKE:
+        return hc_slot_formats(op, s->like, fp64);
+    case HC_ALLOW_FLOAT_OR_FP64:
+        return FLOAT | FP64;
+    case HC_ALLOW_ANY:
+        return ANY;
+    case HC_ALLOW_FP32:
+        return 1u << HC_FP32;
+    case HC_ALLOW_I32:
+        return 1u << HC_I32;
+    case HC_ALLOW_U8:
+        return 1u << HC_U8;
+    }
+    return 0;
+}
+
+const char *hc_formats_text(unsigned formats, char text[HC_FORMATS_TEXT])
+{
+    const char *names[HC_FORMAT_COUNT];
+    int count = 0;
+    for (int i = 1; i <= HC_FORMAT_COUNT; i++) /* fp64, which is 0, last */
+        if (formats >> i % HC_FORMAT_COUNT & 1)
+            names[count++] = hc_formats[i % HC_FORMAT_COUNT].name;
+    (void)snprintf(text, HC_FORMATS_TEXT, "%s", formats == ANY ? "any format but u8" : names[0]);
+    for (int i = 1; i < count && formats != ANY; i++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, HC_FORMATS_TEXT - used, "%s%s", i < count - 1 ? ", " : " or ",
+                       names[i]);
+    }
+    return text;
 }

@@ -114,4 +114,13 @@ const struct hc_slot *hc_slot(enum hc_op op, int slot);
 struct hc_tensor *hc_slot_tensor(struct hc_call *call, int slot);
 const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slot);
 
+/* The formats that a slot takes, as bits 1 << format: in calls in fp64 (of an op that can be had in
+   it), or in all others. The first input, by which the two are told apart, takes those of both. */
+unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64);
+
+#define HC_FORMATS_TEXT 96
+
+/* "fp32, bf16 or fp16" */
+const char *hc_formats_text(unsigned formats, char text[HC_FORMATS_TEXT]);
+
 #endif

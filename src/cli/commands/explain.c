@@ -7,6 +7,7 @@
 #include "check/record/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "cli/contract.h"
 #include "cli/wrap.h"
 #include "op/text.h"
 #include "op/typed.h"
@@ -118,6 +119,11 @@ static int refuse(const struct hc_run_options *run, const char *name)
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
     for (int i = 0; i < run->case_count; i++)
         hc_nearest_try(&nearest, run->cases[i]->name);
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        char op_name[64];
+        (void)snprintf(op_name, sizeof op_name, "op/%s", hc_ops[op].name);
+        hc_nearest_try(&nearest, op_name);
+    }
     return hc_complain("no case '%s'%s; see: halfcheck list cases", name,
                        hc_nearest_hint(&nearest));
 }
@@ -227,7 +233,12 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_explain, options, argc, argv, &words, &status))
         return status;
     if (words != 1)
-        return hc_complain("explain needs exactly one CASE; see: halfcheck list cases");
+        return hc_complain("explain needs exactly one CASE or op/NAME; see: halfcheck list cases");
+    enum hc_op op = strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : HC_OP_COUNT;
+    if (op < HC_OP_COUNT) {
+        hc_contract_print(stdout, op);
+        return HC_AS_CLAIMED;
+    }
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
     if (hc_choose_backends(backends, chosen, &story.run.backend_count) != HC_OK)
         return hc_complain_message();
@@ -245,10 +256,12 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_explain = {
     .name = "explain",
-    .usage = "CASE [options]",
-    .summary = "show what a case claims, its source, and the numbers it compares",
+    .usage = "CASE|op/NAME [options]",
+    .summary = "show what a case claims, its source and its numbers; or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
             "on one backend, and what it compares is printed, then its verdict; a long text is\n"
-            "shortened to one screen unless --all is given. Every other backend gets one line.",
+            "shortened to one screen unless --all is given. Every other backend gets one line.\n"
+            "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
+            "with the formats and shapes that they may have.",
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "check/selftest/fault.h"
 #include "check/runner.h"
 #include "cli/command.h"
+#include "cli/contract.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_list;
@@ -65,6 +66,7 @@ static void list_ops(json_t *rows)
         put_number(o, "outputs", hc_ops[op].outputs);
         put(o, "title", hc_ops[op].title);
         put(o, "backends", known);
+        (void)json_object_set_new(o, "slots", hc_contract_json((enum hc_op)op));
     }
 }
 
@@ -168,11 +170,12 @@ static void print_text(const json_t *rows)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *o = json_array_get(rows, i);
         for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
-            if (json_is_object(json_object_iter_value(at)))
+            const json_t *value = json_object_iter_value(at);
+            if (json_is_object(value) || json_is_array(value))
                 continue;
             if (at != json_object_iter(o))
                 (void)putchar('\t');
-            print_value(json_object_iter_value(at));
+            print_value(value);
         }
         (void)putchar('\n');
     }
@@ -222,7 +225,8 @@ const struct hc_command hc_command_list = {
     .text = "Prints one row a line: the name first, columns separated by tabs, '-' for an empty\n"
             "column. The columns are:\n\n"
             "  cases     name, level, once or on each backend, claim, source\n"
-            "  ops       name, inputs, outputs, title, backends that have it\n"
+            "  ops       name, inputs, outputs, title, backends that have it; with --json also\n"
+            "            every input and output (halfcheck explain op/NAME shows them)\n"
             "  backends  name, available, ops, title, why not available\n"
             "  recipes   name, title, source, known defects; with --json also all fields\n"
             "  scalers   name, first scale, clean steps before growth (0: never), what\n"

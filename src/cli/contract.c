@@ -1,0 +1,128 @@
+#include "cli/contract.h"
+
+#include "cli/wrap.h"
+#include "op/descriptor.h"
+
+/* Where the prose of the contract stands. */
+static const char *const headers[] = {
+    [HC_CLASS_ELEMENTWISE] = "src/op/elementwise.h",
+    [HC_CLASS_REDUCTION] = "src/op/reduction.h",
+    [HC_CLASS_GEMM] = "src/op/gemm.h",
+    [HC_CLASS_CONV] = "src/op/conv.h",
+    [HC_CLASS_NORM] = "src/op/norm.h",
+    [HC_CLASS_POOL] = "src/op/conv.h",
+    [HC_CLASS_LOSS] = "src/op/loss.h",
+    [HC_CLASS_OPTIMIZER] = "src/op/optimizer.h",
+    [HC_CLASS_CONTROL] = "src/op/control.h",
+};
+
+static const char *shape_of(enum hc_op op, int number, char text[64])
+{
+    const struct hc_slot *slot = hc_slot(op, number);
+    if (slot->size == HC_SIZE_RULE)
+        return slot->shape;
+    if (slot->size == HC_SIZE_CHANNELS)
+        return "[C]";
+    if (slot->size == HC_SIZE_FIXED)
+        (void)snprintf(text, 64, "[%d]", slot->count);
+    else if (number == HC_FIRST)
+        return "any";
+    else
+        (void)snprintf(text, 64, "as %s", hc_slot(op, HC_FIRST)->name);
+    return text;
+}
+
+static void formats_text(FILE *out, enum hc_op op, int number)
+{
+    const struct hc_slot *slot = hc_slot(op, number);
+    const struct hc_descriptor *d = hc_descriptor(op);
+    unsigned formats = hc_slot_formats(op, number, false);
+    char text[HC_FORMATS_TEXT];
+    if (slot->format == HC_ALLOW_LIKE) {
+        (void)fprintf(out, "%s's format", d->in[slot->like].name);
+        return;
+    }
+    (void)fputs(hc_formats_text(formats, text), out);
+    if (d->fp64 && formats != hc_slot_formats(op, number, true))
+        (void)fprintf(out, " (fp64 if %s is)", d->in[HC_FIRST].name);
+}
+
+static void shape_text(FILE *out, enum hc_op op, int number)
+{
+    const struct hc_slot *slot = hc_slot(op, number);
+    char text[64];
+    if (slot->size == HC_SIZE_FIRST && number == HC_FIRST)
+        (void)fputs("; any shape", out);
+    else if (slot->size == HC_SIZE_FIRST)
+        (void)fprintf(out, "; as many elements as %s", hc_slot(op, HC_FIRST)->name);
+    else
+        (void)fprintf(out, " %s", shape_of(op, number, text));
+    for (int e = 0; slot->elements && e < slot->count; e++)
+        (void)fprintf(out, "%s%s", e ? ", " : ": ", slot->elements[e]);
+}
+
+static void print_slot(FILE *out, enum hc_op op, int number)
+{
+    enum { INDENT = 20 };
+    const struct hc_slot *slot = hc_slot(op, number);
+    char text[512] = "";
+    FILE *line = fmemopen(text, sizeof text, "w");
+    if (!line)
+        return;
+    formats_text(line, op, number);
+    shape_text(line, op, number);
+    if (slot->optional)
+        (void)fputs("; optional", line);
+    if (slot->in_place)
+        (void)fprintf(line, "; may be %s itself", hc_descriptor(op)->in[slot->like].name);
+    (void)fclose(line);
+    hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, slot->name), INDENT, text);
+}
+
+void hc_contract_print(FILE *out, enum hc_op op)
+{
+    const struct hc_op_info *info = &hc_ops[op];
+    (void)fprintf(out, "op/%s: %s\n", info->name, info->title);
+    (void)fprintf(out, "  %s%s\n",
+                  hc_op_settled(op) ? "every backend gives the same bits"
+                                    : "results lie within a derived bound",
+                  hc_descriptor(op)->fp64 ? "; can be had in fp64" : "");
+    (void)fprintf(out, "  what it computes stands in %s\n\ninputs\n", headers[info->class_]);
+    for (int i = 0; i < hc_slot_count(op); i++) {
+        if (i == info->inputs)
+            (void)fputs("\noutputs\n", out);
+        print_slot(out, op, i);
+    }
+}
+
+static json_t *name_or_null(bool is, const struct hc_slot *slot)
+{
+    return is ? json_string(slot->name) : json_null();
+}
+
+json_t *hc_contract_json(enum hc_op op)
+{
+    json_t *slots = json_array();
+    for (int i = 0; i < hc_slot_count(op); i++) {
+        const struct hc_slot *slot = hc_slot(op, i);
+        const struct hc_slot *like = &hc_descriptor(op)->in[slot->like];
+        json_t *formats = json_array();
+        json_t *elements = slot->elements ? json_array() : json_null();
+        char text[64];
+        unsigned set = hc_slot_formats(op, i, false);
+        if (hc_descriptor(op)->fp64)
+            set |= hc_slot_formats(op, i, true);
+        for (int f = 0; f < HC_FORMAT_COUNT; f++)
+            if (set >> f & 1)
+                (void)json_array_append_new(formats, json_string(hc_formats[f].name));
+        for (int e = 0; slot->elements && e < slot->count; e++)
+            (void)json_array_append_new(elements, json_string(slot->elements[e]));
+        (void)json_array_append_new(
+            slots, json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:b, s:o}", "name", slot->name,
+                             "direction", i < hc_ops[op].inputs ? "in" : "out", "formats", formats,
+                             "format_of", name_or_null(slot->format == HC_ALLOW_LIKE, like),
+                             "shape", shape_of(op, i, text), "elements", elements, "optional",
+                             (int)slot->optional, "in_place", name_or_null(slot->in_place, like)));
+    }
+    return slots;
+}

@@ -1,0 +1,97 @@
+/* The contract of an op, as list and explain print it. */
+#include "cli/testing.h"
+
+#include <jansson.h>
+
+#include "op/op.h"
+
+static json_t *op_named(json_t *ops, const char *name)
+{
+    size_t i;
+    json_t *op;
+    json_array_foreach(ops, i, op)
+    {
+        if (strcmp(json_string_value(json_object_get(op, "name")), name) == 0)
+            return op;
+    }
+    return NULL;
+}
+
+/* The value of a slot's key as JSON. */
+static const char *value(json_t *op, const char *slot, const char *key)
+{
+    static char text[256];
+    json_t *slots = json_object_get(op, "slots");
+    json_t *s = op_named(slots, slot);
+    char *dump = s ? json_dumps(json_object_get(s, key), JSON_ENCODE_ANY) : NULL;
+    (void)snprintf(text, sizeof text, "%s", dump ? dump : "missing");
+    free(dump);
+    return text;
+}
+
+Test(contract, list_ops_as_json_has_every_slot_with_what_it_takes, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("$hc list ops --json > ops.json")->status, 0);
+    json_t *ops = json_load_file("ops.json", 0, NULL);
+    cr_assert_eq((int)json_array_size(ops), HC_OP_COUNT);
+    size_t i;
+    json_t *op;
+    json_array_foreach(ops, i, op)
+    {
+        json_int_t slots = json_integer_value(json_object_get(op, "inputs")) +
+                           json_integer_value(json_object_get(op, "outputs"));
+        cr_expect_eq((json_int_t)json_array_size(json_object_get(op, "slots")), slots, "%s",
+                     json_string_value(json_object_get(op, "name")));
+    }
+    json_t *adam = op_named(ops, "adam");
+    cr_expect_str_eq(value(adam, "w", "formats"), "[\"fp64\", \"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(adam, "w", "direction"), "\"in\"");
+    cr_expect_str_eq(value(adam, "w", "shape"), "\"any\"");
+    cr_expect_str_eq(value(adam, "hyper", "formats"), "[\"fp32\"]");
+    cr_expect_str_eq(value(adam, "hyper", "shape"), "\"[3]\"");
+    cr_expect_str_eq(value(adam, "hyper", "elements"), "[\"lr\", \"beta1\", \"step\"]");
+    cr_expect_str_eq(value(adam, "found_inf", "optional"), "true");
+    cr_expect_str_eq(value(adam, "m", "optional"), "false");
+    cr_expect_str_eq(value(adam, "m", "in_place"), "null");
+    cr_expect_str_eq(value(adam, "new_m", "direction"), "\"out\"");
+    cr_expect_str_eq(value(adam, "new_m", "format_of"), "\"m\"");
+    cr_expect_str_eq(value(adam, "new_m", "in_place"), "\"m\"");
+    json_t *conv = op_named(ops, "conv2d");
+    cr_expect_str_eq(value(conv, "w", "shape"), "\"[K, R, S, C]\"");
+    cr_expect_str_eq(value(conv, "w", "format_of"), "\"x\"");
+    json_t *norm = op_named(ops, "bn_train");
+    cr_expect_str_eq(value(norm, "saved_mean", "formats"), "[\"fp64\", \"fp32\"]");
+    cr_expect_str_eq(value(norm, "saved_mean", "shape"), "\"[C]\"");
+    cr_expect_str_eq(value(norm, "dy", "shape"), "missing");
+    json_decref(ops);
+}
+
+Test(contract, the_text_of_list_ops_has_its_columns_as_before, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc list ops | grep ^adam'\t' | cut -f1-4");
+    cr_expect_str_eq(ran->out, "adam\t7\t4\tAdam, decay added to the gradient\n");
+    cr_expect_eq(run_shell("$hc list ops | awk -F'\t' 'NF != 5' | grep .")->status, 1);
+}
+
+Test(contract, explain_tells_the_contract_of_an_op, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain op/adam");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    const char *lines[] = {
+        "op/adam: Adam, decay added to the gradient\n",
+        "src/op/optimizer.h",
+        "\n  w                 fp32, bf16, fp16 or fp64; any shape\n",
+        "\n  hyper             fp32 [3]: lr, beta1, step\n",
+        "\n  found_inf         fp32 [1]; optional\n",
+        "\n  new_m             m's format; as many elements as w; may be m itself\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        cr_expect_not_null(strstr(ran->out, lines[i]), "no '%s' in:\n%s", lines[i], ran->out);
+    for (const char *at = ran->out; *at; at += strcspn(at, "\n") + 1)
+        cr_expect_leq(strcspn(at, "\n"), 80, "%.90s", at);
+}
+
+Test(contract, explain_suggests_an_op_whose_name_is_not_quite_right, .init = enter_folder)
+{
+    expect_refusal("$hc explain op/adem", "did you mean 'op/adam'?");
+}
