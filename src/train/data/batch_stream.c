@@ -56,13 +56,14 @@ struct hc_call hc_batch_stream_call(const struct hc_batch_stream *stream, enum h
     int64_t n = hc_batch_stream_images(stream)->count;
     struct hc_call call = {.op = HC_OP_augment};
     struct hc_augment *p = &call.params.augment;
-    call.in[0] = hc_tensor4(HC_U8, n, HC_IMAGE_SIDE, HC_IMAGE_SIDE, HC_IMAGE_CHANNELS, NULL);
-    call.in[1] = hc_tensor1(HC_I32, n, NULL);
-    call.in[2] = hc_tensor1(HC_I32, 1, NULL);
-    call.in[3] = hc_tensor1(HC_I32, n, NULL);
-    call.out[0] =
+    call.in[HC_AUGMENT_PIXELS] =
+        hc_tensor4(HC_U8, n, HC_IMAGE_SIDE, HC_IMAGE_SIDE, HC_IMAGE_CHANNELS, NULL);
+    call.in[HC_AUGMENT_LABELS] = hc_tensor1(HC_I32, n, NULL);
+    call.in[HC_AUGMENT_STEPS] = hc_tensor1(HC_I32, 1, NULL);
+    call.in[HC_AUGMENT_ORDER] = hc_tensor1(HC_I32, n, NULL);
+    call.out[HC_AUGMENT_IMAGES] =
         hc_tensor4(format, stream->batch, HC_IMAGE_SIDE, HC_IMAGE_SIDE, HC_IMAGE_CHANNELS, NULL);
-    call.out[1] = hc_tensor1(HC_I32, stream->batch, NULL);
+    call.out[HC_AUGMENT_IMAGE_LABELS] = hc_tensor1(HC_I32, stream->batch, NULL);
     p->seed = stream->seed;
     p->batches = hc_batch_stream_batches(stream);
     p->pad = PAD;

@@ -4,14 +4,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "train/net/device.h"
+#include "backend.h"
 
 enum { SLOTS = 2 }; /* one in the trainer's hands, one ahead */
 
 struct hc_loader {
     struct hc_batch_stream stream;
     int64_t batches; /* in an epoch */
-    struct hc_device exact;
+    const struct hc_backend *exact;
+    struct hc_queue *queue;
     struct hc_call call;
     int32_t *order; /* of `order_epoch`; NULL for the test images */
     int64_t order_epoch;
@@ -37,10 +38,12 @@ static void fill(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
         hc_batch_stream_order(&loader->stream, epoch, loader->order);
         loader->order_epoch = epoch;
     }
-    call.in[2].data = &count;
-    call.out[0].data = out->images;
-    call.out[1].data = out->labels;
-    enum hc_status status = hc_device_run(&loader->exact, &call);
+    call.in[HC_AUGMENT_STEPS].data = &count;
+    call.out[HC_AUGMENT_IMAGES].data = out->images;
+    call.out[HC_AUGMENT_IMAGE_LABELS].data = out->labels;
+    enum hc_status status = hc_call_check(&call);
+    if (status == HC_OK)
+        status = loader->exact->kernel[call.op](loader->queue, &call);
     assert(status == HC_OK);
     out->steps = steps;
     out->count = hc_batch_stream_count(&loader->stream, steps % loader->batches);
@@ -68,8 +71,8 @@ static void *work(void *argument)
 static enum hc_status allocate(struct hc_loader *loader)
 {
     const struct hc_images *set = hc_batch_stream_images(&loader->stream);
-    size_t images = hc_tensor_bytes(&loader->call.out[0]);
-    size_t labels = (hc_tensor_bytes(&loader->call.out[1]) + 63) / 64 * 64;
+    size_t images = hc_tensor_bytes(&loader->call.out[HC_AUGMENT_IMAGES]);
+    size_t labels = (hc_tensor_bytes(&loader->call.out[HC_AUGMENT_IMAGE_LABELS]) + 63) / 64 * 64;
     if (loader->stream.train)
         loader->order = malloc((size_t)set->count * sizeof *loader->order);
     loader->memory = aligned_alloc(64, SLOTS * (images + labels));
@@ -80,9 +83,9 @@ static enum hc_status allocate(struct hc_loader *loader)
         loader->slot[i].images = (float *)at;
         loader->slot[i].labels = (int32_t *)(at + images);
     }
-    loader->call.in[0].data = set->pixels;
-    loader->call.in[1].data = set->labels;
-    loader->call.in[3].data = loader->order;
+    loader->call.in[HC_AUGMENT_PIXELS].data = set->pixels;
+    loader->call.in[HC_AUGMENT_LABELS].data = set->labels;
+    loader->call.in[HC_AUGMENT_ORDER].data = loader->order;
     return HC_OK;
 }
 
@@ -93,7 +96,7 @@ static enum hc_status start(struct hc_loader *loader)
         return status;
     loader->batches = hc_batch_stream_batches(&loader->stream);
     loader->call = hc_batch_stream_call(&loader->stream, HC_FP32);
-    status = loader->exact.backend->open(&loader->exact.queue, 1);
+    status = loader->exact->open(&loader->queue, 1);
     if (status == HC_OK)
         status = allocate(loader);
     if (status != HC_OK)
@@ -113,7 +116,7 @@ enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t star
         return hc_fail(HC_NO_MEMORY, "no memory for a loader");
     made->stream = *stream;
     made->start = start_at;
-    made->exact.backend = hc_backend_by_name("exact");
+    made->exact = hc_backend_by_name("exact");
     made->order_epoch = -1;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
@@ -138,10 +141,8 @@ void hc_loader_close(struct hc_loader *loader)
     }
     pthread_cond_destroy(&loader->changed);
     pthread_mutex_destroy(&loader->lock);
-    if (loader->exact.queue) {
-        hc_device_end(&loader->exact);
-        loader->exact.backend->close(loader->exact.queue);
-    }
+    if (loader->queue)
+        loader->exact->close(loader->queue);
     free(loader->order);
     free(loader->memory);
     free(loader);

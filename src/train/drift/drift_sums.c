@@ -6,9 +6,8 @@
 static int64_t elements(const struct hc_drift_run *s, int l)
 {
     const struct hc_layer *layer = &hc_net_plan(s->net)->layer[l];
-    int parameters = layer->parameter < 0 ? 0 : layer->kind == HC_LAYER_CONV ? 3 : 2;
     int64_t n = 0;
-    for (int p = 0; p < parameters; p++)
+    for (int p = 0; p < layer->parameters; p++)
         n += hc_parameter_count(hc_net_parameters(s->net)[layer->parameter + p]);
     return n;
 }

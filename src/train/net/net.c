@@ -59,20 +59,23 @@ static enum hc_status open_conv(struct hc_net *net, const struct hc_layer *layer
         layer->in == 0 ? net->plan.network->channels : net->plan.layer[layer->in - 1].channels;
     struct hc_tensor filter = hc_tensor4(HC_FP32, layer->channels, k, k, c, NULL);
     struct hc_tensor vector = hc_tensor1(HC_FP32, layer->channels, NULL);
-    enum hc_status status = open_parameter(net, p, layer->name, "filter", HC_ROLE_WEIGHT, filter);
+    enum hc_status status =
+        open_parameter(net, p + HC_CONV_FILTER, layer->name, "filter", HC_ROLE_WEIGHT, filter);
     if (status == HC_OK)
-        status = open_parameter(net, p + 1, layer->name, "gamma", HC_ROLE_NORM, vector);
+        status = open_parameter(net, p + HC_CONV_GAMMA, layer->name, "gamma", HC_ROLE_NORM, vector);
     if (status == HC_OK)
-        status = open_parameter(net, p + 2, layer->name, "beta", HC_ROLE_NORM, vector);
+        status = open_parameter(net, p + HC_CONV_BETA, layer->name, "beta", HC_ROLE_NORM, vector);
     if (status == HC_OK)
-        status = open_parameter(net, s, layer->name, "mean", HC_ROLE_STATISTIC, vector);
+        status =
+            open_parameter(net, s + HC_CONV_MEAN, layer->name, "mean", HC_ROLE_STATISTIC, vector);
     if (status == HC_OK)
-        status = open_parameter(net, s + 1, layer->name, "variance", HC_ROLE_STATISTIC, vector);
+        status = open_parameter(net, s + HC_CONV_VARIANCE, layer->name, "variance",
+                                HC_ROLE_STATISTIC, vector);
     if (status == HC_OK)
         status = fill_uniform(&net->parameter[p], 1 / sqrt((double)(c * k * k)), seed, p);
     if (status == HC_OK)
-        status = fill(&net->parameter[p + 1], 1);
-    return status == HC_OK ? fill(&net->statistic[s + 1], 1) : status;
+        status = fill(&net->parameter[p + HC_CONV_GAMMA], 1);
+    return status == HC_OK ? fill(&net->statistic[s + HC_CONV_VARIANCE], 1) : status;
 }
 
 static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
@@ -82,9 +85,10 @@ static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *lay
     double bound = 1 / sqrt((double)c);
     struct hc_tensor weight = hc_tensor2(HC_FP32, layer->channels, c, NULL);
     struct hc_tensor bias = hc_tensor1(HC_FP32, layer->channels, NULL);
-    enum hc_status status = open_parameter(net, p, layer->name, "weight", HC_ROLE_WEIGHT, weight);
+    enum hc_status status =
+        open_parameter(net, p + HC_LINEAR_WEIGHT, layer->name, "weight", HC_ROLE_WEIGHT, weight);
     if (status == HC_OK)
-        status = open_parameter(net, p + 1, layer->name, "bias", HC_ROLE_BIAS, bias);
+        status = open_parameter(net, p + HC_LINEAR_BIAS, layer->name, "bias", HC_ROLE_BIAS, bias);
     if (status == HC_OK)
         status = fill_uniform(&net->parameter[p], bound, seed, p);
     return status == HC_OK ? fill_uniform(&net->parameter[p + 1], bound, seed, p + 1) : status;
@@ -95,9 +99,9 @@ static void number_layers(struct hc_net *net)
     int layer = 0;
     for (int l = 0; l < net->plan.layers; l++) {
         const struct hc_layer *at = &net->plan.layer[l];
-        for (int p = 0; at->parameter >= 0 && p < (at->kind == HC_LAYER_CONV ? 3 : 2); p++)
+        for (int p = 0; p < at->parameters; p++)
             net->parameter[at->parameter + p].layer = layer;
-        layer += at->parameter >= 0;
+        layer += at->parameters > 0;
     }
 }
 

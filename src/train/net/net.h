@@ -30,20 +30,25 @@ enum hc_layer_kind {
     HC_LAYER_LINEAR
 };
 
+enum hc_conv_parameter { HC_CONV_FILTER, HC_CONV_GAMMA, HC_CONV_BETA, HC_CONV_PARAMETERS };
+enum hc_conv_statistic { HC_CONV_MEAN, HC_CONV_VARIANCE, HC_CONV_STATISTICS };
+enum hc_linear_parameter { HC_LINEAR_WEIGHT, HC_LINEAR_BIAS, HC_LINEAR_PARAMETERS };
+
 /* Layer l turns value `in` (and `skip`) into value l + 1; value 0 is the image. */
 struct hc_layer {
     char name[24]; /* stem, g1.0, g1.1a, g1.1b, g1.1, ..., pool, linear */
     enum hc_layer_kind kind;
     int in;
-    int skip;      /* of ADD */
-    int kernel;    /* of CONV; the window of POOL */
-    int stride;    /* of CONV */
-    int pad;       /* of CONV */
-    int side;      /* of the output */
-    int channels;  /* of the output */
-    int parameter; /* first of its parameters (CONV: filter, gamma, beta; LINEAR: weight, bias), -1
-                    */
-    int statistic; /* first of its statistics (CONV: mean, variance), -1 */
+    int skip;       /* of ADD */
+    int kernel;     /* of CONV; the window of POOL */
+    int stride;     /* of CONV */
+    int pad;        /* of CONV */
+    int side;       /* of the output */
+    int channels;   /* of the output */
+    int parameter;  /* number of its first parameter, in the order of enum hc_conv_parameter or
+                       hc_linear_parameter; -1: none */
+    int parameters; /* how many */
+    int statistic;  /* of CONV: number of its first statistic; else -1 */
 };
 
 #define HC_MAX_LAYERS    64

@@ -51,17 +51,20 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     if (layer->in == 0)
         return HC_OK;
     struct hc_tensor dx = gradient(net, layer->in);
-    struct hc_tensor part = dx;
+    struct hc_tensor share = dx;
     if (net->adds[l])
-        part.data = net->added->data;
+        share.data = net->added->data;
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
-                           .in = {dy, hc_parameter_tensor(&net->parameter[layer->parameter])},
-                           .out = {part},
+                           .in = {[HC_CONV_BWD_DATA_DY] = dy,
+                                  [HC_CONV_BWD_DATA_W] = hc_parameter_tensor(
+                                      &net->parameter[layer->parameter + HC_CONV_FILTER])},
+                           .out = {[HC_CONV_BWD_DATA_DX] = share},
                            .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
     enum hc_status status = hc_device_run(net->device, &data);
     if (status != HC_OK || !net->adds[l])
         return status;
-    struct hc_call add = {.op = HC_OP_add, .in = {dx, part}, .out = {dx}};
+    struct hc_call add = {
+        .op = HC_OP_add, .in = {[HC_X] = dx, [HC_Y] = share}, .out = {[HC_OUT] = dx}};
     return hc_device_run(net->device, &add);
 }
 
@@ -72,16 +75,23 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     int p = layer->parameter;
     struct hc_tensor dconv =
         hc_net_shaped(net, l + 1, net->numerics.format, net->before_conv->data);
-    struct hc_call norm = {.op = HC_OP_bn_leaky_bwd,
-                           .in = {hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data),
-                                  hc_net_value(net, l + 1), gradient(net, l + 1),
-                                  hc_parameter_tensor(&net->parameter[p + 1]),
-                                  hc_storage_tensor(kept->mean), hc_storage_tensor(kept->invstd)},
-                           .out = {dconv, net->gradient[p + 1], net->gradient[p + 2]},
-                           .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
+    struct hc_tensor x = hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data);
+    struct hc_call norm = {
+        .op = HC_OP_bn_leaky_bwd,
+        .in = {[HC_BN_LEAKY_BWD_X] = x,
+               [HC_BN_LEAKY_BWD_Y] = hc_net_value(net, l + 1),
+               [HC_BN_LEAKY_BWD_DY] = gradient(net, l + 1),
+               [HC_BN_LEAKY_BWD_GAMMA] = hc_parameter_tensor(&net->parameter[p + HC_CONV_GAMMA]),
+               [HC_BN_LEAKY_BWD_MEAN] = hc_storage_tensor(kept->mean),
+               [HC_BN_LEAKY_BWD_INVSTD] = hc_storage_tensor(kept->invstd)},
+        .out = {[HC_BN_BWD_DX] = dconv,
+                [HC_BN_BWD_DGAMMA] = net->gradient[p + HC_CONV_GAMMA],
+                [HC_BN_BWD_DBETA] = net->gradient[p + HC_CONV_BETA]},
+        .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     struct hc_call filter = {.op = HC_OP_conv2d_bwd_filter,
-                             .in = {hc_net_value(net, layer->in), dconv},
-                             .out = {net->gradient[p]},
+                             .in = {[HC_CONV_BWD_FILTER_X] = hc_net_value(net, layer->in),
+                                    [HC_CONV_BWD_FILTER_DY] = dconv},
+                             .out = {[HC_CONV_BWD_FILTER_DW] = net->gradient[p + HC_CONV_FILTER]},
                              .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
     enum hc_status status = hc_device_run(net->device, &norm);
     if (status == HC_OK)
@@ -93,9 +103,21 @@ static enum hc_status pool_layer(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {.op = HC_OP_avg_pool_bwd,
-                           .in = {gradient(net, l + 1)},
-                           .out = {gradient(net, layer->in)},
+                           .in = {[HC_POOL_BWD_DY] = gradient(net, l + 1)},
+                           .out = {[HC_POOL_BWD_DX] = gradient(net, layer->in)},
                            .params.pool = {layer->kernel}};
+    return hc_device_run(net->device, &call);
+}
+
+/* out = op(a) b */
+static enum hc_status multiply(struct hc_net *net, bool transpose_a, struct hc_tensor a,
+                               struct hc_tensor b, struct hc_tensor out)
+{
+    struct hc_call call = {
+        .op = HC_OP_gemm,
+        .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
+        .out = {[HC_GEMM_OUT] = out},
+        .params.gemm = {.transpose_a = transpose_a, .alpha = 1, .tf32 = net->numerics.tf32}};
     return hc_device_run(net->device, &call);
 }
 
@@ -105,30 +127,19 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
     const struct hc_layer *layer = &net->plan.layer[l];
     int p = layer->parameter;
     struct hc_tensor x = hc_net_value(net, layer->in);
+    struct hc_tensor w = hc_parameter_tensor(&net->parameter[p + HC_LINEAR_WEIGHT]);
     struct hc_tensor dx = gradient(net, layer->in);
     struct hc_tensor dy = gradient(net, l + 1);
-    struct hc_tensor db = net->gradient[p + 1];
+    struct hc_tensor dw = net->gradient[p + HC_LINEAR_WEIGHT];
+    struct hc_tensor db = net->gradient[p + HC_LINEAR_BIAS];
+    struct hc_tensor ones = hc_tensor2(net->numerics.format, 1, net->batch, net->ones->data);
     x = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data);
     dx = hc_tensor2(dx.format, dx.shape[0], dx.shape[3], dx.data);
     db = hc_tensor2(db.format, 1, db.shape[0], db.data);
-    struct hc_call weight = {
-        .op = HC_OP_gemm,
-        .in = {dy, x},
-        .out = {net->gradient[p]},
-        .params.gemm = {.transpose_a = true, .alpha = 1, .tf32 = net->numerics.tf32}};
-    struct hc_call bias = {
-        .op = HC_OP_gemm,
-        .in = {hc_tensor2(net->numerics.format, 1, net->batch, net->ones->data), dy},
-        .out = {db},
-        .params.gemm = {.alpha = 1, .tf32 = net->numerics.tf32}};
-    struct hc_call data = {.op = HC_OP_gemm,
-                           .in = {dy, hc_parameter_tensor(&net->parameter[p])},
-                           .out = {dx},
-                           .params.gemm = {.alpha = 1, .tf32 = net->numerics.tf32}};
-    enum hc_status status = hc_device_run(net->device, &weight);
+    enum hc_status status = multiply(net, true, dy, x, dw);
     if (status == HC_OK)
-        status = hc_device_run(net->device, &bias);
-    return status == HC_OK ? hc_device_run(net->device, &data) : status;
+        status = multiply(net, false, ones, dy, db);
+    return status == HC_OK ? multiply(net, false, dy, w, dx) : status;
 }
 
 static enum hc_status layer_backward(struct hc_net *net, int l)

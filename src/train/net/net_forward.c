@@ -8,21 +8,25 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
     const struct hc_parameter *s = &net->statistic[layer->statistic];
     struct hc_tensor y = hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data);
     struct hc_call conv = {.op = HC_OP_conv2d,
-                           .in = {hc_net_value(net, layer->in), hc_parameter_tensor(&p[0])},
-                           .out = {y},
+                           .in = {[HC_CONV_X] = hc_net_value(net, layer->in),
+                                  [HC_CONV_W] = hc_parameter_tensor(&p[HC_CONV_FILTER])},
+                           .out = {[HC_CONV_Y] = y},
                            .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
-    struct hc_tensor mean = hc_parameter_tensor(&s[0]);
-    struct hc_tensor variance = hc_parameter_tensor(&s[1]);
-    struct hc_call norm = {
-        .op = training ? HC_OP_bn_leaky_train : HC_OP_bn_leaky_infer,
-        .in = {y, hc_parameter_tensor(&p[1]), hc_parameter_tensor(&p[2]), mean, variance},
-        .out = {hc_net_value(net, l + 1)},
-        .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
+    struct hc_tensor mean = hc_parameter_tensor(&s[HC_CONV_MEAN]);
+    struct hc_tensor variance = hc_parameter_tensor(&s[HC_CONV_VARIANCE]);
+    struct hc_call norm = {.op = training ? HC_OP_bn_leaky_train : HC_OP_bn_leaky_infer,
+                           .in = {[HC_BN_X] = y,
+                                  [HC_BN_GAMMA] = hc_parameter_tensor(&p[HC_CONV_GAMMA]),
+                                  [HC_BN_BETA] = hc_parameter_tensor(&p[HC_CONV_BETA]),
+                                  [HC_BN_MEAN] = mean,
+                                  [HC_BN_VARIANCE] = variance},
+                           .out = {[HC_BN_Y] = hc_net_value(net, l + 1)},
+                           .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     if (training) {
-        norm.out[1] = hc_storage_tensor(kept->mean);
-        norm.out[2] = hc_storage_tensor(kept->invstd);
-        norm.out[3] = mean;
-        norm.out[4] = variance;
+        norm.out[HC_BN_SAVED_MEAN] = hc_storage_tensor(kept->mean);
+        norm.out[HC_BN_SAVED_INVSTD] = hc_storage_tensor(kept->invstd);
+        norm.out[HC_BN_NEW_MEAN] = mean;
+        norm.out[HC_BN_NEW_VARIANCE] = variance;
     }
     enum hc_status status = hc_device_run(net->device, &conv);
     return status == HC_OK ? hc_device_run(net->device, &norm) : status;
@@ -31,9 +35,10 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
 static enum hc_status add_layer(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
-    struct hc_call call = {.op = HC_OP_add,
-                           .in = {hc_net_value(net, layer->in), hc_net_value(net, layer->skip)},
-                           .out = {hc_net_value(net, l + 1)}};
+    struct hc_call call = {
+        .op = HC_OP_add,
+        .in = {[HC_X] = hc_net_value(net, layer->in), [HC_Y] = hc_net_value(net, layer->skip)},
+        .out = {[HC_OUT] = hc_net_value(net, l + 1)}};
     return hc_device_run(net->device, &call);
 }
 
@@ -41,8 +46,8 @@ static enum hc_status pool_layer(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {.op = HC_OP_avg_pool,
-                           .in = {hc_net_value(net, layer->in)},
-                           .out = {hc_net_value(net, l + 1)},
+                           .in = {[HC_POOL_X] = hc_net_value(net, layer->in)},
+                           .out = {[HC_POOL_Y] = hc_net_value(net, l + 1)},
                            .params.pool = {layer->kernel}};
     return hc_device_run(net->device, &call);
 }
@@ -54,9 +59,10 @@ static enum hc_status linear_layer(struct hc_net *net, int l)
     struct hc_tensor x = hc_net_value(net, layer->in);
     struct hc_call call = {
         .op = HC_OP_gemm,
-        .in = {hc_tensor2(x.format, x.shape[0], x.shape[3], x.data), hc_parameter_tensor(&p[0]),
-               hc_parameter_tensor(&p[1])},
-        .out = {hc_net_value(net, l + 1)},
+        .in = {[HC_GEMM_A] = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data),
+               [HC_GEMM_B] = hc_parameter_tensor(&p[HC_LINEAR_WEIGHT]),
+               [HC_GEMM_C] = hc_parameter_tensor(&p[HC_LINEAR_BIAS])},
+        .out = {[HC_GEMM_OUT] = hc_net_value(net, l + 1)},
         .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1, .tf32 = net->numerics.tf32}};
     return hc_device_run(net->device, &call);
 }

@@ -21,18 +21,19 @@ static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor lo
 {
     struct hc_call call = {
         .op = HC_OP_xent,
-        .in = {rows(hc_net_value(net, net->plan.layers), count), rows(net->labels, count)},
-        .out = {loss, right},
+        .in = {[HC_XENT_LOGITS] = rows(hc_net_value(net, net->plan.layers), count),
+               [HC_XENT_LABELS] = rows(net->labels, count)},
+        .out = {[HC_XENT_LOSS] = loss, [HC_XENT_CORRECT] = right},
         .params.xent = {net->numerics.sum_loss}};
     if (net->wide_report) {
-        call.out[0] = wide(net, HC_WIDE_LOSS);
-        call.out[1] = wide(net, HC_WIDE_RIGHT);
+        call.out[HC_XENT_LOSS] = wide(net, HC_WIDE_LOSS);
+        call.out[HC_XENT_CORRECT] = wide(net, HC_WIDE_RIGHT);
     }
     enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK && net->wide_report)
-        status = hc_device_cast(net->device, call.out[0], loss);
+        status = hc_device_cast(net->device, call.out[HC_XENT_LOSS], loss);
     if (status == HC_OK && net->wide_report)
-        status = hc_device_cast(net->device, call.out[1], right);
+        status = hc_device_cast(net->device, call.out[HC_XENT_CORRECT], right);
     if (status != HC_OK || net->numerics.loss == HC_FP32 || net->wide_report)
         return status;
     struct hc_tensor held = hc_storage_tensor(net->loss_held);
@@ -52,12 +53,12 @@ void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor l
 
 struct hc_tensor hc_net_loss(const struct hc_net *net)
 {
-    return hc_tensor1(HC_FP32, 1, net->report->data);
+    return hc_storage_element(net->report, 0);
 }
 
 struct hc_tensor hc_net_right(const struct hc_net *net)
 {
-    return hc_tensor1(HC_FP32, 1, (float *)net->report->data + 1);
+    return hc_storage_element(net->report, 1);
 }
 
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count)
@@ -72,13 +73,16 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
     struct hc_tensor dlogits = logits;
     dlogits.data = net->slots[net->slot[last]]->data;
     struct hc_call back = {.op = HC_OP_xent_bwd,
-                           .in = {logits, net->labels, *scale},
-                           .out = {dlogits},
+                           .in = {[HC_XENT_LOGITS] = logits,
+                                  [HC_XENT_LABELS] = net->labels,
+                                  [HC_XENT_UPSTREAM] = *scale},
+                           .out = {[HC_XENT_DLOGITS] = dlogits},
                            .params.xent = {net->numerics.sum_loss}};
     enum hc_status status = hc_net_forward(net, true);
     if (net->wide_report) {
-        back.in[2] = wide(net, HC_WIDE_SCALE);
-        status = status == HC_OK ? hc_device_cast(net->device, *scale, back.in[2]) : status;
+        back.in[HC_XENT_UPSTREAM] = wide(net, HC_WIDE_SCALE);
+        status = status == HC_OK ? hc_device_cast(net->device, *scale, back.in[HC_XENT_UPSTREAM])
+                                 : status;
     }
     if (status == HC_OK)
         status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));

@@ -56,8 +56,9 @@ static void conv(struct hc_plan *plan, struct hc_layer *layer, struct cursor *at
     layer->channels = channels;
     layer->parameter = plan->parameters;
     layer->statistic = plan->statistics;
-    plan->parameters += 3;
-    plan->statistics += 2;
+    layer->parameters = HC_CONV_PARAMETERS;
+    plan->parameters += HC_CONV_PARAMETERS;
+    plan->statistics += HC_CONV_STATISTICS;
     int64_t weights = (int64_t)kernel * kernel * at->channels * channels;
     plan->weights += weights;
     plan->norm_weights += 2 * (int64_t)channels;
@@ -94,7 +95,8 @@ static void head(struct hc_plan *plan, struct cursor *at)
     linear->side = 1;
     linear->channels = plan->classes;
     linear->parameter = plan->parameters;
-    plan->parameters += 2;
+    linear->parameters = HC_LINEAR_PARAMETERS;
+    plan->parameters += HC_LINEAR_PARAMETERS;
     plan->weights += (int64_t)plan->classes * (at->channels + 1);
     plan->macs += (int64_t)plan->classes * at->channels;
 }

@@ -27,6 +27,12 @@ void hc_storage_drop(struct hc_storage *storage); /* NULL is fine */
 /* The whole of it as a vector in the backend's memory. */
 struct hc_tensor hc_storage_tensor(const struct hc_storage *storage);
 
+/* One number of an fp32 storage, as a scalar in the backend's memory. */
+static inline struct hc_tensor hc_storage_element(const struct hc_storage *storage, int64_t index)
+{
+    return hc_tensor1(HC_FP32, 1, (float *)storage->data + index);
+}
+
 /* Between the storage and host memory: count elements of its format. */
 enum hc_status hc_storage_read(const struct hc_storage *storage, void *to);
 enum hc_status hc_storage_write(const struct hc_storage *storage, const void *from);

@@ -38,19 +38,19 @@ static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *st
     const struct hc_images *images = hc_batch_stream_images(&feed->stream);
     struct hc_call *call = &feed->call;
     int32_t start = (int32_t)feed->steps;
-    enum hc_status status = place(feed, &call->in[0], images->pixels);
+    enum hc_status status = place(feed, &call->in[HC_AUGMENT_PIXELS], images->pixels);
     if (status == HC_OK)
-        status = place(feed, &call->in[1], images->labels);
+        status = place(feed, &call->in[HC_AUGMENT_LABELS], images->labels);
     if (status == HC_OK && feed->stream.train) {
-        feed->order = malloc(hc_tensor_bytes(&call->in[3]));
-        status = feed->order ? place(feed, &call->in[3], NULL)
+        feed->order = malloc(hc_tensor_bytes(&call->in[HC_AUGMENT_ORDER]));
+        status = feed->order ? place(feed, &call->in[HC_AUGMENT_ORDER], NULL)
                              : hc_fail(HC_NO_MEMORY, "no memory for an epoch's order");
     }
     if (steps->data) {
-        call->in[2] = *steps;
+        call->in[HC_AUGMENT_STEPS] = *steps;
     } else if (status == HC_OK) {
-        status = place(feed, &call->in[2], &start);
-        call->out[2] = call->in[2];
+        status = place(feed, &call->in[HC_AUGMENT_STEPS], &start);
+        call->out[HC_AUGMENT_NEW_STEPS] = call->in[HC_AUGMENT_STEPS];
     }
     return status;
 }
@@ -70,10 +70,10 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (status == HC_OK) {
         made->batches = hc_batch_stream_batches(&made->stream);
         made->call = hc_batch_stream_call(&made->stream, options->format);
-        status = place(made, &made->call.out[0], NULL);
+        status = place(made, &made->call.out[HC_AUGMENT_IMAGES], NULL);
     }
     if (status == HC_OK)
-        status = place(made, &made->call.out[1], NULL);
+        status = place(made, &made->call.out[HC_AUGMENT_IMAGE_LABELS], NULL);
     if (status == HC_OK)
         status = device->backend->host_memory
                      ? hc_loader_open(&made->stream, made->steps, &made->loader)
@@ -108,24 +108,24 @@ int hc_feed_count(const struct hc_feed *feed, int64_t index)
 
 struct hc_tensor hc_feed_images(const struct hc_feed *feed)
 {
-    return feed->call.out[0];
+    return feed->call.out[HC_AUGMENT_IMAGES];
 }
 
 struct hc_tensor hc_feed_labels(const struct hc_feed *feed)
 {
-    return feed->call.out[1];
+    return feed->call.out[HC_AUGMENT_IMAGE_LABELS];
 }
 
 /* The loader's batch, cast into the images' format. */
 static enum hc_status copy_batch(struct hc_feed *feed)
 {
     const struct hc_batch *batch = hc_loader_next(feed->loader);
-    const struct hc_tensor *images = &feed->call.out[0];
-    const struct hc_tensor *labels = &feed->call.out[1];
-    struct hc_call cast = {.op = HC_OP_cast, .in = {*images}, .out = {*images}};
-    cast.in[0].format = HC_FP32;
-    cast.in[0].data = batch->images;
-    enum hc_status status = hc_device_run(feed->device, &cast);
+    const struct hc_tensor *images = &feed->call.out[HC_AUGMENT_IMAGES];
+    const struct hc_tensor *labels = &feed->call.out[HC_AUGMENT_IMAGE_LABELS];
+    struct hc_tensor single = *images;
+    single.format = HC_FP32;
+    single.data = batch->images;
+    enum hc_status status = hc_device_cast(feed->device, single, *images);
     if (status != HC_OK)
         return status;
     return feed->device->backend->upload(feed->device->queue, labels->data, batch->labels,
@@ -141,7 +141,7 @@ enum hc_status hc_feed_prepare(struct hc_feed *feed)
         return copy_batch(feed);
     if (!feed->order || !first)
         return HC_OK;
-    const struct hc_tensor *order = &feed->call.in[3];
+    const struct hc_tensor *order = &feed->call.in[HC_AUGMENT_ORDER];
     hc_batch_stream_order(&feed->stream, step / feed->batches, feed->order);
     return feed->device->backend->upload(feed->device->queue, order->data, feed->order,
                                          hc_tensor_bytes(order));

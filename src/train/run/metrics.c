@@ -116,14 +116,13 @@ static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g
 {
     int64_t n = hc_tensor_count(&g);
     struct hc_tensor square = hc_tensor2(HC_FP64, 1, 1, metrics->square->data);
-    struct hc_call product = {
-        .op = HC_OP_gemm,
-        .in = {hc_tensor2(HC_FP64, 1, n, g.data), hc_tensor2(HC_FP64, n, 1, g.data)},
-        .out = {square},
-        .params.gemm = {.alpha = 1}};
-    struct hc_call cast = {.op = HC_OP_cast, .in = {square}, .out = {to}};
+    struct hc_call product = {.op = HC_OP_gemm,
+                              .in = {[HC_GEMM_A] = hc_tensor2(HC_FP64, 1, n, g.data),
+                                     [HC_GEMM_B] = hc_tensor2(HC_FP64, n, 1, g.data)},
+                              .out = {[HC_GEMM_OUT] = square},
+                              .params.gemm = {.alpha = 1}};
     enum hc_status status = hc_device_run(metrics->device, &product);
-    return status == HC_OK ? hc_device_run(metrics->device, &cast) : status;
+    return status == HC_OK ? hc_device_cast(metrics->device, square, to) : status;
 }
 
 /* The optimizer's gradients are zeroed after the step, or clipped in it. */
@@ -142,11 +141,12 @@ static enum hc_status sum_squares(struct hc_metrics *metrics)
     for (int p = 0; p < metrics->plan->parameters; p++) {
         struct hc_tensor g = hc_update_tensor(metrics->update, state, p);
         g = hc_tensor1(g.format, hc_tensor_count(&g), g.data);
+        struct hc_tensor square = hc_storage_element(metrics->squares, p);
         struct hc_call dot = {.op = HC_OP_dot,
-                              .in = {g, g},
-                              .out = {hc_tensor1(HC_FP32, 1, (float *)metrics->squares->data + p)},
+                              .in = {[HC_REDUCE_X] = g, [HC_DOT_Y] = g},
+                              .out = {[HC_REDUCE_OUT] = square},
                               .params.reduce = {HC_FP32}};
-        enum hc_status status = g.format == HC_FP64 ? square_wide(metrics, g, dot.out[0])
+        enum hc_status status = g.format == HC_FP64 ? square_wide(metrics, g, square)
                                                     : hc_device_run(metrics->device, &dot);
         if (status != HC_OK)
             return status;
@@ -223,7 +223,7 @@ static void add_layer(struct hc_metrics *metrics, int l, struct weights *weights
     struct hc_shares *shares = &metrics->shares[l];
     struct hc_shares *all = &metrics->all;
     double squares = 0;
-    for (int p = 0; p < (layer->kind == HC_LAYER_CONV ? 3 : 2); p++)
+    for (int p = 0; p < layer->parameters; p++)
         squares += (double)metrics->norms[layer->parameter + p];
     shares->gradient_norm = sqrt(squares);
     struct hc_tensor t = hc_update_tensor(metrics->update, HC_STATE_MODEL, layer->parameter);

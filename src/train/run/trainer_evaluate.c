@@ -4,21 +4,16 @@
 
 #include "train/run/trainer_inner.h"
 
-static struct hc_tensor scalar(const struct hc_storage *results, int64_t i)
-{
-    return hc_tensor1(HC_FP32, 1, (float *)results->data + i);
-}
-
 static enum hc_status queue(struct hc_run *run, int64_t b)
 {
     enum hc_status status = hc_feed_prepare(run->test);
     if (status == HC_OK)
         status = hc_feed_make(run->test);
     hc_net_feed(run->net, hc_feed_images(run->test), hc_feed_labels(run->test));
-    return status == HC_OK
-               ? hc_net_queue_infer(run->net, hc_feed_count(run->test, b),
-                                    scalar(run->results, 2 * b), scalar(run->results, 2 * b + 1))
-               : status;
+    return status == HC_OK ? hc_net_queue_infer(run->net, hc_feed_count(run->test, b),
+                                                hc_storage_element(run->results, 2 * b),
+                                                hc_storage_element(run->results, 2 * b + 1))
+                           : status;
 }
 
 enum hc_status hc_run_evaluate(struct hc_run *run)

@@ -73,12 +73,6 @@ struct hc_update {
     struct hc_tensor reported[2]; /* the caller's columns of it */
 };
 
-/* The scalar at `index` of an fp32 storage. */
-static inline struct hc_tensor hc_storage_element(const struct hc_storage *storage, int64_t index)
-{
-    return hc_tensor1(HC_FP32, 1, (float *)storage->data + index);
-}
-
 static inline int64_t hc_update_padded(int64_t count)
 {
     return (count + HC_UPDATE_ALIGN - 1) / HC_UPDATE_ALIGN * HC_UPDATE_ALIGN;
