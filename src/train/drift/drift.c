@@ -11,7 +11,7 @@ struct hc_drift_study {
     struct hc_drift_options options;
     struct hc_drift_batches batches;
     struct hc_queue *queue;
-    struct hc_drift_baseline *worlds;
+    struct hc_drift_baseline *baselines;
 
     /* Of the recipe that is measured. */
     double *g;
@@ -68,10 +68,10 @@ void hc_drift_close(struct hc_drift_study *study)
 {
     if (!study)
         return;
-    for (struct hc_drift_baseline *next; study->worlds; study->worlds = next) {
-        next = study->worlds->next;
-        hc_baseline_close(study->worlds);
-        free(study->worlds);
+    for (struct hc_drift_baseline *next; study->baselines; study->baselines = next) {
+        next = study->baselines->next;
+        hc_baseline_close(study->baselines);
+        free(study->baselines);
     }
     if (study->queue)
         study->options.backend->close(study->queue);
@@ -83,12 +83,12 @@ void hc_drift_close(struct hc_drift_study *study)
     free(study);
 }
 
-/* The run in fp64 that the recipe is measured against, made when it is first asked for. */
-static enum hc_status world_of(struct hc_drift_study *study, const struct hc_recipe *recipe,
-                               struct hc_drift_baseline **baseline)
+/* The fp64 baseline of the recipe, made when it is first asked for. */
+static enum hc_status baseline_of(struct hc_drift_study *study, const struct hc_recipe *recipe,
+                                  struct hc_drift_baseline **baseline)
 {
     struct hc_recipe wide = hc_widened(recipe);
-    for (*baseline = study->worlds; *baseline; *baseline = (*baseline)->next)
+    for (*baseline = study->baselines; *baseline; *baseline = (*baseline)->next)
         if (hc_same_recipe(&(*baseline)->recipe, &wide))
             return HC_OK;
     struct hc_drift_baseline *fresh = calloc(1, sizeof *fresh);
@@ -107,8 +107,8 @@ static enum hc_status world_of(struct hc_drift_study *study, const struct hc_rec
         status = hc_fail(HC_NO_MEMORY, "no memory for %d steps of gradients", study->options.steps);
         goto failed;
     }
-    fresh->next = study->worlds;
-    study->worlds = *baseline = fresh;
+    fresh->next = study->baselines;
+    study->baselines = *baseline = fresh;
     return HC_OK;
 failed:
     hc_baseline_close(fresh);
@@ -116,103 +116,104 @@ failed:
     return status;
 }
 
-static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_run *s, int step,
+static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_run *run, int step,
                            float *scale, float *loss)
 {
     const struct hc_drift_batches *b = &study->batches;
-    *scale = *(const float *)hc_update_scale(s->update).data;
-    return hc_drift_run_pass(s, b->images + step * b->floats, b->labels + (int64_t)step * b->batch,
-                             *scale, loss);
+    *scale = *(const float *)hc_update_scale(run->update).data;
+    return hc_drift_run_pass(run, b->images + step * b->floats,
+                             b->labels + (int64_t)step * b->batch, *scale, loss);
 }
 
-/* The recipe through all steps at the weights of fp64. */
-static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift_baseline *w,
-                             struct hc_drift_run *s, struct hc_drift *drift)
+/* Teacher-forced: the recipe takes every step from the fp64 weights. */
+static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift_baseline *base,
+                             struct hc_drift_run *run, struct hc_drift *drift)
 {
     float loss;
-    hc_drift_layer_sums tally = {0};
+    hc_drift_layer_sums sums = {0};
     enum hc_status status = HC_OK;
     for (int step = 0; step < study->options.steps && status == HC_OK; step++) {
-        const double *at = w->w + step * w->weights;
-        status = hc_drift_run_set_weights(s, at);
+        const double *at = base->w + step * base->weights;
+        status = hc_drift_run_set_weights(run, at);
         if (status == HC_OK)
-            status = pass(study, s, step, &study->scale[step], &loss);
-        bool finite = hc_all_finite(s->g, s->weights);
-        memcpy(study->g + step * s->weights, s->g, (size_t)s->weights * sizeof *s->g);
+            status = pass(study, run, step, &study->scale[step], &loss);
+        bool finite = hc_all_finite(run->g, run->weights);
+        memcpy(study->g + step * run->weights, run->g, (size_t)run->weights * sizeof *run->g);
         if (finite)
-            hc_drift_sum_gradients(tally, s, w->g + step * w->weights);
+            hc_drift_sum_gradients(sums, run, base->g + step * base->weights);
         drift->finite += finite;
         if (status == HC_OK)
-            status = hc_drift_run_update(s, study->options.lr);
+            status = hc_drift_run_update(run, study->options.lr);
         if (status == HC_OK)
-            status = hc_drift_run_get(s, HC_STATE_MASTER, s->g);
+            status = hc_drift_run_get(run, HC_STATE_MASTER, run->g);
         if (finite)
-            hc_drift_sum_lost(tally, s, at, at + w->weights, s->g);
+            hc_drift_sum_lost(sums, run, at, at + base->weights, run->g);
     }
     for (int l = 0; l < HC_MAX_LAYERS; l++)
-        drift->layer[l] = hc_drift_sum_layer(&tally[l]);
-    drift->all = hc_drift_sum_layer(&tally[HC_MAX_LAYERS]);
+        drift->layer[l] = hc_drift_sum_layer(&sums[l]);
+    drift->all = hc_drift_sum_layer(&sums[HC_MAX_LAYERS]);
     return status;
 }
 
-static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drift_baseline *w,
-                              struct hc_drift_run *s, struct hc_drift *drift)
+static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drift_baseline *base,
+                              struct hc_drift_run *run, struct hc_drift *drift)
 {
     float loss = 0;
     int steps = study->options.steps;
     enum hc_status status = HC_OK;
     for (int step = 0; step < steps && status == HC_OK; step++) {
-        status = pass(study, s, step, &study->scale[steps + step], &loss);
+        status = pass(study, run, step, &study->scale[steps + step], &loss);
         if (status == HC_OK)
-            status = hc_drift_run_update(s, study->options.lr);
+            status = hc_drift_run_update(run, study->options.lr);
     }
     if (status == HC_OK)
-        status = hc_drift_run_get(s, HC_STATE_MASTER, study->end);
-    drift->free = hc_baseline_distance(w, study->end, w->w + steps * w->weights);
-    drift->unlike = (double)loss - w->loss;
+        status = hc_drift_run_get(run, HC_STATE_MASTER, study->end);
+    drift->free = hc_baseline_distance(base, study->end, base->w + steps * base->weights);
+    drift->unlike = (double)loss - base->loss;
     return status;
 }
 
 typedef enum hc_status run_function(struct hc_drift_study *study,
                                     const struct hc_drift_baseline *baseline,
-                                    struct hc_drift_run *subject, struct hc_drift *drift);
+                                    struct hc_drift_run *run, struct hc_drift *drift);
 
-/* The recipe's own training, from the start. */
-static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *w,
-                            const struct hc_recipe *recipe, run_function *run,
+/* Opens the recipe's own training and runs it. */
+static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *base,
+                            const struct hc_recipe *recipe, run_function *runs,
                             struct hc_drift *drift, bool *skips)
 {
     struct hc_drift_run s;
     enum hc_status status = hc_drift_run_open(&s, &study->options, study->queue, recipe);
     if (status == HC_OK) {
         *skips = hc_update_skips(s.update) || hc_recipe_steps_on_overflow(recipe);
-        status = run(study, w, &s, drift);
+        status = runs(study, base, &s, drift);
     }
     hc_drift_run_close(&s);
     return status;
 }
 
-/* All sources first, then what differs from that by the update alone: its gradients are the same. */
-static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *w,
+/* Measures each source alone and all but each. All sources come first, since what differs from that
+   in the update alone has the same gradients and finds them in the memo. */
+static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *base,
                                 bool skips, struct hc_drift *drift)
 {
     struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps, skips};
-    struct hc_native_run own = {study->g, study->end};
+    struct hc_native_run native = {study->g, study->end};
     enum hc_status status = HC_OK;
     for (int i = 2 * HC_SOURCE_COUNT + 1; i > 0 && status == HC_OK; i--) {
-        struct hc_drift_effect found;
+        struct hc_drift_effect effect;
         bool alone = i <= HC_SOURCE_COUNT;
         int k = alone ? i - 1 : i - 1 - HC_SOURCE_COUNT;
         struct hc_rounding rounding = hc_rounding_chosen(drift->recipe, k, alone);
         bool all = k == HC_SOURCE_COUNT;
-        status = hc_baseline_measure(w, &rounding, &scales, all ? &own : NULL, &found);
-        (alone ? drift->alone_gradient : drift->without_gradient)[k] = found.gradient;
-        (alone ? drift->alone_free : drift->without_free)[k] = found.distance;
+        status = hc_baseline_measure(base, &rounding, &scales, all ? &native : NULL, &effect);
+        (alone ? drift->alone_gradient : drift->without_gradient)[k] = effect.gradient;
+        (alone ? drift->alone_free : drift->without_free)[k] = effect.distance;
         if (all) {
-            drift->alone_gradient[k] = found.gradient;
-            drift->alone_free[k] = found.distance;
-            drift->residual_gradient = found.residual_gradient;
-            drift->residual_free = found.residual_distance;
+            drift->alone_gradient[k] = effect.gradient;
+            drift->alone_free[k] = effect.distance;
+            drift->residual_gradient = effect.residual_gradient;
+            drift->residual_free = effect.residual_distance;
         }
     }
     return status;
@@ -222,18 +223,18 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
                                 struct hc_drift *drift)
 {
     bool skips = false;
-    struct hc_drift_baseline *w;
+    struct hc_drift_baseline *base;
     struct hc_recipe own = hc_unclipped(recipe);
     *drift = (struct hc_drift){.recipe = recipe};
-    enum hc_status status = world_of(study, &own, &w);
+    enum hc_status status = baseline_of(study, &own, &base);
     if (status != HC_OK)
         return status;
-    int64_t before = w->passes;
-    status = train(study, w, &own, forced, drift, &skips);
+    int64_t before = base->passes;
+    status = train(study, base, &own, forced, drift, &skips);
     if (status == HC_OK)
-        status = train(study, w, &own, go_free, drift, &skips);
+        status = train(study, base, &own, go_free, drift, &skips);
     if (status == HC_OK)
-        status = attribute(study, w, skips, drift);
-    drift->passes = w->passes - before;
+        status = attribute(study, base, skips, drift);
+    drift->passes = base->passes - before;
     return status;
 }

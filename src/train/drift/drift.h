@@ -1,16 +1,21 @@
-/* What a recipe's roundings do to training, against the same engine in fp64, and which of them do it.
+/* What a recipe's roundings do to training, measured against the same engine in fp64, and which of
+   them do it.
 
-   Teacher-forced: at every step each recipe gets the weights of the fp64 run (by way of fp32) and the
-   same batch; its gradients are held against those in fp64, and its own optimizer goes on with them.
-   Free: the recipe goes its own way, and the weights are held against those of the fp64 run.
-   Neither clips gradients.
+   Two runs compare a recipe with its fp64 baseline. Teacher-forced, the recipe gets the weights of
+   the baseline at every step (through fp32) and the same batch; its gradients are compared with
+   those in fp64, and its own optimizer goes on with them. This shows errors before they add up.
+   Free, the recipe goes its own way, and its final weights are compared with the baseline's. This
+   shows how they add up. Neither run clips gradients.
 
-   Attribution: the fp64 run again, with the recipe's formats put in one source at a time (alone), and in
-   all sources but one (without). What a source rounds is cast into its format and back; products, batch
-   norm, the loss and the optimizer are carried out as a whole in fp32 (the optimizer with the recipe's
-   arithmetic). With all sources the recipe itself should come out again: what is left between the two is
-   measured as well, as the residual. It is not the scaler's part: every run has the recipe's scales, and
-   leaves out the update that its rule would skip. */
+   Attribution runs the baseline again with roundings put in: with the recipe's formats in one
+   source at a time (alone), and in all sources but one (without). What a source rounds is cast into
+   its format and back. Products, batch norm, the loss and the optimizer are carried out as a whole
+   in fp32, the optimizer in the recipe's arithmetic.
+
+   With all sources the recipe itself should come out again. What is left between the two is
+   measured as well, as the residual: it says how much of the drift the sources explain. It is not
+   the scaler's part, because every run has the recipe's scales and leaves out the update that its
+   rule would skip. */
 #ifndef HC_TRAIN_DRIFT_DRIFT_H
 #define HC_TRAIN_DRIFT_DRIFT_H
 
@@ -20,7 +25,7 @@
 
 enum hc_source {
     HC_SOURCE_WEIGHTS,          /* of convolutions and the linear layer, its bias */
-    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, the images too */
+    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, images included */
     HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
     HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
@@ -46,17 +51,17 @@ struct hc_rounding {
 
 struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe);
 
-/* Whether its weights are rounded stochastically or with a compensation: that is no rounding to nearest, so
-   the master copy is no source then, and what it does is left over. */
+/* Whether its weights are rounded stochastically or with a compensation. That is no rounding to
+   nearest, so the master copy is no source then, and what it does is left in the residual. */
 bool hc_rounds_otherwise(const struct hc_recipe *recipe);
 
-/* Of one layer with weights, or of the network (all layers), over the steps whose gradients are finite:
-   means. NaN where there is no such step. */
+/* One layer with weights, or the network (all layers): means over the steps whose gradients are
+   finite, NaN if there is no such step. */
 struct hc_drift_layer {
     double error;     /* |g - g64| / |g64| of weight gradients, unscaled, Euclidean norms */
     double cosine;    /* between them */
     double underflow; /* share of gradients that are 0 and not 0 in fp64 */
-    double lost;      /* share of weights that an update of fp64 moves and this one does not */
+    double lost;      /* share of weights that the fp64 update moves and this one does not */
 };
 
 struct hc_drift {
@@ -67,7 +72,8 @@ struct hc_drift {
     double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */
     double unlike; /* free run's last loss less that of fp64 */
 
-    /* By source, and [HC_SOURCE_COUNT] with all of them: gradient error and distance of the free run. */
+    /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of the
+       free run. */
     double alone_gradient[HC_SOURCE_COUNT + 1];
     double alone_free[HC_SOURCE_COUNT + 1];
     double without_gradient[HC_SOURCE_COUNT + 1];
@@ -77,7 +83,7 @@ struct hc_drift {
     double residual_gradient;
     double residual_free;
 
-    int64_t passes; /* with roundings, that this recipe took beside those taken before it */
+    int64_t passes; /* with roundings, that were not known from the recipes before it */
 };
 
 struct hc_drift_options {
@@ -91,9 +97,9 @@ struct hc_drift_options {
     uint64_t seed;
 };
 
-/* The batches, the runs in fp64 and what has been found of formats put into them, for several recipes: what
-   two have in common is run once. The options' data and network outlive it. HC_UNSUPPORTED where the
-   backend has no fp64 or no host memory. */
+/* The batches, the fp64 baselines and the effects of roundings measured so far, for several recipes:
+   what two of them have in common is run once. The options' data and network must outlive it.
+   HC_UNSUPPORTED if the backend has no fp64 or no host memory. */
 struct hc_drift_study;
 
 enum hc_status hc_drift_open(struct hc_drift_study **study, const struct hc_drift_options *options);

@@ -7,13 +7,13 @@
 struct hc_drift_memo {
     struct hc_drift_memo *next;
     struct hc_rounding rounding;
-    struct hc_drift_effect found;
+    struct hc_drift_effect effect;
     bool skips;
-    bool finite;   /* every gradient was: `skips` does not matter */
-    float scale[]; /* of both runs; 1 where it does not matter */
+    bool finite;   /* every gradient was, so that `skips` does not matter */
+    float scale[]; /* of the forced run, then of the free one; 1 where it does not matter */
 };
 
-/* Whether a pass at given weights is the same. */
+/* Whether a pass at given weights gives the same. */
 static bool same_pass(const struct hc_rounding *a, const struct hc_rounding *b)
 {
     return memcmp(a->format, b->format, HC_SOURCE_UPDATE * sizeof a->format[0]) == 0;
@@ -27,7 +27,7 @@ static bool rounds_passes(const struct hc_rounding *r)
     return false;
 }
 
-/* In fp32 and fp64 a power of two changes nothing. */
+/* A scale is a power of two, which changes nothing in fp32 and fp64. */
 static bool feels_scale(const struct hc_rounding *r)
 {
     return r->format[HC_SOURCE_GRADIENTS][0] > HC_FP32 ||
@@ -35,196 +35,201 @@ static bool feels_scale(const struct hc_rounding *r)
            r->format[HC_SOURCE_NORM][1] > HC_FP32;
 }
 
-static enum hc_status pass(struct hc_drift_baseline *w, int step, float scale, float *loss)
+static enum hc_status pass(struct hc_drift_baseline *base, int step, float scale, float *loss)
 {
-    const struct hc_drift_batches *b = w->batches;
-    w->passes += w->subject.rounds;
-    return hc_drift_run_pass(&w->subject, b->images + step * b->floats,
+    const struct hc_drift_batches *b = base->batches;
+    base->passes += base->run.rounds;
+    return hc_drift_run_pass(&base->run, b->images + step * b->floats,
                              b->labels + (int64_t)step * b->batch, scale, loss);
 }
 
-static const double *weights_at(const struct hc_drift_baseline *w, int step)
+static const double *weights_at(const struct hc_drift_baseline *base, int step)
 {
-    return w->w + step * w->weights;
+    return base->w + step * base->weights;
 }
 
-static const double *gradients_at(const struct hc_drift_baseline *w, int step)
+static const double *gradients_at(const struct hc_drift_baseline *base, int step)
 {
-    return w->g + step * w->weights;
+    return base->g + step * base->weights;
 }
 
-double hc_baseline_distance(const struct hc_drift_baseline *w, const double *x, const double *from)
+double hc_baseline_distance(const struct hc_drift_baseline *base, const double *x,
+                            const double *from)
 {
-    const double *end = weights_at(w, w->options->steps);
-    return sqrt(hc_squares(x, from, w->weights) / hc_squares(end, w->w, w->weights));
+    const double *end = weights_at(base, base->options->steps);
+    return sqrt(hc_squares(x, from, base->weights) / hc_squares(end, base->w, base->weights));
 }
 
-static enum hc_status run(struct hc_drift_baseline *w)
+static enum hc_status run_all(struct hc_drift_baseline *base)
 {
     float loss = 0;
-    struct hc_drift_run *s = &w->subject;
-    size_t bytes = (size_t)w->weights * sizeof(double);
-    enum hc_status status = hc_drift_run_get(s, HC_STATE_MASTER, w->w);
-    for (int step = 0; step < w->options->steps && status == HC_OK; step++) {
-        status = pass(w, step, 1, &loss);
-        memcpy(w->g + step * w->weights, s->g, bytes);
+    struct hc_drift_run *run = &base->run;
+    size_t bytes = (size_t)base->weights * sizeof(double);
+    enum hc_status status = hc_drift_run_get(run, HC_STATE_MASTER, base->w);
+    for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
+        status = pass(base, step, 1, &loss);
+        memcpy(base->g + step * base->weights, run->g, bytes);
         if (status == HC_OK)
-            status = hc_drift_run_update(s, w->options->lr);
+            status = hc_drift_run_update(run, base->options->lr);
         if (status == HC_OK)
-            status = hc_drift_run_get(s, HC_STATE_MASTER, w->w + (step + 1) * w->weights);
+            status = hc_drift_run_get(run, HC_STATE_MASTER, base->w + (step + 1) * base->weights);
     }
-    w->loss = (double)loss;
+    base->loss = (double)loss;
     return status;
 }
 
-enum hc_status hc_baseline_open(struct hc_drift_baseline *w, const struct hc_drift_options *options,
+enum hc_status hc_baseline_open(struct hc_drift_baseline *base,
+                                const struct hc_drift_options *options,
                                 const struct hc_drift_batches *batches, struct hc_queue *queue,
                                 const struct hc_recipe *recipe)
 {
-    *w = (struct hc_drift_baseline){.options = options, .batches = batches, .recipe = *recipe};
-    enum hc_status status = hc_drift_run_open(&w->subject, options, queue, &w->recipe);
+    *base = (struct hc_drift_baseline){.options = options, .batches = batches, .recipe = *recipe};
+    enum hc_status status = hc_drift_run_open(&base->run, options, queue, &base->recipe);
     if (status != HC_OK)
         return status;
     size_t steps = (size_t)options->steps;
-    w->weights = w->subject.weights;
-    size_t bytes = (size_t)w->weights * sizeof(double);
-    w->w = malloc((steps + 1) * bytes);
-    w->g = malloc(steps * bytes);
-    w->latest = malloc(bytes);
-    if (!w->w || !w->g || !w->latest)
+    base->weights = base->run.weights;
+    size_t bytes = (size_t)base->weights * sizeof(double);
+    base->w = malloc((steps + 1) * bytes);
+    base->g = malloc(steps * bytes);
+    base->latest = malloc(bytes);
+    if (!base->w || !base->g || !base->latest)
         return hc_fail(HC_NO_MEMORY, "no memory for %d steps of weights in fp64", options->steps);
-    return run(w);
+    return run_all(base);
 }
 
-void hc_baseline_close(struct hc_drift_baseline *w)
+void hc_baseline_close(struct hc_drift_baseline *base)
 {
-    for (struct hc_drift_memo *next; w->memos; w->memos = next) {
-        next = w->memos->next;
-        free(w->memos);
+    for (struct hc_drift_memo *next; base->memos; base->memos = next) {
+        next = base->memos->next;
+        free(base->memos);
     }
-    hc_drift_run_close(&w->subject);
-    free(w->w);
-    free(w->g);
-    free(w->latest);
+    hc_drift_run_close(&base->run);
+    free(base->w);
+    free(base->g);
+    free(base->latest);
 }
 
-/* Through all steps at the weights of fp64. */
-static enum hc_status forced(struct hc_drift_baseline *w, struct hc_drift_memo *k,
-                             const struct hc_native_run *own)
+/* Teacher-forced: every step begins at the fp64 weights. */
+static enum hc_status forced(struct hc_drift_baseline *base, struct hc_drift_memo *k,
+                             const struct hc_native_run *native)
 {
     float loss;
     double off = 0;
-    hc_drift_layer_sums tally = {0};
-    struct hc_drift_run *s = &w->subject;
-    enum hc_status status = hc_drift_run_restart(s, &k->rounding, w->w, false);
-    for (int step = 0; step < w->options->steps && status == HC_OK; step++) {
-        status = hc_drift_run_set_weights(s, weights_at(w, step));
+    hc_drift_layer_sums sums = {0};
+    struct hc_drift_run *run = &base->run;
+    enum hc_status status = hc_drift_run_restart(run, &k->rounding, base->w, false);
+    for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
+        status = hc_drift_run_set_weights(run, weights_at(base, step));
         if (status == HC_OK)
-            status = pass(w, step, k->scale[step], &loss);
-        bool finite = hc_all_finite(s->g, w->weights);
+            status = pass(base, step, k->scale[step], &loss);
+        bool finite = hc_all_finite(run->g, base->weights);
         k->finite &= finite;
         if (finite)
-            hc_drift_sum_gradients(tally, s, gradients_at(w, step));
-        if (own && finite == hc_all_finite(own->g + step * w->weights, w->weights))
-            off += finite ? hc_squares(s->g, own->g + step * w->weights, w->weights) : 0;
-        else if (own)
+            hc_drift_sum_gradients(sums, run, gradients_at(base, step));
+        if (native && finite == hc_all_finite(native->g + step * base->weights, base->weights))
+            off += finite ? hc_squares(run->g, native->g + step * base->weights, base->weights) : 0;
+        else if (native)
             off = (double)INFINITY;
         if (step == 0)
-            memcpy(w->latest, s->g, (size_t)w->weights * sizeof *w->latest);
+            memcpy(base->latest, run->g, (size_t)base->weights * sizeof *base->latest);
     }
-    w->latest_rounding = k->rounding;
-    w->latest_scale = k->scale[0];
-    w->has_latest = status == HC_OK;
-    k->found.gradient = hc_drift_sum_layer(&tally[HC_MAX_LAYERS]).error;
-    k->found.residual_gradient = sqrt(off / tally[HC_MAX_LAYERS].want);
+    base->latest_rounding = k->rounding;
+    base->latest_scale = k->scale[0];
+    base->has_latest = status == HC_OK;
+    k->effect.gradient = hc_drift_sum_layer(&sums[HC_MAX_LAYERS]).error;
+    k->effect.residual_gradient = sqrt(off / sums[HC_MAX_LAYERS].want);
     return status;
 }
 
-/* Whether a rounded start is not seen by the passes: the weights are fp32's to begin with, and what goes
-   through the format that the pass rounds into is the same afterwards. */
+/* Whether the passes cannot tell a rounded start from the fp64 start. The weights are fp32 numbers
+   to begin with, and rounding twice into the format of the pass is rounding once. */
 static bool starts_alike(const struct hc_rounding *r)
 {
     return (r->start[0] <= HC_FP32 || r->start[0] == r->format[HC_SOURCE_WEIGHTS][0]) &&
            (r->start[1] <= HC_FP32 || r->start[1] == r->format[HC_SOURCE_NORM][1]);
 }
 
-/* The first pass of a free run, which is one at the weights of fp64. */
-static enum hc_status first_pass(struct hc_drift_baseline *w, const struct hc_drift_memo *k,
+/* The first pass of a free run begins at the fp64 weights, so it may be one that is known. */
+static enum hc_status first_pass(struct hc_drift_baseline *base, const struct hc_drift_memo *k,
                                  float scale, float *loss)
 {
-    struct hc_drift_run *s = &w->subject;
+    struct hc_drift_run *run = &base->run;
     bool there = starts_alike(&k->rounding);
     const double *g = NULL;
     if (there && !rounds_passes(&k->rounding))
-        g = w->g;
-    else if (there && w->has_latest && w->latest_scale == scale &&
-             same_pass(&k->rounding, &w->latest_rounding))
-        g = w->latest;
+        g = base->g;
+    else if (there && base->has_latest && base->latest_scale == scale &&
+             same_pass(&k->rounding, &base->latest_rounding))
+        g = base->latest;
     if (!g)
-        return pass(w, 0, scale, loss);
-    memcpy(s->g, g, (size_t)w->weights * sizeof *g);
+        return pass(base, 0, scale, loss);
+    memcpy(run->g, g, (size_t)base->weights * sizeof *g);
     return HC_OK;
 }
 
-static enum hc_status go_free(struct hc_drift_baseline *w, struct hc_drift_memo *k,
-                              const struct hc_native_run *own)
+static enum hc_status go_free(struct hc_drift_baseline *base, struct hc_drift_memo *k,
+                              const struct hc_native_run *native)
 {
     float loss;
-    struct hc_drift_run *s = &w->subject;
-    const float *scale = k->scale + w->options->steps;
+    struct hc_drift_run *run = &base->run;
+    const float *scale = k->scale + base->options->steps;
     bool rounded = k->rounding.start[0] != HC_FP64;
-    enum hc_status status = hc_drift_run_restart(s, &k->rounding, w->w, rounded);
-    for (int step = 0; step < w->options->steps && status == HC_OK; step++) {
-        status = step == 0 ? first_pass(w, k, scale[0], &loss) : pass(w, step, scale[step], &loss);
-        bool finite = hc_all_finite(s->g, w->weights);
+    enum hc_status status = hc_drift_run_restart(run, &k->rounding, base->w, rounded);
+    for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
+        status =
+            step == 0 ? first_pass(base, k, scale[0], &loss) : pass(base, step, scale[step], &loss);
+        bool finite = hc_all_finite(run->g, base->weights);
         k->finite &= finite;
         if (status == HC_OK && (finite || !k->skips))
-            status = hc_drift_run_update(s, w->options->lr);
+            status = hc_drift_run_update(run, base->options->lr);
     }
     if (status == HC_OK)
-        status = hc_drift_run_get(s, HC_STATE_MASTER, s->g);
-    k->found.distance = hc_baseline_distance(w, s->g, weights_at(w, w->options->steps));
-    if (own)
-        k->found.residual_distance = hc_baseline_distance(w, s->g, own->end);
+        status = hc_drift_run_get(run, HC_STATE_MASTER, run->g);
+    k->effect.distance = hc_baseline_distance(base, run->g, weights_at(base, base->options->steps));
+    if (native)
+        k->effect.residual_distance = hc_baseline_distance(base, run->g, native->end);
     return status;
 }
 
-static bool same_scales(const struct hc_drift_baseline *w, const struct hc_drift_memo *a,
+static bool same_scales(const struct hc_drift_baseline *base, const struct hc_drift_memo *a,
                         const struct hc_drift_memo *b, int runs)
 {
-    size_t n = (size_t)(runs * w->options->steps);
+    size_t n = (size_t)(runs * base->options->steps);
     return memcmp(a->scale, b->scale, n * sizeof *a->scale) == 0;
 }
 
-/* One whose gradients, or all of whose outcome, is that of k; or NULL. */
-static const struct hc_drift_memo *look_up(const struct hc_drift_baseline *w,
+/* A memo whose gradients, or whose whole effect, is that of k; or NULL. */
+static const struct hc_drift_memo *look_up(const struct hc_drift_baseline *base,
                                            const struct hc_drift_memo *k, bool whole)
 {
-    for (const struct hc_drift_memo *i = w->memos; i; i = i->next)
+    for (const struct hc_drift_memo *i = base->memos; i; i = i->next)
         if (whole ? memcmp(&i->rounding, &k->rounding, sizeof k->rounding) == 0 &&
-                        same_scales(w, i, k, 2) && (i->finite || i->skips == k->skips)
-                  : same_pass(&i->rounding, &k->rounding) && same_scales(w, i, k, 1))
+                        same_scales(base, i, k, 2) && (i->finite || i->skips == k->skips)
+                  : same_pass(&i->rounding, &k->rounding) && same_scales(base, i, k, 1))
             return i;
     return NULL;
 }
 
-static enum hc_status find_out(struct hc_drift_baseline *w, struct hc_drift_memo *k,
-                               const struct hc_native_run *own)
+static enum hc_status measure(struct hc_drift_baseline *base, struct hc_drift_memo *k,
+                              const struct hc_native_run *native)
 {
-    const struct hc_drift_memo *peer = own ? NULL : look_up(w, k, false);
+    const struct hc_drift_memo *peer = native ? NULL : look_up(base, k, false);
     enum hc_status status = HC_OK;
     if (peer)
-        k->found.gradient = peer->found.gradient;
-    else if (own || rounds_passes(&k->rounding))
-        status = forced(w, k, own);
-    return status == HC_OK ? go_free(w, k, own) : status;
+        k->effect.gradient = peer->effect.gradient;
+    else if (native || rounds_passes(&k->rounding))
+        status = forced(base, k, native);
+    return status == HC_OK ? go_free(base, k, native) : status;
 }
 
-enum hc_status hc_baseline_measure(struct hc_drift_baseline *w, const struct hc_rounding *rounding,
+enum hc_status hc_baseline_measure(struct hc_drift_baseline *base,
+                                   const struct hc_rounding *rounding,
                                    const struct hc_drift_scales *scales,
-                                   const struct hc_native_run *own, struct hc_drift_effect *found)
+                                   const struct hc_native_run *native,
+                                   struct hc_drift_effect *effect)
 {
-    int steps = w->options->steps;
+    int steps = base->options->steps;
     struct hc_drift_memo *k = calloc(1, sizeof *k + 2 * (size_t)steps * sizeof k->scale[0]);
     if (!k)
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
@@ -235,19 +240,19 @@ enum hc_status hc_baseline_measure(struct hc_drift_baseline *w, const struct hc_
         k->scale[i] = feels_scale(rounding) ? scales->forced[i] : 1;
         k->scale[steps + i] = feels_scale(rounding) ? scales->free[i] : 1;
     }
-    const struct hc_drift_memo *memo = own ? NULL : look_up(w, k, true);
+    const struct hc_drift_memo *memo = native ? NULL : look_up(base, k, true);
     if (memo) {
-        *found = memo->found;
+        *effect = memo->effect;
         free(k);
         return HC_OK;
     }
-    k->next = w->memos;
-    enum hc_status status = find_out(w, k, own);
+    k->next = base->memos;
+    enum hc_status status = measure(base, k, native);
     if (status != HC_OK) {
         free(k);
         return status;
     }
-    *found = k->found;
-    w->memos = k;
+    *effect = k->effect;
+    base->memos = k;
     return HC_OK;
 }

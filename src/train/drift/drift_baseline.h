@@ -1,4 +1,10 @@
-/* A run in fp64, and the same with roundings put into it. */
+/* The fp64 baseline of a recipe, and the same run with roundings put into it.
+
+   Measuring a rounding takes two runs through all steps, and a recipe is measured with 21 choices
+   of sources. Many of these round the same: a recipe without a master copy has no source there, and
+   two recipes share their sources. What has been measured is therefore kept, in memos, and looked
+   up by what the run can tell apart: the formats, the loss scales where they matter (a power of two
+   changes nothing in fp32 and fp64), and whether steps are skipped, if one could be. */
 #ifndef HC_TRAIN_DRIFT_DRIFT_BASELINE_H
 #define HC_TRAIN_DRIFT_DRIFT_BASELINE_H
 
@@ -12,37 +18,36 @@ struct hc_drift_batches {
     int batch;
 };
 
-/* The scales of a recipe at the steps of its two runs, and what its rule does with a gradient that is
-   not finite. */
+/* The scales of a recipe at the steps of its two runs, and whether its rule skips a step whose
+   gradients are not finite. */
 struct hc_drift_scales {
     const float *forced;
     const float *free;
     bool skips;
 };
 
-/* What came of a rounding. */
+/* Effect of a set of roundings on the fp64 run. */
 struct hc_drift_effect {
-    double gradient;
-    double distance;
-    double residual_gradient; /* only where there was a recipe to compare with */
+    double gradient;          /* relative error of the gradient at the fp64 weights */
+    double distance;          /* relative distance of the final weights of a free run */
+    double residual_gradient; /* the same against the recipe's own run, if there is one */
     double residual_distance;
 };
 
-/* A recipe's own runs, to compare with: gradients at each step's weights of fp64, and the weights after
-   the last step of the free run. */
+/* The recipe's own two runs, to compare with. */
 struct hc_native_run {
-    const double *g;
-    const double *end;
+    const double *g;   /* gradients at each step's fp64 weights */
+    const double *end; /* weights after the last step of the free run */
 };
 
-struct hc_drift_memo; /* roundings whose outcome is known */
+struct hc_drift_memo;
 
 struct hc_drift_baseline {
     struct hc_drift_baseline *next;
     const struct hc_drift_options *options;
     const struct hc_drift_batches *batches;
     struct hc_recipe recipe; /* in fp64 */
-    struct hc_drift_run subject;
+    struct hc_drift_run run;
     int64_t weights;
     double *w; /* before each step, and after the last */
     double *g; /* of each step */
@@ -50,27 +55,28 @@ struct hc_drift_baseline {
     int64_t passes; /* with roundings */
 
     struct hc_drift_memo *memos;
-    double *latest; /* the first step's gradient under the rounding that was looked at last */
+    double *latest; /* the first step's gradient under the rounding that was measured last */
     struct hc_rounding latest_rounding;
     float latest_scale;
     bool has_latest;
 };
 
-/* Runs it in fp64. */
+/* Opens it and runs it through all steps. */
 enum hc_status hc_baseline_open(struct hc_drift_baseline *baseline,
                                 const struct hc_drift_options *options,
                                 const struct hc_drift_batches *batches, struct hc_queue *queue,
                                 const struct hc_recipe *recipe);
 void hc_baseline_close(struct hc_drift_baseline *baseline);
 
-/* With roundings, forced and free; what is known already is not run again, unless there is a recipe to
-   compare with (`own`, or NULL). */
+/* Runs with roundings, teacher-forced and free. A memo spares the runs, unless there is a native
+   run to compare with; NULL: there is none. */
 enum hc_status hc_baseline_measure(struct hc_drift_baseline *baseline,
                                    const struct hc_rounding *rounding,
                                    const struct hc_drift_scales *scales,
-                                   const struct hc_native_run *own, struct hc_drift_effect *found);
+                                   const struct hc_native_run *native,
+                                   struct hc_drift_effect *effect);
 
-/* |x - the weights at the end| / |the way that they went|. */
+/* |x - from| / |the fp64 weights' way from start to end|. */
 double hc_baseline_distance(const struct hc_drift_baseline *baseline, const double *x,
                             const double *from);
 

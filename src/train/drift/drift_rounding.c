@@ -1,16 +1,16 @@
 #include "train/drift/drift_rounding.h"
 
-enum { NARROW, SPLIT }; /* what the two rooms are for */
+enum { NARROW, SPLIT }; /* what the two buffers are for */
 
 /* At least so many bytes, kept for the next call. */
-static void *room(struct hc_rounder *r, int which, size_t bytes)
+static void *buffer(struct hc_rounder *r, int which, size_t bytes)
 {
-    if (r->room[which].bytes < bytes) {
-        hc_device_release(r->device, r->room[which].data, r->room[which].bytes);
-        r->room[which].data = hc_device_memory_unset(r->device, bytes);
-        r->room[which].bytes = r->room[which].data ? bytes : 0;
+    if (r->buffer[which].bytes < bytes) {
+        hc_device_release(r->device, r->buffer[which].data, r->buffer[which].bytes);
+        r->buffer[which].data = hc_device_memory_unset(r->device, bytes);
+        r->buffer[which].bytes = r->buffer[which].data ? bytes : 0;
     }
-    return r->room[which].data;
+    return r->buffer[which].data;
 }
 
 enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x, int64_t n)
@@ -19,7 +19,7 @@ enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x
         return HC_OK;
     struct hc_tensor wide = hc_tensor1(HC_FP64, n, x);
     struct hc_tensor narrow = hc_tensor1(format, n, NULL);
-    narrow.data = room(r, NARROW, hc_tensor_bytes(&narrow));
+    narrow.data = buffer(r, NARROW, hc_tensor_bytes(&narrow));
     enum hc_status status = narrow.data ? hc_device_cast(r->device, wide, narrow) : HC_NO_MEMORY;
     return status == HC_OK ? hc_device_cast(r->device, narrow, wide) : status;
 }
@@ -59,8 +59,8 @@ static void compute_in(struct hc_call *call, enum hc_format format)
         call->params.gemm.tf32 = format == HC_TF32;
 }
 
-/* The call with fp32 tensors for those in fp64, its results cast back; `format` is that of its
-   arithmetic, HC_FP64: as it is. */
+/* Carries the call out with fp32 tensors in place of those in fp64, and casts its results back.
+   `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
 static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
                                 const struct hc_call *call)
 {
@@ -80,7 +80,7 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
             slot[i]->format = HC_FP32;
         bytes += padded(slot[i]);
     }
-    unsigned char *at = room(r, NARROW, bytes);
+    unsigned char *at = buffer(r, NARROW, bytes);
     enum hc_status status = at ? HC_OK : HC_NO_MEMORY;
     for (int i = 0; i < slots && status == HC_OK; i++) {
         if (!wide[i].data || wide[i].format != HC_FP64)
@@ -98,38 +98,47 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
     return status;
 }
 
-/* Batch norm and leaky ReLU one after the other: what is between them is a value, too. */
+/* Batch norm and leaky ReLU one after the other, because what passes between them is a value that
+   is rounded, too. */
 static enum hc_status norm_forward(struct hc_rounder *r, const struct hc_call *call)
 {
     enum hc_format format = r->rounding.format[HC_SOURCE_NORM][0];
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
     struct hc_call norm = *call;
     struct hc_call leaky = {.op = HC_OP_leaky_relu,
-                            .in = {call->out[0]},
-                            .out = {call->out[0]},
+                            .in = {[HC_LEAKY_X] = *y},
+                            .out = {[HC_LEAKY_Y] = *y},
                             .params.leaky = {call->params.bn.slope}};
     norm.op = HC_OP_bn_train;
     enum hc_status status = carry_out(r, format, &norm);
     if (status == HC_OK)
-        status = round_tensor(r, HC_SOURCE_ACTIVATIONS, &call->out[0]);
+        status = round_tensor(r, HC_SOURCE_ACTIVATIONS, y);
     return status == HC_OK ? carry_out(r, format, &leaky) : status;
 }
 
-/* dy stays what it is: a sum's gradient is that of its other side as well. */
+/* dz gets memory of its own: dy must stay as it is, since the gradient of a sum is also that of the
+   sum's other side. */
 static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *call)
 {
     enum hc_format format = r->rounding.format[HC_SOURCE_NORM][0];
-    struct hc_tensor dz = call->in[2];
-    dz.data = room(r, SPLIT, hc_tensor_bytes(&dz));
-    struct hc_call leaky = {.op = HC_OP_leaky_relu_bwd,
-                            .in = {call->in[1], call->in[2]},
-                            .out = {dz},
-                            .params.leaky = {call->params.bn.slope}};
-    struct hc_call norm = {
-        .op = HC_OP_bn_bwd,
-        .in = {call->in[0], dz, call->in[3], call->in[4], call->in[5]},
-        .out = {call->out[0], call->out[1], call->out[2]},
-        .params = call->params,
-    };
+    struct hc_tensor dy = call->in[HC_BN_LEAKY_BWD_DY];
+    struct hc_tensor dz = dy;
+    dz.data = buffer(r, SPLIT, hc_tensor_bytes(&dz));
+    struct hc_call leaky = {
+        .op = HC_OP_leaky_relu_bwd,
+        .in = {[HC_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_Y], [HC_LEAKY_BWD_DY] = dy},
+        .out = {[HC_LEAKY_BWD_DX] = dz},
+        .params.leaky = {call->params.bn.slope}};
+    struct hc_call norm = {.op = HC_OP_bn_bwd,
+                           .in = {[HC_BN_BWD_X] = call->in[HC_BN_LEAKY_BWD_X],
+                                  [HC_BN_BWD_DY] = dz,
+                                  [HC_BN_BWD_GAMMA] = call->in[HC_BN_LEAKY_BWD_GAMMA],
+                                  [HC_BN_BWD_MEAN] = call->in[HC_BN_LEAKY_BWD_MEAN],
+                                  [HC_BN_BWD_INVSTD] = call->in[HC_BN_LEAKY_BWD_INVSTD]},
+                           .out = {[HC_BN_BWD_DX] = call->out[HC_BN_BWD_DX],
+                                   [HC_BN_BWD_DGAMMA] = call->out[HC_BN_BWD_DGAMMA],
+                                   [HC_BN_BWD_DBETA] = call->out[HC_BN_BWD_DBETA]},
+                           .params = call->params};
     enum hc_status status = dz.data ? carry_out(r, format, &leaky) : HC_NO_MEMORY;
     if (status == HC_OK)
         status = round_tensor(r, HC_SOURCE_GRADIENTS, &dz);
@@ -139,11 +148,12 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
 /* One parameter's update. */
 static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
 {
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(call->op);
+    const struct hc_tensor *g = &call->in[s->g];
     int p = 0;
-    while (hc_update_tensor(r->update, HC_STATE_MASTER, p).data != call->in[0].data)
+    while (hc_update_tensor(r->update, HC_STATE_MASTER, p).data != call->in[s->w].data)
         p++;
     int norm = r->parameters[p]->role == HC_ROLE_NORM;
-    const struct hc_tensor *g = &call->in[1];
     enum hc_status status = hc_rounded(r, r->rounding.unscaled[norm], g->data, hc_tensor_count(g));
     return status == HC_OK ? carry_out(r, r->rounding.format[HC_SOURCE_OPTIMIZER][norm], call)
                            : status;
@@ -151,26 +161,25 @@ static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
 
 /* The inputs of each op that are values of the pass, as bits; gemm's differ on the way back. */
 static const unsigned values_of[HC_OP_COUNT] = {
-    [HC_OP_conv2d] = 1,
-    [HC_OP_bn_leaky_train] = 1,
-    [HC_OP_add] = 3,
-    [HC_OP_avg_pool] = 1,
-    [HC_OP_xent] = 1,
-    [HC_OP_gemm] = 1,
-    [HC_OP_bn_leaky_bwd] = 4,
-    [HC_OP_conv2d_bwd_filter] = 2,
-    [HC_OP_conv2d_bwd_data] = 1,
-    [HC_OP_avg_pool_bwd] = 1,
+    [HC_OP_conv2d] = 1u << HC_CONV_X,
+    [HC_OP_bn_leaky_train] = 1u << HC_BN_X,
+    [HC_OP_add] = 1u << HC_X | 1u << HC_Y,
+    [HC_OP_avg_pool] = 1u << HC_POOL_X,
+    [HC_OP_xent] = 1u << HC_XENT_LOGITS,
+    [HC_OP_gemm] = 1u << HC_GEMM_A,
+    [HC_OP_bn_leaky_bwd] = 1u << HC_BN_LEAKY_BWD_DY,
+    [HC_OP_conv2d_bwd_filter] = 1u << HC_CONV_BWD_FILTER_DY,
+    [HC_OP_conv2d_bwd_data] = 1u << HC_CONV_BWD_DATA_DY,
+    [HC_OP_avg_pool_bwd] = 1u << HC_POOL_BWD_DY,
 };
 
 static enum hc_status round_inputs(struct hc_rounder *r, const struct hc_call *call)
 {
     enum hc_source source = r->backward ? HC_SOURCE_GRADIENTS : HC_SOURCE_ACTIVATIONS;
     unsigned bits = values_of[call->op];
-    bool bias = call->op == HC_OP_gemm && r->backward && call->out[0].shape[0] == 1;
     enum hc_status status = HC_OK;
-    if (bias) /* ones x dy */
-        bits = 2;
+    if (call->op == HC_OP_gemm && r->backward && call->out[HC_GEMM_OUT].shape[0] == 1)
+        bits = 1u << HC_GEMM_B; /* the bias' gradient, ones x dy */
     for (int i = 0; i < HC_MAX_IN && status == HC_OK; i++)
         if (bits >> i & 1)
             status = round_tensor(r, source, &call->in[i]);
@@ -196,7 +205,7 @@ static enum hc_status override(struct hc_device *device, const struct hc_call *c
 {
     struct hc_rounder *r = context;
     enum hc_op_class class_ = hc_ops[call->op].class_;
-    if (call->op == HC_OP_cast || call->in[0].format != HC_FP64)
+    if (call->op == HC_OP_cast || call->in[HC_FIRST].format != HC_FP64)
         return device->backend->kernel[call->op](device->queue, call);
     enum hc_status status = round_inputs(r, call);
     if (status != HC_OK)
@@ -219,5 +228,5 @@ void hc_rounder_attach(struct hc_rounder *r)
 void hc_rounder_end(struct hc_rounder *r)
 {
     for (int i = 0; i < 2; i++)
-        hc_device_release(r->device, r->room[i].data, r->room[i].bytes);
+        hc_device_release(r->device, r->buffer[i].data, r->buffer[i].bytes);
 }

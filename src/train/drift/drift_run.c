@@ -41,16 +41,17 @@ void hc_drift_run_close(struct hc_drift_run *s)
     free(s->before);
 }
 
-/* Between the piece and x, whichever way. */
-static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, double *x, bool out)
+/* Between a state tensor of every parameter and x, whichever way. */
+static enum hc_status carry(struct hc_drift_run *s, enum hc_state_tensor state, double *x,
+                            bool to_x)
 {
     enum hc_status status = HC_OK;
     for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
         struct hc_tensor t = hc_update_tensor(s->update, state, p);
-        struct hc_tensor mine = t;
-        mine.format = HC_FP64;
-        mine.data = x;
-        status = out ? hc_device_cast(&s->device, t, mine) : hc_device_cast(&s->device, mine, t);
+        struct hc_tensor wide = t;
+        wide.format = HC_FP64;
+        wide.data = x;
+        status = hc_device_cast(&s->device, to_x ? t : wide, to_x ? wide : t);
         x += hc_tensor_count(&t);
     }
     return status;
@@ -58,16 +59,15 @@ static enum hc_status move(struct hc_drift_run *s, enum hc_state_tensor state, d
 
 enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor state, double *to)
 {
-    return move(s, state, to, true);
+    return carry(s, state, to, true);
 }
 
-enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state,
-                                const double *from)
+enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, double *from)
 {
-    return move(s, state, (double *)(uintptr_t)from, false);
+    return carry(s, state, from, false);
 }
 
-/* x, by parameters, each in the format of its kind. */
+/* Rounds x in place, each parameter to the format of its kind. */
 static enum hc_status round_all(struct hc_drift_run *s, const enum hc_format format[2], double *x)
 {
     enum hc_status status = HC_OK;
@@ -84,7 +84,7 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
 {
     memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     if (hc_update_recipe(s->update)->model == HC_FP64)
-        return hc_drift_run_set(s, HC_STATE_MASTER, w);
+        return hc_drift_run_set(s, HC_STATE_MASTER, s->before);
     enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
     if (status == HC_OK)
         status = hc_drift_run_set(s, HC_STATE_MASTER, s->before);
@@ -114,17 +114,17 @@ enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_roun
     return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MASTER, s->before) : status;
 }
 
-/* Puts what the network sees in the stead of the weights, which stay in s->before: rounded by way of fp32,
-   as masters are. */
+/* Replaces the weights by what the network computes with: rounded to its format through fp32, as
+   from a master copy. The unrounded weights stay in s->before. */
 static enum hc_status round_weights(struct hc_drift_run *s, const enum hc_format format[2])
 {
-    enum hc_format by_way[2];
+    enum hc_format through[2];
     for (int i = 0; i < 2; i++)
-        by_way[i] = format[i] > HC_FP32 ? HC_FP32 : HC_FP64;
+        through[i] = format[i] > HC_FP32 ? HC_FP32 : HC_FP64;
     enum hc_status status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
     memcpy(s->g, s->before, (size_t)s->weights * sizeof *s->g);
     if (status == HC_OK)
-        status = round_all(s, by_way, s->g);
+        status = round_all(s, through, s->g);
     if (status == HC_OK)
         status = round_all(s, format, s->g);
     return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
@@ -154,9 +154,9 @@ enum hc_status hc_drift_run_pass(struct hc_drift_run *s, const float *images, co
     return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }
 
-/* One piece after the update, as it is stored. */
-static enum hc_status settle(struct hc_drift_run *s, enum hc_state_tensor state,
-                             enum hc_source source)
+/* Rounds one state tensor after the update, as the recipe stores it. */
+static enum hc_status store(struct hc_drift_run *s, enum hc_state_tensor state,
+                            enum hc_source source)
 {
     const enum hc_format *format = s->rounder.rounding.format[source];
     if (format[0] == HC_FP64 && format[1] == HC_FP64)
@@ -174,8 +174,8 @@ enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
     if (status == HC_OK)
         status = hc_update_step(s->update, lr, 0.9);
     if (status == HC_OK && s->rounds)
-        status = settle(s, HC_STATE_M, HC_SOURCE_STATE);
+        status = store(s, HC_STATE_M, HC_SOURCE_STATE);
     if (status == HC_OK && s->rounds && adam)
-        status = settle(s, HC_STATE_V, HC_SOURCE_STATE);
-    return status == HC_OK && s->rounds ? settle(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
+        status = store(s, HC_STATE_V, HC_SOURCE_STATE);
+    return status == HC_OK && s->rounds ? store(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
 }

@@ -4,11 +4,11 @@
 
 #include "train/drift/drift.h"
 
-/* The recipe's formats in source k alone, or in all but k; k = HC_SOURCE_COUNT: in all. */
+/* The recipe's formats in source k alone, or in all sources but k. k = HC_SOURCE_COUNT: in all. */
 struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone);
 
-/* The recipe without clipping; and what it stands for: nothing but fp64, parameter by parameter, without a
-   scaler. */
+/* The recipe without clipping. hc_widened is what it stands for, in fp64 alone: parameter by
+   parameter, without a scaler. */
 struct hc_recipe hc_unclipped(const struct hc_recipe *recipe);
 struct hc_recipe hc_widened(const struct hc_recipe *recipe);
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The elements of layer l's parameters, which begin at `at`. */
+/* How many elements the parameters of layer l have. */
 static int64_t elements(const struct hc_drift_run *s, int l)
 {
     const struct hc_layer *layer = &hc_net_plan(s->net)->layer[l];
@@ -37,29 +37,29 @@ static struct hc_drift_sums sums_of(const double *want, const double *got, int64
     return t;
 }
 
-void hc_drift_sum_gradients(hc_drift_layer_sums tally, const struct hc_drift_run *s,
+void hc_drift_sum_gradients(hc_drift_layer_sums sums, const struct hc_drift_run *s,
                             const double *want)
 {
     int64_t at = 0;
     for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
         int64_t n = elements(s, l);
         struct hc_drift_sums t = sums_of(want + at, s->g + at, n);
-        add(&tally[l], &t);
-        add(&tally[HC_MAX_LAYERS], &t);
+        add(&sums[l], &t);
+        add(&sums[HC_MAX_LAYERS], &t);
         at += n;
     }
 }
 
-void hc_drift_sum_lost(hc_drift_layer_sums tally, const struct hc_drift_run *s,
-                       const double *before, const double *after, const double *now)
+void hc_drift_sum_lost(hc_drift_layer_sums sums, const struct hc_drift_run *s, const double *before,
+                       const double *after, const double *now)
 {
     int64_t at = 0;
     for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
         struct hc_drift_sums t = {0};
         for (int64_t end = at + elements(s, l); at < end; at++)
             t.lost += before[at] != after[at] && now[at] == s->before[at];
-        add(&tally[l], &t);
-        add(&tally[HC_MAX_LAYERS], &t);
+        add(&sums[l], &t);
+        add(&sums[HC_MAX_LAYERS], &t);
     }
 }
 
