@@ -86,12 +86,12 @@ static const char source[] = "src/op/call.h: every backend gives the same bits";
 
 static const struct hc_case cases[] = {
     {.name = "bits/scaler_update",
-     .title = "nine loss scalers' rules: the same bits as exact",
+     .title = "the rules of all loss scalers give the same bits as exact",
      .source = source,
      .run = scaler_updates,
      .against_exact = true},
     {.name = "bits/augment",
-     .title = "batches cropped, flipped and normalised: the same bits as exact",
+     .title = "batches that are cropped, flipped and normalised have the same bits as exact",
      .source = source,
      .run = batches,
      .against_exact = true},

@@ -168,8 +168,8 @@ static void masters(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "checkpoint/masters-made-again",
-     .title =
-         "masters made again from the model's copy have lost every update that it had not seen",
+     .title = "masters made again from the model's copy have lost every update that the copy had "
+              "not shown",
      .source = "NVIDIA/apex#42; fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, "
                "get_master",
      .run = masters},
@@ -183,8 +183,8 @@ static const struct hc_case cases[] = {
      .source = "pytorch/pytorch#43706; facebookresearch/fairscale#50",
      .run = cast},
     {.name = "checkpoint/step-count-reset",
-     .title =
-         "with the step count at 0 the correction of bias starts anew on moments that need none",
+     .title = "with the step count reset to 0 Adam's bias correction starts over on moments that "
+              "need none",
      .source = "deepspeedai/DeepSpeed#7786",
      .run = count},
 };

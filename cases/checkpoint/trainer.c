@@ -138,8 +138,8 @@ static void trainer(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "checkpoint/trainer-goes-on",
      .title =
-         "the trainer's checkpoint holds all that the rest of a run depends on: gone on with, it "
-         "ends in the uninterrupted run's bits; with any piece of it zero it does not",
+         "the trainer's checkpoint holds all that the rest of a run depends on: a resumed run ends "
+         "in the uninterrupted run's bits, and with any part of the checkpoint zeroed it does not",
      .source = "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
                "deepspeedai/DeepSpeed#7786",
      .level = HC_STANDARD,

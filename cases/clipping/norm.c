@@ -196,11 +196,12 @@ static const char torch[] =
 
 static const struct hc_case cases[] = {
     {.name = "clipping/factor",
-     .title = "the factor is torch's from any sum of squares, and 1 where gradients are held",
+     .title = "the clip factor is torch's for any sum of squares, and 1 where an overflow kept the "
+              "gradients from being copied",
      .source = torch,
      .run = factor},
     {.name = "clipping/norm-that-is-left",
-     .title = "several tensors clipped together have the smaller of their norm and the limit",
+     .title = "tensors that are clipped together end with the smaller of their norm and the limit",
      .source = torch,
      .run = left},
     {.name = "clipping/norm-beyond-fp32",

@@ -173,7 +173,7 @@ static const struct hc_case cases[] = {
                "OptimWrapper.step: if self.bn_wd",
      .run = undecayed},
     {.name = "groups/split-changes-no-bit",
-     .title = "splitting what has one rate and one decay into groups changes no bit",
+     .title = "splitting parameters that have one rate and one decay into groups changes no bit",
      .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: get_master over "
                "split_bn_bias(layer_groups)",
      .run = no_bit},

@@ -60,7 +60,8 @@ static void every_row(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "loss/right-is-the-first-of-the-largest",
-     .title = "a row is right if its label is the first of its largest logits, and no NaN is one",
+     .title = "a row counts as correct if its label is the first of its largest logits; a NaN is "
+              "never the largest",
      .source = "contract of xent in src/op/call.h",
      .level = HC_QUICK,
      .run = every_row},

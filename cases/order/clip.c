@@ -124,8 +124,8 @@ static const struct hc_case cases[] = {
                "distributed Adam'",
      .run = divided_twice},
     {.name = "order/clip-infinite-norm",
-     .title = "clipping at an infinite norm makes finite gradients 0 and infinite ones NaN; what "
-              "unscale has found before it skips the step",
+     .title = "clipping at an infinite norm makes finite gradients 0 and infinite ones NaN; the "
+              "step is skipped for what unscale found before",
      .source = "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes "
                "when not finite'",
      .run = infinite},

@@ -60,8 +60,8 @@ static void scaled(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "order/gradient-penalty",
-     .title = "a penalty (|g| - 1)^2 on scaled gradients is (S - 1)^2 where it is to be 0, in half "
-              "infinite; unscaled before, it is 0",
+     .title = "a penalty (|g| - 1)^2 on scaled gradients is (S - 1)^2 where it should be 0, and "
+              "infinite in half; on unscaled gradients it is 0",
      .source = "https://github.com/NVIDIA/apex/issues/654; pytorch docs, Automatic Mixed Precision "
                "examples, 'Gradient penalty'",
      .run = scaled},

@@ -120,9 +120,8 @@ static const struct hc_case cases[] = {
                "apex/parallel/distributed.py, gradient_predivide_factor",
      .run = orders},
     {.name = "order/ranks-disagree",
-     .title =
-         "ranks that keep what they found to themselves step apart and scale apart; sharing it "
-         "skips on all",
+     .title = "ranks that do not share what they found step apart and scale apart; sharing it "
+              "skips the step on all",
      .source = "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when "
                "used with TP'",
      .run = disagree},

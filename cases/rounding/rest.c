@@ -43,9 +43,8 @@ static void neighbours(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "rounding/midpoints-and-neighbours",
-     .title =
-         "a real number halfway between two codes of fp16 or bf16, or beside that by a millionth "
-         "of fp64's last bit, is rounded once, in every direction",
+     .title = "a real number halfway between two codes of fp16 or bf16, or a millionth of fp64's "
+              "last bit beside that, is rounded once in every direction",
      .source = "IEEE 754-2019, 4.3",
      .level = HC_QUICK,
      .once = true,

@@ -161,19 +161,18 @@ static const struct hc_case cases[] = {
      .level = HC_QUICK,
      .run = rule},
     {.name = "scaler/growth-just-at-the-interval",
-     .title = "a scale grows in the step that its rule says, and not in one beside it",
+     .title = "a scale grows at the step that its rule names, and not one step before or after",
      .source = contract,
      .level = HC_QUICK,
      .run = growth},
     {.name = "scaler/rates-of-every-step",
-     .title =
-         "a step has the rates of its row, the first, a middle one and the last, beyond it those "
-         "of the last, and t rounded once",
+     .title = "a step gets the rates of its row, a step beyond the table those of the last row, "
+              "and t rounded once",
      .source = contract,
      .level = HC_QUICK,
      .run = rates},
     {.name = "scaler/step-log-of-every-step",
-     .title = "a step's scalars go into its row of the journal, and nothing else changes",
+     .title = "a step's scalars go into its row of the step log, and nothing else changes",
      .source = contract,
      .level = HC_QUICK,
      .run = journal},

@@ -91,8 +91,8 @@ static void any(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "scaler/one-update",
-     .title = "one update of a loss scale, and what is decided before it, are what the contract "
-              "says, from any state, for any rule",
+     .title = "one update of a loss scale, and the overflow verdict before it, follow the contract "
+              "from any state for any rule",
      .source = "contract in src/op/call.h",
      .run = any},
 };

@@ -108,8 +108,8 @@ static void garbage_steps(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "underflow/overflow-steps-anyway",
-     .title =
-         "fastai 1.0.61: at an overflow masters decay, and from the second step on momenta move",
+     .title = "fastai 1.0.61 steps on an overflow: masters decay, and from the second step on "
+              "momenta move",
      .source =
          "fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end: 'The step will be skipped "
          "since we don't update the master grads so they are all None or zero'",

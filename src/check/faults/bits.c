@@ -79,11 +79,11 @@ static const struct hc_fault faults[] = {
      "bits/adamw/*", .wrong = flushed},
     {"unscale-by-reciprocal", "unscale multiplies where it should divide", HC_FAULT_ROUNDING,
      "unscale", "bits/unscale/*", .change = by_reciprocal},
-    {"leaky-last-element", "leaky ReLU has another last bit at the end of a vector", HC_FAULT_TAIL,
-     "leaky_relu", "bits/leaky_relu/*", .wrong = last_one},
+    {"leaky-last-element", "leaky ReLU is off in the last bit at the end of a vector",
+     HC_FAULT_TAIL, "leaky_relu", "bits/leaky_relu/*", .wrong = last_one},
     {"scale-grows-late", "the loss scale grows one step late", HC_FAULT_SCALER, "scaler_update",
      "bits/scaler_update", .like = "scaler-grows-late"},
-    {"pixel-means-in-single", "the means that pixels are freed of are rounded into fp32",
+    {"pixel-means-in-single", "the means subtracted from pixels are rounded into fp32 first",
      HC_FAULT_ROUNDING, "augment", "bits/augment", .change = single_pixels},
 };
 

@@ -108,7 +108,7 @@ static const struct hc_fault faults[] = {
     {"cheat-norm-writes-nothing", "batch norm writes nothing", HC_FAULT_CHEAT, "bn_*",
      "op/bn_train/* op/bn_infer/* op/bn_bwd/* batchnorm/*", .wrong = writes_nothing,
      .place = HC_PLACE_HOST},
-    {"cheat-control-writes-nothing", "what a step decides and counts is not written",
+    {"cheat-control-writes-nothing", "the ops that decide and count a training step write nothing",
      HC_FAULT_CHEAT, "scaler_update overflow_verdict rates step_log clip augment",
      "scaler/* op/rates/* op/clip/* data/*", .wrong = writes_nothing},
     {"cheat-small-alone", "outputs of more than 1,500 elements are not written", HC_FAULT_CHEAT,
@@ -132,7 +132,7 @@ static const struct hc_fault faults[] = {
     {"cheat-downloads-a-page", "downloads are cut at 4,096 bytes", HC_FAULT_CHEAT, "*",
      "op/add/* op/conv2d/* bits/*", .wrong = right, .place = HC_PLACE_HOST,
      .rebuild = short_downloads},
-    {"cheat-poor-accumulator", "sums are said to be poor and their results are poor",
+    {"cheat-poor-accumulator", "the backend declares a poor accumulator, and its results are poor",
      HC_FAULT_CHEAT, "gemm dot sum conv2d", "op/gemm/* op/conv2d/* op/dot/*",
      .outputs = &result_in_bf16, .rebuild = poor_accumulator},
 };

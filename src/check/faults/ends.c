@@ -49,7 +49,7 @@ static const struct hc_fault faults[] = {
     {"common-empty-sum", "an empty sum times a negative alpha is -0 in all backends",
      HC_FAULT_COMMON, "gemm", "products/no-terms", .wrong = alpha_times_nothing,
      .place = HC_PLACE_BOTH},
-    {"common-t-rounded-twice", "Adam's t is rounded before the one is added in all backends",
+    {"common-t-rounded-twice", "Adam's t is rounded before 1 is added in all backends",
      HC_FAULT_COMMON, "rates", "scaler/large-counts", .wrong = t_rounded_twice,
      .place = HC_PLACE_BOTH},
     {"common-products-kept", "sums in sixteen bits do not round their products in all backends",

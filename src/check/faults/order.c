@@ -20,9 +20,9 @@ static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct 
 static const struct hc_fault faults[] = {
     {"sgd-ignores-found", "SGD steps on infinities and NaNs", HC_FAULT_SKIP, "sgd", "order/*",
      .change = hc_take_for_absent, .number = HC_SGD_FOUND_INF},
-    {"sgd-rate-outside", "a velocity that should hold the rate is of plain gradients",
+    {"sgd-rate-outside", "the velocity sums plain gradients where it should include the rate",
      HC_FAULT_FORMULA, "sgd", "underflow/*", .change = rate_outside},
-    {"unscale-by-a-half", "unscale takes its scale from half, where 65536 is infinite",
+    {"unscale-by-a-half", "unscale rounds its scale to half, where 65536 is infinite",
      HC_FAULT_ROUNDING, "unscale", "order/*", .wrong = scale_in_half},
 };
 

@@ -39,14 +39,14 @@ static void summed_in_half(struct hc_call *call, double number)
 }
 
 static const struct hc_fault faults[] = {
-    {"tf32-creeps-into-gemm", "a matrix product in fp32 takes its inputs as tf32",
+    {"tf32-creeps-into-gemm", "a matrix product in fp32 rounds its inputs to tf32",
      HC_FAULT_ACCUMULATOR, "gemm", "products/gemm-in-fp32", .wrong = as_tf32},
-    {"tf32-creeps-into-conv2d", "a convolution in fp32 takes its inputs as tf32",
+    {"tf32-creeps-into-conv2d", "a convolution in fp32 rounds its inputs to tf32",
      HC_FAULT_ACCUMULATOR, "conv2d", "products/conv2d-in-fp32", .wrong = as_tf32},
-    {"tf32-creeps-into-conv2d-bwd-data", "a convolution's data gradient takes its inputs as tf32",
+    {"tf32-creeps-into-conv2d-bwd-data", "a convolution's data gradient rounds its inputs to tf32",
      HC_FAULT_ACCUMULATOR, "conv2d_bwd_data", "products/conv2d-bwd-data-in-fp32", .wrong = as_tf32},
     {"tf32-creeps-into-conv2d-bwd-filter",
-     "a convolution's filter gradient takes its inputs as tf32", HC_FAULT_ACCUMULATOR,
+     "a convolution's filter gradient rounds its inputs to tf32", HC_FAULT_ACCUMULATOR,
      "conv2d_bwd_filter", "products/conv2d-bwd-filter-in-fp32", .wrong = as_tf32},
     {"half-sums-in-gemm", "a matrix product of halves is summed in half", HC_FAULT_ACCUMULATOR,
      "gemm", "products/half-summed-in-single", .change = summed_in_half},

@@ -136,8 +136,8 @@ static const struct hc_fault faults[] = {
      "skip/*", .wrong = stands},
     {"skip-drops", "a gradient that comes back infinite is taken as 0", HC_FAULT_SKIP,
      "bn_leaky_bwd", "skip/*", .wrong = drops},
-    {"poison-spreads", "where nobody looks, one infinity is all momenta's", HC_FAULT_SKIP, "adamw",
-     "skip/*", .wrong = spreads},
+    {"poison-spreads", "without overflow checks one infinity spreads to all momenta", HC_FAULT_SKIP,
+     "adamw", "skip/*", .wrong = spreads},
 };
 
 HC_FAULTS(skip, faults);

@@ -120,7 +120,7 @@ static const struct hc_fault faults[] = {
      "stochastic/*", .wrong = wrong_sign},
     {"compensation-not-carried", "AdamW's compensation is 0 after each step", HC_FAULT_STOCHASTIC,
      "adamw", "stochastic/*", .wrong = not_carried},
-    {"compensation-moves-when-skipped", "a skipped step of AdamW turns the compensation round",
+    {"compensation-moves-when-skipped", "a skipped step of AdamW negates the compensation",
      HC_FAULT_STOCHASTIC, "adamw", "stochastic/*", .wrong = moves},
 };
 

@@ -173,11 +173,11 @@ static const struct hc_fault faults[] = {
      "bn_leaky_train", "training/restated-*", .change = norm_momentum_is, .number = 0.9},
     {"train-slope", "the network's leaky ReLU has a slope of 0.01", HC_FAULT_TRAINER, "bn_leaky_*",
      "training/restated-*", .change = norm_slope_is, .number = 0.01},
-    {"train-adam-eps", "the optimizer is told an epsilon of 1e-6", HC_FAULT_TRAINER, "adam adamw",
+    {"train-adam-eps", "the optimizer gets an epsilon of 1e-6", HC_FAULT_TRAINER, "adam adamw",
      "training/restated-*", .change = adam_eps_is, .number = 1e-6},
-    {"train-adam-beta2", "the optimizer is told a second beta of 0.999", HC_FAULT_TRAINER,
+    {"train-adam-beta2", "the optimizer gets a second beta of 0.999", HC_FAULT_TRAINER,
      "adam adamw", "training/restated-*", .change = adam_beta2_is, .number = 0.999},
-    {"train-decay", "the optimizer is told twice the decay", HC_FAULT_TRAINER, "adam adamw",
+    {"train-decay", "the optimizer gets twice the decay", HC_FAULT_TRAINER, "adam adamw",
      "training/restated-*", .change = adam_decay_times, .number = 2},
     {"train-sums-losses", "losses are summed, not averaged", HC_FAULT_TRAINER, "xent xent_bwd",
      "training/restated-*", .change = sums_losses},
@@ -198,7 +198,7 @@ static const struct hc_fault faults[] = {
      .data = &(const struct schedule){0, 1, 0, 0.9, 10}},
     {"train-loss-reported", "the loss that is reported is a hundredth too large", HC_FAULT_TRAINER,
      "step_log", "training/restated-*", .wrong = other_loss},
-    {"train-padding-counted", "an image that fills up a batch is counted as right",
+    {"train-padding-counted", "an image that only fills up a batch is counted as correct",
      HC_FAULT_TRAINER, "xent", "training/restated-*", .wrong = padding_is_right},
 };
 
