@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/former.h"
 #include "check/omissions.h"
 #include "check/workers.h"
 #include "op/typed.h"
@@ -19,9 +20,17 @@ bool hc_matches(const char *const *patterns, int count, const char *name)
     return count == 0;
 }
 
+/* By its name, or by the one that it had in the version before. */
+static bool case_matches(const char *const *patterns, int count, const struct hc_case *what)
+{
+    hc_case_name former;
+    return hc_matches(patterns, count, what->name) ||
+           (hc_former_name(what->name, former) && hc_matches(patterns, count, former));
+}
+
 static bool is_chosen(const struct hc_run_options *options, const struct hc_case *what)
 {
-    return hc_matches(options->patterns, options->pattern_count, what->name);
+    return case_matches(options->patterns, options->pattern_count, what);
 }
 
 static bool runs(const struct hc_run_options *options, const struct hc_case *what)
@@ -61,7 +70,7 @@ static enum hc_status something_runs(const struct hc_run_options *options)
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
-               !hc_matches(&options->patterns[i], 1, options->cases[c]->name))
+               !case_matches(&options->patterns[i], 1, options->cases[c]))
             c++;
         if (c == options->case_count)
             return no_case(options, options->patterns[i]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/former.h"
 #include "check/record/facts.h"
 #include "check/record/picture.h"
 #include "check/record/record.h"
@@ -127,6 +128,17 @@ static enum hc_status sort(const char *path, struct hc_record *record)
     return HC_OK;
 }
 
+/* Result i, with the name that its case has today. */
+static json_t *result_at(const json_t *results, size_t i)
+{
+    hc_case_name current;
+    json_t *o = json_array_get(results, i);
+    const char *name = json_string_value(json_object_get(o, "case"));
+    if (name && hc_current_name(name, current))
+        (void)json_object_set_new(o, "case", json_string(current));
+    return o;
+}
+
 static enum hc_status read_rows(const char *path, struct hc_record *record, const json_t *results)
 {
     struct reader r = {.path = path};
@@ -135,7 +147,7 @@ static enum hc_status read_rows(const char *path, struct hc_record *record, cons
     if (!record->rows)
         return hc_fail(HC_NO_MEMORY, "no memory for %zu results", count);
     for (; r.index < count && r.status == HC_OK; r.index++)
-        record->rows[r.index] = row_of(&r, json_array_get(results, r.index));
+        record->rows[r.index] = row_of(&r, result_at(results, r.index));
     record->count = (int)count;
     if (r.status != HC_OK)
         return r.status;

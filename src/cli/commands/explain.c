@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
+#include "check/former.h"
 #include "check/record/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"
@@ -108,6 +109,9 @@ static bool report_shortly(const struct hc_result *result, void *context)
 
 static const struct hc_case *find(const struct hc_run_options *run, const char *name)
 {
+    hc_case_name current;
+    if (hc_current_name(name, current))
+        name = current;
     for (int i = 0; i < run->case_count; i++)
         if (strcmp(run->cases[i]->name, name) == 0)
             return run->cases[i];
