@@ -1,11 +1,15 @@
-# Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Runs in the folder of
-# the comparison. Given: the number n of recipes with the array recipe_name; seeds, the most of a recipe;
-# the array run_folder, seed s of recipe r as number r + (s - 1) n; synthetic (0 or 1). What is read of each
-# run:
+# Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Runs in the
+# folder of the comparison. Given: the number n of recipes with the arrays recipe_name and
+# recipe_short, and recipe_nan ("NaN from step 1", or nothing); base, the number of the recipe that
+# the others are compared with; seeds, the most of a recipe; the array run_folder, seed s of recipe
+# r as number r + (s - 1) n; synthetic (0 or 1). What is read of each run:
 #   steps.csv      step, loss, scale, skipped
 #   epochs.csv     epoch, test_accuracy
 #   gradients.csv  exponent (-150: zero, 128: infinite or NaN), scaled, unscaled,
 #                  activations_scaled, activations_unscaled: counts, all epochs' are added
+#
+# Up to six recipes share one frame. More cannot be told apart there: then each has a small frame of
+# its own, all with the same axes, in which the base lies behind it in grey.
 
 file(r, s, name) = "./" . run_folder[r + (s - 1) * n] . "/" . name
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
@@ -28,11 +32,18 @@ mean = NaN
 start(step) = (mean = step == 0 ? NaN : mean)
 smooth(x) = (mean = (mean == mean) ? 0.96 * mean + 0.04 * x : x)
 
-# The legend has a row for six recipes, the gradients a row for each.
-rows = (n + 5) / 6
-tall = 420 + 24 * (rows - 1) + (n > 6 ? 40 * (n - 6) : 0)
-low = 420 + 24 * (rows - 1)
-foot = (100.0 + 24 * (rows - 1)) / low
+# Small frames: how many stand side by side, and the height of one in pixels.
+small = n > 6
+columns = 5
+lines_of_frames = (n + columns - 1) / columns
+frame = 120.0
+
+# The gradients have a row of frames for each recipe.
+tall = 420 + (n > 6 ? 40 * (n - 6) : 0)
+low = 420
+foot = 100.0 / low
+curves_height = small ? 2 * (50 + frame * lines_of_frames) + 20 : low
+scale_height = small ? 70 + frame * lines_of_frames : low
 open_svg = 'set terminal svg size 1000,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
 open_png = 'set terminal pngcairo size 1500,1.5*height enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
 
@@ -41,14 +52,37 @@ open_png = 'set terminal pngcairo size 1500,1.5*height enhanced background "whit
 set datafile separator comma
 losses = 0
 accuracies = 0
+last_step = 1
+epochs = 1
+largest_scale = 1
 do for [r = 1:n] {
     do for [s = 1:seeds] {
         stats file(r, s, "epochs.csv") using (column("test_accuracy") >= 0) name "S" nooutput
         accuracies = accuracies + exists("S_sum")
+        if (exists("S_sum") && S_records > epochs) { epochs = S_records }
         stats file(r, s, "steps.csv") using (column("loss") < 1e300) name "S" nooutput
         losses = losses + exists("S_sum")
+        if (s == 1) {
+            stats file(r, s, "steps.csv") using "step":"scale" name "S" nooutput
+            if (exists("S_max_x") && S_max_x > last_step) { last_step = S_max_x }
+            if (exists("S_max_y") && S_max_y > largest_scale) { largest_scale = S_max_y }
+        }
     }
 }
+
+# Puts the margins around small frame p, of a block whose top lies `top` pixels below the picture's.
+# Only frames at the left and at the bottom of their column have labels.
+place_frame = 'set lmargin at screen 0.06 + 0.188 * ((p - 1) % columns); \
+    set rmargin at screen 0.236 + 0.188 * ((p - 1) % columns); \
+    set tmargin at screen 1 - (top + frame * ((p - 1) / columns)) / height; \
+    set bmargin at screen 1 - (top + frame * ((p - 1) / columns) + frame - 18) / height; \
+    if (p + columns > n) { set format x "%g" } else { set format x "" }; \
+    if ((p - 1) % columns == 0) { set format y shown_y } else { set format y "" }; \
+    set label 1 recipe_short[p] at graph 0.98, graph label_y right noenhanced font small_font; \
+    set label 2 recipe_nan[p] at graph 0.98, graph label_y - 0.14 right noenhanced textcolor rgb "#d62728" font small_font'
+small_font = ",10"
+behind = "#bbbbbb"
+legend = "; grey: " . recipe_short[base] . (seeds > 1 ? "; thin: other seeds" : "") . (synthetic ? " (synthetic images)" : "")
 
 do for [type in "svg png"] {
     reset
@@ -58,55 +92,124 @@ do for [type in "svg png"] {
     set grid back linestyle 100
     set border 3 linecolor rgb "#444444"
     set tics nomirror
-    height = low
+    height = curves_height
     if (type eq "svg") { @open_svg } else { @open_png }
-
     set output "curves." . type
-    set multiplot layout 1,2 margins 0.07, 0.98, foot, 0.88 spacing 0.09, 0.1
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2 noenhanced
-    set title "Training loss, mean over about 25 steps" . note
-    set xlabel "step"
-    set ylabel "cross-entropy, nat"
-    set yrange [0:*<3.5]
-    if (!losses) { set xrange [0:1]; set yrange [0:1] }
-    plot for [r = 1:n] for [s = 1:seeds] file(r, s, "steps.csv") \
-        using (start(column("step")), column("step")):(smooth(column("loss"))) \
-        with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
-        title (s == 1 ? recipe_name[r] : "")
-    unset key
-    set title "Accuracy on the test images" . note
-    set xlabel "epoch"
-    set ylabel "%"
-    set xrange [*:*]
-    set yrange [*:100]
-    set xtics 1
-    if (!accuracies) { set xrange [0.5:1.5]; set yrange [0:100] }
-    plot for [r = 1:n] for [s = 1:seeds] file(r, s, "epochs.csv") \
-        using (column("epoch") + 1):(100 * column("test_accuracy")) \
-        with linespoints linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
-        pointtype 4 + r pointsize (s == 1 ? 0.8 : 0.4) notitle
-    unset multiplot
+    if (small) {
+        set multiplot
+        unset key
+        set tics font small_font
+        do for [what in "loss accuracy"] {
+            loss = what eq "loss"
+            top = loss ? 40.0 : 100.0 + frame * lines_of_frames
+            title = loss ? "Training loss (nat) by step, mean over about 25 steps" : "Accuracy on the test images (%) by epoch"
+            label_y = loss ? 0.86 : 0.28
+            shown_y = "%g"
+            set xrange [*:*]
+            set yrange [*:*]
+            if (loss) { set yrange [0:3] } else { set yrange [0:100]; set xrange [0.5:epochs + 0.5] }
+            set xtics autofreq
+            set ytics loss ? 1 : 50
+            if (loss) { set xrange [0:last_step] } else { set xtics epochs > 5 ? floor(epochs / 5.0) : 1 }
+            do for [p = 1:n] {
+                @place_frame
+                if (p == 1) { set label 3 title . legend at screen 0.5, screen 1 - (top - 18) / height center noenhanced } else { unset label 3 }
+                if (loss) {
+                    plot for [s = 1:seeds] file(base, s, "steps.csv") using (start(column("step")), column("step")):(smooth(column("loss"))) \
+                        with lines linecolor rgb behind linewidth 1.5 * width(2, s), \
+                        for [s = 1:seeds] file(p, s, "steps.csv") using (start(column("step")), column("step")):(smooth(column("loss"))) \
+                        with lines linecolor rgb colour[2] linewidth width(2, s)
+                } else {
+                    plot for [s = 1:seeds] file(base, s, "epochs.csv") using (column("epoch") + 1):(100 * column("test_accuracy")) \
+                        with lines linecolor rgb behind linewidth 1.5 * width(2, s), \
+                        for [s = 1:seeds] file(p, s, "epochs.csv") using (column("epoch") + 1):(100 * column("test_accuracy")) \
+                        with linespoints linecolor rgb colour[2] linewidth width(2, s) pointtype 7 pointsize 0.3
+                }
+            }
+        }
+        unset multiplot
+        unset label
+        set tics font ""
+    } else {
+        set multiplot layout 1,2 margins 0.07, 0.98, foot, 0.88 spacing 0.09, 0.1
+        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 4 width 2 noenhanced
+        set title "Training loss, mean over about 25 steps" . note
+        set xlabel "step"
+        set ylabel "cross-entropy, nat"
+        set yrange [0:*<3.5]
+        if (!losses) { set xrange [0:1]; set yrange [0:1] }
+        plot for [r = 1:n] for [s = 1:seeds] file(r, s, "steps.csv") \
+            using (start(column("step")), column("step")):(smooth(column("loss"))) \
+            with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
+            title (s == 1 ? recipe_name[r] : "")
+        unset key
+        set title "Accuracy on the test images" . note
+        set xlabel "epoch"
+        set ylabel "%"
+        set xrange [*:*]
+        set yrange [*:100]
+        set xtics 1
+        if (!accuracies) { set xrange [0.5:1.5]; set yrange [0:100] }
+        plot for [r = 1:n] for [s = 1:seeds] file(r, s, "epochs.csv") \
+            using (column("epoch") + 1):(100 * column("test_accuracy")) \
+            with linespoints linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
+            pointtype 4 + r pointsize (s == 1 ? 0.8 : 0.4) notitle
+        unset multiplot
+    }
     set xrange [*:*]
     set xtics autofreq
 
+    height = scale_height
+    if (type eq "svg") { @open_svg } else { @open_png }
     set output "scale." . type
-    set margins screen 0.07, screen 0.98, screen foot, screen 0.88
-    set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows rows samplen 4 width 2 noenhanced
-    set title "Loss scale (cross: step skipped, a gradient was infinite or NaN)" . note
-    set xlabel "step"
-    set ylabel "scale"
+    scale_title = "Loss scale (cross: step skipped, a gradient was infinite or NaN)"
     set logscale y 2
-    set format y "2^{%L}"
-    set yrange [0.5:*]
-    set offsets graph 0, graph 0, graph 0.05, graph 0
-    plot for [r = 1:n] file(r, 1, "steps.csv") using (column("step")):(column("scale")) \
-        with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, 1) title recipe_name[r], \
-        for [r = 1:n] file(r, 1, "steps.csv") \
-        using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
-        with points pointtype 2 pointsize 1.2 linewidth 1.5 linecolor rgb c(r) notitle
+    if (small) {
+        set multiplot
+        unset key
+        unset title
+        unset xlabel
+        unset ylabel
+        set tics font small_font
+        top = 40.0
+        label_y = 0.86
+        shown_y = "2^{%L}"
+        set xrange [0:last_step]
+        set yrange [0.5:largest_scale * 64]
+        set ytics 1, 256
+        do for [p = 1:n] {
+            @place_frame
+            if (p == 1) { set label 3 "Loss scale by step" . legend . "; cross: step skipped" at screen 0.5, screen 1 - (top - 18) / height center noenhanced } else { unset label 3 }
+            plot file(base, 1, "steps.csv") using "step":"scale" \
+                with lines linecolor rgb behind linewidth 3, \
+                file(p, 1, "steps.csv") using (column("step")):(column("scale")) \
+                with lines linecolor rgb colour[2] linewidth 2, \
+                "" using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
+                with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
+        }
+        unset multiplot
+        unset label
+        set tics font ""
+        set xrange [*:*]
+        set ytics autofreq
+    } else {
+        set margins screen 0.07, screen 0.98, screen foot, screen 0.88
+        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 4 width 2 noenhanced
+        set title scale_title . note
+        set xlabel "step"
+        set ylabel "scale"
+        set format y "2^{%L}"
+        set yrange [0.5:*]
+        set offsets graph 0, graph 0, graph 0.05, graph 0
+        plot for [r = 1:n] file(r, 1, "steps.csv") using (column("step")):(column("scale")) \
+            with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, 1) title recipe_name[r], \
+            for [r = 1:n] file(r, 1, "steps.csv") \
+            using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
+            with points pointtype 2 pointsize 1.2 linewidth 1.5 linecolor rgb c(r) notitle
+        unset offsets
+    }
     unset logscale y
-    unset offsets
-    set format y
+    set format
 
     height = tall
     if (type eq "svg") { @open_svg } else { @open_png }

@@ -16,7 +16,7 @@
 
 const struct hc_command hc_command_compare;
 
-enum { LONGEST_LABEL = 48 };
+enum { LONGEST_LABEL = 48, SHORT_LABEL = 26 };
 
 static const char default_folder[] = "out/compare";
 
@@ -161,9 +161,11 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
     const struct hc_training_run *run;
     struct hc_plot_values *values = hc_plot_values();
     hc_plot_integer(values, "n", 0, c->recipes);
+    hc_plot_integer(values, "base", 0, c->base + 1);
     hc_plot_integer(values, "seeds", 0, c->seeds);
     hc_plot_integer(values, "synthetic", 0, c->training->set.synthetic);
     hc_plot_array(values, "recipe_name", c->recipes);
+    hc_plot_array(values, "recipe_short", c->recipes);
     hc_plot_array(values, "recipe_nan", c->recipes);
     hc_plot_array(values, "recipe_tic", c->recipes);
     hc_plot_array(values, "run_folder", c->recipes * c->seeds);
@@ -181,6 +183,7 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
             (void)snprintf(label, sizeof label, "%s%s%s", c->recipe[r]->name, *lost ? ": " : "",
                            lost);
             hc_plot_text(values, "recipe_name", r + 1, label, LONGEST_LABEL);
+            hc_plot_text(values, "recipe_short", r + 1, c->recipe[r]->name, SHORT_LABEL);
             hc_plot_text(values, "recipe_nan", r + 1, lost, LONGEST_LABEL);
             hc_plot_tic(values, "recipe_tic", r + 1, c->recipe[r]->name, LONGEST_LABEL);
         }

@@ -91,6 +91,9 @@ void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
                        t->n == 1 ? "the one pair" : "every pair");
     else if (t->n == 1)
         (void)snprintf(text, HC_CONCLUSION_TEXT, "one pair decides nothing: use --seeds 3 or more");
+    else if (t->deviation == 0)
+        (void)snprintf(text, HC_CONCLUSION_TEXT, "%s: the difference is the same in all %d pairs",
+                       words[t->verdict], t->n);
     else
         (void)hc_text_write(text, HC_CONCLUSION_TEXT,
                             "%s: %d pairs, 90 %% interval %+.2f .. %+.2f, p %.2g",

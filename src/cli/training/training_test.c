@@ -356,6 +356,25 @@ Test(training, a_recipe_that_ends_in_nan_is_told_so_everywhere)
                          0);
 }
 
+/* More than six curves in one frame cannot be told apart. */
+Test(training, each_of_many_recipes_has_a_frame_of_its_own)
+{
+    static const char *const recipes[] = {"fp32",      "fp64",    "amp",      "amp-bf16",
+                                          "bf16-pure", "bf16-sr", "fp16-pure"};
+    if (shell("gnuplot --version >/dev/null 2>&1") != 0)
+        return;
+    ends("", "compare --recipes fp32,fp64,amp,amp-bf16,bf16-pure,bf16-sr,fp16-pure " SMALL);
+    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "grep -c '>%s<' out/compare/curves.svg >count",
+                       recipes[i]);
+        cr_assert_eq(shell(line), 0, "%s", recipes[i]);
+        cr_expect_str_eq(content("count"), "2\n", "%s: loss and accuracy", recipes[i]);
+        (void)snprintf(line, sizeof line, "grep -q '>%s<' out/compare/scale.svg", recipes[i]);
+        cr_expect_eq(shell(line), 0, "%s", recipes[i]);
+    }
+}
+
 Test(training, a_new_comparison_leaves_no_old_checkpoint)
 {
     ends("", "compare --recipes fp32,amp-bf16 " SMALL);
