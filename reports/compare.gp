@@ -132,7 +132,7 @@ do for [type in "svg png"] {
         set tics font ""
     } else {
         set multiplot layout 1,2 margins 0.07, 0.98, foot, 0.88 spacing 0.09, 0.1
-        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 4 width 2 noenhanced
+        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows 2 samplen 4 width 2 noenhanced
         set title "Training loss, mean over about 25 steps" . note
         set xlabel "step"
         set ylabel "cross-entropy, nat"
@@ -194,7 +194,7 @@ do for [type in "svg png"] {
         set ytics autofreq
     } else {
         set margins screen 0.07, screen 0.98, screen foot, screen 0.88
-        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 4 width 2 noenhanced
+        set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse maxrows 2 samplen 4 width 2 noenhanced
         set title scale_title . note
         set xlabel "step"
         set ylabel "scale"
