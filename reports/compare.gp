@@ -40,8 +40,8 @@ frame = 120.0
 
 # The gradients have a row of frames for each recipe.
 tall = 420 + (n > 6 ? 40 * (n - 6) : 0)
-low = 420
-foot = 100.0 / low
+low = 450
+foot = 130.0 / low
 curves_height = small ? 2 * (50 + frame * lines_of_frames) + 20 : low
 scale_height = small ? 70 + frame * lines_of_frames : low
 open_svg = 'set terminal svg size 1000,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
@@ -94,7 +94,7 @@ do for [type in "svg png"] {
     set tics nomirror
     height = curves_height
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "curves." . type
+    set output drawing . "curves." . type
     if (small) {
         set multiplot
         unset key
@@ -161,7 +161,7 @@ do for [type in "svg png"] {
 
     height = scale_height
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "scale." . type
+    set output drawing . "scale." . type
     scale_title = "Loss scale (cross: step skipped, a gradient was infinite or NaN)"
     set logscale y 2
     if (small) {
@@ -213,7 +213,7 @@ do for [type in "svg png"] {
 
     height = tall
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "gradients." . type
+    set output drawing . "gradients." . type
     set multiplot
     set key at screen 0.5, screen 0.02 center bottom horizontal Left reverse samplen 3 width 2 noenhanced
     set xrange [-50:19]

@@ -37,7 +37,7 @@ do for [type in "svg png"] {
     set datafile missing "nan"
     stats "layers.csv" using (column(3)) every ::1 name "L" nooutput
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "attribution." . type
+    set output drawing . "attribution." . type
     unset colorbox
     set border 0
     set tics scale 0
@@ -71,7 +71,7 @@ do for [type in "svg png"] {
     set datafile separator comma
     set datafile missing "nan"
     if (type eq "svg") { @wide_svg } else { @wide_png }
-    set output "layers." . type
+    set output drawing . "layers." . type
     set style line 100 linecolor rgb "#dddddd" linewidth 1
     set grid back linestyle 100
     set border 3 linecolor rgb "#444444"

@@ -3,7 +3,7 @@
 # series_name; nans: 1 where some result is not a number. Reads points: group 1.., series 1.., ratio
 # (-1: not a number). Writes picture.
 set terminal svg size 920, 130 + 24 * groups + 18 * (series / 3) font "sans,13" background "#ffffff"
-set output "picture"
+set output drawing . "picture"
 low = 1e-4
 over = 10
 nan_at = 40

@@ -27,7 +27,7 @@ do for [type in "svg png"] {
     set border 3 linecolor rgb "#444444"
     set tics nomirror
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "lr_find." . type
+    set output drawing . "lr_find." . type
     set title recipe . ": loss while the learning rate grows by a factor each step" . note noenhanced
     set logscale x
     set format x "10^{%T}"

@@ -4,7 +4,7 @@
 # of vertical lines with the arrays mark and mark_text. Reads points: x and y, a block for each series.
 # Writes picture.
 set terminal svg size 920, 440 font "sans,13" background "#ffffff"
-set output "picture"
+set output drawing . "picture"
 set title title_text noenhanced offset 0, (marks ? 1 : 0)
 set tmargin (marks ? 4 : 3)
 set bmargin n > 3 ? 7 : 6

@@ -34,7 +34,7 @@ do for [type in "svg png"] {
     set tics nomirror scale 0
     set ytics noenhanced
     if (type eq "svg") { @open_svg } else { @open_png }
-    set output "summary." . type
+    set output drawing . "summary." . type
     set multiplot layout 1,7 margins 0.14, 0.98, 60.0 / height, 1 - 60.0 / height spacing 0.02, 0.1
     set label 1 "Every run" . note at screen 0.5, screen 1 - 16.0 / height center
     set for [i = 1:n] ytics (recipe_tic[i] n + 1 - i)

@@ -1,13 +1,20 @@
-/* gnuplot is started by execvp, without a shell. It gets the variables as assignments, and behind
-   them the script, in a temporary file without a name that it reads through /dev/fd. Texts stand
-   there between double quotes, in which gnuplot knows backslashes, backquotes and macros: so every
-   byte but letters, digits and spaces is written as a backslash and four octal digits, and what
-   gnuplot reads holds nothing that it could take for its own. Scripts in turn show texts by
-   `noenhanced` alone, never as a format (labels of tics are formats: hc_plot_tic), and open no file
-   whose name was read without "./" before it (gnuplot runs what follows a '<' or a '|'). */
+/* Texts come from records and command lines, and gnuplot would run a part of what it reads: it knows
+   backslashes, backquotes and macros in texts, formats in labels of tics, and a '<' or a '|' before
+   the name of a file. So nothing reaches it as a command:
+   - It is started by execlp, without a shell. It reads the variables as assignments, and the script
+     behind them, from a temporary file without a name, through /dev/fd.
+   - Every byte of a text but letters, digits and spaces is written as a backslash and four octal
+     digits between double quotes.
+   - Scripts show texts by `noenhanced` alone, and never as a format (hc_plot_tic). They open no file
+     whose name was read without "./" before it.
+
+   gnuplot writes a picture bit by bit and follows symbolic links. So it draws into a scratch folder,
+   and what it drew whole takes the place of the old picture in one step. */
 #include "cli/report/plot.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "op/output.h"
 #include "op/text.h"
 
 enum { NO_GNUPLOT = 127, NO_FOLDER = 126 };
@@ -151,7 +159,7 @@ static void read_errors(int from, char *last, size_t bytes)
         (void)fclose(stream);
 }
 
-static enum hc_status draw(int program, const char *folder)
+static enum hc_status run_gnuplot(int program, const char *folder)
 {
     int pipe_ends[2];
     int outcome = 0;
@@ -176,14 +184,50 @@ static enum hc_status draw(int program, const char *folder)
     return hc_fail(HC_IO, "gnuplot failed: %s", said);
 }
 
+/* Moves the files of the scratch folder into the folder, or (not `good`) removes them; and removes
+   the scratch folder. False with errno where one could not be moved. */
+static bool end_scratch(const char *scratch, const char *folder, bool good)
+{
+    char from[HC_MAX_PATH + NAME_MAX + 2];
+    char to[HC_MAX_PATH + NAME_MAX + 2];
+    int error = 0;
+    const struct dirent *entry;
+    DIR *files = opendir(scratch);
+    while (files && (entry = readdir(files)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(from, sizeof from, "%s/%s", scratch, entry->d_name);
+        (void)snprintf(to, sizeof to, "%s/%s", folder, entry->d_name);
+        if (good && rename(from, to) != 0)
+            error = errno;
+        if (!good || error)
+            (void)unlink(from);
+    }
+    if (files)
+        (void)closedir(files);
+    (void)rmdir(scratch);
+    errno = error;
+    return error == 0;
+}
+
 enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const char *folder)
 {
+    char scratch[HC_MAX_PATH];
     if (!values)
         return HC_IO;
+    (void)snprintf(scratch, sizeof scratch, "%s/.drawing-XXXXXX", folder);
+    if (!mkdtemp(scratch)) {
+        hc_plot_free(values);
+        return hc_fail(HC_IO, "cannot draw in %s: %s", folder, strerror(errno));
+    }
+    const char *name = strrchr(scratch, '/') + 1;
+    (void)fprintf(values->file, "drawing = \"./%s/\"\n", name);
     bool written = fputs(script, values->file) >= 0 && fflush(values->file) == 0;
     enum hc_status status = written && !ferror(values->file)
-                                ? draw(fileno(values->file), folder)
+                                ? run_gnuplot(fileno(values->file), folder)
                                 : hc_fail(HC_IO, "cannot write a temporary file");
+    if (!end_scratch(scratch, folder, status == HC_OK))
+        status = hc_fail(HC_IO, "cannot write a picture into %s: %s", folder, strerror(errno));
     hc_plot_free(values);
     return status;
 }

@@ -30,9 +30,10 @@ void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, con
                  int most);
 
 /* Runs the script, which is gnuplot's text, in `folder` with these variables, and frees them (NULL:
-   fails as it said). A script reads nothing from the user's own settings of gnuplot. HC_UNSUPPORTED
-   when there is no gnuplot, HC_IO when it could not run or failed, with the last line that it
-   said. */
+   fails as it said). A script writes its pictures to `drawing . NAME`. When it has ended well they
+   take the places of the old ones in the folder, each in one step; otherwise the old ones stay. A
+   script reads nothing from the user's own settings of gnuplot. HC_UNSUPPORTED if there is no
+   gnuplot, HC_IO if it could not run or failed, with the last line that it said. */
 enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const char *folder);
 
 #endif

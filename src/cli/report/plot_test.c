@@ -16,7 +16,9 @@ static void make(void)
 
 static void unmake(void)
 {
-    (void)unlink("out.csv");
+    static const char *const names[] = {"out.csv", "picture.svg", "precious"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unlink(names[i]);
     (void)rmdir(folder);
 }
 
@@ -105,4 +107,46 @@ Test(plot, a_text_is_one_line_and_no_longer_than_it_may)
     cr_expect_str_eq(found_by_gnuplot("one\ntwo", 100), "one two");
     cr_expect_str_eq(found_by_gnuplot("abcdefghijkl", 12), "abcdefghijkl");
     cr_expect_str_eq(found_by_gnuplot("abcdefghijklm", 8), "abcd\xe2\x80\xa6klm");
+}
+
+static void expect_text(const char *path, const char *want)
+{
+    char got[64] = "";
+    FILE *f = fopen(path, "r");
+    cr_assert_not_null(f, "%s", path);
+    (void)fgets(got, sizeof got, f);
+    (void)fclose(f);
+    cr_expect_str_eq(got, want, "%s", path);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    cr_assert_not_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+}
+
+#define BEGIN_PICTURE "set terminal svg; set output drawing . 'picture.svg'; plot x; "
+
+Test(plot, a_picture_replaces_the_old_one_whole_or_not_at_all)
+{
+    write_text("picture.svg", "old");
+    enum hc_status status = plot(BEGIN_PICTURE "plot 'nothing.csv'");
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_expect_eq(status, HC_IO);
+    expect_text("picture.svg", "old");
+    cr_expect_eq(plot(BEGIN_PICTURE), HC_OK, "%s", hc_message());
+    expect_text("picture.svg", "<?xml version=\"1.0\" encoding=\"utf-8\"  standalone=\"no\"?>\n");
+}
+
+Test(plot, a_picture_replaces_a_symbolic_link_and_does_not_follow_it)
+{
+    write_text("precious", "kept");
+    cr_assert_eq(symlink("precious", "picture.svg"), 0);
+    if (plot(BEGIN_PICTURE) == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    expect_text("precious", "kept");
+    cr_expect_lt(readlink("picture.svg", read_back, sizeof read_back), 0);
 }

@@ -120,8 +120,8 @@ Test(comparison, identical_runs_are_said_to_be_identical)
     runs[0].result.test_loss = nextafter(0.2, 1);
     text = printed(&c);
     cr_expect_null(strstr(text, "identical"), "%s", text);
-    cr_expect_not_null(strstr(text, "equivalent: the difference is the same in all 4 pairs\n"), "%s",
-                       text);
+    cr_expect_not_null(strstr(text, "equivalent: the difference is the same in all 4 pairs\n"),
+                       "%s", text);
     c = make(1);
     runs[0].result.accuracy = runs[1].result.accuracy;
     cr_expect_not_null(
