@@ -12,6 +12,12 @@
 #include "reference.h"
 #include "train/case.h"
 
+/* The backend under test as the device that the training engine's objects are opened on. */
+static inline struct hc_device hc_case_device(const struct hc_check *check)
+{
+    return (struct hc_device){.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+}
+
 /* The last line of a case file: exports its rows to the registry (cmake/registry.cmake), which finds
    them by the file's path. `name` is <folder>_<file>. */
 #define HC_CASES(name, rows)                                                                       \

@@ -9,7 +9,7 @@
 static bool round_trip(struct hc_check *check, const struct hc_tensor *values,
                        const struct hc_tensor *back)
 {
-    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+    struct hc_device device = hc_case_device(check);
     struct hc_parameter parameter;
     enum hc_status status =
         hc_parameter_open(&parameter, &device, "variance", HC_ROLE_STATISTIC, values);

@@ -125,7 +125,7 @@ typedef void on_gamma(struct hc_check *check, struct hc_parameter *gamma);
 static void with_gamma(struct hc_check *check, on_gamma *run)
 {
     const float ones[CHANNELS] = {1, 1, 1, 1};
-    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+    struct hc_device device = hc_case_device(check);
     struct hc_tensor as = hc_tensor1(HC_FP32, CHANNELS, NULL);
     struct hc_parameter gamma;
     if (!hc_check_ok(check, hc_parameter_open(&gamma, &device, "gamma", HC_ROLE_NORM, &as)))

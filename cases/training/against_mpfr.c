@@ -48,8 +48,7 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
                                      double *error)
 {
     const struct hc_recipe *recipe = hc_recipe_by_name(recipe_name);
-    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
+    struct hc_device device = hc_case_device(check);
     struct hc_net *net = NULL;
     struct hc_update *update = NULL;
     float loss;
@@ -59,12 +58,7 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
     enum hc_status status =
         hc_net_open(&net, &device, &network, HC_REFERENCE_NET_CLASSES, HC_REFERENCE_NET_BATCH, 1);
     if (status == HC_OK)
-        status = hc_update_open(&update, &device, recipe, hc_net_parameters(net),
-                                hc_net_plan(net)->parameters);
-    for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    if (status == HC_OK)
-        status = hc_net_prepare(net, hc_recipe_numerics(recipe), gradients);
+        status = hc_model_open(&update, &device, net, recipe);
     if (status == HC_OK) {
         struct hc_tensor scale = hc_update_scale(update);
         status = hc_net_train(net, images, labels, &scale, &loss, &right);
@@ -73,7 +67,8 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
     if (status == HC_OK)
         status = hc_update_counters(update, &counters);
     for (int p = 0; status == HC_OK && p < hc_net_plan(net)->parameters; p++)
-        for (int64_t i = 0; i < hc_tensor_count(&gradients[p]) && status == HC_OK; i++) {
+        for (int64_t i = 0; i < hc_parameter_count(hc_net_parameters(net)[p]) && status == HC_OK;
+             i++) {
             double g;
             status = hc_update_get(update, HC_STATE_GRADIENT, p, i, &g);
             g /= (double)counters.scale;
@@ -92,7 +87,7 @@ static enum hc_status gradient_error(struct hc_check *check, const char *recipe_
 static enum hc_status differences(struct hc_check *check, const float *images,
                                   const int32_t *labels, double **want)
 {
-    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+    struct hc_device device = hc_case_device(check);
     struct hc_net *net = NULL;
     struct hc_reference_net s;
     enum hc_status status =

@@ -93,9 +93,8 @@ static enum hc_status run_step(struct hc_device *device, struct hc_net *net,
 static void every_call(struct hc_check *check)
 {
     const struct hc_recipe *recipe = hc_recipe_by_name(hc_check_case(check)->data);
-    struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
+    struct hc_device device = hc_case_device(check);
     struct watch watch = {.check = check};
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     struct hc_net *net = NULL;
     struct hc_update *update = NULL;
     float *images = hc_check_memory(check, sizeof(float) * PIXELS);
@@ -103,12 +102,7 @@ static void every_call(struct hc_check *check)
     fill(check, images, labels);
     enum hc_status status = hc_net_open(&net, &device, &network, CLASSES, BATCH, 1);
     if (status == HC_OK)
-        status = hc_update_open(&update, &device, recipe, hc_net_parameters(net),
-                                hc_net_plan(net)->parameters);
-    for (int i = 0; status == HC_OK && i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    if (status == HC_OK)
-        status = hc_net_prepare(net, hc_recipe_numerics(recipe), gradients);
+        status = hc_model_open(&update, &device, net, recipe);
     if (status == HC_OK)
         status = run_step(&device, net, update, images, labels, &watch);
     if (hc_check_ok(check, status))

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/update/model.h"
+
 enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_options *o,
                                  struct hc_queue *queue, const struct hc_recipe *recipe)
 {
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     *s = (struct hc_drift_run){.device = {.backend = o->backend, .queue = queue}};
     enum hc_status status =
         hc_net_open(&s->net, &s->device, o->network, o->data->classes, o->batch, o->seed);
@@ -18,12 +19,7 @@ enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_o
     s->before = malloc((size_t)s->weights * sizeof *s->before);
     if (!s->g || !s->before)
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
-    status =
-        hc_update_open(&s->update, &s->device, recipe, hc_net_parameters(s->net), plan->parameters);
-    for (int i = 0; i < plan->parameters && status == HC_OK; i++)
-        gradients[i] = hc_update_tensor(s->update, HC_STATE_GRADIENT, i);
-    if (status == HC_OK)
-        status = hc_net_prepare(s->net, hc_recipe_numerics(recipe), gradients);
+    status = hc_model_open(&s->update, &s->device, s->net, recipe);
     s->rounder.device = &s->device;
     s->rounder.parameters = hc_net_parameters(s->net);
     s->rounder.update = s->update;

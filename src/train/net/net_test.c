@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "num/rng.h"
-#include "train/net/net.h"
-#include "train/update/update.h"
+#include "train/update/model.h"
 
 Test(net, darknet16_has_the_notebooks_parameters_and_macs)
 {
@@ -133,16 +132,10 @@ static int32_t labels[BATCH] = {2, 0, 3};
 
 static void begin(const char *backend, const struct hc_recipe *recipe)
 {
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     device = (struct hc_device){.backend = hc_backend_by_name(backend)};
     cr_assert_eq(device.backend->open(&device.queue, 2), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, CLASSES, BATCH, 7), HC_OK);
-    cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net),
-                                hc_net_plan(net)->parameters),
-                 HC_OK);
-    for (int i = 0; i < hc_net_plan(net)->parameters; i++)
-        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    cr_assert_eq(hc_net_prepare(net, hc_recipe_numerics(recipe), gradients), HC_OK);
+    cr_assert_eq(hc_model_open(&update, &device, net, recipe), HC_OK);
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++)
         images[i] = (float)hc_random_normal(3, 0, i);
 }

@@ -6,8 +6,7 @@
 
 #include "num/rng.h"
 #include "train/run/metrics.h"
-#include "train/net/net.h"
-#include "train/update/update.h"
+#include "train/update/model.h"
 
 static atomic_long allocations;
 
@@ -72,15 +71,10 @@ static long count(const char *backend, const struct hc_recipe *recipe)
     struct hc_update *update = NULL;
     struct hc_metrics *metrics = NULL;
     static struct hc_histogram histogram;
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     long before = 0;
     cr_assert_eq(device.backend->open(&device.queue, 2), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, CLASSES, BATCH, 7), HC_OK);
-    int n = hc_net_plan(net)->parameters;
-    cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net), n), HC_OK);
-    for (int i = 0; i < n; i++)
-        gradients[i] = hc_update_tensor(update, HC_STATE_GRADIENT, i);
-    cr_assert_eq(hc_net_prepare(net, hc_recipe_numerics(recipe), gradients), HC_OK);
+    cr_assert_eq(hc_model_open(&update, &device, net, recipe), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);
     for (int step = 0; step < 7; step++) {
         struct hc_tensor scale = hc_update_scale(update);

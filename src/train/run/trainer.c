@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "train/run/trainer_inner.h"
+#include "train/update/model.h"
 
 static void set_defaults(struct hc_run *run, const struct hc_train_options *options)
 {
@@ -37,22 +38,15 @@ static enum hc_status check(const struct hc_train_options *o)
 static enum hc_status open_network(struct hc_run *run)
 {
     const struct hc_train_options *o = &run->options;
-    struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     enum hc_status status =
         hc_net_open(&run->net, &run->device, o->network, o->data->classes, o->batch, o->seed);
     if (status != HC_OK)
         return status;
-    int parameters = hc_net_plan(run->net)->parameters;
-    status = hc_update_open(&run->update, &run->device, o->recipe, hc_net_parameters(run->net),
-                            parameters);
+    status = hc_model_open(&run->update, &run->device, run->net, o->recipe);
     if (status != HC_OK)
         return status;
     hc_update_seed(run->update, o->seed);
-    for (int i = 0; i < parameters; i++)
-        gradients[i] = hc_update_tensor(run->update, HC_STATE_GRADIENT, i);
-    status = hc_net_prepare(run->net, hc_recipe_numerics(o->recipe), gradients);
-    return status == HC_OK ? hc_metrics_open(&run->metrics, &run->device, run->net, run->update)
-                           : status;
+    return hc_metrics_open(&run->metrics, &run->device, run->net, run->update);
 }
 
 static enum hc_status open_feeds(struct hc_run *run)
