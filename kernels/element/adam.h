@@ -34,7 +34,7 @@
    before and after). Where all is fp32 loop and fused give the same bits.
 
    HC_ORDER_APEX: fp32, too (NVIDIA/apex csrc/multi_tensor_adam.cu, AdamFunctor at 004da4e, MATH_T
-   float). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
+   hc_number). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
    may fuse what apex leaves to it.
      adam:  g' = r(g + r(wd * w)), or g when weight_decay is 0
      m = r(r(beta1 * m) + r(one_minus_beta1 * g'))
@@ -61,18 +61,18 @@
 /* The coefficients of one step. */
 struct hc_adam_step {
     enum hc_adam_order order;
-    float lr;
-    float step;
-    float beta1;
-    float one_minus_beta1;
-    float beta2;
-    float one_minus_beta2;
-    float first;
-    float correction; /* apex: what the header calls `second` */
-    float eps;
-    float wd;
-    float keep;
-    float decay;
+    hc_number lr;
+    hc_number step;
+    hc_number beta1;
+    hc_number one_minus_beta1;
+    hc_number beta2;
+    hc_number one_minus_beta2;
+    hc_number first;
+    hc_number correction; /* apex: what the header calls `second` */
+    hc_number eps;
+    hc_number wd;
+    hc_number keep;
+    hc_number decay;
     int decoupled; /* w is decayed: adamw */
     int coupled;   /* wd * w goes into the gradient: adam with a weight_decay other than 0 */
     int eps_inside;
@@ -111,60 +111,61 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
 
 /* R(step * R(m / d)) of our own order. `f` is the step's arithmetic: pass a constant, and the loop
    around this has no branch. */
-HC_INLINE float hc_adam_update(enum hc_format f, const struct hc_adam_step *s, float weight,
-                               float g, float *m, float *v)
+HC_INLINE hc_number hc_adam_update(enum hc_format f, const struct hc_adam_step *s, hc_number weight,
+                                   hc_number g, hc_number *m, hc_number *v)
 {
-    float grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
-    float mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->one_minus_beta1 * grad));
-    float square = hc_into(f, hc_into(f, s->one_minus_beta2 * grad) * grad);
-    float variance = hc_into(f, hc_into(f, s->beta2 * *v) + square);
-    float denominator =
+    hc_number grad = s->coupled ? hc_into(f, g + hc_into(f, s->wd * weight)) : g;
+    hc_number mean = hc_into(f, hc_into(f, s->beta1 * *m) + hc_into(f, s->one_minus_beta1 * grad));
+    hc_number square = hc_into(f, hc_into(f, s->one_minus_beta2 * grad) * grad);
+    hc_number variance = hc_into(f, hc_into(f, s->beta2 * *v) + square);
+    hc_number denominator =
         s->eps_inside
-            ? hc_into(f, sqrtf(hc_into(f, hc_into(f, variance / s->correction) + s->eps)))
-            : hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
+            ? hc_into(f, hc_sqrt(hc_into(f, hc_into(f, variance / s->correction) + s->eps)))
+            : hc_into(f, hc_into(f, hc_into(f, hc_sqrt(variance)) / s->correction) + s->eps);
     *m = mean;
     *v = variance;
     return hc_into(f, s->step * hc_into(f, mean / denominator));
 }
 
-HC_INLINE void hc_element_adam_ours(enum hc_format f, const struct hc_adam_step *s, float *w,
-                                    float g, float *m, float *v)
+HC_INLINE void hc_element_adam_ours(enum hc_format f, const struct hc_adam_step *s, hc_number *w,
+                                    hc_number g, hc_number *m, hc_number *v)
 {
-    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
+    hc_number weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
     *w = hc_into(f, weight - hc_adam_update(f, s, weight, g, m, v));
 }
 
 /* Both of PyTorch's orders: `f` is fp32 in the fused one. */
-HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step *s, float *w,
-                                     float g, float *m, float *v)
+HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step *s, hc_number *w,
+                                     hc_number g, hc_number *m, hc_number *v)
 {
-    float weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
-    float grad = s->coupled ? hc_into(f, fmaf(s->wd, weight, g)) : g;
-    int small = s->one_minus_beta1 < 0.5f;
-    float mean = hc_into(
-        f, fmaf(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1, grad - *m, small ? *m : grad));
-    float variance = hc_into(f, fmaf(s->one_minus_beta2 * grad, grad, hc_into(f, s->beta2 * *v)));
-    float denominator =
-        hc_into(f, hc_into(f, hc_into(f, sqrtf(variance)) / s->correction) + s->eps);
+    hc_number weight = s->decoupled ? hc_into(f, *w * s->keep) : *w;
+    hc_number grad = s->coupled ? hc_into(f, hc_fma(s->wd, weight, g)) : g;
+    int small = s->one_minus_beta1 < (hc_number)0.5;
+    hc_number mean = hc_into(f, hc_fma(small ? s->one_minus_beta1 : s->one_minus_beta1 - 1,
+                                       grad - *m, small ? *m : grad));
+    hc_number variance =
+        hc_into(f, hc_fma(s->one_minus_beta2 * grad, grad, hc_into(f, s->beta2 * *v)));
+    hc_number denominator =
+        hc_into(f, hc_into(f, hc_into(f, hc_sqrt(variance)) / s->correction) + s->eps);
     *w = hc_into(f, weight + -s->step * mean / denominator);
     *m = mean;
     *v = variance;
 }
 
-HC_INLINE void hc_element_adam_apex(const struct hc_adam_step *s, float *w, float g, float *m,
-                                    float *v)
+HC_INLINE void hc_element_adam_apex(const struct hc_adam_step *s, hc_number *w, hc_number g,
+                                    hc_number *m, hc_number *v)
 {
-    float grad = s->coupled ? g + s->wd * *w : g;
-    float mean = s->beta1 * *m + s->one_minus_beta1 * grad;
-    float variance = s->beta2 * *v + s->one_minus_beta2 * grad * grad;
-    float update = mean / s->first / (sqrtf(variance / s->correction) + s->eps);
+    hc_number grad = s->coupled ? g + s->wd * *w : g;
+    hc_number mean = s->beta1 * *m + s->one_minus_beta1 * grad;
+    hc_number variance = s->beta2 * *v + s->one_minus_beta2 * grad * grad;
+    hc_number update = mean / s->first / (hc_sqrt(variance / s->correction) + s->eps);
     *w -= s->lr * (s->decoupled ? update + s->wd * *w : update);
     *m = mean;
     *v = variance;
 }
 
-HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, float *w, float g,
-                               float *m, float *v)
+HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, hc_number *w,
+                               hc_number g, hc_number *m, hc_number *v)
 {
     if (s->order == HC_ORDER_OURS)
         hc_element_adam_ours(f, s, w, g, m, v);
@@ -176,10 +177,10 @@ HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, f
 
 /* `stored`: w's format. */
 HC_INLINE void hc_element_adam_kahan(enum hc_format f, enum hc_format stored,
-                                     const struct hc_adam_step *s, float *w, float g, float *m,
-                                     float *v, float *c)
+                                     const struct hc_adam_step *s, hc_number *w, hc_number g,
+                                     hc_number *m, hc_number *v, hc_number *c)
 {
-    float u = hc_adam_update(f, s, *w, g, m, v);
+    hc_number u = hc_adam_update(f, s, *w, g, m, v);
     hc_kahan(f, stored, w, c, s->decoupled ? hc_into(f, u + hc_into(f, s->decay * *w)) : u);
 }
 

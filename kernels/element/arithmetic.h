@@ -10,33 +10,31 @@
 #ifndef HC_KERNELS_ELEMENT_ARITHMETIC_H
 #define HC_KERNELS_ELEMENT_ARITHMETIC_H
 
-#include <math.h>
-
 #include "kernels/element/round.h"
 
-HC_INLINE float hc_element_add(float x, float y)
+HC_INLINE hc_number hc_element_add(hc_number x, hc_number y)
 {
     return x + y;
 }
 
-HC_INLINE float hc_element_sub(float x, float y)
+HC_INLINE hc_number hc_element_sub(hc_number x, hc_number y)
 {
     return x - y;
 }
 
-HC_INLINE float hc_element_mul(float x, float y)
+HC_INLINE hc_number hc_element_mul(hc_number x, hc_number y)
 {
     return x * y;
 }
 
-HC_INLINE float hc_element_div(float x, float y)
+HC_INLINE hc_number hc_element_div(hc_number x, hc_number y)
 {
     return x / y;
 }
 
-HC_INLINE float hc_element_sqrt(float x)
+HC_INLINE hc_number hc_element_sqrt(hc_number x)
 {
-    return sqrtf(x);
+    return hc_sqrt(x);
 }
 
 /* x y + z of 16-bit values as the fp32 number, rounded to odd, that rounds to nearest into their
@@ -46,10 +44,22 @@ HC_INLINE float hc_element_fma16(float x, float y, float z)
     return hc_fp32_to_odd(hc_add_to_odd((double)x * (double)y, (double)z));
 }
 
-/* All operands of the format, which is also the one that the result is then rounded into. */
-HC_INLINE float hc_element_fma(enum hc_format format, float x, float y, float z)
+#ifdef HC_ELEMENTS_IN_FP64
+
+HC_INLINE hc_number hc_element_fma(enum hc_format format, hc_number x, hc_number y, hc_number z)
 {
-    return format == HC_FP32 ? fmaf(x, y, z) : hc_element_fma16(x, y, z);
+    (void)format;
+    return hc_fma(x, y, z);
 }
+
+#else
+
+/* All operands are of the format, into which the caller then rounds the result, too. */
+HC_INLINE hc_number hc_element_fma(enum hc_format format, hc_number x, hc_number y, hc_number z)
+{
+    return format == HC_FP32 ? hc_fma(x, y, z) : hc_element_fma16(x, y, z);
+}
+
+#endif
 
 #endif

@@ -10,10 +10,11 @@
 
 #include "kernels/element/round.h"
 
-HC_INLINE void hc_kahan(enum hc_format f, enum hc_format stored, float *w, float *c, float u)
+HC_INLINE void hc_kahan(enum hc_format f, enum hc_format stored, hc_number *w, hc_number *c,
+                        hc_number u)
 {
-    float y = hc_into(f, *c - u);
-    float s = hc_into(stored, hc_into(f, *w + y));
+    hc_number y = hc_into(f, *c - u);
+    hc_number s = hc_into(stored, hc_into(f, *w + y));
     *c = hc_into(f, y - hc_into(f, s - *w));
     *w = s;
 }

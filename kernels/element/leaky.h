@@ -1,17 +1,17 @@
-/* Leaky ReLU: fp32 on the inputs' values; the caller rounds into the output. */
+/* Leaky ReLU on one element, in the working format; the caller rounds into the output. */
 #ifndef HC_KERNELS_ELEMENT_LEAKY_H
 #define HC_KERNELS_ELEMENT_LEAKY_H
 
-#include "num/inline.h"
+#include "kernels/element/number.h"
 
-/* NaN goes the way of the product and stays. */
-HC_INLINE float hc_element_leaky_relu(float slope, float x)
+/* A NaN fails the comparison, and the product keeps it. */
+HC_INLINE hc_number hc_element_leaky_relu(hc_number slope, hc_number x)
 {
     return x > 0 ? x : slope * x;
 }
 
 /* y is the output of the forward pass. */
-HC_INLINE float hc_element_leaky_relu_bwd(float slope, float y, float dy)
+HC_INLINE hc_number hc_element_leaky_relu_bwd(hc_number slope, hc_number y, hc_number dy)
 {
     return y > 0 ? dy : slope * dy;
 }

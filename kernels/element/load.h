@@ -1,13 +1,31 @@
-/* Elements of fp32, bf16 and fp16 tensors as fp32, the working format of every kernel. */
+/* Elements of tensors as numbers of the working format: of fp32, bf16 and fp16 tensors as fp32, or,
+   where HC_ELEMENTS_IN_FP64 is defined, of fp64 tensors. */
 #ifndef HC_KERNELS_ELEMENT_LOAD_H
 #define HC_KERNELS_ELEMENT_LOAD_H
 
 #include <stdint.h>
 
+#include "kernels/element/number.h"
 #include "num/bits.h"
 #include "num/format.h"
 
-HC_INLINE float hc_load(enum hc_format format, const void *data, int64_t i)
+#ifdef HC_ELEMENTS_IN_FP64
+
+HC_INLINE hc_number hc_load(enum hc_format format, const void *data, int64_t i)
+{
+    (void)format;
+    return ((const double *)data)[i];
+}
+
+HC_INLINE void hc_store(enum hc_format format, void *data, int64_t i, hc_number value)
+{
+    (void)format;
+    ((double *)data)[i] = value;
+}
+
+#else
+
+HC_INLINE hc_number hc_load(enum hc_format format, const void *data, int64_t i)
 {
     switch (format) {
     case HC_FP16:
@@ -19,7 +37,8 @@ HC_INLINE float hc_load(enum hc_format format, const void *data, int64_t i)
     }
 }
 
-HC_INLINE void hc_store(enum hc_format format, void *data, int64_t i, float value)
+/* Rounds to nearest. */
+HC_INLINE void hc_store(enum hc_format format, void *data, int64_t i, hc_number value)
 {
     switch (format) {
     case HC_FP16:
@@ -32,6 +51,8 @@ HC_INLINE void hc_store(enum hc_format format, void *data, int64_t i, float valu
         ((float *)data)[i] = value;
     }
 }
+
+#endif
 
 /* Whether a format is one of those marked H in op/call.h. */
 HC_INLINE int hc_is_h(enum hc_format format)

@@ -10,19 +10,10 @@
 #ifndef HC_KERNELS_ELEMENT_ROUND_H
 #define HC_KERNELS_ELEMENT_ROUND_H
 
+#include "kernels/element/number.h"
 #include "num/bits.h"
 #include "num/directed.h"
 #include "num/format.h"
-
-/* x rounded to nearest into fp32 (nothing happens), fp16 or bf16. */
-HC_INLINE float hc_into(enum hc_format format, float x)
-{
-    if (format == HC_FP16)
-        return hc_fp16_round(x);
-    if (format == HC_BF16)
-        return hc_bf16_round(x);
-    return x;
-}
 
 /* x + y rounded to odd. Exact error of the sum: Knuth's TwoSum, NaN where the sum is not finite.
    Only for sums that do not overflow fp64. */
@@ -38,10 +29,39 @@ HC_INLINE double hc_add_to_odd(double x, double y)
     return hc_fp64_value(inexact && (bits & 1) == 0 ? odd : bits);
 }
 
-/* x rounded once to nearest into fp32, fp16 or bf16. */
-HC_INLINE float hc_coefficient(enum hc_format format, double x)
+#ifdef HC_ELEMENTS_IN_FP64
+
+/* In fp64 no format of `arithmetic` is a narrower one: nothing is rounded again. */
+HC_INLINE hc_number hc_into(enum hc_format format, hc_number x)
 {
-    return format == HC_FP32 ? (float)x : hc_into(format, hc_fp32_to_odd(x));
+    (void)format;
+    return x;
 }
+
+HC_INLINE hc_number hc_coefficient(enum hc_format format, double x)
+{
+    (void)format;
+    return x;
+}
+
+#else
+
+/* x rounded to nearest into fp32 (nothing happens), fp16 or bf16. */
+HC_INLINE hc_number hc_into(enum hc_format format, hc_number x)
+{
+    if (format == HC_FP16)
+        return hc_fp16_round(x);
+    if (format == HC_BF16)
+        return hc_bf16_round(x);
+    return x;
+}
+
+/* x rounded once to nearest into fp32, fp16 or bf16. */
+HC_INLINE hc_number hc_coefficient(enum hc_format format, double x)
+{
+    return format == HC_FP32 ? (hc_number)x : hc_into(format, hc_fp32_to_odd(x));
+}
+
+#endif
 
 #endif

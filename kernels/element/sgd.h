@@ -28,11 +28,11 @@
 
 /* The coefficients of one step. */
 struct hc_sgd_step {
-    float lr;
-    float beta1;
-    float wd;
-    float keep;
-    float decay;
+    hc_number lr;
+    hc_number beta1;
+    hc_number wd;
+    hc_number keep;
+    hc_number decay;
     int decoupled; /* w is decayed */
     int coupled;   /* wd * w goes into the gradient */
     int nesterov;
@@ -56,30 +56,31 @@ HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, co
 
 /* What is taken off the weight. `f` is the step's arithmetic: pass a constant, and the loop around this
    has no branch. */
-HC_INLINE float hc_sgd_update(enum hc_format f, const struct hc_sgd_step *step, float weight,
-                              float g, float *v)
+HC_INLINE hc_number hc_sgd_update(enum hc_format f, const struct hc_sgd_step *step,
+                                  hc_number weight, hc_number g, hc_number *v)
 {
-    float grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
-    float d = step->rate_inside ? hc_into(f, step->lr * grad) : grad;
-    float velocity = hc_into(f, hc_into(f, step->beta1 * *v) + d);
-    float along = step->nesterov ? hc_into(f, d + hc_into(f, step->beta1 * velocity)) : velocity;
+    hc_number grad = step->coupled ? hc_into(f, g + hc_into(f, step->wd * weight)) : g;
+    hc_number d = step->rate_inside ? hc_into(f, step->lr * grad) : grad;
+    hc_number velocity = hc_into(f, hc_into(f, step->beta1 * *v) + d);
+    hc_number along =
+        step->nesterov ? hc_into(f, d + hc_into(f, step->beta1 * velocity)) : velocity;
     *v = velocity;
     return step->rate_inside ? along : hc_into(f, step->lr * along);
 }
 
-HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, float *w, float g,
-                              float *v)
+HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, hc_number *w,
+                              hc_number g, hc_number *v)
 {
-    float weight = step->decoupled ? hc_into(f, *w * step->keep) : *w;
+    hc_number weight = step->decoupled ? hc_into(f, *w * step->keep) : *w;
     *w = hc_into(f, weight - hc_sgd_update(f, step, weight, g, v));
 }
 
 /* `stored`: w's format. */
 HC_INLINE void hc_element_sgd_kahan(enum hc_format f, enum hc_format stored,
-                                    const struct hc_sgd_step *step, float *w, float g, float *v,
-                                    float *c)
+                                    const struct hc_sgd_step *step, hc_number *w, hc_number g,
+                                    hc_number *v, hc_number *c)
 {
-    float u = hc_sgd_update(f, step, *w, g, v);
+    hc_number u = hc_sgd_update(f, step, *w, g, v);
     hc_kahan(f, stored, w, c, step->decoupled ? hc_into(f, u + hc_into(f, step->decay * *w)) : u);
 }
 

@@ -11,8 +11,8 @@ struct values {
 static void copy_image(const struct hc_call *call, const struct values *values,
                        const struct hc_crop *crop, int64_t image, int64_t to)
 {
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *x = &call->in[HC_AUGMENT_PIXELS];
+    const struct hc_tensor *y = &call->out[HC_AUGMENT_IMAGES];
     int64_t size = x->shape[1] * x->shape[2] * 3;
     const uint8_t *pixels = (const uint8_t *)x->data + image * size;
     to *= size;
@@ -35,12 +35,12 @@ enum hc_status hc_exact_augment(struct hc_queue *queue, const struct hc_call *ca
 {
     (void)queue;
     const struct hc_augment *p = &call->params.augment;
-    const struct hc_tensor *order = &call->in[3];
-    const int32_t *from = call->in[1].data;
-    int32_t *labels = call->out[1].data;
-    int32_t steps = *(const int32_t *)call->in[2].data;
-    int64_t batch = call->out[0].shape[0];
-    int64_t length = order->data ? hc_tensor_count(order) : call->in[0].shape[0];
+    const struct hc_tensor *order = &call->in[HC_AUGMENT_ORDER];
+    const int32_t *from = call->in[HC_AUGMENT_LABELS].data;
+    int32_t *labels = call->out[HC_AUGMENT_IMAGE_LABELS].data;
+    int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
+    int64_t batch = call->out[HC_AUGMENT_IMAGES].shape[0];
+    int64_t length = order->data ? hc_tensor_count(order) : call->in[HC_AUGMENT_PIXELS].shape[0];
     struct values values;
     for (int c = 0; c < 3; c++)
         for (int pixel = 0; pixel < 256; pixel++)
@@ -50,12 +50,12 @@ enum hc_status hc_exact_augment(struct hc_queue *queue, const struct hc_call *ca
         int64_t image = hc_batch_image(order->data, length, steps % p->batches * batch + i);
         struct hc_crop crop = hc_crop_draw(p, epoch, image);
         if (image < 0)
-            clear_image(&call->out[0], i);
+            clear_image(&call->out[HC_AUGMENT_IMAGES], i);
         else
             copy_image(call, &values, &crop, image, i);
         labels[i] = image < 0 ? 0 : from[image];
     }
-    if (call->out[2].data)
-        *(int32_t *)call->out[2].data = steps + 1;
+    if (call->out[HC_AUGMENT_NEW_STEPS].data)
+        *(int32_t *)call->out[HC_AUGMENT_NEW_STEPS].data = steps + 1;
     return HC_OK;
 }

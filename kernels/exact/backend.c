@@ -2,11 +2,82 @@
 #include "backend.h"
 
 #include "kernels/exact/exact.h"
-#include "kernels/exact/block.h"
 #include "kernels/exact/tile.h"
 #include "kernels/memory.h"
+#include "kernels/tf32.h"
 
-/* Elements that stand side by side: in sums of products, in leaky ReLU and in batch norm. */
+/* Kernels that are the same for every format of their call. */
+static hc_kernel *const any_format[HC_OP_COUNT] = {
+    [HC_OP_cast] = hc_exact_cast,
+    [HC_OP_unscale] = hc_exact_unscale,
+    [HC_OP_sum] = hc_exact_sum,
+    [HC_OP_dot] = hc_exact_dot,
+    [HC_OP_sum_squares] = hc_exact_sum_squares,
+    [HC_OP_bn_leaky_train] = hc_exact_bn_leaky_train,
+    [HC_OP_bn_leaky_infer] = hc_exact_bn_leaky_infer,
+    [HC_OP_bn_leaky_bwd] = hc_exact_bn_leaky_bwd,
+    [HC_OP_master_to_model] = hc_exact_master_to_model,
+    [HC_OP_scaler_update] = hc_exact_scaler_update,
+    [HC_OP_overflow_verdict] = hc_exact_overflow_verdict,
+    [HC_OP_rates] = hc_exact_rates,
+    [HC_OP_step_log] = hc_exact_step_log,
+    [HC_OP_clip] = hc_exact_clip,
+    [HC_OP_augment] = hc_exact_augment,
+};
+
+enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)
+{
+    bool fp64 = call->in[HC_FIRST].format == HC_FP64;
+    hc_kernel *kernel = (fp64 ? hc_exact_fp64 : hc_exact_fp32)[call->op];
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, hc_exact_run);
+    return (kernel ? kernel : any_format[call->op])(queue, call);
+}
+
+/* Columns of the second factor's matrix; -1 for ops that pack nothing. */
+static int64_t columns_of(const struct hc_call *call)
+{
+    switch (call->op) {
+    case HC_OP_gemm:
+        return call->params.gemm.half_accumulator ? -1 : call->out[HC_GEMM_OUT].shape[1];
+    case HC_OP_conv2d:
+        return call->in[HC_CONV_W].shape[0];
+    case HC_OP_conv2d_bwd_data:
+        return call->in[HC_CONV_BWD_DATA_W].shape[3];
+    case HC_OP_conv2d_bwd_filter:
+        return call->in[HC_CONV_BWD_FILTER_DY].shape[3];
+    default:
+        return -1;
+    }
+}
+
+/* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns, and
+   their first one where it is converted. Backward-filter also keeps a tile of sums. bn_leaky_bwd
+   keeps dz. */
+size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (call->op == HC_OP_bn_leaky_bwd)
+        return hc_tensor_bytes(&call->in[HC_BN_LEAKY_BWD_DY]);
+    if (hc_call_tf32(call)) {
+        struct hc_call plain = hc_tf32_plain(call);
+        return hc_tf32_bytes(call) + hc_exact_scratch(queue, &plain);
+    }
+    int64_t columns = columns_of(call);
+    if (columns < 0)
+        return 0;
+    const struct hc_tensor *first = &call->in[HC_FIRST];
+    const struct hc_tensor *second = &call->in[HC_FIRST + 1];
+    bool fp64 = first->format == HC_FP64;
+    int64_t numbers = fp64 || first->format == HC_FP32 ? 0 : hc_tensor_count(first);
+    if (columns > 0)
+        numbers += hc_tensor_count(second) / columns * hc_tile_padded(columns);
+    const int64_t *dw = call->out[HC_CONV_BWD_FILTER_DW].shape;
+    if (call->op == HC_OP_conv2d_bwd_filter)
+        numbers += dw[1] * dw[2] * dw[3] * HC_TILE;
+    return (size_t)numbers * (fp64 ? sizeof(double) : sizeof(float));
+}
+
+/* Elements that stand side by side: in sums of products, in elementwise ops and in batch norm. */
 static const struct hc_border borders[] = {
     {HC_EXTENT_VECTOR, HC_ELEMENT_BLOCK},        {HC_EXTENT_GEMM_N, HC_TILE},
     {HC_EXTENT_CONV_CHANNELS, HC_TILE},          {HC_EXTENT_CONV_FILTERS, HC_TILE},
@@ -31,7 +102,7 @@ const struct hc_backend hc_backend_exact = {
     .scratch = hc_exact_scratch,
     .kernel =
         {
-#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_exact_##name,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_exact_run,
 #include "op/ops.def"
 #undef HC_OP
         },

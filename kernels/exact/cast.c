@@ -38,8 +38,8 @@ static void cast_integers(const int32_t *from, const struct hc_tensor *to,
 enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    const struct hc_tensor *from = &call->in[0];
-    const struct hc_tensor *to = &call->out[0];
+    const struct hc_tensor *from = &call->in[HC_X];
+    const struct hc_tensor *to = &call->out[HC_OUT];
     enum hc_direction direction = call->params.cast.direction;
     if (direction == HC_NEAREST && hc_is_h(from->format) && hc_is_h(to->format)) {
         cast_h(from, to);
@@ -62,6 +62,6 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
 enum hc_status hc_exact_master_to_model(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    cast_h(&call->in[0], &call->out[0]);
+    cast_h(&call->in[HC_MODEL_MASTER], &call->out[HC_MODEL_COPY]);
     return HC_OK;
 }

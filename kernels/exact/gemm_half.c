@@ -1,9 +1,8 @@
 /* gemm with sums in fp16: terms in the order of k, product and sum rounded to nearest each. fp32's
    results rounded once more are the correctly rounded ones (kernels/element/arithmetic.h). */
-#include "kernels/exact/exact.h"
-#include "kernels/exact/gemm_half.h"
 #include "kernels/element/load.h"
 #include "kernels/element/round.h"
+#include "kernels/exact/exact.h"
 
 static float element(const struct hc_tensor *t, bool transposed, int64_t row, int64_t column)
 {
@@ -14,17 +13,17 @@ static float element(const struct hc_tensor *t, bool transposed, int64_t row, in
 enum hc_status hc_exact_gemm_half(const struct hc_call *call)
 {
     const struct hc_gemm *p = &call->params.gemm;
-    const struct hc_tensor *c = &call->in[2];
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *c = &call->in[HC_GEMM_C];
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
     int64_t n = out->shape[1];
-    int64_t length = call->in[0].shape[p->transpose_a ? 0 : 1];
+    int64_t length = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1];
     float alpha = hc_coefficient(HC_FP16, p->alpha);
     float beta = hc_coefficient(HC_FP16, p->beta);
     for (int64_t i = 0; i < hc_tensor_count(out); i++) {
         float sum = 0;
         for (int64_t k = 0; k < length; k++) {
-            float a = element(&call->in[0], p->transpose_a, i / n, k);
-            float b = element(&call->in[1], p->transpose_b, k, i % n);
+            float a = element(&call->in[HC_GEMM_A], p->transpose_a, i / n, k);
+            float b = element(&call->in[HC_GEMM_B], p->transpose_b, k, i % n);
             sum = hc_fp16_round(sum + hc_fp16_round(a * b));
         }
         if (length > 0)

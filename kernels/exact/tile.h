@@ -1,6 +1,11 @@
-/* Sums of products, 16 of them side by side: the one inner loop of gemm and the convolutions. Each
-   output element has an fp32 sum of its own, whose terms are added in a stated order, one after the
-   other, product and sum rounded each; only elements stand side by side, never terms. */
+/* Sums of products, 16 of them side by side: the one inner loop of gemm and of the convolutions.
+
+   Each output element has a sum of its own. Its terms are added in a stated order, one after the
+   other, product and sum rounded each, so the result does not depend on how elements are grouped.
+   What stands side by side are HC_TILE elements whose terms share their left factor: columns of
+   gemm, filters or channels of a convolution. The right factors are packed for that: tiles of
+   HC_TILE columns, each [terms, HC_TILE], the last one filled up with zeros, whose sums are not
+   stored. In a vector register the HC_TILE sums advance together. */
 #ifndef HC_KERNELS_EXACT_TILE_H
 #define HC_KERNELS_EXACT_TILE_H
 
@@ -8,8 +13,11 @@
 
 enum { HC_TILE = 16 };
 
-/* sum[j] += a[i * stride] * b[i * HC_TILE + j] for i = 0, 1, ... terms - 1. */
-void hc_tile_add(const float *a, int64_t stride, int64_t terms, const float *b, float *sum);
+/* n rounded up to whole tiles. */
+static inline int64_t hc_tile_padded(int64_t n)
+{
+    return (n + HC_TILE - 1) / HC_TILE * HC_TILE;
+}
 
 /* A matrix within a tensor: element (i, j) is first + i * down + j * across. */
 struct hc_tile_matrix {
@@ -20,21 +28,5 @@ struct hc_tile_matrix {
     int64_t columns;
     int64_t across;
 };
-
-/* The matrix in fp32, as hc_tile_add takes it: tiles of HC_TILE columns, each [rows, HC_TILE], the
-   last one filled up with zeros. Returns the end of what was written. */
-float *hc_tile_pack(const struct hc_tile_matrix *matrix, float *to);
-
-/* The tensor's elements as fp32: its own memory, or converted into `buffer`. */
-const float *hc_tile_floats(const struct hc_tensor *t, float *buffer);
-
-/* sum[0..] to elements first, first + step, ... of t; no more than are left of `columns` from
-   `column` on. */
-void hc_tile_store(const struct hc_tensor *t, int64_t first, int64_t step, int64_t column,
-                   int64_t columns, const float *sum);
-
-/* How many floats the two take, and n rounded up to whole tiles. */
-int64_t hc_tile_buffer_floats(const struct hc_tensor *t);
-int64_t hc_tile_padded(int64_t n);
 
 #endif

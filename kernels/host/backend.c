@@ -5,12 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/tf32.h"
 #include "kernels/memory.h"
+#include "kernels/tf32.h"
 
 static void *nothing(void *argument)
 {
@@ -58,34 +57,73 @@ static void close_queue(struct hc_queue *queue)
     free(queue);
 }
 
+/* The kernels for tensors in fp32, bf16 and fp16, and what they ask for as scratch. For ops without a
+   line, and for the scratch of those without a query, it is exact's. */
+struct host_op {
+    hc_kernel *kernel;
+    size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
+};
+
+static const struct host_op ops_h[HC_OP_COUNT] = {
+#define MAP(op, value) [HC_OP_##op] = {hc_host_map, NULL},
+#include "kernels/element/maps.def"
+#undef MAP
+    [HC_OP_fma] = {hc_host_map, NULL},
+    [HC_OP_unscale] = {hc_host_unscale, NULL},
+    [HC_OP_cast] = {hc_host_cast, NULL},
+    [HC_OP_master_to_model] = {hc_host_cast, NULL},
+    [HC_OP_sum] = {hc_host_sum, NULL},
+    [HC_OP_dot] = {hc_host_dot, NULL},
+    [HC_OP_sum_squares] = {hc_host_sum_squares, NULL},
+#ifdef HC_ONEDNN
+    [HC_OP_gemm] = {hc_onednn_gemm, hc_onednn_gemm_scratch},
+    [HC_OP_conv2d] = {hc_onednn_conv, hc_onednn_conv_scratch},
+    [HC_OP_conv2d_bwd_data] = {hc_onednn_conv, hc_onednn_conv_scratch},
+    [HC_OP_conv2d_bwd_filter] = {hc_onednn_filter, hc_onednn_filter_scratch},
+#endif
+    [HC_OP_bn_train] = {hc_host_norm, hc_host_norm_scratch},
+    [HC_OP_bn_infer] = {hc_host_norm, hc_host_norm_scratch},
+    [HC_OP_bn_bwd] = {hc_host_norm_bwd, hc_host_norm_scratch},
+    [HC_OP_bn_leaky_train] = {hc_host_norm, hc_host_norm_scratch},
+    [HC_OP_bn_leaky_infer] = {hc_host_norm, hc_host_norm_scratch},
+    [HC_OP_bn_leaky_bwd] = {hc_host_norm_bwd, hc_host_norm_scratch},
+    [HC_OP_avg_pool] = {hc_host_avg_pool, NULL},
+    [HC_OP_avg_pool_bwd] = {hc_host_avg_pool_bwd, NULL},
+    [HC_OP_sgd] = {hc_host_optimizer, NULL},
+    [HC_OP_adam] = {hc_host_optimizer, NULL},
+    [HC_OP_adamw] = {hc_host_optimizer, NULL},
+};
+
+/* The same for tensors in fp64; all else is no training's bottleneck. */
+static const struct host_op ops_fp64[HC_OP_COUNT] = {
+    [HC_OP_cast] = {hc_host_cast, NULL},
+    [HC_OP_gemm] = {hc_host_gemm_fp64, hc_host_product_scratch},
+    [HC_OP_conv2d] = {hc_host_conv_fp64, hc_host_product_scratch},
+    [HC_OP_conv2d_bwd_data] = {hc_host_conv_fp64, hc_host_product_scratch},
+    [HC_OP_conv2d_bwd_filter] = {hc_host_conv_fp64, hc_host_product_scratch},
+};
+
+static const struct host_op *op_of(const struct hc_call *call)
+{
+    return &(call->in[HC_FIRST].format == HC_FP64 ? ops_fp64 : ops_h)[call->op];
+}
+
+static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
+{
+    hc_kernel *kernel = op_of(call)->kernel;
+    if (hc_call_tf32(call))
+        return hc_tf32_run(queue, call, run);
+    return (kernel ? kernel : hc_exact_run)(queue, call);
+}
+
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_host_double_scratch(call);
+    const struct host_op *op = op_of(call);
     if (hc_call_tf32(call)) {
         struct hc_call plain = hc_tf32_plain(call);
         return hc_tf32_bytes(call) + scratch(queue, &plain);
     }
-    switch (call->op) {
-    case HC_OP_bn_train:
-    case HC_OP_bn_infer:
-    case HC_OP_bn_bwd:
-    case HC_OP_bn_leaky_train:
-    case HC_OP_bn_leaky_infer:
-    case HC_OP_bn_leaky_bwd:
-        return hc_host_norm_scratch(queue, call);
-#ifdef HC_ONEDNN
-    case HC_OP_gemm:
-        return hc_onednn_gemm_scratch(queue, call);
-    case HC_OP_conv2d:
-    case HC_OP_conv2d_bwd_data:
-        return hc_onednn_conv_scratch(queue, call);
-    case HC_OP_conv2d_bwd_filter:
-        return hc_onednn_filter_scratch(queue, call);
-#endif
-    default:
-        return hc_exact_scratch(queue, call);
-    }
+    return op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
 }
 
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
@@ -113,51 +151,8 @@ const struct hc_backend hc_backend_host = {
     .describe = describe,
     .kernel =
         {
-            [HC_OP_cast] = hc_host_cast,
-            [HC_OP_add] = hc_host_add,
-            [HC_OP_sub] = hc_host_sub,
-            [HC_OP_mul] = hc_host_mul,
-            [HC_OP_div] = hc_host_div,
-            [HC_OP_sqrt] = hc_host_sqrt,
-            [HC_OP_fma] = hc_host_fma,
-            [HC_OP_axpy] = hc_host_axpy,
-            [HC_OP_scale] = hc_host_scale,
-            [HC_OP_unscale] = hc_host_unscale,
-            [HC_OP_sum] = hc_host_sum,
-            [HC_OP_dot] = hc_host_dot,
-            [HC_OP_sum_squares] = hc_host_sum_squares,
-#ifdef HC_ONEDNN
-            [HC_OP_gemm] = hc_onednn_gemm,
-            [HC_OP_conv2d] = hc_onednn_conv2d,
-            [HC_OP_conv2d_bwd_data] = hc_onednn_conv2d_bwd_data,
-            [HC_OP_conv2d_bwd_filter] = hc_onednn_conv2d_bwd_filter,
-#else
-            [HC_OP_gemm] = hc_exact_gemm,
-            [HC_OP_conv2d] = hc_exact_conv2d,
-            [HC_OP_conv2d_bwd_data] = hc_exact_conv2d_bwd_data,
-            [HC_OP_conv2d_bwd_filter] = hc_exact_conv2d_bwd_filter,
-#endif
-            [HC_OP_bn_train] = hc_host_bn_train,
-            [HC_OP_bn_infer] = hc_host_bn_infer,
-            [HC_OP_bn_bwd] = hc_host_bn_bwd,
-            [HC_OP_bn_leaky_train] = hc_host_bn_leaky_train,
-            [HC_OP_bn_leaky_infer] = hc_host_bn_leaky_infer,
-            [HC_OP_bn_leaky_bwd] = hc_host_bn_leaky_bwd,
-            [HC_OP_leaky_relu] = hc_host_leaky_relu,
-            [HC_OP_leaky_relu_bwd] = hc_host_leaky_relu_bwd,
-            [HC_OP_avg_pool] = hc_host_avg_pool,
-            [HC_OP_avg_pool_bwd] = hc_host_avg_pool_bwd,
-            [HC_OP_xent] = hc_exact_xent,
-            [HC_OP_xent_bwd] = hc_exact_xent_bwd,
-            [HC_OP_sgd] = hc_host_sgd,
-            [HC_OP_adam] = hc_host_adam,
-            [HC_OP_adamw] = hc_host_adamw,
-            [HC_OP_master_to_model] = hc_host_master_to_model,
-            [HC_OP_augment] = hc_exact_augment,
-            [HC_OP_scaler_update] = hc_exact_scaler_update,
-            [HC_OP_overflow_verdict] = hc_exact_overflow_verdict,
-            [HC_OP_rates] = hc_exact_rates,
-            [HC_OP_step_log] = hc_exact_step_log,
-            [HC_OP_clip] = hc_exact_clip,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run,
+#include "op/ops.def"
+#undef HC_OP
         },
 };

@@ -1,213 +1,109 @@
 /* Elementwise ops: block by block to fp32, the op's loop, and back. */
+#include <stdatomic.h>
 #include <string.h>
 
-#include "kernels/exact/double.h"
+#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/element/load.h"
-#include "kernels/element/scaling.h"
 
-/* Elements of the block that starts at `at`. */
-static int64_t block_of(int64_t at, int64_t n)
-{
-    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
-}
+struct map {
+    const struct hc_call *call;
+    struct hc_map_scalars scalars;
+};
 
-/* Whether a call is one thread's: then not even a team of one is made, which costs more than a block
-   of conversions. */
-static bool alone(const struct hc_queue *queue, int64_t n)
+static void map_block(const struct hc_queue *queue, const void *context, int64_t at, int64_t n)
 {
-    return queue->threads == 1 || n <= HC_HOST_SMALL;
-}
-
-static void map_block(const struct hc_queue *queue, const struct hc_call *call, int inputs,
-                      const struct hc_host_scalars *scalars, int64_t at, int64_t n)
-{
+    const struct map *m = context;
+    const struct hc_call *call = m->call;
     float buffer[4][HC_HOST_BLOCK];
     const float *in[3] = {0};
-    for (int i = 0; i < inputs; i++)
-        in[i] = hc_host_view(queue, &call->in[i], at, n, buffer[i]);
-    float *out = hc_host_target(&call->out[0], at, buffer[3]);
-    queue->loops->map[call->op](in, out, n, scalars);
-    hc_host_flush(queue, &call->out[0], at, n, out);
+    for (int slot = 0; slot < m->scalars.inputs; slot++)
+        in[slot] = hc_host_view(queue, &call->in[slot], at, n, buffer[slot]);
+    float *out = hc_host_target(&call->out[HC_OUT], at, buffer[3]);
+    queue->loops->map[call->op](in, out, n, &m->scalars);
+    hc_host_flush(queue, &call->out[HC_OUT], at, n, out);
 }
 
-static enum hc_status map(struct hc_queue *queue, const struct hc_call *call, int inputs,
-                          struct hc_host_scalars scalars)
+enum hc_status hc_host_map(struct hc_queue *queue, const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->out[0]);
-    if (alone(queue, n)) {
-        for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
-            map_block(queue, call, inputs, &scalars, at, block_of(at, n));
-        return HC_OK;
-    }
-#pragma omp parallel for num_threads(queue->threads) schedule(static)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
-        map_block(queue, call, inputs, &scalars, at, block_of(at, n));
+    struct map m = {call, hc_map_scalars_of(call)};
+    hc_host_each_block(queue, hc_tensor_count(&call->out[HC_OUT]), map_block, &m);
     return HC_OK;
 }
 
-/* The six IEEE operations; fp64 is nobody's bottleneck and stays with exact. */
-static enum hc_status ieee(struct hc_queue *queue, const struct hc_call *call, int inputs,
-                           hc_kernel *exact)
-{
-    enum hc_format format = call->out[0].format;
-    if (!hc_is_h(format))
-        return exact(queue, call);
-    return map(queue, call, inputs, (struct hc_host_scalars){.format = format});
-}
+struct unscale {
+    const struct hc_call *call;
+    struct hc_map_scalars scalars;
+    atomic_bool *found_inf;
+};
 
-enum hc_status hc_host_add(struct hc_queue *queue, const struct hc_call *call)
+/* The detector reads x before the output, which may be x's memory, is written. */
+static void unscale_block(const struct hc_queue *queue, const void *context, int64_t at, int64_t n)
 {
-    return ieee(queue, call, 2, hc_exact_add);
-}
-
-enum hc_status hc_host_sub(struct hc_queue *queue, const struct hc_call *call)
-{
-    return ieee(queue, call, 2, hc_exact_sub);
-}
-
-enum hc_status hc_host_mul(struct hc_queue *queue, const struct hc_call *call)
-{
-    return ieee(queue, call, 2, hc_exact_mul);
-}
-
-enum hc_status hc_host_div(struct hc_queue *queue, const struct hc_call *call)
-{
-    return ieee(queue, call, 2, hc_exact_div);
-}
-
-enum hc_status hc_host_sqrt(struct hc_queue *queue, const struct hc_call *call)
-{
-    return ieee(queue, call, 1, hc_exact_sqrt);
-}
-
-enum hc_status hc_host_fma(struct hc_queue *queue, const struct hc_call *call)
-{
-    return ieee(queue, call, 3, hc_exact_fma);
-}
-
-enum hc_status hc_host_axpy(struct hc_queue *queue, const struct hc_call *call)
-{
-    return map(queue, call, 2, (struct hc_host_scalars){.by = (float)call->params.axpy.alpha});
-}
-
-enum hc_status hc_host_scale(struct hc_queue *queue, const struct hc_call *call)
-{
-    return map(queue, call, 1, (struct hc_host_scalars){.by = *(const float *)call->in[1].data});
-}
-
-enum hc_status hc_host_leaky_relu(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_leaky_relu(queue, call);
-    return map(queue, call, 1, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
-}
-
-enum hc_status hc_host_leaky_relu_bwd(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_leaky_relu_bwd(queue, call);
-    return map(queue, call, 2, (struct hc_host_scalars){.by = (float)call->params.leaky.slope});
+    const struct unscale *u = context;
+    const struct hc_tensor *to = &u->call->out[HC_UNSCALE_OUT];
+    float buffer[2][HC_HOST_BLOCK];
+    const float *in[3] = {hc_host_view(queue, &u->call->in[HC_UNSCALE_X], at, n, buffer[0])};
+    float *out = hc_host_target(to, at, buffer[1]);
+    if (queue->loops->any_nonfinite(in[0], n))
+        atomic_store(u->found_inf, true);
+    queue->loops->map[HC_OP_unscale](in, out, n, &u->scalars);
+    hc_host_flush(queue, to, at, n, out);
 }
 
 enum hc_status hc_host_unscale(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
-    bool reciprocal = call->params.unscale.reciprocal;
-    float s = *(const float *)call->in[1].data;
-    struct hc_host_scalars scalars = {.by = reciprocal ? hc_unscale_reciprocal(s) : s,
-                                      .reciprocal = reciprocal};
-    const float *before = call->in[2].data;
-    int found = before && *before != 0;
-    if (found && call->in[3].data)
-        return hc_exact_unscale(queue, call);
-    int64_t n = hc_tensor_count(x);
-#pragma omp parallel for num_threads(queue->threads) schedule(static)                              \
-    reduction(|                                                                                    \
-              : found) if (n > HC_HOST_SMALL)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float buffer[2][HC_HOST_BLOCK];
-        int64_t count = block_of(at, n);
-        const float *in[3] = {hc_host_view(queue, x, at, count, buffer[0])};
-        float *out = hc_host_target(&call->out[0], at, buffer[1]);
-        found |= queue->loops->any_nonfinite(in[0], count);
-        queue->loops->map[HC_OP_unscale](in, out, count, &scalars);
-        hc_host_flush(queue, &call->out[0], at, count, out);
-    }
-    *(float *)call->out[1].data = found ? 1 : 0;
+    const float *found_before = call->in[HC_UNSCALE_FOUND_INF].data;
+    atomic_bool found_inf = found_before && *found_before != 0;
+    if (found_inf && call->in[HC_UNSCALE_OVERRIDE].data)
+        return hc_exact_run(queue, call);
+    struct unscale u = {call, hc_map_scalars_of(call), &found_inf};
+    hc_host_each_block(queue, hc_tensor_count(&call->in[HC_UNSCALE_X]), unscale_block, &u);
+    *(float *)call->out[HC_UNSCALE_NEW_FOUND_INF].data = found_inf ? 1 : 0;
     return HC_OK;
 }
 
-/* Elements of t from `at` on. */
-static void *element(const struct hc_tensor *t, int64_t at)
-{
-    return (unsigned char *)t->data + at * hc_formats[t->format].bytes;
-}
+struct cast {
+    const struct hc_tensor *from;
+    const struct hc_tensor *to;
+    enum hc_direction direction;
+};
 
-/* From fp64, to nearest: into 16 bits by way of fp32 rounded to odd (num/directed.h). */
-static void narrow_block(const struct hc_queue *queue, const struct hc_tensor *from,
-                         const struct hc_tensor *to, int64_t at, int64_t n)
+/* From fp64 it is to nearest, and into 16 bits by way of fp32 rounded to odd (num/directed.h). */
+static void cast_block(const struct hc_queue *queue, const void *context, int64_t at, int64_t n)
 {
+    const struct cast *c = context;
+    void *to = hc_host_element(c->to, at);
     float buffer[HC_HOST_BLOCK];
-    float *out = hc_host_target(to, at, buffer);
-    queue->loops->narrow(to->format != HC_FP32, element(from, at), n, out);
-    hc_host_flush(queue, to, at, n, out);
-}
-
-static void cast_block(const struct hc_queue *queue, const struct hc_tensor *from,
-                       const struct hc_tensor *to, enum hc_direction direction, int64_t at,
-                       int64_t n)
-{
-    float buffer[HC_HOST_BLOCK];
-    if (from->format == HC_FP64) {
-        narrow_block(queue, from, to, at, n);
-        return;
+    if (c->from->format == HC_FP64 && c->to->format == HC_FP64) {
+        memcpy(to, hc_host_element(c->from, at), (size_t)n * sizeof(double));
+    } else if (c->from->format == HC_FP64) {
+        float *out = hc_host_target(c->to, at, buffer);
+        queue->loops->narrow(c->to->format != HC_FP32, hc_host_element(c->from, at), n, out);
+        hc_host_flush(queue, c->to, at, n, out);
+    } else {
+        const float *in = hc_host_view(queue, c->from, at, n, buffer);
+        if (c->to->format == HC_FP64)
+            queue->loops->widen(in, n, to);
+        else if (c->direction == HC_NEAREST)
+            queue->loops->store(c->to->format, in, n, to);
+        else
+            queue->loops->store_directed(c->to->format, c->direction, in, n, to);
     }
-    const float *in = hc_host_view(queue, from, at, n, buffer);
-    if (to->format == HC_FP64)
-        queue->loops->widen(in, n, element(to, at));
-    else if (direction == HC_NEAREST)
-        queue->loops->store(to->format, in, n, element(to, at));
-    else
-        queue->loops->store_directed(to->format, direction, in, n, element(to, at));
 }
 
-static enum hc_status cast(const struct hc_queue *queue, const struct hc_call *call,
-                           enum hc_direction direction)
-{
-    const struct hc_tensor *from = &call->in[0];
-    const struct hc_tensor *to = &call->out[0];
-    int64_t n = from->data == to->data ? 0 : hc_tensor_count(to);
-    if (alone(queue, n)) {
-        for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
-            cast_block(queue, from, to, direction, at, block_of(at, n));
-        return HC_OK;
-    }
-#pragma omp parallel for num_threads(queue->threads) schedule(static)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK)
-        cast_block(queue, from, to, direction, at, block_of(at, n));
-    return HC_OK;
-}
-
-enum hc_status hc_host_master_to_model(struct hc_queue *queue, const struct hc_call *call)
-{
-    return cast(queue, call, HC_NEAREST);
-}
-
-/* Among H, and between them and fp64; the rest is exact's. */
+/* cast and master_to_model, among H and between H and fp64, but not from fp64 in a direction. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    enum hc_format from = call->in[0].format;
-    enum hc_format to = call->out[0].format;
-    enum hc_direction direction = call->params.cast.direction;
-    if (from == HC_FP64 && to == HC_FP64) {
-        if (call->in[0].data != call->out[0].data)
-            memcpy(call->out[0].data, call->in[0].data, hc_tensor_bytes(&call->out[0]));
-        return HC_OK;
-    }
-    bool narrows = from == HC_FP64 && hc_is_h(to) && direction == HC_NEAREST;
-    if (!narrows && (!hc_is_h(from) || (!hc_is_h(to) && to != HC_FP64)))
-        return hc_exact_cast(queue, call);
-    return cast(queue, call, direction);
+    struct cast c = {&call->in[HC_X], &call->out[HC_OUT],
+                     call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST};
+    enum hc_format from = c.from->format;
+    enum hc_format to = c.to->format;
+    bool known = (hc_is_h(from) || from == HC_FP64) && (hc_is_h(to) || to == HC_FP64);
+    bool rounds_fp64 = from == HC_FP64 && to != HC_FP64 && c.direction != HC_NEAREST;
+    if (!known || rounds_fp64)
+        return hc_exact_run(queue, call);
+    if (c.from->data != c.to->data)
+        hc_host_each_block(queue, hc_tensor_count(c.to), cast_block, &c);
+    return HC_OK;
 }

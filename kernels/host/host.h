@@ -1,5 +1,5 @@
-/* The host backend: threads over pieces whose borders depend on the shapes alone, so that no result
-   depends on the number of threads. */
+/* The host backend: vectors and threads. Work is divided into blocks and chunks whose borders depend on
+   the shapes alone, so that no result depends on the number of threads. */
 #ifndef HC_KERNELS_HOST_HOST_H
 #define HC_KERNELS_HOST_HOST_H
 
@@ -20,30 +20,45 @@ enum { HC_HOST_BLOCK = 2048 };
 /* Elements of a call that are not worth a second thread. */
 enum { HC_HOST_SMALL = 16384 };
 
-/* Pieces of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64
+/* Chunks of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64
    that are added one after the other. */
 enum { HC_HOST_CHUNKS = 64, HC_TILE_TERMS = 256 };
 
 extern const struct hc_border hc_host_borders[];
 
+/* Calls `work` for each block of n elements: `count` of them from element `at` on. A small call is
+   the calling thread's; a larger one is all threads'. */
+typedef void hc_host_work(const struct hc_queue *queue, const void *context, int64_t at,
+                          int64_t count);
+void hc_host_each_block(const struct hc_queue *queue, int64_t n, hc_host_work *work,
+                        const void *context);
+
+/* Elements of t from element `at` on, in t's own memory. */
+static inline void *hc_host_element(const struct hc_tensor *t, int64_t at)
+{
+    return (unsigned char *)t->data + at * hc_formats[t->format].bytes;
+}
+
 /* n elements of t from element `at` on as fp32: t's own memory, or converted into `buffer`. */
 const float *hc_host_view(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at,
                           int64_t n, float *buffer);
 
-/* Where the elements of t from `at` on can be written as fp32: t's own memory or `buffer`, to be handed
-   to hc_host_flush, which puts them into t unless they are there already. */
+/* Where the elements of t from `at` on can be written as fp32: t's own memory or `buffer`. What is
+   written goes to hc_host_flush, which moves it into t unless it is there already. */
 float *hc_host_target(const struct hc_tensor *t, int64_t at, float *buffer);
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                    const float *from);
 
-/* The network's ops in fp64; the kernels come here for their calls of them. */
-hc_kernel hc_host_double_gemm, hc_host_double_conv;
-size_t hc_host_double_scratch(const struct hc_call *call);
-
+/* For tensors in fp32, bf16 and fp16. Calls that these do not cover they hand to hc_exact_run. */
+hc_kernel hc_host_map, hc_host_cast, hc_host_unscale;
+hc_kernel hc_host_sum, hc_host_dot, hc_host_sum_squares;
+hc_kernel hc_host_norm, hc_host_norm_bwd;
+hc_kernel hc_host_avg_pool, hc_host_avg_pool_bwd;
+hc_kernel hc_host_optimizer;
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
 
-#define HC_OP(name, class, inputs, outputs, title) hc_kernel hc_host_##name;
-#include "op/ops.def"
-#undef HC_OP
+/* For tensors in fp64. */
+hc_kernel hc_host_gemm_fp64, hc_host_conv_fp64;
+size_t hc_host_product_scratch(struct hc_queue *queue, const struct hc_call *call);
 
 #endif

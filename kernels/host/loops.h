@@ -8,22 +8,12 @@
 #include <stdint.h>
 
 #include "kernels/element/adam.h"
+#include "kernels/element/maps.h"
 #include "kernels/element/sgd.h"
 #include "num/format.h"
 #include "op/op.h"
 
 enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
-
-/* What the element of an elementwise op needs besides its inputs. */
-struct hc_host_scalars {
-    enum hc_format format; /* fma: of the operands */
-    float by;              /* axpy: alpha; scale: s; unscale: s or 1/s; leaky: slope */
-    bool reciprocal;       /* unscale */
-};
-
-/* An elementwise op on n elements; `out` may be one of the inputs. */
-typedef void hc_host_map(const float *const in[3], float *out, int64_t n,
-                         const struct hc_host_scalars *scalars);
 
 /* What a batch norm knows of its columns. */
 struct hc_host_norm {
@@ -60,7 +50,7 @@ struct hc_host_loops {
     void (*lift)(enum hc_format format, const void *from, int64_t from_step, int64_t runs,
                  int64_t n, float *to, int64_t to_step);
 
-    hc_host_map *map[HC_OP_COUNT];                    /* NULL: not an elementwise op of fp32 */
+    hc_map *const *map;                               /* NULL: not an elementwise op of fp32 */
     bool (*any_nonfinite)(const float *x, int64_t n); /* any infinity or NaN */
 
     /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms one

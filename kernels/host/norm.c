@@ -8,10 +8,9 @@
    cancels that does not in the two passes of the definition. */
 #include <math.h>
 
-#include "kernels/exact/double.h"
+#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_tiling.h"
-#include "kernels/element/load.h"
 
 static void chunk_statistics(const struct hc_queue *queue, const struct hc_tensor *x,
                              const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
@@ -72,8 +71,8 @@ static void combine(const struct hc_norm_tiling *c, float *scratch, int64_t j, d
 static void leak(const struct hc_queue *queue, const struct hc_call *call, int64_t at, int64_t n,
                  float *buffer)
 {
-    const struct hc_tensor *y = &call->out[0];
-    struct hc_host_scalars scalars = {.by = (float)call->params.bn.slope};
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
+    struct hc_map_scalars scalars = {.factor = hc_parameter(call->params.bn.slope)};
     const float *const z[3] = {hc_host_view(queue, y, at, n, buffer)};
     float *to = hc_host_target(y, at, buffer);
     queue->loops->map[HC_OP_leaky_relu](z, to, n, &scalars);
@@ -83,8 +82,8 @@ static void leak(const struct hc_queue *queue, const struct hc_call *call, int64
 static void normalize(struct hc_queue *queue, const struct hc_call *call,
                       const struct hc_norm_tiling *c, const struct hc_norm_channels *w, bool leaky)
 {
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
     bool small = c->rows * c->channels <= HC_HOST_SMALL;
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
     for (int64_t row = 0; row < c->rows; row += c->block) {
@@ -118,23 +117,23 @@ static void put(const struct hc_tensor *t, int64_t j, float value)
 static void settle(const struct hc_call *call, const struct hc_norm_tiling *c,
                    struct hc_norm_channels *w, int64_t j, double mean, double squares)
 {
-    float momentum = (float)call->params.bn.momentum;
+    float momentum = hc_parameter(call->params.bn.momentum);
     double var = squares / (double)c->rows;
     float unbiased = (float)(squares / (double)(c->rows > 1 ? c->rows - 1 : c->rows));
-    float old_mean = at(&call->in[3], j);
-    float old_var = at(&call->in[4], j);
+    float old_mean = at(&call->in[HC_BN_MEAN], j);
+    float old_var = at(&call->in[HC_BN_VARIANCE], j);
     w->mean[j] = (float)mean;
-    w->invstd[j] = (float)(1 / sqrt(var + (double)(float)call->params.bn.eps));
-    put(&call->out[1], j, w->mean[j]);
-    put(&call->out[2], j, w->invstd[j]);
-    put(&call->out[3], j, old_mean + momentum * (w->mean[j] - old_mean));
-    put(&call->out[4], j, old_var + momentum * (unbiased - old_var));
+    w->invstd[j] = (float)(1 / sqrt(var + (double)hc_parameter(call->params.bn.eps)));
+    put(&call->out[HC_BN_SAVED_MEAN], j, w->mean[j]);
+    put(&call->out[HC_BN_SAVED_INVSTD], j, w->invstd[j]);
+    put(&call->out[HC_BN_NEW_MEAN], j, old_mean + momentum * (w->mean[j] - old_mean));
+    put(&call->out[HC_BN_NEW_VARIANCE], j, old_var + momentum * (unbiased - old_var));
 }
 
 static void train(struct hc_queue *queue, const struct hc_call *call,
                   const struct hc_norm_tiling *c, bool leaky)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
     for (int64_t k = 0; k < c->chunks; k++)
@@ -144,8 +143,8 @@ static void train(struct hc_queue *queue, const struct hc_call *call,
         double squares;
         combine(c, call->scratch, j, &mean, &squares);
         settle(call, c, &w, j, mean, squares);
-        w.gain[j] = at(&call->in[1], j);
-        w.shift[j] = at(&call->in[2], j);
+        w.gain[j] = at(&call->in[HC_BN_GAMMA], j);
+        w.shift[j] = at(&call->in[HC_BN_BETA], j);
         w.slope[j] = 0;
     }
     hc_norm_repeat_lanes(c, &w);
@@ -155,56 +154,28 @@ static void train(struct hc_queue *queue, const struct hc_call *call,
 static void infer(struct hc_queue *queue, const struct hc_call *call,
                   const struct hc_norm_tiling *c, bool leaky)
 {
-    float eps = (float)call->params.bn.eps;
+    float eps = hc_parameter(call->params.bn.eps);
     struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
     for (int64_t j = 0; j < c->channels; j++) {
-        w.mean[j] = at(&call->in[3], j);
-        w.invstd[j] = 1 / sqrtf(at(&call->in[4], j) + eps);
-        w.gain[j] = at(&call->in[1], j);
-        w.shift[j] = at(&call->in[2], j);
+        w.mean[j] = at(&call->in[HC_BN_MEAN], j);
+        w.invstd[j] = 1 / sqrtf(at(&call->in[HC_BN_VARIANCE], j) + eps);
+        w.gain[j] = at(&call->in[HC_BN_GAMMA], j);
+        w.shift[j] = at(&call->in[HC_BN_BETA], j);
         w.slope[j] = 0;
     }
     hc_norm_repeat_lanes(c, &w);
     normalize(queue, call, c, &w, leaky);
 }
 
-typedef void work(struct hc_queue *queue, const struct hc_call *call,
-                  const struct hc_norm_tiling *cut, bool leaky);
-
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, work *do_it,
-                          bool leaky, hc_kernel *otherwise)
+enum hc_status hc_host_norm(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_X]);
+    bool leaky = call->op == HC_OP_bn_leaky_train || call->op == HC_OP_bn_leaky_infer;
     if (!hc_norm_fits(&c))
-        return otherwise(queue, call);
-    do_it(queue, call, &c, leaky);
+        return hc_exact_run(queue, call);
+    if (call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train)
+        train(queue, call, &c, leaky);
+    else
+        infer(queue, call, &c, leaky);
     return HC_OK;
-}
-
-enum hc_status hc_host_bn_train(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_train(queue, call);
-    return run(queue, call, train, false, hc_exact_bn_train);
-}
-
-enum hc_status hc_host_bn_infer(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_infer(queue, call);
-    return run(queue, call, infer, false, hc_exact_bn_infer);
-}
-
-enum hc_status hc_host_bn_leaky_train(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_leaky_train(queue, call);
-    return run(queue, call, train, true, hc_exact_bn_leaky_train);
-}
-
-enum hc_status hc_host_bn_leaky_infer(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_leaky_infer(queue, call);
-    return run(queue, call, infer, true, hc_exact_bn_leaky_infer);
 }

@@ -1,8 +1,7 @@
 /* Batch norm, backward, with or without leaky ReLU: the chunks' sums are combined in order, in fp64. */
-#include "kernels/exact/double.h"
+#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_tiling.h"
-#include "kernels/element/load.h"
 
 static float at(const struct hc_tensor *t, int64_t j)
 {
@@ -27,22 +26,21 @@ struct tensors {
 };
 
 /* leaky_relu_bwd's dz lies where dx will, or behind the sums where dx has another format. */
-static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_tiling *c,
-                                 bool leaky)
+static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_tiling *c)
 {
-    const struct hc_tensor *after = &call->in[leaky ? 2 : 1];
-    struct tensors t = {.x = &call->in[0],
-                        .y = leaky ? &call->in[1] : NULL,
-                        .dy = after,
-                        .gamma = after + 1,
-                        .mean = after + 2,
-                        .invstd = after + 3,
-                        .dz = *after,
-                        .slope = (float)call->params.bn.slope};
-    if (leaky)
-        t.dz.data = call->out[0].format == after->format
-                        ? call->out[0].data
-                        : (float *)call->scratch + hc_norm_floats(c);
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(call->op);
+    const struct hc_tensor *dx = &call->out[HC_BN_BWD_DX];
+    struct tensors t = {.x = &call->in[s->x],
+                        .y = s->y < 0 ? NULL : &call->in[s->y],
+                        .dy = &call->in[s->dy],
+                        .gamma = &call->in[s->gamma],
+                        .mean = &call->in[s->mean],
+                        .invstd = &call->in[s->invstd],
+                        .dz = call->in[s->dy],
+                        .slope = hc_parameter(call->params.bn.slope)};
+    if (t.y)
+        t.dz.data =
+            dx->format == t.dy->format ? dx->data : (float *)call->scratch + hc_norm_floats(c);
     return t;
 }
 
@@ -53,7 +51,7 @@ static const float *make_dz(const struct hc_queue *queue, const struct tensors *
     if (!t->y)
         return hc_host_view(queue, &t->dz, at, n, buffer);
     float signs[HC_NORM_BLOCK];
-    struct hc_host_scalars scalars = {.by = t->slope};
+    struct hc_map_scalars scalars = {.factor = t->slope};
     const float *const in[3] = {hc_host_view(queue, t->y, at, n, signs),
                                 hc_host_view(queue, t->dy, at, n, buffer)};
     float *to = hc_host_target(&t->dz, at, buffer);
@@ -110,56 +108,37 @@ static void gradient(struct hc_queue *queue, const struct tensors *tensors,
     }
 }
 
-static void run(struct hc_queue *queue, const struct hc_call *call, const struct hc_norm_tiling *c,
-                bool leaky)
+enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct tensors t = tensors_of(call, c, leaky);
-    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
-    for (int64_t j = 0; j < c->channels; j++) {
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_BWD_X]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_run(queue, call);
+    struct tensors t = tensors_of(call, &c);
+    struct hc_norm_channels w = hc_norm_channels_of(&c, call->scratch);
+    for (int64_t j = 0; j < c.channels; j++) {
         w.mean[j] = at(t.mean, j);
         w.invstd[j] = at(t.invstd, j);
         w.gain[j] = at(t.gamma, j) * w.invstd[j];
         w.shift[j] = w.slope[j] = 0;
     }
-    hc_norm_repeat_lanes(c, &w);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
-    for (int64_t k = 0; k < c->chunks; k++)
-        chunk_gradients(queue, &t, c, call->scratch, k);
-    for (int64_t j = 0; j < c->channels; j++) {
+    hc_norm_repeat_lanes(&c, &w);
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c.chunks > 1)
+    for (int64_t k = 0; k < c.chunks; k++)
+        chunk_gradients(queue, &t, &c, call->scratch, k);
+    for (int64_t j = 0; j < c.channels; j++) {
         double dbeta = 0;
         double dgamma = 0;
-        for (int64_t k = 0; k < c->chunks; k++) {
-            struct hc_norm_sums s = hc_norm_sums_of(c, call->scratch, k);
+        for (int64_t k = 0; k < c.chunks; k++) {
+            struct hc_norm_sums s = hc_norm_sums_of(&c, call->scratch, k);
             dbeta += (double)s.first[j];
             dgamma += (double)s.second[j];
         }
-        w.shift[j] = (float)(dbeta / (double)c->rows);
-        w.slope[j] = (float)(dgamma / (double)c->rows);
-        put(&call->out[1], j, (float)dgamma);
-        put(&call->out[2], j, (float)dbeta);
+        w.shift[j] = (float)(dbeta / (double)c.rows);
+        w.slope[j] = (float)(dgamma / (double)c.rows);
+        put(&call->out[HC_BN_BWD_DGAMMA], j, (float)dgamma);
+        put(&call->out[HC_BN_BWD_DBETA], j, (float)dbeta);
     }
-    hc_norm_repeat_lanes(c, &w);
-    gradient(queue, &t, &call->out[0], c, &w);
-}
-
-enum hc_status hc_host_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_bwd(queue, call);
-    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
-    if (!hc_norm_fits(&c))
-        return hc_exact_bn_bwd(queue, call);
-    run(queue, call, &c, false);
-    return HC_OK;
-}
-
-enum hc_status hc_host_bn_leaky_bwd(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_exact_bn_leaky_bwd(queue, call);
-    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
-    if (!hc_norm_fits(&c))
-        return hc_exact_bn_leaky_bwd(queue, call);
-    run(queue, call, &c, true);
+    hc_norm_repeat_lanes(&c, &w);
+    gradient(queue, &t, &call->out[HC_BN_BWD_DX], &c, &w);
     return HC_OK;
 }

@@ -110,11 +110,12 @@ int64_t hc_norm_floats(const struct hc_norm_tiling *c)
 
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[0]);
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_FIRST]);
     if (!hc_norm_fits(&c))
         return hc_exact_scratch(queue, call);
     size_t bytes = (size_t)hc_norm_floats(&c) * sizeof(float);
-    if (call->op == HC_OP_bn_leaky_bwd && call->out[0].format != call->in[2].format)
-        bytes += hc_tensor_bytes(&call->in[2]);
+    const struct hc_tensor *dy = &call->in[HC_BN_LEAKY_BWD_DY];
+    if (call->op == HC_OP_bn_leaky_bwd && call->out[HC_BN_BWD_DX].format != dy->format)
+        bytes += hc_tensor_bytes(dy); /* of dz */
     return bytes;
 }

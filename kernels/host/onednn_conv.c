@@ -8,11 +8,9 @@
 #include <math.h>
 #include <omp.h>
 
-#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/tf32.h"
 
 struct work {
     struct hc_conv_shape shape;
@@ -62,11 +60,11 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
                        .run = images_of_run(&g),
                        .from_size = backward ? y : x,
                        .to_size = backward ? x : y};
-    int64_t weights = hc_tensor_count(&call->in[1]);
-    w->copy_bytes = copy_bytes(&call->in[1], weights);
+    int64_t weights = hc_tensor_count(&call->in[HC_CONV_SECOND]);
+    w->copy_bytes = copy_bytes(&call->in[HC_CONV_SECOND], weights);
     w->sound_bytes = !backward && g.pad > 0 ? rounded((size_t)weights * sizeof(float)) : 0;
-    w->from_bytes = copy_bytes(&call->in[0], w->run * w->from_size);
-    w->to_bytes = copy_bytes(&call->out[0], w->run * w->to_size);
+    w->from_bytes = copy_bytes(&call->in[HC_CONV_FIRST], w->run * w->from_size);
+    w->to_bytes = copy_bytes(&call->out[HC_CONV_RESULT], w->run * w->to_size);
     if (hc_conv_is_product(&g))
         return true;
     int64_t left = g.n % w->run;
@@ -182,9 +180,9 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
         (unsigned char *)call->scratch + filters_bytes(w) + (size_t)thread * thread_bytes(w);
     float *from_buffer = (float *)(void *)(pad + w->pad_bytes);
     float *to_buffer = (float *)(void *)(pad + w->pad_bytes + w->from_bytes);
-    const float *from =
-        hc_host_view(queue, &call->in[0], first * w->from_size, images * w->from_size, from_buffer);
-    float *to = hc_host_target(&call->out[0], first * w->to_size, to_buffer);
+    const float *from = hc_host_view(queue, &call->in[HC_CONV_FIRST], first * w->from_size,
+                                     images * w->from_size, from_buffer);
+    float *to = hc_host_target(&call->out[HC_CONV_RESULT], first * w->to_size, to_buffer);
     enum hc_status status = HC_OK;
     if (w->plan)
         status = hc_onednn_run(queue->onednn, images == w->run ? w->plan : w->last, thread, from,
@@ -193,7 +191,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
         multiply(queue->onednn, w, images, filter, from, to);
     if (mends)
         mend(w, images, filter, from, to);
-    hc_host_flush(queue, &call->out[0], first * w->to_size, images * w->to_size, to);
+    hc_host_flush(queue, &call->out[HC_CONV_RESULT], first * w->to_size, images * w->to_size, to);
     return status;
 }
 
@@ -202,8 +200,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 {
     unsigned char *filters = call->scratch;
     float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
-    const float *filter =
-        hc_host_view(queue, &call->in[1], 0, hc_tensor_count(&call->in[1]), buffer);
+    const float *filter = hc_host_view(queue, &call->in[HC_CONV_SECOND], 0,
+                                       hc_tensor_count(&call->in[HC_CONV_SECOND]), buffer);
     const float *finite = sound(w, filter, buffer - w->sound_bytes / sizeof(float));
     bool mends = finite != filter;
     enum hc_status status = hc_onednn_check_memory();
@@ -224,23 +222,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     return hc_onednn_error(queue->onednn);
 }
 
-enum hc_status hc_onednn_conv2d(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_onednn_conv(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_host_double_conv(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, hc_onednn_conv2d);
     struct work w;
-    return lay_out(queue, call, &w) ? convolve(queue, call, &w) : hc_exact_conv2d(queue, call);
-}
-
-enum hc_status hc_onednn_conv2d_bwd_data(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call))
-        return hc_host_double_conv(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_data);
-    struct work w;
-    return lay_out(queue, call, &w) ? convolve(queue, call, &w)
-                                    : hc_exact_conv2d_bwd_data(queue, call);
+    return lay_out(queue, call, &w) ? convolve(queue, call, &w) : hc_exact_run(queue, call);
 }

@@ -9,12 +9,9 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/element/load.h"
-#include "kernels/tf32.h"
 
 struct work {
     struct hc_conv_shape shape;
@@ -55,7 +52,7 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     w->group = w->group < w->image_share ? w->group : w->image_share;
     w->dy_floats = rounded(w->group * pixels * g.k);
     w->col_floats = rounded(w->group * pixels * (w->column_share > g.c ? w->column_share : g.c));
-    w->direct = call->out[0].format == HC_FP32 && w->image_parts == 1;
+    w->direct = call->out[HC_CONV_BWD_FILTER_DW].format == HC_FP32 && w->image_parts == 1;
     return true;
 }
 
@@ -73,15 +70,10 @@ size_t hc_onednn_filter_scratch(struct hc_queue *queue, const struct hc_call *ca
     return (size_t)floats * sizeof(float);
 }
 
-static const void *element(const struct hc_tensor *t, int64_t at)
-{
-    return (const unsigned char *)t->data + at * hc_formats[t->format].bytes;
-}
-
-static void take(const struct hc_queue *queue, const struct hc_tensor *x, int64_t at, int64_t n,
+static void load(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                  float *to)
 {
-    queue->loops->load(x->format, element(x, at), n, to);
+    queue->loops->load(t->format, hc_host_element(t, at), n, to);
 }
 
 /* Columns from..to-1 of col, which lie in filter row r, of the output pixels q, q + 1, ... of a row
@@ -106,7 +98,7 @@ static void gather_side(const struct hc_queue *queue, const struct hc_tensor *x,
     high = high < t->to ? high : t->to;
     memset(col, 0, (size_t)(t->to - t->from) * sizeof *col);
     if (low < high)
-        take(queue, x, (t->row * g->w + left) * g->c + low - start, high - low,
+        load(queue, x, (t->row * g->w + left) * g->c + low - start, high - low,
              col + (low - t->from));
 }
 
@@ -124,7 +116,7 @@ static void gather_row(const struct hc_queue *queue, const struct hc_tensor *x,
         gather_side(queue, x, g, t, q, col + q * step);
     int64_t at = (t->row * g->w + first * g->stride - g->pad) * g->c + t->from - start;
     if (first < end)
-        queue->loops->lift(x->format, element(x, at), g->stride * g->c, end - first,
+        queue->loops->lift(x->format, hc_host_element(x, at), g->stride * g->c, end - first,
                            t->to - t->from, col + first * step, step);
     for (int64_t q = end; q < g->q; q++)
         gather_side(queue, x, g, t, q, col + q * step);
@@ -160,7 +152,8 @@ static float *thread_buffer(const struct hc_call *call, const struct work *w)
 
 static float *sums_of(const struct hc_call *call, const struct work *w, int64_t part)
 {
-    return w->direct ? call->out[0].data : (float *)call->scratch + part * w->shape.k * w->columns;
+    return w->direct ? call->out[HC_CONV_BWD_FILTER_DW].data
+                     : (float *)call->scratch + part * w->shape.k * w->columns;
 }
 
 /* Part (images, columns); whether any sum is infinite or NaN. */
@@ -179,14 +172,14 @@ static bool part(const struct hc_queue *queue, const struct hc_call *call, const
     float *sums = sums_of(call, w, image_part) + from;
     for (int64_t count, n = first; n < end; n += count) {
         count = end - n < w->group ? end - n : w->group;
-        const float *dy =
-            hc_host_view(queue, &call->in[1], n * pixels * g->k, count * pixels * g->k, buffer);
+        const float *dy = hc_host_view(queue, &call->in[HC_CONV_BWD_FILTER_DY], n * pixels * g->k,
+                                       count * pixels * g->k, buffer);
         const float *b = col;
-        bool in_place = hc_conv_is_product(g) && call->in[0].format == HC_FP32;
+        bool in_place = hc_conv_is_product(g) && call->in[HC_CONV_BWD_FILTER_X].format == HC_FP32;
         if (in_place)
-            b = (const float *)call->in[0].data + n * pixels * g->c + from;
+            b = (const float *)call->in[HC_CONV_BWD_FILTER_X].data + n * pixels * g->c + from;
         else
-            gather(queue, &call->in[0], g, n, count, from, from + columns, col);
+            gather(queue, &call->in[HC_CONV_BWD_FILTER_X], g, n, count, from, from + columns, col);
         hc_onednn_sgemm(queue->onednn, &(struct hc_sgemm){.transpose_a = true,
                                                           .m = g->k,
                                                           .n = columns,
@@ -220,8 +213,10 @@ static void tap(const struct hc_queue *queue, const struct hc_call *call, const 
             int64_t v = i % g->q * g->stride - g->pad + t % g->s;
             if (h < 0 || h >= g->h || v < 0 || v >= g->w)
                 continue;
-            take(queue, &call->in[0], ((n * g->h + h) * g->w + v) * g->c, g->c, x + rows * g->c);
-            take(queue, &call->in[1], (n * g->p * g->q + i) * g->k, g->k, dy + rows * g->k);
+            load(queue, &call->in[HC_CONV_BWD_FILTER_X], ((n * g->h + h) * g->w + v) * g->c, g->c,
+                 x + rows * g->c);
+            load(queue, &call->in[HC_CONV_BWD_FILTER_DY], (n * g->p * g->q + i) * g->k, g->k,
+                 dy + rows * g->k);
             rows++;
         }
         hc_onednn_sgemm(queue->onednn, &(struct hc_sgemm){.transpose_a = true,
@@ -251,19 +246,15 @@ static void finish(const struct hc_queue *queue, const struct hc_call *call, con
             const float *in[3] = {sum, sums_of(call, w, i) + at};
             queue->loops->map[HC_OP_add](in, sum, count, NULL);
         }
-        hc_host_flush(queue, &call->out[0], at, count, sum);
+        hc_host_flush(queue, &call->out[HC_CONV_BWD_FILTER_DW], at, count, sum);
     }
 }
 
-enum hc_status hc_onednn_conv2d_bwd_filter(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_onednn_filter(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_host_double_conv(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, hc_onednn_conv2d_bwd_filter);
     struct work w;
     if (!lay_out(call, &w))
-        return hc_exact_conv2d_bwd_filter(queue, call);
+        return hc_exact_run(queue, call);
     if (hc_onednn_check_memory() != HC_OK)
         return HC_NO_MEMORY;
     int found = 0;

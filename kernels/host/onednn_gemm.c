@@ -2,12 +2,10 @@
    and the rounding. */
 #include <omp.h>
 
-#include "kernels/exact/double.h"
-#include "kernels/exact/gemm_half.h"
+#include "kernels/element/load.h"
+#include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"
-#include "kernels/element/load.h"
-#include "kernels/tf32.h"
 
 static int64_t rounded(int64_t n)
 {
@@ -23,18 +21,18 @@ static int64_t copy_floats(const struct hc_tensor *t)
 size_t hc_onednn_gemm_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    int64_t floats = copy_floats(&call->in[0]) + copy_floats(&call->in[1]) +
-                     rounded(hc_tensor_count(&call->out[0]));
+    int64_t floats = copy_floats(&call->in[HC_GEMM_A]) + copy_floats(&call->in[HC_GEMM_B]) +
+                     rounded(hc_tensor_count(&call->out[HC_GEMM_OUT]));
     return (size_t)floats * sizeof(float);
 }
 
 /* Row i of the output from its sums of k terms. */
 static void finish_row(const struct hc_call *call, int64_t i, int64_t k, const float *sum)
 {
-    const struct hc_tensor *c = &call->in[2];
-    const struct hc_tensor *out = &call->out[0];
-    float alpha = (float)call->params.gemm.alpha;
-    float beta = (float)call->params.gemm.beta;
+    const struct hc_tensor *c = &call->in[HC_GEMM_C];
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
+    float alpha = hc_parameter(call->params.gemm.alpha);
+    float beta = hc_parameter(call->params.gemm.beta);
     int64_t n = out->shape[1];
     for (int64_t j = 0; j < n; j++) {
         float value = k > 0 ? alpha * sum[j] : 0;
@@ -46,21 +44,17 @@ static void finish_row(const struct hc_call *call, int64_t i, int64_t k, const f
 
 enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_host_double_gemm(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, hc_onednn_gemm);
     if (call->params.gemm.half_accumulator)
         return hc_exact_gemm_half(call);
     const struct hc_gemm *p = &call->params.gemm;
-    int64_t m = call->out[0].shape[0];
-    int64_t n = call->out[0].shape[1];
-    int64_t k = call->in[0].shape[p->transpose_a ? 0 : 1];
+    int64_t m = call->out[HC_GEMM_OUT].shape[0];
+    int64_t n = call->out[HC_GEMM_OUT].shape[1];
+    int64_t k = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1];
     float *buffer = call->scratch;
-    const float *a = hc_host_view(queue, &call->in[0], 0, m * k, buffer);
-    buffer += copy_floats(&call->in[0]);
-    const float *b = hc_host_view(queue, &call->in[1], 0, k * n, buffer);
-    float *sums = buffer + copy_floats(&call->in[1]);
+    const float *a = hc_host_view(queue, &call->in[HC_GEMM_A], 0, m * k, buffer);
+    buffer += copy_floats(&call->in[HC_GEMM_A]);
+    const float *b = hc_host_view(queue, &call->in[HC_GEMM_B], 0, k * n, buffer);
+    float *sums = buffer + copy_floats(&call->in[HC_GEMM_B]);
     enum hc_status status = hc_onednn_check_memory();
     if (status != HC_OK || m == 0 || n == 0)
         return status;

@@ -1,113 +1,85 @@
-#include "kernels/exact/double.h"
+/* SGD, Adam and AdamW, block by block. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 
-/* n elements of a state tensor as fp32: in place where that is fp32 and stays where it is, else in
-   `buffer`, since the output may be any other input's memory. */
-static float *state(const struct hc_queue *queue, const struct hc_tensor *from,
-                    const struct hc_tensor *to, int64_t at, int64_t n, float *buffer)
+struct update {
+    const struct hc_call *call;
+    const struct hc_optimizer_slots *slots;
+    enum hc_format arithmetic;
+    const struct hc_stochastic *stochastic;
+    uint32_t t;
+    struct hc_sgd_step sgd;
+    struct hc_adam_step adam;
+};
+
+/* n elements of a state tensor as fp32: in place where it is fp32 and stays where it is, else in
+   `buffer`, since the output may be any other input's memory. NULL: the call has none. */
+static float *state(const struct hc_queue *queue, const struct hc_call *call, int slot,
+                    int new_slot, int64_t at, int64_t n, float *buffer)
 {
+    if (slot < 0 || !call->in[slot].data)
+        return NULL;
+    const struct hc_tensor *from = &call->in[slot];
+    const struct hc_tensor *to = &call->out[new_slot];
     if (from->data == to->data && to->format == HC_FP32)
         return (float *)to->data + at;
-    queue->loops->load(from->format,
-                       (const unsigned char *)from->data + at * hc_formats[from->format].bytes, n,
-                       buffer);
+    queue->loops->load(from->format, hc_host_element(from, at), n, buffer);
     return buffer;
 }
 
-/* The new weights of step t from element `at` on. */
-static void flush_weights(const struct hc_queue *queue, const struct hc_call *call,
-                          const struct hc_stochastic *s, uint32_t t, int64_t at, int64_t n,
-                          const float *w)
+static void update_block(const struct hc_queue *queue, const void *context, int64_t at, int64_t n)
 {
-    if (s->on)
-        queue->loops->store_stochastic(s->seed, t, s->first + at, w, n,
-                                       (uint16_t *)call->out[0].data + at);
+    const struct update *u = context;
+    const struct hc_call *call = u->call;
+    const struct hc_optimizer_slots *s = u->slots;
+    const struct hc_host_loops *loops = queue->loops;
+    const struct hc_stochastic *stochastic = u->stochastic;
+    enum hc_format stored = call->in[s->w].format;
+    bool is_sgd = call->op == HC_OP_sgd;
+    float buffer[5][HC_HOST_BLOCK];
+    float *w = state(queue, call, s->w, s->new_w, at, n, buffer[0]);
+    float *m = state(queue, call, s->m, s->new_m, at, n, buffer[1]);
+    float *v = state(queue, call, s->v, s->new_v, at, n, buffer[2]);
+    float *c = state(queue, call, s->compensation, s->new_compensation, at, n, buffer[3]);
+    const float *g = hc_host_view(queue, &call->in[s->g], at, n, buffer[4]);
+    if (is_sgd && c)
+        loops->sgd_kahan(u->arithmetic, stored, &u->sgd, w, g, m, c, n);
+    else if (is_sgd)
+        loops->sgd(u->arithmetic, &u->sgd, w, g, m, n);
+    else if (c)
+        loops->adam_kahan(u->arithmetic, stored, &u->adam, w, g, m, v, c, n);
     else
-        hc_host_flush(queue, &call->out[0], at, n, w);
+        loops->adam(u->arithmetic, &u->adam, w, g, m, v, n);
+    if (stochastic->on)
+        loops->store_stochastic(stochastic->seed, u->t, stochastic->first + at, w, n,
+                                hc_host_element(&call->out[s->new_w], at));
+    else
+        hc_host_flush(queue, &call->out[s->new_w], at, n, w);
+    hc_host_flush(queue, &call->out[s->new_m], at, n, m);
+    if (v)
+        hc_host_flush(queue, &call->out[s->new_v], at, n, v);
+    if (c)
+        hc_host_flush(queue, &call->out[s->new_compensation], at, n, c);
 }
 
-static int64_t block_of(int64_t at, int64_t n)
+/* A step that is skipped copies bytes, as exact does. */
+enum hc_status hc_host_optimizer(struct hc_queue *queue, const struct hc_call *call)
 {
-    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
-}
-
-static bool left_out(const struct hc_tensor *found)
-{
-    return found->data && *(const float *)found->data != 0;
-}
-
-enum hc_status hc_host_sgd(struct hc_queue *queue, const struct hc_call *call)
-{
-    const struct hc_tensor *in = call->in;
-    const struct hc_tensor *out = call->out;
-    if (hc_is_double(call) || left_out(&in[4]))
-        return hc_exact_sgd(queue, call);
-    const struct hc_sgd *p = &call->params.sgd;
-    uint32_t t = (uint32_t)((const float *)in[3].data)[2];
-    struct hc_sgd_step step = hc_sgd_coefficients(p, in[3].data);
-    int64_t n = hc_tensor_count(&out[0]);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float buffer[4][HC_HOST_BLOCK];
-        int64_t count = block_of(at, n);
-        float *w = state(queue, &in[0], &out[0], at, count, buffer[0]);
-        float *v = state(queue, &in[2], &out[1], at, count, buffer[1]);
-        const float *g = hc_host_view(queue, &in[1], at, count, buffer[2]);
-        if (in[5].data) {
-            float *c = state(queue, &in[5], &out[2], at, count, buffer[3]);
-            queue->loops->sgd_kahan(p->arithmetic, in[0].format, &step, w, g, v, c, count);
-            hc_host_flush(queue, &out[2], at, count, c);
-        } else {
-            queue->loops->sgd(p->arithmetic, &step, w, g, v, count);
-        }
-        flush_weights(queue, call, &p->stochastic, t, at, count, w);
-        hc_host_flush(queue, &out[1], at, count, v);
+    struct update u = {.call = call, .slots = hc_optimizer_slots(call->op)};
+    const float *found_inf = call->in[u.slots->found_inf].data;
+    const float *hyper = call->in[u.slots->hyper].data;
+    if (found_inf && *found_inf != 0)
+        return hc_exact_run(queue, call);
+    u.t = (uint32_t)hyper[HC_HYPER_STEP];
+    if (call->op == HC_OP_sgd) {
+        u.arithmetic = call->params.sgd.arithmetic;
+        u.stochastic = &call->params.sgd.stochastic;
+        u.sgd = hc_sgd_coefficients(&call->params.sgd, hyper);
+    } else {
+        u.arithmetic = call->params.adam.arithmetic;
+        u.stochastic = &call->params.adam.stochastic;
+        u.adam = hc_adam_coefficients(&call->params.adam, call->op == HC_OP_adamw, hyper);
     }
-    return HC_OK;
-}
-
-static void adam(struct hc_queue *queue, const struct hc_call *call, bool decoupled)
-{
-    const struct hc_tensor *in = call->in;
-    const struct hc_tensor *out = call->out;
-    const struct hc_adam *p = &call->params.adam;
-    uint32_t t = (uint32_t)((const float *)in[4].data)[2];
-    struct hc_adam_step step = hc_adam_coefficients(p, decoupled, in[4].data);
-    int64_t n = hc_tensor_count(&out[0]);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
-    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
-        float buffer[5][HC_HOST_BLOCK];
-        int64_t count = block_of(at, n);
-        float *w = state(queue, &in[0], &out[0], at, count, buffer[0]);
-        float *m = state(queue, &in[2], &out[1], at, count, buffer[1]);
-        float *v = state(queue, &in[3], &out[2], at, count, buffer[2]);
-        const float *g = hc_host_view(queue, &in[1], at, count, buffer[3]);
-        if (in[6].data) {
-            float *c = state(queue, &in[6], &out[3], at, count, buffer[4]);
-            queue->loops->adam_kahan(p->arithmetic, in[0].format, &step, w, g, m, v, c, count);
-            hc_host_flush(queue, &out[3], at, count, c);
-        } else {
-            queue->loops->adam(p->arithmetic, &step, w, g, m, v, count);
-        }
-        flush_weights(queue, call, &p->stochastic, t, at, count, w);
-        hc_host_flush(queue, &out[1], at, count, m);
-        hc_host_flush(queue, &out[2], at, count, v);
-    }
-}
-
-enum hc_status hc_host_adam(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call) || left_out(&call->in[5]))
-        return hc_exact_adam(queue, call);
-    adam(queue, call, false);
-    return HC_OK;
-}
-
-enum hc_status hc_host_adamw(struct hc_queue *queue, const struct hc_call *call)
-{
-    if (hc_is_double(call) || left_out(&call->in[5]))
-        return hc_exact_adamw(queue, call);
-    adam(queue, call, true);
+    hc_host_each_block(queue, hc_tensor_count(&call->out[u.slots->new_w]), update_block, &u);
     return HC_OK;
 }

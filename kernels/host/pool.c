@@ -1,19 +1,12 @@
 /* Average pooling, a run of channels at a time; the window's sum in row order. */
-#include "kernels/exact/double.h"
-#include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-
-static int64_t block_of(int64_t at, int64_t n)
-{
-    return n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
-}
 
 /* n channels from `channel` on of output pixel `pixel`. */
 static void pool_run(const struct hc_queue *queue, const struct hc_call *call, int64_t pixel,
                      int64_t channel, int64_t n)
 {
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *x = &call->in[HC_POOL_X];
+    const struct hc_tensor *y = &call->out[HC_POOL_Y];
     int64_t window = call->params.pool.window;
     int64_t row = pixel / y->shape[2];
     int64_t q = pixel % y->shape[2];
@@ -36,8 +29,8 @@ static void pool_run(const struct hc_queue *queue, const struct hc_call *call, i
 static void unpool_run(const struct hc_queue *queue, const struct hc_call *call, int64_t pixel,
                        int64_t channel, int64_t n)
 {
-    const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *dx = &call->out[0];
+    const struct hc_tensor *dy = &call->in[HC_POOL_BWD_DY];
+    const struct hc_tensor *dx = &call->out[HC_POOL_BWD_DX];
     int64_t window = call->params.pool.window;
     int64_t row = pixel / dx->shape[2];
     int64_t from = row / window * dy->shape[2] + pixel % dx->shape[2] / window;
@@ -54,27 +47,23 @@ static enum hc_status each_run(struct hc_queue *queue, const struct hc_call *cal
                                void (*run)(const struct hc_queue *queue, const struct hc_call *call,
                                            int64_t pixel, int64_t channel, int64_t n))
 {
-    const struct hc_tensor *to = &call->out[0];
+    const struct hc_tensor *to = &call->out[HC_FIRST];
     int64_t channels = to->shape[3];
     int64_t pixels = to->shape[0] * to->shape[1] * to->shape[2];
-#pragma omp parallel for num_threads(queue->threads)                                               \
-    schedule(static) if (pixels * channels > HC_HOST_SMALL)
+    bool large = pixels * channels > HC_HOST_SMALL;
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (large)
     for (int64_t p = 0; p < pixels; p++)
         for (int64_t c = 0; c < channels; c += HC_HOST_BLOCK)
-            run(queue, call, p, c, block_of(c, channels));
+            run(queue, call, p, c, channels - c < HC_HOST_BLOCK ? channels - c : HC_HOST_BLOCK);
     return HC_OK;
 }
 
 enum hc_status hc_host_avg_pool(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_exact_avg_pool(queue, call);
     return each_run(queue, call, pool_run);
 }
 
 enum hc_status hc_host_avg_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_is_double(call))
-        return hc_exact_avg_pool_bwd(queue, call);
     return each_run(queue, call, unpool_run);
 }

@@ -1,9 +1,9 @@
 /* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most
    HC_HOST_CHUNKS pieces, each piece's lanes added from the first to the last, then the pieces in
    order. */
+#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/element/load.h"
 
 static float total(const float lane[HC_LANES])
 {
@@ -31,7 +31,7 @@ static float chunk_sum(const struct hc_queue *queue, const struct hc_tensor *x,
 
 static float reduce(struct hc_queue *queue, const struct hc_call *call, const struct hc_tensor *y)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_REDUCE_X];
     int64_t n = hc_tensor_count(x);
     int64_t blocks = (n + HC_HOST_BLOCK - 1) / HC_HOST_BLOCK;
     int64_t length = (blocks + HC_HOST_CHUNKS - 1) / HC_HOST_CHUNKS * HC_HOST_BLOCK;
@@ -52,23 +52,25 @@ static float reduce(struct hc_queue *queue, const struct hc_call *call, const st
 enum hc_status hc_host_sum(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
-        return hc_exact_sum(queue, call);
-    hc_store(call->out[0].format, call->out[0].data, 0, reduce(queue, call, NULL));
+        return hc_exact_run(queue, call);
+    hc_store(call->out[HC_REDUCE_OUT].format, call->out[HC_REDUCE_OUT].data, 0,
+             reduce(queue, call, NULL));
     return HC_OK;
 }
 
 enum hc_status hc_host_dot(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
-        return hc_exact_dot(queue, call);
-    hc_store(call->out[0].format, call->out[0].data, 0, reduce(queue, call, &call->in[1]));
+        return hc_exact_run(queue, call);
+    hc_store(call->out[HC_REDUCE_OUT].format, call->out[HC_REDUCE_OUT].data, 0,
+             reduce(queue, call, &call->in[HC_DOT_Y]));
     return HC_OK;
 }
 
 enum hc_status hc_host_sum_squares(struct hc_queue *queue, const struct hc_call *call)
 {
-    const float *partial = call->in[1].data;
-    float sum = reduce(queue, call, &call->in[0]);
-    *(float *)call->out[0].data = partial ? *partial + sum : sum;
+    const float *partial = call->in[HC_SUM_SQUARES_PARTIAL].data;
+    float sum = reduce(queue, call, &call->in[HC_REDUCE_X]);
+    *(float *)call->out[HC_REDUCE_OUT].data = partial ? *partial + sum : sum;
     return HC_OK;
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "kernels/conv_shape.h"
-#include "kernels/exact/double.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 
@@ -116,7 +115,7 @@ static void pack(const struct product *p, double *packed, int threads)
 /* Adds a tile to the output; the first one is what the output becomes. */
 static void put(const struct product *p, int64_t row, int64_t column, bool first, const double *sum)
 {
-    double *out = p->call->out[0].data;
+    double *out = p->call->out[HC_FIRST].data;
     for (int64_t i = 0; i < HC_TILE_ROWS && row + i < p->rows; i++)
         for (int64_t j = 0; j < HC_TILE_COLUMNS && column + j < p->columns; j++) {
             double *to = out + (row + i) * p->out_row + (column + j) * p->out_column;
@@ -151,12 +150,13 @@ static void multiply(const struct hc_queue *queue, const struct product *p)
 
 static struct product product_of(const struct hc_call *call)
 {
-    struct product p = {.call = call, .left = call->in[0].data, .right = call->in[1].data};
+    struct product p = {
+        .call = call, .left = call->in[HC_FIRST].data, .right = call->in[HC_FIRST + 1].data};
     if (call->op == HC_OP_gemm) {
         const struct hc_gemm *g = &call->params.gemm;
-        p.rows = call->out[0].shape[0];
-        p.columns = call->out[0].shape[1];
-        p.terms = call->in[0].shape[g->transpose_a ? 0 : 1];
+        p.rows = call->out[HC_GEMM_OUT].shape[0];
+        p.columns = call->out[HC_GEMM_OUT].shape[1];
+        p.terms = call->in[HC_GEMM_A].shape[g->transpose_a ? 0 : 1];
         p.gather = of_matrix;
         p.left_row = g->transpose_a ? 1 : p.terms;
         p.left_term = g->transpose_a ? p.rows : 1;
@@ -184,28 +184,29 @@ static struct product product_of(const struct hc_call *call)
     return p;
 }
 
-size_t hc_host_double_scratch(const struct hc_call *call)
+/* What is not finite is exact's, which packs otherwise. */
+size_t hc_host_product_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    if (class_ != HC_CLASS_GEMM && class_ != HC_CLASS_CONV)
-        return hc_exact_scratch(NULL, call);
     struct product p = product_of(call);
-    return (size_t)(tiles(p.columns, HC_TILE_COLUMNS) * HC_TILE_COLUMNS * p.terms) * sizeof(double);
+    int64_t packed = tiles(p.columns, HC_TILE_COLUMNS) * HC_TILE_COLUMNS * p.terms;
+    size_t bytes = (size_t)packed * sizeof(double);
+    size_t exact = hc_exact_scratch(queue, call);
+    return bytes > exact ? bytes : exact;
 }
 
-enum hc_status hc_host_double_gemm(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_host_gemm_fp64(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_gemm *g = &call->params.gemm;
     struct product p = product_of(call);
-    double alpha = (double)(float)g->alpha;
-    double beta = (double)(float)g->beta;
-    double *out = call->out[0].data;
-    const double *c = call->in[2].data;
+    double alpha = (double)hc_parameter(g->alpha);
+    double beta = (double)hc_parameter(g->beta);
+    double *out = call->out[HC_GEMM_OUT].data;
+    const double *c = call->in[HC_GEMM_C].data;
     multiply(queue, &p);
     for (int64_t i = 0; i < p.rows * p.columns; i++) {
         out[i] = p.terms > 0 ? alpha * out[i] : 0;
         if (g->beta != 0)
-            out[i] += beta * c[call->in[2].rank == 1 ? i % p.columns : i];
+            out[i] += beta * c[call->in[HC_GEMM_C].rank == 1 ? i % p.columns : i];
     }
     return HC_OK;
 }
@@ -222,10 +223,11 @@ static bool all_finite(const struct hc_queue *queue, const struct hc_tensor *t)
 }
 
 /* What lies outside of the image is multiplied as zero here: no matter to finite numbers. */
-enum hc_status hc_host_double_conv(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_host_conv_fp64(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (!all_finite(queue, &call->in[0]) || !all_finite(queue, &call->in[1]))
-        return hc_double_conv(call);
+    if (!all_finite(queue, &call->in[HC_CONV_FIRST]) ||
+        !all_finite(queue, &call->in[HC_CONV_SECOND]))
+        return hc_exact_run(queue, call);
     struct product p = product_of(call);
     multiply(queue, &p);
     return HC_OK;
