@@ -1,4 +1,4 @@
-/* The IEEE operations, and the casts: exact values, which the caller rounds. */
+/* The operations of IEEE 754, and the casts: the real result, which the caller rounds. */
 #include "reference/split.h"
 
 static void binary(const struct hc_element *e, long precision, struct hc_exact *want,
@@ -7,9 +7,9 @@ static void binary(const struct hc_element *e, long precision, struct hc_exact *
     const struct hc_call *call = e->call;
     mpfr_t x;
     mpfr_t y;
-    mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, (mpfr_ptr)0);
-    hc_load_real(x, &call->in[0], e->index);
-    hc_load_real(y, &call->in[1], e->index);
+    mpfr_inits2(hc_exact_precision(call->in[HC_X].format, precision), x, y, (mpfr_ptr)0);
+    hc_load_real(x, &call->in[HC_X], e->index);
+    hc_load_real(y, &call->in[HC_Y], e->index);
     operation(x, x, y, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clears(x, y, (mpfr_ptr)0);
@@ -44,7 +44,7 @@ void hc_reference_sqrt(const struct hc_element *e, long precision, struct hc_exa
 {
     mpfr_t x;
     mpfr_init2(x, precision);
-    hc_load_real(x, &e->call->in[0], e->index);
+    hc_load_real(x, &e->call->in[HC_X], e->index);
     mpfr_sqrt(x, x, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clear(x);
@@ -57,12 +57,12 @@ void hc_reference_fma(const struct hc_element *e, long precision, struct hc_exac
     mpfr_t x;
     mpfr_t y;
     mpfr_t z;
-    mpfr_inits2(hc_exact_precision(call->in[0].format, precision), x, y, z, (mpfr_ptr)0);
-    hc_load_real(x, &call->in[0], e->index);
-    hc_load_real(y, &call->in[1], e->index);
-    hc_load_real(z, &call->in[2], e->index);
-    /* The sum may span thousands of bits. What is cut off leaves a bit below the last one, or a tie
-       would be seen where there is none. */
+    mpfr_inits2(hc_exact_precision(call->in[HC_X].format, precision), x, y, z, (mpfr_ptr)0);
+    hc_load_real(x, &call->in[HC_X], e->index);
+    hc_load_real(y, &call->in[HC_Y], e->index);
+    hc_load_real(z, &call->in[HC_Z], e->index);
+    /* The sum may span thousands of bits. If some are cut off, one bit is set below the last one:
+       otherwise the caller would see a tie where there is none. */
     if (mpfr_fma(x, x, y, z, MPFR_RNDZ) != 0) {
         mpfr_prec_round(x, precision + 2, MPFR_RNDN);
         if (mpfr_sgn(x) > 0)
@@ -79,7 +79,7 @@ void hc_reference_cast(const struct hc_element *e, long precision, struct hc_exa
 {
     mpfr_t x;
     mpfr_init2(x, precision);
-    hc_load_real(x, &e->call->in[0], e->index);
+    hc_load_real(x, &e->call->in[HC_X], e->index);
     hc_split(x, want);
     mpfr_clear(x);
 }

@@ -1,5 +1,9 @@
-/* Convolutions: y[n, p, q, k] = sum over r, s, c of x[n, p stride + r - pad, q stride + s - pad, c]
-   w[k, r, s, c], x being 0 outside; the gradients are the same sum read from the other side. */
+/* Convolutions. y[n, p, q, k] is the sum over r, s and c of
+
+     x[n, p stride + r - pad, q stride + s - pad, c] w[k, r, s, c]
+
+   over the pixels inside the image. A gradient is the sum of the same products, each with dy in
+   place of the other factor, over all outputs in which the pixel or the weight takes part. */
 #include <stdbool.h>
 
 #include "reference/split.h"
@@ -26,8 +30,8 @@ hc_reference hc_reference_conv2d;
 void hc_reference_conv2d(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
+    const struct hc_tensor *x = &call->in[HC_CONV_X];
+    const struct hc_tensor *w = &call->in[HC_CONV_W];
     int64_t stride = call->params.conv.stride;
     int64_t y[4];
     coordinates(&call->out[e->out], e->index, y);
@@ -50,8 +54,8 @@ hc_reference hc_reference_conv2d_bwd_data;
 void hc_reference_conv2d_bwd_data(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
+    const struct hc_tensor *dy = &call->in[HC_CONV_BWD_DATA_DY];
+    const struct hc_tensor *w = &call->in[HC_CONV_BWD_DATA_W];
     int64_t stride = call->params.conv.stride;
     int64_t x[4];
     coordinates(&call->out[e->out], e->index, x);
@@ -77,8 +81,8 @@ void hc_reference_conv2d_bwd_filter(const struct hc_element *e, long precision,
                                     struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *dy = &call->in[1];
+    const struct hc_tensor *x = &call->in[HC_CONV_BWD_FILTER_X];
+    const struct hc_tensor *dy = &call->in[HC_CONV_BWD_FILTER_DY];
     int64_t stride = call->params.conv.stride;
     int64_t w[4];
     coordinates(&call->out[e->out], e->index, w);

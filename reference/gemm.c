@@ -1,4 +1,5 @@
-/* alpha * op(A) op(B) + beta * C; alpha and beta as fp32, or as fp16 where sums are. */
+/* alpha * op(A) op(B) + beta * C. alpha and beta are rounded to fp32 first, or to fp16 with a
+   half_accumulator. */
 #include <math.h>
 
 #include "reference/split.h"
@@ -8,10 +9,10 @@ void hc_reference_gemm(const struct hc_element *e, long precision, struct hc_exa
 {
     const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
-    const struct hc_tensor *a = &call->in[0];
-    const struct hc_tensor *b = &call->in[1];
-    const struct hc_tensor *c = &call->in[2];
-    int64_t columns = call->out[0].shape[1];
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
+    const struct hc_tensor *b = &call->in[HC_GEMM_B];
+    const struct hc_tensor *c = &call->in[HC_GEMM_C];
+    int64_t columns = call->out[HC_GEMM_OUT].shape[1];
     int64_t m = e->index / columns;
     int64_t n = e->index % columns;
     int64_t length = a->shape[p->transpose_a ? 0 : 1];

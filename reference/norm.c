@@ -1,18 +1,20 @@
-/* Batch norm, forward; eps, momentum and slope as fp32. */
+/* Batch norm, forward. eps, momentum and slope are rounded to fp32 first. */
 #include <math.h>
 
-#include "reference/norm.h"
+#include "reference/split.h"
 
-int64_t hc_channel_length(const struct hc_tensor *x)
+/* Elements of a channel. */
+static int64_t channel_length(const struct hc_tensor *x)
 {
     int64_t channels = x->shape[x->rank - 1];
     return channels ? hc_tensor_count(x) / channels : 0;
 }
 
-void hc_moments(mpfr_t mean, mpfr_t variance, const struct hc_tensor *x, int64_t c)
+/* mean = sum x / M, variance = sum (x - mean)^2 / M over channel c. */
+static void moments(mpfr_t mean, mpfr_t variance, const struct hc_tensor *x, int64_t c)
 {
     int64_t channels = x->shape[x->rank - 1];
-    int64_t m = hc_channel_length(x);
+    int64_t m = channel_length(x);
     mpfr_t d;
     mpfr_init2(d, mpfr_get_prec(mean));
     mpfr_set_zero(mean, 1);
@@ -45,12 +47,12 @@ static void normalize(mpfr_t mean, mpfr_t invstd, const struct hc_element *e, in
     const struct hc_call *call = e->call;
     mpfr_t t;
     mpfr_init2(t, mpfr_get_prec(mean));
-    hc_load_real(t, &call->in[0], e->index);
+    hc_load_real(t, &call->in[HC_BN_X], e->index);
     mpfr_sub(mean, t, mean, MPFR_RNDN);
     mpfr_mul(mean, mean, invstd, MPFR_RNDN);
-    hc_load_real(t, &call->in[1], c);
+    hc_load_real(t, &call->in[HC_BN_GAMMA], c);
     mpfr_mul(mean, mean, t, MPFR_RNDN);
-    hc_load_real(t, &call->in[2], c);
+    hc_load_real(t, &call->in[HC_BN_BETA], c);
     mpfr_add(mean, mean, t, MPFR_RNDN);
     mpfr_clear(t);
 }
@@ -69,11 +71,12 @@ static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, doub
     mpfr_clears(r, kept, (mpfr_ptr)NULL);
 }
 
-/* leaky_relu of z rounded into out0's format; where that is an infinity, z is one. */
+/* leaky_relu of z. Rounding z into y's format, which the contract asks for, is left to the bound;
+   but where that gives an infinity z becomes one. */
 static void leak(mpfr_t z, const struct hc_call *call)
 {
     struct hc_exact real;
-    enum hc_format format = call->out[0].format;
+    enum hc_format format = call->out[HC_BN_Y].format;
     hc_split(z, &real);
     if (isinf(hc_decode(format, hc_encode(format, real.hi, real.lo, HC_NEAREST))))
         mpfr_set_inf(z, mpfr_sgn(z));
@@ -81,34 +84,32 @@ static void leak(mpfr_t z, const struct hc_call *call)
         mpfr_mul_d(z, z, (double)(float)call->params.bn.slope, MPFR_RNDN);
 }
 
-enum { Y, SAVED_MEAN, SAVED_INVSTD, RUNNING_MEAN, RUNNING_VARIANCE };
-
 static void train(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[0];
-    int64_t m = hc_channel_length(x);
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    int64_t m = channel_length(x);
     int64_t c = e->index % x->shape[x->rank - 1];
     mpfr_t mean;
     mpfr_t variance;
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
-    hc_moments(mean, variance, x, c);
-    if (e->out == Y || e->out == SAVED_INVSTD)
+    moments(mean, variance, x, c);
+    if (e->out == HC_BN_Y || e->out == HC_BN_SAVED_INVSTD)
         invert(variance, call->params.bn.eps);
-    if (e->out == Y)
+    if (e->out == HC_BN_Y)
         normalize(mean, variance, e, c);
-    if (e->out == Y && leaky)
+    if (e->out == HC_BN_Y && leaky)
         leak(mean, call);
-    if (e->out == RUNNING_MEAN)
-        blend(mean, &call->in[3], c, call->params.bn.momentum);
-    if (e->out == RUNNING_VARIANCE) {
+    if (e->out == HC_BN_NEW_MEAN)
+        blend(mean, &call->in[HC_BN_MEAN], c, call->params.bn.momentum);
+    if (e->out == HC_BN_NEW_VARIANCE) {
         if (m > 1) {
             mpfr_mul_si(variance, variance, (long)m, MPFR_RNDN);
             mpfr_div_si(variance, variance, (long)m - 1, MPFR_RNDN);
         }
-        blend(variance, &call->in[4], c, call->params.bn.momentum);
+        blend(variance, &call->in[HC_BN_VARIANCE], c, call->params.bn.momentum);
     }
-    int in_variance = e->out == SAVED_INVSTD || e->out == RUNNING_VARIANCE;
+    int in_variance = e->out == HC_BN_SAVED_INVSTD || e->out == HC_BN_NEW_VARIANCE;
     hc_split(in_variance ? variance : mean, want);
     mpfr_clears(mean, variance, (mpfr_ptr)0);
 }
@@ -116,13 +117,13 @@ static void train(const struct hc_element *e, long precision, bool leaky, struct
 static void infer(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
     mpfr_t mean;
     mpfr_t variance;
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
-    hc_load_real(mean, &call->in[3], c);
-    hc_load_real(variance, &call->in[4], c);
+    hc_load_real(mean, &call->in[HC_BN_MEAN], c);
+    hc_load_real(variance, &call->in[HC_BN_VARIANCE], c);
     invert(variance, call->params.bn.eps);
     normalize(mean, variance, e, c);
     if (leaky)

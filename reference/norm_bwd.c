@@ -1,9 +1,9 @@
 /* Batch norm, gradients, from the saved statistics. */
 #include <stdbool.h>
 
-#include "reference/norm.h"
+#include "reference/split.h"
 
-/* A call of bn_bwd, or of bn_leaky_bwd: then y is there, and dz is rounded as the contract says. */
+/* The operands of bn_bwd or bn_leaky_bwd. With y, dz is rounded as the contract says. */
 struct tensors {
     const struct hc_tensor *x;
     const struct hc_tensor *y; /* or NULL */
@@ -16,21 +16,23 @@ struct tensors {
     int64_t channels;
 };
 
-static struct tensors tensors_of(const struct hc_call *call, bool leaky)
+static struct tensors tensors_of(const struct hc_call *call)
 {
-    const struct hc_tensor *after = &call->in[leaky ? 2 : 1];
-    return (struct tensors){.x = &call->in[0],
-                            .y = leaky ? &call->in[1] : NULL,
-                            .dy = after,
-                            .gamma = after + 1,
-                            .mean = after + 2,
-                            .invstd = after + 3,
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(call->op);
+    const struct hc_tensor *x = &call->in[s->x];
+    return (struct tensors){.x = x,
+                            .y = s->y < 0 ? NULL : &call->in[s->y],
+                            .dy = &call->in[s->dy],
+                            .gamma = &call->in[s->gamma],
+                            .mean = &call->in[s->mean],
+                            .invstd = &call->in[s->invstd],
                             .slope = (double)(float)call->params.bn.slope,
                             .work = hc_call_fp64(call) ? HC_FP64 : HC_FP32,
-                            .channels = call->in[0].shape[call->in[0].rank - 1]};
+                            .channels = x->shape[x->rank - 1]};
 }
 
-/* The product of two fp32 numbers is exact in fp64; of fp64 ones it is the rounded product. */
+/* slope * dy is exact in fp64 if both are fp32 numbers, so that hc_round rounds the product once.
+   If they are fp64 numbers the multiplication itself is the one rounding. */
 static void load_dz(mpfr_t dz, const struct tensors *t, int64_t i)
 {
     double dy = hc_tensor_get(t->dy, i);
@@ -68,11 +70,11 @@ static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t c
     mpfr_clears(dz, x, (mpfr_ptr)0);
 }
 
-/* dbeta becomes gamma * invstd * (dz - dbeta / M - xhat * dgamma / M). */
+/* dbeta becomes dx = gamma * invstd * (dz - dbeta / M - xhat * dgamma / M). */
 static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t index,
                            int64_t c)
 {
-    int64_t m = hc_channel_length(t->x);
+    int64_t m = hc_tensor_count(t->x) / t->channels;
     mpfr_t s;
     mpfr_init2(s, mpfr_get_prec(dgamma));
     normalized(s, t, index, c);
@@ -88,18 +90,17 @@ static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t,
     mpfr_clear(s);
 }
 
-static void gradient(const struct hc_call *call, bool leaky, int out, int64_t index, long precision,
-                     struct hc_exact *want)
+static void gradient(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    struct tensors t = tensors_of(call, leaky);
-    int64_t c = index % t.channels;
+    struct tensors t = tensors_of(e->call);
+    int64_t c = e->index % t.channels;
     mpfr_t dgamma;
     mpfr_t dbeta;
     mpfr_inits2(precision, dgamma, dbeta, (mpfr_ptr)0);
     sums(dgamma, dbeta, &t, c);
-    if (out == 0)
-        input_gradient(dgamma, dbeta, &t, index, c);
-    hc_split(out == 1 ? dgamma : dbeta, want);
+    if (e->out == HC_BN_BWD_DX)
+        input_gradient(dgamma, dbeta, &t, e->index, c);
+    hc_split(e->out == HC_BN_BWD_DGAMMA ? dgamma : dbeta, want);
     mpfr_clears(dgamma, dbeta, (mpfr_ptr)0);
 }
 
@@ -107,10 +108,10 @@ hc_reference hc_reference_bn_bwd, hc_reference_bn_leaky_bwd;
 
 void hc_reference_bn_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    gradient(e->call, false, e->out, e->index, precision, want);
+    gradient(e, precision, want);
 }
 
 void hc_reference_bn_leaky_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
-    gradient(e->call, true, e->out, e->index, precision, want);
+    gradient(e, precision, want);
 }

@@ -5,13 +5,12 @@ hc_reference hc_reference_avg_pool;
 void hc_reference_avg_pool(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *y = &call->out[e->out];
+    const struct hc_tensor *x = &call->in[HC_POOL_X];
+    const struct hc_tensor *y = &call->out[HC_POOL_Y];
     int64_t window = call->params.pool.window;
     int64_t c = e->index % y->shape[3];
     int64_t q = e->index / y->shape[3] % y->shape[2];
-    int64_t np =
-        e->index / y->shape[3] / y->shape[2]; /* n * P + p: its rows begin at np * window */
+    int64_t np = e->index / y->shape[3] / y->shape[2]; /* n P + p: its rows begin at np window */
     struct hc_terms s;
     hc_terms_begin(&s, precision);
     for (int64_t i = 0; i < window; i++)
@@ -29,8 +28,8 @@ hc_reference hc_reference_avg_pool_bwd;
 void hc_reference_avg_pool_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *dx = &call->out[e->out];
+    const struct hc_tensor *dy = &call->in[HC_POOL_BWD_DY];
+    const struct hc_tensor *dx = &call->out[HC_POOL_BWD_DX];
     int64_t window = call->params.pool.window;
     int64_t c = e->index % dx->shape[3];
     int64_t q = e->index / dx->shape[3] % dx->shape[2] / window;

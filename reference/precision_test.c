@@ -1,4 +1,4 @@
-/* The references, by twice their precision. */
+/* The references, held to themselves at twice their precision. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,10 +6,11 @@
 #include "check/bound/bound.h"
 #include "check/generate/distribution.h"
 #include "check/generate/op_space.h"
+#include "op/descriptor.h"
 #include "reference.h"
 
-/* value + rest of a and b, apart by at most 2^-100 of the magnitude; where only the right bits will
-   do, rounded to the same bits in a direction that sees the smallest rest. */
+/* Whether hi + lo of a and of b differ by at most 2^-100 of the magnitude. Where only the right bits
+   will do they must also round to the same fp64 number upward, which sees the smallest lo. */
 static bool agree(const struct hc_call *call, const struct hc_exact *a, const struct hc_exact *b)
 {
     uint64_t bits;
@@ -36,9 +37,9 @@ static void double_the_precision(struct hc_call *call, enum hc_distribution dist
             struct hc_exact once = hc_reference_value(call, out, i);
             hc_references[call->op](&(struct hc_element){call, out, i}, 2 * HC_REFERENCE_PRECISION,
                                     &twice);
-            cr_assert(agree(call, &once, &twice), "%s out%d[%d], %s: %.17g + %g, %.17g + %g",
-                      op->name, out, (int)i, hc_distribution_names[distribution], once.hi, once.lo,
-                      twice.hi, twice.lo);
+            cr_assert(agree(call, &once, &twice), "%s %s[%d], %s: %.17g + %g, %.17g + %g", op->name,
+                      hc_slot(call->op, op->inputs + out)->name, (int)i,
+                      hc_distribution_names[distribution], once.hi, once.lo, twice.hi, twice.lo);
         }
     for (int i = 0; i < op->inputs; i++)
         free(call->in[i].data);

@@ -6,8 +6,8 @@ void hc_reference_sum(const struct hc_element *e, long precision, struct hc_exac
 {
     struct hc_terms s;
     hc_terms_begin(&s, precision);
-    for (int64_t i = 0; i < hc_tensor_count(&e->call->in[0]); i++) {
-        hc_load_real(s.term, &e->call->in[0], i);
+    for (int64_t i = 0; i < hc_tensor_count(&e->call->in[HC_REDUCE_X]); i++) {
+        hc_load_real(s.term, &e->call->in[HC_REDUCE_X], i);
         hc_terms_add(&s);
     }
     hc_terms_end(&s, want);
@@ -19,8 +19,8 @@ void hc_reference_dot(const struct hc_element *e, long precision, struct hc_exac
     const struct hc_call *call = e->call;
     struct hc_terms s;
     hc_terms_begin(&s, precision);
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-        hc_terms_product(&s, &call->in[0], i, &call->in[1], i);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
+        hc_terms_product(&s, &call->in[HC_REDUCE_X], i, &call->in[HC_DOT_Y], i);
     hc_terms_end(&s, want);
 }
 
@@ -30,11 +30,11 @@ void hc_reference_sum_squares(const struct hc_element *e, long precision, struct
     const struct hc_call *call = e->call;
     struct hc_terms s;
     hc_terms_begin(&s, precision);
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-        hc_terms_product(&s, &call->in[0], i, &call->in[0], i);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
+        hc_terms_product(&s, &call->in[HC_REDUCE_X], i, &call->in[HC_REDUCE_X], i);
     hc_terms_fold(&s);
-    if (call->in[1].data) {
-        hc_load_real(s.term, &call->in[1], 0);
+    if (call->in[HC_SUM_SQUARES_PARTIAL].data) {
+        hc_load_real(s.term, &call->in[HC_SUM_SQUARES_PARTIAL], 0);
         hc_terms_add(&s);
     }
     hc_terms_end(&s, want);

@@ -1,4 +1,4 @@
-/* axpy, scale, unscale. Scalars are taken as fp32 before the real arithmetic begins. */
+/* axpy, scale, unscale. alpha is rounded to fp32 before the real arithmetic begins. */
 #include <math.h>
 
 #include "reference/split.h"
@@ -12,8 +12,8 @@ void hc_reference_axpy(const struct hc_element *e, long precision, struct hc_exa
     mpfr_t y;
     mpfr_inits2(hc_exact_precision(HC_FP32, precision), alpha, x, y, (mpfr_ptr)0);
     mpfr_set_flt(alpha, (float)call->params.axpy.alpha, MPFR_RNDN);
-    hc_load_real(x, &call->in[0], e->index);
-    hc_load_real(y, &call->in[1], e->index);
+    hc_load_real(x, &call->in[HC_X], e->index);
+    hc_load_real(y, &call->in[HC_Y], e->index);
     mpfr_fma(x, alpha, x, y, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clears(alpha, x, y, (mpfr_ptr)0);
@@ -25,18 +25,18 @@ void hc_reference_scale(const struct hc_element *e, long precision, struct hc_ex
     mpfr_t x;
     mpfr_t s;
     mpfr_inits2(precision, x, s, (mpfr_ptr)0);
-    hc_load_real(x, &e->call->in[0], e->index);
-    hc_load_real(s, &e->call->in[1], 0);
+    hc_load_real(x, &e->call->in[HC_SCALE_X], e->index);
+    hc_load_real(s, &e->call->in[HC_SCALE_S], 0);
     mpfr_mul(x, x, s, MPFR_RNDN);
     hc_split(x, want);
     mpfr_clears(x, s, (mpfr_ptr)0);
 }
 
-static double found_inf(const struct hc_call *call)
+static bool found_inf(const struct hc_call *call)
 {
-    int found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-        found |= !isfinite(hc_tensor_get(&call->in[0], i));
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
+        found |= !isfinite(hc_tensor_get(&call->in[HC_UNSCALE_X], i));
     return found;
 }
 
@@ -47,20 +47,20 @@ void hc_reference_unscale(const struct hc_element *e, long precision, struct hc_
     mpfr_t x;
     mpfr_t s;
     mpfr_inits2(precision, x, s, (mpfr_ptr)0);
-    hc_load_real(x, &call->in[0], e->out == 0 ? e->index : 0);
-    hc_load_real(s, &call->in[1], 0);
+    hc_load_real(x, &call->in[HC_UNSCALE_X], e->out == HC_UNSCALE_OUT ? e->index : 0);
+    hc_load_real(s, &call->in[HC_UNSCALE_SCALE], 0);
     if (call->params.unscale.reciprocal) {
-        /* The contract's r: rounded into fp64, then into fp32. */
+        /* The contract's r: rounded to fp64, then to fp32. */
         mpfr_d_div(s, 1, s, MPFR_RNDN);
         mpfr_set_flt(s, (float)mpfr_get_d(s, MPFR_RNDN), MPFR_RNDN);
         mpfr_mul(x, x, s, MPFR_RNDN);
     } else {
         mpfr_div(x, x, s, MPFR_RNDN);
     }
-    if (e->out == 1)
+    if (e->out == HC_UNSCALE_NEW_FOUND_INF)
         mpfr_set_d(x, found_inf(call), MPFR_RNDN);
-    else if (call->in[3].data && call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0)
-        hc_load_real(x, &call->in[3], e->index);
+    else if (call->in[HC_UNSCALE_OVERRIDE].data && hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]))
+        hc_load_real(x, &call->in[HC_UNSCALE_OVERRIDE], e->index);
     hc_split(x, want);
     mpfr_clears(x, s, (mpfr_ptr)0);
 }

@@ -1,23 +1,24 @@
-/* scaler_update and decide, told as the contract tells it: what the step was, then the one output asked for. */
+/* scaler_update and overflow_verdict. The kernels run the rule from top to bottom, as the contract
+   writes it; here the step is classified first, and each output then has a formula of its own. */
 #include <math.h>
 
 #include "reference/split.h"
 
-/* What this step came to, without any of the new numbers. */
+/* What the rule makes of this step, before any number changes. */
 struct step {
     int found;
-    int seen;
-    int held; /* seen, and hysteresis keeps the scale */
+    int overflowed;
+    int held_back; /* an overflow at which hysteresis keeps the scale */
     int gave_up;
-    int due;
+    int due; /* growth */
 };
 
 static int64_t count(const struct hc_call *call, enum hc_count which)
 {
-    return (int64_t)hc_tensor_get(&call->in[1], which);
+    return (int64_t)hc_tensor_get(&call->in[HC_SCALER_COUNTS], which);
 }
 
-/* Clean steps, this one included, beyond the rule's lateness. */
+/* Whether the scale grows after one more clean step. */
 static int growth_due(const struct hc_call *call, double scale)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
@@ -39,30 +40,31 @@ static int growth_due(const struct hc_call *call, double scale)
 static struct step classify(const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    double scale = hc_tensor_get(&call->in[0], 0);
+    double scale = hc_tensor_get(&call->in[HC_SCALER_SCALE], 0);
     struct step s = {0};
-    s.found = call->in[2].data && hc_tensor_get(&call->in[2], 0) != 0;
+    s.found = hc_is_set(&call->in[HC_SCALER_FOUND_INF]);
     bool divides_by_zero = p->error_at_floor && scale == 0;
-    s.seen = divides_by_zero || (s.found && !(scale <= (double)p->min_checked_scale));
-    s.held = s.seen && !divides_by_zero && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
-    s.gave_up =
-        s.seen && !s.held && p->error_at_floor && (divides_by_zero || scale == (double)p->floor);
-    s.due = !s.seen && growth_due(call, scale);
+    s.overflowed = divides_by_zero || (s.found && !(scale <= (double)p->min_checked_scale));
+    s.held_back =
+        s.overflowed && !divides_by_zero && p->hysteresis - count(call, HC_COUNT_HELD_BACK) >= 2;
+    s.gave_up = s.overflowed && !s.held_back && p->error_at_floor &&
+                (divides_by_zero || scale == (double)p->floor);
+    s.due = !s.overflowed && growth_due(call, scale);
     return s;
 }
 
-static bool left_out(const struct hc_call *call, const struct step *s)
+static bool is_skipped(const struct hc_call *call, const struct step *s)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
-    bool nothing_to_take = p->wait_for_first_step && count(call, HC_COUNT_TAKEN) == 0;
-    return s->seen && (p->skip_on_overflow || nothing_to_take);
+    bool is_first = p->wait_for_first_step && count(call, HC_COUNT_TAKEN) == 0;
+    return s->overflowed && (p->skip_on_overflow || is_first);
 }
 
 static int64_t counted(const struct hc_call *call, const struct step *s, enum hc_count which)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
     int64_t before = count(call, which);
-    bool skipped = left_out(call, s);
+    bool skipped = is_skipped(call, s);
     switch (which) {
     case HC_COUNT_STEPS:
         return before + 1;
@@ -73,11 +75,11 @@ static int64_t counted(const struct hc_call *call, const struct step *s, enum hc
     case HC_COUNT_FOUND:
         return before + s->found;
     case HC_COUNT_CLEAN:
-        if (s->seen)
+        if (s->overflowed)
             return p->keep_clean ? before : 0;
         return s->due && p->when != HC_WHEN_MULTIPLE ? 0 : before + 1;
     case HC_COUNT_HELD_BACK:
-        return s->due || (p->refill_hysteresis && !s->seen) ? 0 : before + s->held;
+        return s->due || (p->refill_hysteresis && !s->overflowed) ? 0 : before + s->held_back;
     case HC_COUNT_GAVE_UP:
         return s->gave_up ? 1 : before;
     default:
@@ -85,15 +87,15 @@ static int64_t counted(const struct hc_call *call, const struct step *s, enum hc
     }
 }
 
-/* At least 49 bits make a product of two fp32 numbers exact; so the cap's and the floor's comparisons
-   are those of the real product, which agree with those of the rounded one: both are fp32 numbers.
-   2^128 - 2^103 is where rounding to fp32 begins to give infinity. */
+/* A product of two fp32 numbers has at most 48 bits, so it is exact here. The cap and the floor are
+   fp32 numbers; therefore the exact product compares with them as the rounded one does. From
+   2^128 - 2^103 on, rounding to fp32 gives infinity. */
 static void rescale(mpfr_t x, const struct hc_call *call, const struct step *s)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
     if (mpfr_nan_p(x))
         return;
-    if (s->seen && !s->held && !s->gave_up) {
+    if (s->overflowed && !s->held_back && !s->gave_up) {
         mpfr_mul_d(x, x, (double)p->backoff, MPFR_RNDN);
         if (mpfr_cmp_d(x, (double)p->floor) < 0)
             mpfr_set_d(x, (double)p->floor, MPFR_RNDN);
@@ -118,8 +120,8 @@ void hc_reference_scaler_update(const struct hc_element *e, long precision, stru
     struct step s = classify(call);
     mpfr_t x;
     mpfr_init2(x, precision);
-    if (e->out == 0) {
-        hc_load_real(x, &call->in[0], 0);
+    if (e->out == HC_SCALER_NEW_SCALE) {
+        hc_load_real(x, &call->in[HC_SCALER_SCALE], 0);
         rescale(x, call, &s);
     } else {
         mpfr_set_d(x, (double)counted(call, &s, (enum hc_count)e->index), MPFR_RNDN);
@@ -135,7 +137,9 @@ void hc_reference_overflow_verdict(const struct hc_element *e, long precision,
     struct step s = classify(e->call);
     mpfr_t x;
     mpfr_init2(x, precision);
-    mpfr_set_ui(x, e->index == 0 ? (unsigned)s.seen : left_out(e->call, &s), MPFR_RNDN);
+    mpfr_set_ui(
+        x, e->index == HC_VERDICT_OVERFLOWED ? (unsigned)s.overflowed : is_skipped(e->call, &s),
+        MPFR_RNDN);
     hc_split(x, want);
     mpfr_clear(x);
 }

@@ -1,29 +1,28 @@
 /* SGD with momentum. */
-#include "reference/compensate.h"
-#include "reference/decay.h"
+#include "reference/optimizer.h"
 
 hc_reference hc_reference_sgd;
 void hc_reference_sgd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
     const struct hc_sgd *p = &call->params.sgd;
-    double lr = hc_tensor_get(&call->in[3], 0);
-    double beta = hc_tensor_get(&call->in[3], 1);
+    double lr = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_LR);
+    double beta = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
     mpfr_t w;
     mpfr_t g;
     mpfr_t v;
     mpfr_t c;
     mpfr_t t;
-    bool skipped = call->in[4].data && hc_tensor_get(&call->in[4], 0) != 0;
+    bool skipped = hc_is_set(&call->in[HC_SGD_FOUND_INF]);
     mpfr_inits2(precision, w, g, v, c, t, (mpfr_ptr)0);
-    hc_load_real(w, &call->in[0], e->index);
-    hc_load_real(g, &call->in[1], e->index);
-    hc_load_real(v, &call->in[2], e->index);
+    hc_load_real(w, &call->in[HC_SGD_W], e->index);
+    hc_load_real(g, &call->in[HC_SGD_G], e->index);
+    hc_load_real(v, &call->in[HC_SGD_MOMENTUM], e->index);
     if (!skipped) {
         if (p->decoupled)
-            hc_decay(w, lr, p->weight_decay);
+            hc_decay_weight(w, lr, p->weight_decay);
         else if (p->weight_decay != 0)
-            hc_add_decay(g, w, p->weight_decay);
+            hc_decay_gradient(g, w, p->weight_decay);
         if (p->rate_inside)
             mpfr_mul_d(g, g, lr, MPFR_RNDN);
         mpfr_mul_d(v, v, beta, MPFR_RNDN);
@@ -33,14 +32,11 @@ void hc_reference_sgd(const struct hc_element *e, long precision, struct hc_exac
         mpfr_mul_d(t, p->nesterov ? t : v, p->rate_inside ? 1 : lr, MPFR_RNDN);
         mpfr_sub(w, w, t, MPFR_RNDN);
     }
-    if (call->in[5].data) {
-        hc_load_real(c, &call->in[5], e->index);
-        if (!skipped) {
-            mpfr_add(w, w, c, MPFR_RNDN);
-            mpfr_set(c, w, MPFR_RNDN);
-            hc_left_over(c, call->in[0].format);
-        }
+    if (call->in[HC_SGD_COMPENSATION].data) {
+        hc_load_real(c, &call->in[HC_SGD_COMPENSATION], e->index);
+        if (!skipped)
+            hc_compensate(w, c, call->in[HC_SGD_W].format);
     }
-    hc_split(e->out == 0 ? w : e->out == 1 ? v : c, want);
+    hc_split(e->out == HC_SGD_NEW_W ? w : e->out == HC_SGD_NEW_MOMENTUM ? v : c, want);
     mpfr_clears(w, g, v, c, t, (mpfr_ptr)0);
 }

@@ -38,7 +38,7 @@ void hc_terms_add(struct hc_terms *s)
     mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDN);
 }
 
-/* What a factor counts as in the magnitude. */
+/* What a factor that may be taken as tf32 counts as in the magnitude (struct hc_exact). */
 static double size_in_tf32(double x)
 {
     double size = fabs(x);

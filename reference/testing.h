@@ -18,8 +18,7 @@ static inline struct hc_tensor vector(int slot, int64_t n)
 
 static inline struct hc_exact reference(const struct hc_call *call, int out, int64_t i)
 {
-    struct hc_exact want = hc_reference_value(call, out, i);
-    return want;
+    return hc_reference_value(call, out, i);
 }
 
 static inline double value(const struct hc_call *call, int out, int64_t i)

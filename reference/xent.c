@@ -1,8 +1,8 @@
-/* Softmax cross-entropy. The maximum is subtracted as the contract says, so that infinite logits
-   come out as they do there; for finite ones it changes no value. */
+/* Softmax cross-entropy. The largest logit is subtracted as the contract says. This changes no
+   value of finite logits, and infinite ones give what the contract says. */
 #include "reference/split.h"
 
-/* sum = sum_j exp(z_j - max z) over a row, shifted = z_j - max z of column j. */
+/* sum = the sum over the columns k of a row of exp(z_k - max z); shifted = z_j - max z. */
 static void softmax_sum(mpfr_t sum, mpfr_t shifted, const struct hc_tensor *z, int64_t row,
                         int64_t j)
 {
@@ -24,12 +24,13 @@ static void softmax_sum(mpfr_t sum, mpfr_t shifted, const struct hc_tensor *z, i
     mpfr_sub_d(shifted, shifted, most, MPFR_RNDN);
 }
 
-/* Rows whose label is the index of the largest logit, the first of equals; a NaN is none. */
-static long right_rows(const struct hc_call *call)
+/* The number of rows whose label is the index of the largest logit, the first of equal ones. A NaN
+   is never the largest. */
+static long correct_rows(const struct hc_call *call)
 {
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     int64_t columns = z->shape[1];
-    long right = 0;
+    long correct = 0;
     for (int64_t row = 0; row < z->shape[0]; row++) {
         int64_t best = -1;
         for (int64_t j = 0; j < columns; j++) {
@@ -37,31 +38,31 @@ static long right_rows(const struct hc_call *call)
             if (v == v && (best < 0 || v > hc_tensor_get(z, row * columns + best)))
                 best = j;
         }
-        right += best == (int64_t)hc_tensor_get(&call->in[1], row);
+        correct += best == (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
     }
-    return right;
+    return correct;
 }
 
 hc_reference hc_reference_xent;
 void hc_reference_xent(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     mpfr_t loss;
     mpfr_t sum;
     mpfr_t shifted;
     mpfr_inits2(precision, loss, sum, shifted, (mpfr_ptr)0);
     mpfr_set_zero(loss, 1);
     for (int64_t row = 0; row < z->shape[0]; row++) {
-        softmax_sum(sum, shifted, z, row, (int64_t)hc_tensor_get(&call->in[1], row));
+        softmax_sum(sum, shifted, z, row, (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row));
         mpfr_log(sum, sum, MPFR_RNDN);
         mpfr_sub(sum, sum, shifted, MPFR_RNDN);
         mpfr_add(loss, loss, sum, MPFR_RNDN);
     }
     if (!call->params.xent.sum)
         mpfr_div_si(loss, loss, (long)z->shape[0], MPFR_RNDN);
-    if (e->out == 1)
-        mpfr_set_si(loss, right_rows(call), MPFR_RNDN);
+    if (e->out == HC_XENT_CORRECT)
+        mpfr_set_si(loss, correct_rows(call), MPFR_RNDN);
     hc_split(loss, want);
     mpfr_clears(loss, sum, shifted, (mpfr_ptr)0);
 }
@@ -70,7 +71,7 @@ hc_reference hc_reference_xent_bwd;
 void hc_reference_xent_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     int64_t row = e->index / z->shape[1];
     int64_t j = e->index % z->shape[1];
     mpfr_t sum;
@@ -79,9 +80,9 @@ void hc_reference_xent_bwd(const struct hc_element *e, long precision, struct hc
     softmax_sum(sum, p, z, row, j);
     mpfr_exp(p, p, MPFR_RNDN);
     mpfr_div(p, p, sum, MPFR_RNDN);
-    if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
+    if ((int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j)
         mpfr_sub_si(p, p, 1, MPFR_RNDN);
-    mpfr_mul_d(p, p, hc_tensor_get(&call->in[2], 0), MPFR_RNDN);
+    mpfr_mul_d(p, p, hc_tensor_get(&call->in[HC_XENT_UPSTREAM], 0), MPFR_RNDN);
     if (!call->params.xent.sum)
         mpfr_div_si(p, p, (long)z->shape[0], MPFR_RNDN);
     hc_split(p, want);

@@ -5,13 +5,14 @@
 
 #include "op/call.h"
 
-/* The real value is hi + lo to 2^-100 of magnitude (lo is 0 only when hi is exact), so
-   that hc_encode(format, hi, lo, direction) is its correct rounding. A result that is NaN or
-   infinite by the definition has lo 0.
-   magnitude: for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool) the sum of the magnitudes of
-   those that are finite, otherwise |hi|. Where inputs may be taken as tf32 (hc_call_tf32), a factor
-   below 2^-126 counts as 2^-126, where tf32's numbers stop getting denser, unless it is 0; and the
-   magnitude is infinite where a finite factor may become infinite. */
+/* A real number. It is hi + lo to 2^-100 of magnitude, and lo is 0 only if hi is exact, so that
+   hc_encode(format, hi, lo, direction) rounds it correctly. If the result is NaN or infinite by its
+   definition, hi is and lo is 0.
+
+   magnitude is |hi|, but for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool) the
+   sum of the magnitudes of its finite terms. Where inputs may be taken as tf32 (hc_call_tf32), a
+   factor below 2^-126 that is not 0 counts as 2^-126, from where on tf32's numbers get no denser;
+   and the magnitude is infinite if a finite factor may become infinite. */
 struct hc_exact {
     double hi;
     double lo;
