@@ -1,21 +1,30 @@
-#include "check/against.h"
+/* All elements of an output against those of the backend `exact`, for ops whose contract leaves the
+   order of a sum open.
 
+   Two results that are both right need not be equal: each lies within its own bound of the real
+   value, so they lie within the sum of both bounds of each other. MPFR would be too slow for all
+   elements of a large output. Instead the real value is replaced by what `exact` gave, and the sum of
+   the terms' magnitudes, which bounds need, by what `exact` gives for the same call on the inputs'
+   magnitudes, raised by what its own roundings may have lost. Where exact strayed by e, the real
+   value may be larger than exact's by e; so got's bound is computed there.
+
+   Elements with the same bits need no bound. Of those that differ, the farthest are judged first,
+   and as many as the level affords. This cannot judge an overflow of one side alone: those elements
+   are left to the sample that is compared with MPFR. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/bound/bound.h"
+#include "check/compare.h"
 #include "check/run_call.h"
-#include "num/ulp.h"
 
 /* What the bounds of an output need. */
 struct terms {
-    bool sums;           /* of products: magnitudes are needed */
+    bool sums;           /* the op sums products, so that magnitudes are needed */
     bool any_special;    /* an input is infinite or NaN */
     bool cut;            /* a factor may become infinite as tf32 */
-    struct hc_tensor of; /* sums of magnitudes, in fp32 or fp64 */
+    struct hc_tensor of; /* the sums of magnitudes, in fp32 or fp64 */
 };
 
 static bool sums_products(const struct hc_call *call)
@@ -25,7 +34,8 @@ static bool sums_products(const struct hc_call *call)
            call->op == HC_OP_avg_pool;
 }
 
-/* |x|, 0 where it is not finite; as tf32 no smaller than where its numbers stop getting denser. */
+/* |x|, or 0 if x is not finite. Where x may be taken as tf32, it counts as 2^-126 or more unless it is
+   0: below that tf32's numbers get no denser. */
 static double magnitude_of(struct terms *terms, const struct hc_call *call, double x)
 {
     terms->any_special |= !isfinite(x);
@@ -48,8 +58,8 @@ static struct hc_tensor magnitudes_of(struct terms *terms, const struct hc_call 
     return t;
 }
 
-/* The call on magnitudes, by `exact`, into fp32 or fp64. False where that cannot be had. */
-static bool take_terms(struct hc_claim *claim, int out, struct terms *terms)
+/* Runs the call on magnitudes on `exact`, into fp32 or fp64. False if it cannot be run. */
+static bool compute_terms(struct hc_claim *claim, int out, struct terms *terms)
 {
     struct hc_check *check = claim->check;
     struct hc_call call = claim->call;
@@ -66,23 +76,22 @@ static bool take_terms(struct hc_claim *claim, int out, struct terms *terms)
         call.params.gemm.half_accumulator = false;
     }
     terms->of = call.out[out];
-    return hc_do_on(check, check->exact, check->exact_queue, &call) == HC_OK;
+    return hc_do_on_exact(check, &call) == HC_OK;
 }
 
-/* The bound of one side, of a result that lies at `value` or up to `far` beyond. */
+/* The bound on one backend's result where the real one lies at `value`, or up to `far` beyond it. */
 static double bound_of(const struct hc_claim *claim, const struct hc_backend *backend, int out,
                        int64_t i, double value, double far, const struct terms *terms)
 {
     struct hc_exact want = {.hi = value + copysign(far, value)};
     want.magnitude = fabs(want.hi);
-    if (terms->sums) /* added up with rounding */
-        want.magnitude =
-            hc_tensor_get(&terms->of, i) * (1 + hc_call_length(&claim->call) * 0x1p-23 + 0x1p-9);
+    if (terms->sums) /* which exact added up with rounding */
+        want.magnitude = hc_tensor_get(&terms->of, i) * (1 + claim->length * 0x1p-23 + 0x1p-9);
     return hc_bound(&(struct hc_element){&claim->call, out, i}, &backend->accumulator, &want);
 }
 
 /* Whether got may differ from exact as it does. What overflowed on one side alone, or in another
-   order, is for the sample. */
+   order, is left to the sample. */
 static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const struct terms *terms)
 {
     const struct hc_check *check = claim->check;
@@ -100,25 +109,17 @@ static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const s
     return !isfinite(both) || hc_bound_error(format, &want, got) <= both;
 }
 
-/* How many elements that differ are judged by their bounds, the farthest first: bounds of batch
-   norm and of losses cost as much as the element itself. */
+/* How many elements that differ are judged: the bounds of batch norm and of losses cost as much as the
+   element itself. */
 static int64_t affordable(const struct hc_claim *claim)
 {
     static const double budget[] = {
         [HC_QUICK] = 0x1p16, [HC_STANDARD] = 0x1p18, [HC_EXHAUSTIVE] = 0x1p24};
-    double length = sums_products(&claim->call) ? 1 : hc_call_length(&claim->call);
+    double length = sums_products(&claim->call) ? 1 : claim->length;
     return (int64_t)(budget[claim->check->level] / fmax(length, 1)) + 1;
 }
 
-static bool differs(const struct hc_claim *claim, int out, int64_t i)
-{
-    const struct hc_tensor *got = &claim->call.out[out];
-    uint64_t g = hc_tensor_bits(got, i);
-    uint64_t e = hc_tensor_bits(&claim->exact.out[out], i);
-    return g != e && !(isnan(hc_decode(got->format, g)) && isnan(hc_decode(got->format, e)));
-}
-
-/* An element that differs, and how far by the larger of it and a small part of the largest. */
+/* An element that differs, and by how much, relative to it or to a small part of the largest. */
 struct difference {
     int64_t index;
     double far;
@@ -146,7 +147,7 @@ static int64_t find_differences(const struct hc_claim *claim, int out, struct di
     for (int64_t i = 0; i < count; i++) {
         double e = hc_tensor_get(exact, i);
         double far = fabs(hc_tensor_get(got, i) - e) / fmax(fabs(e), largest * 0x1p-10);
-        if (differs(claim, out, i))
+        if (!hc_same_bits(got->format, hc_tensor_bits(exact, i), hc_tensor_bits(got, i)))
             to[n++] = (struct difference){i, isfinite(far) ? far : (double)INFINITY};
     }
     qsort(to, (size_t)n, sizeof *to, by_distance);
@@ -161,18 +162,16 @@ void hc_claim_against(struct hc_claim *claim, int out, const char *what)
     int64_t different = find_differences(claim, out, list);
     int64_t most = affordable(claim);
     int64_t judged = different < most ? different : most;
-    int64_t wrong = 0;
-    char first[160] = "";
+    struct hc_comparisons all = {.checked = count - different + judged};
     struct terms terms;
-    if (different && !take_terms(claim, out, &terms))
+    if (different && !compute_terms(claim, out, &terms))
         return;
     for (int64_t k = 0; k < judged; k++) {
         int64_t i = list[k].index;
-        if (may_differ(claim, out, i, &terms) || wrong++)
-            continue;
-        (void)snprintf(first, sizeof first,
-                       "%s[%" PRId64 "]: exact gives %.9g, got %.9g, farther than both bounds",
-                       what, i, hc_tensor_get(&claim->exact.out[out], i), hc_tensor_get(got, i));
+        if (!may_differ(claim, out, i, &terms))
+            hc_comparisons_wrong(
+                &all, "%s[%" PRId64 "]: exact gives %.9g, got %.9g, farther than both bounds", what,
+                i, hc_tensor_get(&claim->exact.out[out], i), hc_tensor_get(got, i));
     }
-    hc_claim_sweep(claim->check, count - different + judged, wrong, wrong ? first : NULL);
+    hc_claim_comparisons(claim->check, &all);
 }

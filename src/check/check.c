@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "check/check_inner.h"
-#include "num/bits.h"
-#include "num/ulp.h"
 #include "op/text.h"
 
 const char *const hc_verdict_names[HC_VERDICT_COUNT] = {
@@ -98,11 +96,15 @@ void hc_check_end(struct hc_check *check)
     }
 }
 
+struct hc_tensor hc_check_tensor(struct hc_check *check, struct hc_tensor shape)
+{
+    shape.data = hc_check_memory(check, hc_tensor_bytes(&shape));
+    return shape;
+}
+
 struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n)
 {
-    struct hc_tensor t = hc_tensor1(format, n, NULL);
-    t.data = hc_check_memory(check, hc_tensor_bytes(&t));
-    return t;
+    return hc_check_tensor(check, hc_tensor1(format, n, NULL));
 }
 
 void hc_check_verdict(struct hc_check *check, enum hc_verdict verdict)
@@ -137,7 +139,7 @@ double hc_ratio(double error, double bound)
     return bound > 0 && !isnan(error) ? error / bound : (double)INFINITY;
 }
 
-/* A call could not be run: what is claimed from then on is of outputs that nobody has made. */
+/* Whether a call could not be run: later claims would be about outputs that nobody has made. */
 static bool is_cut(const struct hc_check *check)
 {
     return check->result.verdict == HC_UNIMPLEMENTED || check->result.verdict == HC_ERROR;
@@ -178,70 +180,6 @@ void hc_check_breach(struct hc_check *check, const char *backend, const char *li
         check->result.bound = 0;
         check->result.unit = "claims";
     }
-}
-
-bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format format, uint64_t want,
-                   uint64_t got)
-{
-    double error = (double)hc_ulp_distance(format, want, got);
-    bool both_nan = isnan(hc_decode(format, want)) && isnan(hc_decode(format, got));
-    if (error == 0 && want != got && !both_nan)
-        error = 1; /* the sign of zero */
-    int digits = hc_formats[format].bytes * 2;
-    hc_say(check, "%-32s want %.10g (0x%0*llx), got %.10g (0x%0*llx)", what,
-           hc_decode(format, want), digits, (unsigned long long)want, hc_decode(format, got),
-           digits, (unsigned long long)got);
-    bool held = hc_check_compared(check, error, 0, "ulp");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g (0x%0*llx), got %.9g (0x%0*llx)", what,
-                      hc_decode(format, want), digits, (unsigned long long)want,
-                      hc_decode(format, got), digits, (unsigned long long)got);
-    return held;
-}
-
-bool hc_claim_value(struct hc_check *check, const char *what, double want, double got)
-{
-    bool equal = (isnan(want) && isnan(got)) || hc_fp64_bits(want) == hc_fp64_bits(got);
-    double error = fabs(want - got);
-    if (equal)
-        error = 0;
-    else if (!(error > 0))
-        error = (double)INFINITY;
-    hc_say(check, "%-32s want %.10g, got %.10g", what, want, got);
-    bool held = hc_check_compared(check, error, 0, "abs");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g, got %.9g", what, want, got);
-    return held;
-}
-
-bool hc_claim_within(struct hc_check *check, const char *what, double want, double got,
-                     double bound)
-{
-    double error = want == got ? 0 : fabs(want - got);
-    hc_say(check, "%-32s want %.10g, got %.10g, bound %.3g", what, want, got, bound);
-    bool held = hc_check_compared(check, error, bound, "abs");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g, got %.9g, error %.3g, bound %.3g", what, want, got,
-                      error, bound);
-    return held;
-}
-
-bool hc_claim_true(struct hc_check *check, const char *what, bool held)
-{
-    hc_say(check, "%-32s %s", what, held ? "yes" : "NO");
-    if (!hc_check_compared(check, held ? 0 : 1, 0, "claims"))
-        hc_check_note(check, "not so: %s", what);
-    return held;
-}
-
-void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first)
-{
-    hc_say(check, "%lld comparisons, %lld differ%s%s", (long long)checked, (long long)wrong,
-           first ? "; first " : "", first ? first : "");
-    if (!hc_check_compared(check, (double)wrong, 0, "bits"))
-        hc_check_note(check, "%lld of %lld differ; first %s", (long long)wrong, (long long)checked,
-                      first ? first : "not given");
-    check->result.checked += checked - 1;
 }
 
 void hc_skip(struct hc_check *check, const char *format, ...)

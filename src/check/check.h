@@ -1,4 +1,10 @@
-/* A check: one case running on one backend, and the tally of its claims. */
+/* A check: one case that runs on one backend, and the verdict on its claims.
+
+   A case (struct hc_case) is a claim that can be wrong. Its function makes inputs, runs calls of ops
+   on the backend under test, and makes claims: each claim compares what the case wants with what it
+   got. The first comparison that fails sets the verdict FAIL and leaves its words as the note of the
+   result. A call that cannot be run sets UNIMPLEMENTED or ERROR, and nothing that is claimed after
+   it counts. A case that claims nothing, or whose inputs exercise nothing, is MISTRUSTED. */
 #ifndef HC_CHECK_CHECK_H
 #define HC_CHECK_CHECK_H
 
@@ -31,10 +37,10 @@ struct hc_case {
     const char *title;   /* the claim, one sentence */
     const char *source;  /* where it comes from: a thread, a paper, a seed file, a specification */
     enum hc_level level; /* the lowest level at which it runs */
-    bool once;           /* says nothing about a backend: runs once, backend "-" */
+    bool once;           /* the claim is about no backend: the case runs once, on backend "-" */
     void (*run)(struct hc_check *check);
     const void *data;   /* for rows that share a function */
-    bool against_exact; /* compares with the backend `exact`, and is left out for that */
+    bool against_exact; /* compares with the backend `exact`, and does not run on it */
 };
 
 /* What a case file exports, as hc_cases_<folder>_<file>. */
@@ -52,20 +58,20 @@ struct hc_result {
     int64_t checked;       /* comparisons made */
     double error;          /* of the comparison with the largest error / bound */
     double bound;          /* of the same comparison; 0 where only equal bits will do */
-    const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ) */
+    const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ), "claims" */
     double implementation; /* largest |got - format-exact| / bound, NaN where not measured */
     double format;         /* largest |format-exact - real| / bound, NaN where not measured */
-    double line; /* largest |got - real| / line (check/bound/line.h), NaN where there is none */
-    int64_t looked_at; /* elements of op's outputs that were compared with MPFR, */
-    int64_t looked_of; /* of so many; the others with `exact` alone, where that runs */
-    int64_t special;   /* of those looked at: infinite, NaN, subnormal, -0, or of such an input */
+    double line;           /* largest |got - real| / line (bound/line.h), NaN where there is none */
+    int64_t looked_at;     /* elements of outputs that were compared with MPFR, */
+    int64_t looked_of;     /* out of so many; the others are compared with `exact` alone */
+    int64_t special;       /* of looked_at: infinite, NaN, subnormal or -0, or with such an input */
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures; /* the first one, or NULL (check/record/picture.h) */
     char note[320];
 };
 
-/* error / bound: 0 where there is no error, infinite where a bound of 0 is missed or a NaN came out. */
+/* error / bound: 0 where there is no error; infinite where a bound of 0 is missed or error is NaN. */
 double hc_ratio(double error, double bound);
 
 /* What this check runs on. hc_check_backend is NULL in a case that runs once. */
@@ -75,16 +81,18 @@ struct hc_queue *hc_check_queue(const struct hc_check *check);
 uint64_t hc_check_seed(const struct hc_check *check);
 enum hc_level hc_check_level(const struct hc_check *check);
 
-/* Zeroed memory, aligned to 64, that lives until the case ends. Where there is none the case ends
-   here and now as an ERROR, and what it holds besides is lost. Not to be called by several
-   threads. */
+/* Zeroed memory, aligned to 64 bytes, that lives until the case ends. If there is none, the case ends
+   at once as an ERROR, and other resources that it holds are lost. One thread at a time. */
 void *hc_check_memory(struct hc_check *check, size_t bytes);
+
+/* The tensor with such memory as its data; and a vector of n elements. */
+struct hc_tensor hc_check_tensor(struct hc_check *check, struct hc_tensor shape);
 struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n);
 
 /* Runs a call whose tensors lie in host memory on the backend under test: copies inputs in and
-   outputs out where the backend has memory of its own, and provides scratch. What is not HC_OK has
-   already set the verdict (UNIMPLEMENTED, ERROR): the case just returns, and what it claims before it
-   does counts no more. */
+   outputs out where the backend has memory of its own, and provides scratch. On any status but HC_OK
+   the verdict (UNIMPLEMENTED or ERROR) is already set and later claims are ignored; the case should
+   return. */
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call);
 
 /* Claims. Each counts one comparison and returns whether it held; `what` names the compared thing
@@ -97,36 +105,59 @@ bool hc_claim_within(struct hc_check *check, const char *what, double want, doub
                      double bound);
 bool hc_claim_true(struct hc_check *check, const char *what, bool held);
 
-/* The fast form for sweeps: `checked` comparisons were made, `wrong` of them failed, `first` says
-   the first of those ("0x477fefff: want 0x7bff, got 0x7c00"), NULL if none. */
-void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first);
+/* Whether two codes of a format are the same number: the same bits, or both NaN. */
+bool hc_same_bits(enum hc_format format, uint64_t want, uint64_t got);
 
-/* The call on the backend under test, on `exact` and against the reference, with the bound of
-   check/bound/bound.h: every element of a small output, a seeded sample of a large one. */
-void hc_claim_call(struct hc_check *check, const struct hc_call *call);
+/* Many comparisons that are claimed as one: how many were made, how many failed, and words about the
+   first that failed. Begins as {0}. */
+struct hc_comparisons {
+    int64_t checked;
+    int64_t wrong;
+    char first[240];
+};
+
+/* Counts a comparison that failed, and keeps the words if it is the first. `checked` is counted by
+   the caller. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_comparisons_wrong(struct hc_comparisons *c, const char *format, ...);
+
+/* Claims that none failed; claims nothing where none was made. */
+void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c);
+
+/* The same with words that are there already: `first` is NULL if none failed. */
+void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first);
 
 /* What is known of the inputs of a call. */
 enum hc_inputs {
     HC_INPUTS_ANY,
-    /* Independent and with random bits, so that rounding errors are independent: sums have a second,
-       tighter line (check/bound/line.h). */
+    /* The inputs are independent and have random bits, so that rounding errors are independent, too:
+       sums have a second, tighter line (check/bound/line.h). */
     HC_INPUTS_RANDOM,
-    /* Sums stand still, by terms too small for them. */
+    /* The sums stand still, because their terms are too small for them. */
     HC_INPUTS_STAGNANT,
-    /* No sum of them is rounded before its end: their results are settled to the bit. */
+    /* No sum is rounded before its end: the results are settled to the bit. */
     HC_INPUTS_WHOLE,
 };
 
-/* The same with what is known of the inputs. */
-void hc_claim_call_on(struct hc_check *check, const struct hc_call *call, enum hc_inputs inputs);
+/* Runs the call once on the backend under test, as hc_do does, and claims that its outputs are right:
+   each is compared with the reference under the bound of check/bound/bound.h (every element of a
+   small output, a seeded sample of a large one), and all elements with the backend `exact`. Returns
+   the status of the run: the outputs are there if it is HC_OK, whether or not the claim held. */
+enum hc_status hc_claim_call(struct hc_check *check, const struct hc_call *call);
 
-/* The same for a call met on the way, whose inputs were made by calls before it and not to exercise
-   the op: small outputs that need no rounding are not MISTRUSTED. */
-void hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
+/* The same, given what is known of the inputs. */
+enum hc_status hc_claim_call_on(struct hc_check *check, const struct hc_call *call,
+                                enum hc_inputs inputs);
 
-/* The call on the backend under test and on `exact`, each with outputs of its own: the same bits in all
-   elements, NaN for NaN; `what` names the inputs. False when there was nothing to compare: the verdict
-   is set then. For cases that are `against_exact`. */
+/* The same for a call whose inputs were not made to exercise the op but came out of calls before it:
+   small outputs that need no rounding do not make the case MISTRUSTED. */
+enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
+
+/* Runs the call on the backend under test and on `exact`, each with outputs of its own, and claims
+   that all elements have the same bits, NaN for NaN. `what` names the inputs. False if there was
+   nothing to compare; then the verdict is set. For cases that are `against_exact`. */
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
 
 enum { HC_MARKS = 3, HC_SERIES_POINTS = 200 };
@@ -148,14 +179,14 @@ struct hc_frame {
     struct hc_mark marks[HC_MARKS];
 };
 
-/* A picture without points, and a point of one of its series, from left to right. The record keeps at
-   most HC_SERIES_POINTS of a series, evenly spread, and its last point. Pictures claim nothing. The
-   name of a series lives as long as the program. */
+/* A picture without points; and a point of one of its series, from left to right. The record keeps at
+   most HC_SERIES_POINTS points of a series, evenly spread, and the last one. Pictures claim nothing.
+   The name of a series lives as long as the program. */
 struct hc_picture *hc_picture_new(struct hc_check *check, const struct hc_frame *frame);
 void hc_point(struct hc_check *check, struct hc_picture *picture, const char *series, double x,
               double y);
 
-/* Ends as SKIPPED or MISTRUSTED with that reason (unless a claim has failed already). */
+/* Sets the verdict SKIPPED or MISTRUSTED with that reason, unless a claim has failed already. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -165,21 +196,21 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void hc_mistrust(struct hc_check *check, const char *format, ...);
 
-/* Whether status is HC_OK; otherwise the case ends as UNIMPLEMENTED (HC_UNSUPPORTED) or ERROR, with
-   hc_message(). */
+/* Whether status is HC_OK; if not, sets the verdict UNIMPLEMENTED (HC_UNSUPPORTED) or ERROR (any
+   other) with hc_message(). */
 bool hc_check_ok(struct hc_check *check, enum hc_status status);
 
-/* Ends as ERROR with hc_message(). */
+/* Sets the verdict ERROR with hc_message(). */
 void hc_check_failed(struct hc_check *check);
 
-/* What a reader of the result should know though every claim holds; the words of a failure before it
-   stay. */
+/* A note for readers of the result though every claim holds; it does not replace the words of a
+   failure before it. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 void hc_remark(struct hc_check *check, const char *format, ...);
 
-/* A line of `halfcheck explain`; costs nothing otherwise. */
+/* Prints a line in `halfcheck explain`; does nothing elsewhere. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif

@@ -4,23 +4,30 @@
 
 #include "check/check_inner.h"
 
-/* What one claim works on: the call as it was made, and the same call for `exact`, with outputs of
-   its own. */
+/* What one claim works on, looked up once: the call as it was made, the same call for `exact` with
+   outputs of its own, and what every comparison needs to know of them. */
 struct hc_claim {
     struct hc_check *check;
     struct hc_call call;
     struct hc_call exact;
     void *owned[HC_MAX_IN + HC_MAX_OUT];
     int owned_count;
-    bool has_exact;
-    bool judged; /* whether its inputs must exercise the op */
     enum hc_inputs inputs;
+    bool judged;    /* the inputs were made to exercise the op, and must */
+    bool on_exact;  /* the backend under test is `exact` itself */
+    bool has_exact; /* `exact` could run the call */
+    bool ordered;   /* hc_bound_ordered */
+    double length;  /* hc_call_length */
 };
 
-/* Compares a sample of an output with the reference and tallies it; `what` names it. */
+/* Compares a sample of output `out` with the reference; `what` names the output. */
 void hc_claim_output(struct hc_claim *claim, int out, const char *what);
 
-/* Differences in the bits count in ulp, the sign of zero as one. */
+/* Compares all elements of output `out` with those of `exact`, where the contract leaves the order of
+   a sum open (against.c). */
+void hc_claim_against(struct hc_claim *claim, int out, const char *what);
+
+/* How far two codes are apart in ulp; a zero and the other zero are 1 apart, two NaNs 0. */
 double hc_bits_apart(enum hc_format format, uint64_t want, uint64_t got);
 
 #endif

@@ -52,15 +52,13 @@ static hc_kernel *right(enum hc_op op)
 static void product(struct hc_check *check, int64_t n, double first, double second)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
-    for (int i = 0; i < 2; i++) {
-        call.in[i] = hc_tensor2(HC_FP16, n, n, NULL);
-        call.in[i].data = hc_check_memory(check, hc_tensor_bytes(&call.in[i]));
-    }
-    call.out[0] = hc_tensor2(HC_FP16, n, n, NULL);
-    call.out[0].data = hc_check_memory(check, hc_tensor_bytes(&call.out[0]));
+    struct hc_tensor square = hc_tensor2(HC_FP16, n, n, NULL);
+    call.in[HC_GEMM_A] = hc_check_tensor(check, square);
+    call.in[HC_GEMM_B] = hc_check_tensor(check, square);
+    call.out[HC_GEMM_OUT] = hc_check_tensor(check, square);
     for (int64_t i = 0; i < n * n; i++) {
-        hc_tensor_set(&call.in[0], i, first != 0 ? first : sin((double)i));
-        hc_tensor_set(&call.in[1], i, second * cos((double)i));
+        hc_tensor_set(&call.in[HC_GEMM_A], i, first != 0 ? first : sin((double)i));
+        hc_tensor_set(&call.in[HC_GEMM_B], i, second * cos((double)i));
     }
     hc_claim_call(check, &call);
 }
@@ -332,4 +330,50 @@ Test(compare, mistrusts_few_results_that_may_be_half_of_their_terms_off)
     run(half_way_to_nothing, HC_OP_gemm, right(HC_OP_gemm));
     cr_assert_eq(result.verdict, HC_MISTRUSTED, "%s", result.note);
     cr_assert(strstr(result.note, "half of the terms or more in 4 of 4"), "%s", result.note);
+}
+
+static int runs;
+
+/* Counts the step that it makes: w = w + 1, in place. */
+static enum hc_status counted(struct hc_queue *queue, const struct hc_call *call)
+{
+    runs++;
+    return right(HC_OP_add)(queue, call);
+}
+
+/* A claim runs the call as hc_do does and says how that went, so that a case that updates in place
+   need not run the call again to see its result. */
+static void steps_once(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_add};
+    call.in[HC_X] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_Y] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_OUT] = call.in[HC_X];
+    hc_tensor_set(&call.in[HC_Y], 0, 1);
+    cr_assert_eq(hc_claim_call(check, &call), HC_OK);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_OUT], 0), 1);
+}
+
+Test(compare, a_claim_runs_its_call_as_one_step_and_returns_the_status)
+{
+    runs = 0;
+    run(steps_once, HC_OP_add, counted);
+    cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
+    cr_assert_eq(runs, 2, "once, and once more to see whether it repeats");
+}
+
+static void says_what_failed(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_add};
+    call.in[HC_X] = call.in[HC_Y] = hc_check_vector(check, HC_FP32, 1);
+    call.out[HC_OUT] = hc_check_vector(check, HC_FP32, 1);
+    cr_assert_eq(hc_claim_call(check, &call), HC_UNSUPPORTED);
+    cr_assert_eq(hc_claim_call_on(check, &call, HC_INPUTS_RANDOM), HC_UNSUPPORTED);
+    cr_assert_eq(hc_claim_call_met(check, &call), HC_UNSUPPORTED);
+}
+
+Test(compare, a_claim_about_a_call_that_cannot_run_says_so)
+{
+    run(says_what_failed, HC_OP_add, NULL);
+    cr_assert_eq(result.verdict, HC_UNIMPLEMENTED);
 }

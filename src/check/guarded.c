@@ -1,28 +1,25 @@
-/* Inside the block: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard, ... . A
-   tensor that the call names twice (in place) lies there once. Everything is compared byte for byte
-   with what was put there, save the bytes of outputs. */
+/* The block of a guarded call: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard, and
+   so on. A tensor that the call names twice (in place) lies there once. Before a run every byte is
+   known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After the
+   run everything is compared byte for byte with that, save the bytes of outputs (breach.c). */
 #include "check/guarded.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/float_state.h"
+#include "op/descriptor.h"
 
-enum {
-    GUARD = 256, /* bytes on each side */
-    ALIGNMENT = 64,
-};
+enum { ALIGNMENT = 64 };
 
-/* Outputs begin as ordinary numbers, which no result is by chance more than now and then. */
-static const unsigned char fills[] = {[HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
+const unsigned char hc_prefill_of_outputs[] = {
+    [HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
 
-/* What byte `at` of scratch and guards begins as: part of a NaN in the first run; in the second, part of
-   whatever the salt of this call makes, so that no kernel can know by it that it is looked at. */
-static unsigned char outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at)
+/* Part of a NaN in the first run. In the second run it is part of whatever this call's salt makes, so
+   that no kernel can tell by the bytes around its tensors that it is being tested. */
+unsigned char hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at)
 {
     uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     if (prefill == HC_PREFILL_FIRST)
@@ -30,59 +27,37 @@ static unsigned char outside(const struct hc_guarded *g, enum hc_prefill prefill
     return (unsigned char)((word ^ word >> 32) >> 8 * (at % 8));
 }
 
-static const char *name_of(const struct hc_region *r, char name[16])
-{
-    if (r->slot < 0)
-        return r->side;
-    (void)snprintf(name, 16, "%s%d", r->side, r->slot);
-    return name;
-}
-
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-/* The region of a tensor, one with the same data where there is one already. */
-static void add(struct hc_guarded *g, struct hc_tensor *t, const char *side, int slot, bool output)
+/* Adds the region of a slot's tensor, or finds the one with the same data. Its number, or -1 if the
+   tensor is absent. `input` is -1 for outputs. */
+static int add(struct hc_guarded *g, const struct hc_tensor *t, const char *name, int input)
 {
     size_t bytes = hc_tensor_bytes(t);
-    struct hc_region *r = g->region;
-    struct hc_region *end = g->region + g->count;
+    int i = 0;
     if (!t->data)
-        return;
-    while (r < end && (r->host != t->data || bytes == 0))
-        r++;
-    if (r == end) {
-        *r = (struct hc_region){.side = side, .slot = slot, .host = t->data};
+        return -1;
+    while (i < g->count && (g->region[i].host != t->data || bytes == 0))
+        i++;
+    struct hc_region *r = &g->region[i];
+    if (i == g->count) {
+        *r = (struct hc_region){.name = name, .input = input, .host = t->data};
         g->count++;
     }
     r->bytes = larger(r->bytes, bytes);
-    if (output)
+    if (input < 0)
         r->out_bytes = bytes;
     else
         r->in_bytes = larger(r->in_bytes, bytes);
+    return i;
 }
 
-static void lay_out(struct hc_guarded *g)
+static void *place_of(const struct hc_guarded *g, int region)
 {
-    for (int i = 0; i < g->count; i++) {
-        struct hc_region *r = &g->region[i];
-        r->at = g->bytes + GUARD;
-        size_t end = r->at + r->bytes;
-        g->bytes = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + GUARD;
-    }
-}
-
-/* The tensor in the block that stands for one of the caller's. Empty tensors that share data have a
-   region each, which nobody writes: any will do. */
-static void point(const struct hc_guarded *g, struct hc_tensor *t)
-{
-    for (int i = 0; i < g->count && t->data; i++)
-        if (g->region[i].host == t->data) {
-            t->data = (unsigned char *)g->block + g->region[i].at;
-            return;
-        }
+    return region < 0 ? NULL : (unsigned char *)g->block + g->region[region].at;
 }
 
 enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *backend,
@@ -90,16 +65,25 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
 {
     const struct hc_op_info *op = &hc_ops[call->op];
     static atomic_uint_fast64_t calls;
+    int input[HC_MAX_IN];
+    int output[HC_MAX_OUT];
     *g = (struct hc_guarded){.backend = backend, .queue = queue, .host = call, .call = *call};
     g->salt = atomic_fetch_add(&calls, 1) << 32;
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
     if (scratch)
-        g->region[g->count++] = (struct hc_region){.side = "scratch", .slot = -1, .bytes = scratch};
+        g->region[g->count++] =
+            (struct hc_region){.name = "scratch", .input = -1, .bytes = scratch};
     for (int i = 0; i < op->inputs; i++)
-        add(g, &g->call.in[i], "in", i, false);
-    for (int o = 0; o < op->outputs; o++)
-        add(g, &g->call.out[o], "out", o, true);
-    lay_out(g);
+        input[i] = add(g, &call->in[i], hc_slot(call->op, i)->name, i);
+    for (int o = 0; o < op->outputs; o++) {
+        output[o] = add(g, &call->out[o], hc_slot(call->op, op->inputs + o)->name, -1);
+        g->output[o] = output[o] >= 0 && g->region[output[o]].out_bytes ? output[o] : -1;
+    }
+    for (int i = 0; i < g->count; i++) {
+        struct hc_region *r = &g->region[i];
+        r->at = g->bytes + HC_GUARD_BYTES;
+        g->bytes = (r->at + r->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + HC_GUARD_BYTES;
+    }
     if (g->count == 0)
         return HC_OK;
     g->block = backend->allocate(queue, g->bytes);
@@ -108,11 +92,11 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
     g->image = backend->host_memory ? g->block : malloc(g->bytes);
     if (!g->image)
         return hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", g->bytes);
-    g->call.scratch = scratch ? (unsigned char *)g->block + g->region[0].at : NULL;
+    g->call.scratch = scratch ? place_of(g, 0) : NULL;
     for (int i = 0; i < op->inputs; i++)
-        point(g, &g->call.in[i]);
+        g->call.in[i].data = place_of(g, input[i]);
     for (int o = 0; o < op->outputs; o++)
-        point(g, &g->call.out[o]);
+        g->call.out[o].data = place_of(g, output[o]);
     return HC_OK;
 }
 
@@ -130,10 +114,10 @@ static void fill_outside(const struct hc_guarded *g, enum hc_prefill prefill, si
                          size_t to)
 {
     if (prefill == HC_PREFILL_FIRST)
-        memset(g->image + from, outside(g, prefill, from), to - from);
+        memset(g->image + from, hc_prefill_outside(g, prefill, from), to - from);
     else
         for (size_t at = from; at < to; at++)
-            g->image[at] = outside(g, prefill, at);
+            g->image[at] = hc_prefill_outside(g, prefill, at);
 }
 
 static void fill(const struct hc_guarded *g, enum hc_prefill prefill)
@@ -146,113 +130,11 @@ static void fill(const struct hc_guarded *g, enum hc_prefill prefill)
         if (!r->host)
             continue;
         memcpy(g->image + r->at, r->host, r->in_bytes);
-        memset(g->image + r->at + r->in_bytes, fills[prefill], r->bytes - r->in_bytes);
+        memset(g->image + r->at + r->in_bytes, hc_prefill_of_outputs[prefill],
+               r->bytes - r->in_bytes);
         done += r->bytes;
     }
     fill_outside(g, prefill, done, g->bytes);
-}
-
-/* Where bytes first and last are not what they were, both -1 where none is. */
-struct strays {
-    ptrdiff_t first;
-    ptrdiff_t last;
-};
-
-static void stray(struct strays *found, size_t at)
-{
-    found->first = found->first < 0 ? (ptrdiff_t)at : found->first;
-    found->last = (ptrdiff_t)at;
-}
-
-/* Of bytes that were all `want`. */
-static struct strays strays(const unsigned char *bytes, size_t n, unsigned char want)
-{
-    struct strays found = {-1, -1};
-    if (n == 0 || (bytes[0] == want && memcmp(bytes, bytes + 1, n - 1) == 0))
-        return found;
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i] != want)
-            stray(&found, i);
-    return found;
-}
-
-/* Of the block's bytes from..to-1, counted from there. */
-static struct strays strays_outside(const struct hc_guarded *g, enum hc_prefill prefill,
-                                    size_t from, size_t to)
-{
-    struct strays found = {-1, -1};
-    for (size_t at = from; at < to; at++)
-        if (g->image[at] != outside(g, prefill, at))
-            stray(&found, at - from);
-    return found;
-}
-
-/* Region i's guards, up to its neighbours' and the block's ends. */
-static void look_beside(const struct hc_guarded *g, int i, enum hc_prefill prefill,
-                        struct hc_breach *breach)
-{
-    const struct hc_region *r = &g->region[i];
-    const char *op = hc_ops[g->call.op].name;
-    char name[16];
-    size_t end = r->at + r->bytes;
-    size_t next = i + 1 < g->count ? g->region[i + 1].at - GUARD : g->bytes;
-    struct strays before = strays_outside(g, prefill, r->at - GUARD, r->at);
-    struct strays behind = strays_outside(g, prefill, end, next);
-    if (before.first >= 0)
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s wrote before %s: %td bytes before its first one", op, name_of(r, name),
-                       GUARD - before.first);
-    else if (behind.first >= 0)
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s wrote behind %s: up to %td bytes behind its last one", op,
-                       name_of(r, name), behind.last + 1);
-}
-
-/* An input, as far as it is no output. */
-static void look_at_input(const struct hc_guarded *g, const struct hc_region *r,
-                          struct hc_breach *breach)
-{
-    const unsigned char *now = g->image + r->at;
-    size_t at = r->out_bytes;
-    if (r->in_bytes <= at || memcmp(now + at, r->host + at, r->in_bytes - at) == 0)
-        return;
-    while (now[at] == r->host[at])
-        at++;
-    const struct hc_tensor *was = &g->host->in[r->slot];
-    struct hc_tensor is = *was;
-    is.data = g->image + r->at;
-    int64_t element = (int64_t)at / hc_formats[was->format].bytes;
-    (void)snprintf(breach->text, sizeof breach->text,
-                   "%s changed its input in%d: [%" PRId64 "] was %.9g and is %.9g",
-                   hc_ops[g->call.op].name, r->slot, element, hc_tensor_get(was, element),
-                   hc_tensor_get(&is, element));
-}
-
-/* A kernel that does not take a call leaves its outputs as they were. */
-static void look_at_refused(const struct hc_guarded *g, const struct hc_region *r,
-                            unsigned char output, struct hc_breach *breach)
-{
-    const unsigned char *now = g->image + r->at;
-    char name[16];
-    if (!r->out_bytes || (memcmp(now, r->host, r->in_bytes) == 0 &&
-                          strays(now + r->in_bytes, r->bytes - r->in_bytes, output).first < 0))
-        return;
-    (void)snprintf(breach->text, sizeof breach->text,
-                   "%s says that it is unsupported, and wrote %s", hc_ops[g->call.op].name,
-                   name_of(r, name));
-}
-
-static void look(const struct hc_guarded *g, enum hc_prefill prefill, bool refused,
-                 struct hc_breach *breach)
-{
-    for (int i = 0; i < g->count && !breach->text[0]; i++) {
-        const struct hc_region *r = &g->region[i];
-        look_beside(g, i, prefill, breach);
-        if (!breach->text[0] && r->in_bytes)
-            look_at_input(g, r, breach);
-        if (!breach->text[0] && refused)
-            look_at_refused(g, r, fills[prefill], breach);
-    }
 }
 
 enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
@@ -276,7 +158,7 @@ enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
         status = backend->download(g->queue, g->image, g->block, g->bytes);
     if (status != HC_OK)
         return status;
-    look(g, prefill, ran == HC_UNSUPPORTED, breach);
+    hc_breach_look(g, prefill, ran == HC_UNSUPPORTED, breach);
     return ran;
 }
 
@@ -290,43 +172,6 @@ bool hc_guarded_takes_zeros(const struct hc_guarded *g)
     return g->backend->kernel[g->call.op](g->queue, &g->call) == HC_OK;
 }
 
-static bool is_output(const struct hc_guarded *g, int o)
-{
-    return g->call.out[o].data && hc_tensor_bytes(&g->call.out[o]) > 0;
-}
-
-/* An output in a copy of the block. */
-static struct hc_tensor output_in(const struct hc_guarded *g, unsigned char *copy, int o)
-{
-    struct hc_tensor t = g->call.out[o];
-    t.data = copy + ((unsigned char *)t.data - (unsigned char *)g->block);
-    return t;
-}
-
-/* An element's bits where each of its bytes is `byte`. */
-static uint64_t filled_with(const struct hc_tensor *t, unsigned char byte)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < hc_formats[t->format].bytes; i++)
-        bits = bits << 8 | byte;
-    return bits;
-}
-
-bool hc_guarded_unwritten(const struct hc_guarded *g)
-{
-    for (int o = 0; o < hc_ops[g->call.op].outputs; o++) {
-        if (!is_output(g, o))
-            continue;
-        struct hc_tensor t = output_in(g, g->image, o);
-        uint64_t filled = filled_with(&t, fills[HC_PREFILL_FIRST]);
-        int64_t n = hc_tensor_count(&t);
-        for (int64_t i = 0; i < n; i++)
-            if (hc_tensor_bits(&t, i) == filled)
-                return true;
-    }
-    return false;
-}
-
 enum hc_status hc_guarded_keep(struct hc_guarded *g)
 {
     g->kept = malloc(g->bytes);
@@ -336,56 +181,13 @@ enum hc_status hc_guarded_keep(struct hc_guarded *g)
     return HC_OK;
 }
 
-void hc_guarded_give(const struct hc_guarded *g)
+void hc_guarded_write_back(const struct hc_guarded *g)
 {
+    const unsigned char *from = g->kept ? g->kept : g->image;
     for (int o = 0; o < hc_ops[g->call.op].outputs; o++) {
-        if (!is_output(g, o))
+        if (g->output[o] < 0)
             continue;
-        struct hc_tensor t = output_in(g, g->kept ? g->kept : g->image, o);
-        memcpy(g->host->out[o].data, t.data, hc_tensor_bytes(&t));
+        const struct hc_region *r = &g->region[g->output[o]];
+        memcpy(r->host, from + r->at, r->out_bytes);
     }
-}
-
-static bool same(enum hc_format format, uint64_t first, uint64_t second)
-{
-    return first == second || (isnan(hc_decode(format, first)) && isnan(hc_decode(format, second)));
-}
-
-static void compare_output(const struct hc_guarded *g, int o, struct hc_breach *breach)
-{
-    const struct hc_tensor first = output_in(g, g->kept, o);
-    const struct hc_tensor second = output_in(g, g->image, o);
-    if (memcmp(first.data, second.data, hc_tensor_bytes(&second)) == 0)
-        return;
-    const char *op = hc_ops[g->call.op].name;
-    bool repeats = !g->backend->nondeterministic || hc_op_settled(g->call.op);
-    uint64_t fill1 = filled_with(&first, fills[HC_PREFILL_FIRST]);
-    uint64_t fill2 = filled_with(&first, fills[HC_PREFILL_SECOND]);
-    int64_t n = hc_tensor_count(&first);
-    int64_t unwritten = 0;
-    int64_t at = -1;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t a = hc_tensor_bits(&first, i);
-        uint64_t b = hc_tensor_bits(&second, i);
-        bool missing = a == fill1 && b == fill2;
-        if (missing ? unwritten++ == 0 : (repeats && at < 0 && !same(first.format, a, b)))
-            at = i;
-    }
-    if (unwritten)
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s leaves %" PRId64 " of %" PRId64 " elements of out%d unwritten", op,
-                       unwritten, n, o);
-    else if (at >= 0)
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s does not repeat: out%d[%" PRId64
-                       "] is %.9g, and %.9g when the same call "
-                       "runs again where memory held other bytes",
-                       op, o, at, hc_tensor_get(&first, at), hc_tensor_get(&second, at));
-}
-
-void hc_guarded_compare(const struct hc_guarded *g, struct hc_breach *breach)
-{
-    for (int o = 0; o < hc_ops[g->call.op].outputs && !breach->text[0]; o++)
-        if (is_output(g, o))
-            compare_output(g, o, breach);
 }

@@ -66,7 +66,7 @@ static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
     if (status == HC_OK)
         status = hc_guarded_run(g, HC_PREFILL_SECOND, breach);
     if (status == HC_OK && !breach->text[0])
-        hc_guarded_compare(g, breach);
+        hc_breach_compare(g, breach);
     return status;
 }
 
@@ -83,29 +83,45 @@ static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach
     (void)hc_fail(HC_UNSUPPORTED, "%s", why);
 }
 
+/* A call that is valid. */
+static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queue *queue,
+                                const struct hc_call *call, struct hc_breach *breach)
+{
+    struct hc_guarded g;
+    breach->text[0] = '\0';
+    enum hc_status status = hc_guarded_open(&g, backend, queue, call);
+    if (status == HC_OK)
+        status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
+    if (status == HC_UNSUPPORTED && !breach->text[0])
+        look_at_refusal(&g, breach);
+    if (status == HC_OK && !breach->text[0] &&
+        (g.bytes <= REPEATED_BYTES || hc_breach_suspected(&g)))
+        status = repeat(&g, breach);
+    if (status == HC_OK)
+        hc_guarded_write_back(&g);
+    hc_guarded_close(&g);
+    return status;
+}
+
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
                            const struct hc_call *call, struct hc_breach *breach)
 {
-    struct hc_guarded g;
     breach->text[0] = '\0';
     enum hc_status status = hc_backend_has(backend, call);
     if (status == HC_OK)
         status = hc_call_check(call);
     if (status == HC_OK)
         status = check_data(call);
-    if (status != HC_OK)
-        return status;
-    status = hc_guarded_open(&g, backend, queue, call);
-    if (status == HC_OK)
-        status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
-    if (status == HC_UNSUPPORTED && !breach->text[0])
-        look_at_refusal(&g, breach);
-    if (status == HC_OK && !breach->text[0] &&
-        (g.bytes <= REPEATED_BYTES || hc_guarded_unwritten(&g)))
-        status = repeat(&g, breach);
-    if (status == HC_OK)
-        hc_guarded_give(&g);
-    hc_guarded_close(&g);
+    return status == HC_OK ? run_valid(backend, queue, call, breach) : status;
+}
+
+static enum hc_status note_breach(struct hc_check *check, const struct hc_backend *backend,
+                                  enum hc_status status, const struct hc_breach *breach)
+{
+    if (breach->text[0]) {
+#pragma omp critical(hc_breach)
+        hc_check_breach(check, backend->name, breach->text);
+    }
     return status;
 }
 
@@ -114,18 +130,23 @@ enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend
 {
     struct hc_breach breach;
     enum hc_status status = hc_run_call(backend, queue, call, &breach);
-    if (breach.text[0]) {
-#pragma omp critical(hc_breach)
-        hc_check_breach(check, backend->name, breach.text);
-    }
-    return status;
+    return note_breach(check, backend, status, &breach);
+}
+
+enum hc_status hc_do_on_exact(struct hc_check *check, const struct hc_call *call)
+{
+    struct hc_breach breach = {""};
+    enum hc_status status = hc_backend_has(check->exact, call);
+    if (status == HC_OK)
+        status = run_valid(check->exact, check->exact_queue, call, &breach);
+    return note_breach(check, check->exact, status, &breach);
 }
 
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_status status = hc_do_on(check, check->backend, check->queue, call);
-    bool kernel = (status == HC_OK || status == HC_UNSUPPORTED) &&
-                  hc_backend_has(check->backend, call) == HC_OK;
+    bool kernel = status == HC_OK ||
+                  (status == HC_UNSUPPORTED && hc_backend_has(check->backend, call) == HC_OK);
     if (kernel && check->omissions && check->backend->partial)
         hc_omissions_call(check->omissions, check->backend->name, call, status == HC_OK);
     check->refused |= kernel && status == HC_UNSUPPORTED;

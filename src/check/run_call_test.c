@@ -119,11 +119,11 @@ Test(do, says_what_was_written_beside_which_tensor_and_how_far, .init = setup)
         bool in_input;
         const char *line;
     } rows[] = {
-        {-2, false, "add wrote before out0: 4 bytes before its first one"},
-        {3, false, "add wrote behind out0: up to 2 bytes behind its last one"},
-        {-1, true, "add wrote before in0: 2 bytes before its first one"},
-        {4, true, "add wrote behind in0: up to 4 bytes behind its last one"},
-        {1, true, "add changed its input in0: [1] was 2 and is 0.000757217407"},
+        {-2, false, "add wrote before out: 4 bytes before its first one"},
+        {3, false, "add wrote behind out: up to 2 bytes behind its last one"},
+        {-1, true, "add wrote before x: 2 bytes before its first one"},
+        {4, true, "add wrote behind x: up to 4 bytes behind its last one"},
+        {1, true, "add changed its input x: [1] was 2 and is 0.000757217407"},
     };
     apart.kernel[HC_OP_add] = strays;
     for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {

@@ -3,21 +3,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/bound/bound.h"
 #include "num/rng.h"
 
-/* A term is one multiplication, some eight of them in batch norm, and an exponential in a loss. */
-int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count)
+/* The cost of a term in multiplications is estimated, and decides only how many elements are looked
+   at: a term is one multiplication, about 8 of them in batch norm, and an exponential, about 32, in
+   a loss. */
+int64_t hc_sample_size(const struct hc_claim *claim, int64_t count)
 {
     static const double budget[] = {
         [HC_QUICK] = 0x1p12, [HC_STANDARD] = 0x1p13, [HC_EXHAUSTIVE] = 0x1p18};
     static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 4096, [HC_EXHAUSTIVE] = 8192};
     enum { LEAST = 32 };
-    enum hc_op_class class_ = hc_ops[call->op].class_;
+    enum hc_level level = claim->check->level;
+    enum hc_op_class class_ = hc_ops[claim->call.op].class_;
     double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
-    double affordable = budget[check->level] / fmax(each * hc_call_length(call), 1);
+    double affordable = budget[level] / fmax(each * claim->length, 1);
     int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
-    n = n < most[check->level] ? n : most[check->level];
+    n = n < most[level] ? n : most[level];
     return n < count ? n : count;
 }
 
@@ -54,7 +56,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Special ones from a random place on, and round. */
+/* Special elements, from a random place on and around the end. */
 static int64_t add_special(const struct hc_claim *claim, int out, uint64_t seed, int64_t most,
                            int64_t *index)
 {

@@ -4,16 +4,17 @@
 
 #include "check/compare.h"
 
-/* How many: all of a short vector, or as many as level and length of the sums allow. */
-int64_t hc_sample_size(const struct hc_check *check, const struct hc_call *call, int64_t count);
+/* How many of an output's `count` elements: all of a short vector, or as many as the level and the
+   length of the sums allow. */
+int64_t hc_sample_size(const struct hc_claim *claim, int64_t count);
 
-/* `n` different ones in rising order, or a few less: all where n is `count`; else the first and the
-   last, up to a quarter of them special, and from each of as many equal stretches as are left one
-   at random, by the run's seed and the case's name. Returns how many. */
+/* Chooses up to n different elements of an output, in rising order: all of them if n is their count;
+   else the first and the last, up to n / 4 special ones, and one at random from each of as many equal
+   stretches as are left. The seed is the run's and the case's. Returns how many. */
 int64_t hc_sample(const struct hc_claim *claim, int out, int64_t n, int64_t *index);
 
-/* Whether the element says something of special values: it is infinite, NaN, subnormal or a -0, or,
-   where results stand where inputs stand, one of the inputs there is. */
+/* Whether the element says something about special values: it is infinite, NaN, subnormal or -0, or
+   so is an input at the same index, where the op computes element by element. */
 bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i);
 
 #endif

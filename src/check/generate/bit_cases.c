@@ -22,12 +22,6 @@ struct row {
     char title[128];
 };
 
-struct differences {
-    int64_t checked;
-    int64_t wrong;
-    char first[200];
-};
-
 static struct hc_call call_of(const struct row *row, int64_t length)
 {
     struct hc_op_shape shape = {.d = {length}};
@@ -58,49 +52,44 @@ static struct hc_call with_outputs(struct hc_check *check, struct hc_call call)
     return call;
 }
 
-static bool same(enum hc_format format, bool raw, uint64_t want, uint64_t got)
+static void compare(struct hc_comparisons *all, const struct hc_call *want,
+                    const struct hc_call *got, const char *what, bool raw)
 {
-    return want == got || (!raw && isnan(hc_decode(format, want)) && isnan(hc_decode(format, got)));
-}
-
-static void compare(struct differences *all, const struct hc_call *want, const struct hc_call *got,
-                    const char *what, bool raw)
-{
+    const struct hc_tensor *x = &want->in[HC_FIRST];
     for (int o = 0; o < hc_ops[want->op].outputs; o++) {
         const struct hc_tensor *t = &want->out[o];
+        const char *name = hc_slot(want->op, hc_ops[want->op].inputs + o)->name;
         int64_t n = t->data ? hc_tensor_count(t) : 0;
         for (int64_t i = 0; i < n; i++) {
             uint64_t a = hc_tensor_bits(t, i);
             uint64_t b = hc_tensor_bits(&got->out[o], i);
-            if (same(t->format, raw, a, b) || all->wrong++)
-                continue;
-            const struct hc_tensor *x = &want->in[0];
-            uint64_t of = i < hc_tensor_count(x) ? hc_tensor_bits(x, i) : 0;
-            (void)snprintf(all->first, sizeof all->first,
-                           "%s, out%d[%" PRId64 "], in0 0x%" PRIx64 ": want %.9g (0x%" PRIx64
-                           "), got %.9g (0x%" PRIx64 ")",
-                           what, o, i, of, hc_decode(t->format, a), a, hc_decode(t->format, b), b);
+            if (raw ? a != b : !hc_same_bits(t->format, a, b))
+                hc_comparisons_wrong(all,
+                                     "%s, %s[%" PRId64 "] of input 0x%" PRIx64
+                                     ": want %.9g (0x%" PRIx64 "), got %.9g (0x%" PRIx64 ")",
+                                     what, name, i,
+                                     i < hc_tensor_count(x) ? hc_tensor_bits(x, i) : 0,
+                                     hc_decode(t->format, a), a, hc_decode(t->format, b), b);
         }
         all->checked += n;
     }
 }
 
-/* On the backend under test and on exact. False when the case is over: the backend does not do the op
-   in these formats, or something failed. */
+/* Runs the call on the backend under test and on exact. False if the case is over: the backend does
+   not do the op in these formats, or something failed. */
 static bool run_both(struct hc_check *check, const struct hc_call *call, const char *what, bool raw,
-                     struct differences *all)
+                     struct hc_comparisons *all)
 {
     struct hc_call want = with_outputs(check, *call);
     struct hc_call got = with_outputs(check, *call);
-    if (hc_do(check, &got) != HC_OK ||
-        !hc_check_ok(check, hc_do_on(check, check->exact, check->exact_queue, &want)))
+    if (hc_do(check, &got) != HC_OK || !hc_check_ok(check, hc_do_on_exact(check, &want)))
         return false;
     compare(all, &want, &got, what, raw);
     return true;
 }
 
-static bool run_fill(struct hc_check *check, const struct row *row, int number,
-                     struct differences *all)
+static bool run_one(struct hc_check *check, const struct row *row, int number,
+                    struct hc_comparisons *all)
 {
     struct hc_call probe = call_of(row, 1);
     struct hc_bit_draw distribution = hc_bit_draw(&probe, number);
@@ -112,28 +101,23 @@ static bool run_fill(struct hc_check *check, const struct row *row, int number,
     return run_both(check, &call, distribution.name, distribution.raw, all);
 }
 
-static void claim(struct hc_check *check, const struct differences *all)
-{
-    hc_claim_sweep(check, all->checked, all->wrong, all->wrong ? all->first : NULL);
-}
-
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call)
 {
-    struct differences all = {0};
+    struct hc_comparisons all = {0};
     bool ran = run_both(check, call, what, false, &all);
     if (ran)
-        claim(check, &all);
+        hc_claim_comparisons(check, &all);
     return ran;
 }
 
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    struct differences all = {0};
+    struct hc_comparisons all = {0};
     for (int number = 0; number < HC_BIT_DRAWS; number++)
-        if (!run_fill(check, row, number, &all))
+        if (!run_one(check, row, number, &all))
             return;
-    claim(check, &all);
+    hc_claim_comparisons(check, &all);
 }
 
 enum { MAX_ROWS = 512 };

@@ -14,18 +14,13 @@
 #include "check/bound/bound.h"
 #include "check/generate/integers.h"
 #include "check/check_inner.h"
+#include "op/descriptor.h"
 
 struct row {
     struct hc_border_row what;
     char name[64];
     char title[128];
 };
-
-static struct hc_tensor *slot_of(struct hc_call *call, int slot)
-{
-    int inputs = hc_ops[call->op].inputs;
-    return slot < inputs ? &call->in[slot] : &call->out[slot - inputs];
-}
 
 /* Memory for the largest of the calls, which all have. */
 struct room {
@@ -43,7 +38,7 @@ static void make_room(struct hc_check *check, const struct hc_border_row *row,
     for (int i = 0; i < count; i++) {
         struct hc_call call = hc_border_call(row, &points[i]);
         for (int s = 0; s < slots; s++) {
-            const struct hc_tensor *t = slot_of(&call, s);
+            const struct hc_tensor *t = hc_slot_tensor(&call, s);
             size_t need = hc_tensor_bytes(t);
             bytes[s] = need > bytes[s] ? need : bytes[s];
             elements[s] = hc_tensor_count(t) > elements[s] ? hc_tensor_count(t) : elements[s];
@@ -69,22 +64,20 @@ struct stray {
 /* The farthest of those that are not settled; the contract's bound decides about them. */
 enum { STRAYS = 16 };
 
+/* The comparison of one call; its strays are judged at its end. */
 struct comparison {
     const struct hc_border_point *point;
-    int64_t checked;
-    int64_t wrong;
+    struct hc_comparisons *all; /* of all calls */
     struct stray strays[STRAYS];
     int stray_count;
-    char first[200];
 };
 
 static void note_wrong(struct comparison *c, const struct hc_call *call, int out, int64_t i,
                        double want)
 {
-    if (c->wrong++)
-        return;
-    (void)snprintf(c->first, sizeof c->first, "%s: out%d[%" PRId64 "]: want %.9g, got %.9g",
-                   c->point->text, out, i, want, hc_tensor_get(&call->out[out], i));
+    hc_comparisons_wrong(c->all, "%s: %s[%" PRId64 "]: want %.9g, got %.9g", c->point->text,
+                         hc_slot(call->op, hc_ops[call->op].inputs + out)->name, i, want,
+                         hc_tensor_get(&call->out[out], i));
 }
 
 static void note_stray(struct comparison *c, int out, int64_t i, double far)
@@ -119,7 +112,7 @@ static void compare_output(struct comparison *c, const struct hc_integers *z, in
         else
             note_stray(c, out, i, fabs(got - want) / fmax(fabs(want), 1));
     }
-    c->checked += n;
+    c->all->checked += n;
 }
 
 static void judge_strays(struct comparison *c, const struct hc_integers *z,
@@ -137,9 +130,9 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
     }
 }
 
-/* One call. False when there is nothing more to do: the backend lacks the op, or something failed. */
+/* Runs one call. False if the case is over: the backend lacks the op, or something failed. */
 static bool run_point(struct hc_check *check, const struct hc_border_row *row, struct room *room,
-                      const struct hc_border_point *point, struct comparison *all)
+                      const struct hc_border_point *point, struct hc_comparisons *all)
 {
     struct hc_integers *z = &room->integers;
     int inputs = hc_ops[row->op].inputs;
@@ -148,7 +141,7 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
     z->seed = check->seed;
     z->sums = &check->backend->accumulator;
     for (int s = 0; s < inputs + hc_ops[row->op].outputs; s++) {
-        struct hc_tensor *t = slot_of(&z->call, s);
+        struct hc_tensor *t = hc_slot_tensor(&z->call, s);
         t->data = hc_op_absent(&z->call, s) ? NULL : room->slot[s];
         if (t->data && s >= inputs)
             memset(t->data, 0xa5, hc_tensor_bytes(t));
@@ -157,15 +150,13 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
         return true;
     if (hc_do(check, &z->call) != HC_OK)
         return false;
-    struct comparison c = {.point = point};
+    struct comparison c = {.point = point, .all = all};
+    struct hc_comparisons before = *all;
     for (int out = 0; out < hc_ops[row->op].outputs; out++)
         compare_output(&c, z, out);
     judge_strays(&c, z, z->sums);
-    hc_say(check, "%s: %" PRId64 " elements, %" PRId64 " wrong", point->text, c.checked, c.wrong);
-    if (all->wrong == 0)
-        memcpy(all->first, c.first, sizeof all->first);
-    all->checked += c.checked;
-    all->wrong += c.wrong;
+    hc_say(check, "%s: %" PRId64 " elements, %" PRId64 " wrong", point->text,
+           all->checked - before.checked, all->wrong - before.wrong);
     return true;
 }
 
@@ -175,7 +166,7 @@ static void run(struct hc_check *check)
     struct hc_border_point *points =
         hc_check_memory(check, HC_BORDER_POINTS * sizeof(struct hc_border_point));
     struct room room = {0};
-    struct comparison all = {0};
+    struct hc_comparisons all = {0};
     int count =
         hc_border_points(&row->what, check->level, check->backends, check->backend_count, points);
     struct hc_call probe = hc_border_call(&row->what, &points[0]);
@@ -185,8 +176,7 @@ static void run(struct hc_check *check)
     for (int i = 0; i < count; i++)
         if (!run_point(check, &row->what, &room, &points[i], &all))
             return;
-    if (all.checked)
-        hc_claim_sweep(check, all.checked, all.wrong, all.wrong ? all.first : NULL);
+    hc_claim_comparisons(check, &all);
 }
 
 enum { MAX_ROWS = 1024 };

@@ -247,8 +247,8 @@ static const struct cheat {
 } cheats[] = {
     {"rounds its inputs to bf16 in place", inputs_in_bf16, NULL, "changed its input"},
     {"zeroes its inputs after a right result", inputs_zeroed, NULL, "changed its input"},
-    {"writes one element behind", one_behind, NULL, "wrote behind out0"},
-    {"writes one element before", one_before, NULL, "wrote before out0"},
+    {"writes one element behind", one_behind, NULL, "wrote behind out"},
+    {"writes one element before", one_before, NULL, "wrote before out"},
     {"writes nothing", nothing, NULL, "unwritten"},
     {"writes the first half", first_half, NULL, "unwritten"},
     {"computes once by pointer", once_by_pointer, NULL, "unwritten"},

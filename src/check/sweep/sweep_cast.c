@@ -1,6 +1,5 @@
 /* The sweep over the conversions from fp32. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check/sweep/clones.h"
@@ -220,10 +219,6 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
     if (!hc_check_ok(check, runs(check, cast, &miss)) ||
         !hc_check_ok(check, nans(check, cast, &miss)) || !blocks(check, cast, &miss))
         return;
-    char first[128] = "";
-    if (miss.wrong)
-        (void)snprintf(
-            first, sizeof first, "%a (0x%08" PRIx64 "): want 0x%04" PRIx64 ", got 0x%04" PRIx64,
-            (double)hc_fp32_value((uint32_t)miss.where), miss.where, miss.want, miss.got);
-    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+    hc_miss_claim(check, &miss, "%a (0x%08" PRIx64 "): want 0x%04" PRIx64 ", got 0x%04" PRIx64,
+                  (double)hc_fp32_value((uint32_t)miss.where), miss.where, miss.want, miss.got);
 }

@@ -1,7 +1,5 @@
 /* The sweep over fused multiply-adds of 16-bit values. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "check/generate/boundary.h"
 #include "check/sweep/threads.h"
@@ -48,18 +46,13 @@ static void fill(const struct fma_sweep *sweep, int64_t unit, struct buffers *bu
     }
 }
 
-static bool same(enum hc_format format, uint16_t want, uint16_t got)
-{
-    return want == got || (isnan(hc_decode(format, want)) && isnan(hc_decode(format, got)));
-}
-
 /* The first triple of each block is held against MPFR as well. */
 static enum hc_status proved(const struct hc_call *call, uint16_t expected)
 {
     enum hc_format format = call->out[0].format;
     struct hc_exact real = hc_reference_value(call, 0, 0);
     uint16_t want = (uint16_t)hc_encode(format, real.hi, real.lo, HC_NEAREST);
-    if (same(format, want, expected))
+    if (hc_same_bits(format, want, expected))
         return HC_OK;
     return hc_fail(HC_INVALID, "the expected side is wrong: fma: MPFR 0x%04x, expected 0x%04x",
                    want, expected);
@@ -81,7 +74,7 @@ static enum hc_status block(struct hc_check *check, struct hc_queue *queue, int6
                                           buffers->in[2][i]);
         if (i == 0)
             status = proved(&call, want);
-        if (!same(sweep->format, want, buffers->got[i]))
+        if (!hc_same_bits(sweep->format, want, buffers->got[i]))
             hc_miss_note(miss,
                          (uint64_t)buffers->in[0][i] << 32 | (uint64_t)buffers->in[1][i] << 16 |
                              buffers->in[2][i],
@@ -100,11 +93,9 @@ void hc_sweep_fma(struct hc_check *check, enum hc_format format)
     if (!hc_sweep_run(check, BOUNDARY_BLOCKS + seeded[hc_check_level(check)],
                       sizeof(struct buffers), block, &sweep, &miss))
         return;
-    char first[128];
-    (void)snprintf(first, sizeof first,
-                   "0x%04" PRIx64 " * 0x%04" PRIx64 " + 0x%04" PRIx64 ": want 0x%04" PRIx64
-                   ", got 0x%04" PRIx64,
-                   miss.where >> 32, miss.where >> 16 & 65535, miss.where & 65535, miss.want,
-                   miss.got);
-    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+    hc_miss_claim(check, &miss,
+                  "0x%04" PRIx64 " * 0x%04" PRIx64 " + 0x%04" PRIx64 ": want 0x%04" PRIx64
+                  ", got 0x%04" PRIx64,
+                  miss.where >> 32, miss.where >> 16 & 65535, miss.where & 65535, miss.want,
+                  miss.got);
 }

@@ -1,6 +1,5 @@
 /* The sweep over the conversions from i32 into fp16. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "check/sweep/clones.h"
 #include "check/sweep/threads.h"
@@ -172,10 +171,8 @@ void hc_sweep_from_i32(struct hc_check *check, enum hc_direction direction)
     if (!hc_check_ok(check, proved(check, s)) || !hc_check_ok(check, turns(check, s, &miss)) ||
         (hc_check_level(check) == HC_EXHAUSTIVE && !all(check, s, &miss)))
         return;
-    char first[96];
-    (void)snprintf(first, sizeof first,
-                   "%" PRId32 ": want %.9g (0x%04" PRIx64 "), got %.9g (0x%04" PRIx64 ")",
-                   (int32_t)(uint32_t)miss.where, hc_decode(HC_FP16, miss.want), miss.want,
-                   hc_decode(HC_FP16, miss.got), miss.got);
-    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+    hc_miss_claim(check, &miss,
+                  "%" PRId32 ": want %.9g (0x%04" PRIx64 "), got %.9g (0x%04" PRIx64 ")",
+                  (int32_t)(uint32_t)miss.where, hc_decode(HC_FP16, miss.want), miss.want,
+                  hc_decode(HC_FP16, miss.got), miss.got);
 }

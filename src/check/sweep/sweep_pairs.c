@@ -1,6 +1,5 @@
 /* The sweeps over pairs of 16-bit values. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check/generate/boundary.h"
@@ -190,10 +189,8 @@ void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format
     struct hc_miss miss = {0};
     if (!all_rows(check, &sweep, &miss))
         return;
-    char first[128];
-    (void)snprintf(first, sizeof first, "%.9g %s %.9g (0x%04x, 0x%04x): want 0x%04x, got 0x%04x",
-                   hc_decode(format, miss.where >> 16), hc_ops[op].name,
-                   hc_decode(format, miss.where & 65535), (unsigned)(miss.where >> 16),
-                   (unsigned)(miss.where & 65535), (unsigned)miss.want, (unsigned)miss.got);
-    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+    hc_miss_claim(check, &miss, "%.9g %s %.9g (0x%04x, 0x%04x): want 0x%04x, got 0x%04x",
+                  hc_decode(format, miss.where >> 16), hc_ops[op].name,
+                  hc_decode(format, miss.where & 65535), (unsigned)(miss.where >> 16),
+                  (unsigned)(miss.where & 65535), (unsigned)miss.want, (unsigned)miss.got);
 }

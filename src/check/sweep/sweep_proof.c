@@ -1,6 +1,5 @@
 /* The judge's arithmetic (num/integer16.h) against the expected sides of the host, on the host. */
 #include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check/sweep/clones.h"
@@ -130,8 +129,6 @@ void hc_claim_judge(struct hc_check *check, enum hc_op op, enum hc_format to,
     struct hc_miss miss = {0};
 #pragma omp parallel num_threads(threads)
     prove_rows(lanes, proof, &miss);
-    char first[96];
-    (void)snprintf(first, sizeof first, "operands 0x%08x: want 0x%04x, the judge has 0x%04x",
-                   (unsigned)miss.where, (unsigned)miss.want, (unsigned)miss.got);
-    hc_claim_sweep(check, miss.checked, miss.wrong, miss.wrong ? first : NULL);
+    hc_miss_claim(check, &miss, "operands 0x%08x: want 0x%04x, the judge has 0x%04x",
+                  (unsigned)miss.where, (unsigned)miss.want, (unsigned)miss.got);
 }

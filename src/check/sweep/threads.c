@@ -1,10 +1,12 @@
 #include "check/sweep/threads.h"
 
 #include <omp.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "check/run_call.h"
 #include "check/check_inner.h"
+#include "op/text.h"
 
 enum {
     MAX_THREADS = 64,
@@ -28,6 +30,16 @@ void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
         return;
     hc_miss_note(total, part->where, part->want, part->got);
     total->wrong += part->wrong - 1;
+}
+
+void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const char *format, ...)
+{
+    char first[240];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)hc_text_format(first, sizeof first, format, arguments);
+    va_end(arguments);
+    hc_claim_sweep(check, miss->checked, miss->wrong, miss->wrong ? first : NULL);
 }
 
 struct threads {

@@ -14,9 +14,15 @@ struct hc_miss {
     uint64_t got;
 };
 
-/* Notes one difference, or all of another count. */
+/* Notes one difference, or adds all of another count. */
 void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got);
 void hc_miss_add(struct hc_miss *total, const struct hc_miss *part);
+
+/* Claims that nothing differed; the words say what the first difference is. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const char *format, ...);
 
 /* One unit of a sweep, 0 .. units - 1, on a queue of the thread. Adds to *miss. */
 typedef enum hc_status hc_sweep_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
