@@ -1,6 +1,5 @@
-/* What the first steps after a checkpoint do when a piece of its state was not in it. Each buggy
-   arm is a run whose state was changed as the loader in question did; the fixed arm is the whole
-   state. */
+/* The first steps after a checkpoint that lacks a state tensor, a count or the scale. Each buggy
+   arm changes the state as the loader in question did; the fixed arm has the whole state. */
 #include <math.h>
 
 #include "cases/fixture/update_fixture.h"

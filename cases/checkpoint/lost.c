@@ -1,20 +1,21 @@
-/* What a checkpoint without a piece of the state costs: a small training is stopped, gone on with
-   from the whole state and from what is left of it, and held beside the uninterrupted one. */
+/* What a checkpoint that lacks part of the state costs. A small training is stopped, resumed once
+   from the whole state and once from what is left of it, and compared with the uninterrupted
+   training. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases/fixture/tiny_training.h"
 
-enum { STOP = 20, STEPS = 40, PIECES = 4 };
+enum { STOP = 20, STEPS = 40, STATES = 4 };
 
 static const double rate = 2e-3;
-static const enum hc_state_tensor pieces[PIECES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
+static const enum hc_state_tensor states[STATES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
                                                     HC_STATE_V};
 
 /* All that a step moves, on the host: fp32 or half, as it lies on the backend. */
 struct state {
-    struct hc_tensor *piece; /* [parameters * PIECES] */
+    struct hc_tensor *tensor; /* [parameters * STATES] */
     struct hc_tensor *statistic;
     struct hc_counters counters;
 };
@@ -30,15 +31,15 @@ static struct state save(struct hc_tiny *tiny)
 {
     const struct hc_plan *plan = hc_net_plan(tiny->net);
     struct state state = {0};
-    state.piece =
-        hc_check_memory(tiny->check, (size_t)plan->parameters * PIECES * sizeof *state.piece);
+    state.tensor =
+        hc_check_memory(tiny->check, (size_t)plan->parameters * STATES * sizeof *state.tensor);
     state.statistic =
         hc_check_memory(tiny->check, (size_t)plan->statistics * sizeof *state.statistic);
-    for (int i = 0; i < plan->parameters * PIECES && !tiny->failed; i++) {
-        struct hc_tensor *t = &state.piece[i];
-        *t = hc_update_tensor(tiny->update, pieces[i % PIECES], i / PIECES);
+    for (int i = 0; i < plan->parameters * STATES && !tiny->failed; i++) {
+        struct hc_tensor *t = &state.tensor[i];
+        *t = hc_update_tensor(tiny->update, states[i % STATES], i / STATES);
         t->data = hc_check_memory(tiny->check, hc_tensor_bytes(t));
-        (void)ok(tiny, hc_update_read(tiny->update, pieces[i % PIECES], i / PIECES, t->data));
+        (void)ok(tiny, hc_update_read(tiny->update, states[i % STATES], i / STATES, t->data));
     }
     for (int i = 0; i < plan->statistics && !tiny->failed; i++) {
         struct hc_tensor *t = &state.statistic[i];
@@ -54,9 +55,9 @@ static struct state save(struct hc_tiny *tiny)
 static void load(struct hc_tiny *tiny, const struct state *state)
 {
     const struct hc_plan *plan = hc_net_plan(tiny->net);
-    for (int i = 0; i < plan->parameters * PIECES && !tiny->failed; i++)
-        (void)ok(tiny, hc_update_write(tiny->update, pieces[i % PIECES], i / PIECES,
-                                       state->piece[i].data));
+    for (int i = 0; i < plan->parameters * STATES && !tiny->failed; i++)
+        (void)ok(tiny, hc_update_write(tiny->update, states[i % STATES], i / STATES,
+                                       state->tensor[i].data));
     for (int i = 0; i < plan->statistics && !tiny->failed; i++)
         (void)ok(tiny, hc_storage_write(hc_net_statistics(tiny->net)[i]->storage,
                                         state->statistic[i].data));
@@ -67,7 +68,7 @@ static void load(struct hc_tiny *tiny, const struct state *state)
 /* What each loader leaves of the state; `start` is how the run began. */
 struct loss {
     const char *name;
-    void (*lose)(struct hc_tensor piece[PIECES], const struct hc_tensor start[PIECES],
+    void (*lose)(struct hc_tensor tensor[STATES], const struct hc_tensor start[STATES],
                  struct hc_counters *counters, const struct hc_counters *initial);
 };
 
@@ -81,74 +82,74 @@ static void copy(struct hc_tensor *to, const struct hc_tensor *from)
 
 /* Rounding takes a master half an ulp a step: as far as that of all STEPS - STOP steps to come can
    take it together, up or down, at once. */
-static void nudge(struct hc_tensor *piece, const struct hc_tensor *start,
+static void nudge(struct hc_tensor *tensor, const struct hc_tensor *start,
                   struct hc_counters *counters, const struct hc_counters *initial)
 {
     (void)start;
     (void)counters;
     (void)initial;
-    for (int64_t e = 0; e < hc_tensor_count(&piece[MASTER]); e++) {
-        float x = (float)hc_tensor_get(&piece[MASTER], e);
+    for (int64_t e = 0; e < hc_tensor_count(&tensor[MASTER]); e++) {
+        float x = (float)hc_tensor_get(&tensor[MASTER], e);
         float to = hc_random(0, 0, (uint64_t)e) & 1 ? INFINITY : -INFINITY;
         for (int i = 0; i < (STEPS - STOP) / 2; i++)
             x = nextafterf(x, to);
-        hc_tensor_set(&piece[MASTER], e, (double)x);
+        hc_tensor_set(&tensor[MASTER], e, (double)x);
     }
 }
 
-static void lose_scaler(struct hc_tensor *piece, const struct hc_tensor *start,
+static void lose_scaler(struct hc_tensor *tensor, const struct hc_tensor *start,
                         struct hc_counters *counters, const struct hc_counters *initial)
 {
-    (void)piece;
+    (void)tensor;
     (void)start;
     counters->scale = initial->scale;
     counters->clean = 0;
 }
 
-static void lose_masters(struct hc_tensor *piece, const struct hc_tensor *start,
+static void lose_masters(struct hc_tensor *tensor, const struct hc_tensor *start,
                          struct hc_counters *counters, const struct hc_counters *initial)
 {
     (void)start;
     (void)counters;
     (void)initial;
-    copy(&piece[MASTER], &piece[MODEL]);
+    copy(&tensor[MASTER], &tensor[MODEL]);
 }
 
-static void clone_first(struct hc_tensor *piece, const struct hc_tensor *start,
+static void clone_first(struct hc_tensor *tensor, const struct hc_tensor *start,
                         struct hc_counters *counters, const struct hc_counters *initial)
 {
     (void)counters;
     (void)initial;
-    copy(&piece[MASTER], &start[MASTER]);
+    copy(&tensor[MASTER], &start[MASTER]);
 }
 
-static void cast_state(struct hc_tensor *piece, const struct hc_tensor *start,
+static void cast_state(struct hc_tensor *tensor, const struct hc_tensor *start,
                        struct hc_counters *counters, const struct hc_counters *initial)
 {
     (void)start;
     (void)counters;
     (void)initial;
     for (int k = M; k <= V; k++)
-        for (int64_t e = 0; e < hc_tensor_count(&piece[k]); e++) {
-            enum hc_format format = piece[MODEL].format;
-            double x = hc_tensor_get(&piece[k], e);
-            hc_tensor_set(&piece[k], e, hc_decode(format, hc_encode(format, x, 0, HC_NEAREST)));
+        for (int64_t e = 0; e < hc_tensor_count(&tensor[k]); e++) {
+            enum hc_format format = tensor[MODEL].format;
+            double x = hc_tensor_get(&tensor[k], e);
+            hc_tensor_set(&tensor[k], e, hc_decode(format, hc_encode(format, x, 0, HC_NEAREST)));
         }
 }
 
-static void lose_count(struct hc_tensor *piece, const struct hc_tensor *start,
+static void lose_count(struct hc_tensor *tensor, const struct hc_tensor *start,
                        struct hc_counters *counters, const struct hc_counters *initial)
 {
-    (void)piece;
+    (void)tensor;
     (void)start;
     counters->taken = initial->taken;
 }
 
-static void lose_optimizer(struct hc_tensor *piece, const struct hc_tensor *start,
+static void lose_optimizer(struct hc_tensor *tensor, const struct hc_tensor *start,
                            struct hc_counters *counters, const struct hc_counters *initial)
 {
-    copy(&piece[M], &start[M]);
-    copy(&piece[V], &start[V]);
+    copy(&tensor[M], &start[M]);
+    copy(&tensor[V], &start[V]);
     counters->taken = initial->taken;
 }
 
@@ -171,11 +172,11 @@ static double distance(const struct hc_plan *plan, const struct state *got,
 {
     double difference = 0;
     double moved = 0;
-    for (int i = MASTER; i < plan->parameters * PIECES; i += PIECES)
-        for (int64_t e = 0; e < hc_tensor_count(&want->piece[i]); e++) {
-            double w = hc_tensor_get(&want->piece[i], e);
-            difference += pow(hc_tensor_get(&got->piece[i], e) - w, 2);
-            moved += pow(w - hc_tensor_get(&start->piece[i], e), 2);
+    for (int i = MASTER; i < plan->parameters * STATES; i += STATES)
+        for (int64_t e = 0; e < hc_tensor_count(&want->tensor[i]); e++) {
+            double w = hc_tensor_get(&want->tensor[i], e);
+            difference += pow(hc_tensor_get(&got->tensor[i], e) - w, 2);
+            moved += pow(w - hc_tensor_get(&start->tensor[i], e), 2);
         }
     return sqrt(difference / moved);
 }
@@ -227,7 +228,7 @@ static double resume(struct hc_check *check, const struct loss *loss, const stru
     load(&tiny, &after[0]);
     struct state left = save(&tiny);
     for (int p = 0; p < plan->parameters && loss->lose && !tiny.failed; p++)
-        loss->lose(&left.piece[(size_t)p * PIECES], &start->piece[(size_t)p * PIECES],
+        loss->lose(&left.tensor[(size_t)p * STATES], &start->tensor[(size_t)p * STATES],
                    &left.counters, &start->counters);
     load(&tiny, &left);
     for (int s = STOP; s < STEPS && !tiny.failed; s++) {

@@ -1,6 +1,6 @@
 /* The trainer's own checkpoint on the backend under test: a training that was stopped between its
-   two epochs goes on from the file to the uninterrupted one's bits, and no piece in the file is
-   idle. */
+   two epochs resumes from the file and ends in the uninterrupted training's bits, and every blob in
+   the file matters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static bool equal(const struct hc_checkpoint_contents *want,
     return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
 }
 
-/* Goes on from `middle` with zeros for the pieces whose names begin so. */
+/* Resumes from `middle` with zeros for the blobs whose names begin with `prefix`. */
 static void without(struct world *world, struct hc_checkpoint_contents *middle,
                     const struct hc_checkpoint_contents *whole, const char *prefix)
 {

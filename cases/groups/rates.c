@@ -34,12 +34,12 @@ struct wanted {
     bool adam;
 };
 
-static struct hc_tensor copied(struct hc_fixture *fixture, enum hc_state_tensor piece, int i)
+static struct hc_tensor copied(struct hc_fixture *fixture, enum hc_state_tensor which, int i)
 {
-    struct hc_tensor t = hc_update_tensor(fixture->update, piece, i);
+    struct hc_tensor t = hc_update_tensor(fixture->update, which, i);
     t = hc_check_vector(fixture->check, t.format, hc_tensor_count(&t));
     for (int64_t e = 0; e < hc_tensor_count(&t); e++)
-        hc_tensor_set(&t, e, hc_fixture_get(fixture, piece, i, e));
+        hc_tensor_set(&t, e, hc_fixture_get(fixture, which, i, e));
     return t;
 }
 
@@ -104,7 +104,7 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
 /* The op itself is held to its bound; then the step is to have its bits. */
 static void compare(struct hc_fixture *fixture, const char *name, int step, struct wanted *wanted)
 {
-    static const enum hc_state_tensor pieces[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
+    static const enum hc_state_tensor states[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
     for (int i = 0; i < fixture->n && !fixture->failed; i++) {
         int64_t wrong = 0;
         int64_t checked = 0;
@@ -116,11 +116,11 @@ static void compare(struct hc_fixture *fixture, const char *name, int step, stru
             const struct hc_tensor *t = &wanted[i].call.out[p];
             for (int64_t e = 0; e < hc_tensor_count(t); e++, checked++) {
                 double x = hc_tensor_get(t, e);
-                double got = hc_fixture_get(fixture, pieces[p], i, e);
+                double got = hc_fixture_get(fixture, states[p], i, e);
                 if (hc_fp64_bits(x) != hc_fp64_bits(got) && wrong++ == 0)
                     (void)snprintf(first, sizeof first,
                                    "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g", name, step,
-                                   hc_state_tensor_names[pieces[p]], fixture->parameter[i].name,
+                                   hc_state_tensor_names[states[p]], fixture->parameter[i].name,
                                    (long long)e, x, got);
             }
         }
@@ -156,12 +156,12 @@ static void own_rates(struct hc_check *check)
     hc_say(check, "4 layers in 3 groups, rates 0.01, 0.3 and 1 of %g, decays 0.5, 0 and 0.1", lr);
 }
 
-/* Bytes of a piece of the first `parameters` parameters. */
-static size_t bytes_of(struct hc_fixture *fixture, enum hc_state_tensor piece, int parameters)
+/* Bytes of a state tensor over the first `parameters` parameters. */
+static size_t bytes_of(struct hc_fixture *fixture, enum hc_state_tensor which, int parameters)
 {
     size_t bytes = 0;
     for (int i = 0; i < parameters; i++) {
-        struct hc_tensor t = hc_update_tensor(fixture->update, piece, i);
+        struct hc_tensor t = hc_update_tensor(fixture->update, which, i);
         bytes += hc_tensor_bytes(&t);
     }
     return bytes;
@@ -172,7 +172,7 @@ static void frozen(struct hc_check *check)
     static const char *const names[] = {"amp",       "fastai-004b",   "fastai-1.0.61",
                                         "bf16-pure", "sum-loss-fp16", "bf16-sr",
                                         "bf16-kahan"};
-    static const enum hc_state_tensor pieces[] = {HC_STATE_MASTER, HC_STATE_MODEL};
+    static const enum hc_state_tensor states[] = {HC_STATE_MASTER, HC_STATE_MODEL};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = grouped(names[k]);
         struct hc_bytes before[2];
@@ -182,16 +182,16 @@ static void frozen(struct hc_check *check)
         hc_fixture_layers(&fixture);
         hc_fixture_start(&fixture, &recipe);
         for (int p = 0; p < 2; p++)
-            before[p] = hc_fixture_bytes(&fixture, pieces[p]);
+            before[p] = hc_fixture_bytes(&fixture, states[p]);
         for (int step = 0; step < 10; step++) {
             hc_fixture_random_gradients(&fixture, (uint64_t)step, 1e-3);
             hc_fixture_step(&fixture, 0.1, beta1);
         }
         for (int p = 0; p < 2 && !fixture.failed; p++) {
-            struct hc_bytes after = hc_fixture_bytes(&fixture, pieces[p]);
-            size_t still = bytes_of(&fixture, pieces[p], 4);
+            struct hc_bytes after = hc_fixture_bytes(&fixture, states[p]);
+            size_t still = bytes_of(&fixture, states[p], 4);
             hc_say(check, "%s, ten steps of 0.1: %s of layers a and b, then of c and linear",
-                   names[k], hc_state_tensor_names[pieces[p]]);
+                   names[k], hc_state_tensor_names[states[p]]);
             hc_claim_true(check, "a group of rate 0 keeps its bytes",
                           !fixture.failed && memcmp(before[p].data, after.data, still) == 0);
             hc_claim_true(check, "the others do not",

@@ -8,7 +8,7 @@
 static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M,
                                              HC_STATE_V};
 
-enum { PIECES = sizeof state / sizeof state[0], MAX = 2 * HC_FIXTURE_LAYERS };
+enum { STATES = sizeof state / sizeof state[0], MAX = 2 * HC_FIXTURE_LAYERS };
 
 static void begin(struct hc_fixture *fixture, struct hc_check *check,
                   const struct hc_recipe *recipe)
@@ -57,14 +57,14 @@ static void undecayed(struct hc_check *check)
 }
 
 /* Claims that they move the model. */
-static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[PIECES])
+static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[STATES])
 {
     struct hc_bytes before = hc_fixture_bytes(fixture, HC_STATE_MODEL);
     for (int step = 0; step < 10; step++) {
         hc_fixture_random_gradients(fixture, (uint64_t)step, 1e-3);
         hc_fixture_step(fixture, 1e-3, 0.9);
     }
-    for (int p = 0; p < PIECES; p++)
+    for (int p = 0; p < STATES; p++)
         bytes[p] = hc_fixture_bytes(fixture, state[p]);
     struct hc_bytes after = hc_fixture_bytes(fixture, HC_STATE_MODEL);
     if (!fixture->failed)
@@ -79,7 +79,7 @@ static void no_bit(struct hc_check *check)
                                         "fastai-1.0.61",  "bf16-pure", "fastai-004b-flat",
                                         "fastai2-native", "adamw16",   "bf16-kahan"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        struct hc_bytes bytes[2][PIECES];
+        struct hc_bytes bytes[2][STATES];
         bool failed = false;
         for (int split = 0; split < 2 && !failed; split++) {
             struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
@@ -94,7 +94,7 @@ static void no_bit(struct hc_check *check)
         if (failed)
             return;
         hc_say(check, "%s: in one group, and in three layer groups with norms apart", names[k]);
-        for (int p = 0; p < PIECES; p++)
+        for (int p = 0; p < STATES; p++)
             hc_claim_true(check, hc_state_tensor_names[state[p]],
                           hc_bytes_equal(&bytes[0][p], &bytes[1][p]));
     }
@@ -130,7 +130,7 @@ static int call_of(struct hc_fixture *fixture, const struct seen *seen, int i)
 }
 
 /* Layers a and b, c, linear; in each the weights, then the norms and biases. Everything is in half,
-   so that the model's gradients lie in one piece: what parts their copies is the masters'
+   so that the model's gradients lie in one block: what separates their copies is the masters'
    vectors. */
 static void vectors(struct hc_check *check)
 {

@@ -13,29 +13,31 @@ static const struct hc_recipe *rule(void)
    optimizer is told in the second: the schedule has moved on, Adam's t has not. */
 static void schedule(struct hc_check *check)
 {
-    float told[2][3];
+    float told[2][HC_HYPER_COUNT];
     const struct hc_injection_site bad = {0, -1, 0, (double)INFINITY, false};
     for (int skipped = 0; skipped < 2; skipped++) {
         struct hc_injection injection;
         hc_injection_open(&injection, check, rule());
         for (int s = 0; s < 4; s++)
             hc_injection_step(&injection, s, skipped && s == 2 ? &bad : &hc_injection_none);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < HC_HYPER_COUNT; k++)
             told[skipped][k] = injection.hyper[k];
         bool failed = injection.failed;
         hc_injection_close(&injection);
         if (failed)
             return;
         hc_say(check, "step 4, step 3 %-8s rate %g, t %g",
-               skipped ? "skipped:" : "clean:", (double)told[skipped][0], (double)told[skipped][2]);
+               skipped ? "skipped:" : "clean:", (double)told[skipped][HC_HYPER_LR],
+               (double)told[skipped][HC_HYPER_STEP]);
     }
     hc_claim_value(check, "the rate of step 4 is the schedule's", (double)(float)(1e-2 / 4),
-                   (double)told[0][0]);
-    hc_claim_value(check, "also after a skipped step: its rate is lost", (double)told[0][0],
-                   (double)told[1][0]);
-    hc_claim_value(check, "t after three steps", 4, (double)told[0][2]);
-    hc_claim_value(check, "t after two, and one skipped", 3, (double)told[1][2]);
-    hc_remark(check, "against the user: a skipped step uses up its place in the schedule");
+                   (double)told[0][HC_HYPER_LR]);
+    hc_claim_value(check, "also after a skipped step: its rate is lost",
+                   (double)told[0][HC_HYPER_LR], (double)told[1][HC_HYPER_LR]);
+    hc_claim_value(check, "t after three steps", 4, (double)told[0][HC_HYPER_STEP]);
+    hc_claim_value(check, "t after two, and one skipped", 3, (double)told[1][HC_HYPER_STEP]);
+    hc_remark(check,
+              "to the user's disadvantage: a skipped step uses up its place in the schedule");
 }
 
 struct course {
@@ -98,8 +100,10 @@ static void statistics(struct hc_check *check)
                       (course.statistics > 0) == forward);
         hc_claim_true(check, "so is the loss by them", !isfinite(course.eval) == forward);
     }
-    hc_remark(check, "against the user: an infinity in the forward pass is skipped, but leaves the "
-                     "running statistics NaN for ever");
+    hc_remark(
+        check,
+        "to the user's disadvantage: an infinity in the forward pass is skipped, but leaves the "
+        "running statistics NaN for ever");
 }
 
 static const struct hc_case cases[] = {

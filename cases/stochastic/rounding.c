@@ -183,7 +183,7 @@ static void repeatable(struct hc_check *check)
     memset(s.out, 0, N * sizeof *s.out);
     if (!step(&s, seed, 1, 0, 640) || !step(&s, seed, 1, 640, N - 640))
         return;
-    hc_claim_value(check, "the same again, in two pieces", N, (double)equal(once, s.out, N));
+    hc_claim_value(check, "the same again, in two calls", N, (double)equal(once, s.out, N));
     if (!step(&s, seed, 2, 0, N))
         return;
     hc_claim_within(check, "elements that decide as at the step before", N / 2.0,
@@ -238,7 +238,7 @@ static const struct hc_case cases[] = {
      .source = torchao,
      .run = as_often},
     {.name = "stochastic/repeatable",
-     .title = "the same bits again for a seed, in pieces too; elements, steps and seeds decide "
+     .title = "the same bits again for a seed, also in two calls; elements, steps and seeds decide "
               "independently (false alarm of each: one seed in 1e9)",
      .source = ours,
      .run = repeatable},

@@ -1,6 +1,6 @@
-/* Defects of the optimizers' arithmetic, which all backends share (kernels/element/, src/num/): each
-   is in the subject and in `exact`, and is wrong in few steps, for few parameters or in few bits,
-   so that one set of hyperparameters shows nothing. */
+/* Defects of the optimizers' arithmetic, which all backends share (kernels/element/, src/num/):
+   each is in the subject and in `exact`, and is wrong in few steps, for few parameters or in few
+   bits, so that one set of hyperparameters shows nothing. */
 #include <math.h>
 
 #include "check/selftest/fault.h"

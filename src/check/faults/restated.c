@@ -1,5 +1,5 @@
-/* Defects of the training loop, planted where they arrive: in the rates, counts and weights that its
-   ops get or give. The cases training/restated-* hold a whole training to its specification. */
+/* Defects of the training loop, planted where they arrive: in the rates, counts and weights that
+   its ops get or give. The cases training/restated-* hold a whole training to its specification. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
