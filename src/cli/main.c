@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check/record/environment.h"
+#include "check/record/json.h"
 #include "cli/command.h"
 #include "op/typed.h"
 
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
         return hc_complain("cannot register a handler of exit");
     /* A file that grows over the limit is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    hc_json_watch(malloc);
     hc_keep_command_line(argv);
     int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -9,8 +9,8 @@
 const char *hc_version(void);
 
 /* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cores, gpu, capability, driver,
-   cuda, cublas, cudnn, onednn, mpfr. What this machine or this build does not have is null; of the GPU
-   and its libraries the backends that were used tell more (check/record/facts.h). */
+   cuda, cublas, cudnn, onednn, mpfr. A member is null if this machine or this build lacks it. The
+   backends that were used say more of the GPU and its libraries (check/record/facts.h). */
 json_t *hc_environment(void);
 
 #endif

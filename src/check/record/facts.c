@@ -1,14 +1,12 @@
 #include "check/record/facts.h"
 
-#include <string.h>
+#include "check/record/json.h"
 
 static const char *const of_machine[] = {"gpu", "capability", "driver", "cuda", "cublas", "cudnn"};
 
-/* Facts quote drivers and libraries: what is no UTF-8 stays out. */
 void hc_facts_add(const char *name, const char *fact, void *facts)
 {
-    json_t *text = json_string(fact);
-    (void)json_object_set_new(facts, name, text ? text : json_string("?"));
+    (void)json_object_set_new(facts, name, hc_json_text(fact));
 }
 
 void hc_record_set_facts(json_t *record, const char *backend, json_t *facts)

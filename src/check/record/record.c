@@ -2,13 +2,12 @@
 #include "check/record/record.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/record/environment.h"
 #include "op/output.h"
-#include "check/record/record_run.h"
+#include "check/record/json.h"
 
 enum hc_verdict hc_row_verdict(const struct hc_row *row)
 {
@@ -43,11 +42,6 @@ json_t *hc_record_new(void)
                      hc_environment(), "results");
 }
 
-static json_t *hex(double value)
-{
-    return isnan(value) ? json_string("nan") : json_sprintf("%a", value);
-}
-
 void hc_record_add(json_t *record, const struct hc_row *row)
 {
     json_t *o = json_object();
@@ -60,15 +54,15 @@ void hc_record_add(json_t *record, const struct hc_row *row)
             o, "looked_at",
             json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
                       (json_int_t)row->looked_of, "special", (json_int_t)row->special));
-    (void)json_object_set_new(o, "error", hex(row->error));
-    (void)json_object_set_new(o, "bound", hex(row->bound));
+    (void)json_object_set_new(o, "error", hc_json_real(row->error));
+    (void)json_object_set_new(o, "bound", hc_json_real(row->bound));
     (void)json_object_set_new(o, "unit", hc_json_text(row->unit));
     if (!isnan(row->implementation))
-        (void)json_object_set_new(o, "implementation", hex(row->implementation));
+        (void)json_object_set_new(o, "implementation", hc_json_real(row->implementation));
     if (!isnan(row->format))
-        (void)json_object_set_new(o, "format", hex(row->format));
+        (void)json_object_set_new(o, "format", hc_json_real(row->format));
     if (!isnan(row->line))
-        (void)json_object_set_new(o, "line", hex(row->line));
+        (void)json_object_set_new(o, "line", hc_json_real(row->line));
     (void)json_object_set_new(o, "seed", json_sprintf("%llu", (unsigned long long)row->seed));
     (void)json_object_set_new(o, "seconds", json_real(row->seconds));
     (void)json_object_set_new(o, "note", hc_json_text(row->note));
@@ -81,11 +75,13 @@ void hc_record_add(json_t *record, const struct hc_row *row)
 enum hc_status hc_record_write(const json_t *record, const char *path)
 {
     char *document = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    if (!document)
-        return hc_fail(HC_NO_MEMORY, "no memory for the record");
-    size_t length = strlen(document);
-    document[length] = '\n';
-    enum hc_status status = hc_output_write(path, document, length + 1);
+    enum hc_status status = document ? hc_json_status() : HC_NO_MEMORY;
+    if (status == HC_OK) {
+        size_t length = strlen(document);
+        document[length] = '\n';
+        status = hc_output_write(path, document, length + 1);
+    } else
+        status = hc_fail(HC_NO_MEMORY, "no memory for the record %s", path);
     free(document);
     return status;
 }

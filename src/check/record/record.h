@@ -1,11 +1,10 @@
-/* Records: what was measured, as one JSON document
+/* A record is what was measured, as one JSON document:
      {"schema": 1, "environment": {...}, "backends": {...}, "run": {...}, "results": [{...}, ...]}
-   "run" says how the results came about (check/record/record_run.h). A record that was merged has no "run"
-   but
+   "run" says how the results were made (check/record/invocation.h). A merged record has no "run", but
      "parts": [{"name": "...", "result_count": 9, "environment": {...}, "run": {...}, ...}, ...]
-   whose first holds the first 9 results, and so on. Records of before these members are read, too.
-   Real numbers are strings in hex ("0x1.8p-12", "inf", "nan"), seeds are strings in decimal, so
-   that nothing is lost on the way; `seconds` and `checked` are plain numbers. */
+   where the first part has the first 9 results, and so on. Older records without these members can
+   be read, too. Real numbers are strings in hex ("0x1.8p-12", "inf", "nan") and seeds are strings in
+   decimal, so that no bit is lost; `seconds` and `checked` are plain numbers. */
 #ifndef HC_CHECK_RECORD_RECORD_H
 #define HC_CHECK_RECORD_RECORD_H
 
@@ -21,7 +20,7 @@ struct hc_row {
     const char *backend;
     enum hc_verdict verdict;
     int64_t checked;
-    int64_t looked_at; /* elements compared with MPFR; the three are absent where looked_of is 0 */
+    int64_t looked_at; /* elements compared with MPFR, of looked_of; absent if that is 0 */
     int64_t looked_of;
     int64_t special;
     double error;
@@ -38,40 +37,40 @@ struct hc_row {
     int part;          /* reading: which of the record's parts it belongs to */
 };
 
-/* The row's verdict; FAIL where it says PASS of an error that is not within its bound, which passed
-   nothing whatever the file says. */
+/* The row's verdict, but FAIL if the file says PASS and the error is not within the bound. */
 enum hc_verdict hc_row_verdict(const struct hc_row *row);
 
 /* The row of a result, with nothing copied. */
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
 
-/* A new document with no results, the environment stamped; json_decref ends it. More members may be
-   set beside "results" (how it was run); readers ignore those that they do not know. */
+/* A new document with the environment and no results; json_decref frees it. More members may be set
+   beside "results"; readers ignore those that they do not know. */
 json_t *hc_record_new(void);
 void hc_record_add(json_t *record, const struct hc_row *row);
 
-/* Replaces the file in one step (op/output.h). HC_IO or HC_NO_MEMORY. */
+/* Replaces the file in one step (op/output.h). HC_IO; HC_NO_MEMORY if any part of the document could
+   not be made. */
 enum hc_status hc_record_write(const json_t *record, const char *path);
 
-struct hc_record_part; /* check/record/record_run.h */
+struct hc_record_part; /* check/record/parts.h */
 
-/* A record that was read and found whole. */
+/* A record that was read, and is well-formed. */
 struct hc_record {
     json_t *document;
     const json_t *environment;
-    const json_t *backends; /* NULL: none told anything; check/record/facts.h */
+    const json_t *backends; /* check/record/facts.h; NULL: none */
     struct hc_record_part *parts;
-    int part_count;      /* one at least: a record that was not merged is its own only part */
+    int part_count;      /* at least one: a record that was not merged is its own part */
     struct hc_row *rows; /* by name and backend */
     int count;
 };
 
-/* HC_IO; HC_INVALID with a line that names the file and what is wrong with it: no JSON (cut short,
-   say), another schema, a member that is missing or of another kind, a negative error, bound or
-   count, one result twice. */
+/* HC_IO. HC_INVALID, with a line that names the file and what is wrong with it: it is not JSON (it was
+   cut short, say), it has another schema, a member is missing or of another type, an error, bound or
+   count is negative, or a result is there twice. */
 enum hc_status hc_record_read(const char *path, struct hc_record *record);
 
-/* The same of a document in memory, which goes by `name` in messages; it takes the reference. */
+/* The same for a document in memory, which messages call `name`. Takes the reference. */
 enum hc_status hc_record_of(const char *name, json_t *document, struct hc_record *record);
 void hc_record_free(struct hc_record *record);
 

@@ -8,7 +8,7 @@
 #include "check/record/facts.h"
 #include "check/record/picture.h"
 #include "check/record/record.h"
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 
 struct reader {
     const char *path;
@@ -115,7 +115,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->backend, y->backend);
 }
 
-/* Results in the order of their names, none twice. */
+/* Sorts the results by name and backend; HC_INVALID if one is there twice. */
 static enum hc_status sort(const char *path, struct hc_record *record)
 {
     if (record->count == 0)

@@ -9,13 +9,13 @@ struct hc_rows {
     struct hc_row *row;
     char **text; /* by row: its repro line and its note, one after the other */
     int count;
-    int room;
-    struct hc_omissions omissions; /* what made no row */
+    int room;                      /* for so many */
+    struct hc_omissions omissions; /* cases that made no row */
 };
 
-/* Keeps a result: what it points to is copied, save texts that live as long as the program. The repro line
-   is made from the options and, where not NULL, the name of the planted fault. HC_NO_MEMORY: it is not
-   kept. */
+/* Adds a result. What it points to is copied, except texts that live as long as the program. The
+   repro line is made from the options and the name of the planted fault (NULL: none). HC_NO_MEMORY:
+   it was not added. */
 enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
                            const struct hc_run_options *options, const char *fault);
 void hc_rows_free(struct hc_rows *rows);
@@ -23,17 +23,17 @@ void hc_rows_free(struct hc_rows *rows);
 /* How many have that verdict. */
 int hc_rows_count(const struct hc_rows *rows, enum hc_verdict verdict);
 
-/* Whether a verdict says that something is not as claimed: FAIL and ERROR, under `strict` also
-   UNIMPLEMENTED and MISTRUSTED. */
+/* Whether a verdict counts as a failure: FAIL and ERROR do, and with `strict` also UNIMPLEMENTED and
+   MISTRUSTED. */
 bool hc_verdict_is_bad(enum hc_verdict verdict, bool strict);
 
-/* A JUnit document: a test suite per backend, a class per component. What is neither right nor bad
-   is "skipped" with its verdict and reason, as is what was left out, a test for each component.
-   HC_IO or HC_NO_MEMORY. */
+/* Writes a JUnit document: a test suite for each backend, a class for each component. What neither
+   passed nor failed is "skipped", with its verdict and reason. So is what was left out, with one
+   test for each component. HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path);
 
-/* TAP 13, line by line: the row is test `number`; what was left out of a component on a backend is
-   one test more, and the plan comes last. */
+/* TAP 13, line by line. The row is test `number`. What was left out of a component on a backend is one
+   test more. The plan comes last. */
 void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict);
 void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission);
 void hc_tap_plan(FILE *out, int count);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 #include "cli/gate/gate_rows.h"
 #include "op/text.h"
 

@@ -1,9 +1,9 @@
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases/registry.h"
+#include "check/record/json.h"
 #include "check/selftest/fault.h"
 #include "check/runner.h"
 #include "cli/command.h"
@@ -23,7 +23,7 @@ static json_t *row(json_t *rows, const char *name)
 
 static void put(json_t *o, const char *key, const char *text)
 {
-    (void)json_object_set_new(o, key, text ? json_string(text) : json_null());
+    (void)json_object_set_new(o, key, text ? hc_json_text(text) : json_null());
 }
 
 static void put_number(json_t *o, const char *key, int number)
@@ -33,7 +33,7 @@ static void put_number(json_t *o, const char *key, int number)
 
 static void put_real(json_t *o, const char *key, double number)
 {
-    (void)json_object_set_new(o, key, json_sprintf("%a", number));
+    (void)json_object_set_new(o, key, hc_json_real(number));
 }
 
 static void list_cases(json_t *rows)
@@ -185,14 +185,11 @@ static int print(void (*list)(json_t *rows), bool json)
 {
     json_t *rows = json_array();
     list(rows);
-    if (json) {
-        (void)json_dumpf(rows, stdout, JSON_INDENT(1));
-        (void)putchar('\n');
-    } else {
+    enum hc_status status = json ? hc_json_print(stdout, rows) : hc_json_status();
+    if (status == HC_OK && !json)
         print_text(rows);
-    }
     json_decref(rows);
-    return HC_AS_CLAIMED;
+    return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
 
 static int run(int argc, char **argv)

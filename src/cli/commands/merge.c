@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "op/output.h"
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_merge;

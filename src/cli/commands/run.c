@@ -7,7 +7,7 @@
 #include "check/record/facts.h"
 #include "check/selftest/fault.h"
 #include "op/output.h"
-#include "check/record/record_run.h"
+#include "check/record/invocation.h"
 #include "check/record/rows.h"
 #include "cli/choose.h"
 #include "cli/command.h"

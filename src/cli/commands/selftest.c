@@ -1,11 +1,11 @@
 /* Every planted fault is hunted, as many at once as there are cores; a table by class says what came of
    it. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cases/registry.h"
+#include "check/record/json.h"
 #include "check/selftest/hunt.h"
 #include "check/runner.h"
 #include "check/timing.h"
@@ -125,7 +125,7 @@ static void print_table(const struct selftest *s, int planted, int caught, doubl
     printf("\n%d of %d planted faults caught; %.1f s\n", caught, planted, seconds);
 }
 
-static void print_json(const struct selftest *s, double seconds)
+static enum hc_status print_json(const struct selftest *s, double seconds)
 {
     json_t *classes = json_array();
     for (int c = 0; c < HC_FAULT_CLASSES; c++)
@@ -136,9 +136,9 @@ static void print_json(const struct selftest *s, double seconds)
                                                            "cases", cases_of(s, c)));
     json_t *all = json_pack("{s:I, s:f, s:o, s:O}", "seed", (json_int_t)s->seed, "seconds", seconds,
                             "classes", classes, "faults", s->faults);
-    (void)json_dumpf(all, stdout, JSON_INDENT(1));
-    (void)putchar('\n');
+    enum hc_status status = hc_json_print(stdout, all);
     json_decref(all);
+    return status;
 }
 
 static int conclude(const struct selftest *s, double seconds)
@@ -151,9 +151,9 @@ static int conclude(const struct selftest *s, double seconds)
     }
     if (!planted)
         return hc_complain("selftest: no fault matches; see: halfcheck list faults");
-    if (s->json)
-        print_json(s, seconds);
-    else
+    if (s->json && print_json(s, seconds) != HC_OK)
+        return hc_complain_message();
+    if (!s->json)
         print_table(s, planted, caught, seconds);
     return caught < planted ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 
 /* Below this error/bound a result is not said to have grown: where the baseline hit the real value
    by luck, any other order of summation is infinitely many times worse. */
@@ -28,13 +28,13 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
 {
     const struct hc_record_part *before = &c->baseline.parts[was->part];
     const struct hc_record_part *after = &c->record.parts[is->part];
-    bool both_have_run = before->has_run && after->has_run;
+    bool both_have_run = before->run != NULL && after->run != NULL;
     bool levels = before->level && after->level;
     if (!both_have_run)
         hc_findings_add(
             &c->findings, HC_FINDING_UNKNOWN, is,
             "the %s is of an older halfcheck and does not say whether it was cut short%s",
-            before->has_run ? "record" : "baseline", levels ? "" : ", or at which level it ran");
+            before->run ? "record" : "baseline", levels ? "" : ", or at which level it ran");
     if (levels ? strcmp(before->level, after->level) == 0
                : both_have_run && !before->level && !after->level)
         return true;

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#include "check/record/record_run.h"
+#include "check/record/invocation.h"
+#include "check/record/record.h"
 
 /* How the records of these tests came about, where a test does not say otherwise. */
 static const struct hc_invocation usual = {.level = "quick"};

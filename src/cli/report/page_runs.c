@@ -1,6 +1,6 @@
 #include "cli/report/page_runs.h"
 
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 #include "op/text.h"
 
 static void write_name(FILE *out, const struct hc_page_record *record,
@@ -53,12 +53,12 @@ static void write_run(FILE *out, const struct hc_page_record *record,
     (void)fputs("<tr><td class=\"c\">", out);
     write_name(out, record, part);
     (void)fputs("</td><td>", out);
-    hc_text_markup(out, part->level ? part->level : part->has_run ? "none" : "not known");
+    hc_text_markup(out, part->level ? part->level : part->run ? "none" : "not known");
     (void)fputs("</td><td class=\"n\">", out);
     hc_text_markup(out, seed ? seed : "not known");
     (void)fputs("</td>", out);
-    write_words(out, part->patterns, part->has_run ? "all" : "not known");
-    write_words(out, json_object_get(part->run, "backends"), part->has_run ? "none" : "not known");
+    write_words(out, part->patterns, part->run ? "all" : "not known");
+    write_words(out, json_object_get(part->run, "backends"), part->run ? "none" : "not known");
     write_words(out, json_object_get(part->run, "command"), "not known");
     (void)fputs("</tr>\n", out);
 }

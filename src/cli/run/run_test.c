@@ -1,6 +1,6 @@
 #include "cli/testing.h"
 
-#include "check/record/record_run.h"
+#include "check/record/parts.h"
 
 Test(run, writes_a_record_that_can_be_read_back, .init = enter_folder)
 {
@@ -33,7 +33,7 @@ Test(run, a_record_says_how_it_came_about, .init = enter_folder)
                           "\"backends\":[\"exact\"],\"faults\":[],\"cut\":null}");
     free(run);
     cr_expect_eq(record.part_count, 1);
-    cr_expect(record.parts[0].has_run);
+    cr_expect_not_null(record.parts[0].run);
     cr_expect_null(record.parts[0].cut);
     hc_record_free(&record);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/record/facts.h"
+#include "check/record/json.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
@@ -66,15 +67,11 @@ static void print_attribution(FILE *file, const void *report)
         }
 }
 
-static json_t *exact(double x)
-{
-    return isnan(x) ? json_string("nan") : json_sprintf("%a", x);
-}
-
 static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "layer", name, "error", exact(l->error), "cosine",
-                     exact(l->cosine), "underflow", exact(l->underflow), "lost", exact(l->lost));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "layer", name, "error", hc_json_real(l->error),
+                     "cosine", hc_json_real(l->cosine), "underflow", hc_json_real(l->underflow),
+                     "lost", hc_json_real(l->lost));
 }
 
 static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift *d)
@@ -88,14 +85,16 @@ static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift
         (void)json_array_append_new(
             sources,
             json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k), "format",
-                      hc_drift_format(d, k), "gradient_alone", exact(d->alone_gradient[k]),
-                      "gradient_without", exact(d->without_gradient[k]), "free_alone",
-                      exact(d->alone_free[k]), "free_without", exact(d->without_free[k])));
+                      hc_drift_format(d, k), "gradient_alone", hc_json_real(d->alone_gradient[k]),
+                      "gradient_without", hc_json_real(d->without_gradient[k]), "free_alone",
+                      hc_json_real(d->alone_free[k]), "free_without",
+                      hc_json_real(d->without_free[k])));
     return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
                      d->recipe->name, "steps", r->steps, "finite", d->finite, "all",
-                     layer_json("all", &d->all), "free", exact(d->free), "loss", exact(d->unlike),
-                     "gradient_residual", exact(d->residual_gradient), "free_residual",
-                     exact(d->residual_free), "layers", layers, "sources", sources);
+                     layer_json("all", &d->all), "free", hc_json_real(d->free), "loss",
+                     hc_json_real(d->unlike), "gradient_residual",
+                     hc_json_real(d->residual_gradient), "free_residual",
+                     hc_json_real(d->residual_free), "layers", layers, "sources", sources);
 }
 
 static enum hc_status write_record(const struct hc_drift_report *r)

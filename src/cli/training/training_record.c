@@ -4,19 +4,21 @@
 #include <stdio.h>
 
 #include "check/record/facts.h"
-#include "check/record/record_run.h"
+#include "check/record/invocation.h"
+#include "check/record/json.h"
+#include "check/record/record.h"
 #include "op/text.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
     json_t *classes = json_array();
     for (int i = 0; i < t->set.classes; i++)
-        (void)json_array_append_new(classes, json_string(t->set.names[i]));
-    return json_pack("{s:s, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data", t->set.origin,
-                     "synthetic", t->set.synthetic, "classes", classes, "train_images",
-                     (json_int_t)t->set.train.count, "test_images", (json_int_t)t->set.test.count,
-                     "network", t->network->name, "backend", t->backend->name, "epochs", t->epochs,
-                     "batch", t->batch, "max_lr", t->max_lr);
+        (void)json_array_append_new(classes, hc_json_text(t->set.names[i]));
+    return json_pack("{s:o, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data",
+                     hc_json_text(t->set.origin), "synthetic", t->set.synthetic, "classes", classes,
+                     "train_images", (json_int_t)t->set.train.count, "test_images",
+                     (json_int_t)t->set.test.count, "network", t->network->name, "backend",
+                     t->backend->name, "epochs", t->epochs, "batch", t->batch, "max_lr", t->max_lr);
 }
 
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)

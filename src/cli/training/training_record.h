@@ -22,7 +22,7 @@ void hc_training_recall(struct hc_training_run *run);
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 
-/* How it came about (check/record/record_run.h). */
+/* Sets how the record was made (check/record/invocation.h). */
 void hc_training_set_invocation(json_t *record, const struct hc_training *training);
 
 /* The settings, as an object. */

@@ -437,6 +437,16 @@ Test(training, a_repro_line_says_where_real_images_lie_and_nothing_of_made_ones)
     cr_assert_eq(strncmp(line, " --data 'my data; touch pwned' --classes", 40), 0, "%s", line);
 }
 
+Test(training, the_settings_of_a_record_name_a_folder_that_is_not_utf_8)
+{
+    const struct hc_backend backend = {.name = "host"};
+    struct hc_training training = {.backend = &backend, .network = &hc_darknet16};
+    (void)strcpy(training.set.origin, "CIFAR-10 from \xff");
+    json_t *settings = hc_training_settings(&training);
+    cr_expect_str_eq(json_string_value(json_object_get(settings, "data")), "CIFAR-10 from \\xff");
+    json_decref(settings);
+}
+
 Test(training, a_run_that_was_over_keeps_the_time_it_took)
 {
     const char *cut = "grep -E 'images_per_second|\"seconds|memory_bytes|\"graph' r/run.json";

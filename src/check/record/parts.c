@@ -1,47 +1,11 @@
-#include "check/record/record_run.h"
+/* The parts of a record, and which of its results are theirs. Records of three kinds are read: one
+   that was not merged is its own only part; a merged one says of each part how many results are its
+   own; a merged one of an older halfcheck does not, and is taken for one part, with the level that
+   all its parts have in common. */
+#include "check/record/parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-json_t *hc_json_text(const char *text)
-{
-    json_t *string = json_string(text);
-    if (string)
-        return string;
-    char clean[1024];
-    size_t used = 0;
-    for (; *text && used + 5 < sizeof clean; text++) {
-        bool plain = (unsigned char)*text < 0x80;
-        used += (size_t)snprintf(clean + used, sizeof clean - used, plain ? "%c" : "\\x%02x",
-                                 (unsigned char)*text);
-    }
-    return json_stringn(clean, used);
-}
-
-static json_t *texts(const char *const *text, int count)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < count; i++)
-        (void)json_array_append_new(list, hc_json_text(text[i]));
-    return list;
-}
-
-void hc_record_set_invocation(json_t *record, const struct hc_invocation *run)
-{
-    int words = 0;
-    while (run->command && run->command[words])
-        words++;
-    json_t *backends = json_array();
-    for (int b = 0; b < run->backend_count; b++)
-        (void)json_array_append_new(backends, json_string(run->backends[b]->name));
-    json_t *o = json_pack(
-        "{s:o, s:o, s:s?, s:o, s:o, s:o, s:o?}", "command", texts(run->command, words), "patterns",
-        texts(run->patterns, run->pattern_count), "level", run->level, "seed",
-        json_sprintf("%llu", (unsigned long long)run->seed), "backends", backends, "faults",
-        texts(&run->fault, run->fault != NULL), "cut", run->cut ? hc_json_text(run->cut) : NULL);
-    (void)json_object_set_new(record, "run", o);
-}
 
 static bool are_texts(const json_t *list)
 {
@@ -56,7 +20,8 @@ static bool is_text_or_null(const json_t *value)
     return json_is_string(value) || json_is_null(value);
 }
 
-/* Makes a part of an object that has "run" or, in older records, "level"; what is wrong with it. */
+/* Reads a part from an object that has "run" or, in older records, "level". What is wrong with it, or
+   NULL. */
 static const char *read_part(const json_t *o, const char *name, struct hc_record_part *part)
 {
     static const char *const lists[] = {"command", "patterns", "backends", "faults"};
@@ -65,7 +30,6 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
                                     .environment = json_object_get(o, "environment"),
                                     .left_out = json_object_get(o, "left_out"),
                                     .run = run,
-                                    .has_run = run != NULL,
                                     .level = json_string_value(json_object_get(o, "level"))};
     if (!run)
         return NULL;
@@ -74,8 +38,8 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!are_texts(json_object_get(run, lists[i])))
             return "in \"run\", \"command\", \"patterns\", \"backends\" or \"faults\" is not a "
-                   "list of "
-                   "strings";
+                   "list "
+                   "of strings";
     if (!is_text_or_null(json_object_get(run, "level")) ||
         !is_text_or_null(json_object_get(run, "cut")) ||
         !json_is_string(json_object_get(run, "seed")))
@@ -87,8 +51,7 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
     return NULL;
 }
 
-/* Of the parts of an older merged record, which do not say how many results are theirs: their level
-   where it is the same in all that have one. */
+/* The level of the parts of an older merged record, if all that have one have the same. */
 static const char *common_level(const json_t *parts)
 {
     const char *level = NULL;
@@ -108,9 +71,9 @@ static json_int_t results_of(const json_t *parts, size_t i)
     return json_is_integer(count) ? json_integer_value(count) : -1;
 }
 
-/* Whether the parts say how many results are theirs: 1 if all do, 0 if none, -1 if it does not come
-   out. */
-static int say_whose(const json_t *parts, int count)
+/* Whether the parts say how many results are theirs: 1 if all do, 0 if none does, -1 if the numbers
+   do not add up to `count`. */
+static int have_counts(const json_t *parts, int count)
 {
     json_int_t sum = 0;
     size_t silent = 0;
@@ -144,16 +107,16 @@ static const char *read_parts(struct hc_record *record, const json_t *parts)
 const char *hc_record_find_parts(struct hc_record *record)
 {
     const json_t *parts = json_object_get(record->document, "parts");
-    int whose = parts ? say_whose(parts, record->count) : 0;
-    record->part_count = whose > 0 ? (int)json_array_size(parts) : 1;
+    int counted = parts ? have_counts(parts, record->count) : 0;
+    record->part_count = counted > 0 ? (int)json_array_size(parts) : 1;
     record->parts = calloc((size_t)record->part_count, sizeof *record->parts);
     if (!record->parts)
         return "no memory for its parts";
-    if (whose < 0)
+    if (counted < 0)
         return "the parts' \"result_count\" are not the number of results";
-    if (whose > 0 && json_object_get(record->document, "run"))
-        return "it is made of parts, and has a \"run\" of its own";
-    if (whose > 0)
+    if (counted > 0 && json_object_get(record->document, "run"))
+        return "it has parts, and also a \"run\" of its own";
+    if (counted > 0)
         return read_parts(record, parts);
     const char *wrong = read_part(record->document, "", &record->parts[0]);
     if (parts)

@@ -1,0 +1,31 @@
+/* How the results of a record came about: its member "run",
+     {"command": ["halfcheck", "run", ...],   the words of the command line
+      "patterns": ["rounding", ...],          globs over case names; [] if all cases were to run
+      "level": "standard",                    null if there are no levels (trainings, benches)
+      "seed": "0",
+      "backends": ["exact", ...],             those that it was to run on
+      "faults": ["name", ...],                defects that were planted on purpose
+      "cut": null}                            or why it ended early, in words */
+#ifndef HC_CHECK_RECORD_INVOCATION_H
+#define HC_CHECK_RECORD_INVOCATION_H
+
+#include <jansson.h>
+
+#include "backend.h"
+
+struct hc_invocation {
+    const char *const *command; /* ends with NULL */
+    const char *const *patterns;
+    int pattern_count;
+    const char *level; /* NULL: none */
+    uint64_t seed;
+    const struct hc_backend *const *backends;
+    int backend_count;
+    const char *fault; /* NULL: none */
+    const char *cut;   /* NULL: it was not */
+};
+
+/* Sets the member in the record. Everything is copied. */
+void hc_record_set_invocation(json_t *record, const struct hc_invocation *run);
+
+#endif

@@ -1,0 +1,24 @@
+/* What a record says of how it was made, for those who read it. */
+#ifndef HC_CHECK_RECORD_PARTS_H
+#define HC_CHECK_RECORD_PARTS_H
+
+#include "check/record/record.h"
+
+/* Results that were made in one run. The texts belong to the record. */
+struct hc_record_part {
+    const char *name; /* "" in a record that was not merged */
+    const json_t *environment;
+    const json_t *left_out; /* by backend: why it could not run, or what was left out of each
+                               component; or NULL */
+    const json_t *run;      /* the member (check/record/invocation.h); NULL in older records */
+    const json_t *patterns; /* NULL: not known */
+    const char *level;      /* NULL: none, or not known */
+    const char *cut;        /* NULL: it was not cut short, or that is not known */
+    const char *fault;      /* the first one that was planted; NULL: none, or not known */
+};
+
+/* Finds the parts of a record, and the part of each row; the rows still stand in the file's order.
+   Returns what is wrong with the record, or NULL. The caller frees record->parts. */
+const char *hc_record_find_parts(struct hc_record *record);
+
+#endif
