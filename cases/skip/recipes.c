@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "op/descriptor.h"
+
 enum { POISONS = 3 };
 
 static const double poison[POISONS] = {(double)INFINITY, (double)NAN, -(double)INFINITY};
@@ -40,13 +42,11 @@ static bool is_reported_loss(const struct hc_experiment *s, int call)
     return after && s->op[call] == HC_OP_cast;
 }
 
-/* Inputs that are an activation or a gradient. (Of the activations that bn_leaky_bwd gets
-   it asks the sign.) */
+/* Inputs that are an activation or a gradient; those of the loss are in_the_loss. */
 static bool is_data(enum hc_op op, int slot)
 {
-    bool two = op == HC_OP_add || op == HC_OP_gemm || op == HC_OP_conv2d_bwd_filter;
-    bool loss = op == HC_OP_xent || op == HC_OP_xent_bwd; /* in_the_loss */
-    return (slot == 0 && !loss) || (slot == 1 && two) || (slot == 2 && op == HC_OP_bn_leaky_bwd);
+    return slot < hc_ops[op].inputs && hc_ops[op].class_ != HC_CLASS_LOSS &&
+           hc_slot(op, slot)->pass != HC_PASS_NOTHING;
 }
 
 /* The images, each activation, and the gradient of each, wherever a call of the pass reads it. */
@@ -67,7 +67,7 @@ static void in_the_loss(struct hc_experiment *s, struct hc_damage *damage)
         bool forward = s->op[call] == HC_OP_xent;
         for (int v = 0; v < (forward ? 2 : POISONS) && (forward || s->op[call] == HC_OP_xent_bwd);
              v++)
-            inject(s, -1, call, forward ? 0 : 2, v, damage);
+            inject(s, -1, call, forward ? HC_XENT_LOGITS : HC_XENT_UPSTREAM, v, damage);
         if (is_reported_loss(s, call))
             hc_experiment_inject_reported(
                 s, &(struct hc_injection_site){-1, call, 0, poison[1], false});

@@ -1,5 +1,7 @@
 #include "train/drift/drift_rounding.h"
 
+#include "op/descriptor.h"
+
 enum { NARROW, SPLIT }; /* what the two buffers are for */
 
 /* At least so many bytes, kept for the next call. */
@@ -159,29 +161,27 @@ static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
                            : status;
 }
 
-/* The inputs of each op that are values of the pass, as bits; gemm's differ on the way back. */
-static const unsigned values_of[HC_OP_COUNT] = {
-    [HC_OP_conv2d] = 1u << HC_CONV_X,
-    [HC_OP_bn_leaky_train] = 1u << HC_BN_X,
-    [HC_OP_add] = 1u << HC_X | 1u << HC_Y,
-    [HC_OP_avg_pool] = 1u << HC_POOL_X,
-    [HC_OP_xent] = 1u << HC_XENT_LOGITS,
-    [HC_OP_gemm] = 1u << HC_GEMM_A,
-    [HC_OP_bn_leaky_bwd] = 1u << HC_BN_LEAKY_BWD_DY,
-    [HC_OP_conv2d_bwd_filter] = 1u << HC_CONV_BWD_FILTER_DY,
-    [HC_OP_conv2d_bwd_data] = 1u << HC_CONV_BWD_DATA_DY,
-    [HC_OP_avg_pool_bwd] = 1u << HC_POOL_BWD_DY,
-};
+/* Whether this call is the first to read the input since it was computed: activations are read by
+   the forward pass, gradients by the backward pass. The loss's gradient reads the logits again; a
+   gemm reads activations or gradients from A, save that of a bias, which is ones x dy. */
+static bool is_new(const struct hc_rounder *r, const struct hc_call *call, int slot)
+{
+    enum hc_pass_data pass = hc_slot(call->op, slot)->pass;
+    if (call->op == HC_OP_xent_bwd || call->op == HC_OP_cast)
+        return false;
+    if (call->op == HC_OP_gemm) {
+        bool bias = r->backward && call->out[HC_GEMM_OUT].shape[0] == 1;
+        return slot == (bias ? HC_GEMM_B : HC_GEMM_A);
+    }
+    return pass == HC_PASS_EITHER || pass == (r->backward ? HC_PASS_GRADIENT : HC_PASS_ACTIVATION);
+}
 
 static enum hc_status round_inputs(struct hc_rounder *r, const struct hc_call *call)
 {
     enum hc_source source = r->backward ? HC_SOURCE_GRADIENTS : HC_SOURCE_ACTIVATIONS;
-    unsigned bits = values_of[call->op];
     enum hc_status status = HC_OK;
-    if (call->op == HC_OP_gemm && r->backward && call->out[HC_GEMM_OUT].shape[0] == 1)
-        bits = 1u << HC_GEMM_B; /* the bias' gradient, ones x dy */
-    for (int i = 0; i < HC_MAX_IN && status == HC_OK; i++)
-        if (bits >> i & 1)
+    for (int i = 0; i < hc_ops[call->op].inputs && status == HC_OK; i++)
+        if (is_new(r, call, i))
             status = round_tensor(r, source, &call->in[i]);
     r->backward |= call->op == HC_OP_xent_bwd;
     return status;
