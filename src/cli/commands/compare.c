@@ -98,12 +98,6 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, 
     return HC_OK;
 }
 
-/* The name of a run's folder below that of the comparison. */
-static void folder_name(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes)
-{
-    (void)snprintf(name, bytes, "%s-seed%llu", recipe->name, (unsigned long long)seed);
-}
-
 /* Goes on from the run's checkpoint where that is wished and there is one. Otherwise no old one may
    stay, which a --resume after an interruption would take for this comparison's. */
 static enum hc_status look_for_checkpoint(const struct hc_comparison *c,
@@ -137,7 +131,7 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
         char name[HC_RECIPE_NAME + 40];
         run->recipe = c->recipe[(run - c->run) % c->recipes];
         run->seed = c->training->seed + (uint64_t)((run - c->run) / c->recipes);
-        folder_name(run->recipe, run->seed, name, sizeof name);
+        hc_training_folder(run->recipe, run->seed, name, sizeof name);
         (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
         status = look_for_checkpoint(c, run);
     }
@@ -173,8 +167,9 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
         char name[HC_RECIPE_NAME + 40];
         int r = at % c->recipes;
         bool there = at / c->recipes < c->seeds_of[r];
-        folder_name(c->recipe[r], c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0),
-                    name, sizeof name);
+        hc_training_folder(c->recipe[r],
+                           c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0), name,
+                           sizeof name);
         hc_plot_text(values, "run_folder", at + 1, name, sizeof name);
         if (at == r) {
             char lost[HC_NAN_TEXT];

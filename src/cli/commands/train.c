@@ -5,6 +5,7 @@
 #include "cli/training/lr_find.h"
 #include "cli/training/training.h"
 #include "op/text.h"
+#include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_train;
 
@@ -48,9 +49,10 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
         return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint for --resume to continue from");
     run->seed = t->seed;
     run->resume = t->resume;
+    char name[HC_RECIPE_NAME + 32];
+    hc_training_folder(run->recipe, t->seed, name, sizeof name);
     int length = t->out != NULL ? snprintf(run->folder, sizeof run->folder, "%s", t->out)
-                                : snprintf(run->folder, sizeof run->folder, "out/%s-seed%llu%s",
-                                           run->recipe->name, (unsigned long long)t->seed,
+                                : snprintf(run->folder, sizeof run->folder, "out/%s%s", name,
                                            t->lr_find ? "-lr-find" : "");
     return length >= 0 && (size_t)length < sizeof run->folder
                ? HC_OK

@@ -16,6 +16,13 @@
 
 enum { MAX_READ = 64 };
 
+void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes)
+{
+    (void)snprintf(name, bytes, "%s-seed%llu", recipe->name, (unsigned long long)seed);
+    for (char *slash = name; (slash = strchr(slash, '/')) != NULL;)
+        *slash = '_';
+}
+
 const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const char *text,
                                            size_t length)
 {

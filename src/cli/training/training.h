@@ -50,6 +50,10 @@ extern const struct hc_network *const hc_training_networks[];
 /* Sets the defaults, and the options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 
+/* RECIPE-seedN, the name of a run's folder. A list in the recipe's name has slashes between its
+   numbers; they become underscores, which no number has, so that every run has one folder. */
+void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes);
+
 /* A recipe as hc_recipe_read takes it (`length` bytes of it), with the overrides of --set behind its own;
    its name says them all. NULL with a line. It lasts as long as the program. */
 const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
