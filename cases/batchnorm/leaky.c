@@ -100,12 +100,12 @@ static const struct hc_case cases[] = {
      .title =
          "batch norm and leaky ReLU in one op give what the two ops give: z is rounded into the "
          "output's format before the slope",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/norm.h",
      .level = HC_QUICK,
      .run = rounding},
     {.name = "batchnorm/leaky-gradient-by-the-sign-of-y",
      .title = "the gradient takes the slope where the output is not above zero, whatever x is",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/norm.h",
      .level = HC_QUICK,
      .run = sign_of_y},
 };

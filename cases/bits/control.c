@@ -82,7 +82,7 @@ static void batches(struct hc_check *check)
     }
 }
 
-static const char source[] = "src/op/call.h: every backend gives the same bits";
+static const char source[] = "src/op/control.h: every backend gives the same bits";
 
 static const struct hc_case cases[] = {
     {.name = "bits/scaler_update",

@@ -126,11 +126,11 @@ static const struct hc_case cases[] = {
      .run = normalised},
     {.name = "data/augment",
      .title = "a batch is what its contract says: image, crop, flip, value, label, count",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/control.h",
      .run = contract},
     {.name = "data/epochs-begin-again",
      .title = "a batch beyond the set is zero where there is no image, and the next epoch follows",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/control.h",
      .level = HC_QUICK,
      .run = wraps},
 };

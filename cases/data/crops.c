@@ -138,7 +138,7 @@ static const struct hc_case cases[] = {
     {.name = "data/crops-in-every-corner",
      .title = "a crop of each corner, flipped or not, and of any epoch shows the pixels that its "
               "random numbers say, counted out in whole numbers",
-     .source = "contract in src/op/call.h; cifar10 in fastai: reflection padding, crop, flip",
+     .source = "contract in src/op/control.h; cifar10 in fastai: reflection padding, crop, flip",
      .run = corners},
 };
 

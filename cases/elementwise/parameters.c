@@ -147,7 +147,7 @@ static void found(struct hc_check *check)
             }
 }
 
-static const char contract[] = "contract in src/op/call.h";
+static const char contract[] = "contract in src/op/elementwise.h";
 
 static const struct hc_case cases[] = {
     {.name = "elementwise/leaky-slopes",

@@ -74,7 +74,7 @@ static void beyond_half(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "loss/nan-stays",
      .title = "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/loss.h",
      .level = HC_QUICK,
      .run = nan_stays},
     {.name = "loss/gradient-beyond-half",

@@ -62,7 +62,7 @@ static const struct hc_case cases[] = {
     {.name = "loss/right-is-the-first-of-the-largest",
      .title = "a row counts as correct if its label is the first of its largest logits; a NaN is "
               "never the largest",
-     .source = "contract of xent in src/op/call.h",
+     .source = "contract of xent in src/op/loss.h",
      .level = HC_QUICK,
      .run = every_row},
 };

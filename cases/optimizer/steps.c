@@ -210,8 +210,9 @@ static void run(struct hc_check *check)
         }
 }
 
-static const char ours[] = "contract in src/op/call.h; D. P. Kingma, J. Ba, 'Adam: A Method for "
-                           "Stochastic Optimization', 2015";
+static const char ours[] =
+    "contract in src/op/optimizer.h; D. P. Kingma, J. Ba, 'Adam: A Method for "
+    "Stochastic Optimization', 2015";
 
 static const struct hc_case cases[] = {
     {.name = "optimizer/adam-by-definition",
@@ -240,7 +241,7 @@ static const struct hc_case cases[] = {
     {.name = "optimizer/sgd-by-definition",
      .title = "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the "
               "bits of its definition, in all formats",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/optimizer.h",
      .level = HC_QUICK,
      .run = run,
      .data = sgds},

@@ -26,14 +26,14 @@ static void after(struct hc_check *check)
     static const double gradients[] = {0.7, 0.1, 1e-5, -0.7};
     for (size_t i = 0; i < sizeof gradients / sizeof gradients[0]; i++) {
         struct hc_amp amp;
-        double g = hc_amp_seen(1024, gradients[i]);
+        double g = hc_amp_rounded(1024, gradients[i]);
         hc_amp_open(&amp, check, 1024, 2000);
         both(&amp, gradients[i]);
         (void)hc_amp_unscale(&amp, 0);
         double norm = hc_amp_clip(&amp, 0, 1);
         hc_amp_holds(&amp, "step", hc_amp_step(&amp, 0) == HC_OK);
-        hc_amp_near(&amp, "the norm", 4 * fabs(g), norm, norm_error * 4 * fabs(g));
-        hc_amp_claim_way(&amp, "the weight", 0, 0, clipped(g, 1), ROUNDINGS);
+        hc_amp_within(&amp, "the norm", 4 * fabs(g), norm, norm_error * 4 * fabs(g));
+        hc_amp_claim_moved(&amp, "the weight", 0, 0, clipped(g, 1), ROUNDINGS);
     }
 }
 
@@ -47,13 +47,14 @@ static void before(struct hc_check *check)
     double norm = hc_amp_clip(&amp, 0, 1);
     (void)hc_amp_unscale(&amp, 0);
     double g = hc_amp_gradient(&amp, 0, 0);
-    hc_amp_near(&amp, "buggy arm: the norm that clipping saw", 4096, norm, 4096 * norm_error);
-    hc_amp_near(&amp, "buggy arm: a gradient of 1/8 is left as", clipped(1024, 1) / 8192, g,
-                ROUNDINGS * 0x1p-24 * 0.25 / 8192);
+    hc_amp_within(&amp, "buggy arm: the norm that clipping saw", 4096, norm, 4096 * norm_error);
+    hc_amp_within(&amp, "buggy arm: a gradient of 1/8 is left as", clipped(1024, 1) / 8192, g,
+                  ROUNDINGS * 0x1p-24 * 0.25 / 8192);
     hc_say(check, "clipped before unscaling: norm %.3g instead of 0.5, too small by %.5g", 4 * g,
            0.125 / g);
     /* by the norm and 1e-6, which is less than u of it */
-    hc_amp_near(&amp, "buggy arm: too small by", 4096, 0.125 / g, (ROUNDINGS + 1) * 0x1p-24 * 4096);
+    hc_amp_within(&amp, "buggy arm: too small by", 4096, 0.125 / g,
+                  (ROUNDINGS + 1) * 0x1p-24 * 4096);
 
     hc_amp_open(&amp, check, 8192, 2000);
     both(&amp, 0.125);
@@ -70,14 +71,14 @@ static void divided_twice(struct hc_check *check)
     both(&amp, 0.5);
     (void)hc_amp_unscale(&amp, 0);
     (void)hc_amp_clip(&amp, 0, 1.0 / 65536);
-    hc_amp_near(&amp, "buggy arm: 1/65536 of the clipped gradient", clipped(0.5, 1) / 65536,
-                hc_amp_gradient(&amp, 0, 0), ROUNDINGS * 0x1p-24 * 0.25 / 65536);
+    hc_amp_within(&amp, "buggy arm: 1/65536 of the clipped gradient", clipped(0.5, 1) / 65536,
+                  hc_amp_gradient(&amp, 0, 0), ROUNDINGS * 0x1p-24 * 0.25 / 65536);
     hc_amp_open(&amp, check, 65536, 2000);
     both(&amp, 0.5);
     (void)hc_amp_unscale(&amp, 0);
     (void)hc_amp_clip(&amp, 0, 1);
-    hc_amp_near(&amp, "fixed arm: the clipped gradient", clipped(0.5, 1),
-                hc_amp_gradient(&amp, 0, 0), ROUNDINGS * 0x1p-24 * 0.25);
+    hc_amp_within(&amp, "fixed arm: the clipped gradient", clipped(0.5, 1),
+                  hc_amp_gradient(&amp, 0, 0), ROUNDINGS * 0x1p-24 * 0.25);
 }
 
 /* A norm that is infinite gives the factor 0: finite gradients become 0, infinite ones NaN. */
@@ -93,8 +94,8 @@ static void infinite(struct hc_check *check)
     hc_amp_claim(&amp, "a finite gradient is now", 0, hc_amp_gradient(&amp, 0, 0));
     hc_amp_holds(&amp, "an infinite one is NaN", isnan(hc_amp_gradient(&amp, 0, 1)));
     hc_amp_holds(&amp, "step", hc_amp_step(&amp, 0) == HC_OK);
-    hc_amp_claim(&amp, "found before clipping: the weight stays", 0, hc_amp_way(&amp, 0, 0));
-    hc_amp_claim(&amp, "the other too", 0, hc_amp_way(&amp, 0, 1));
+    hc_amp_claim(&amp, "found before clipping: the weight stays", 0, hc_amp_moved(&amp, 0, 0));
+    hc_amp_claim(&amp, "the other too", 0, hc_amp_moved(&amp, 0, 1));
 
     hc_amp_open(&amp, check, 1024, 2000);
     hc_amp_backward(&amp, 0, 0, 0.5);
@@ -104,7 +105,7 @@ static void infinite(struct hc_check *check)
     amp.optimizer[0].stage = HC_AMP_UNSCALED;
     hc_amp_holds(&amp, "step without a look", hc_amp_step(&amp, 0) == HC_OK);
     hc_amp_holds(&amp, "buggy arm, nobody looked: the weight is NaN",
-                 isnan(hc_amp_way(&amp, 0, 1)));
+                 isnan(hc_amp_moved(&amp, 0, 1)));
 }
 
 static const struct hc_case cases[] = {

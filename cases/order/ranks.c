@@ -91,7 +91,7 @@ static void ranks_step(struct hc_check *check, bool shared, struct hc_amp rank[2
         (void)hc_amp_step(&rank[r], 0);
         (void)hc_amp_update(&rank[r]);
         hc_say(check, "%s, rank %d: the replica has gone %g, the scale is %g",
-               shared ? "found shared" : "found alone", r, hc_amp_way(&rank[r], 0, 1),
+               shared ? "found shared" : "found alone", r, hc_amp_moved(&rank[r], 0, 1),
                (double)rank[r].scale);
     }
 }
@@ -100,13 +100,13 @@ static void disagree(struct hc_check *check)
 {
     struct hc_amp rank[2];
     ranks_step(check, false, rank);
-    hc_amp_claim(&rank[0], "buggy arm: rank 0 skips", 0, hc_amp_way(&rank[0], 0, 1));
-    hc_amp_claim_way(&rank[1], "buggy arm: rank 1 steps", 0, 1, 0.5, 0);
+    hc_amp_claim(&rank[0], "buggy arm: rank 0 skips", 0, hc_amp_moved(&rank[0], 0, 1));
+    hc_amp_claim_moved(&rank[1], "buggy arm: rank 1 steps", 0, 1, 0.5, 0);
     hc_amp_claim(&rank[0], "buggy arm: rank 0 halves", 512, (double)rank[0].scale);
     hc_amp_claim(&rank[1], "buggy arm: rank 1 doubles", 2048, (double)rank[1].scale);
     ranks_step(check, true, rank);
     for (int r = 0; r < 2; r++) {
-        hc_amp_claim(&rank[r], "fixed arm: skipped", 0, hc_amp_way(&rank[r], 0, 1));
+        hc_amp_claim(&rank[r], "fixed arm: skipped", 0, hc_amp_moved(&rank[r], 0, 1));
         hc_amp_claim(&rank[r], "fixed arm: halved", 512, (double)rank[r].scale);
     }
 }

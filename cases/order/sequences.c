@@ -36,7 +36,7 @@ static void one(struct hc_check *check, int sequence)
     int stage = HC_AMP_READY;
     int steps = 0;
     bool as_the_table = true;
-    double g = hc_amp_seen(1024, 0.7);
+    double g = hc_amp_rounded(1024, 0.7);
     hc_amp_open(&amp, check, 1024, 2000);
     hc_amp_backward(&amp, 0, 0, 0.7);
     for (int i = 0, rest = sequence; i < LENGTH; i++, rest /= CALLS) {
@@ -53,8 +53,8 @@ static void one(struct hc_check *check, int sequence)
         }
     }
     hc_amp_holds(&amp, said, as_the_table);
-    hc_amp_near(&amp, "the way is lr g for each step", steps * amp.lr * g, hc_amp_way(&amp, 0, 0),
-                steps * 0x1p-25);
+    hc_amp_within(&amp, "the way is lr g for each step", steps * amp.lr * g,
+                  hc_amp_moved(&amp, 0, 0), steps * 0x1p-25);
 }
 
 static void all(struct hc_check *check)

@@ -7,7 +7,7 @@
 static void two_optimizers(struct hc_check *check)
 {
     struct hc_amp amp;
-    double g = hc_amp_seen(1024, 0.7);
+    double g = hc_amp_rounded(1024, 0.7);
     hc_amp_open(&amp, check, 1024, 2000);
     hc_amp_backward(&amp, 0, 0, 0.7);
     hc_amp_backward(&amp, 1, 0, 100);
@@ -15,9 +15,9 @@ static void two_optimizers(struct hc_check *check)
     hc_amp_holds(&amp, "both step, one update",
                  hc_amp_step(&amp, 0) == HC_OK && hc_amp_step(&amp, 1) == HC_OK &&
                      hc_amp_update(&amp) == HC_OK);
-    hc_amp_claim_way(&amp, "the sound one has stepped", 0, 0, g, 0);
-    hc_amp_claim(&amp, "the other has not", 0, hc_amp_way(&amp, 1, 0));
-    hc_amp_claim(&amp, "nor its sound parameter", 0, hc_amp_way(&amp, 1, 1));
+    hc_amp_claim_moved(&amp, "the sound one has stepped", 0, 0, g, 0);
+    hc_amp_claim(&amp, "the other has not", 0, hc_amp_moved(&amp, 1, 0));
+    hc_amp_claim(&amp, "nor its sound parameter", 0, hc_amp_moved(&amp, 1, 1));
     hc_amp_claim(&amp, "the scale is halved once", 512, (double)amp.scale);
     hc_amp_claim(&amp, "one step is counted", 1, (double)amp.counts[HC_COUNT_STEPS]);
 }
@@ -31,7 +31,7 @@ static void update_for_each(struct hc_check *check)
         double factor;
     } rows[] = {{"the first overflows: the second goes twice its way", 100, 2},
                 {"the first grows the scale: the second goes half its way", 0.7, 0.5}};
-    double g = hc_amp_seen(1024, 0.7);
+    double g = hc_amp_rounded(1024, 0.7);
     for (int r = 0; r < 2; r++) {
         struct hc_amp amp;
         hc_amp_open(&amp, check, 1024, 1);
@@ -40,8 +40,9 @@ static void update_for_each(struct hc_check *check)
         (void)hc_amp_step(&amp, 0);
         (void)hc_amp_update(&amp);
         (void)hc_amp_step(&amp, 1);
-        hc_say(check, "%s: %.4g instead of %.4g", rows[r].what, hc_amp_way(&amp, 1, 0), amp.lr * g);
-        hc_amp_claim_way(&amp, rows[r].what, 1, 0, rows[r].factor * g, 0);
+        hc_say(check, "%s: %.4g instead of %.4g", rows[r].what, hc_amp_moved(&amp, 1, 0),
+               amp.lr * g);
+        hc_amp_claim_moved(&amp, rows[r].what, 1, 0, rows[r].factor * g, 0);
         (void)hc_amp_update(&amp);
         hc_amp_claim(&amp, "two steps are counted", 2, (double)amp.counts[HC_COUNT_STEPS]);
 
@@ -51,7 +52,7 @@ static void update_for_each(struct hc_check *check)
         (void)hc_amp_step(&amp, 0);
         (void)hc_amp_step(&amp, 1);
         (void)hc_amp_update(&amp);
-        hc_amp_claim_way(&amp, "one update after both: its way", 1, 0, g, 0);
+        hc_amp_claim_moved(&amp, "one update after both: its way", 1, 0, g, 0);
     }
 }
 
@@ -63,19 +64,19 @@ static void accumulates(struct hc_check *check)
     double sum = 0;
     hc_amp_open(&amp, check, 1024, 1);
     for (int i = 0; i < 4; i++) {
-        sum += hc_amp_seen(1024, parts[i]);
+        sum += hc_amp_rounded(1024, parts[i]);
         hc_amp_backward(&amp, 0, 0, parts[i]);
     }
     hc_amp_holds(&amp, "step and update",
                  hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
-    hc_amp_claim_way(&amp, "four passes, one step", 0, 0, sum, 4);
+    hc_amp_claim_moved(&amp, "four passes, one step", 0, 0, sum, 4);
     hc_amp_claim(&amp, "the scale grows once", 2048, (double)amp.scale);
 
     hc_amp_open(&amp, check, 1024, 2000);
     for (int i = 0; i < 4; i++)
         hc_amp_backward(&amp, 0, 0, i == 1 ? 100 : parts[i]);
     (void)hc_amp_step(&amp, 0);
-    hc_amp_claim(&amp, "an infinity in one pass skips all four", 0, hc_amp_way(&amp, 0, 0));
+    hc_amp_claim(&amp, "an infinity in one pass skips all four", 0, hc_amp_moved(&amp, 0, 0));
 }
 
 /* g at S = 1024, g at 2048, over 2048: 1.5 g instead of 2 g. */
@@ -89,7 +90,7 @@ static void micro_updates(struct hc_check *check)
     hc_amp_backward(&amp, 0, 0, 0.5);
     (void)hc_amp_step(&amp, 0);
     hc_say(check, "an update in between: the sum is %g instead of 1", hc_amp_gradient(&amp, 0, 0));
-    hc_amp_claim_way(&amp, "an update between two passes: 3/4 of the way", 0, 0, 0.75, 0);
+    hc_amp_claim_moved(&amp, "an update between two passes: 3/4 of the way", 0, 0, 0.75, 0);
 
     hc_amp_open(&amp, check, 1024, 1);
     hc_amp_backward(&amp, 0, 0, 0.5);
@@ -97,7 +98,7 @@ static void micro_updates(struct hc_check *check)
                          "update: no gradient was looked at");
     hc_amp_backward(&amp, 0, 0, 0.5);
     (void)hc_amp_step(&amp, 0);
-    hc_amp_claim_way(&amp, "none in between: the whole", 0, 0, 1, 0);
+    hc_amp_claim_moved(&amp, "none in between: the whole", 0, 0, 1, 0);
 }
 
 /* unscale after the first pass, and then another pass: g + S g. */
@@ -111,7 +112,7 @@ static void unscale_between(struct hc_check *check)
     (void)hc_amp_step(&amp, 0);
     hc_say(check, "unscaled after the first of two passes, at S = 4: %g instead of 1",
            hc_amp_gradient(&amp, 0, 0));
-    hc_amp_claim_way(&amp, "(1 + S) g instead of 2 g", 0, 0, 2.5, 0);
+    hc_amp_claim_moved(&amp, "(1 + S) g instead of 2 g", 0, 0, 2.5, 0);
 }
 
 /* A step that was skipped, whose gradients are still scaled and not set to zero: the next pass adds
@@ -131,12 +132,13 @@ static void not_zeroed(struct hc_check *check)
            hc_amp_gradient(&amp, 0, 0));
     hc_amp_claim(&amp, "another pass adds S g to g", 1.5, hc_amp_gradient(&amp, 0, 0));
     (void)hc_amp_step(&amp, 0);
-    hc_amp_claim(&amp, "and the infinity is still there: skipped again", 0, hc_amp_way(&amp, 0, 0));
+    hc_amp_claim(&amp, "and the infinity is still there: skipped again", 0,
+                 hc_amp_moved(&amp, 0, 0));
     hc_amp_zero(&amp, 0);
     (void)hc_amp_update(&amp);
     hc_amp_backward(&amp, 0, 0, 0.5);
     (void)hc_amp_step(&amp, 0);
-    hc_amp_claim_way(&amp, "zeroed: the step is made", 0, 0, 0.5, 0);
+    hc_amp_claim_moved(&amp, "zeroed: the step is made", 0, 0, 0.5, 0);
 }
 
 /* 4096 times 1e-3, added one by one in 16 bits: stops where half an ulp is no less than the

@@ -26,22 +26,22 @@ static void legal(struct hc_check *check)
         if (status == HC_OK)
             status = hc_amp_update(&amp);
         hc_amp_holds(&amp, "nothing is refused", status == HC_OK);
-        hc_amp_claim_way(&amp, explicitly ? "unscale, step" : "step alone", 0, 0,
-                         hc_amp_seen(1024, 0.7), 0);
+        hc_amp_claim_moved(&amp, explicitly ? "unscale, step" : "step alone", 0, 0,
+                           hc_amp_rounded(1024, 0.7), 0);
     }
 }
 
 static void unscale_twice(struct hc_check *check)
 {
     struct hc_amp amp;
-    double g = hc_amp_seen(1024, 0.7);
+    double g = hc_amp_rounded(1024, 0.7);
     hc_amp_open(&amp, check, 1024, 2000);
     round_trip(&amp);
     hc_amp_holds(&amp, "once", hc_amp_unscale(&amp, 0) == HC_OK);
     hc_amp_claim_refused(&amp, "unscale twice", hc_amp_unscale(&amp, 0),
                          "unscale: already called for this optimizer since the update");
     (void)hc_amp_step(&amp, 0);
-    hc_amp_claim_way(&amp, "refused, the first has counted", 0, 0, g, 0);
+    hc_amp_claim_moved(&amp, "refused, the first has counted", 0, 0, g, 0);
 
     hc_amp_open(&amp, check, 1024, 2000);
     amp.guarded = false;
@@ -49,9 +49,9 @@ static void unscale_twice(struct hc_check *check)
     (void)hc_amp_unscale(&amp, 0);
     (void)hc_amp_unscale(&amp, 0);
     (void)hc_amp_step(&amp, 0);
-    hc_say(check, "without the guard: the weight goes %.3g of %.3g", hc_amp_way(&amp, 0, 0),
+    hc_say(check, "without the guard: the weight goes %.3g of %.3g", hc_amp_moved(&amp, 0, 0),
            amp.lr * g);
-    hc_amp_claim_way(&amp, "without the guard, 1/1024 of the way", 0, 0, g / 1024, 0);
+    hc_amp_claim_moved(&amp, "without the guard, 1/1024 of the way", 0, 0, g / 1024, 0);
 }
 
 static void after_step(struct hc_check *check)
@@ -66,19 +66,19 @@ static void after_step(struct hc_check *check)
                          "unscale: called after step");
     hc_amp_claim_refused(&amp, "step twice", hc_amp_step(&amp, 0),
                          "step: already called since the update");
-    hc_amp_claim_way(&amp, "one step was made", 0, 0, hc_amp_seen(1024, 0.7), 0);
+    hc_amp_claim_moved(&amp, "one step was made", 0, 0, hc_amp_rounded(1024, 0.7), 0);
     hc_amp_holds(&amp, "update", hc_amp_update(&amp) == HC_OK);
     hc_amp_zero(&amp, 0);
     round_trip(&amp);
     hc_amp_holds(&amp, "and all may begin again", hc_amp_step(&amp, 0) == HC_OK);
-    hc_amp_claim_way(&amp, "two steps", 0, 0, 2 * hc_amp_seen(1024, 0.7), 1);
+    hc_amp_claim_moved(&amp, "two steps", 0, 0, 2 * hc_amp_rounded(1024, 0.7), 1);
 }
 
 /* The gradients came back at scale S; the update grows it, or halves it, before they are
    unscaled. */
 static void update_first(struct hc_check *check)
 {
-    double g = hc_amp_seen(1024, 0.7);
+    double g = hc_amp_rounded(1024, 0.7);
     for (int overflow = 0; overflow < 2; overflow++) {
         struct hc_amp amp;
         hc_amp_open(&amp, check, 1024, 1);
@@ -90,9 +90,9 @@ static void update_first(struct hc_check *check)
         hc_say(check,
                "update before unscale: the scale went from 1024 to %g, the weight goes %.4g "
                "of %.4g",
-               (double)amp.scale, hc_amp_way(&amp, 0, 0), amp.lr * g);
-        hc_amp_claim_way(&amp, overflow ? "twice the way after a halving" : "half at a growth", 0,
-                         0, overflow ? 2 * g : g / 2, 0);
+               (double)amp.scale, hc_amp_moved(&amp, 0, 0), amp.lr * g);
+        hc_amp_claim_moved(&amp, overflow ? "twice the way after a halving" : "half at a growth", 0,
+                           0, overflow ? 2 * g : g / 2, 0);
     }
     struct hc_amp amp;
     hc_amp_open(&amp, check, 1024, 1);
@@ -101,7 +101,7 @@ static void update_first(struct hc_check *check)
                          "update: no gradient was looked at");
     hc_amp_holds(&amp, "step, update",
                  hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
-    hc_amp_claim_way(&amp, "the right order, at a growth step", 0, 0, g, 0);
+    hc_amp_claim_moved(&amp, "the right order, at a growth step", 0, 0, g, 0);
     hc_amp_claim(&amp, "the scale has grown", 2048, (double)amp.scale);
 }
 
@@ -112,15 +112,15 @@ static void none(struct hc_check *check)
     hc_amp_backward(&amp, 0, 1, 0.7);
     hc_amp_holds(&amp, "one gradient is None: step and update go",
                  hc_amp_step(&amp, 0) == HC_OK && hc_amp_update(&amp) == HC_OK);
-    hc_amp_claim(&amp, "None: the weight stays", 0, hc_amp_way(&amp, 0, 0));
-    hc_amp_claim_way(&amp, "the other moves", 0, 1, hc_amp_seen(1024, 0.7), 0);
+    hc_amp_claim(&amp, "None: the weight stays", 0, hc_amp_moved(&amp, 0, 0));
+    hc_amp_claim_moved(&amp, "the other moves", 0, 1, hc_amp_rounded(1024, 0.7), 0);
     hc_amp_zero(&amp, 0);
     hc_amp_claim_refused(&amp, "a step whose gradients are all None", hc_amp_step(&amp, 0),
                          "step: no gradient was looked at for this optimizer");
     hc_amp_open(&amp, check, 1024, 2000);
     hc_amp_backward(&amp, 0, 0, (double)INFINITY);
     hc_amp_holds(&amp, "an infinity beside a None is found", hc_amp_step(&amp, 0) == HC_OK);
-    hc_amp_claim(&amp, "the weight stays", 0, hc_amp_way(&amp, 0, 0));
+    hc_amp_claim(&amp, "the weight stays", 0, hc_amp_moved(&amp, 0, 0));
     (void)hc_amp_update(&amp);
     hc_amp_claim(&amp, "the scale halves", 512, (double)amp.scale);
 }
@@ -143,8 +143,8 @@ static void half_gradients(struct hc_check *check)
     if (hc_do(check, &into) != HC_OK || hc_do(check, &call) != HC_OK)
         return;
     hc_amp_claim(&amp, "unscaled into half: 0", 0, hc_tensor_get(&half, 0));
-    hc_amp_near(&amp, "unscaled into fp32", hc_round(HC_FP16, 65536 * 1e-9) / 65536,
-                hc_tensor_get(&wide, 0), 0);
+    hc_amp_within(&amp, "unscaled into fp32", hc_round(HC_FP16, 65536 * 1e-9) / 65536,
+                  hc_tensor_get(&wide, 0), 0);
     amp.optimizer[0].g[0] = half;
     hc_amp_claim_refused(&amp, "unscaling a half gradient", hc_amp_unscale(&amp, 0),
                          "unscale: gradients in fp16");

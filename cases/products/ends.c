@@ -98,12 +98,13 @@ static void no_terms(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "products/ends",
      .title = "sums beyond the largest number are infinite, opposed infinities are NaN, NaN stays",
-     .source = "IEEE 754-2019, sections 6.1, 6.2 and 7.4; contracts in src/op/call.h",
+     .source =
+         "IEEE 754-2019, sections 6.1, 6.2 and 7.4; contracts in src/op/{reduction,gemm,conv}.h",
      .level = HC_QUICK,
      .run = ends},
     {.name = "products/no-terms",
      .title = "a matrix product without terms is +0, whatever alpha is",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/gemm.h",
      .level = HC_QUICK,
      .run = no_terms},
 };

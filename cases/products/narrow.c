@@ -42,7 +42,7 @@ static void by_definition(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "products/sums-in-sixteen-bits",
      .title = "sums in half and bf16 round every product and every partial sum, in order",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/reduction.h",
      .level = HC_QUICK,
      .run = by_definition},
 };

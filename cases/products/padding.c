@@ -67,12 +67,12 @@ static void fp64(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "products/padding-meets-no-infinity",
      .title = "an infinite weight or gradient meets no zero of the padding",
-     .source = "src/op/call.h: terms outside the image do not exist",
+     .source = "src/op/conv.h: terms outside the image do not exist",
      .level = HC_QUICK,
      .run = short_formats},
     {.name = "products/padding-meets-no-infinity-fp64",
      .title = "an infinite weight or gradient meets no zero of the padding in fp64",
-     .source = "src/op/call.h: terms outside the image do not exist",
+     .source = "src/op/conv.h: terms outside the image do not exist",
      .level = HC_QUICK,
      .run = fp64},
 };

@@ -180,7 +180,7 @@ static const struct hc_case cases[] = {
      .title =
          "at scale 0 nothing is found and the weights become NaN; at an infinite scale everything "
          "is found and no step is taken",
-     .source = "contract in src/op/call.h: the detector looks before the division; so does "
+     .source = "contract in src/op/elementwise.h: the detector looks before the division; so does "
                "pytorch 2.15.0's _amp_foreach_non_finite_check_and_unscale_",
      .run = at_the_ends},
 };

@@ -152,7 +152,7 @@ static void journal(struct hc_check *check)
     }
 }
 
-static const char contract[] = "contract in src/op/call.h";
+static const char contract[] = "contract in src/op/control.h";
 
 static const struct hc_case cases[] = {
     {.name = "scaler/counts-one-by-one",

@@ -99,7 +99,7 @@ static const struct hc_case cases[] = {
      .title =
          "NaNs and infinities of both signs in half gradients reach every rule through unscale, "
          "and nothing else does",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/elementwise.h",
      .run = from_gradients},
 };
 

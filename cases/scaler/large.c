@@ -75,7 +75,7 @@ static void large(struct hc_check *check)
 static const struct hc_case cases[] = {
     {.name = "scaler/large-counts",
      .title = "beyond 2^24 steps Adam's t is the count and one, rounded once, and counts go on",
-     .source = "contracts in src/op/call.h",
+     .source = "contracts in src/op/control.h",
      .level = HC_QUICK,
      .run = large},
 };

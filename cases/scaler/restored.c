@@ -142,7 +142,7 @@ static const struct hc_case cases[] = {
     {.name = "scaler/restored-goes-on",
      .title =
          "a scaler whose scale and counts are restored goes on to the bit, wherever it stopped",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/control.h",
      .run = goes_on},
     {.name = "scaler/restored-without-its-count",
      .title =

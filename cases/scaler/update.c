@@ -93,7 +93,7 @@ static const struct hc_case cases[] = {
     {.name = "scaler/one-update",
      .title = "one update of a loss scale, and the overflow verdict before it, follow the contract "
               "from any state for any rule",
-     .source = "contract in src/op/call.h",
+     .source = "contract in src/op/control.h",
      .run = any},
 };
 

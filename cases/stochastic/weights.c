@@ -245,7 +245,7 @@ static const struct hc_case cases[] = {
      .run = skipped},
     {.name = "stochastic/all-at-once-or-apart",
      .title = "weights have the same bits whether they are updated all at once or one by one",
-     .source = "src/op/call.h: a call on a part gives what a call on all gives there",
+     .source = "src/op/optimizer.h: a call on a part gives what a call on all gives there",
      .run = layouts},
 };
 

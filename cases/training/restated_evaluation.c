@@ -165,7 +165,7 @@ static void train(struct hc_check *check, struct watch *w, bool away)
     struct hc_dataset set = {0};
     struct hc_train_result result;
     struct hc_observed observed = {
-        .check = check, .see = see, .context = w, .computes = true, .away = away};
+        .check = check, .see = see, .context = w, .computes = true, .own_memory = away};
     struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
                                        .network = &small,
                                        .data = &set,
@@ -174,7 +174,7 @@ static void train(struct hc_check *check, struct watch *w, bool away)
                                        .seed = hc_check_seed(check),
                                        .progress = told,
                                        .context = w};
-    observed.looks[HC_OP_xent] = true;
+    observed.reads[HC_OP_xent] = true;
     *w = (struct watch){.check = check, .place.layer = -1};
     w->net =
         (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 2};

@@ -24,7 +24,7 @@ enum {
 struct plan {
     int images;
     uint64_t seed; /* added to the check's */
-    bool away;
+    bool own_memory;
 };
 
 struct look {
@@ -248,15 +248,16 @@ static bool train(struct hc_check *check, const struct plan *plan, struct watch 
                                             .strides = {2}};
     struct hc_dataset set = {0};
     struct hc_train_result result;
-    struct hc_observed observed = {.check = check, .see = see, .context = w, .away = plan->away};
+    struct hc_observed observed = {
+        .check = check, .see = see, .context = w, .own_memory = plan->own_memory};
     struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
                                        .network = &small,
                                        .data = &set,
                                        .epochs = EPOCHS,
                                        .batch = BATCH,
                                        .seed = hc_check_seed(check) + plan->seed};
-    observed.looks[HC_OP_conv2d] = true;
-    observed.looks[HC_OP_xent] = true;
+    observed.reads[HC_OP_conv2d] = true;
+    observed.reads[HC_OP_xent] = true;
     w->place.layer = -1;
     w->net =
         (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 10};

@@ -13,7 +13,7 @@ struct plan {
     int batch;
     int steps;
     double max_lr; /* as it is asked for; 0: the default */
-    bool away;
+    bool own_memory;
 };
 
 struct parameter {
@@ -137,7 +137,8 @@ static void train(struct hc_check *check, const struct plan *plan, struct watch 
                                             .strides = {2}};
     struct hc_dataset set = {0};
     struct hc_train_result result;
-    struct hc_observed observed = {.check = check, .see = see, .context = w, .away = plan->away};
+    struct hc_observed observed = {
+        .check = check, .see = see, .context = w, .own_memory = plan->own_memory};
     struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
                                        .network = &small,
                                        .data = &set,
@@ -145,7 +146,7 @@ static void train(struct hc_check *check, const struct plan *plan, struct watch 
                                        .batch = plan->batch,
                                        .max_lr = plan->max_lr,
                                        .seed = hc_check_seed(check)};
-    observed.looks[HC_OP_adamw] = true;
+    observed.reads[HC_OP_adamw] = true;
     *w = (struct watch){.plan = plan, .place.layer = -1};
     w->net =
         (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 10};
@@ -163,7 +164,7 @@ static void schedule(struct hc_check *check)
 {
     static const struct plan plans[] = {
         {.images = 20, .epochs = 9, .batch = 4, .steps = 45},
-        {.images = 20, .epochs = 9, .batch = 4, .steps = 45, .away = true},
+        {.images = 20, .epochs = 9, .batch = 4, .steps = 45, .own_memory = true},
         {.images = 22, .epochs = 2, .batch = 4, .steps = 10, .max_lr = 0.1},
         {.images = 130, .epochs = 1, .steps = 2}};
     struct watch *w = hc_check_memory(check, sizeof *w);

@@ -371,7 +371,7 @@ static void steps(struct hc_check *check)
                                        .measure_every = 2,
                                        .seed = hc_check_seed(check)};
     for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++)
-        observed.looks[looked_at[i]] = true;
+        observed.reads[looked_at[i]] = true;
     if (hc_restated_data(check, &set, STEPS / 2 * BATCH, 2) &&
         hc_observe_training(&observed, &options, &result)) {
         hc_claim_value(check, "steps", STEPS, w->step);

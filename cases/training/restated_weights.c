@@ -189,7 +189,7 @@ static bool start(struct hc_check *check, struct start *s, const struct hc_netwo
                                        .seed = seed};
     static const enum hc_op looked_at[] = {HC_OP_conv2d, HC_OP_bn_leaky_train, HC_OP_gemm};
     for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++)
-        observed.looks[looked_at[i]] = true;
+        observed.reads[looked_at[i]] = true;
     s->place.layer = -1;
     hc_restated_make(&s->net);
     bool ok = hc_restated_data(check, &set, 2, 2);

@@ -108,7 +108,7 @@ static const struct hc_case cases[] = {
      .run = lost_in_half},
     {.name = "underflow/scale-no-power-of-two",
      .title = "a scale that is no power of two rounds: 1000 moves gradients that 1024 keeps",
-     .source = "op/call.h: scale and unscale round once each",
+     .source = "op/elementwise.h: scale and unscale round once each",
      .run = other_scales},
 };
 
