@@ -222,7 +222,7 @@ const struct hc_command hc_command_list = {
     .text = "Prints one row a line: the name first, columns separated by tabs, '-' for an empty\n"
             "column. The columns are:\n\n"
             "  cases     name, level, once or on each backend, claim, source\n"
-            "  ops       name, inputs, outputs, title, backends that have it; with --json also\n"
+            "  ops       name, inputs, outputs, title, backends that have it; with --json\n"
             "            every input and output (halfcheck explain op/NAME shows them)\n"
             "  backends  name, available, ops, title, why not available\n"
             "  recipes   name, title, source, known defects; with --json also all fields\n"

@@ -1,0 +1,124 @@
+#include "cli/run/case_run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cases/registry.h"
+#include "check/record/facts.h"
+#include "check/selftest/fault.h"
+#include "cli/choose.h"
+#include "cli/stop.h"
+#include "op/output.h"
+#include "op/typed.h"
+
+const char hc_default_record[] = "out/record.json";
+
+static void starting(const struct hc_case *what, const char *backend, void *context)
+{
+    struct hc_case_run *s = context;
+    s->started++;
+    hc_table_starting(&s->table, what->name, backend);
+}
+
+static bool report(const struct hc_result *result, void *context)
+{
+    struct hc_case_run *s = context;
+    s->status = hc_rows_add(&s->rows, result, &s->options, s->settings.fault);
+    if (s->status != HC_OK)
+        return false;
+    const struct hc_row *row = &s->rows.row[s->rows.count - 1];
+    hc_table_row(&s->table, row);
+    if (s->settings.tap)
+        hc_tap_row(stdout, s->rows.count, row, s->settings.strict);
+    return hc_stop_signal() == 0;
+}
+
+static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
+{
+    struct hc_case_run *s = context;
+    json_t *facts = json_object();
+    if (backend->describe)
+        backend->describe(queue, hc_facts_add, facts);
+    (void)json_object_set_new(s->facts, backend->name, facts);
+}
+
+const char *hc_case_run_cut(const struct hc_case_run *s)
+{
+    static char text[96];
+    int length = hc_run_length(&s->options);
+    if (!hc_stop_signal() || s->started >= length)
+        return NULL;
+    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results",
+                   hc_stop_signal(), s->started, length);
+    return text;
+}
+
+/* Whether the run may replace the default record, in which nobody may miss a case. */
+static bool is_whole(const struct hc_case_run *s)
+{
+    return s->options.pattern_count == 0 && !s->settings.fault && !hc_case_run_cut(s);
+}
+
+static enum hc_status no_fault(const char *name)
+{
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (int i = 0; i < hc_fault_count(); i++)
+        hc_nearest_try(&nearest, hc_fault_at(i)->name);
+    return hc_fail(HC_INVALID, "no fault '%s'%s; see: halfcheck list faults", name,
+                   hc_nearest_hint(&nearest));
+}
+
+static enum hc_status plant(struct hc_case_run *s)
+{
+    const struct hc_fault *fault = hc_fault_by_name(s->settings.fault);
+    if (!fault)
+        return no_fault(s->settings.fault);
+    const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
+    if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
+        return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
+                       fault->name, place, s->settings.backends);
+    s->options.workers = 1; /* wrong kernels share what they keep between calls */
+    struct hc_fault_backends plant = hc_fault_plant(fault);
+    s->backends[0] = plant.subject;
+    s->options.exact = plant.exact;
+    s->options.backend_count = 1;
+    return HC_OK;
+}
+
+enum hc_status hc_case_run_prepare(struct hc_case_run *s)
+{
+    struct hc_case_run_settings *set = &s->settings;
+    bool json = set->json && strcmp(set->json, "-") == 0;
+    bool junit = set->junit && strcmp(set->junit, "-") == 0;
+    s->out = json || junit ? stderr : stdout;
+    if (json + junit + set->tap > 1)
+        return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
+    enum hc_status status =
+        set->fault ? plant(s)
+                   : hc_choose_backends(set->backends, s->backends, &s->options.backend_count);
+    if (status == HC_OK && !set->json && is_whole(s)) {
+        set->json = hc_default_record;
+        if (mkdir("out", 0777) != 0 && errno != EEXIST)
+            status = hc_fail(HC_IO, "cannot make the folder out: %s (--json FILE writes elsewhere)",
+                             strerror(errno));
+    }
+    if (status == HC_OK && set->json && set->junit && hc_output_same(set->json, set->junit))
+        status = hc_fail(HC_INVALID, "--json and --junit name the same file: %s", set->junit);
+    if (status == HC_OK && set->json)
+        status = hc_output_probe(set->json);
+    if (status == HC_OK && set->junit)
+        status = hc_output_probe(set->junit);
+    s->options.level = (enum hc_level)set->level;
+    s->options.backends = s->backends;
+    s->options.cases = hc_all_cases(&s->options.case_count);
+    if (!s->options.cases)
+        return status == HC_OK ? HC_NO_MEMORY : status;
+    s->options.starting = starting;
+    s->options.report = report;
+    s->options.closing = closing;
+    s->options.omissions = &s->rows.omissions;
+    s->options.context = s;
+    s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
+    return status;
+}

@@ -1,0 +1,48 @@
+/* One run of `halfcheck run`: what the options ask for, and what has come of it so far. */
+#ifndef HC_CLI_RUN_CASE_RUN_H
+#define HC_CLI_RUN_CASE_RUN_H
+
+#include "check/record/rows.h"
+#include "cli/run/table.h"
+
+/* The record of a run of all cases, unless --json names a file. */
+extern const char hc_default_record[];
+
+/* What the command line says and hc_run_options has no place for. */
+struct hc_case_run_settings {
+    const char *backends;
+    const char *json;
+    const char *junit;
+    const char *fault;
+    int level;
+    bool tap;
+    bool strict;
+    bool verbose;
+};
+
+struct hc_case_run {
+    struct hc_case_run_settings settings;
+    struct hc_run_options options;
+    const struct hc_backend *backends[HC_MAX_BACKENDS];
+    struct hc_rows rows;
+    struct hc_table table;
+    FILE *out;             /* for people: stderr if a file has stdout */
+    json_t *facts;         /* by backend; check/record/facts.h */
+    int started;           /* cases on backends */
+    enum hc_status status; /* of keeping the results */
+};
+
+/* Completes the options, chooses the backends and plants the fault. Whatever cannot work is found
+   here, before the first case runs. */
+enum hc_status hc_case_run_prepare(struct hc_case_run *run);
+
+/* Why it ended before its last case, or NULL. */
+const char *hc_case_run_cut(const struct hc_case_run *run);
+
+/* Writes the record and the JUnit file that were asked for, and says where they are. */
+enum hc_status hc_case_run_write(struct hc_case_run *run);
+
+/* The program's exit status, with a line on stderr if it is HC_WRONG. */
+int hc_case_run_status(const struct hc_case_run *run);
+
+#endif

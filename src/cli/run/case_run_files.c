@@ -1,0 +1,66 @@
+/* The files that a run leaves. A record of some cases, of a run with a fault or of one that was
+   interrupted never replaces the default record: whoever gates on that relies on finding all. */
+#include <string.h>
+
+#include "check/record/facts.h"
+#include "check/record/invocation.h"
+#include "cli/command.h"
+#include "cli/run/case_run.h"
+#include "cli/run/left_out.h"
+
+/* Takes the reference to left_out. */
+static enum hc_status write_record(const struct hc_case_run *s, json_t *left_out)
+{
+    const char *name;
+    json_t *facts;
+    json_t *record = hc_record_new();
+    json_object_foreach(s->facts, name, facts)
+        hc_record_set_facts(record, name, json_incref(facts));
+    const struct hc_invocation invocation = {.command = hc_command_line(),
+                                             .patterns = s->options.patterns,
+                                             .pattern_count = s->options.pattern_count,
+                                             .level = hc_level_names[s->options.level],
+                                             .seed = s->options.seed,
+                                             .backends = s->options.backends,
+                                             .backend_count = s->options.backend_count,
+                                             .fault = s->settings.fault,
+                                             .cut = hc_case_run_cut(s)};
+    hc_record_set_invocation(record, &invocation);
+    (void)json_object_set_new(record, "left_out", left_out);
+    for (int i = 0; i < s->rows.count; i++)
+        hc_record_add(record, &s->rows.row[i]);
+    enum hc_status status = hc_record_write(record, s->settings.json);
+    json_decref(record);
+    return status;
+}
+
+static void say_no_record(const struct hc_case_run *s)
+{
+    const char *what = hc_case_run_cut(s)  ? "an interrupted run"
+                       : s->settings.fault ? "a run with a planted fault"
+                                           : "a run of some cases";
+    (void)fprintf(s->out, "no record: %s does not replace %s; --json FILE writes one\n", what,
+                  hc_default_record);
+}
+
+enum hc_status hc_case_run_write(struct hc_case_run *s)
+{
+    struct hc_case_run_settings *set = &s->settings;
+    bool all = !set->backends && !set->fault;
+    json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
+    hc_left_out_cases(left_out, &s->rows.omissions);
+    if (set->json == hc_default_record && hc_case_run_cut(s))
+        set->json = NULL;
+    enum hc_status status = HC_OK;
+    if (set->json)
+        status = write_record(s, left_out);
+    else
+        json_decref(left_out);
+    if (status == HC_OK && set->junit)
+        status = hc_junit_write(&s->rows, set->strict, set->junit);
+    if (status == HC_OK && !set->tap && !set->json)
+        say_no_record(s);
+    else if (status == HC_OK && !set->tap && strcmp(set->json, "-") != 0)
+        (void)fprintf(s->out, "record: %s\n", set->json);
+    return status;
+}

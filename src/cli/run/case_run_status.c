@@ -1,0 +1,53 @@
+/* What a run comes to. A failed claim is status 1. Status 2 says that nothing is known: a case ended
+   with an error, the run was interrupted, or nothing was checked where something was asked for. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/run/case_run.h"
+
+/* A backend of which nothing ran has shown nothing: that is said of one that was asked for, by name or
+   by asking for everything. */
+static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
+{
+    for (int b = 0; b < s->options.backend_count; b++) {
+        const struct hc_backend *backend = s->options.backends[b];
+        bool ran = s->options.pattern_count > 0 && !s->settings.backends;
+        for (int i = 0; i < s->rows.count && !ran; i++)
+            ran = strcmp(s->rows.row[i].backend, backend->name) == 0;
+        if (!ran && hc_omissions_count(&s->rows.omissions, backend->name))
+            return backend;
+    }
+    return NULL;
+}
+
+/* What the rows come to. A run that could check nothing has shown nothing. */
+int hc_case_run_status(const struct hc_case_run *s)
+{
+    const struct hc_rows *rows = &s->rows;
+    int bad = 0;
+    for (int i = 0; i < rows->count; i++)
+        bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
+    if (hc_case_run_cut(s))
+        (void)hc_complain("%s", hc_case_run_cut(s));
+    if (bad > hc_rows_count(rows, HC_ERROR))
+        return HC_CLAIM_FAILED;
+    if (hc_case_run_cut(s))
+        return HC_WRONG;
+    if (bad)
+        return hc_complain("%d of %d cases ended with an error", bad, rows->count);
+    int first = 0;
+    const struct hc_call_formats *fickle = hc_omissions_fickle(&rows->omissions, &first);
+    if (s->settings.strict && fickle) {
+        (void)hc_complain("%s refused %lld calls in formats that it accepts elsewhere: %s",
+                          fickle->backend, (long long)fickle->refused, fickle->why);
+        return HC_CLAIM_FAILED;
+    }
+    const struct hc_backend *whole = left_out_whole(s);
+    if (whole)
+        return hc_complain("nothing was checked on %s: all %d cases were left out", whole->name,
+                           hc_omissions_count(&rows->omissions, whole->name));
+    if (hc_rows_count(rows, HC_SKIPPED) + hc_rows_count(rows, HC_UNIMPLEMENTED) == rows->count)
+        return hc_complain("nothing was checked: %s",
+                           rows->count ? rows->row[0].note : "no case runs there");
+    return HC_AS_CLAIMED;
+}
