@@ -159,7 +159,8 @@ def widths(page):
 def all_pages():
     listed = subprocess.run(['git', '-C', TOP, 'ls-files', '-co', '--exclude-standard', '*.md'],
                             stdout=subprocess.PIPE, text=True, check=False).stdout.split()
-    return listed or [os.path.relpath(page, TOP) for page in glob.glob(TOP + '/**/*.md', recursive=True)]
+    return listed or ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md'] + [
+        os.path.relpath(page, TOP) for page in sorted(glob.glob(TOP + '/docs/*.md'))]
 
 
 # A page with an error for each WRONG: a check that finds fewer is broken itself.
