@@ -7,7 +7,7 @@ A block of code in a page is one of these, and any other block is an error:
   <!-- from FILE -->    before a block: the block stands word for word in FILE.
   <!-- add FILE -->     before a block: it is a new FILE of the tree. The page's examples run with a
                   program in which it is compiled and linked.
-  <!-- folders -->      before a block: each of its lines begins with a folder of the tree.
+  <!-- folders -->      before a block: each of its lines begins with folders of the tree.
   <!-- not run: WHY --> before a block: it is not checked. All of these are counted and listed.
 
 In what is printed, and in blocks from a file, "..." inside a line stands for any text, and a line
@@ -46,7 +46,7 @@ def quotes(page):
             if not re.search(r'\n' + pattern(block), text):
                 page.error(first, f'this does not stand in {argument}')
         elif mark == 'folders':
-            for word in re.findall(r'(?m)^ *([\w./-]+/)(?= )', '\n'.join(block)):
+            for word in re.findall(r'(?m)(?:^|(?<=/ ))([\w./-]+/)(?= )', '\n'.join(block)):
                 if not os.path.isdir(os.path.join(TOP, word)):
                     page.error(first, f'there is no folder {word}')
         elif mark == 'not run' and argument:
