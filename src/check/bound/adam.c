@@ -1,7 +1,7 @@
-/* Adam and AdamW: the orders of roundings that kernels/element/adam.h states, in running error analysis
-   (ball.h), coefficients in fp64 before that. Where an order fuses a product into a sum the product
-   counts as one of fp64: that is more than the nothing which fma rounds it by, and less than a
-   thousandth of the rounding after it. */
+/* Adam and AdamW, in running error analysis (ball.h). The orders of roundings are those that
+   kernels/element/adam.h states; coefficients are computed in fp64 before they are rounded. Where an
+   order fuses a product into a sum, the product counts as rounded to fp64: fma does not round it at
+   all, and 2^-53 is less than a thousandth of the rounding after it. */
 #include <math.h>
 
 #include "check/bound/rules.h"
@@ -23,18 +23,8 @@ struct step {
     struct hc_ball v;
 };
 
-static struct hc_ball product(double x, double y)
-{
-    return hc_ball_mul(HC_FP64, hc_ball_exact(x), hc_ball_exact(y));
-}
-
-static struct hc_ball rest(struct hc_ball x)
-{
-    return hc_ball_sub(HC_FP64, hc_ball_exact(1), x);
-}
-
-/* x y + z, rounded once. Below the normal numbers sums are exact only of numbers of fp32, which a product is
-   not: there is half of the least number to add. */
+/* x y + z, rounded once. Below the normal numbers only sums of fp32 numbers are exact, and a product is
+   not one: half of the smallest number is added. */
 static struct hc_ball fused(enum hc_format f, struct hc_ball x, struct hc_ball y, struct hc_ball z)
 {
     struct hc_ball sum = hc_ball_add(f, hc_ball_mul(HC_FP64, x, y), z);
@@ -55,29 +45,29 @@ static struct hc_ball power(double beta, double t)
 
 static struct hc_ball keep(const struct step *s)
 {
-    return rest(product(s->lr, s->p->weight_decay));
+    return hc_ball_one_minus(hc_ball_product(s->lr, s->p->weight_decay));
 }
 
 static struct hc_ball moment(enum hc_format f, double beta, struct hc_ball old, struct hc_ball term)
 {
-    return hc_ball_add(f, hc_ball_mul(f, hc_ball_into(f, hc_ball_exact(beta)), old), term);
+    return hc_ball_add(f, hc_ball_mul(f, hc_ball_stored(f, beta), old), term);
 }
 
 /* (1 - beta2) g^2, from the left. */
 static struct hc_ball square(enum hc_format f, const struct step *s)
 {
-    struct hc_ball share = hc_ball_into(f, rest(hc_ball_exact(s->beta2)));
+    struct hc_ball share = hc_ball_into(f, hc_ball_one_minus(hc_ball_exact(s->beta2)));
     return hc_ball_mul(f, hc_ball_mul(f, share, s->g), s->g);
 }
 
-/* Our own and apex's moments, of which none is fused. */
+/* The moments of our own order and of apex's, which fuse nothing. */
 static void moments(struct step *s)
 {
     enum hc_format f = s->f;
-    struct hc_ball wd = hc_ball_into(f, hc_ball_exact(s->p->weight_decay));
+    struct hc_ball wd = hc_ball_stored(f, s->p->weight_decay);
     if (!s->decoupled && s->p->weight_decay != 0)
         s->g = hc_ball_add(f, s->g, hc_ball_mul(f, wd, s->w));
-    struct hc_ball share = hc_ball_into(f, rest(hc_ball_exact(s->beta1)));
+    struct hc_ball share = hc_ball_into(f, hc_ball_one_minus(hc_ball_exact(s->beta1)));
     s->m = moment(f, s->beta1, s->m, hc_ball_mul(f, share, s->g));
     s->v = moment(f, s->beta2, s->v, square(f, s));
 }
@@ -89,7 +79,7 @@ static struct hc_ball update_ours(struct step *s)
     if (s->decoupled && !s->kahan)
         s->w = hc_ball_mul(f, s->w, hc_ball_into(f, keep(s)));
     moments(s);
-    struct hc_ball eps = hc_ball_into(f, hc_ball_exact(s->p->eps));
+    struct hc_ball eps = hc_ball_stored(f, s->p->eps);
     struct hc_ball by = s->p->eps_inside ? s->second : hc_ball_sqrt(HC_FP64, s->second);
     by = hc_ball_into(f, by);
     struct hc_ball d = s->p->eps_inside
@@ -98,31 +88,33 @@ static struct hc_ball update_ours(struct step *s)
     struct hc_ball step = hc_ball_into(f, hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first));
     struct hc_ball u = hc_ball_mul(f, step, hc_ball_div(f, s->m, d));
     if (s->kahan && s->decoupled)
-        u = hc_ball_add(f, u,
-                        hc_ball_mul(f, hc_ball_into(f, product(s->lr, s->p->weight_decay)), s->w));
+        u = hc_ball_add(
+            f, u,
+            hc_ball_mul(f, hc_ball_into(f, hc_ball_product(s->lr, s->p->weight_decay)), s->w));
     return u;
 }
 
-/* Whatever runs within a compound operation is fp32 (fp64: fp64); its end is rounded into f. */
+/* PyTorch computes within a compound operation in fp32 (or fp64), and rounds its end into f. */
 static struct hc_ball update_torch(struct step *s)
 {
     enum hc_format f = s->f;
     enum hc_format c = f == HC_FP64 ? HC_FP64 : HC_FP32;
-    struct hc_ball wd = hc_ball_into(c, hc_ball_exact(s->p->weight_decay));
+    struct hc_ball wd = hc_ball_stored(c, s->p->weight_decay);
     if (s->decoupled)
         s->w = hc_ball_mul(f, s->w, hc_ball_into(c, keep(s)));
     else if (s->p->weight_decay != 0)
         s->g = fused(f, wd, s->w, s->g);
-    struct hc_ball share = hc_ball_into(c, rest(hc_ball_exact(s->beta1)));
+    struct hc_ball share = hc_ball_into(c, hc_ball_one_minus(hc_ball_exact(s->beta1)));
     struct hc_ball way = hc_ball_sub(c, s->g, s->m);
     s->m = share.mid < 0.5 ? fused(f, share, way, s->m)
                            : fused(f, hc_ball_sub(c, share, hc_ball_exact(1)), way, s->g);
-    struct hc_ball left = hc_ball_mul(c, hc_ball_into(c, rest(hc_ball_exact(s->beta2))), s->g);
-    struct hc_ball beta2 = hc_ball_into(c, hc_ball_exact(s->beta2));
+    struct hc_ball left =
+        hc_ball_mul(c, hc_ball_into(c, hc_ball_one_minus(hc_ball_exact(s->beta2))), s->g);
+    struct hc_ball beta2 = hc_ball_stored(c, s->beta2);
     s->v = fused(f, left, s->g, hc_ball_mul(f, beta2, s->v));
     struct hc_ball by = hc_ball_into(c, hc_ball_sqrt(HC_FP64, s->second));
-    struct hc_ball d = hc_ball_add(f, hc_ball_div(f, hc_ball_sqrt(f, s->v), by),
-                                   hc_ball_into(c, hc_ball_exact(s->p->eps)));
+    struct hc_ball d =
+        hc_ball_add(f, hc_ball_div(f, hc_ball_sqrt(f, s->v), by), hc_ball_stored(c, s->p->eps));
     struct hc_ball step = hc_ball_into(c, hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first));
     return hc_ball_div(c, hc_ball_mul(c, step, s->m), d);
 }
@@ -132,32 +124,33 @@ static struct hc_ball update_apex(struct step *s)
     enum hc_format f = s->f;
     moments(s);
     struct hc_ball d = hc_ball_sqrt(f, hc_ball_div(f, s->v, hc_ball_into(f, s->second)));
-    d = hc_ball_add(f, d, hc_ball_into(f, hc_ball_exact(s->p->eps)));
+    d = hc_ball_add(f, d, hc_ball_stored(f, s->p->eps));
     struct hc_ball u = hc_ball_div(f, hc_ball_div(f, s->m, hc_ball_into(f, s->first)), d);
-    struct hc_ball wd = hc_ball_into(f, hc_ball_exact(s->p->weight_decay));
+    struct hc_ball wd = hc_ball_stored(f, s->p->weight_decay);
     if (s->decoupled)
         u = hc_ball_add(f, u, hc_ball_mul(f, wd, s->w));
-    return hc_ball_mul(f, hc_ball_into(f, hc_ball_exact(s->lr)), u);
+    return hc_ball_mul(f, hc_ball_stored(f, s->lr), u);
 }
 
 static struct step step_of(const struct hc_element *e)
 {
     const struct hc_call *call = e->call;
     const struct hc_adam *p = &call->params.adam;
+    const struct hc_tensor *hyper = &call->in[HC_ADAM_HYPER];
     struct step s = {.p = p,
                      .f = p->arithmetic,
                      .decoupled = call->op == HC_OP_adamw,
-                     .kahan = call->in[6].data,
-                     .lr = hc_tensor_get(&call->in[4], 0),
-                     .beta1 = hc_tensor_get(&call->in[4], 1),
+                     .kahan = call->in[HC_ADAM_COMPENSATION].data,
+                     .lr = hc_tensor_get(hyper, HC_HYPER_LR),
+                     .beta1 = hc_tensor_get(hyper, HC_HYPER_BETA1),
                      .beta2 = p->order == HC_ORDER_APEX ? (double)(float)p->beta2 : p->beta2};
-    double t = hc_tensor_get(&call->in[4], 2);
-    s.first = rest(power(s.beta1, t));
-    s.second = rest(power(s.beta2, t));
-    s.w = hc_ball_element(&call->in[0], e->index);
-    s.g = hc_ball_element(&call->in[1], e->index);
-    s.m = hc_ball_element(&call->in[2], e->index);
-    s.v = hc_ball_element(&call->in[3], e->index);
+    double t = hc_tensor_get(hyper, HC_HYPER_STEP);
+    s.first = hc_ball_one_minus(power(s.beta1, t));
+    s.second = hc_ball_one_minus(power(s.beta2, t));
+    s.w = hc_ball_element(&call->in[HC_ADAM_W], e->index);
+    s.g = hc_ball_element(&call->in[HC_ADAM_G], e->index);
+    s.m = hc_ball_element(&call->in[HC_ADAM_M], e->index);
+    s.v = hc_ball_element(&call->in[HC_ADAM_V], e->index);
     return s;
 }
 
@@ -172,15 +165,14 @@ double hc_bound_adam(const struct hc_element *e, const struct hc_accumulator *ac
                                                    [HC_ORDER_APEX] = update_apex};
     (void)accumulator;
     (void)want;
-    const struct hc_tensor *found = &call->in[5];
-    if (found->data && hc_tensor_get(found, 0) != 0)
+    if (hc_bound_skipped(call))
         return 0;
     struct step s = step_of(e);
     struct hc_ball u = updates[s.p->order](&s);
-    if (e->out == 1 || e->out == 2)
-        return e->out == 1 ? s.m.rad : s.v.rad;
+    if (e->out == HC_ADAM_NEW_M || e->out == HC_ADAM_NEW_V)
+        return e->out == HC_ADAM_NEW_M ? s.m.rad : s.v.rad;
     if (!s.kahan)
         return hc_ball_sub(s.f, s.w, u).rad;
-    return hc_bound_compensated(e, s.f, e->out == 3, s.w, hc_ball_element(&call->in[6], e->index),
-                                u);
+    struct hc_ball c = hc_ball_element(&call->in[HC_ADAM_COMPENSATION], e->index);
+    return hc_bound_compensated(e, s.f, e->out == HC_ADAM_NEW_COMPENSATION, s.w, c, u);
 }

@@ -8,7 +8,7 @@ struct hc_ball hc_ball_exact(double value)
     return (struct hc_ball){value, 0};
 }
 
-/* One rounding into f (through fp32 where it is narrower) of a result that has strayed by x.rad already. */
+/* One rounding into f, through fp32 where f is narrower, of a result with the radius x.rad. */
 static struct hc_ball rounded(enum hc_format f, struct hc_ball x, double underflow)
 {
     double u = hc_format_unit(f == HC_FP64 ? HC_FP64 : HC_FP32) + 0x1p-52;
@@ -24,7 +24,8 @@ static struct hc_ball rounded(enum hc_format f, struct hc_ball x, double underfl
     return x;
 }
 
-/* Half the smallest subnormal, of fp32 and of f; in fp64 that of `mid` and of the number. */
+/* What a result below the normal numbers loses: half the smallest subnormal of fp32 and of f. In fp64
+   both `mid` and the number lose half of it. */
 static double underflow(enum hc_format f)
 {
     if (f == HC_FP64)
@@ -32,7 +33,7 @@ static double underflow(enum hc_format f)
     return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
 }
 
-/* Nothing at all: a 0 of `mid` alone may be a number that fp64 has not. */
+/* Whether x is 0 for certain: if only `mid` is 0, x may be a number too small for fp64. */
 static bool is_nothing(struct hc_ball x)
 {
     return x.mid == 0 && x.rad == 0;
@@ -43,7 +44,8 @@ struct hc_ball hc_ball_into(enum hc_format f, struct hc_ball x)
     return f == HC_FP64 ? x : rounded(f, x, is_nothing(x) ? 0 : underflow(f));
 }
 
-/* Finite operands whose result leaves fp64, where `mid` is computed: nothing is known of it. */
+/* If finite operands have a result that leaves fp64, in which `mid` is computed, nothing is known
+   of it. */
 static void overflowed(struct hc_ball *result, struct hc_ball x, struct hc_ball y)
 {
     if (isinf(result->mid) && isfinite(x.mid) && isfinite(y.mid))
@@ -58,6 +60,21 @@ struct hc_ball hc_ball_add(enum hc_format f, struct hc_ball x, struct hc_ball y)
     overflowed(&sum, x, y);
     bool exact = f == HC_FP32 || f == HC_FP64 || is_nothing(sum);
     return rounded(f, sum, exact ? 0 : underflow(f));
+}
+
+struct hc_ball hc_ball_stored(enum hc_format f, double x)
+{
+    return hc_ball_into(f, hc_ball_exact(x));
+}
+
+struct hc_ball hc_ball_product(double x, double y)
+{
+    return hc_ball_mul(HC_FP64, hc_ball_exact(x), hc_ball_exact(y));
+}
+
+struct hc_ball hc_ball_one_minus(struct hc_ball x)
+{
+    return hc_ball_sub(HC_FP64, hc_ball_exact(1), x);
 }
 
 struct hc_ball hc_ball_sub(enum hc_format f, struct hc_ball x, struct hc_ball y)

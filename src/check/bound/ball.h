@@ -1,14 +1,21 @@
-/* Running error analysis: arithmetic on real numbers that carries along how far a computed number
-   can have strayed from them.
+/* Running error analysis: arithmetic on enclosures.
 
-   A computed number lies within `rad` of the real number `mid`. Each operation adds what it
-   inherits, by the worst case over both operands, and its own rounding: at most u |result| where
-   the result is normal, half the smallest subnormal below (sums of fp32 numbers are exact there).
-   A 16-bit format F means one rounding into fp32 and one more into F. `mid` itself is computed in
-   fp64; its relative 2^-53 is counted with every rounding. Where a finite result can leave the
-   format's range, or a divisor's sign is not certain, the error is infinite. An infinity that comes
-   from an infinite operand is exact: value infinite, error 0.
-   With f = HC_FP64 `mid` strays as the computed number does, and both are counted. */
+   Many contracts state a formula of ten roundings. A bound on its result could be derived by hand
+   for each; here the formula is computed once more on balls. A ball stands for a computed number
+   that lies within `rad` of the real number `mid`. Each operation returns a ball for its result: the
+   radius is what the operands' radii come to, by the worst case over both, and the operation's own
+   rounding. That rounding is at most u |result| where the result is normal, and half the smallest
+   subnormal number below (sums of fp32 numbers are exact there). A 16-bit format F means one
+   rounding into fp32 and one more into F.
+
+   `mid` itself is computed in fp64; its relative 2^-53 is counted with every rounding. For
+   f = HC_FP64, `mid` is no more precise than the number under test, so the rounding errors of both
+   are added.
+
+   The radius is infinite where nothing can be promised: a finite result may leave the format's
+   range, or a divisor may be 0. An infinity that comes from an infinite operand is exact: mid is
+   infinite and rad is 0. The worst case over each operation is not the worst case over the formula:
+   a number that appears twice counts as two, so a bound may be larger than it need be. */
 #ifndef HC_CHECK_BOUND_BALL_H
 #define HC_CHECK_BOUND_BALL_H
 
@@ -19,11 +26,16 @@ struct hc_ball {
     double rad;
 };
 
-/* A number that is stored: no error. */
+/* A number that is stored carries no error. */
 struct hc_ball hc_ball_exact(double value);
 
-/* A number of fp64 rounded into f; fp64: as it is. */
+/* A number of fp64 rounded into f; for fp64 it stays as it is. */
 struct hc_ball hc_ball_into(enum hc_format f, struct hc_ball x);
+struct hc_ball hc_ball_stored(enum hc_format f, double x);
+
+/* x y and 1 - x, in fp64: coefficients on their way into an arithmetic. */
+struct hc_ball hc_ball_product(double x, double y);
+struct hc_ball hc_ball_one_minus(struct hc_ball x);
 
 struct hc_ball hc_ball_add(enum hc_format f, struct hc_ball x, struct hc_ball y);
 struct hc_ball hc_ball_sub(enum hc_format f, struct hc_ball x, struct hc_ball y);
@@ -31,7 +43,7 @@ struct hc_ball hc_ball_mul(enum hc_format f, struct hc_ball x, struct hc_ball y)
 struct hc_ball hc_ball_div(enum hc_format f, struct hc_ball x, struct hc_ball y);
 struct hc_ball hc_ball_sqrt(enum hc_format f, struct hc_ball x);
 
-/* In fp32 or fp64, to the 2 ulp of op/call.h. */
+/* In fp32 or fp64, to within the 2 ulp of op/loss.h. */
 struct hc_ball hc_ball_exp(enum hc_format f, struct hc_ball x);
 struct hc_ball hc_ball_log(enum hc_format f, struct hc_ball x);
 

@@ -6,7 +6,7 @@
 #include "num/ulp.h"
 #include "op/descriptor.h"
 
-/* NULL: one rounding into the output's format, or two, through fp32. */
+/* NULL: the result is one rounding into the output's format, or two, through fp32. */
 static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_sum] = hc_bound_sum,
     [HC_OP_dot] = hc_bound_dot,
@@ -55,6 +55,7 @@ bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *w
     return true;
 }
 
+/* Whether the sum is the last thing that is computed. */
 static bool ends_with_its_sum(const struct hc_call *call, int out)
 {
     switch (hc_ops[call->op].class_) {
@@ -64,9 +65,9 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     case HC_CLASS_POOL:
         return true;
     case HC_CLASS_NORM:
-        return (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) && out > 0;
+        return (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) && out != HC_BN_BWD_DX;
     default:
-        return call->op == HC_OP_xent && out == 0 && call->params.xent.sum;
+        return call->op == HC_OP_xent && out == HC_XENT_LOSS && call->params.xent.sum;
     }
 }
 
@@ -97,17 +98,18 @@ static bool to_either(const struct hc_call *call, int out)
     case HC_OP_cast:
         return call->params.cast.direction != HC_NEAREST;
     case HC_OP_sgd:
-        return out == 0 && call->params.sgd.stochastic.on;
+        return out == HC_SGD_NEW_W && call->params.sgd.stochastic.on;
     case HC_OP_adam:
     case HC_OP_adamw:
-        return out == 0 && call->params.adam.stochastic.on;
+        return out == HC_ADAM_NEW_W && call->params.adam.stochastic.on;
     default:
         return false;
     }
 }
 
-/* Where a result that strayed by `error` is rounded into the format: half an ulp of the largest
-   number that it can be, a whole one in a directed or stochastic rounding. The rounding into the working format is in the rules. */
+/* Bound on the final rounding into out's format of a result that is at most `most` in magnitude: half
+   an ulp there, or one ulp if the rounding is directed or stochastic. Rounding into the working
+   format is in the rules. */
 static double last_rounding(const struct hc_call *call, int out, bool ruled, double most)
 {
     enum hc_format format = call->out[out].format;

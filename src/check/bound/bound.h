@@ -1,4 +1,19 @@
-/* The largest error that an op's contract allows one output element. */
+/* The largest error that an op's contract allows one output element.
+
+   A tolerance that is chosen ("1e-3 for half") passes wrong kernels on some inputs and fails right
+   ones on others. These bounds are derived: from the formats, the length of the sum, the
+   accumulator's model (struct hc_accumulator) and the conditioning of this very element, for which
+   the reference gives the sum of its terms' magnitudes. Each file in this folder has the proof
+   beside the formula:
+     sum.c    sums of products, in any order, in fp32 or in a matrix unit
+     order.c  sums whose order the contract states: only one result is right
+     ball.c   running error analysis, for everything that is a formula of several roundings:
+              norm.c, norm_bwd.c, loss.c, sgd.c, adam.c
+   bound.c adds the last rounding. An op without a rule is one rounding of the real value (or two,
+   through fp32), and has no bound but bits.
+
+   A bound is the worst case over all orders and all roundings that the contract allows. Random
+   roundings come to far less in long sums; line.h has a second, probable line inside the bound. */
 #ifndef HC_CHECK_BOUND_BOUND_H
 #define HC_CHECK_BOUND_BOUND_H
 
@@ -7,29 +22,28 @@
 #include "backend.h"
 #include "reference.h"
 
-/* The largest |got - real| that the contract allows, an absolute
-   error, derived in bound*.c from the formats, the call's lengths, the accumulator and the
-   reference's conditioning; the last rounding into the output's format is in it. Infinite where
-   the contract allows anything: an intermediate result may leave the working format's range. What
-   is NaN or infinite by definition has bound 0, unless finite terms alone may overflow. */
+/* The largest |got - real| that the contract allows: an absolute error that includes the last rounding
+   into the output's format. It is infinite where the contract allows anything, because an
+   intermediate result may leave the working format's range. A result that is NaN or infinite by
+   definition has bound 0, unless finite terms alone may overflow. */
 double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
                 const struct hc_exact *want);
 
-/* Whether the contract states the result as one or two roundings of the real value; then *bits are
-   the only right ones. (The bound is then what these roundings amount to.) */
+/* Whether the contract states the result as one or two roundings of the real value; then *bits are the
+   only right ones, and the bound is what these roundings amount to. */
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,
                    uint64_t *bits);
 
-/* The same for inputs of which no sum is rounded before its end (HC_INPUTS_WHOLE): where a sum, and at most a
-   division of it, is all that the result needs. */
+/* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the result
+   needs nothing but a sum and perhaps a division of it. */
 bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want,
                     uint64_t *bits);
 
 /* Whether `exact` defines the bits: the contract states every rounding and its order. */
 bool hc_bound_ordered(const struct hc_call *call);
 
-/* |got - want| as the bounds mean it: an infinity stands for the next number that the format would
-   have if its exponents went on, or for want where that is larger; NaN equals NaN alone; what is
+/* |got - want| as the bounds mean it. An infinity counts as the next number that the format would have
+   if its exponents went on, or as want if that is larger. NaN equals only NaN. A result that is
    infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
 

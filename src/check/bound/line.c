@@ -1,25 +1,28 @@
 /* The probabilistic line of sums: sum, dot, sum_squares, gemm, conv2d and its gradients.
 
-   The bound of n additions is n u S, S the sum of the magnitudes of the terms. It is met where every rounding
-   errs by half an ulp and all to one side. Where each of the k roundings that a term meets is an independent
-   random variable of mean zero and magnitude u at most, the product of the factors 1 + delta stays within
+   The bound of n additions is n u S, where S is the sum of the terms' magnitudes. It is met only if
+   every rounding errs by half an ulp to the same side. Suppose instead that each of the k roundings
+   that a term meets is an independent random variable of mean zero and magnitude u at most. Then the
+   product of the factors 1 + delta stays within
      exp(+-(lambda sqrt(k) u + k u^2 / (1 - u)))
-   with a chance of at least 1 - 2 exp(-lambda^2 (1 - u)^2 / 2), whatever lambda is (Higham and Mary, A New
-   Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4), so that
+   with a chance of at least 1 - 2 exp(-lambda^2 (1 - u)^2 / 2), for any lambda (Higham and Mary, A New
+   Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4), and
    the error of a sum of k terms is within
      (exp(lambda sqrt(k) u + k u^2 / (1 - u)) - 1) S
-   but for a chance of k times 2 exp(-lambda^2 (1 - u)^2 / 2) (theorem 3.1). It holds in any order, since no
-   order has a term meet more than k roundings; a fused product and addition is one rounding less.
+   except with a chance of k times 2 exp(-lambda^2 (1 - u)^2 / 2) (theorem 3.1). This holds in any
+   order, since in no order a term meets more than k roundings; a fused product and addition is one
+   rounding less.
 
-   The model wants terms with random bits below the last bit of the partial sums: the distributions normal and
-   positive, of 8 bits or more. It is wrong for equal terms, for terms that stagnate, for integers, and where
-   addends are cut: those have the bound alone.
+   The model needs terms with random bits below the last bit of the partial sums: the distributions
+   normal and positive, in formats of 8 bits or more. It is wrong for equal terms, for terms that
+   stagnate, for integers, and where addends are cut: those have only the bound.
 
-   Lambda: the chance that any of R results crosses the line is at most R k 2 exp(-lambda^2 (1 - u)^2 / 2),
-   and that is to be less than C:
+   Lambda: the chance that any of R results crosses the line is at most R k 2 exp(-lambda^2
+   (1 - u)^2 / 2), which must be less than C:
      lambda = sqrt(2 ln(2 k R / C)) / (1 - u).
-   With R = 2^30, which is 1,073,741 results a run and a thousand seeds, and C = 2^-10 lambda is 8.0 for 33
-   terms, 8.2 for 257 and 8.6 for 4,099: the line lies beyond the bound, at half and at an eighth of it. */
+   With R = 2^30, about a million results a run and a thousand seeds, and C = 2^-10, lambda is 8.0 for
+   33 terms, 8.2 for 257 and 8.6 for 4,099: the line lies outside the bound at 33 terms, at half of it
+   at 257, and at an eighth of it at 4,099. */
 #include "check/bound/line.h"
 
 #include <math.h>
@@ -27,7 +30,7 @@
 #include "check/bound/bound.h"
 #include "num/ulp.h"
 
-/* The roundings that one term meets at most; 0: no such sum. */
+/* The roundings that one term meets at most; 0 if the op has no such sum. */
 static double roundings(const struct hc_call *call)
 {
     const struct hc_gemm *g = &call->params.gemm;

@@ -17,7 +17,7 @@ static struct hc_ball shifted(enum hc_format f, const struct hc_tensor *z, int64
     return hc_ball_sub(f, hc_ball_element(z, row * z->shape[1] + j), hc_ball_exact(most));
 }
 
-/* A logit of minus infinity has probability 0, exactly. */
+/* A logit of minus infinity has exactly the probability 0. */
 static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
                                   int64_t j, double most)
 {
@@ -40,15 +40,15 @@ double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *ac
     const struct hc_call *call = e->call;
     (void)accumulator;
     (void)want;
-    if (e->out == 1) /* a count; exact up to 2^24 rows, in any order */
+    if (e->out == HC_XENT_CORRECT) /* a count; exact up to 2^24 rows, in any order */
         return 0;
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     enum hc_format f = hc_bound_work(call);
     struct hc_ball_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double most = largest(z, row);
         struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most));
-        int64_t label = (int64_t)hc_tensor_get(&call->in[1], row);
+        int64_t label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
         hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, most)));
     }
     struct hc_ball total = hc_ball_total(f, &loss);
@@ -57,23 +57,23 @@ double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *ac
     return total.rad;
 }
 
-/* The scale upstream / N may be formed first: the worse of both. */
+/* A backend may form upstream / N first: the bound is the larger one of both orders. */
 double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
                          const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
     (void)accumulator;
     (void)want;
-    const struct hc_tensor *z = &call->in[0];
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     enum hc_format f = hc_bound_work(call);
     int64_t row = e->index / z->shape[1];
     int64_t j = e->index % z->shape[1];
     double most = largest(z, row);
     struct hc_ball p =
         hc_ball_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
-    if ((int64_t)hc_tensor_get(&call->in[1], row) == j)
+    if ((int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j)
         p = hc_ball_sub(f, p, hc_ball_exact(1));
-    struct hc_ball upstream = hc_ball_element(&call->in[2], 0);
+    struct hc_ball upstream = hc_ball_element(&call->in[HC_XENT_UPSTREAM], 0);
     struct hc_ball n = hc_ball_exact(call->params.xent.sum ? 1 : (double)z->shape[0]);
     return fmax(hc_ball_div(f, hc_ball_mul(f, p, upstream), n).rad,
                 hc_ball_mul(f, p, hc_ball_div(f, upstream, n)).rad);

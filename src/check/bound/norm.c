@@ -22,9 +22,9 @@ static struct hc_ball divided(enum hc_format f, struct hc_ball x, int64_t n)
 /* sum (x - mean)^2 where the computed mean has strayed by d, |d| <= D. The computed terms are
    (x - mean - d)^2 (1 + e1)^2 (1 + e2), and, since sum (x - mean) = 0,
      sum (x - mean - d)^2 = V + n d^2,   V = sum (x - mean)^2:
-   no term in d alone. All are positive, so with the n - 1 additions the computed sum is
+   there is no term in d alone. All are positive, so with the n - 1 additions the computed sum is
    (V + n d^2)(1 + t), |t| <= (1 + u)^3 (1 + (n - 1) u) - 1; a square may underflow. In fp64 v itself is
-   as far off, by another n d^2. */
+   off by as much, another n d^2. */
 static struct hc_ball squares(enum hc_format f, double v, double n, double strayed)
 {
     double u = hc_format_unit(f);
@@ -58,8 +58,9 @@ static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, do
     return hc_ball_div(f, hc_ball_exact(1), root);
 }
 
-/* (x - mean) * invstd * gamma + beta: invstd * gamma first gives the same count of roundings, but
-   other intermediate results, which may underflow or overflow: the worse of both. */
+/* (x - mean) * invstd * gamma + beta. A backend may compute invstd * gamma first: that is as many
+   roundings, but of other intermediate results, which may underflow or overflow. The radius is the
+   larger one of both orders. */
 static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct hc_ball mean,
                                  struct hc_ball invstd)
 {
@@ -75,8 +76,9 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
     return apart;
 }
 
-/* z rounded into its format (the working format's rounding is in z already): an infinity for certain where all that
-   z can be lies beyond the largest number and half an ulp, anything where some of it does. */
+/* z rounded into its format f (its rounding into the working format is in z already). It is an infinity
+   for certain if all that z can be lies beyond the largest number and half an ulp; nothing is known of
+   it if only some of that does. */
 static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball z)
 {
     double end = hc_format_max(f) + hc_ulp(f, hc_format_max(f)) / 2;
@@ -89,9 +91,9 @@ static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball
     return z;
 }
 
-/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero
-   that is the rounding of z itself; below, z is rounded first and the product is. Where z may lie on
-   either side, or is NaN: the function stretches nothing by more than max(1, |slope|). */
+/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero that
+   is the rounding of z itself; below, z is rounded first, and the product is rounded again. If z may
+   lie on either side, or is NaN, the function stretches nothing by more than max(1, |slope|). */
 static double leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);
@@ -103,8 +105,8 @@ static double leaked(const struct hc_call *call, struct hc_ball z)
     return hc_ball_mul(f, hc_ball_exact(by), h).rad;
 }
 
-/* r + m (batch - r), or (1 - m) r + m batch: the worse of both orders. Of an infinite r the first makes NaN
-   and the second keeps it, so nothing is promised there. */
+/* r + m (batch - r), or (1 - m) r + m batch: the larger bound of both orders. If r is infinite, the
+   first order gives NaN and the second keeps it, so nothing is promised. */
 static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
                       struct hc_ball batch, double momentum)
 {

@@ -1,11 +1,12 @@
-/* sum and dot in a 16-bit accumulator: the contract states their order and every rounding, so that there
-   is one right result. It is found here one rounding at a time, from the exact value of each operation. */
+/* sum and dot in a 16-bit accumulator: the contract states their order and every rounding, so there is
+   one right result. It is computed here one rounding at a time, each from the exact value of the
+   operation. */
 #include <math.h>
 
 #include "check/bound/rules.h"
 
-/* x + y is value + rest exactly (Knuth's TwoSum; fp64 is wide enough for the sums of 16-bit numbers to
-   have no underflow and no overflow). */
+/* x + y, rounded once. It is exactly value + rest (Knuth's TwoSum); sums of 16-bit numbers neither
+   underflow nor overflow in fp64. */
 static double added(enum hc_format f, double x, double y)
 {
     double value = x + y;
@@ -21,12 +22,12 @@ bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits)
     if ((call->op != HC_OP_sum && !dot) || f == HC_FP32)
         return false;
     double sum = 0;
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++) {
-        double term = hc_tensor_get(&call->in[0], i);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++) {
+        double term = hc_tensor_get(&call->in[HC_REDUCE_X], i);
         if (dot)
-            term = hc_round(f, term * hc_tensor_get(&call->in[1], i));
+            term = hc_round(f, term * hc_tensor_get(&call->in[HC_DOT_Y], i));
         sum = added(f, sum, term);
     }
-    *bits = hc_encode(call->out[0].format, sum, 0, HC_NEAREST);
+    *bits = hc_encode(call->out[HC_REDUCE_OUT].format, sum, 0, HC_NEAREST);
     return true;
 }

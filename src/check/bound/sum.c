@@ -1,5 +1,15 @@
-/* Sums of products: sum, dot, sum_squares, gemm, conv2d*, avg_pool. S is the reference's magnitude,
-   the sum of the magnitudes of the terms. */
+/* Sums of products: sum, dot, sum_squares, gemm, conv2d and its gradients, avg_pool.
+
+   A contract leaves the order of a long sum open, so no single result is right. What can be bounded
+   is the distance from the real sum: each rounding errs by at most u of a partial sum, and every
+   partial sum is at most S, the sum of the terms' magnitudes, in whatever order. S is the reference's
+   `magnitude`. growth(n) below is the factor by which n additions may stray, for an ordinary
+   accumulator and for the blocks of a matrix unit. To it come the products' own roundings, what tf32
+   cuts off the factors, scaling by alpha and beta, and underflow, which is absolute.
+
+   The bounds are relative to S, not to the result: a sum that cancels may lose all its bits and be
+   within its contract. Where S may leave the accumulator's range, a partial sum may overflow in one
+   order and not in another, and the bound is infinite. */
 #include <math.h>
 
 #include "check/bound/rules.h"
@@ -12,7 +22,7 @@ static const struct hc_accumulator *plain_of(const struct hc_call *call)
     return hc_call_fp64(call) ? &plain_fp64 : &plain;
 }
 
-/* |computed sum - real sum| <= growth(n) * S for n additions, whatever the order.
+/* |computed sum - real sum| <= growth(n) * S for n additions, in any order.
 
    One at a time, to nearest: n u (Jeannerod and Rump, Improved error bounds for inner products in
    floating-point arithmetic, 2013); a rounded product counts as one more addition.
@@ -34,7 +44,8 @@ static double growth(const struct hc_accumulator *a, double n)
     return expm1(2 * ceil(n / a->block) * log1p(step));
 }
 
-/* Products of 16-bit numbers are exact in fp32 but for underflow, those of fp16 always. */
+/* Products of 16-bit numbers are exact in fp32 unless they underflow; products of fp16 numbers never
+   do. A rounded product counts as one more addition. Returns what underflow may lose. */
 static double products(enum hc_format inputs, double terms, double *additions)
 {
     bool rounded = inputs == HC_FP32 || inputs == HC_FP64;
@@ -42,24 +53,24 @@ static double products(enum hc_format inputs, double terms, double *additions)
     return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(inputs == HC_FP64 ? HC_FP64 : HC_FP32);
 }
 
-/* What a product of factors that may be taken as tf32 loses first, of its magnitude. Rounded or cut, x
+/* What a product loses of its magnitude where its factors may be taken as tf32. Rounded or cut, x
    becomes x + dx, |dx| <= 2^-10 max(|x|, 2^-126), and the reference counts |x| as that maximum: the
    product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22 bits
-   and is exact in fp32, but for underflow; counting it as rounded costs one addition. */
+   and is exact in fp32 unless it underflows; counting it as rounded costs one addition. */
 static double cut(const struct hc_call *call)
 {
     return hc_call_tf32(call) && hc_call_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
 }
 
-/* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. Sums of tf32 numbers take
-   whichever way the device likes: its ordinary arithmetic, or the matrix unit, of which tf32 fills half
-   a block at a time (Fasi et al.: 4 terms on A100 against 8 of fp16). */
+/* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. A device may sum tf32
+   numbers either way: in its ordinary arithmetic, or in the matrix unit, of which tf32 fills half a
+   block at a time (Fasi et al.: 4 terms on A100 against 8 of fp16). */
 static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
                         double additions)
 {
     double ordinary = growth(plain_of(call), additions);
     struct hc_accumulator half = *accumulator;
-    if (call->in[0].format != HC_FP32 && call->in[0].format != HC_FP64)
+    if (call->in[HC_FIRST].format != HC_FP32 && call->in[HC_FIRST].format != HC_FP64)
         return growth(accumulator, additions);
     if (!hc_call_tf32(call))
         return ordinary;
@@ -67,8 +78,8 @@ static double growth_of(const struct hc_call *call, const struct hc_accumulator 
     return fmax(ordinary, growth(&half, additions));
 }
 
-/* Infinite where partial sums may leave the accumulator's range. */
-static double finite(double error, double magnitude, double largest)
+/* The error, or infinity where a partial sum may leave the accumulator's range. */
+static double in_range(double error, double magnitude, double largest)
 {
     return magnitude + error <= largest ? error : (double)INFINITY;
 }
@@ -79,7 +90,7 @@ static double narrow(const struct hc_call *call, double terms, const struct hc_e
 {
     enum hc_format f = call->params.reduce.accumulator;
     double error = terms * (hc_format_unit(f) * want->magnitude + hc_format_tiny(f));
-    return finite(error, want->magnitude, hc_format_max(f));
+    return in_range(error, want->magnitude, hc_format_max(f));
 }
 
 double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -90,8 +101,8 @@ double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *acc
     double n = hc_call_length(call);
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
-    return finite(growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
-                  hc_format_max(HC_FP32));
+    return in_range(growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
+                    hc_format_max(HC_FP32));
 }
 
 double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -102,16 +113,15 @@ double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *acc
     double additions;
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
-    enum hc_format inputs = call->in[0].format;
+    enum hc_format inputs = call->in[HC_FIRST].format;
     double lost = products(inputs, n, &additions);
     double error = growth_of(call, accumulator, additions) * want->magnitude + lost;
-    return finite(error, want->magnitude, hc_format_max(HC_FP32));
+    return in_range(error, want->magnitude, hc_format_max(HC_FP32));
 }
 
-/* The partial sum is one more product, with 1. Never infinite: no term is below 0, so that no partial sum
-   that has overflowed comes back. Had fp32 no end, such a sum and all after it were 2^128 or more and
-   within this bound of the real one; and 2^128 is what an infinity counts as (hc_bound_error), or the
-   real number if that is more. What is finite met no overflow. */
+/* The partial sum is one more product, with 1. The bound is never infinite. Terms are non-negative, so
+   a partial sum that overflowed stays infinite. With an unbounded exponent it would be >= 2^128 and
+   within this bound of the exact sum, and hc_bound_error counts an infinity as max(2^128, exact). */
 double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumulator *accumulator,
                             const struct hc_exact *want)
 {
@@ -119,8 +129,8 @@ double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumula
     (void)accumulator;
     double n = hc_call_length(call);
     double additions;
-    double lost = products(call->in[0].format, n, &additions);
-    if (call->in[1].data && n > 0)
+    double lost = products(call->in[HC_FIRST].format, n, &additions);
+    if (call->in[HC_SUM_SQUARES_PARTIAL].data && n > 0)
         additions++;
     return growth(&plain, additions) * want->magnitude + lost;
 }
@@ -130,19 +140,20 @@ double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *ac
 {
     const struct hc_call *call = e->call;
     double additions;
-    enum hc_format inputs = call->in[0].format;
+    enum hc_format inputs = call->in[HC_FIRST].format;
     double lost = products(inputs, hc_call_length(call), &additions);
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
     double error = relative * want->magnitude + lost;
-    return finite(error, want->magnitude, hc_format_max(hc_bound_work(call)));
+    return in_range(error, want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 
-/* Sums in fp16. Each product and each partial sum is rounded or cut to it: U = 2 u where the device
-   cuts, so that no term meets more than n errors, (1 + U)^n - 1 of S in all; to nearest one after the
-   other it is n u (Jeannerod and Rump). Then as in fp32, and C is rounded, too. A product below fp16's
-   normal numbers loses less than the smallest of them; sums there are exact. Infinite where a partial
-   sum, alpha's multiple or C may leave fp16. */
+/* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u to
+   nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which come to
+   (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and Rump). The rest
+   is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses less than the
+   smallest of them; sums there are exact. The bound is infinite where a partial sum, alpha's multiple
+   or C may leave fp16. */
 static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
                         const struct hc_exact *want)
 {
@@ -158,18 +169,18 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
     double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
     double error = relative * want->magnitude + (1 + relative) * lost;
     double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
-    return finite(error, want->magnitude, largest);
+    return in_range(error, want->magnitude, largest);
 }
 
-/* The sum, then alpha, then beta C and the last addition, each of them one rounding where it is no
-   multiplication by 1 or addition of nothing; beta C may also be what the sum begins with. The
-   magnitude is of the whole, alpha in it; what the products lose by underflow is multiplied. */
+/* After the sum come alpha, beta C and the last addition. Each is one rounding, unless it multiplies by
+   1 or adds nothing; beta C may also be what the sum begins with. The magnitude is that of the whole
+   result, alpha included. What the products lose by underflow is multiplied by alpha. */
 double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
                      const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
-    enum hc_format inputs = call->in[0].format;
+    enum hc_format inputs = call->in[HC_FIRST].format;
     if (p->half_accumulator)
         return half_gemm(call, accumulator, want);
     double alpha = fabs((double)(float)p->alpha);
@@ -182,7 +193,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     relative = relative + (1 + relative) * expm1(tail * log1p(u));
     double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
     double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
-    return finite(error, want->magnitude, largest);
+    return in_range(error, want->magnitude, largest);
 }
 
 /* n - 1 additions and a division, the sum being n times the mean. */
@@ -194,5 +205,5 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
     double n = hc_call_length(call);
     double error =
         growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
-    return finite(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
+    return in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }
