@@ -1,11 +1,23 @@
-/* Calls on small integers, whose results integer arithmetic knows: every number on the way is one
-   that the accumulator holds, so that neither the order of a sum nor the rounding of a product
-   changes anything, and all elements can be compared for the price of a copy. */
+/* Calls on small integers, whose results integer arithmetic knows.
+
+   Cases at the borders of blocks need calls of many sizes, with every element checked; MPFR is too
+   slow for that, and the backend `exact` is a subject itself. The idea: choose inputs such that every
+   number on the way is an integer (or a small multiple of a power of two) that the accumulator
+   holds. Then no product and no partial sum is rounded, whatever the order, and the result is what
+   plain integer arithmetic says, for the price of a copy.
+
+   Each op has its own way to stay among integers: sums are short or their terms small; variance plus
+   eps is 4, so that its root is 2; one logit outweighs the others, so that softmax is 0 or 1; the
+   moments of Adam cancel the corrections. It is stated above each function that this is so. What
+   this oracle cannot see is a wrong rounding, since nothing is rounded; it finds wrong indices,
+   missing and doubled terms, and mixed-up operands. */
 #ifndef HC_CHECK_GENERATE_INTEGERS_H
 #define HC_CHECK_GENERATE_INTEGERS_H
 
 #include "backend.h"
 #include "check/generate/op_space.h"
+
+enum { HC_INTEGERS_ALPHA = -2 }; /* of axpy */
 
 struct hc_integers {
     struct hc_call call;               /* its inputs have memory */
@@ -16,31 +28,36 @@ struct hc_integers {
     double *want[HC_MAX_OUT];  /* the exact results, as many as the output has elements */
 };
 
-/* Parameters under which integers stay integers, the number-th choice. */
+/* Parameters that keep integers integers, the number-th choice. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number);
 
-/* The call's op has such inputs. */
+/* Whether the op has such inputs. */
 bool hc_integers_known(enum hc_op op);
 
-/* Whether the contract leaves only one result for them. Where a mean is multiplied by a rounded 1 /
-   M, or an exponential is off by an ulp, the result may differ and has the contract's bound. */
+/* Whether the contract leaves only one result for them. It does not where a mean may be multiplied by
+   a rounded 1 / M, or an exponential is off by an ulp; such results have the contract's bound. */
 bool hc_integers_settled(enum hc_op op);
 
-/* Fills inputs and results. False where the sums are so long that the accumulator cannot hold
-   them. */
+/* Fills inputs and results. False if the sums are so long that the accumulator cannot hold them. */
 bool hc_integers_fill(struct hc_integers *z);
 
-/* What integers.c and its sisters share. An integer that is not 0, of at most `most` in magnitude;
-   element i of a stream. */
+/* The rest is shared by integers*.c. Element i of a stream: an integer that is not 0, of at most
+   `most` in magnitude. */
 int32_t hc_integers_draw(const struct hc_integers *z, int stream, int64_t i, int32_t most);
 
-/* Puts the slot's values, each times `unit`, into its tensor. Values lie in -256 .. 255. */
-void hc_integers_put(const struct hc_integers *z, int slot, double unit);
+/* Writes the slot's values, each times `unit`, into its tensor. Values lie in -256 .. 255. */
+void hc_integers_set(const struct hc_integers *z, int slot, double unit);
 
-/* The largest magnitude of two factors of which `terms` products may be added in the accumulator;
-   0: none. */
+/* Integers up to this are numbers of the accumulator: 2^precision, and no more than what a matrix
+   unit keeps. */
+int64_t hc_integers_limit(const struct hc_integers *z);
+
+/* The largest magnitude of two factors of which `terms` products may be added in the accumulator, or
+   0 if there is none. */
 int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms);
 
+bool hc_integers_vector(struct hc_integers *z);
+bool hc_integers_sum(struct hc_integers *z);
 bool hc_integers_gemm(struct hc_integers *z);
 bool hc_integers_conv(struct hc_integers *z);
 bool hc_integers_pool(struct hc_integers *z);

@@ -3,39 +3,40 @@
 
 #include <stddef.h>
 
-/* Fills a slot with integers of at most `most`, and puts them. */
+/* Draws a slot's integers, of at most `most`, and writes them times `unit`. */
 static void fill(const struct hc_integers *z, int slot, int32_t most, double unit)
 {
     int64_t n = z->call.in[slot].data ? hc_tensor_count(&z->call.in[slot]) : 0;
     for (int64_t i = 0; i < n; i++)
         z->value[slot][i] = hc_integers_draw(z, slot, i, most);
     if (n)
-        hc_integers_put(z, slot, unit);
+        hc_integers_set(z, slot, unit);
 }
 
 bool hc_integers_gemm(struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;
     const struct hc_gemm *p = &call->params.gemm;
-    int64_t m = call->out[0].shape[0];
-    int64_t n = call->out[0].shape[1];
-    int64_t terms = call->in[0].shape[p->transpose_a ? 0 : 1];
+    int64_t m = call->out[HC_GEMM_OUT].shape[0];
+    int64_t n = call->out[HC_GEMM_OUT].shape[1];
+    int64_t terms = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1];
     int32_t most = hc_integers_factor(z, terms);
     if (most == 0)
         return false;
-    for (int slot = 0; slot < 3; slot++)
-        fill(z, slot, slot < 2 ? most : 8, 1);
+    fill(z, HC_GEMM_A, most, 1);
+    fill(z, HC_GEMM_B, most, 1);
+    fill(z, HC_GEMM_C, 8, 1);
     for (int64_t at = 0; at < m * n; at++) {
         int64_t i = at / n;
         int64_t j = at % n;
         int64_t sum = 0;
         for (int64_t k = 0; k < terms; k++)
-            sum += z->value[0][p->transpose_a ? k * m + i : i * terms + k] *
-                   z->value[1][p->transpose_b ? j * terms + k : k * n + j];
+            sum += z->value[HC_GEMM_A][p->transpose_a ? k * m + i : i * terms + k] *
+                   z->value[HC_GEMM_B][p->transpose_b ? j * terms + k : k * n + j];
         sum *= (int64_t)p->alpha;
         if (p->beta != 0)
-            sum += (int64_t)p->beta * z->value[2][call->in[2].rank == 1 ? j : at];
-        z->want[0][at] = (double)sum;
+            sum += (int64_t)p->beta * z->value[HC_GEMM_C][call->in[HC_GEMM_C].rank == 1 ? j : at];
+        z->want[HC_GEMM_OUT][at] = (double)sum;
     }
     return true;
 }
@@ -57,12 +58,13 @@ struct trio {
 
 static struct trio trio_of(const struct hc_call *call)
 {
-    bool data = call->op == HC_OP_conv2d_bwd_data;
-    bool filter = call->op == HC_OP_conv2d_bwd_filter;
-    return (struct trio){data ? &call->out[0] : &call->in[0], filter ? &call->out[0] : &call->in[1],
-                         data     ? &call->in[0]
-                         : filter ? &call->in[1]
-                                  : &call->out[0]};
+    if (call->op == HC_OP_conv2d_bwd_data)
+        return (struct trio){&call->out[HC_CONV_BWD_DATA_DX], &call->in[HC_CONV_BWD_DATA_W],
+                             &call->in[HC_CONV_BWD_DATA_DY]};
+    if (call->op == HC_OP_conv2d_bwd_filter)
+        return (struct trio){&call->in[HC_CONV_BWD_FILTER_X], &call->out[HC_CONV_BWD_FILTER_DW],
+                             &call->in[HC_CONV_BWD_FILTER_DY]};
+    return (struct trio){&call->in[HC_CONV_X], &call->in[HC_CONV_W], &call->out[HC_CONV_Y]};
 }
 
 static void add_products(struct hc_integers *z, const struct trio *t, const struct joint *j)
@@ -72,10 +74,12 @@ static void add_products(struct hc_integers *z, const struct trio *t, const stru
     int64_t filter = t->w->shape[1] * t->w->shape[2] * channels;
     bool data = z->call.op == HC_OP_conv2d_bwd_data;
     bool weights = z->call.op == HC_OP_conv2d_bwd_filter;
-    const int32_t *x = data ? NULL : z->value[0] + j->x;
-    const int32_t *y = data ? z->value[0] + j->y : weights ? z->value[1] + j->y : NULL;
-    const int32_t *w = weights ? NULL : z->value[1] + j->w;
-    double *want = z->want[0];
+    const int32_t *first = z->value[HC_CONV_FIRST];
+    const int32_t *second = z->value[HC_CONV_SECOND];
+    const int32_t *x = data ? NULL : first + j->x;
+    const int32_t *y = data ? first + j->y : weights ? second + j->y : NULL;
+    const int32_t *w = weights ? NULL : second + j->w;
+    double *want = z->want[HC_CONV_RESULT];
     for (int64_t k = 0; k < filters; k++) {
         int64_t sum = 0;
         for (int64_t c = 0; c < channels && data; c++)
@@ -96,8 +100,8 @@ static void convolve(struct hc_integers *z, const struct trio *t)
     const int64_t *x = t->x->shape;
     const int64_t *w = t->w->shape;
     const int64_t *y = t->y->shape;
-    for (int64_t i = 0; i < hc_tensor_count(&z->call.out[0]); i++)
-        z->want[0][i] = 0;
+    for (int64_t i = 0; i < hc_tensor_count(&z->call.out[HC_CONV_RESULT]); i++)
+        z->want[HC_CONV_RESULT][i] = 0;
     for (int64_t pixel = 0; pixel < y[0] * y[1] * y[2]; pixel++)
         for (int64_t tap = 0; tap < w[1] * w[2]; tap++) {
             int64_t image = pixel / (y[1] * y[2]);
@@ -122,32 +126,32 @@ bool hc_integers_conv(struct hc_integers *z)
     int32_t most = hc_integers_factor(z, terms);
     if (most == 0)
         return false;
-    fill(z, 0, most, 1);
-    fill(z, 1, most, 1);
+    fill(z, HC_CONV_FIRST, most, 1);
+    fill(z, HC_CONV_SECOND, most, 1);
     convolve(z, &t);
     return true;
 }
 
-/* What is pooled are multiples of the window's elements. */
+/* Inputs are multiples of the number of elements in a window, so that means are integers. */
 bool hc_integers_pool(struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;
     bool back = call->op == HC_OP_avg_pool_bwd;
     int64_t window = call->params.pool.window;
-    const int64_t *x = (back ? &call->out[0] : &call->in[0])->shape;
-    const int64_t *y = (back ? &call->in[0] : &call->out[0])->shape;
-    fill(z, 0, 8, (double)(window * window));
-    for (int64_t i = 0; !back && i < hc_tensor_count(&call->out[0]); i++)
-        z->want[0][i] = 0;
+    const int64_t *x = (back ? &call->out[HC_POOL_BWD_DX] : &call->in[HC_POOL_X])->shape;
+    const int64_t *y = (back ? &call->in[HC_POOL_BWD_DY] : &call->out[HC_POOL_Y])->shape;
+    fill(z, HC_FIRST, 8, (double)(window * window));
+    for (int64_t i = 0; !back && i < hc_tensor_count(&call->out[HC_POOL_Y]); i++)
+        z->want[HC_FIRST][i] = 0;
     for (int64_t i = 0; i < x[0] * x[1] * x[2] * x[3]; i++) {
         int64_t channel = i % x[3];
         int64_t column = i / x[3] % x[2] / window;
         int64_t row = i / x[3] / x[2] / window;
         int64_t mean = (row * y[2] + column) * y[3] + channel;
         if (back)
-            z->want[0][i] = z->value[0][mean];
+            z->want[HC_FIRST][i] = z->value[HC_FIRST][mean];
         else
-            z->want[0][mean] += z->value[0][i];
+            z->want[HC_FIRST][mean] += z->value[HC_FIRST][i];
     }
     return true;
 }
