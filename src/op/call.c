@@ -1,5 +1,5 @@
-/* Holds a call to the contract of its op: first each slot to its row in the descriptor, then the op's
-   own rule, then the tensors' places in memory. */
+/* Holds a call to the contract of its op: first each slot to its row in the descriptor, then the
+   op's own rule, then the tensors' places in memory. */
 #include "op/call.h"
 
 #include "num/format.h"
@@ -58,8 +58,8 @@ static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)
     return x && y && x < y + hc_tensor_bytes(b) && y < x + hc_tensor_bytes(a);
 }
 
-/* Whether output `o` may be input `i` itself: where every element is computed from those at the same
-   place, any input of the same format and size; elsewhere the one that the output updates. */
+/* Whether output `o` may be input `i` itself: where every element is computed from those at the
+   same place, any input of the same format and size; elsewhere the one that the output updates. */
 static bool may_be(const struct hc_call *call, int o, int i)
 {
     const struct hc_tensor *in = &call->in[i];

@@ -34,8 +34,8 @@ static enum hc_status shapes(const struct hc_call *call)
                         : hc_rule_shape(call, c, 2, (int64_t[]){m, n});
 }
 
-/* Which of a and b is an activation, a gradient or a weight depends on what is computed: the forward
-   pass, the gradient of the input, or that of the weights. */
+/* Which of a and b is an activation, a gradient or a weight depends on what is computed: the
+   forward pass, the gradient of the input, or that of the weights. */
 static const struct hc_descriptor gemm = {
     .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
                           .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},

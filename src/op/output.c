@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often and how long to wait for another process that writes the same file. */
+/* How often to try again, and after what time, while another process writes the same file. */
 enum { TRIES = 500, TRY_NANOSECONDS = 10000000 };
 
 static enum hc_status cannot(const char *path)
@@ -18,7 +18,8 @@ static enum hc_status cannot(const char *path)
     return hc_fail(HC_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* What leads to an open file is one, too, whatever that file is: nothing may take its place. */
+/* Whether nothing may take the place of the path. A name under /dev or /proc may lead to an open
+   file, and so is special even if that file is a regular one. */
 static bool is_special(const char *path)
 {
     struct stat s;
@@ -46,12 +47,13 @@ static bool write_all(int file, const void *data, size_t bytes)
     return true;
 }
 
-/* What the name stands for, beside the open file: nothing or another file, where whoever held the
-   lock before has placed his; the file alone; or a file with another name, too, which is
-   somebody's. */
-enum found { ANOTHER, OURS, SHARED };
+/* What the name PATH.part leads to, compared with the file that was opened by it and is now locked.
+   ANOTHER: nothing, or another file; the one who held the lock has committed the file meanwhile.
+   OURS: this file, which has no other name. SHARED: this file, which has another name, too, and so
+   belongs to somebody. */
+enum owner { ANOTHER, OURS, SHARED };
 
-static enum found look(int file, const char *part)
+static enum owner owner_of(int file, const char *part)
 {
     struct stat is;
     struct stat named;
@@ -61,20 +63,21 @@ static enum found look(int file, const char *part)
     return S_ISREG(is.st_mode) && is.st_nlink == 1 ? OURS : SHARED;
 }
 
-/* One try to open the part and lock it; -1 with errno, EAGAIN for another try. */
+/* Tries once to open the part and to lock it. -1 with errno, which is EAGAIN if it is worth another
+   try. */
 static int try_part(const char *part)
 {
     int file = open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (file < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a pipe: not ours */
+    if (file < 0 && (errno == ELOOP || errno == ENXIO)) /* a link or a pipe is not ours */
         errno = unlink(part) == 0 ? EAGAIN : errno;
     if (file < 0)
         return -1;
     bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
     int error = locked ? EAGAIN : errno;
-    enum found found = locked ? look(file, part) : ANOTHER;
-    if (found == OURS && ftruncate(file, 0) == 0)
+    enum owner owner = locked ? owner_of(file, part) : ANOTHER;
+    if (owner == OURS && ftruncate(file, 0) == 0)
         return file;
-    if (found == SHARED && unlink(part) != 0)
+    if (owner == SHARED && unlink(part) != 0)
         error = errno;
     (void)close(file);
     errno = error;
@@ -106,16 +109,16 @@ enum hc_status hc_output_open(struct hc_output *output, const char *path)
     }
     if (output->file >= 0)
         return HC_OK;
-    return errno == EAGAIN ? hc_fail(HC_IO, "cannot write %s: another process does", path)
+    return errno == EAGAIN ? hc_fail(HC_IO, "cannot write %s: another process is writing it", path)
                            : cannot(path);
 }
 
-bool hc_output_put(struct hc_output *output, const void *data, size_t bytes)
+bool hc_output_append(struct hc_output *output, const void *data, size_t bytes)
 {
     return write_all(output->file, data, bytes);
 }
 
-/* Makes the rename itself last. */
+/* Writes the folder to the disk, so that the rename itself lasts. */
 static bool sync_folder_of(const char *path)
 {
     char folder[HC_MAX_PATH];
@@ -124,7 +127,7 @@ static bool sync_folder_of(const char *path)
                    slash ? path : ".");
     int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (handle < 0)
-        return errno == EACCES; /* may be written to and not read */
+        return errno == EACCES; /* a folder that may be written to but not read */
     bool good = fsync(handle) == 0 || errno == EINVAL;
     (void)close(handle);
     return good;
@@ -135,7 +138,7 @@ static bool sync_file(int file)
     return fsync(file) == 0 || errno == EINVAL || errno == EROFS; /* pipes and devices cannot */
 }
 
-void hc_output_drop(struct hc_output *output)
+void hc_output_discard(struct hc_output *output)
 {
     int error = errno;
     if (output->part[0])
@@ -143,14 +146,14 @@ void hc_output_drop(struct hc_output *output)
     errno = error;
 }
 
-enum hc_status hc_output_place(struct hc_output *output)
+enum hc_status hc_output_commit(struct hc_output *output)
 {
-    bool placed = sync_file(output->file);
-    if (placed && output->part[0])
-        placed = rename(output->part, output->path) == 0 && sync_folder_of(output->path);
-    if (placed)
+    bool good = sync_file(output->file);
+    if (good && output->part[0])
+        good = rename(output->part, output->path) == 0 && sync_folder_of(output->path);
+    if (good)
         return HC_OK;
-    hc_output_drop(output);
+    hc_output_discard(output);
     return cannot(output->path);
 }
 
@@ -158,9 +161,9 @@ enum hc_status hc_output_close(struct hc_output *output, bool good)
 {
     enum hc_status status = good ? HC_OK : cannot(output->path);
     if (good)
-        status = hc_output_place(output);
+        status = hc_output_commit(output);
     else
-        hc_output_drop(output);
+        hc_output_discard(output);
     if (close(output->file) != 0 && status == HC_OK)
         status = cannot(output->path);
     return status;
@@ -174,13 +177,13 @@ enum hc_status hc_output_probe(const char *path)
     enum hc_status status = hc_output_open(&output, path);
     if (status != HC_OK)
         return status;
-    hc_output_drop(&output);
+    hc_output_discard(&output);
     (void)close(output.file);
     return HC_OK;
 }
 
-/* The folder of a file, and its name in there; false where there is no such folder. */
-static bool place_of(const char *path, struct stat *folder, const char **name)
+/* Finds the folder of a file, and its name in it. False if there is no such folder. */
+static bool folder_of(const char *path, struct stat *folder, const char **name)
 {
     char text[HC_MAX_PATH];
     const char *slash = strrchr(path, '/');
@@ -196,7 +199,7 @@ bool hc_output_same(const char *one, const char *other)
     struct stat b;
     const char *name;
     const char *another;
-    return place_of(one, &a, &name) && place_of(other, &b, &another) &&
+    return folder_of(one, &a, &name) && folder_of(other, &b, &another) &&
            strcmp(name, another) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
            !is_special(one);
 }
@@ -209,7 +212,8 @@ enum hc_status hc_output_write(const char *path, const void *data, size_t bytes)
                    ? HC_OK
                    : cannot("standard output");
     enum hc_status status = hc_output_open(&output, path);
-    return status == HC_OK ? hc_output_close(&output, hc_output_put(&output, data, bytes)) : status;
+    return status == HC_OK ? hc_output_close(&output, hc_output_append(&output, data, bytes))
+                           : status;
 }
 
 enum hc_status hc_output_print(const char *path, void (*print)(FILE *out, const void *context),
@@ -231,8 +235,7 @@ int hc_output_reopen(const char *path)
 {
     int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0 && errno == ELOOP)
-        (void)hc_fail(HC_IO, "%s: a symbolic link, and what it leads to is not to be written",
-                      path);
+        (void)hc_fail(HC_IO, "%s is a symbolic link; the file it leads to is not written", path);
     else if (file < 0)
         (void)hc_fail(HC_IO, "%s: %s", path, strerror(errno));
     return file;

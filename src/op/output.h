@@ -1,12 +1,15 @@
-/* Files that are there whole or not at all.
+/* Files that are replaced as a whole or not at all.
 
-   What is written goes to PATH.part, which takes the place of PATH in one step when it is whole:
-   who is killed, or meets a full disk, leaves the old file as it was. Whoever writes a part holds a
-   lock on it, which the kernel takes back when the process ends in whatever way; a part that is
-   left behind is used anew by the next who writes that file.
+   A program that is killed while it writes, or meets a full disk, must not leave half a file where
+   a whole one was. So everything is first written to PATH.part, and when that is complete it takes
+   the place of PATH in one step, rename(2).
 
-   A symbolic link at PATH is replaced, and what it leads to is left alone; so is one at PATH.part.
-   What is no regular file (a pipe, a device, /dev/stdout) is written to as it is. */
+   The writer holds a lock on PATH.part. The kernel releases it when the process ends, however it
+   ends; the next writer of the same file then uses the part that was left behind. A second process
+   that writes the same file waits a few seconds, then gives up.
+
+   A symbolic link at PATH is replaced, and the file it leads to is left alone; likewise at
+   PATH.part. Anything but a regular file (a pipe, a device, /dev/stdout) is written to directly. */
 #ifndef HC_OP_OUTPUT_H
 #define HC_OP_OUTPUT_H
 
@@ -18,46 +21,46 @@
 
 enum { HC_MAX_PATH = 4096 };
 
-/* Whether the file could be written, found out before the work that goes into it. HC_IO
-   otherwise. */
+/* Whether the file can be written; ask before the work that goes into it. HC_IO if not. */
 enum hc_status hc_output_probe(const char *path);
 
-/* Whether both are one file: the same name in the same folder. */
+/* Whether both paths name one file: the same name in the same folder. */
 bool hc_output_same(const char *one, const char *other);
 
-/* Replaces the file by `bytes` bytes: a failure (HC_IO) leaves the old one as it was. "-" is
-   standard output. */
+/* Replaces the file by `bytes` bytes; on a failure (HC_IO) the old one stays. "-" is standard
+   output. */
 enum hc_status hc_output_write(const char *path, const void *data, size_t bytes);
 
 /* Replaces the file by what `print` writes of `context`. HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_output_print(const char *path, void (*print)(FILE *out, const void *context),
                                const void *context);
 
-/* The same piece by piece. */
+/* The same for a file that is written bit by bit. */
 struct hc_output {
     int file;
     char path[HC_MAX_PATH];
-    char part[HC_MAX_PATH]; /* "" where it is no regular file */
+    char part[HC_MAX_PATH]; /* "" if PATH is no regular file */
 };
 
-/* HC_IO, HC_INVALID where the name is too long. */
+/* HC_IO, or HC_INVALID if the name is too long. */
 enum hc_status hc_output_open(struct hc_output *output, const char *path);
 
-/* False with errno where not all could be written. */
-bool hc_output_put(struct hc_output *output, const void *data, size_t bytes);
+/* Returns false, and sets errno, if not everything could be written. */
+bool hc_output_append(struct hc_output *output, const void *data, size_t bytes);
 
-/* Puts what has been written in the place of the file, where it lasts. HC_IO; then the part is
-   gone. output->file stays open for more. */
-enum hc_status hc_output_place(struct hc_output *output);
+/* Replaces the file by what has been written so far, and waits until that is on the disk. On
+   failure (HC_IO) the part is removed. output->file stays open, and more may be written to it. */
+enum hc_status hc_output_commit(struct hc_output *output);
 
-/* Removes the part; errno stays. output->file stays open. */
-void hc_output_drop(struct hc_output *output);
+/* Removes the part and keeps errno. output->file stays open. */
+void hc_output_discard(struct hc_output *output);
 
-/* Places it where all was written (`good`), drops it where not, for the reason in errno; and closes
-   the file. */
+/* Commits if everything was written (`good`), otherwise discards and reports errno; then closes the
+   file. */
 enum hc_status hc_output_close(struct hc_output *output, bool good);
 
-/* Opens a file that is there to be read and written on; no symbolic link. -1 with HC_IO's line. */
+/* Opens an existing file for reading and writing; refuses a symbolic link. -1, with HC_IO's line,
+   on failure. */
 int hc_output_reopen(const char *path);
 
 #endif

@@ -88,7 +88,7 @@ Test(output, what_a_killed_writer_left_is_used_by_the_next)
     pid_t child = fork();
     if (child == 0) {
         struct hc_output output;
-        if (hc_output_open(&output, "file") != HC_OK || !hc_output_put(&output, "half of i", 9))
+        if (hc_output_open(&output, "file") != HC_OK || !hc_output_append(&output, "half of i", 9))
             _exit(1);
         (void)raise(SIGKILL);
     }

@@ -12,8 +12,8 @@ enum hc_status {
     HC_INVALID /* what the user gave is not valid */
 };
 
-/* Keeps the line (the last one wins, per thread) and returns the status. Control characters in what
-   it quotes become spaces. */
+/* Keeps the line, in place of this thread's last one, and returns the status. Control characters in
+   it become spaces. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of a character of two bytes or more and its number, by RFC 3629: no longer than it
-   must be, no surrogate, at most U+10FFFF. 0 where it is none. */
+/* The length of a UTF-8 character of two bytes or more, and its code point. By RFC 3629 the
+   encoding is the shortest one, and the code point is no surrogate and at most U+10FFFF. 0 if the
+   bytes are no such character. */
 static size_t decode(const unsigned char *at, uint32_t *number)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -24,9 +25,9 @@ static size_t decode(const unsigned char *at, uint32_t *number)
     return sound ? length : 0;
 }
 
-/* XML 1.0 excludes U+FFFE and U+FFFF; U+0080 to U+009F and the separators U+2028 and U+2029
-   control. */
-static const char *stand_in(uint32_t number)
+/* What is printed instead of a character, or NULL if it may stay: U+0080 to U+009F are control
+   characters, U+2028 and U+2029 separate lines, and XML 1.0 excludes U+FFFE and U+FFFF. */
+static const char *replacement(uint32_t number)
 {
     if (number < 0xa0 || number == 0x2028 || number == 0x2029)
         return " ";
@@ -45,7 +46,7 @@ size_t hc_text_next(const char **text, char character[5])
         instead = iscntrl((unsigned char)*from) ? " " : NULL;
     else {
         length = decode((const unsigned char *)from, &number);
-        instead = length ? stand_in(number) : "\xef\xbf\xbd";
+        instead = length ? replacement(number) : "\xef\xbf\xbd";
     }
     *text += length ? length : 1;
     if (instead) {
@@ -57,7 +58,8 @@ size_t hc_text_next(const char **text, char character[5])
     return length;
 }
 
-/* In a column (two spaces before or behind it) a NaN keeps its width. */
+/* Turns "-nan" into "nan". In a column, which has two spaces before or behind it, the width is
+   kept. */
 static void drop_signs(char *text)
 {
     for (char *at = text; (at = strstr(at, "-nan")) != NULL; at++) {

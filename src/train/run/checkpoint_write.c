@@ -30,7 +30,7 @@ struct writer {
 static bool emit(struct writer *writer, const void *data, size_t bytes)
 {
     writer->hash = hc_fnv(writer->hash, data, bytes);
-    return hc_output_put(&writer->file, data, bytes);
+    return hc_output_append(&writer->file, data, bytes);
 }
 
 static bool emit_number(struct writer *writer, uint64_t value, int bytes)

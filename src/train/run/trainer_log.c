@@ -89,7 +89,7 @@ static enum hc_status open_new(struct hc_run *run, int log, struct hc_output *ou
     if (run->log[log])
         return begin(run, log);
     status = hc_fail(HC_NO_MEMORY, "%s: no memory to write it", path);
-    hc_output_drop(output);
+    hc_output_discard(output);
     return status;
 }
 
@@ -102,9 +102,9 @@ static enum hc_status open_all_new(struct hc_run *run)
         status = open_new(run, log, &output[log]);
     for (int log = 0; log < HC_LOGS && run->log[log]; log++) {
         if (status == HC_OK)
-            status = hc_output_place(&output[log]);
+            status = hc_output_commit(&output[log]);
         else
-            hc_output_drop(&output[log]);
+            hc_output_discard(&output[log]);
     }
     return status;
 }
