@@ -239,33 +239,16 @@ static void claim_order(struct hc_check *check, const struct watch *w, int image
 
 static bool train(struct hc_check *check, const struct plan *plan, struct watch *w)
 {
-    static const struct hc_network small = {.name = "darknet-1",
-                                            .side = SIDE,
-                                            .channels = COLOURS,
-                                            .width = 2,
-                                            .groups = 1,
-                                            .blocks = {1},
-                                            .strides = {2}};
-    struct hc_dataset set = {0};
     struct hc_train_result result;
     struct hc_observed observed = {
         .check = check, .see = see, .context = w, .own_memory = plan->own_memory};
-    struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
-                                       .network = &small,
-                                       .data = &set,
-                                       .epochs = EPOCHS,
-                                       .batch = BATCH,
-                                       .seed = hc_check_seed(check) + plan->seed};
+    struct hc_train_options options = {.epochs = EPOCHS, .batch = BATCH, .seed = plan->seed};
     observed.reads[HC_OP_conv2d] = true;
     observed.reads[HC_OP_xent] = true;
     w->place.layer = -1;
-    w->net =
-        (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 10};
-    hc_restated_make(&w->net);
-    bool ok = hc_restated_data(check, &set, plan->images, TESTS) &&
-              hc_observe_training(&observed, &options, &result);
-    hc_dataset_close(&set);
-    return ok && hc_claim_value(check, "batches of a training", EPOCHS * BATCHES, w->batches) &&
+    w->net = hc_restated_small(1, 10);
+    return hc_restated_train(&observed, &w->net, plan->images, TESTS, &options, &result) &&
+           hc_claim_value(check, "batches of a training", EPOCHS * BATCHES, w->batches) &&
            hc_claim_value(check, "evaluations of a training", EPOCHS, w->evaluations);
 }
 

@@ -128,36 +128,19 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
 
 static void train(struct hc_check *check, const struct plan *plan, struct watch *w)
 {
-    static const struct hc_network small = {.name = "darknet-1",
-                                            .side = 32,
-                                            .channels = 3,
-                                            .width = 2,
-                                            .groups = 1,
-                                            .blocks = {1},
-                                            .strides = {2}};
-    struct hc_dataset set = {0};
     struct hc_train_result result;
     struct hc_observed observed = {
         .check = check, .see = see, .context = w, .own_memory = plan->own_memory};
-    struct hc_train_options options = {.recipe = hc_recipe_by_name("fp32"),
-                                       .network = &small,
-                                       .data = &set,
-                                       .epochs = plan->epochs,
-                                       .batch = plan->batch,
-                                       .max_lr = plan->max_lr,
-                                       .seed = hc_check_seed(check)};
+    struct hc_train_options options = {
+        .epochs = plan->epochs, .batch = plan->batch, .max_lr = plan->max_lr};
     observed.reads[HC_OP_adamw] = true;
     *w = (struct watch){.plan = plan, .place.layer = -1};
-    w->net =
-        (struct hc_restated){.width = 2, .groups = 1, .strides = {2}, .blocks = {1}, .classes = 10};
-    hc_restated_make(&w->net);
-    if (hc_restated_data(check, &set, plan->images, 2) &&
-        hc_observe_training(&observed, &options, &result)) {
-        hc_claim_value(check, "steps of a training", plan->steps, w->step);
-        hc_claim_value(check, "steps that the trainer counts", plan->steps, (double)result.steps);
-        hc_claim_value(check, "parameters, tensor by tensor", 3 * 4 + 2, w->parameters);
-    }
-    hc_dataset_close(&set);
+    w->net = hc_restated_small(1, 10);
+    if (!hc_restated_train(&observed, &w->net, plan->images, 2, &options, &result))
+        return;
+    hc_claim_value(check, "steps of a training", plan->steps, w->step);
+    hc_claim_value(check, "steps that the trainer counts", plan->steps, (double)result.steps);
+    hc_claim_value(check, "parameters, tensor by tensor", 3 * 4 + 2, w->parameters);
 }
 
 static void schedule(struct hc_check *check)

@@ -334,9 +334,7 @@ static struct watch *open(struct hc_check *check)
     struct watch *w = hc_check_memory(check, sizeof *w);
     w->recipe = hc_recipe_by_name(hc_check_case(check)->data);
     w->place.layer = -1;
-    w->net = (struct hc_restated){
-        .width = 2, .groups = 2, .strides = {2, 1}, .blocks = {1, 1}, .classes = 10};
-    hc_restated_make(&w->net);
+    w->net = hc_restated_small(2, 10);
     w->want = (struct hc_restated_pass){
         .net = &w->net, .batch = BATCH, .kink = w->recipe->model == HC_FP32 ? 0x1p-14 : 0x1p-4};
     w->rounded = w->want;
@@ -349,37 +347,22 @@ static struct watch *open(struct hc_check *check)
 
 static void steps(struct hc_check *check)
 {
-    static const struct hc_network small = {.name = "darknet-2",
-                                            .side = 32,
-                                            .channels = 3,
-                                            .width = 2,
-                                            .groups = 2,
-                                            .blocks = {1, 1},
-                                            .strides = {2, 1}};
     static const enum hc_op looked_at[] = {HC_OP_conv2d,         HC_OP_bn_leaky_train, HC_OP_gemm,
                                            HC_OP_xent,           HC_OP_xent_bwd,       HC_OP_adamw,
                                            HC_OP_master_to_model};
     struct watch *w = open(check);
-    struct hc_dataset set = {0};
     struct hc_train_result result;
     struct hc_observed observed = {.check = check, .see = see, .context = w, .computes = true};
-    struct hc_train_options options = {.recipe = w->recipe,
-                                       .network = &small,
-                                       .data = &set,
-                                       .epochs = 2,
-                                       .batch = BATCH,
-                                       .measure_every = 2,
-                                       .seed = hc_check_seed(check)};
+    struct hc_train_options options = {
+        .recipe = w->recipe, .epochs = 2, .batch = BATCH, .measure_every = 2};
     for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++)
         observed.reads[looked_at[i]] = true;
-    if (hc_restated_data(check, &set, STEPS / 2 * BATCH, 2) &&
-        hc_observe_training(&observed, &options, &result)) {
-        hc_claim_value(check, "steps", STEPS, w->step);
-        hc_claim_true(check, "half of the steps and more were taken", w->compared >= STEPS / 2);
-        hc_claim_true(check, "masters begin as the weights before their rounding",
-                      w->unrounded > 0 || w->recipe->model == HC_FP32);
-    }
-    hc_dataset_close(&set);
+    if (!hc_restated_train(&observed, &w->net, STEPS / 2 * BATCH, 2, &options, &result))
+        return;
+    hc_claim_value(check, "steps", STEPS, w->step);
+    hc_claim_true(check, "half of the steps and more were taken", w->compared >= STEPS / 2);
+    hc_claim_true(check, "masters begin as the weights before their rounding",
+                  w->unrounded > 0 || w->recipe->model == HC_FP32);
 }
 
 static const struct hc_case cases[] = {
