@@ -15,20 +15,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cases/fixture/observed_updates.h"
 #include "cases/fixture/restated_pass.h"
 
-enum { BATCH = 4, STEPS = 6, SPANS = 64, ROOM = 1 << 14, LAYERS = 16 };
-
-enum kind { W, G, M, V, NEW_W, NEW_M, NEW_V, KINDS };
-
-/* A call of the optimizer, or of the op that makes the model's copy. */
-struct span {
-    const char *from;      /* where what it reads lies: masters; NULL: it is the optimizer */
-    const char *to;        /* where what it writes lies */
-    enum hc_format format; /* of the latter */
-    int64_t count;
-    int64_t first; /* in the numbers below */
-};
+enum { BATCH = 4, STEPS = 6, LAYERS = 16 };
 
 struct tensor {
     const char *data;
@@ -47,16 +37,10 @@ struct watch {
     struct tensor tensor[LAYERS][HC_RESTATED_SLOTS];
     double labels[BATCH];
     double loss;
-    double hyper[HC_HYPER_COUNT];
-    bool found;
-    int spans;
-    struct span span[SPANS];
-    int64_t used;
-    double number[KINDS][ROOM];
+    struct hc_observed_updates updates;
     int step;
     int compared;
     int unrounded; /* initial masters that are more than the model's copy holds */
-    double image[BATCH * 3072];
 };
 
 static void take(const struct hc_tensor *t, double *to)
@@ -126,69 +110,13 @@ static void see_forward(struct watch *w, struct hc_check *check, const struct hc
         see_parameter(w, at, 1, &there->in[HC_BN_BETA], &copy->in[HC_BN_BETA]);
 }
 
-static void see_span(struct watch *w, struct hc_check *check, const struct hc_call *there,
-                     const struct hc_call *copy)
-{
-    int64_t n = hc_tensor_count(&copy->out[HC_ADAM_NEW_W]);
-    bool optimizer = there->op == HC_OP_adamw;
-    if (!hc_claim_true(check, "updates are few",
-                       w->spans < SPANS && w->used + n <= ROOM && w->step < STEPS))
-        return;
-    struct span *span = &w->span[w->spans++];
-    *span = (struct span){.from = optimizer ? NULL : there->in[HC_ADAM_W].data,
-                          .to = there->out[HC_ADAM_NEW_W].data,
-                          .format = there->out[HC_ADAM_NEW_W].format,
-                          .count = n,
-                          .first = w->used};
-    w->used += n;
-    for (int k = 0; optimizer && k < 4; k++)
-        take(&copy->in[k], w->number[k] + span->first);
-    for (int k = 0; k < (optimizer ? 3 : 1); k++)
-        take(&copy->out[k], w->number[NEW_W + k] + span->first);
-    if (!optimizer)
-        return;
-    take(&copy->in[HC_ADAM_HYPER], w->hyper);
-    w->found =
-        copy->in[HC_ADAM_FOUND_INF].data && hc_tensor_get(&copy->in[HC_ADAM_FOUND_INF], 0) != 0;
-}
-
-/* The span that wrote there, and which of its elements; NULL: none. */
-static const struct span *writer(const struct watch *w, const char *data, bool optimizer,
-                                 int64_t *at)
-{
-    for (int s = 0; s < w->spans; s++) {
-        const struct span *span = &w->span[s];
-        int64_t bytes = hc_formats[span->format].bytes;
-        if (!span->from == optimizer && data >= span->to && data < span->to + span->count * bytes) {
-            *at = (data - span->to) / bytes;
-            return span;
-        }
-    }
-    return NULL;
-}
-
-/* Where among the numbers the optimizer has parameter `data`, by way of its master if it has one;
-   -1. */
-static int64_t place_of(const struct watch *w, const char *data, int64_t *copied)
-{
-    int64_t at;
-    const struct span *copy = writer(w, data, false, &at);
-    *copied = -1;
-    if (copy) {
-        *copied = copy->first + at;
-        data = copy->from + at * (int64_t)sizeof(float);
-    }
-    const struct span *span = writer(w, data, true, &at);
-    return span ? span->first + at : -1;
-}
-
 /* AdamW on one weight. `magnitude` is that of what rounding errors of m are shares of. */
 static double updated(const struct watch *w, double old, double m, double v, double magnitude,
                       double *bound)
 {
-    double rate = w->hyper[HC_HYPER_LR];
-    double beta1 = w->hyper[HC_HYPER_BETA1];
-    double t = w->hyper[HC_HYPER_STEP];
+    double rate = w->updates.hyper[HC_HYPER_LR];
+    double beta1 = w->updates.hyper[HC_HYPER_BETA1];
+    double t = w->updates.hyper[HC_HYPER_STEP];
     double root = sqrt(v / (1 - pow(0.99, t))) + 1e-8;
     double step = rate / (1 - pow(beta1, t)) / root;
     *bound = 64 * 0x1p-24 * (step * magnitude) + 4 * 0x1p-24 * fabs(old);
@@ -199,35 +127,36 @@ static void claim_update(struct watch *w, struct hc_check *check, struct tensor 
                          const double *seen)
 {
     int64_t copied;
-    int64_t at = place_of(w, tensor->data, &copied);
+    int64_t at = hc_updates_find(&w->updates, tensor->data, &copied);
     if (!hc_claim_true(check, "the optimizer has every parameter", at >= 0))
         return;
-    const double *now[KINDS];
-    for (int k = 0; k < KINDS; k++)
-        now[k] = w->number[k] + at;
+    const double *now[HC_UPDATES_KINDS];
+    for (int k = 0; k < HC_UPDATES_KINDS; k++)
+        now[k] = w->updates.number[k] + at;
     for (int64_t i = 0; i < n; i++) {
-        double g = now[G][i];
-        double b = w->hyper[HC_HYPER_BETA1];
+        double g = now[HC_UPDATES_G][i];
+        double b = w->updates.hyper[HC_HYPER_BETA1];
         double bound = 0;
-        double want = now[W][i];
+        double want = now[HC_UPDATES_W][i];
         hc_claim_value(check, "what the network has of the optimizer's weight",
                        copied < 0 ? want : hc_round(tensor->format, want), seen[i]);
         if (copied >= 0 && w->step == 0)
             w->unrounded += want != hc_round(w->recipe->model, want);
         if (copied >= 0)
             hc_claim_value(check, "the model's copy of a master",
-                           hc_round(tensor->format, now[NEW_W][i]), w->number[NEW_W][copied + i]);
-        if (!w->found) {
+                           hc_round(tensor->format, now[HC_UPDATES_NEW_W][i]),
+                           w->updates.number[HC_UPDATES_NEW_W][copied + i]);
+        if (!w->updates.found) {
             tensor->m[i] = b * tensor->m[i] + (1 - b) * g;
             tensor->v[i] = 0.99 * tensor->v[i] + (1 - 0.99) * g * g;
             tensor->magnitude[i] = b * tensor->magnitude[i] + (1 - b) * fabs(g);
             want = updated(w, want, tensor->m[i], tensor->v[i], tensor->magnitude[i], &bound);
         }
-        hc_claim_within(check, "first moment", tensor->m[i], now[NEW_M][i],
+        hc_claim_within(check, "first moment", tensor->m[i], now[HC_UPDATES_NEW_M][i],
                         64 * 0x1p-24 * tensor->magnitude[i] + 0x1p-148);
-        hc_claim_within(check, "second moment", tensor->v[i], now[NEW_V][i],
+        hc_claim_within(check, "second moment", tensor->v[i], now[HC_UPDATES_NEW_V][i],
                         64 * 0x1p-24 * tensor->v[i] + 0x1p-148);
-        hc_claim_within(check, "weight after the step", want, now[NEW_W][i], bound);
+        hc_claim_within(check, "weight after the step", want, now[HC_UPDATES_NEW_W][i], bound);
     }
 }
 
@@ -277,20 +206,20 @@ static void claim_gradients(struct watch *w, struct hc_check *check)
         for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
             int64_t n = hc_restated_parameters(&w->net, l, s);
             int64_t copied;
-            int64_t at = n ? place_of(w, w->tensor[l][s].data, &copied) : -1;
+            int64_t at = n ? hc_updates_find(&w->updates, w->tensor[l][s].data, &copied) : -1;
             if (at < 0)
                 continue;
             const double *want = w->want.gradient[l][s];
             double typical = distance(want, NULL, n) + sqrt((double)n) * layer_gradient(w, l);
             hc_claim_within(check, "a parameter's gradient: distance", 0,
-                            distance(want, w->number[G] + at, n),
+                            distance(want, w->updates.number[HC_UPDATES_G] + at, n),
                             8 * (distance(want, w->rounded.gradient[l][s], n) + share * typical));
         }
 }
 
 static void see_end(struct watch *w, struct hc_check *check)
 {
-    if (!w->found) {
+    if (!w->updates.found) {
         w->want.labels = w->labels;
         hc_restated_same(&w->rounded, &w->want);
         hc_restated_step(&w->want);
@@ -304,9 +233,9 @@ static void see_end(struct watch *w, struct hc_check *check)
             if (n > 0)
                 claim_update(w, check, &w->tensor[l][s], n, w->want.parameter[l][s]);
         }
-    hc_claim_value(check, "steps taken", w->compared + w->found, w->hyper[HC_HYPER_STEP]);
-    w->spans = 0;
-    w->used = 0;
+    hc_claim_value(check, "steps taken", w->compared + w->updates.found,
+                   w->updates.hyper[HC_HYPER_STEP]);
+    hc_updates_clear(&w->updates);
     w->step++;
 }
 
@@ -324,7 +253,8 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
     } else if (there->op == HC_OP_xent_bwd)
         take(&copy->in[HC_XENT_UPSTREAM], &w->want.scale);
     else if (there->op == HC_OP_adamw || there->op == HC_OP_master_to_model)
-        see_span(w, observed->check, there, copy);
+        hc_claim_true(observed->check, "updates are few",
+                      w->step < STEPS && hc_updates_note(&w->updates, there, copy));
     else if (there->op == HC_OP_scaler_update)
         see_end(w, observed->check);
 }
