@@ -8,15 +8,10 @@
 #include "cli/training/comparison.h"
 #include "cli/training/drift.h"
 #include "cli/training/folder_lock.h"
-#include "cli/report/script.h"
-#include "op/output.h"
 #include "op/typed.h"
-#include "cli/report/plot.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_compare;
-
-enum { LONGEST_LABEL = 48, SHORT_LABEL = 26 };
 
 static const char default_folder[] = "out/compare";
 
@@ -28,7 +23,7 @@ static bool chosen(const struct hc_comparison *c, const char *name)
     return false;
 }
 
-/* `name` is `length` bytes. */
+/* `name` is `length` bytes long. */
 static enum hc_status choose(struct hc_comparison *c, const char *name, size_t length, int seeds)
 {
     const struct hc_recipe *recipe = hc_training_recipe(c->training, name, length);
@@ -47,7 +42,7 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
     return HC_OK;
 }
 
-/* Those that are not named yet. What tf32 does is nothing in host memory. */
+/* Chooses all that are not named yet, except tf32's on the CPU, where they are fp32's again. */
 static enum hc_status choose_all(struct hc_comparison *c, int seeds)
 {
     int count;
@@ -61,7 +56,7 @@ static enum hc_status choose_all(struct hc_comparison *c, int seeds)
     return status;
 }
 
-/* R or R:N, `length` bytes of it; `seeds` where there is no N. */
+/* `word` is R or R:N, and `length` bytes long; `seeds` stands for N where there is none. */
 static enum hc_status choose_word(struct hc_comparison *c, const char *word, size_t length,
                                   int seeds)
 {
@@ -98,10 +93,9 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, 
     return HC_OK;
 }
 
-/* Goes on from the run's checkpoint where that is wished and there is one. Otherwise no old one may
-   stay, which a --resume after an interruption would take for this comparison's. */
-static enum hc_status look_for_checkpoint(const struct hc_comparison *c,
-                                          struct hc_training_run *run)
+/* The run resumes from its checkpoint, if there is one and --resume was given. Without --resume an old
+   checkpoint is removed: a --resume after an interruption would take it for this comparison's. */
+static enum hc_status prepare_checkpoint(const struct hc_comparison *c, struct hc_training_run *run)
 {
     char checkpoint[1100];
     (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", run->folder);
@@ -133,7 +127,7 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
         run->seed = c->training->seed + (uint64_t)((run - c->run) / c->recipes);
         hc_training_folder(run->recipe, run->seed, name, sizeof name);
         (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
-        status = look_for_checkpoint(c, run);
+        status = prepare_checkpoint(c, run);
     }
     return status;
 }
@@ -147,82 +141,16 @@ static enum hc_status train_all(struct hc_comparison *c, const char *folder)
     return status;
 }
 
-/* What the scripts are given: recipes by number, runs by the order of runs.csv, and the folder of seed s of
-   recipe r as number r + (s - 1) recipes; a seed that the recipe has not is its first once more: what is
-   drawn twice is seen once. */
-static struct hc_plot_values *values_of(const struct hc_comparison *c)
-{
-    const struct hc_training_run *run;
-    struct hc_plot_values *values = hc_plot_values();
-    hc_plot_integer(values, "n", 0, c->recipes);
-    hc_plot_integer(values, "base", 0, c->base + 1);
-    hc_plot_integer(values, "seeds", 0, c->seeds);
-    hc_plot_integer(values, "synthetic", 0, c->training->set.synthetic);
-    hc_plot_array(values, "recipe_name", c->recipes);
-    hc_plot_array(values, "recipe_short", c->recipes);
-    hc_plot_array(values, "recipe_nan", c->recipes);
-    hc_plot_array(values, "recipe_tic", c->recipes);
-    hc_plot_array(values, "run_folder", c->recipes * c->seeds);
-    for (int at = 0; at < c->recipes * c->seeds; at++) {
-        char name[HC_RECIPE_NAME + 40];
-        int r = at % c->recipes;
-        bool there = at / c->recipes < c->seeds_of[r];
-        hc_training_folder(c->recipe[r],
-                           c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0), name,
-                           sizeof name);
-        hc_plot_text(values, "run_folder", at + 1, name, sizeof name);
-        if (at == r) {
-            char lost[HC_NAN_TEXT];
-            char label[HC_RECIPE_NAME + HC_NAN_TEXT];
-            (void)hc_comparison_nan(c, r, lost);
-            (void)snprintf(label, sizeof label, "%s%s%s", c->recipe[r]->name, *lost ? ": " : "",
-                           lost);
-            hc_plot_text(values, "recipe_name", r + 1, label, LONGEST_LABEL);
-            hc_plot_text(values, "recipe_short", r + 1, c->recipe[r]->name, SHORT_LABEL);
-            hc_plot_text(values, "recipe_nan", r + 1, lost, LONGEST_LABEL);
-            hc_plot_tic(values, "recipe_tic", r + 1, c->recipe[r]->name, LONGEST_LABEL);
-        }
-    }
-    hc_plot_array(values, "recipe_of_run", c->recipes * c->seeds);
-    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
-        hc_plot_integer(values, "recipe_of_run", i + 1, (run - c->run) % c->recipes + 1);
-    return values;
-}
-
-/* Pictures are worth a line when they cannot be drawn, and no more. */
-static void draw(const struct hc_comparison *c, const char *folder)
-{
-    if (hc_plot(hc_script("compare.gp"), values_of(c), folder) == HC_OK &&
-        hc_plot(hc_script("summary.gp"), values_of(c), folder) == HC_OK)
-        printf("pictures: %s/{curves,scale,gradients,summary}.{svg,png}\n", folder);
-    else
-        printf("no pictures: %s\n", hc_message());
-}
-
-static void print_table(FILE *out, const void *comparison)
-{
-    hc_comparison_print(comparison, out);
-}
-
-/* What was printed, for later. */
-static enum hc_status keep_table(const struct hc_comparison *c, const char *folder)
-{
-    char path[1100];
-    (void)snprintf(path, sizeof path, "%s/table.txt", folder);
-    return hc_output_print(path, print_table, c);
-}
-
 static int conclude(const struct hc_comparison *c, const char *folder)
 {
     hc_comparison_print(c, stdout);
     if (c->training->set.synthetic)
         printf("\n%s\n", c->training->set.origin);
-    if (hc_comparison_write(c, folder) != HC_OK || hc_comparison_rows(c, folder) != HC_OK ||
-        keep_table(c, folder) != HC_OK)
+    if (hc_comparison_write(c, folder) != HC_OK)
         return hc_complain_message();
     printf("\nrecord: %s/record.json; runs.csv, table.txt and a folder per run beside it\n",
            folder);
-    draw(c, folder);
+    hc_comparison_draw(c, folder);
     return hc_comparison_failures(c) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 

@@ -1,22 +1,30 @@
-/* Recipes side by side: every recipe with every seed, and what the pairs show. */
+/* Recipes side by side: each recipe is trained with each seed, and pairs of runs are compared.
+
+   Two runs with the same seed share initial weights, order and augmentation, so that their difference
+   is the recipe's, and the scatter between seeds drops out of it. What remains scatters, too: runs that
+   differ in one bit drift apart within a few hundred steps. So a difference of one pair says nothing,
+   and "no significant difference" would say no more. What is asked instead is whether the mean
+   difference is shown to lie within a margin (equivalent), shown to lie outside (different), or
+   neither: cli/training/statistics.h has the tests. Accuracy is what is compared; runs without a finite loss
+   make no pair, and a recipe that alone has such runs fails. */
 #ifndef HC_CLI_TRAINING_COMPARISON_H
 #define HC_CLI_TRAINING_COMPARISON_H
 
 #include <stdio.h>
 
-#include "cli/training/training.h"
 #include "cli/training/statistics.h"
+#include "cli/training/training.h"
 
 enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
 
-/* Seeds are training->seed, + 1, ... . run[recipe + seed * recipes]; those with a seed that the recipe
-   does not get are zero. */
+/* Seed s of recipe r is training->seed + s, and its run is run[r + s * recipes], which is zero if the
+   recipe does not get that seed. */
 struct hc_comparison {
     const struct hc_training *training;
     const struct hc_recipe *recipe[HC_MAX_COMPARED];
     int recipes;
     int base; /* the recipe that the others are compared with: fp32, or the first */
-    int seeds_of[HC_MAX_COMPARED]; /* seeds that each recipe gets */
+    int seeds_of[HC_MAX_COMPARED]; /* how many seeds each recipe gets */
     int seeds;                     /* the most of these */
     double margin;                 /* of accuracy, in points */
     bool drift;                    /* measure drift instead (cli/training/drift.h), over `steps` */
@@ -27,12 +35,11 @@ struct hc_comparison {
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *comparison, int recipe,
                                                 int seed);
 
-/* Which of the runs there is number i of all, the first seeds of all recipes before the second; NULL
-   at the end. */
+/* Run i of those that there are, seed by seed and recipe by recipe; NULL after the last one. */
 struct hc_training_run *hc_comparison_next(const struct hc_comparison *comparison, int i);
 
-/* "NaN from step 1" where the losses of all runs of a recipe were not finite from there to the end,
-   "1 of 3 runs NaN from step 17" where those of some were, "" where none. How many these are. */
+/* How many runs of a recipe ended with losses that were not finite, and a text for them: "NaN from
+   step 1" if all did, "1 of 3 runs NaN from step 17" if some did, "" if none did. */
 enum { HC_NAN_TEXT = 96 };
 int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char text[HC_NAN_TEXT]);
 
@@ -49,21 +56,26 @@ enum { HC_CONCLUSION_TEXT = 192 };
 void hc_comparison_conclusion(const struct hc_comparison *comparison, int recipe,
                               char text[HC_CONCLUSION_TEXT]);
 
-/* folder/runs.csv, a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere),
-   accuracy, test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,
-   activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result). */
-enum hc_status hc_comparison_rows(const struct hc_comparison *comparison, const char *folder);
-
-/* A line per recipe, means over the seeds; then a line per pair of recipes; then the runs that did
-   not learn. */
+/* Prints a line for each recipe, with means over its seeds, then a line for each recipe against the
+   base, then the runs that did not learn. */
 void hc_comparison_print(const struct hc_comparison *comparison, FILE *out);
 
-/* Runs that did not learn and pairs that are shown to differ. */
+/* How many runs did not learn, and how many recipes are shown to differ from the base. */
 int hc_comparison_failures(const struct hc_comparison *comparison);
 
-/* folder/record.json: a result per run (cli/training/training_record.h) and per recipe that is compared,
-   "compare/<recipe>-as-<base>": error: |mean difference|, bound: the margin, both in points; SKIPPED
-   where the pairs do not decide, FAIL where losses of the recipe alone were not finite. */
+/* Writes into the folder:
+   - table.txt: what hc_comparison_print prints;
+   - runs.csv: a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere), accuracy,
+     test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,
+     activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result);
+   - record.json: a result for each run (cli/training/training_record.h), and for each recipe
+     "compare/<recipe>-as-<base>", whose error is the mean difference without its sign and whose bound
+     is the margin, both in points. It is SKIPPED if the pairs do not decide, and FAIL if losses of the
+     recipe alone were not finite. */
 enum hc_status hc_comparison_write(const struct hc_comparison *comparison, const char *folder);
+
+/* Draws curves, scale, gradients and summary into the folder, and prints where they are, or why they
+   could not be drawn. */
+void hc_comparison_draw(const struct hc_comparison *comparison, const char *folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a comparison leaves in its folder for programs: record.json and runs.csv. */
+/* The files that a comparison leaves: record.json, runs.csv, table.txt. */
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
     hc_record_add(record, &row);
 }
 
-enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *folder)
+static enum hc_status write_record(const struct hc_comparison *c, const char *folder)
 {
     char path[1100];
     const struct hc_training_run *run;
@@ -68,7 +68,7 @@ enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *fo
     return status;
 }
 
-static void print_rows(FILE *file, const void *context)
+static void print_runs(FILE *file, const void *context)
 {
     const struct hc_comparison *c = context;
     const struct hc_training_run *run;
@@ -89,9 +89,23 @@ static void print_rows(FILE *file, const void *context)
     }
 }
 
-enum hc_status hc_comparison_rows(const struct hc_comparison *c, const char *folder)
+static void print_table(FILE *out, const void *comparison)
+{
+    hc_comparison_print(comparison, out);
+}
+
+static enum hc_status print_file(const struct hc_comparison *c, const char *folder,
+                                 const char *name, void (*print)(FILE *out, const void *comparison))
 {
     char path[1100];
-    (void)snprintf(path, sizeof path, "%s/runs.csv", folder);
-    return hc_output_print(path, print_rows, c);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return hc_output_print(path, print, c);
+}
+
+enum hc_status hc_comparison_write(const struct hc_comparison *c, const char *folder)
+{
+    enum hc_status status = write_record(c, folder);
+    if (status == HC_OK)
+        status = print_file(c, folder, "runs.csv", print_runs);
+    return status == HC_OK ? print_file(c, folder, "table.txt", print_table) : status;
 }

@@ -50,6 +50,17 @@ static struct hc_comparison make(int seeds)
     return c;
 }
 
+static void remove_files(const char *folder)
+{
+    static const char *const names[] = {"record.json", "runs.csv", "table.txt"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        cr_expect_eq(unlink(path), 0, "%s", path);
+    }
+    (void)rmdir(folder);
+}
+
 static const char *printed(const struct hc_comparison *c)
 {
     static char text[8192];
@@ -167,8 +178,7 @@ Test(comparison, a_recipe_whose_runs_all_end_in_nan_has_no_other_numbers)
     cr_expect_eq(strncmp(pair->note, "NaN from step 1 to 9; no pair", 29), 0, "%s", pair->note);
     cr_expect_str_eq(hc_record_find(&record, "train/half-seed7", "exact")->note, "NaN from step 1");
     hc_record_free(&record);
-    (void)unlink(path);
-    (void)rmdir(folder);
+    remove_files(folder);
 }
 
 Test(comparison, a_run_that_ends_in_nan_is_left_out_of_its_recipes_means)
@@ -236,6 +246,5 @@ Test(comparison, the_record_holds_every_run_and_every_pair)
     cr_assert_float_eq(other->error, 5, 1e-9);
     cr_assert_eq(other->bound, 1);
     hc_record_free(&record);
-    (void)unlink(path);
-    (void)rmdir(folder);
+    remove_files(folder);
 }
