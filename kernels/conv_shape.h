@@ -1,5 +1,5 @@
-/* The extents of a convolution, whichever of the three it is: x [n, h, w, c], w [k, r, s, c],
-   y [n, p, q, k]. */
+/* The extents of a convolution, forward or backward: x [n, h, w, c], w [k, r, s, c],
+   y [n, p, q, k]; dx, dw and dy have the same shapes. */
 #ifndef HC_KERNELS_CONV_SHAPE_H
 #define HC_KERNELS_CONV_SHAPE_H
 
@@ -17,22 +17,27 @@ struct hc_conv_shape {
 
 static inline struct hc_conv_shape hc_conv_shape_of(const struct hc_call *call)
 {
-    bool filter = call->op == HC_OP_conv2d_bwd_filter;
-    bool data = call->op == HC_OP_conv2d_bwd_data;
-    const int64_t *x = (data ? &call->out[0] : &call->in[0])->shape;
-    const int64_t *w = (filter ? &call->out[0] : &call->in[1])->shape;
-    const int64_t *y = (filter ? &call->in[1] : data ? &call->in[0] : &call->out[0])->shape;
+    const struct hc_tensor *x = &call->in[HC_CONV_X];
+    const struct hc_tensor *w = &call->in[HC_CONV_W];
+    const struct hc_tensor *y = &call->out[HC_CONV_Y];
+    if (call->op == HC_OP_conv2d_bwd_data) {
+        x = &call->out[HC_CONV_BWD_DATA_DX];
+        y = &call->in[HC_CONV_BWD_DATA_DY];
+    } else if (call->op == HC_OP_conv2d_bwd_filter) {
+        w = &call->out[HC_CONV_BWD_FILTER_DW];
+        y = &call->in[HC_CONV_BWD_FILTER_DY];
+    }
     return (struct hc_conv_shape){
         .op = call->op,
-        .n = x[0],
-        .h = x[1],
-        .w = x[2],
-        .c = x[3],
-        .p = y[1],
-        .q = y[2],
-        .k = w[0],
-        .r = w[1],
-        .s = w[2],
+        .n = x->shape[0],
+        .h = x->shape[1],
+        .w = x->shape[2],
+        .c = x->shape[3],
+        .p = y->shape[1],
+        .q = y->shape[2],
+        .k = w->shape[0],
+        .r = w->shape[1],
+        .s = w->shape[2],
         .stride = call->params.conv.stride,
         .pad = call->params.conv.pad,
     };
@@ -45,7 +50,7 @@ static inline bool hc_conv_same(const struct hc_conv_shape *a, const struct hc_c
            a->pad == b->pad;
 }
 
-/* Whether some tensor is: an image has no pixels or no channels, or there are no filters. */
+/* Whether a tensor is empty: an image has no pixels or no channels, or there are no filters. */
 static inline bool hc_conv_empty(const struct hc_conv_shape *g)
 {
     return g->n * g->h * g->w * g->c == 0 || g->p * g->q == 0 || g->k * g->r * g->s == 0;

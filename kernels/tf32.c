@@ -11,7 +11,8 @@ static size_t bytes_of(const struct hc_tensor *t)
 
 size_t hc_tf32_bytes(const struct hc_call *call)
 {
-    return hc_call_tf32(call) ? bytes_of(&call->in[0]) + bytes_of(&call->in[1]) : 0;
+    return hc_call_tf32(call) ? bytes_of(&call->in[HC_FIRST]) + bytes_of(&call->in[HC_FIRST + 1])
+                              : 0;
 }
 
 struct hc_call hc_tf32_plain(const struct hc_call *call)

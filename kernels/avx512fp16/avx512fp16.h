@@ -1,10 +1,13 @@
-/* Half arithmetic as the processor does it: what this backend has. */
+/* The kernels of a CPU's half arithmetic. HC_UNSUPPORTED where the formats are not theirs. */
 #ifndef HC_KERNELS_AVX512FP16_AVX512FP16_H
 #define HC_KERNELS_AVX512FP16_AVX512FP16_H
 
 #include "backend.h"
 
-hc_kernel hc_avx512fp16_cast, hc_avx512fp16_add, hc_avx512fp16_sub, hc_avx512fp16_mul,
-    hc_avx512fp16_div, hc_avx512fp16_sqrt, hc_avx512fp16_fma;
+/* add, sub, mul, div, sqrt and fma in fp16. */
+hc_kernel hc_avx512fp16_arithmetic;
+
+/* Between fp16 and fp32 or fp64, and from i32 into fp16, in every direction. */
+hc_kernel hc_avx512fp16_cast;
 
 #endif

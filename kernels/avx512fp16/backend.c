@@ -1,4 +1,4 @@
-/* AVX512-FP16 as a backend of its own: true half arithmetic, to be held against the reference. One
+/* AVX512-FP16 as a backend of its own: half arithmetic in hardware, to be held against the reference. One
    thread, the caller's memory. */
 #include "backend.h"
 
@@ -9,7 +9,7 @@
 #include <cpuid.h>
 #endif
 
-/* CPUID.7.0:EDX[23]; that the system saves the registers is part of what "avx512f" asks. */
+/* The flag is CPUID.7.0:EDX[23]. The test for "avx512f" includes that the system saves the registers. */
 static const char *unavailable(void)
 {
 #ifdef __x86_64__
@@ -47,12 +47,12 @@ const struct hc_backend hc_backend_avx512fp16 = {
     .kernel =
         {
             [HC_OP_cast] = hc_avx512fp16_cast,
-            [HC_OP_add] = hc_avx512fp16_add,
-            [HC_OP_sub] = hc_avx512fp16_sub,
-            [HC_OP_mul] = hc_avx512fp16_mul,
-            [HC_OP_div] = hc_avx512fp16_div,
-            [HC_OP_sqrt] = hc_avx512fp16_sqrt,
-            [HC_OP_fma] = hc_avx512fp16_fma,
+            [HC_OP_add] = hc_avx512fp16_arithmetic,
+            [HC_OP_sub] = hc_avx512fp16_arithmetic,
+            [HC_OP_mul] = hc_avx512fp16_arithmetic,
+            [HC_OP_div] = hc_avx512fp16_arithmetic,
+            [HC_OP_sqrt] = hc_avx512fp16_arithmetic,
+            [HC_OP_fma] = hc_avx512fp16_arithmetic,
         },
 #endif
 };

@@ -86,12 +86,12 @@ static void to_fp64(const uint16_t *from, double *to, int64_t n)
 enum hc_status hc_avx512fp16_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    enum hc_format from = call->in[0].format;
-    enum hc_format to = call->out[0].format;
+    enum hc_format from = call->in[HC_X].format;
+    enum hc_format to = call->out[HC_OUT].format;
     enum hc_direction direction = call->params.cast.direction;
-    int64_t n = hc_tensor_count(&call->out[0]);
-    const void *x = call->in[0].data;
-    void *y = call->out[0].data;
+    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
+    const void *x = call->in[HC_X].data;
+    void *y = call->out[HC_OUT].data;
     if (from == HC_FP32 && to == HC_FP16)
         from_fp32(x, y, n, direction);
     else if (from == HC_FP64 && to == HC_FP16)

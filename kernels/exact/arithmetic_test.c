@@ -37,14 +37,14 @@ static struct hc_tensor awkward(enum hc_format format)
 
 static void hold(const struct hc_call *call)
 {
-    enum hc_format f = call->out[0].format;
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
+    enum hc_format f = call->out[HC_OUT].format;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_OUT]); i++) {
         uint64_t want = wanted(call, 0, i);
-        uint64_t got = hc_tensor_bits(&call->out[0], i);
+        uint64_t got = hc_tensor_bits(&call->out[HC_OUT], i);
         cr_assert(same(f, want, got), "%s %s %a %a %a: want %a, got %a", hc_ops[call->op].name,
-                  hc_formats[f].name, hc_tensor_get(&call->in[0], i),
-                  call->in[1].data ? hc_tensor_get(&call->in[1], i) : 0,
-                  call->in[2].data ? hc_tensor_get(&call->in[2], i) : 0, hc_decode(f, want),
+                  hc_formats[f].name, hc_tensor_get(&call->in[HC_X], i),
+                  call->in[HC_Y].data ? hc_tensor_get(&call->in[HC_Y], i) : 0,
+                  call->in[HC_Z].data ? hc_tensor_get(&call->in[HC_Z], i) : 0, hc_decode(f, want),
                   hc_decode(f, got));
     }
 }
@@ -58,11 +58,11 @@ Test(arithmetic, two_operands_are_rounded_once)
         for (int o = 0; o < 4; o++) {
             struct hc_tensor x = awkward(formats[f]);
             struct hc_call call = {.op = ops[o], .in = {x, x}, .out = {x}};
-            call.in[1] = made(x);
-            call.out[0] = made(x);
+            call.in[HC_Y] = made(x);
+            call.out[HC_OUT] = made(x);
             for (int64_t j = 0; j < N; j++) {
                 for (int64_t i = 0; i < N; i++)
-                    hc_tensor_set_bits(&call.in[1], i, hc_tensor_bits(&x, j));
+                    hc_tensor_set_bits(&call.in[HC_Y], i, hc_tensor_bits(&x, j));
                 call_exact(&call);
                 hold(&call);
             }
@@ -87,8 +87,8 @@ Test(arithmetic, a_fused_product_and_sum_is_rounded_once)
         for (int64_t j = 0; j < N; j++)
             for (int64_t k = 0; k < N; k += 1 + (j & 3)) {
                 for (int64_t i = 0; i < N; i++) {
-                    hc_tensor_set_bits(&call.in[1], i, hc_tensor_bits(&x, j));
-                    hc_tensor_set_bits(&call.in[2], i, hc_tensor_bits(&x, k));
+                    hc_tensor_set_bits(&call.in[HC_Y], i, hc_tensor_bits(&x, j));
+                    hc_tensor_set_bits(&call.in[HC_Z], i, hc_tensor_bits(&x, k));
                 }
                 call_exact(&call);
                 hold(&call);
@@ -107,6 +107,6 @@ Test(arithmetic, bf16_fma_knows_what_fp64_has_forgotten)
         .in = {vector_of(HC_BF16, 1, &x), vector_of(HC_BF16, 1, &y), vector_of(HC_BF16, 1, &z)},
         .out = {made(hc_tensor1(HC_BF16, 1, NULL))}};
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 258);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_OUT], 0), 258);
     cr_assert_eq(hc_round(HC_BF16, x * y + z), 260);
 }

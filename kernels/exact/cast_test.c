@@ -10,9 +10,9 @@ static uint64_t cast_one(enum hc_format from, uint64_t bits, enum hc_format to,
                            .in = {made(hc_tensor1(from, 1, NULL))},
                            .out = {made(hc_tensor1(to, 1, NULL))},
                            .params.cast.direction = direction};
-    hc_tensor_set_bits(&call.in[0], 0, bits);
+    hc_tensor_set_bits(&call.in[HC_X], 0, bits);
     call_exact(&call);
-    return hc_tensor_bits(&call.out[0], 0);
+    return hc_tensor_bits(&call.out[HC_OUT], 0);
 }
 
 /* Values, and the four results, that follow from the formats' definitions by hand. */
@@ -71,7 +71,7 @@ static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor 
     call_exact(&call);
     for (int64_t i = 0; i < x->shape[0]; i++) {
         uint64_t want = hc_encode(to, hc_decode(from, hc_tensor_bits(x, i)), 0, HC_NEAREST);
-        uint64_t got = hc_tensor_bits(&call.out[0], i);
+        uint64_t got = hc_tensor_bits(&call.out[HC_OUT], i);
         cr_assert(same(to, want, got), "%s to %s: %llx: want %llx, got %llx", hc_formats[from].name,
                   hc_formats[to].name, (unsigned long long)hc_tensor_bits(x, i),
                   (unsigned long long)want, (unsigned long long)got);
@@ -105,5 +105,5 @@ Test(cast, a_model_copy_is_the_rounded_master)
                            .out = {made(hc_tensor1(HC_FP16, 5, NULL))}};
     call_exact(&call);
     for (int i = 0; i < 5; i++)
-        cr_assert_eq(hc_fp64_bits(hc_tensor_get(&call.out[0], i)), hc_fp64_bits(half[i]));
+        cr_assert_eq(hc_fp64_bits(hc_tensor_get(&call.out[HC_OUT], i)), hc_fp64_bits(half[i]));
 }

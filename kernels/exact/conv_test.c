@@ -75,8 +75,8 @@ static void hold(enum hc_op op, const struct geometry *g, struct hc_tensor in0,
     call_exact(&call);
     for (int64_t i = 0; i < n; i++) {
         double want = hc_round(out.format, (double)sums[i]);
-        cr_assert_eq(hc_tensor_get(&call.out[0], i), want, "%s [%ld]: want %g, got %g",
-                     hc_ops[op].name, (long)i, want, hc_tensor_get(&call.out[0], i));
+        cr_assert_eq(hc_tensor_get(&call.out[HC_CONV_RESULT], i), want, "%s [%ld]: want %g, got %g",
+                     hc_ops[op].name, (long)i, want, hc_tensor_get(&call.out[HC_CONV_RESULT], i));
     }
     free(sums);
 }

@@ -20,13 +20,13 @@ static void hold(const struct hc_gemm *p, enum hc_format in, enum hc_format out,
                  int64_t n, int64_t k)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = *p};
-    call.in[0] = p->transpose_a ? integers(in, k, m, 1) : integers(in, m, k, 1);
-    call.in[1] = p->transpose_b ? integers(in, n, k, 2) : integers(in, k, n, 2);
-    call.in[2] = integers(HC_FP16, m, n, 3);
+    call.in[HC_GEMM_A] = p->transpose_a ? integers(in, k, m, 1) : integers(in, m, k, 1);
+    call.in[HC_GEMM_B] = p->transpose_b ? integers(in, n, k, 2) : integers(in, k, n, 2);
+    call.in[HC_GEMM_C] = integers(HC_FP16, m, n, 3);
     bool bias = p->alpha < 0;
     if (bias)
-        call.in[2] = hc_tensor1(HC_FP16, n, call.in[2].data);
-    call.out[0] = made(hc_tensor2(out, m, n, NULL));
+        call.in[HC_GEMM_C] = hc_tensor1(HC_FP16, n, call.in[HC_GEMM_C].data);
+    call.out[HC_GEMM_OUT] = made(hc_tensor2(out, m, n, NULL));
     call_exact(&call);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
@@ -36,9 +36,9 @@ static void hold(const struct hc_gemm *p, enum hc_format in, enum hc_format out,
                        entry(p->transpose_b ? j * k + l : l * n + j, 2);
             double c = p->beta != 0 ? p->beta * (double)entry(bias ? j : i * n + j, 3) : 0;
             double want = hc_round(out, p->alpha * (double)sum + c);
-            cr_assert_eq(hc_tensor_get(&call.out[0], i * n + j), want,
+            cr_assert_eq(hc_tensor_get(&call.out[HC_GEMM_OUT], i * n + j), want,
                          "%ldx%ldx%ld (%ld, %ld): want %g, got %g", (long)m, (long)n, (long)k,
-                         (long)i, (long)j, want, hc_tensor_get(&call.out[0], i * n + j));
+                         (long)i, (long)j, want, hc_tensor_get(&call.out[HC_GEMM_OUT], i * n + j));
         }
 }
 
@@ -68,10 +68,10 @@ Test(gemm, terms_are_added_in_the_order_of_k)
                            .in = {vector_of(HC_FP32, 4, a), vector_of(HC_FP32, 4, b)},
                            .out = {made(hc_tensor2(HC_FP32, 1, 1, NULL))},
                            .params.gemm = {.alpha = 1}};
-    call.in[0] = hc_tensor2(HC_FP32, 1, 4, call.in[0].data);
-    call.in[1] = hc_tensor2(HC_FP32, 4, 1, call.in[1].data);
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP32, 1, 4, call.in[HC_GEMM_A].data);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP32, 4, 1, call.in[HC_GEMM_B].data);
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 1);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_GEMM_OUT], 0), 1);
 }
 
 /* One element: sum of a[i] * b[i], the parameters given. */
@@ -82,10 +82,10 @@ static double one(enum hc_format in, struct hc_gemm p, int64_t n, double *a, dou
         .in = {vector_of(in, n, a), vector_of(in, n, b), vector_of(HC_FP32, 1, &c)},
         .out = {made(hc_tensor2(HC_FP32, 1, 1, NULL))},
         .params.gemm = p};
-    call.in[0] = hc_tensor2(in, 1, n, call.in[0].data);
-    call.in[1] = hc_tensor2(in, n, 1, call.in[1].data);
+    call.in[HC_GEMM_A] = hc_tensor2(in, 1, n, call.in[HC_GEMM_A].data);
+    call.in[HC_GEMM_B] = hc_tensor2(in, n, 1, call.in[HC_GEMM_B].data);
     call_exact(&call);
-    return hc_tensor_get(&call.out[0], 0);
+    return hc_tensor_get(&call.out[HC_GEMM_OUT], 0);
 }
 
 Test(gemm, in_tf32_rounds_its_inputs_to_nearest_and_even)

@@ -17,9 +17,9 @@ static double loss(enum hc_format format, int64_t rows, int64_t columns, const d
                            .in = {vector_of(format, rows * columns, z), labels(rows, label)},
                            .out = {made(hc_tensor1(HC_FP32, 1, NULL))},
                            .params.xent.sum = sum};
-    call.in[0] = hc_tensor2(format, rows, columns, call.in[0].data);
+    call.in[HC_XENT_LOGITS] = hc_tensor2(format, rows, columns, call.in[HC_XENT_LOGITS].data);
     call_exact(&call);
-    return hc_tensor_get(&call.out[0], 0);
+    return hc_tensor_get(&call.out[HC_XENT_LOSS], 0);
 }
 
 /* ln 4 to 20 digits; the C library's logf is good to one ulp. */
@@ -61,9 +61,9 @@ static struct hc_tensor gradient(enum hc_format to, bool sum, double upstream)
         .in = {vector_of(HC_FP16, 8, z), labels(2, label), vector_of(HC_FP32, 1, &upstream)},
         .out = {made(hc_tensor2(to, 2, 4, NULL))},
         .params.xent.sum = sum};
-    call.in[0] = hc_tensor2(HC_FP16, 2, 4, call.in[0].data);
+    call.in[HC_XENT_LOGITS] = hc_tensor2(HC_FP16, 2, 4, call.in[HC_XENT_LOGITS].data);
     call_exact(&call);
-    return call.out[0];
+    return call.out[HC_XENT_DLOGITS];
 }
 
 Test(loss, the_gradient_is_softmax_less_one_at_the_label_times_upstream)

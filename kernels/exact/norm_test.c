@@ -69,16 +69,17 @@ static void hold_training(enum hc_format h, enum hc_format statistics, int64_t c
     call_exact(&call);
     for (int64_t c = 0; c < channels; c++) {
         double s2 = spread(c) * spread(c);
-        cr_assert_eq(hc_tensor_get(&call.out[1], c), middle(c));
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_SAVED_MEAN], c), middle(c));
         double unbiased = 8 + 0.25 * ((double)(float)(4 * s2 / 3) - 8);
-        cr_assert_eq(hc_tensor_get(&call.out[3], c),
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_NEW_MEAN], c),
                      hc_round(statistics, 8 + 0.25 * (middle(c) - 8)));
-        cr_assert_eq(hc_tensor_get(&call.out[4], c), hc_round(statistics, (double)(float)unbiased));
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_NEW_VARIANCE], c),
+                     hc_round(statistics, (double)(float)unbiased));
         if (s2 != 1)
             continue;
-        cr_assert_eq(hc_tensor_get(&call.out[2], c), 0.5);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_SAVED_INVSTD], c), 0.5);
         for (int64_t i = 0; i < ROWS; i++)
-            cr_assert_eq(hc_tensor_get(&call.out[0], i * channels + c),
+            cr_assert_eq(hc_tensor_get(&call.out[HC_BN_Y], i * channels + c),
                          (i % 2 ? -0.5 : 0.5) * gamma_of(c) + beta_of(c));
     }
 }
@@ -106,8 +107,8 @@ Test(norm, one_row_has_no_variance_and_is_not_unbiased)
                                   vector_of(HC_FP32, 1, &one)},
                            .out = {made(t), made(t), made(t), made(t), made(t)},
                            .params.bn = {.eps = 0.25, .momentum = 0.5}};
-    call.in[0] = hc_tensor4(HC_FP32, 1, 1, 1, 1, call.in[0].data);
-    call.out[0] = hc_tensor4(HC_FP32, 1, 1, 1, 1, call.out[0].data);
+    call.in[HC_BN_X] = hc_tensor4(HC_FP32, 1, 1, 1, 1, call.in[HC_BN_X].data);
+    call.out[HC_BN_Y] = hc_tensor4(HC_FP32, 1, 1, 1, 1, call.out[HC_BN_Y].data);
     call_exact(&call);
     static const double want[] = {1, 5, 2, 2.5, 0.5};
     for (int i = 0; i < 5; i++)
@@ -126,11 +127,11 @@ Test(norm, the_variance_of_large_numbers_does_not_cancel)
         .in = {vector_of(HC_FP32, 2, x), p, p, p, p},
         .out = {made(hc_tensor4(HC_FP32, 2, 1, 1, 1, NULL)), made(t), made(t), made(t), made(t)},
         .params.bn = {.eps = 3, .momentum = 1}};
-    call.in[0] = hc_tensor4(HC_FP32, 2, 1, 1, 1, call.in[0].data);
+    call.in[HC_BN_X] = hc_tensor4(HC_FP32, 2, 1, 1, 1, call.in[HC_BN_X].data);
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[2], 0), 0.5);
-    cr_assert_eq(hc_tensor_get(&call.out[4], 0), 2);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 1.5);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_BN_SAVED_INVSTD], 0), 0.5);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_BN_NEW_VARIANCE], 0), 2);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_BN_Y], 0), 1.5);
 }
 
 static double one_of(int64_t c)
@@ -154,7 +155,7 @@ Test(norm, inference_uses_the_running_statistics)
         for (int64_t i = 0; i < ROWS * channels; i++) {
             int64_t c = i % channels;
             double x = i / channels % 2 ? -spread(c) : spread(c);
-            cr_assert_eq(hc_tensor_get(&call.out[0], i),
+            cr_assert_eq(hc_tensor_get(&call.out[HC_BN_Y], i),
                          hc_round(h, x * 0.5 * gamma_of(c) + beta_of(c)));
         }
     }
@@ -192,12 +193,13 @@ Test(norm, gradients_follow_the_definition)
             double times = (double)(c % 2 + 1);
             double dbeta = 16 * times;
             double dgamma = -6 * times * spread(c) / 2;
-            cr_assert_eq(hc_tensor_get(&call.out[1], c), hc_round(to, dgamma));
-            cr_assert_eq(hc_tensor_get(&call.out[2], c), hc_round(to, dbeta));
+            cr_assert_eq(hc_tensor_get(&call.out[HC_BN_BWD_DGAMMA], c), hc_round(to, dgamma));
+            cr_assert_eq(hc_tensor_get(&call.out[HC_BN_BWD_DBETA], c), hc_round(to, dbeta));
             for (int64_t i = 0; i < ROWS; i++) {
                 double xhat = (i % 2 ? -1 : 1) * spread(c) / 2;
                 double dx = gamma_of(c) / 2 * (dy_of(i, c) - dbeta / 4 - xhat * dgamma / 4);
-                cr_assert_eq(hc_tensor_get(&call.out[0], i * channels + c), hc_round(to, dx));
+                cr_assert_eq(hc_tensor_get(&call.out[HC_BN_BWD_DX], i * channels + c),
+                             hc_round(to, dx));
             }
         }
     }

@@ -19,7 +19,7 @@ static void hold(enum hc_format in, enum hc_format out, int64_t window, int64_t 
                            .out = {made(hc_tensor4(out, 2, 2, 3, channels, NULL))},
                            .params.pool.window = (int)window};
     call_exact(&call);
-    for (int64_t i = 0; i < hc_tensor_count(&call.out[0]); i++) {
+    for (int64_t i = 0; i < hc_tensor_count(&call.out[HC_POOL_Y]); i++) {
         int64_t c = i % channels;
         int64_t q = i / channels % 3;
         int64_t p = i / channels / 3 % 2;
@@ -28,7 +28,7 @@ static void hold(enum hc_format in, enum hc_format out, int64_t window, int64_t 
             for (int64_t s = 0; s < window; s++)
                 sum += entry(i / channels / 6, p * window + r, q * window + s, c);
         float mean = (float)(sum / (double)(window * window));
-        cr_assert_eq(hc_tensor_get(&call.out[0], i), hc_round(out, (double)mean));
+        cr_assert_eq(hc_tensor_get(&call.out[HC_POOL_Y], i), hc_round(out, (double)mean));
     }
 }
 
@@ -51,11 +51,12 @@ Test(pool, the_gradient_spreads_evenly)
                                .in = {vector_of(formats[f % 3], 8, dy)},
                                .out = {made(hc_tensor4(formats[f / 3], 1, 6, 6, 2, NULL))},
                                .params.pool.window = 3};
-        call.in[0] = hc_tensor4(formats[f % 3], 1, 2, 2, 2, call.in[0].data);
+        call.in[HC_POOL_BWD_DY] =
+            hc_tensor4(formats[f % 3], 1, 2, 2, 2, call.in[HC_POOL_BWD_DY].data);
         call_exact(&call);
         for (int64_t i = 0; i < 72; i++) {
             double from = dy[i / 36 * 4 + i / 2 % 6 / 3 * 2 + i % 2];
-            cr_assert_eq(hc_tensor_get(&call.out[0], i),
+            cr_assert_eq(hc_tensor_get(&call.out[HC_POOL_BWD_DX], i),
                          hc_round(formats[f / 3], (double)(float)(from / 9)));
         }
     }

@@ -10,7 +10,7 @@ static double reduce(enum hc_op op, struct hc_tensor x, struct hc_tensor y,
                            .out = {made(hc_tensor1(to, 1, NULL))},
                            .params.reduce.accumulator = accumulator};
     call_exact(&call);
-    return hc_tensor_get(&call.out[0], 0);
+    return hc_tensor_get(&call.out[HC_REDUCE_OUT], 0);
 }
 
 static struct hc_tensor ones(enum hc_format format, int64_t n)
@@ -73,7 +73,7 @@ Test(reduce, squares_are_added_to_a_partial_sum_in_place)
                            .params.reduce.accumulator = HC_FP32};
     call_exact(&call);
     cr_assert_eq(hc_tensor_get(&sum, 0), 0x1p24 + 24); /* 25 is a tie */
-    call.in[1] = (struct hc_tensor){0};
+    call.in[HC_SUM_SQUARES_PARTIAL] = (struct hc_tensor){0};
     call_exact(&call);
     cr_assert_eq(hc_tensor_get(&sum, 0), 25);
 }

@@ -13,10 +13,10 @@ Test(scaling, axpy_fuses_in_fp32_and_rounds_into_the_output)
     call_exact(&call);
     /* (1 + 2^-10)(1 + 2^-23) - 1 = 2^-10 + 2^-23 + 2^-33, of which only a fused sum
        keeps the last. */
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 0x1p-10 + 0x1p-23 + 0x1p-33);
-    call.out[0] = made(hc_tensor1(HC_FP16, 1, NULL));
+    cr_assert_eq(hc_tensor_get(&call.out[HC_OUT], 0), 0x1p-10 + 0x1p-23 + 0x1p-33);
+    call.out[HC_OUT] = made(hc_tensor1(HC_FP16, 1, NULL));
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 0x1p-10);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_OUT], 0), 0x1p-10);
 }
 
 Test(scaling, scale_multiplies_in_fp32)
@@ -29,7 +29,7 @@ Test(scaling, scale_multiplies_in_fp32)
                            .out = {made(hc_tensor1(HC_FP16, 3, NULL))}};
     call_exact(&call);
     for (int i = 0; i < 3; i++)
-        cr_assert_eq(hc_tensor_get(&call.out[0], i), want[i]);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_OUT], i), want[i]);
 }
 
 static struct hc_call unscale(enum hc_format from, enum hc_format to, double x, double s,
@@ -48,24 +48,25 @@ Test(scaling, unscaling_in_half_loses_what_fp32_keeps)
     double scaled = hc_round(HC_FP16, 1e-9 * 65536);
     struct hc_call call = unscale(HC_FP16, HC_FP32, scaled, 65536, 0);
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 0x1.13p-14 / 65536);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_OUT], 0), 0x1.13p-14 / 65536);
     call = unscale(HC_FP16, HC_FP16, scaled, 65536, 0);
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 0);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_OUT], 0), 0);
 }
 
 Test(scaling, division_and_the_rounded_reciprocal_differ)
 {
     struct hc_call call = unscale(HC_FP32, HC_FP32, 9, 3, 0);
     call_exact(&call);
-    cr_assert_eq(hc_tensor_get(&call.out[0], 0), 3);
+    cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_OUT], 0), 3);
     /* Of the integers 41 is the first whose product with its rounded reciprocal is not 1: 1/41 is
        rounded down by more than u / 41. */
     for (int n = 1; n <= 41; n++) {
         call = unscale(HC_FP32, HC_FP32, n, n, 0);
         call.params.unscale.reciprocal = true;
         call_exact(&call);
-        cr_assert_eq(hc_tensor_get(&call.out[0], 0), n < 41 ? 1 : 1 - 0x1p-24, "%d", n);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_OUT], 0), n < 41 ? 1 : 1 - 0x1p-24, "%d",
+                     n);
     }
 }
 
@@ -80,9 +81,11 @@ Test(scaling, any_infinity_or_nan_is_found_before_the_division_and_found_stays)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct hc_call call = unscale(HC_FP32, HC_FP16, rows[i].x, rows[i].s, rows[i].found);
         call_exact(&call);
-        cr_assert_eq(hc_tensor_get(&call.out[1], 0), rows[i].want, "row %zu", i);
-        call.out[1] = call.in[2];
+        cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_NEW_FOUND_INF], 0), rows[i].want, "row %zu",
+                     i);
+        call.out[HC_UNSCALE_NEW_FOUND_INF] = call.in[HC_UNSCALE_FOUND_INF];
         call_exact(&call);
-        cr_assert_eq(hc_tensor_get(&call.in[2], 0), rows[i].want, "row %zu, in place", i);
+        cr_assert_eq(hc_tensor_get(&call.in[HC_UNSCALE_FOUND_INF], 0), rows[i].want,
+                     "row %zu, in place", i);
     }
 }

@@ -45,7 +45,7 @@ static void unscale_block(const struct hc_queue *queue, const void *context, int
     float buffer[2][HC_HOST_BLOCK];
     const float *in[3] = {hc_host_view(queue, &u->call->in[HC_UNSCALE_X], at, n, buffer[0])};
     float *out = hc_host_target(to, at, buffer[1]);
-    if (queue->loops->any_nonfinite(in[0], n))
+    if (queue->loops->any_nonfinite(in[HC_X], n))
         atomic_store(u->found_inf, true);
     queue->loops->map[HC_OP_unscale](in, out, n, &u->scalars);
     hc_host_flush(queue, to, at, n, out);

@@ -12,7 +12,7 @@ static struct hc_call of(enum hc_op op, int64_t n, const enum hc_format *formats
     int inputs = hc_ops[op].inputs;
     for (int i = 0; i < inputs; i++)
         call.in[i] = random_bits(hc_tensor1(formats[i], n, NULL), (uint64_t)i);
-    call.out[0] = made(hc_tensor1(formats[inputs], n, NULL));
+    call.out[HC_OUT] = made(hc_tensor1(formats[inputs], n, NULL));
     return call;
 }
 
@@ -105,8 +105,8 @@ Test(elementwise, scale_and_unscale_have_the_bits_of_exact)
                 .out = {made(hc_tensor1(h[f % 3], lengths[l], NULL))}};
             assert_exact_bits(&call);
             call.op = HC_OP_unscale;
-            call.in[2] = scalar(0);
-            call.out[1] = scalar(-1);
+            call.in[HC_UNSCALE_FOUND_INF] = scalar(0);
+            call.out[HC_UNSCALE_NEW_FOUND_INF] = scalar(-1);
             call.params.unscale.reciprocal = f & 1;
             assert_exact_bits(&call);
         }
@@ -121,10 +121,11 @@ Test(elementwise, one_infinity_anywhere_is_found)
         struct hc_queue *queue = queue_of(2, "portable");
         queue->loops = hc_host_loops_best();
         call_host(queue, &call);
-        cr_assert_eq(hc_tensor_get(&call.out[1], 0), 0);
-        hc_tensor_set_bits(&call.in[0], at, 0xfc00);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_NEW_FOUND_INF], 0), 0);
+        hc_tensor_set_bits(&call.in[HC_UNSCALE_X], at, 0xfc00);
         call_host(queue, &call);
-        cr_assert_eq(hc_tensor_get(&call.out[1], 0), 1, "at %lld", (long long)at);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_UNSCALE_NEW_FOUND_INF], 0), 1, "at %lld",
+                     (long long)at);
         hc_backend_by_name("host")->close(queue);
     }
 }
@@ -137,7 +138,7 @@ Test(elementwise, an_output_may_be_an_input)
     struct hc_queue *queue = queue_of(2, "portable");
     queue->loops = hc_host_loops_best();
     want_exact(&call, want);
-    call.out[0] = call.in[1];
+    call.out[HC_OUT] = call.in[HC_Y];
     call_host(queue, &call);
     assert_same(&call, want, "in place");
     hc_backend_by_name("host")->close(queue);

@@ -107,7 +107,7 @@ Test(norm, sums_dots_and_squares_have_one_result_too)
             call.op = HC_OP_sum;
             assert_one_result(&call);
             call.op = HC_OP_sum_squares;
-            call.in[1] = filled(hc_tensor1(HC_FP32, 1, NULL), 3, 5);
+            call.in[HC_BN_GAMMA] = filled(hc_tensor1(HC_FP32, 1, NULL), 3, 5);
             assert_one_result(&call);
         }
 }
@@ -126,8 +126,10 @@ static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const ch
     fused.params.bn.slope = 0.1;
     for (int o = 0; o < 5; o++)
         alone.out[o] = made(fused.out[o]);
-    struct hc_call leaky = {
-        .op = HC_OP_leaky_relu, .in = {alone.out[0]}, .out = {alone.out[0]}, .params.leaky = {0.1}};
+    struct hc_call leaky = {.op = HC_OP_leaky_relu,
+                            .in = {alone.out[HC_BN_Y]},
+                            .out = {alone.out[HC_BN_Y]},
+                            .params.leaky = {0.1}};
     call_host(queue, &fused);
     call_host(queue, &alone);
     call_host(queue, &leaky);
@@ -140,22 +142,28 @@ static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const ch
     assert_same(&fused, alone.out, loops);
 
     struct hc_call norm = backward(f, images, channels);
-    struct hc_tensor y = random_bits(norm.in[0], 9);
-    struct hc_tensor dz = made(norm.in[1]);
-    leaky = (struct hc_call){
-        .op = HC_OP_leaky_relu_bwd, .in = {y, norm.in[1]}, .out = {dz}, .params.leaky = {0.1}};
+    struct hc_tensor y = random_bits(norm.in[HC_BN_BWD_X], 9);
+    struct hc_tensor dz = made(norm.in[HC_BN_BWD_DY]);
+    leaky = (struct hc_call){.op = HC_OP_leaky_relu_bwd,
+                             .in = {y, norm.in[HC_BN_BWD_DY]},
+                             .out = {dz},
+                             .params.leaky = {0.1}};
     fused = (struct hc_call){.op = HC_OP_bn_leaky_bwd,
-                             .in = {norm.in[0], y, norm.in[1], norm.in[2], norm.in[3], norm.in[4]},
-                             .out = {made(norm.out[0]), made(norm.out[1]), made(norm.out[2])},
+                             .in = {norm.in[HC_BN_BWD_X], y, norm.in[HC_BN_BWD_DY],
+                                    norm.in[HC_BN_BWD_GAMMA], norm.in[HC_BN_BWD_MEAN],
+                                    norm.in[HC_BN_BWD_INVSTD]},
+                             .out = {made(norm.out[HC_BN_BWD_DX]), made(norm.out[HC_BN_BWD_DGAMMA]),
+                                     made(norm.out[HC_BN_BWD_DBETA])},
                              .params.bn.slope = 0.1};
-    norm.in[1] = dz;
+    norm.in[HC_BN_BWD_DY] = dz;
     call_host(queue, &leaky);
     call_host(queue, &norm);
     call_host(queue, &fused);
     assert_same(&fused, norm.out, loops);
-    fused.out[0].format = norm.out[0].format = f == HC_FP32 ? HC_FP16 : HC_FP32; /* dz elsewhere */
-    fused.out[0] = made(fused.out[0]);
-    norm.out[0] = made(norm.out[0]);
+    fused.out[HC_BN_BWD_DX].format = norm.out[HC_BN_BWD_DX].format =
+        f == HC_FP32 ? HC_FP16 : HC_FP32; /* dz elsewhere */
+    fused.out[HC_BN_BWD_DX] = made(fused.out[HC_BN_BWD_DX]);
+    norm.out[HC_BN_BWD_DX] = made(norm.out[HC_BN_BWD_DX]);
     call_host(queue, &norm);
     call_host(queue, &fused);
     assert_same(&fused, norm.out, loops);

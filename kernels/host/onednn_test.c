@@ -52,17 +52,17 @@ static int32_t whole(const struct hc_tensor *t, int64_t i)
 
 static void forward(const int64_t at[3], struct hc_call *call)
 {
-    sums[at[2]] += whole(&call->in[0], at[0]) * whole(&call->in[1], at[1]);
+    sums[at[2]] += whole(&call->in[HC_CONV_FIRST], at[0]) * whole(&call->in[HC_CONV_SECOND], at[1]);
 }
 
 static void to_data(const int64_t at[3], struct hc_call *call)
 {
-    sums[at[0]] += whole(&call->in[0], at[2]) * whole(&call->in[1], at[1]);
+    sums[at[0]] += whole(&call->in[HC_CONV_FIRST], at[2]) * whole(&call->in[HC_CONV_SECOND], at[1]);
 }
 
 static void to_filter(const int64_t at[3], struct hc_call *call)
 {
-    sums[at[1]] += whole(&call->in[0], at[0]) * whole(&call->in[1], at[2]);
+    sums[at[1]] += whole(&call->in[HC_CONV_FIRST], at[0]) * whole(&call->in[HC_CONV_SECOND], at[2]);
 }
 
 static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format format)
@@ -72,9 +72,9 @@ static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format 
     struct hc_tensor w = hc_tensor4(format, g->k, g->r, g->r, g->c, NULL);
     struct hc_tensor y = hc_tensor4(format, g->n, p, p, g->k, NULL);
     struct hc_call call = {.op = op, .params.conv = {.stride = g->stride, .pad = g->pad}};
-    call.in[0] = integers(op == HC_OP_conv2d_bwd_data ? y : x, 1);
-    call.in[1] = integers(op == HC_OP_conv2d_bwd_filter ? y : w, 2);
-    call.out[0] = made(op == HC_OP_conv2d ? y : op == HC_OP_conv2d_bwd_data ? x : w);
+    call.in[HC_CONV_FIRST] = integers(op == HC_OP_conv2d_bwd_data ? y : x, 1);
+    call.in[HC_CONV_SECOND] = integers(op == HC_OP_conv2d_bwd_filter ? y : w, 2);
+    call.out[HC_CONV_RESULT] = made(op == HC_OP_conv2d ? y : op == HC_OP_conv2d_bwd_data ? x : w);
     return call;
 }
 
@@ -84,14 +84,14 @@ static void assert_integers(enum hc_op op, void (*term)(const int64_t at[3], str
         const struct shape *g = &shapes[s];
         enum hc_format format = s % 2 ? HC_FP16 : HC_FP32;
         struct hc_call call = conv(op, g, format);
-        int64_t n = hc_tensor_count(&call.out[0]);
+        int64_t n = hc_tensor_count(&call.out[HC_CONV_RESULT]);
         sums = calloc((size_t)n, sizeof *sums);
         each_term(g, (g->h + 2 * g->pad - g->r) / g->stride + 1, term, &call);
         for (int threads = 1; threads <= 3; threads++) {
             struct hc_queue *queue = queue_of(threads, "portable");
             call_host(queue, &call);
             for (int64_t i = 0; i < n; i++)
-                cr_assert_eq(hc_tensor_bits(&call.out[0], i),
+                cr_assert_eq(hc_tensor_bits(&call.out[HC_CONV_RESULT], i),
                              hc_encode(format, sums[i], 0, HC_NEAREST), "%s, shape %zu, %lld",
                              hc_ops[op].name, s, (long long)i);
             hc_backend_by_name("host")->close(queue);
@@ -128,14 +128,14 @@ Test(onednn, sums_that_round_do_not_depend_on_the_number_of_threads)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int o = 0; o < 3; o++) {
             struct hc_call call = conv(ops[o], &shapes[s], HC_FP32);
-            struct hc_tensor first = made(call.out[0]);
-            call.in[0] = normal(call.in[0], 1);
-            call.in[1] = normal(call.in[1], 2);
+            struct hc_tensor first = made(call.out[HC_CONV_RESULT]);
+            call.in[HC_CONV_FIRST] = normal(call.in[HC_CONV_FIRST], 1);
+            call.in[HC_CONV_SECOND] = normal(call.in[HC_CONV_SECOND], 2);
             for (int threads = 1; threads <= 4; threads++) {
                 struct hc_queue *queue = queue_of(threads, "portable");
                 call_host(queue, &call);
                 if (threads == 1)
-                    memcpy(first.data, call.out[0].data, hc_tensor_bytes(&first));
+                    memcpy(first.data, call.out[HC_CONV_RESULT].data, hc_tensor_bytes(&first));
                 assert_same(&call, &first, "threads");
                 hc_backend_by_name("host")->close(queue);
             }
@@ -150,10 +150,10 @@ Test(onednn, an_infinity_meets_no_zero_of_the_padding)
             struct hc_call call = conv(ops[o], &shapes[s], HC_FP32);
             struct hc_tensor want[HC_MAX_OUT];
             struct hc_queue *queue = queue_of(2, "portable");
-            for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-                hc_tensor_set(&call.in[0], i, 1);
-            for (int64_t i = 0; i < hc_tensor_count(&call.in[1]); i++)
-                hc_tensor_set(&call.in[1], i, i % 5 ? 1 : INFINITY);
+            for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_CONV_FIRST]); i++)
+                hc_tensor_set(&call.in[HC_CONV_FIRST], i, 1);
+            for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_CONV_SECOND]); i++)
+                hc_tensor_set(&call.in[HC_CONV_SECOND], i, i % 5 ? 1 : INFINITY);
             want_exact(&call, want);
             call_host(queue, &call);
             assert_same(&call, want, "with infinities");
@@ -179,16 +179,17 @@ static void an_infinite_weight_stays_inside(enum hc_op op, const struct shape *g
     struct hc_call call = conv(op, g, format);
     struct hc_tensor want[HC_MAX_OUT];
     int64_t taps = (int64_t)g->r * g->r * g->c;
-    call.in[0] = normal(call.in[0], 1);
-    call.in[1] = normal(call.in[1], 2);
+    call.in[HC_CONV_FIRST] = normal(call.in[HC_CONV_FIRST], 1);
+    call.in[HC_CONV_SECOND] = normal(call.in[HC_CONV_SECOND], 2);
     for (int64_t k = 0; k < g->k; k++)
-        hc_tensor_set(&call.in[1], k * taps + k * 7 % taps, k % 2 ? (double)INFINITY : (double)NAN);
+        hc_tensor_set(&call.in[HC_CONV_SECOND], k * taps + k * 7 % taps,
+                      k % 2 ? (double)INFINITY : (double)NAN);
     want_exact(&call, want);
     struct hc_queue *queue = queue_of(2, "portable");
     call_host(queue, &call);
     for (int64_t i = 0; i < hc_tensor_count(want); i++) {
         double w = hc_tensor_get(want, i);
-        double got = hc_tensor_get(&call.out[0], i);
+        double got = hc_tensor_get(&call.out[HC_CONV_RESULT], i);
         cr_assert_eq(isnan(w), isnan(got), "%s %dx%d c%d k%d r%d: [%lld] want %g, got %g",
                      hc_ops[op].name, g->h, g->h, g->c, g->k, g->r, (long long)i, w, got);
         cr_assert(!isinf(w) || w == got);
@@ -232,10 +233,10 @@ Test(onednn, products_of_integer_matrices_are_exact)
             for (int j = 0; j < n; j++) {
                 int sum = 0;
                 for (int t = 0; t < k; t++)
-                    sum += whole(&call.in[0], ta ? t * m + i : i * k + t) *
-                           whole(&call.in[1], tb ? j * k + t : t * n + j);
-                cr_assert_eq(hc_tensor_get(&call.out[0], i * n + j),
-                             2 * sum - 3 * whole(&call.in[2], j));
+                    sum += whole(&call.in[HC_GEMM_A], ta ? t * m + i : i * k + t) *
+                           whole(&call.in[HC_GEMM_B], tb ? j * k + t : t * n + j);
+                cr_assert_eq(hc_tensor_get(&call.out[HC_GEMM_OUT], i * n + j),
+                             2 * sum - 3 * whole(&call.in[HC_GEMM_C], j));
             }
         hc_backend_by_name("host")->close(queue);
     }

@@ -80,13 +80,13 @@ Test(optimizer, compensated_updates_have_the_bits_of_exact)
             struct hc_call adamw =
                 adam(f & 4 ? HC_OP_adam : HC_OP_adamw, n, w, h[(size_t)f % 3], (int)l % 4);
             adamw.params.adam.arithmetic = arithmetic;
-            adamw.in[6] = state(w, n, 5, false);
-            adamw.out[3] = made(hc_tensor1(w, n, NULL));
+            adamw.in[HC_ADAM_COMPENSATION] = state(w, n, 5, false);
+            adamw.out[HC_ADAM_NEW_COMPENSATION] = made(hc_tensor1(w, n, NULL));
             assert_exact_bits(&adamw);
             struct hc_call momentum = sgd(n, w, h[(size_t)f % 3], (f + (int)l) % 16);
             momentum.params.sgd.arithmetic = arithmetic;
-            momentum.in[5] = state(w, n, 5, false);
-            momentum.out[2] = made(hc_tensor1(w, n, NULL));
+            momentum.in[HC_SGD_COMPENSATION] = state(w, n, 5, false);
+            momentum.out[HC_SGD_NEW_COMPENSATION] = made(hc_tensor1(w, n, NULL));
             assert_exact_bits(&momentum);
         }
 }
@@ -116,9 +116,9 @@ Test(optimizer, state_may_be_updated_in_place)
         queue->loops = hc_host_loops_best();
         call.params.adam.arithmetic = HC_FP32;
         want_exact(&call, want);
-        call.out[0] = call.in[0];
-        call.out[1] = call.in[2];
-        call.out[2] = call.in[3];
+        call.out[HC_ADAM_NEW_W] = call.in[HC_ADAM_W];
+        call.out[HC_ADAM_NEW_M] = call.in[HC_ADAM_M];
+        call.out[HC_ADAM_NEW_V] = call.in[HC_ADAM_V];
         call_host(queue, &call);
         assert_same(&call, want, "in place");
         hc_backend_by_name("host")->close(queue);
@@ -129,7 +129,7 @@ Test(optimizer, a_step_with_something_found_copies_the_state)
 {
     double found = 1;
     struct hc_call call = adam(HC_OP_adam, 3000, HC_FP16, HC_FP16, 0);
-    call.in[5] = vector_of(HC_FP32, 1, &found);
+    call.in[HC_ADAM_FOUND_INF] = vector_of(HC_FP32, 1, &found);
     call.params.adam.arithmetic = HC_FP16;
     assert_exact_bits(&call);
 }

@@ -71,8 +71,9 @@ static inline void assert_same(const struct hc_call *call, const struct hc_tenso
             uint64_t y = hc_tensor_bits(&call->out[o], i);
             cr_assert(same(want[o].format, x, y),
                       "%s %s of %lld, %s: out%d[%lld] want %llx got %llx", hc_ops[call->op].name,
-                      hc_formats[call->in[0].format].name, (long long)hc_tensor_count(&call->in[0]),
-                      how, o, (long long)i, (unsigned long long)x, (unsigned long long)y);
+                      hc_formats[call->in[HC_FIRST].format].name,
+                      (long long)hc_tensor_count(&call->in[HC_FIRST]), how, o, (long long)i,
+                      (unsigned long long)x, (unsigned long long)y);
         }
 }
 
