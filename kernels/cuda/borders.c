@@ -2,7 +2,6 @@
    these are those that the names of cuBLAS's kernels tell, and the channels that cuDNN wants
    multiples of. */
 #include "kernels/cuda/op/families.h"
-#include "kernels/cuda/op/norm_tiling.h"
 #include "kernels/cuda/kernel/vector.h"
 
 enum { LIBRARY_TILE = 128, LIBRARY_DEEP = 32, LIBRARY_CHANNELS = 8 };
@@ -13,8 +12,8 @@ const struct hc_border hc_cuda_borders[] = {
     {HC_EXTENT_VECTOR, HC_DK_WIDE},
     {HC_EXTENT_VECTOR, HC_CUDA_THREADS},
     {HC_EXTENT_VECTOR, HC_CUDA_BLOCKS *HC_CUDA_THREADS},
-    {HC_EXTENT_TERMS, HC_CUDA_SUM_SHARE},
-    {HC_EXTENT_TERMS, HC_CUDA_SUM_SHARE *HC_CUDA_SUM_BLOCKS},
+    {HC_EXTENT_TERMS, HC_CUDA_SUM_TERMS},
+    {HC_EXTENT_TERMS, HC_CUDA_SUM_TERMS *HC_CUDA_SUM_BLOCKS},
     {HC_EXTENT_GEMM_M, LIBRARY_TILE},
     {HC_EXTENT_GEMM_N, LIBRARY_TILE},
     {HC_EXTENT_GEMM_K, LIBRARY_DEEP},

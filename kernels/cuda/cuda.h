@@ -1,5 +1,6 @@
-/* The cuda backend's op wrappers: they look at the formats, fill in the kernels' arguments and launch.
-   The same ones serve the backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
+/* The cuda backends' queue and their kernels: wrappers that look at the formats, fill in a device kernel's
+   arguments and launch it (op/), or call cuBLAS and cuDNN (library/). The same wrappers serve the
+   backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
 #ifndef HC_KERNELS_CUDA_CUDA_H
 #define HC_KERNELS_CUDA_CUDA_H
 
@@ -7,21 +8,26 @@
 
 #include "backend.h"
 
-struct hc_libraries; /* libraries.h */
+struct hc_libraries; /* library/handles.h */
 
 struct hc_queue {
     void *stream; /* cudaStream_t, or struct hc_emulated_stream * (emulate/stream.h) */
     struct hc_libraries *libraries;
     void *workspace; /* of cuBLAS */
     bool capturing;
-    const char *capture_error; /* what was done while capturing that may not be; NULL: nothing */
+    const char *capture_error; /* what was done that a capture does not allow; or NULL */
 };
 
-#define HC_CUDA_OP(name) hc_kernel hc_cuda_##name;
-#include "kernels/cuda/ops.def"
-#undef HC_CUDA_OP
+/* ops.inc says which of them has which op. */
+hc_kernel hc_cuda_cast, hc_cuda_elementwise, hc_cuda_unscale;
+hc_kernel hc_cuda_reduce;
+hc_kernel hc_cuda_bn_train, hc_cuda_bn_infer, hc_cuda_bn_bwd;
+hc_kernel hc_cuda_xent, hc_cuda_xent_bwd;
+hc_kernel hc_cuda_optimizer;
+hc_kernel hc_cuda_control, hc_cuda_augment;
+hc_kernel hc_cuda_gemm, hc_cuda_conv;
 
-/* The scratch slot of both backends, and those for sweeps. */
+/* The backends' slots `scratch`, `operands` and `judge`. */
 size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call);
 enum hc_status hc_cuda_operands(struct hc_queue *queue, const struct hc_call *call, uint32_t first);
 enum hc_status hc_cuda_judge(struct hc_queue *queue, const struct hc_call *call, uint32_t first,

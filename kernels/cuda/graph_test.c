@@ -228,9 +228,9 @@ Test(graph, is_spoilt_by_what_may_not_be_done_meanwhile_and_says_by_what)
 Test(graph, that_a_kernel_refused_to_be_part_of_lacks_that_call)
 {
     struct hc_call call = {.op = HC_OP_gemm};
-    call.in[0] = hc_tensor2(HC_FP32, (int64_t)1 << 31, 0, NULL); /* cuBLAS counts in ints */
-    call.in[1] = hc_tensor2(HC_FP32, 0, 0, NULL);
-    call.out[0] = hc_tensor2(HC_FP32, (int64_t)1 << 31, 0, NULL);
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP32, (int64_t)1 << 31, 0, NULL); /* cuBLAS counts in ints */
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP32, 0, 0, NULL);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, (int64_t)1 << 31, 0, NULL);
     cr_assert_eq(backend->capture(queue), HC_OK);
     cr_expect_eq(run(&call), HC_UNSUPPORTED);
     cr_assert_eq(backend->captured(queue, &graph), HC_OK);

@@ -8,7 +8,7 @@ size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call)
     case HC_OP_sum:
     case HC_OP_dot:
     case HC_OP_sum_squares:
-        return hc_cuda_reduce_scratch(call);
+        return hc_cuda_reduction_scratch(call);
     case HC_OP_bn_train:
     case HC_OP_bn_bwd:
     case HC_OP_bn_leaky_train:

@@ -3,8 +3,6 @@
 
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/op/families.h"
-#include "kernels/cuda/kernel/sweep.h"
-#include "kernels/cuda/op/wrapper.h"
 
 #define HC_HALF(name, op, format, direction, in, out, result) void hc_half_##name##_entry(void);
 #include "kernels/cuda/device/half_kernels.def"
@@ -26,10 +24,10 @@ static const struct half_kernel {
 static const struct half_kernel *find(const struct hc_call *call)
 {
     bool cast = call->op == HC_OP_cast;
-    if (cast && call->in[0].format != HC_FP32)
+    if (cast && call->in[HC_X].format != HC_FP32)
         return NULL;
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-        if (kernels[i].op == call->op && kernels[i].format == call->out[0].format &&
+        if (kernels[i].op == call->op && kernels[i].format == call->out[HC_OUT].format &&
             (!cast || kernels[i].direction == call->params.cast.direction))
             return &kernels[i];
     return NULL;
@@ -39,14 +37,15 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct half_kernel *kernel = find(call);
     int inputs = hc_ops[call->op].inputs;
-    struct hc_half a = {.x = call->in[0].data,
-                        .y = call->in[inputs > 1 ? 1 : 0].data,
-                        .z = call->in[inputs > 2 ? 2 : 0].data,
-                        .out = call->out[0].data,
-                        .n = hc_tensor_count(&call->out[0])};
+    struct hc_half a = {.x = call->in[HC_X].data,
+                        .y = call->in[inputs > 1 ? HC_Y : HC_X].data,
+                        .z = call->in[inputs > 2 ? HC_Z : HC_X].data,
+                        .out = call->out[HC_OUT].data,
+                        .n = hc_tensor_count(&call->out[HC_OUT])};
     if (!kernel)
         return hc_fail(HC_UNSUPPORTED, "cuda-half: no %s from %s into %s", hc_ops[call->op].name,
-                       hc_formats[call->in[0].format].name, hc_formats[call->out[0].format].name);
+                       hc_formats[call->in[HC_X].format].name,
+                       hc_formats[call->out[HC_OUT].format].name);
     return hc_cuda_launch(queue, kernel->name, kernel->entry,
                           hc_blocks_for(a.n, HC_CUDA_THREADS, HC_CUDA_BLOCKS), HC_CUDA_THREADS, 0,
                           &a);

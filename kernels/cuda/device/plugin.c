@@ -48,9 +48,7 @@ static struct hc_backend cuda = {
     .describe = hc_cuda_describe,
     .kernel =
         {
-#define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
-#include "kernels/cuda/ops.def"
-#undef HC_CUDA_OP
+#include "kernels/cuda/ops.inc"
         },
 };
 

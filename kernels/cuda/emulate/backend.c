@@ -129,8 +129,6 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .describe = describe,
     .kernel =
         {
-#define HC_CUDA_OP(name) [HC_OP_##name] = hc_cuda_##name,
-#include "kernels/cuda/ops.def"
-#undef HC_CUDA_OP
+#include "kernels/cuda/ops.inc"
         },
 };

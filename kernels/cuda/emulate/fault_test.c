@@ -63,8 +63,8 @@ static const struct {
         {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_moments", 0}},
         {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_statistics", 0}},
         {"op/bn_bwd/fp32*", {HC_NO_BARRIER, "bn_bwd_sums", 0}},
-        {"op/sgd/fp32*", {HC_NO_BARRIER, "sgd", 0}},
-        {"op/adam/fp32*", {HC_NO_BARRIER, "adam", 0}},
+        {"op/sgd/fp32*", {HC_NO_BARRIER, "optimizer", 0}},
+        {"op/adam/fp32*", {HC_NO_BARRIER, "optimizer", 0}},
 },
   indices[] = {
       {"op/sum/fp32*", {HC_WRONG_SHUFFLE, "partial_sums", 0}},
@@ -87,8 +87,8 @@ static const struct {
       {"op/avg_pool/*", {HC_WRONG_THREAD, "avg_pool", 0}},
       {"op/avg_pool_bwd/*", {HC_WRONG_THREAD, "avg_pool_bwd", 0}},
       {"op/gemm/*", {HC_WRONG_THREAD, "broadcast", 0}},
-      {"op/sgd/*", {HC_WRONG_BLOCK, "sgd", 0}},
-      {"op/adam/*", {HC_WRONG_BLOCK, "adam", 0}},
+      {"op/sgd/*", {HC_WRONG_BLOCK, "optimizer", 0}},
+      {"op/adam/*", {HC_WRONG_BLOCK, "optimizer", 0}},
 };
 
 Test(cuda_fault, without_a_defect_the_cases_pass)

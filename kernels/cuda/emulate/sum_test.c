@@ -88,9 +88,9 @@ Test(sum, keeps_subnormals_infinities_and_nan)
 static struct hc_call product(int n, float *x, float *y, bool single)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .tf32 = single}};
-    call.in[0] = hc_tensor2(HC_FP32, 1, n, x);
-    call.in[1] = hc_tensor2(HC_FP32, n, 1, y);
-    call.out[0] = hc_tensor2(HC_FP32, 1, 1, NULL);
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP32, 1, n, x);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP32, n, 1, y);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 1, 1, NULL);
     return call;
 }
 
@@ -144,8 +144,8 @@ static double worst_of(const struct hc_sum_rule *rule, bool single, double grid)
         }
         struct hc_call call = product(n, x, y, single);
         if (!single) {
-            call.in[0] = hc_tensor2(HC_FP16, 1, n, a);
-            call.in[1] = hc_tensor2(HC_FP16, n, 1, b);
+            call.in[HC_GEMM_A] = hc_tensor2(HC_FP16, 1, n, a);
+            call.in[HC_GEMM_B] = hc_tensor2(HC_FP16, n, 1, b);
             call.params.gemm.half_accumulator = true;
         }
         worst =
@@ -181,8 +181,8 @@ Test(sum, of_two_terms_breaks_the_bound_of_rounding_to_nearest)
     const struct hc_accumulator hopper = HC_SUM_UNIT;
     const struct hc_accumulator nearest = {.precision = 24, .block = 1};
     struct hc_call call = product(2, x, y, false);
-    call.in[0] = hc_tensor2(HC_FP16, 1, 2, a);
-    call.in[1] = hc_tensor2(HC_FP16, 2, 1, b);
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP16, 1, 2, a);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP16, 2, 1, b);
     double got = (double)sum_of(&unit, 2, x, y);
     cr_assert_eq(got, 1);
     cr_assert_leq(error_over_bound(&call, &hopper, got), 1);

@@ -1,17 +1,16 @@
-/* Copies between the formats of H: a bias to all rows, a C to where cuBLAS adds to it, a result in
-   fp32 to its own format. */
+/* Copies between fp32, bf16 and fp16: a bias to all rows, a C to where cuBLAS adds to it, an fp32 result
+   to its own format. */
 #include "kernels/cuda/kernel/broadcast.h"
 
-#include "kernels/cuda/kernel/device.h"
-#include "kernels/element/load.h"
+#include "kernels/cuda/kernel/elements.h"
 
 HC_ON_DEVICE void hc_dk_broadcast_body(const struct hc_dk_broadcast *a)
 {
-    int64_t stride = (int64_t)hc_blocks() * hc_threads();
-    for (int64_t i = (int64_t)hc_block() * hc_threads() + hc_thread(); i < a->n; i += stride) {
-        float value = a->from ? a->by * hc_load(a->from_format, a->from, i % a->period) : 0;
-        value = a->no_minus ? value + 0.0f : value;
-        hc_store(a->to_format, a->to, i, value);
+    int64_t period = hc_dk_count(&a->from);
+    int64_t n = hc_dk_count(&a->to);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
+        float value = a->from.data ? a->by * hc_dk_load(&a->from, i % period) : 0;
+        hc_dk_store(&a->to, i, a->no_minus ? value + 0.0f : value);
     }
 }
-HC_LAUNCHABLE(broadcast)
+HC_LAUNCHABLE(broadcast, struct hc_dk_broadcast)

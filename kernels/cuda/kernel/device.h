@@ -1,13 +1,13 @@
-/* What a device kernel may use. Its source is C that nvcc compiles for the device and the C compiler
-   for the emulation:
+/* What the source of a device kernel may use. A kernel is C that nvcc compiles for the device and the C
+   compiler for the emulation, so it keeps to what C and C++ share: pointers from void are cast.
 
-     struct hc_dk_scale {...};                                     plain data; in a header, since the
-                                                                   launching side fills it in
-     HC_ON_DEVICE void hc_dk_scale_body(const struct hc_dk_scale *a)  what one thread does
-     HC_LAUNCHABLE(scale)                                          makes it a kernel
+     HC_ON_DEVICE void hc_dk_scale_body(const struct hc_call *c)   what one thread does
+     HC_LAUNCHABLE(scale, struct hc_call)                          makes it a kernel
 
-   and a row in device_kernels.def. Pointers from void want a cast, nvcc reads C++. The emulation
-   switches threads at hc_sync and hc_shuffle_down only, in an order that changes. */
+   and a row in kernels.def. Most kernels take the op's call as it is: its tensors, its parameters, its
+   scratch. A kernel that needs more takes a struct of its own, plain data, which stands in a header
+   because the launching side fills it in. The emulation switches threads only at hc_sync and
+   hc_shuffle_down, in an order that changes. */
 #ifndef HC_KERNELS_CUDA_KERNEL_DEVICE_H
 #define HC_KERNELS_CUDA_KERNEL_DEVICE_H
 
@@ -19,10 +19,10 @@
 
 #define HC_ON_DEVICE static inline __device__
 
-#define HC_LAUNCHABLE(name)                                                                        \
-    extern "C" const size_t hc_dk_##name##_size = sizeof(struct hc_dk_##name);                     \
-    extern "C" __global__ void hc_dk_##name##_entry(struct hc_dk_##name a);                        \
-    extern "C" __global__ void hc_dk_##name##_entry(struct hc_dk_##name a)                         \
+#define HC_LAUNCHABLE(name, type)                                                                  \
+    extern "C" const size_t hc_dk_##name##_size = sizeof(type);                                    \
+    extern "C" __global__ void hc_dk_##name##_entry(type a);                                       \
+    extern "C" __global__ void hc_dk_##name##_entry(type a)                                        \
     {                                                                                              \
         hc_dk_##name##_body(&a);                                                                   \
     }
@@ -82,13 +82,13 @@ HC_ON_DEVICE unsigned hc_atomic_add(unsigned *to, unsigned value)
 
 #define HC_ON_DEVICE static inline
 
-#define HC_LAUNCHABLE(name)                                                                        \
+#define HC_LAUNCHABLE(name, type)                                                                  \
     extern const size_t hc_dk_##name##_size;                                                       \
-    const size_t hc_dk_##name##_size = sizeof(struct hc_dk_##name);                                \
+    const size_t hc_dk_##name##_size = sizeof(type);                                               \
     void hc_dk_##name##_entry(const void *a);                                                      \
     void hc_dk_##name##_entry(const void *a)                                                       \
     {                                                                                              \
-        hc_dk_##name##_body((const struct hc_dk_##name *)a);                                       \
+        hc_dk_##name##_body((const type *)a);                                                      \
     }
 
 /* This thread's index in its block, and the block's size; the block's index in the grid, and the
@@ -101,17 +101,17 @@ int hc_blocks(void);
 /* The block's shared memory, aligned to 16, with nothing in it. */
 void *hc_shared(void);
 
-/* hc_sync(): all threads of the block wait for each other, in the same call of the source. */
+/* hc_sync(): the threads of the block wait for each other, all in the same call of the source. */
 void hc_sync_at(const char *file, int line);
 #define hc_sync()                 hc_sync_at(__FILE__, __LINE__)
 
-/* hc_shuffle_down(float x, int delta): the value of x in the lane `delta` above this one in its warp of
-   32, all of which take part, in the same call of the source; the thread's own x where there is no such
-   lane. */
+/* hc_shuffle_down(float x, int delta): the value of x in the lane `delta` above this one, or the
+   thread's own x where there is no such lane. All 32 lanes of the warp take part, in the same call of
+   the source. */
 float hc_shuffle_down_at(float x, int delta, const char *file, int line);
 #define hc_shuffle_down(x, delta) hc_shuffle_down_at(x, delta, __FILE__, __LINE__)
 
-/* Return what was there before. */
+/* Each returns the value from before. */
 unsigned hc_atomic_or(unsigned *to, unsigned bits);
 unsigned hc_atomic_max(unsigned *to, unsigned value);
 unsigned hc_atomic_add(unsigned *to, unsigned value);

@@ -1,12 +1,13 @@
-/* For the bodies of device kernels: elements of views, and the walk of a grid over them. */
+/* For the bodies of device kernels: elements of tensors, and a loop over them that strides by the
+   grid. */
 #ifndef HC_KERNELS_CUDA_KERNEL_ELEMENTS_H
 #define HC_KERNELS_CUDA_KERNEL_ELEMENTS_H
 
 #include "kernels/cuda/kernel/device.h"
-#include "kernels/cuda/kernel/view.h"
 #include "kernels/element/load.h"
+#include "op/call.h"
 
-/* Elements i, i + step, i + 2 step, ... are this thread's. */
+/* This thread has the elements hc_dk_first(), hc_dk_first() + hc_dk_stride(), ... */
 HC_ON_DEVICE int64_t hc_dk_first(void)
 {
     return (int64_t)hc_block() * hc_threads() + hc_thread();
@@ -17,15 +18,30 @@ HC_ON_DEVICE int64_t hc_dk_stride(void)
     return (int64_t)hc_blocks() * hc_threads();
 }
 
-/* The view is fp32, bf16 or fp16. */
-HC_ON_DEVICE float hc_dk_load(const struct hc_dk_view *view, int64_t i)
+/* hc_tensor_count, for the device. */
+HC_ON_DEVICE int64_t hc_dk_count(const struct hc_tensor *t)
 {
-    return hc_load(view->format, view->data, i);
+    int64_t count = 1;
+    for (int i = 0; i < HC_MAX_RANK; i++)
+        count *= i < t->rank ? t->shape[i] : 1;
+    return count;
 }
 
-HC_ON_DEVICE void hc_dk_store(const struct hc_dk_view *view, int64_t i, float value)
+/* Element i of an fp32, bf16 or fp16 tensor, as fp32. */
+HC_ON_DEVICE float hc_dk_load(const struct hc_tensor *t, int64_t i)
 {
-    hc_store(view->format, view->data, i, value);
+    return hc_load(t->format, t->data, i);
+}
+
+HC_ON_DEVICE void hc_dk_store(const struct hc_tensor *t, int64_t i, float value)
+{
+    hc_store(t->format, t->data, i, value);
+}
+
+/* Whether an optional fp32 [1] tensor is there and not 0. */
+HC_ON_DEVICE bool hc_dk_is_set(const struct hc_tensor *flag)
+{
+    return flag->data && *(const float *)flag->data != 0;
 }
 
 #endif

@@ -1,17 +1,21 @@
-/* Batch norm, forward. One journey through memory for the moments: a thread reads eight rows, takes
-   their mean a (any value near it would do: what follows is exact in a), then r = sum (x - a) and
-   q = sum (x - a)^2 in fp32, and brings them to the channel's pivot p in fp64:
+/* Batch norm, forward.
+
+   The moments take one journey through memory. A thread reads eight rows, takes their mean a (any value
+   near it would do, for what follows is exact in a), sums r = sum (x - a) and q = sum (x - a)^2 in fp32,
+   and brings both to the channel's pivot p in fp64:
+
      sum (x - p) = n (a - p) + r,     sum (x - p)^2 = q + 2 (a - p) r + n (a - p)^2.
-   Of the second, q is off by at most (n + 2) u of itself and r by n u sum |x - a|, which by Cauchy and
-   Schwarz is n u of the variance's sum over all groups, with n no more than 8 and at most an eighth
-   of all rows but one: the contract's bound, one u for each row, has room for both. p is one of the
-   channel's numbers, so that what fp64 cancels in the end is at most the count of rows times 2^-53. */
+
+   q is off by at most (n + 2) u of itself, and r by n u sum |x - a|. By Cauchy and Schwarz the latter is
+   n u of the variance's sum over all groups. n is at most 8, and at most an eighth of all rows but one,
+   so the contract's bound of one u for each row has room for both. p is one of the channel's numbers;
+   what fp64 cancels in the end is therefore at most the count of rows times 2^-53. */
 #include <math.h>
 
 #include "kernels/cuda/kernel/norm_tiling.h"
 #include "kernels/element/leaky.h"
 
-/* The pivot. */
+/* A channel's pivot is its first x, or 0 where that is not finite. */
 HC_ON_DEVICE float hc_dk_pivot(float x)
 {
     return isfinite(x) ? x : 0;
@@ -37,17 +41,19 @@ HC_ON_DEVICE void hc_dk_moments_add(const float (*x)[HC_DK_WIDE], int n, int k, 
     sums[1] += (double)q + 2 * off * (double)r + n * off * off;
 }
 
-HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_bn_moments *a, enum hc_format format,
-                                   int wide)
+HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_norm *a, enum hc_format format,
+                                   enum hc_format unused, int wide)
 {
-    const struct hc_dk_tiling *r = &a->rows;
+    const struct hc_dk_tiling *r = &a->tiling;
+    const void *from = a->call.in[HC_BN_X].data;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
     float pivot[HC_DK_WIDE];
     double sums[2 * HC_DK_WIDE] = {0};
+    (void)unused;
     if (c < r->channels) {
-        hc_dk_read(format, wide, a->x.data, c, pivot);
+        hc_dk_read(format, wide, from, c, pivot);
         for (int k = 0; k < wide; k++)
             pivot[k] = hc_dk_pivot(pivot[k]);
         for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_GROUP * step) {
@@ -55,7 +61,7 @@ HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_bn_moments *a, enum hc_for
             int n = 0;
             for (int j = 0; j < HC_DK_GROUP; j++)
                 if (i + j * step < end) {
-                    hc_dk_read(format, wide, a->x.data, (i + j * step) * r->channels + c, x[j]);
+                    hc_dk_read(format, wide, from, (i + j * step) * r->channels + c, x[j]);
                     n = j + 1;
                 }
             for (int k = 0; k < wide; k++)
@@ -65,48 +71,48 @@ HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_bn_moments *a, enum hc_for
     hc_dk_slice_sums(r, wide, sums, a->sums);
 }
 
-HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_bn_moments *a)
+/* Sums of x - p and (x - p)^2 by slice. Shared memory: 2 wide doubles a thread. */
+HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
 {
-    if (a->rows.wide == 1)
-        hc_dk_moments_in(a, a->x.format, 1);
-    else if (a->x.format == HC_FP16)
-        hc_dk_moments_in(a, HC_FP16, HC_DK_WIDE);
-    else if (a->x.format == HC_BF16)
-        hc_dk_moments_in(a, HC_BF16, HC_DK_WIDE);
-    else
-        hc_dk_moments_in(a, HC_FP32, HC_DK_WIDE);
+    enum hc_format x = a->call.in[HC_BN_X].format;
+    hc_dk_in_formats(a, hc_dk_moments_in, x, x);
 }
-HC_LAUNCHABLE(bn_moments)
+HC_LAUNCHABLE(bn_moments, struct hc_dk_norm)
 
-/* to = from + momentum * (batch - from); they may be the same. */
-HC_ON_DEVICE void hc_dk_run_on(const struct hc_dk_view *from, const struct hc_dk_view *to,
-                               int64_t c, float momentum, float batch)
+/* to = from + momentum * (batch - from); both may be the same tensor. */
+HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struct hc_tensor *to,
+                                       int64_t c, float momentum, float batch)
 {
     float running = hc_dk_load(from, c);
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* What is left of no variance may be below zero by fp64's last bits. */
-HC_ON_DEVICE void hc_dk_bn_statistics_body(const struct hc_dk_bn_statistics *a)
+/* The saved and the running statistics from the slices' sums. A block has 32 channels, and warps that
+   share the slices, a power of two. Shared memory: two doubles a thread. Where all x are equal fp64's
+   last bits may leave a sum of squares below zero. */
+HC_ON_DEVICE void hc_dk_bn_statistics_body(const struct hc_dk_norm *a)
 {
+    const struct hc_call *call = &a->call;
+    float momentum = (float)call->params.bn.momentum;
     int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
     double total[2];
-    if (!hc_dk_all_slices(&a->rows, a->sums, total))
+    if (!hc_dk_all_slices(&a->tiling, a->sums, total))
         return;
-    double n = (double)a->rows.rows;
+    double n = (double)a->tiling.rows;
     double mean = total[0] / n;
     double squares = total[1] - total[0] * mean;
     squares = squares < 0 ? 0 : squares;
-    float batch = (float)((double)hc_dk_pivot(hc_dk_load(&a->x, c)) + mean);
-    a->saved_mean[c] = batch;
-    a->saved_invstd[c] = (float)(1 / sqrt(squares / n + (double)a->eps));
-    hc_dk_run_on(&a->mean_in, &a->mean_out, c, a->momentum, batch);
-    hc_dk_run_on(&a->variance_in, &a->variance_out, c, a->momentum,
-                 (float)(squares / (n > 1 ? n - 1 : n)));
+    float batch = (float)((double)hc_dk_pivot(hc_dk_load(&call->in[HC_BN_X], c)) + mean);
+    double eps = (double)(float)call->params.bn.eps;
+    hc_dk_store(&a->mean, c, batch);
+    hc_dk_store(&a->invstd, c, (float)(1 / sqrt(squares / n + eps)));
+    hc_dk_update_running(&call->in[HC_BN_MEAN], &call->out[HC_BN_NEW_MEAN], c, momentum, batch);
+    hc_dk_update_running(&call->in[HC_BN_VARIANCE], &call->out[HC_BN_NEW_VARIANCE], c, momentum,
+                         (float)(squares / (n > 1 ? n - 1 : n)));
 }
-HC_LAUNCHABLE(bn_statistics)
+HC_LAUNCHABLE(bn_statistics, struct hc_dk_norm)
 
-/* What a thread knows of its channels. */
+/* The factors of a thread's channels. */
 struct hc_dk_channels {
     float mean[HC_DK_WIDE];
     float invstd[HC_DK_WIDE];
@@ -114,22 +120,24 @@ struct hc_dk_channels {
     float beta[HC_DK_WIDE];
 };
 
-HC_ON_DEVICE void hc_dk_channels_of(const struct hc_dk_bn_normalize *a, int64_t c, int wide,
+HC_ON_DEVICE void hc_dk_channels_of(const struct hc_dk_norm *a, int64_t c, int wide,
                                     struct hc_dk_channels *to)
 {
+    float eps = (float)a->call.params.bn.eps;
     for (int k = 0; k < wide; k++) {
         float invstd = hc_dk_load(&a->invstd, c + k);
-        to->invstd[k] = a->variance ? 1 / sqrtf(invstd + a->eps) : invstd;
+        to->invstd[k] = a->variance ? 1 / sqrtf(invstd + eps) : invstd;
         to->mean[k] = hc_dk_load(&a->mean, c + k);
         to->gamma[k] = hc_dk_load(&a->gamma, c + k);
-        to->beta[k] = hc_dk_load(&a->beta, c + k);
+        to->beta[k] = hc_dk_load(&a->call.in[HC_BN_BETA], c + k);
     }
 }
 
-HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_bn_normalize *a, enum hc_format from,
+HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_norm *a, enum hc_format from,
                                      enum hc_format to, int wide)
 {
-    const struct hc_dk_tiling *r = &a->rows;
+    const struct hc_dk_tiling *r = &a->tiling;
+    float slope = (float)a->call.params.bn.slope;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -141,29 +149,25 @@ HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_bn_normalize *a, enum hc
         float x[HC_DK_HALF_GROUP][HC_DK_WIDE];
         for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
-                hc_dk_read(from, wide, a->x.data, (i + j * step) * r->channels + c, x[j]);
+                hc_dk_read(from, wide, a->call.in[HC_BN_X].data, (i + j * step) * r->channels + c,
+                           x[j]);
         for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
             if (i + j * step >= end)
                 continue;
             for (int k = 0; k < wide; k++) {
                 float y = (x[j][k] - by.mean[k]) * by.invstd[k] * by.gamma[k] + by.beta[k];
-                x[j][k] = a->leaky ? hc_element_leaky_relu(a->slope, hc_dk_through(to, y)) : y;
+                x[j][k] = a->leaky ? hc_element_leaky_relu(slope, hc_dk_through(to, y)) : y;
             }
-            hc_dk_write(to, wide, x[j], a->y.data, (i + j * step) * r->channels + c);
+            hc_dk_write(to, wide, x[j], a->call.out[HC_BN_Y].data,
+                        (i + j * step) * r->channels + c);
         }
     }
 }
 
-/* Vectors are of one format. */
-HC_ON_DEVICE void hc_dk_bn_normalize_body(const struct hc_dk_bn_normalize *a)
+/* y = (x - mean) * invstd * gamma + beta, or leaky_relu of that rounded into y's format. */
+HC_ON_DEVICE void hc_dk_bn_normalize_body(const struct hc_dk_norm *a)
 {
-    if (a->rows.wide == 1)
-        hc_dk_normalize_in(a, a->x.format, a->y.format, 1);
-    else if (a->x.format == HC_FP16)
-        hc_dk_normalize_in(a, HC_FP16, HC_FP16, HC_DK_WIDE);
-    else if (a->x.format == HC_BF16)
-        hc_dk_normalize_in(a, HC_BF16, HC_BF16, HC_DK_WIDE);
-    else
-        hc_dk_normalize_in(a, HC_FP32, HC_FP32, HC_DK_WIDE);
+    hc_dk_in_formats(a, hc_dk_normalize_in, a->call.in[HC_BN_X].format,
+                     a->call.out[HC_BN_Y].format);
 }
-HC_LAUNCHABLE(bn_normalize)
+HC_LAUNCHABLE(bn_normalize, struct hc_dk_norm)

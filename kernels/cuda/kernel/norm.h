@@ -1,14 +1,12 @@
-/* Arguments of the kernels in norm_kernels.c. */
+/* Arguments of batch norm's kernels (norm.c, norm_bwd.c). */
 #ifndef HC_KERNELS_CUDA_KERNEL_NORM_H
 #define HC_KERNELS_CUDA_KERNEL_NORM_H
 
-#include <stdbool.h>
+#include "op/call.h"
 
-#include "kernels/cuda/kernel/view.h"
-
-/* How x [rows, channels] lies over a grid of tiles * slices blocks: a thread has `wide` channels next to
-   each other (1 or HC_DK_WIDE), `columns` threads (a power of two) those of a row, the others of the
-   block rows below it; a slice has `chunk` rows, the last one what is left. */
+/* How x [rows, channels] lies over a grid of tiles * slices blocks. A slice has `chunk` rows, the last
+   one what is left. In a block, a thread has `wide` neighbouring channels (1 or HC_DK_WIDE), `columns`
+   threads (a power of two) lie side by side in a row, and the others take the rows below it. */
 struct hc_dk_tiling {
     int64_t rows;
     int64_t channels;
@@ -19,44 +17,19 @@ struct hc_dk_tiling {
     int wide;
 };
 
-/* Sums of x - p and (x - p)^2 by slice, [slices, 2, channels]; p is the channel's first x, or 0 where
-   that is not finite. Shared memory: 2 wide doubles a thread. */
-struct hc_dk_bn_moments {
-    struct hc_dk_tiling rows;
-    struct hc_dk_view x;
-    double *sums;
-};
-
-/* Mean, 1/sqrt(var + eps) and the running statistics from the slices' sums. A block has 32 channels
-   and as many warps as share the slices, a power of two. Shared memory: two doubles a thread. */
-struct hc_dk_bn_statistics {
-    struct hc_dk_tiling rows;
-    struct hc_dk_view x;
-    const double *sums;
-    struct hc_dk_view mean_in;
-    struct hc_dk_view variance_in;
-    struct hc_dk_view mean_out;
-    struct hc_dk_view variance_out;
-    float *saved_mean;
-    float *saved_invstd;
-    float eps;
-    float momentum;
-};
-
-/* y = (x - mean) * invstd * gamma + beta, or leaky_relu of that rounded into y's format. With
-   `variance` it is what `invstd` holds. */
-struct hc_dk_bn_normalize {
-    struct hc_dk_tiling rows;
-    struct hc_dk_view x;
-    struct hc_dk_view gamma;
-    struct hc_dk_view beta;
-    struct hc_dk_view mean;
-    struct hc_dk_view invstd;
-    struct hc_dk_view y;
-    float eps;
-    float slope;
-    bool variance;
-    bool leaky;
+struct hc_dk_norm {
+    struct hc_call call;
+    struct hc_dk_tiling tiling;
+    bool leaky;            /* with leaky ReLU */
+    bool variance;         /* `invstd` is a variance, not 1/sqrt(variance + eps) */
+    struct hc_tensor mean; /* of x, by channel; */
+    struct hc_tensor
+        invstd; /* bn_statistics writes both in training, all other kernels read them */
+    struct hc_tensor gamma;
+    struct hc_tensor dy;
+    const void *y; /* of the forward pass, in dy's format: for leaky ReLU's gradient */
+    double *sums;  /* two sums of each slice and channel, [slices, 2, channels] */
+    float *means;  /* backward: dbeta / rows and dgamma / rows, [2, channels] */
 };
 
 #endif

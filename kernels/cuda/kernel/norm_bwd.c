@@ -1,6 +1,9 @@
-/* Batch norm, gradients, with or without leaky ReLU: sums of dz and dz * xhat by slice, both of them
-   over all slices, then dx. */
-#include "kernels/cuda/kernel/norm_bwd.h"
+/* Batch norm, gradients: sums of dz and dz * xhat by slice, then both over all slices, then
+
+     dx = (gamma * invstd) * ((dz - dbeta / rows) - xhat * (dgamma / rows)).
+
+   dz is dy, or with leaky ReLU the gradient of that, of y and dy, rounded into dy's format. */
+#include "kernels/cuda/kernel/norm.h"
 
 #include "kernels/cuda/kernel/norm_tiling.h"
 #include "kernels/element/leaky.h"
@@ -11,24 +14,24 @@ struct hc_dk_pair {
 };
 
 /* x and dz from element `at` on. */
-HC_ON_DEVICE void hc_dk_read_pair(const struct hc_dk_gradient *g, enum hc_format x,
-                                  enum hc_format dy, int wide, int64_t at, struct hc_dk_pair *to)
+HC_ON_DEVICE void hc_dk_read_pair(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
+                                  int wide, int64_t at, struct hc_dk_pair *to)
 {
+    float slope = (float)a->call.params.bn.slope;
     float y[HC_DK_WIDE];
-    hc_dk_read(x, wide, g->x.data, at, to->x);
-    hc_dk_read(dy, wide, g->dy.data, at, to->dz);
-    if (!g->y)
+    hc_dk_read(x, wide, a->call.in[HC_BN_BWD_X].data, at, to->x);
+    hc_dk_read(dy, wide, a->dy.data, at, to->dz);
+    if (!a->leaky)
         return;
-    hc_dk_read(dy, wide, g->y, at, y);
+    hc_dk_read(dy, wide, a->y, at, y);
     for (int k = 0; k < wide; k++)
-        to->dz[k] = hc_dk_through(dy, hc_element_leaky_relu_bwd(g->slope, y[k], to->dz[k]));
+        to->dz[k] = hc_dk_through(dy, hc_element_leaky_relu_bwd(slope, y[k], to->dz[k]));
 }
 
-HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_format x,
-                                    enum hc_format dy, int wide)
+HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
+                                    int wide)
 {
-    const struct hc_dk_gradient *g = &a->g;
-    const struct hc_dk_tiling *r = &g->rows;
+    const struct hc_dk_tiling *r = &a->tiling;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
@@ -38,14 +41,14 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_f
     float second[HC_DK_WIDE] = {0};
     double sums[2 * HC_DK_WIDE];
     for (int k = 0; k < wide && c < r->channels; k++) {
-        mean[k] = hc_dk_load(&g->mean, c + k);
-        invstd[k] = hc_dk_load(&g->invstd, c + k);
+        mean[k] = hc_dk_load(&a->mean, c + k);
+        invstd[k] = hc_dk_load(&a->invstd, c + k);
     }
     for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_HALF_GROUP * step) {
         struct hc_dk_pair pair[HC_DK_HALF_GROUP];
         for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
-                hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
+                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
         for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             for (int k = 0; k < wide && i + j * step < end; k++) {
                 first[k] += pair[j].dz[k];
@@ -59,33 +62,28 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_bn_bwd_sums *a, enum hc_f
     hc_dk_slice_sums(r, wide, sums, a->sums);
 }
 
-HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_bn_bwd_sums *a)
+/* Shared memory: 2 wide doubles a thread. */
+HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_norm *a)
 {
-    if (a->g.rows.wide == 1)
-        hc_dk_bwd_sums_in(a, a->g.x.format, a->g.dy.format, 1);
-    else if (a->g.x.format == HC_FP16)
-        hc_dk_bwd_sums_in(a, HC_FP16, HC_FP16, HC_DK_WIDE);
-    else if (a->g.x.format == HC_BF16)
-        hc_dk_bwd_sums_in(a, HC_BF16, HC_BF16, HC_DK_WIDE);
-    else
-        hc_dk_bwd_sums_in(a, HC_FP32, HC_FP32, HC_DK_WIDE);
+    hc_dk_in_formats(a, hc_dk_bwd_sums_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
 }
-HC_LAUNCHABLE(bn_bwd_sums)
+HC_LAUNCHABLE(bn_bwd_sums, struct hc_dk_norm)
 
-HC_ON_DEVICE void hc_dk_bn_bwd_means_body(const struct hc_dk_bn_bwd_means *a)
+/* dgamma and dbeta, and both divided by the rows before they are rounded. Blocks as in bn_statistics. */
+HC_ON_DEVICE void hc_dk_bn_bwd_means_body(const struct hc_dk_norm *a)
 {
     int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
     double total[2];
-    if (!hc_dk_all_slices(&a->rows, a->sums, total))
+    if (!hc_dk_all_slices(&a->tiling, a->sums, total))
         return;
-    hc_dk_store(&a->dbeta, c, (float)total[0]);
-    hc_dk_store(&a->dgamma, c, (float)total[1]);
-    a->means[c] = (float)(total[0] / (double)a->rows.rows);
-    a->means[a->rows.channels + c] = (float)(total[1] / (double)a->rows.rows);
+    hc_dk_store(&a->call.out[HC_BN_BWD_DBETA], c, (float)total[0]);
+    hc_dk_store(&a->call.out[HC_BN_BWD_DGAMMA], c, (float)total[1]);
+    a->means[c] = (float)(total[0] / (double)a->tiling.rows);
+    a->means[a->tiling.channels + c] = (float)(total[1] / (double)a->tiling.rows);
 }
-HC_LAUNCHABLE(bn_bwd_means)
+HC_LAUNCHABLE(bn_bwd_means, struct hc_dk_norm)
 
-/* What a thread knows of its channels. */
+/* The factors of a thread's channels. */
 struct hc_dk_slopes {
     float mean[HC_DK_WIDE];
     float invstd[HC_DK_WIDE];
@@ -94,27 +92,31 @@ struct hc_dk_slopes {
     float dgamma[HC_DK_WIDE];
 };
 
-HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_bn_bwd *a, enum hc_format x, enum hc_format dy,
-                               enum hc_format dx, int wide)
+/* Vectors are of one format, which is dx's too. */
+HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
+                               int wide)
 {
-    const struct hc_dk_gradient *g = &a->g;
-    const struct hc_dk_tiling *r = &g->rows;
+    const struct hc_tensor *out = &a->call.out[HC_BN_BWD_DX];
+    enum hc_format dx = wide == 1 ? out->format : dy;
+    const struct hc_dk_tiling *r = &a->tiling;
     int64_t c = hc_dk_channel(r);
     int64_t end = hc_dk_row_end(r);
     int64_t step = hc_dk_row_step(r);
     struct hc_dk_slopes by;
-    for (int k = 0; k < wide && c < r->channels; k++) {
-        by.mean[k] = hc_dk_load(&g->mean, c + k);
-        by.invstd[k] = hc_dk_load(&g->invstd, c + k);
+    if (c >= r->channels)
+        return;
+    for (int k = 0; k < wide; k++) {
+        by.mean[k] = hc_dk_load(&a->mean, c + k);
+        by.invstd[k] = hc_dk_load(&a->invstd, c + k);
         by.gain[k] = hc_dk_load(&a->gamma, c + k) * by.invstd[k];
         by.dbeta[k] = a->means[c + k];
         by.dgamma[k] = a->means[r->channels + c + k];
     }
-    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_HALF_GROUP * step) {
+    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_HALF_GROUP * step) {
         struct hc_dk_pair pair[HC_DK_HALF_GROUP];
         for (int j = 0; j < HC_DK_HALF_GROUP; j++)
             if (i + j * step < end)
-                hc_dk_read_pair(g, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
+                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
         for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
             if (i + j * step >= end)
                 continue;
@@ -122,20 +124,13 @@ HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_bn_bwd *a, enum hc_format x, e
                 float xhat = (pair[j].x[k] - by.mean[k]) * by.invstd[k];
                 pair[j].dz[k] = by.gain[k] * ((pair[j].dz[k] - by.dbeta[k]) - xhat * by.dgamma[k]);
             }
-            hc_dk_write(dx, wide, pair[j].dz, a->dx.data, (i + j * step) * r->channels + c);
+            hc_dk_write(dx, wide, pair[j].dz, out->data, (i + j * step) * r->channels + c);
         }
     }
 }
 
-HC_ON_DEVICE void hc_dk_bn_bwd_body(const struct hc_dk_bn_bwd *a)
+HC_ON_DEVICE void hc_dk_bn_bwd_body(const struct hc_dk_norm *a)
 {
-    if (a->g.rows.wide == 1)
-        hc_dk_bwd_in(a, a->g.x.format, a->g.dy.format, a->dx.format, 1);
-    else if (a->g.x.format == HC_FP16)
-        hc_dk_bwd_in(a, HC_FP16, HC_FP16, HC_FP16, HC_DK_WIDE);
-    else if (a->g.x.format == HC_BF16)
-        hc_dk_bwd_in(a, HC_BF16, HC_BF16, HC_BF16, HC_DK_WIDE);
-    else
-        hc_dk_bwd_in(a, HC_FP32, HC_FP32, HC_FP32, HC_DK_WIDE);
+    hc_dk_in_formats(a, hc_dk_bwd_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
 }
-HC_LAUNCHABLE(bn_bwd)
+HC_LAUNCHABLE(bn_bwd, struct hc_dk_norm)

@@ -1,14 +1,34 @@
-/* For the bodies of batch norm: a thread's channels and rows, and sums over threads and slices. */
+/* For the bodies of batch norm's kernels: a thread's channels and rows, the choice of formats, and sums
+   over threads and slices. */
 #ifndef HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 #define HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/kernel/elements.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/vector.h"
-#include "kernels/cuda/kernel/elements.h"
+#include "kernels/cuda/launch.h"
 
 /* Rows that a thread reads before it works on them. */
 enum { HC_DK_GROUP = 8, HC_DK_HALF_GROUP = 4 };
+
+/* What a kernel does with the formats of its tensors and with vectors or without. */
+typedef void hc_dk_norm_pass(const struct hc_dk_norm *a, enum hc_format from, enum hc_format to,
+                             int wide);
+
+/* Calls the pass with constants, so that its inlined copies have no branch left on format or width;
+   vectors have one format. Without vectors the formats are looked at element by element. */
+HC_ON_DEVICE void hc_dk_in_formats(const struct hc_dk_norm *a, hc_dk_norm_pass *pass,
+                                   enum hc_format from, enum hc_format to)
+{
+    if (a->tiling.wide == 1)
+        pass(a, from, to, 1);
+    else if (from == HC_FP16)
+        pass(a, HC_FP16, HC_FP16, HC_DK_WIDE);
+    else if (from == HC_BF16)
+        pass(a, HC_BF16, HC_BF16, HC_DK_WIDE);
+    else
+        pass(a, HC_FP32, HC_FP32, HC_DK_WIDE);
+}
 
 /* The first of this thread's channels; `channels` or more where the last tile is not full. */
 HC_ON_DEVICE int64_t hc_dk_channel(const struct hc_dk_tiling *r)
@@ -33,8 +53,8 @@ HC_ON_DEVICE int64_t hc_dk_row_step(const struct hc_dk_tiling *r)
     return hc_threads() / r->columns;
 }
 
-/* Adds up, value by value, what the threads of each column hold; column: thread % columns. Every
-   thread calls, the first `columns` get the sums. A fixed tree: the block has columns * 2^k threads. */
+/* Adds up the threads of each column (thread % columns), value by value. Every thread calls, the first
+   `columns` get the sums. The tree is fixed: the block has columns * 2^k threads. */
 HC_ON_DEVICE void hc_dk_add_columns(double *values, int count, int columns)
 {
     double *shared = (double *)hc_shared();
@@ -52,7 +72,7 @@ HC_ON_DEVICE void hc_dk_add_columns(double *values, int count, int columns)
         values[k] = shared[k * all + me];
 }
 
-/* to[slice] = the block's sums; values[2 k] and values[2 k + 1] are those of channel k of this thread.
+/* to[slice] = the block's sums. values[2 k] and values[2 k + 1] belong to channel k of this thread.
    Every thread calls. */
 HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, double *values,
                                    double *to)
@@ -68,8 +88,8 @@ HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, doubl
     }
 }
 
-/* The sums of all slices, for channel 32 block + thread of the first 32 threads. Every thread calls;
-   whether this one has a channel. */
+/* Adds up all slices: each of the first 32 threads gets the totals of channel 32 block + thread. Every
+   thread calls. Returns whether this one has a channel. */
 HC_ON_DEVICE bool hc_dk_all_slices(const struct hc_dk_tiling *r, const double *sums,
                                    double total[2])
 {

@@ -1,41 +1,29 @@
-/* Arguments of the kernels in optimizer_kernels.c. */
+/* Arguments of the kernel in optimizer.c. */
 #ifndef HC_KERNELS_CUDA_KERNEL_OPTIMIZER_H
 #define HC_KERNELS_CUDA_KERNEL_OPTIMIZER_H
 
-#include "kernels/cuda/kernel/view.h"
-#include "op/call.h"
+#include "kernels/element/adam.h"
+#include "kernels/element/sgd.h"
 
-/* Shared memory: a struct hc_sgd_step. hyper [3]; found [1] or NULL. */
-struct hc_dk_sgd {
-    struct hc_sgd params;
+/* m is SGD's momentum, too. SGD has no v, and the compensation c is optional: data is NULL. */
+struct hc_dk_optimizer {
+    enum hc_op op; /* sgd, adam or adamw */
+    union {
+        struct hc_sgd sgd;
+        struct hc_adam adam;
+    } params;
+    struct hc_stochastic stochastic;
     const float *hyper;
-    const float *found;
-    struct hc_dk_view w;
-    struct hc_dk_view g;
-    struct hc_dk_view v;
-    struct hc_dk_view w_out;
-    struct hc_dk_view v_out;
-    struct hc_dk_view c; /* data NULL: none */
-    struct hc_dk_view c_out;
-    int64_t n;
+    const float *found_inf; /* or NULL */
+    struct hc_tensor g;
+    struct hc_tensor w, m, v, c;
+    struct hc_tensor new_w, new_m, new_v, new_c;
 };
 
-/* Shared memory: a struct hc_adam_step. hyper [3]; found [1] or NULL; decoupled: adamw. */
-struct hc_dk_adam {
-    struct hc_adam params;
-    int decoupled;
-    const float *hyper;
-    const float *found;
-    struct hc_dk_view w;
-    struct hc_dk_view g;
-    struct hc_dk_view m;
-    struct hc_dk_view v;
-    struct hc_dk_view w_out;
-    struct hc_dk_view m_out;
-    struct hc_dk_view v_out;
-    struct hc_dk_view c; /* data NULL: none */
-    struct hc_dk_view c_out;
-    int64_t n;
+/* The coefficients of one step, in shared memory. */
+union hc_dk_step {
+    struct hc_sgd_step sgd;
+    struct hc_adam_step adam;
 };
 
 #endif

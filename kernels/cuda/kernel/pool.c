@@ -1,37 +1,46 @@
-/* Means over disjoint windows, and their gradient; elements are NHWC. */
-#include "kernels/cuda/kernel/pool.h"
-
+/* Means over disjoint windows, and their gradient. Tensors are NHWC. */
 #include "kernels/cuda/kernel/elements.h"
 
-HC_ON_DEVICE void hc_dk_avg_pool_body(const struct hc_dk_avg_pool *a)
+/* `row` counts the rows of all images, of y forward and of x backward. */
+HC_ON_DEVICE void hc_dk_avg_pool_body(const struct hc_call *call)
 {
-    int64_t across = a->wide / a->window;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
-        int64_t c = i % a->channels;
-        int64_t q = i / a->channels % across;
-        int64_t row = i / a->channels / across; /* over images and their output rows */
+    const struct hc_tensor *x = &call->in[HC_POOL_X];
+    const struct hc_tensor *y = &call->out[HC_POOL_Y];
+    int64_t window = call->params.pool.window;
+    int64_t wide = x->shape[2];
+    int64_t channels = x->shape[3];
+    int64_t across = wide / window;
+    int64_t n = hc_dk_count(y);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
+        int64_t c = i % channels;
+        int64_t q = i / channels % across;
+        int64_t row = i / channels / across;
         float sum = 0;
-        for (int64_t r = 0; r < a->window; r++)
-            for (int64_t s = 0; s < a->window; s++) {
-                int64_t pixel = (row * a->window + r) * a->wide + q * a->window + s;
-                sum += hc_dk_load(&a->x, pixel * a->channels + c);
+        for (int64_t r = 0; r < window; r++)
+            for (int64_t s = 0; s < window; s++) {
+                int64_t pixel = (row * window + r) * wide + q * window + s;
+                sum += hc_dk_load(x, pixel * channels + c);
             }
-        hc_dk_store(&a->y, i, sum / (float)(a->window * a->window));
+        hc_dk_store(y, i, sum / (float)(window * window));
     }
 }
-HC_LAUNCHABLE(avg_pool)
+HC_LAUNCHABLE(avg_pool, struct hc_call)
 
-HC_ON_DEVICE void hc_dk_avg_pool_bwd_body(const struct hc_dk_avg_pool_bwd *b)
+HC_ON_DEVICE void hc_dk_avg_pool_bwd_body(const struct hc_call *call)
 {
-    const struct hc_dk_avg_pool *a = &b->pool;
-    int64_t across = a->wide / a->window;
-    for (int64_t i = hc_dk_first(); i < a->n; i += hc_dk_stride()) {
-        int64_t c = i % a->channels;
-        int64_t w = i / a->channels % a->wide;
-        int64_t row = i / a->channels / a->wide; /* over images and their rows */
-        int64_t pixel = row / a->window * across + w / a->window;
-        float dy = hc_dk_load(&a->y, pixel * a->channels + c);
-        hc_dk_store(&a->x, i, dy / (float)(a->window * a->window));
+    const struct hc_tensor *dy = &call->in[HC_POOL_BWD_DY];
+    const struct hc_tensor *dx = &call->out[HC_POOL_BWD_DX];
+    int64_t window = call->params.pool.window;
+    int64_t wide = dx->shape[2];
+    int64_t channels = dx->shape[3];
+    int64_t across = wide / window;
+    int64_t n = hc_dk_count(dx);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
+        int64_t c = i % channels;
+        int64_t w = i / channels % wide;
+        int64_t row = i / channels / wide;
+        int64_t pixel = row / window * across + w / window;
+        hc_dk_store(dx, i, hc_dk_load(dy, pixel * channels + c) / (float)(window * window));
     }
 }
-HC_LAUNCHABLE(avg_pool_bwd)
+HC_LAUNCHABLE(avg_pool_bwd, struct hc_call)

@@ -1,9 +1,11 @@
 #include "kernels/cuda/kernel/broadcast.h"
 
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/library/handles.h"
 
-enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_dk_broadcast *spread)
+enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_tensor *from, float by,
+                                 bool no_minus, const struct hc_tensor *to)
 {
-    return hc_launch(queue, HC_DK_broadcast, hc_blocks_for(spread->n, 256, 1024), 256, 0, spread,
-                     sizeof *spread);
+    struct hc_dk_broadcast a = {.from = *from, .to = *to, .by = by, .no_minus = no_minus};
+    return hc_launch_elements(queue, HC_DK_broadcast, hc_tensor_count(to), &a, sizeof a);
 }

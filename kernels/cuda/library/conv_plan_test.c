@@ -93,13 +93,15 @@ Test(conv_plan, is_found_again_and_so_is_its_pack_without_a_descriptor_made)
         cr_assert_eq(backend->kernel[HC_OP_conv2d](queue, &elsewhere), HC_OK);
         cr_assert_eq(created, i == 0 ? 2 : 0, "round %d: %d", i, created);
     }
-    for (int64_t i = 0; i < hc_tensor_count(&call.out[0]); i++)
-        cr_assert_eq(hc_tensor_bits(&call.out[0], i), hc_tensor_bits(&elsewhere.out[0], i));
+    for (int64_t i = 0; i < hc_tensor_count(&call.out[HC_CONV_RESULT]); i++)
+        cr_assert_eq(hc_tensor_bits(&call.out[HC_CONV_RESULT], i),
+                     hc_tensor_bits(&elsewhere.out[HC_CONV_RESULT], i));
     for (int i = 0; i < 2 * HC_CONV_PACKS; i++) { /* the oldest gives way */
         struct hc_call other = convolution(HC_OP_conv2d, shapes[0], HC_FP32, HC_FP32);
         other.scratch = call.scratch;
         cr_assert_eq(backend->kernel[HC_OP_conv2d](queue, &other), HC_OK);
-        cr_assert_eq(hc_tensor_bits(&other.out[0], 0), hc_tensor_bits(&call.out[0], 0));
+        cr_assert_eq(hc_tensor_bits(&other.out[HC_CONV_RESULT], 0),
+                     hc_tensor_bits(&call.out[HC_CONV_RESULT], 0));
     }
     backend->release(queue, call.scratch);
     end();

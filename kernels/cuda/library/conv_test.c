@@ -92,11 +92,11 @@ Test(cuda_conv, scratch_of_one_byte_less_is_written_beside, .signal = SIGABRT)
 Test(cuda_conv, on_a_tensor_that_is_not_aligned_is_our_own_kernels)
 {
     struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP16, HC_FP16);
-    int64_t n = hc_tensor_count(&call.in[0]);
-    uint16_t *beside = (uint16_t *)call.in[0].data + 1;
+    int64_t n = hc_tensor_count(&call.in[HC_CONV_X]);
+    uint16_t *beside = (uint16_t *)call.in[HC_CONV_X].data + 1;
     begin();
-    memmove(beside, call.in[0].data, (size_t)n * sizeof *beside);
-    call.in[0].data = beside;
+    memmove(beside, call.in[HC_CONV_X].data, (size_t)n * sizeof *beside);
+    call.in[HC_CONV_X].data = beside;
     altered.cudnn_execute = NULL;
     cr_assert_eq(run(&call, 0), 0, "%s", hc_message());
     end();

@@ -23,9 +23,9 @@ static inline struct hc_call convolution(enum hc_op op, const int s[9], enum hc_
     struct hc_tensor *t = role[op - HC_OP_conv2d];
     struct hc_call call = {.op = op, .params.conv = {.stride = s[7], .pad = s[8]}};
     t[2].format = out;
-    call.in[0] = integers(t[0], 1);
-    call.in[1] = integers(t[1], 2);
-    call.out[0] = aligned(t[2]);
+    call.in[HC_CONV_FIRST] = integers(t[0], 1);
+    call.in[HC_CONV_SECOND] = integers(t[1], 2);
+    call.out[HC_CONV_RESULT] = aligned(t[2]);
     return call;
 }
 

@@ -9,7 +9,6 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/handles.h"
-#include "kernels/cuda/kernel/broadcast.h"
 
 struct norm {
     const struct hc_library *library;
@@ -18,8 +17,8 @@ struct norm {
     void *parameters; /* of all else */
 };
 
-static const float one = 1;
-static const float zero = 0;
+static const float alpha = 1;
+static const float beta = 0;
 
 static enum hc_status check(const struct norm *n, int status, const char *what)
 {
@@ -64,15 +63,17 @@ static enum hc_status begin(struct norm *n, const struct hc_queue *queue, const 
     return status;
 }
 
-/* Whether the slots' formats and x's extents are what cuDNN takes; those of `data` (a bit a slot, the
-   inputs first) are x's, the others fp32. */
-static bool takes(const struct hc_call *call, unsigned data)
+/* Whether cuDNN takes the formats and x's extents: x and two other tensors, which may be one, are of one
+   format, all others are fp32. */
+static bool takes(const struct hc_call *call, const struct hc_tensor *one,
+                  const struct hc_tensor *other)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
     for (int i = 0; i < op->inputs + op->outputs; i++) {
         const struct hc_tensor *t = i < op->inputs ? &call->in[i] : &call->out[i - op->inputs];
-        if (t->format != (data >> i & 1 ? x->format : HC_FP32))
+        bool data = t == x || t == one || t == other;
+        if (t->format != (data ? x->format : HC_FP32))
             return false;
     }
     return x->rank == 4 && hc_tensor_count(x) <= INT_MAX;
@@ -85,52 +86,49 @@ static enum hc_status refuse(const struct hc_call *call)
 }
 
 /* cuDNN updates the running statistics where they are. */
-static enum hc_status move(struct hc_queue *queue, const struct hc_tensor *from,
+static enum hc_status copy(struct hc_queue *queue, const struct hc_tensor *from,
                            const struct hc_tensor *to)
 {
-    int64_t n = hc_tensor_count(to);
-    struct hc_dk_broadcast copy = {.from_format = HC_FP32,
-                                   .to_format = HC_FP32,
-                                   .from = from->data,
-                                   .to = to->data,
-                                   .n = n,
-                                   .period = n,
-                                   .by = 1};
-    return from->data == to->data ? HC_OK : hc_cuda_broadcast(queue, &copy);
+    return from->data == to->data ? HC_OK : hc_cuda_broadcast(queue, from, 1, false, to);
 }
 
 /* One row has no unbiased variance, and cuDNN does not say what it makes of that. */
 enum hc_status hc_cudnn_bn_train(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
+    const struct hc_tensor *mean = &call->out[HC_BN_NEW_MEAN];
+    const struct hc_tensor *variance = &call->out[HC_BN_NEW_VARIANCE];
     const struct hc_bn *p = &call->params.bn;
     struct norm n;
-    if (!takes(call, 1u << 0 | 1u << 5) || hc_tensor_count(x) == x->shape[3])
+    if (!takes(call, y, y) || hc_tensor_count(x) == x->shape[3])
         return refuse(call);
     if (hc_tensor_count(x) == 0)
         return HC_OK;
     enum hc_status status = begin(&n, queue, x);
     if (status == HC_OK)
-        status = move(queue, &call->in[3], &call->out[3]);
+        status = copy(queue, &call->in[HC_BN_MEAN], mean);
     if (status == HC_OK)
-        status = move(queue, &call->in[4], &call->out[4]);
+        status = copy(queue, &call->in[HC_BN_VARIANCE], variance);
     if (status == HC_OK)
-        status = check(&n,
-                       n.library->cudnn_norm_train(
-                           n.handle, HC_DNN_NORM_SPATIAL, &one, &zero, n.data, x->data, n.data,
-                           call->out[0].data, n.parameters, call->in[1].data, call->in[2].data,
-                           (double)(float)p->momentum, call->out[3].data, call->out[4].data,
-                           (double)(float)p->eps, call->out[1].data, call->out[2].data),
-                       "batch norm forward");
+        status =
+            check(&n,
+                  n.library->cudnn_norm_train(
+                      n.handle, HC_DNN_NORM_SPATIAL, &alpha, &beta, n.data, x->data, n.data,
+                      y->data, n.parameters, call->in[HC_BN_GAMMA].data, call->in[HC_BN_BETA].data,
+                      (double)(float)p->momentum, mean->data, variance->data, (double)(float)p->eps,
+                      call->out[HC_BN_SAVED_MEAN].data, call->out[HC_BN_SAVED_INVSTD].data),
+                  "batch norm forward");
     finish(&n);
     return status;
 }
 
 enum hc_status hc_cudnn_bn_infer(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
     struct norm n;
-    if (!takes(call, 1u << 0 | 1u << 5))
+    if (!takes(call, y, y))
         return refuse(call);
     if (hc_tensor_count(x) == 0)
         return HC_OK;
@@ -138,9 +136,10 @@ enum hc_status hc_cudnn_bn_infer(struct hc_queue *queue, const struct hc_call *c
     if (status == HC_OK)
         status = check(&n,
                        n.library->cudnn_norm_infer(
-                           n.handle, HC_DNN_NORM_SPATIAL, &one, &zero, n.data, x->data, n.data,
-                           call->out[0].data, n.parameters, call->in[1].data, call->in[2].data,
-                           call->in[3].data, call->in[4].data, (double)(float)call->params.bn.eps),
+                           n.handle, HC_DNN_NORM_SPATIAL, &alpha, &beta, n.data, x->data, n.data,
+                           y->data, n.parameters, call->in[HC_BN_GAMMA].data,
+                           call->in[HC_BN_BETA].data, call->in[HC_BN_MEAN].data,
+                           call->in[HC_BN_VARIANCE].data, (double)(float)call->params.bn.eps),
                        "batch norm inference");
     finish(&n);
     return status;
@@ -148,9 +147,11 @@ enum hc_status hc_cudnn_bn_infer(struct hc_queue *queue, const struct hc_call *c
 
 enum hc_status hc_cudnn_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_BN_BWD_X];
+    const struct hc_tensor *dy = &call->in[HC_BN_BWD_DY];
+    const struct hc_tensor *dx = &call->out[HC_BN_BWD_DX];
     struct norm n;
-    if (!takes(call, 1u << 0 | 1u << 1 | 1u << 5))
+    if (!takes(call, dy, dx))
         return refuse(call);
     if (hc_tensor_count(x) == 0)
         return HC_OK;
@@ -158,10 +159,11 @@ enum hc_status hc_cudnn_bn_bwd(struct hc_queue *queue, const struct hc_call *cal
     if (status == HC_OK)
         status = check(&n,
                        n.library->cudnn_norm_bwd(
-                           n.handle, HC_DNN_NORM_SPATIAL, &one, &zero, &one, &zero, n.data, x->data,
-                           n.data, call->in[1].data, n.data, call->out[0].data, n.parameters,
-                           call->in[2].data, call->out[1].data, call->out[2].data,
-                           (double)(float)call->params.bn.eps, call->in[3].data, call->in[4].data),
+                           n.handle, HC_DNN_NORM_SPATIAL, &alpha, &beta, &alpha, &beta, n.data,
+                           x->data, n.data, dy->data, n.data, dx->data, n.parameters,
+                           call->in[HC_BN_BWD_GAMMA].data, call->out[HC_BN_BWD_DGAMMA].data,
+                           call->out[HC_BN_BWD_DBETA].data, (double)(float)call->params.bn.eps,
+                           call->in[HC_BN_BWD_MEAN].data, call->in[HC_BN_BWD_INVSTD].data),
                        "batch norm backward");
     finish(&n);
     return status;

@@ -25,12 +25,12 @@ static struct hc_call product(struct formats f, int64_t k, int variant)
                                            .transpose_b = variant & 2,
                                            .alpha = 2,
                                            .beta = variant & 4 ? -3 : 0}};
-    call.in[0] = matrix(f.in, 4, k, variant & 1, 1);
-    call.in[1] = matrix(f.in, k, 3, variant & 2, 2);
-    call.out[0] = made(hc_tensor2(f.out, 4, 3, NULL));
+    call.in[HC_GEMM_A] = matrix(f.in, 4, k, variant & 1, 1);
+    call.in[HC_GEMM_B] = matrix(f.in, k, 3, variant & 2, 2);
+    call.out[HC_GEMM_OUT] = made(hc_tensor2(f.out, 4, 3, NULL));
     if (variant & 4)
-        call.in[2] = variant & 8 ? integers(hc_tensor1(f.c, 3, NULL), 3)
-                                 : integers(hc_tensor2(f.c, 4, 3, NULL), 3);
+        call.in[HC_GEMM_C] = variant & 8 ? integers(hc_tensor1(f.c, 3, NULL), 3)
+                                         : integers(hc_tensor2(f.c, 4, 3, NULL), 3);
     return call;
 }
 
@@ -69,9 +69,9 @@ Test(cuda_gemm, swapped_transposes_and_wrong_leading_dimensions_of_a_product_sho
     for (int i = 0; i < 5; i++) {
         struct hc_call call = product(single, 5, 1);
         /* Room for what a leading dimension too large reaches. */
-        call.in[0].data = integers(hc_tensor1(HC_FP32, 64, NULL), 1).data;
-        call.in[1].data = integers(hc_tensor1(HC_FP32, 64, NULL), 2).data;
-        call.out[0].data = made(hc_tensor1(HC_FP32, 64, NULL)).data;
+        call.in[HC_GEMM_A].data = integers(hc_tensor1(HC_FP32, 64, NULL), 1).data;
+        call.in[HC_GEMM_B].data = integers(hc_tensor1(HC_FP32, 64, NULL), 2).data;
+        call.out[HC_GEMM_OUT].data = made(hc_tensor1(HC_FP32, 64, NULL)).data;
         memset(&change, 0, sizeof change);
         cr_assert_eq(run(&call, 0), 0);
         change.swap = i == 0;
@@ -88,7 +88,7 @@ Test(cuda_gemm, a_product_that_may_lose_precision_does)
 {
     struct hc_call call = product((struct formats){HC_FP32, HC_FP32, HC_FP32}, 5, 0);
     begin();
-    hc_tensor_set(&call.in[0], 0, 1 + 0x1p-12);
+    hc_tensor_set(&call.in[HC_GEMM_A], 0, 1 + 0x1p-12);
     cr_assert_eq(run(&call, 0), 0);
     altered.cublas_gemm_ex = changed_gemm;
     memset(&change, 0, sizeof change);
@@ -98,9 +98,9 @@ Test(cuda_gemm, a_product_that_may_lose_precision_does)
     change.compute = 0;
     call = product((struct formats){HC_FP16, HC_FP16, HC_FP32}, 5, 0);
     for (int64_t i = 0; i < 20; i++)
-        hc_tensor_set(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
+        hc_tensor_set(&call.in[HC_GEMM_A], i, i % 5 == 0 ? 2048 : 1);
     for (int64_t i = 0; i < 15; i++)
-        hc_tensor_set(&call.in[1], i, 1);
+        hc_tensor_set(&call.in[HC_GEMM_B], i, 1);
     cr_assert_eq(run(&call, 0), 0);
     (void)hc_blas_set_math_mode(queue->libraries->blas, 0);
     cr_assert_gt(run(&call, 0), 0);
@@ -120,7 +120,7 @@ Test(cuda_gemm, in_tf32_loses_what_tf32_has_no_bits_for)
 {
     struct hc_call call = product((struct formats){HC_FP32, HC_FP32, HC_FP32}, 5, 0);
     begin();
-    hc_tensor_set(&call.in[0], 0, 1 + 0x1p-12);
+    hc_tensor_set(&call.in[HC_GEMM_A], 0, 1 + 0x1p-12);
     cr_assert_eq(run(&call, 0), 0);
     call.params.gemm.tf32 = true;
     cr_assert_gt(run(&call, 0), 0);
@@ -142,9 +142,9 @@ Test(cuda_gemm, with_sums_in_half_is_exact_as_long_as_they_are_small)
     struct hc_call call = product((struct formats){HC_FP16, HC_FP16, HC_FP32}, 5, 0);
     call.params.gemm = (struct hc_gemm){.alpha = 1, .half_accumulator = true};
     for (int64_t i = 0; i < 20; i++)
-        hc_tensor_set(&call.in[0], i, i % 5 == 0 ? 2048 : 1);
+        hc_tensor_set(&call.in[HC_GEMM_A], i, i % 5 == 0 ? 2048 : 1);
     for (int64_t i = 0; i < 15; i++)
-        hc_tensor_set(&call.in[1], i, i < 3 ? 1 : i < 6 ? 1 : 0);
+        hc_tensor_set(&call.in[HC_GEMM_B], i, i < 3 ? 1 : i < 6 ? 1 : 0);
     cr_assert_gt(run(&call, 0), 0);
     end();
 }
@@ -155,10 +155,10 @@ Test(cuda_gemm, over_no_terms_is_beta_c_and_its_zeros_are_positive)
     begin();
     call.params.gemm.alpha = -1;
     for (int64_t i = 0; i < 12; i++)
-        hc_tensor_set(&call.in[2], i, i % 3 == 0 ? 0 : i % 3 == 1 ? -0.0 : (double)i);
+        hc_tensor_set(&call.in[HC_GEMM_C], i, i % 3 == 0 ? 0 : i % 3 == 1 ? -0.0 : (double)i);
     cr_assert_eq(run(&call, 0), 0);
     for (int64_t i = 0; i < 12; i++)
-        cr_assert_eq(hc_tensor_bits(&call.out[0], i),
+        cr_assert_eq(hc_tensor_bits(&call.out[HC_GEMM_OUT], i),
                      i % 3 == 2 ? hc_fp32_bits(-3.0f * (float)i) : 0, "%d", (int)i);
     end();
 }

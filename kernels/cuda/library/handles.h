@@ -33,8 +33,13 @@ void hc_libraries_close(struct hc_libraries *libraries);
 void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context);
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
 
-/* Parts of the scratch slot. */
+/* Scratch of a gemm, and of a convolution, whose plan is made for it. */
 size_t hc_cuda_gemm_scratch(const struct hc_call *call);
 size_t hc_cuda_conv_scratch(struct hc_libraries *libraries, const struct hc_call *call);
+
+/* to = by * from, rounded, the product in fp32, with `no_minus` +0 instead of -0. `from` is repeated
+   over the rows of `to`; where it has no data the results are zeros. Both are fp32, bf16 or fp16. */
+enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_tensor *from, float by,
+                                 bool no_minus, const struct hc_tensor *to);
 
 #endif

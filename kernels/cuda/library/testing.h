@@ -38,9 +38,9 @@ static inline int64_t run(struct hc_call *call, size_t missing)
     call->scratch = NULL;
     if (status != HC_OK)
         return -1;
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++)
-        wrong += hc_decode(call->out[0].format, wanted(call, 0, i)) !=
-                 hc_tensor_get(&call->out[0], i); /* +0 is -0 */
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++)
+        wrong += hc_decode(call->out[HC_FIRST].format, wanted(call, HC_FIRST, i)) !=
+                 hc_tensor_get(&call->out[HC_FIRST], i); /* +0 is -0 */
     return wrong;
 }
 

@@ -10,9 +10,9 @@ static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
 /* Aligned to 16, so that vectors of four are used. */
 static struct hc_tensor aligned(struct hc_tensor t)
 {
-    struct hc_tensor room =
+    struct hc_tensor wider =
         made(hc_tensor1(HC_FP32, (int64_t)hc_tensor_bytes(&t) / (int64_t)sizeof(float) + 8, NULL));
-    t.data = (char *)room.data + (16 - (uintptr_t)room.data % 16);
+    t.data = (char *)wider.data + (16 - (uintptr_t)wider.data % 16);
     return t;
 }
 
@@ -55,7 +55,8 @@ static void assert_same(const struct hc_call *call, const struct hc_tensor *want
 {
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         cr_assert_eq(memcmp(want[o].data, call->out[o].data, hc_tensor_bytes(&want[o])), 0,
-                     "%s %s out%d", hc_ops[call->op].name, hc_formats[call->in[0].format].name, o);
+                     "%s %s out%d", hc_ops[call->op].name,
+                     hc_formats[call->in[HC_BN_X].format].name, o);
 }
 
 /* Rows that are neither a slice's nor a group's multiple; one slice, several, several tiles. */
@@ -65,16 +66,16 @@ static const struct {
 } shapes[] = {{3, 4}, {131, 8}, {300, 3}, {70, 136}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* Of channel c: the mean is p (exact) and what a sum of x - p is off by, n u |x - p| with |x - p| a
-   hundredth of the mean at most; the variance's sum is within 19 u (norm_kernels.c), its root half of
-   that, and a few roundings. */
+/* The mean of a channel is p, which is exact, and the mean of x - p, whose sum is off by n u |x - p| with
+   |x - p| at most a hundredth of the mean. The variance's sum is within 19 u (kernel/norm.c), its root
+   within half of that and a few roundings. */
 Test(cuda_norm, statistics_hold_with_a_mean_far_from_zero)
 {
     for (int s = 0; s < SHAPES; s++)
         for (int f = 0; f < 3; f++) {
             struct hc_call call = train(h[f], shapes[s].images, shapes[s].channels, 1000);
             emulate(&call);
-            for (int out = 1; out < 3; out++)
+            for (int out = HC_BN_SAVED_MEAN; out <= HC_BN_SAVED_INVSTD; out++)
                 for (int64_t c = 0; c < shapes[s].channels; c += 1 + c / 3) {
                     struct hc_exact want = hc_reference_value(&call, out, c);
                     double got = hc_tensor_get(&call.out[out], c);
@@ -89,23 +90,24 @@ Test(cuda_norm, an_infinity_makes_its_channel_s_mean_infinite)
 {
     for (int at = 0; at < 12; at += 4) {
         struct hc_call call = train(HC_FP16, 3, 4, 0);
-        hc_tensor_set(&call.in[0], at, (double)INFINITY);
+        hc_tensor_set(&call.in[HC_BN_X], at, (double)INFINITY);
         emulate(&call);
-        cr_assert_eq(hc_tensor_get(&call.out[1], 0), (double)INFINITY);
-        cr_assert(isnan(hc_tensor_get(&call.out[2], 0)));
-        cr_assert(isfinite(hc_tensor_get(&call.out[1], 1)));
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_SAVED_MEAN], 0), (double)INFINITY);
+        cr_assert(isnan(hc_tensor_get(&call.out[HC_BN_SAVED_INVSTD], 0)));
+        cr_assert(isfinite(hc_tensor_get(&call.out[HC_BN_SAVED_MEAN], 1)));
     }
 }
 
 Test(cuda_norm, equal_numbers_have_no_variance)
 {
     struct hc_call call = train(HC_FP32, 131, 8, 0);
-    for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_set(&call.in[0], i, 0.1);
+    for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_BN_X]); i++)
+        hc_tensor_set(&call.in[HC_BN_X], i, 0.1);
     emulate(&call);
     for (int64_t c = 0; c < 8; c++) {
-        cr_assert_eq(hc_tensor_get(&call.out[1], c), (double)0.1F);
-        cr_assert(fabs(hc_tensor_get(&call.out[2], c) * sqrt((double)1e-5F) - 1) < 0x1p-23);
+        cr_assert_eq(hc_tensor_get(&call.out[HC_BN_SAVED_MEAN], c), (double)0.1F);
+        cr_assert(fabs(hc_tensor_get(&call.out[HC_BN_SAVED_INVSTD], c) * sqrt((double)1e-5F) - 1) <
+                  0x1p-23);
     }
 }
 
@@ -119,23 +121,23 @@ Test(cuda_norm, with_leaky_relu_in_one_op_the_bits_are_those_of_two)
             for (int o = 0; o < 5; o++)
                 alone.out[o] = filled(fused.out[o], 0, 0);
             struct hc_call leaky = {.op = HC_OP_leaky_relu,
-                                    .in = {alone.out[0]},
-                                    .out = {alone.out[0]},
+                                    .in = {alone.out[HC_BN_Y]},
+                                    .out = {alone.out[HC_BN_Y]},
                                     .params.leaky = {0.1}};
             emulate(&fused);
             emulate(&alone);
             emulate(&leaky);
             assert_same(&fused, alone.out);
 
-            struct hc_tensor dy = filled(fused.in[0], 7, 0);
-            struct hc_tensor dz = filled(fused.in[0], 0, 0);
-            struct hc_tensor y = filled(fused.in[0], 8, 0);
+            struct hc_tensor dy = filled(fused.in[HC_BN_X], 7, 0);
+            struct hc_tensor dz = filled(fused.in[HC_BN_X], 0, 0);
+            struct hc_tensor y = filled(fused.in[HC_BN_X], 8, 0);
             leaky = (struct hc_call){
                 .op = HC_OP_leaky_relu_bwd, .in = {y, dy}, .out = {dz}, .params.leaky = {0.1}};
-            struct hc_tensor x = fused.in[0];
-            struct hc_tensor gamma = fused.in[1];
-            struct hc_tensor mean = fused.out[1];
-            struct hc_tensor invstd = fused.out[2];
+            struct hc_tensor x = fused.in[HC_BN_X];
+            struct hc_tensor gamma = fused.in[HC_BN_GAMMA];
+            struct hc_tensor mean = fused.out[HC_BN_SAVED_MEAN];
+            struct hc_tensor invstd = fused.out[HC_BN_SAVED_INVSTD];
             struct hc_call back = {.op = HC_OP_bn_leaky_bwd,
                                    .in = {x, y, dy, gamma, mean, invstd},
                                    .out = {filled(x, 0, 0), filled(mean, 0, 0), filled(mean, 0, 0)},

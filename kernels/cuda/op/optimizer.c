@@ -1,54 +1,35 @@
+/* SGD, Adam and AdamW. */
 #include "kernels/cuda/kernel/optimizer.h"
 
-#include "kernels/element/adam.h"
-#include "kernels/cuda/op/wrapper.h"
-#include "kernels/element/sgd.h"
+#include "kernels/cuda/op/families.h"
 
-enum hc_status hc_cuda_sgd(struct hc_queue *queue, const struct hc_call *call)
+enum hc_status hc_cuda_optimizer(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_dk_sgd a = {.params = call->params.sgd,
-                          .hyper = call->in[3].data,
-                          .found = call->in[4].data,
-                          .w = hc_dk_view_of(&call->in[0]),
-                          .g = hc_dk_view_of(&call->in[1]),
-                          .v = hc_dk_view_of(&call->in[2]),
-                          .w_out = hc_dk_view_of(&call->out[0]),
-                          .v_out = hc_dk_view_of(&call->out[1]),
-                          .c = hc_dk_view_of(&call->in[5]),
-                          .c_out = hc_dk_view_of(&call->out[2]),
-                          .n = hc_tensor_count(&call->out[0])};
-    int blocks = hc_blocks_for(a.n, HC_CUDA_THREADS, HC_CUDA_BLOCKS);
-    return hc_launch(queue, HC_DK_sgd, blocks, HC_CUDA_THREADS, sizeof(struct hc_sgd_step), &a,
-                     sizeof a);
-}
-
-static enum hc_status adam(struct hc_queue *queue, const struct hc_call *call, bool decoupled)
-{
-    struct hc_dk_adam a = {.params = call->params.adam,
-                           .decoupled = decoupled,
-                           .hyper = call->in[4].data,
-                           .found = call->in[5].data,
-                           .w = hc_dk_view_of(&call->in[0]),
-                           .g = hc_dk_view_of(&call->in[1]),
-                           .m = hc_dk_view_of(&call->in[2]),
-                           .v = hc_dk_view_of(&call->in[3]),
-                           .w_out = hc_dk_view_of(&call->out[0]),
-                           .m_out = hc_dk_view_of(&call->out[1]),
-                           .v_out = hc_dk_view_of(&call->out[2]),
-                           .c = hc_dk_view_of(&call->in[6]),
-                           .c_out = hc_dk_view_of(&call->out[3]),
-                           .n = hc_tensor_count(&call->out[0])};
-    int blocks = hc_blocks_for(a.n, HC_CUDA_THREADS, HC_CUDA_BLOCKS);
-    return hc_launch(queue, HC_DK_adam, blocks, HC_CUDA_THREADS, sizeof(struct hc_adam_step), &a,
-                     sizeof a);
-}
-
-enum hc_status hc_cuda_adam(struct hc_queue *queue, const struct hc_call *call)
-{
-    return adam(queue, call, false);
-}
-
-enum hc_status hc_cuda_adamw(struct hc_queue *queue, const struct hc_call *call)
-{
-    return adam(queue, call, true);
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(call->op);
+    const struct hc_tensor *in = call->in;
+    const struct hc_tensor *out = call->out;
+    int64_t n = hc_tensor_count(&in[s->w]);
+    bool sgd = call->op == HC_OP_sgd;
+    struct hc_dk_optimizer a = {
+        .op = call->op,
+        .stochastic = sgd ? call->params.sgd.stochastic : call->params.adam.stochastic,
+        .hyper = in[s->hyper].data,
+        .found_inf = in[s->found_inf].data,
+        .g = in[s->g],
+        .w = in[s->w],
+        .m = in[s->m],
+        .c = in[s->compensation],
+        .new_w = out[s->new_w],
+        .new_m = out[s->new_m],
+        .new_c = out[s->new_compensation],
+    };
+    if (sgd) {
+        a.params.sgd = call->params.sgd;
+    } else {
+        a.params.adam = call->params.adam;
+        a.v = in[s->v];
+        a.new_v = out[s->new_v];
+    }
+    return hc_launch(queue, HC_DK_optimizer, hc_blocks_for(n, HC_CUDA_THREADS, HC_CUDA_BLOCKS),
+                     HC_CUDA_THREADS, sizeof(union hc_dk_step), &a, sizeof a);
 }

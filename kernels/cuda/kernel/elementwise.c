@@ -1,0 +1,205 @@
+/* Elementwise ops: a thread takes elements that are a grid apart, loads them as fp32, applies the
+   element's arithmetic of kernels/element, and rounds the result into the output. */
+#include "kernels/cuda/kernel/elementwise.h"
+
+#include "kernels/cuda/kernel/elements.h"
+#include "kernels/element/arithmetic.h"
+#include "kernels/element/leaky.h"
+#include "kernels/element/scaling.h"
+#include "num/directed.h"
+#include "num/encode.h"
+
+/* Among fp32, bf16 and fp16, to nearest: fp32 holds every value of the other two. */
+HC_ON_DEVICE void hc_dk_cast_body(const struct hc_call *c)
+{
+    int64_t n = hc_dk_count(&c->out[HC_OUT]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        hc_dk_store(&c->out[HC_OUT], i, hc_dk_load(&c->in[HC_X], i));
+}
+HC_LAUNCHABLE(cast, struct hc_call)
+
+/* From fp32 into fp16 or bf16, in any direction. */
+HC_ON_DEVICE void hc_dk_cast_directed_body(const struct hc_call *c)
+{
+    const float *from = (const float *)c->in[HC_X].data;
+    uint16_t *to = (uint16_t *)c->out[HC_OUT].data;
+    enum hc_direction direction = c->params.cast.direction;
+    int64_t n = hc_dk_count(&c->out[HC_OUT]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        to[i] = c->out[HC_OUT].format == HC_FP16 ? hc_fp16_directed(from[i], direction)
+                                                 : hc_bf16_directed(from[i], direction);
+}
+HC_LAUNCHABLE(cast_directed, struct hc_call)
+
+HC_ON_DEVICE uint64_t hc_dk_get_bits(int bytes, const void *data, int64_t i)
+{
+    switch (bytes) {
+    case 1:
+        return ((const uint8_t *)data)[i];
+    case 2:
+        return ((const uint16_t *)data)[i];
+    case 4:
+        return ((const uint32_t *)data)[i];
+    default:
+        return ((const uint64_t *)data)[i];
+    }
+}
+
+HC_ON_DEVICE void hc_dk_set_bits(int bytes, void *data, int64_t i, uint64_t bits)
+{
+    switch (bytes) {
+    case 1:
+        ((uint8_t *)data)[i] = (uint8_t)bits;
+        break;
+    case 2:
+        ((uint16_t *)data)[i] = (uint16_t)bits;
+        break;
+    case 4:
+        ((uint32_t *)data)[i] = (uint32_t)bits;
+        break;
+    default:
+        ((uint64_t *)data)[i] = bits;
+    }
+}
+
+/* Between any two formats, by the definition of their encodings. */
+HC_ON_DEVICE void hc_dk_cast_any_body(const struct hc_dk_cast_any *a)
+{
+    const struct hc_call *c = &a->call;
+    int64_t n = hc_dk_count(&c->out[HC_OUT]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
+        double value = hc_decode_as(&a->from, hc_dk_get_bits(a->from.bytes, c->in[HC_X].data, i));
+        uint64_t bits = hc_encode_as(&a->to, value, 0, c->params.cast.direction);
+        hc_dk_set_bits(a->to.bytes, c->out[HC_OUT].data, i, bits);
+    }
+}
+HC_LAUNCHABLE(cast_any, struct hc_dk_cast_any)
+
+HC_ON_DEVICE float hc_dk_arithmetic_h(enum hc_op op, enum hc_format f, float x, float y, float z)
+{
+    switch (op) {
+    case HC_OP_add:
+        return hc_element_add(x, y);
+    case HC_OP_sub:
+        return hc_element_sub(x, y);
+    case HC_OP_mul:
+        return hc_element_mul(x, y);
+    case HC_OP_div:
+        return hc_element_div(x, y);
+    case HC_OP_sqrt:
+        return hc_element_sqrt(x);
+    default:
+        return hc_element_fma(f, x, y, z);
+    }
+}
+
+HC_ON_DEVICE double hc_dk_arithmetic_fp64(enum hc_op op, double x, double y, double z)
+{
+    switch (op) {
+    case HC_OP_add:
+        return x + y;
+    case HC_OP_sub:
+        return x - y;
+    case HC_OP_mul:
+        return x * y;
+    case HC_OP_div:
+        return x / y;
+    case HC_OP_sqrt:
+        return sqrt(x);
+    default:
+        return fma(x, y, z);
+    }
+}
+
+/* The six IEEE operations. An operand that the op lacks is read from x and not used. */
+HC_ON_DEVICE void hc_dk_arithmetic_body(const struct hc_call *c)
+{
+    const struct hc_tensor *out = &c->out[HC_OUT];
+    const void *x = c->in[HC_X].data;
+    const void *y = c->op == HC_OP_sqrt ? x : c->in[HC_Y].data;
+    const void *z = c->op == HC_OP_fma ? c->in[HC_Z].data : x;
+    enum hc_format f = out->format;
+    int64_t n = hc_dk_count(out);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        if (f == HC_FP64)
+            ((double *)out->data)[i] = hc_dk_arithmetic_fp64(
+                c->op, ((const double *)x)[i], ((const double *)y)[i], ((const double *)z)[i]);
+        else
+            hc_dk_store(
+                out, i,
+                hc_dk_arithmetic_h(c->op, f, hc_load(f, x, i), hc_load(f, y, i), hc_load(f, z, i)));
+}
+HC_LAUNCHABLE(arithmetic, struct hc_call)
+
+HC_ON_DEVICE void hc_dk_axpy_body(const struct hc_call *c)
+{
+    float alpha = (float)c->params.axpy.alpha;
+    int64_t n = hc_dk_count(&c->out[HC_OUT]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        hc_dk_store(
+            &c->out[HC_OUT], i,
+            hc_element_axpy(alpha, hc_dk_load(&c->in[HC_X], i), hc_dk_load(&c->in[HC_Y], i)));
+}
+HC_LAUNCHABLE(axpy, struct hc_call)
+
+HC_ON_DEVICE void hc_dk_scale_body(const struct hc_call *c)
+{
+    float s = hc_dk_load(&c->in[HC_SCALE_S], 0);
+    int64_t n = hc_dk_count(&c->out[HC_SCALE_OUT]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        hc_dk_store(&c->out[HC_SCALE_OUT], i,
+                    hc_element_scale(hc_dk_load(&c->in[HC_SCALE_X], i), s));
+}
+HC_LAUNCHABLE(scale, struct hc_call)
+
+/* One thread, before the kernel unscale: the flag starts from the overflow that was seen earlier. Both
+   may be the same tensor. */
+HC_ON_DEVICE void hc_dk_unscale_flag_body(const struct hc_call *c)
+{
+    hc_dk_store(&c->out[HC_UNSCALE_NEW_FOUND_INF], 0,
+                hc_dk_is_set(&c->in[HC_UNSCALE_FOUND_INF]) ? 1.0f : 0.0f);
+}
+HC_LAUNCHABLE(unscale_flag, struct hc_call)
+
+/* The flag is 0 or 1 before. A thread that finds an infinity or NaN sets it: 0 or the bits of 1 is 1, in
+   whatever order the threads come. */
+HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_call *c)
+{
+    bool reciprocal = c->params.unscale.reciprocal;
+    float scale = hc_dk_load(&c->in[HC_UNSCALE_SCALE], 0);
+    float by = reciprocal ? hc_unscale_reciprocal(scale) : scale;
+    const struct hc_tensor *out = &c->out[HC_UNSCALE_OUT];
+    const float *override = (const float *)c->in[HC_UNSCALE_OVERRIDE].data;
+    bool copies = override && hc_dk_is_set(&c->in[HC_UNSCALE_FOUND_INF]);
+    int64_t n = hc_dk_count(out);
+    int found = 0;
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
+        float x = hc_dk_load(&c->in[HC_UNSCALE_X], i);
+        found |= hc_is_nonfinite(x);
+        hc_dk_store(out, i, copies ? override[i] : hc_element_unscale(reciprocal, x, by));
+    }
+    if (found)
+        hc_atomic_or((unsigned *)c->out[HC_UNSCALE_NEW_FOUND_INF].data, hc_fp32_bits(1));
+}
+HC_LAUNCHABLE(unscale, struct hc_call)
+
+HC_ON_DEVICE void hc_dk_leaky_relu_body(const struct hc_call *c)
+{
+    float slope = (float)c->params.leaky.slope;
+    int64_t n = hc_dk_count(&c->out[HC_LEAKY_Y]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        hc_dk_store(&c->out[HC_LEAKY_Y], i,
+                    hc_element_leaky_relu(slope, hc_dk_load(&c->in[HC_LEAKY_X], i)));
+}
+HC_LAUNCHABLE(leaky_relu, struct hc_call)
+
+HC_ON_DEVICE void hc_dk_leaky_relu_bwd_body(const struct hc_call *c)
+{
+    float slope = (float)c->params.leaky.slope;
+    int64_t n = hc_dk_count(&c->out[HC_LEAKY_BWD_DX]);
+    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
+        hc_dk_store(&c->out[HC_LEAKY_BWD_DX], i,
+                    hc_element_leaky_relu_bwd(slope, hc_dk_load(&c->in[HC_LEAKY_BWD_Y], i),
+                                              hc_dk_load(&c->in[HC_LEAKY_BWD_DY], i)));
+}
+HC_LAUNCHABLE(leaky_relu_bwd, struct hc_call)

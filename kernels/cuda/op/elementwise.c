@@ -1,0 +1,51 @@
+/* Ops with a thread for each element of their output: the elementwise ops, pooling, the step log. */
+#include "kernels/cuda/kernel/elementwise.h"
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/element/load.h"
+
+/* The kernels that take the call as it is. */
+enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call *call)
+{
+    static const enum hc_device_kernel kernels[HC_OP_COUNT] = {
+        [HC_OP_add] = HC_DK_arithmetic,
+        [HC_OP_sub] = HC_DK_arithmetic,
+        [HC_OP_mul] = HC_DK_arithmetic,
+        [HC_OP_div] = HC_DK_arithmetic,
+        [HC_OP_sqrt] = HC_DK_arithmetic,
+        [HC_OP_fma] = HC_DK_arithmetic,
+        [HC_OP_axpy] = HC_DK_axpy,
+        [HC_OP_scale] = HC_DK_scale,
+        [HC_OP_unscale] = HC_DK_unscale,
+        [HC_OP_leaky_relu] = HC_DK_leaky_relu,
+        [HC_OP_leaky_relu_bwd] = HC_DK_leaky_relu_bwd,
+        [HC_OP_master_to_model] = HC_DK_cast,
+        [HC_OP_avg_pool] = HC_DK_avg_pool,
+        [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd,
+        [HC_OP_step_log] = HC_DK_step_log,
+    };
+    return hc_launch_elements(queue, kernels[call->op], hc_tensor_count(&call->out[HC_FIRST]), call,
+                              sizeof *call);
+}
+
+/* The first kernel of a stream is over before the second begins. */
+enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = hc_launch(queue, HC_DK_unscale_flag, 1, 1, 0, call, sizeof *call);
+    return status == HC_OK ? hc_cuda_elementwise(queue, call) : status;
+}
+
+/* Nearest among fp32, bf16 and fp16, and fp32 into 16 bits, have kernels of their own. */
+enum hc_status hc_cuda_cast(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_format from = call->in[HC_X].format;
+    enum hc_format to = call->out[HC_OUT].format;
+    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
+    if (call->params.cast.direction == HC_NEAREST && hc_is_h(from) && hc_is_h(to))
+        return hc_launch_elements(queue, HC_DK_cast, n, call, sizeof *call);
+    if (from == HC_FP32 && (to == HC_FP16 || to == HC_BF16))
+        return hc_launch_elements(queue, HC_DK_cast_directed, n, call, sizeof *call);
+    struct hc_dk_cast_any a = {*call, hc_formats[from], hc_formats[to]};
+    return hc_launch_elements(queue, HC_DK_cast_any, n, &a, sizeof a);
+}
