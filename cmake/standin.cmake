@@ -17,12 +17,13 @@ target_include_directories(standin PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-ow
 target_include_directories(standin SYSTEM PRIVATE ${CUDA_INCLUDE})
 target_link_libraries(standin PRIVATE standin_emulation hc_interface m ${CMAKE_DL_LIBS})
 
-# hc_standin_library(NAME VERSION THEIRS=OURS...): a library that exports functions of the emulation by
-# the names that the true one gives them.
-function(hc_standin_library name version)
+# hc_standin_library(NAME VERSION LIST OURS): a library that exports functions of the emulation, OURS_name,
+# by the symbols that the rows LIST(name, symbol, ...) of functions.def give them.
+function(hc_standin_library name version list ours)
+  file(STRINGS ${functions} rows REGEX "^${list}\\(")
+  list(TRANSFORM rows REPLACE "^${list}\\(([a-z_]+), ([A-Za-z0-9_]+),.*" "-Wl,--defsym=\\2=${ours}_\\1")
   add_library(standin_${name} MODULE $<TARGET_OBJECTS:standin_emulation>)
-  list(TRANSFORM ARGN PREPEND "-Wl,--defsym=")
-  target_link_options(standin_${name} PRIVATE ${ARGN})
+  target_link_options(standin_${name} PRIVATE ${rows})
   target_link_libraries(standin_${name} PRIVATE hc_interface m)
   set_target_properties(standin_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX lib
                         SUFFIX .so.${version} LINKER_LANGUAGE C
@@ -30,16 +31,8 @@ function(hc_standin_library name version)
   add_dependencies(standin standin_${name})
 endfunction()
 
-hc_standin_library(cublasLt 13)
-hc_standin_library(cublas 13 cublasCreate_v2=hc_blas_create cublasDestroy_v2=hc_blas_destroy
-                   cublasSetStream_v2=hc_blas_set_stream
-                   cublasSetWorkspace_v2=hc_blas_set_workspace
-                   cublasSetMathMode=hc_blas_set_math_mode cublasGemmEx=hc_blas_gemm_ex
-                   cublasGetStatusString=hc_blas_text cublasGetProperty=hc_blas_property)
-hc_standin_library(cudnn 9 cudnnCreate=hc_dnn_create cudnnDestroy=hc_dnn_destroy
-                   cudnnSetStream=hc_dnn_set_stream
-                   cudnnBackendCreateDescriptor=hc_dnn_create_descriptor
-                   cudnnBackendDestroyDescriptor=hc_dnn_destroy_descriptor
-                   cudnnBackendSetAttribute=hc_dnn_set cudnnBackendGetAttribute=hc_dnn_get
-                   cudnnBackendFinalize=hc_dnn_finalize cudnnBackendExecute=hc_dnn_execute
-                   cudnnGetErrorString=hc_dnn_text cudnnGetVersion=hc_dnn_version)
+set(functions ${CMAKE_SOURCE_DIR}/kernels/cuda/library/functions.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${functions})
+hc_standin_library(cublasLt 13 none none)
+hc_standin_library(cublas 13 HC_BLAS hc_blas)
+hc_standin_library(cudnn 9 HC_DNN hc_dnn)

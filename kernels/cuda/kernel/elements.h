@@ -27,13 +27,13 @@ HC_ON_DEVICE int64_t hc_dk_count(const struct hc_tensor *t)
     return count;
 }
 
-/* Element i of an fp32, bf16 or fp16 tensor, as fp32. */
-HC_ON_DEVICE float hc_dk_load(const struct hc_tensor *t, int64_t i)
+/* Element i as a number of the working format (kernels/element/load.h). */
+HC_ON_DEVICE hc_number hc_dk_load(const struct hc_tensor *t, int64_t i)
 {
     return hc_load(t->format, t->data, i);
 }
 
-HC_ON_DEVICE void hc_dk_store(const struct hc_tensor *t, int64_t i, float value)
+HC_ON_DEVICE void hc_dk_store(const struct hc_tensor *t, int64_t i, hc_number value)
 {
     hc_store(t->format, t->data, i, value);
 }

@@ -2,10 +2,7 @@
    element's arithmetic of kernels/element, and rounds the result into the output. */
 #include "kernels/cuda/kernel/elementwise.h"
 
-#include "kernels/cuda/kernel/elements.h"
-#include "kernels/element/arithmetic.h"
-#include "kernels/element/leaky.h"
-#include "kernels/element/scaling.h"
+#include "kernels/cuda/kernel/elementwise.inc"
 #include "num/directed.h"
 #include "num/encode.h"
 
@@ -75,82 +72,11 @@ HC_ON_DEVICE void hc_dk_cast_any_body(const struct hc_dk_cast_any *a)
 }
 HC_LAUNCHABLE(cast_any, struct hc_dk_cast_any)
 
-HC_ON_DEVICE float hc_dk_arithmetic_h(enum hc_op op, enum hc_format f, float x, float y, float z)
+HC_ON_DEVICE void hc_dk_elementwise_body(const struct hc_call *c)
 {
-    switch (op) {
-    case HC_OP_add:
-        return hc_element_add(x, y);
-    case HC_OP_sub:
-        return hc_element_sub(x, y);
-    case HC_OP_mul:
-        return hc_element_mul(x, y);
-    case HC_OP_div:
-        return hc_element_div(x, y);
-    case HC_OP_sqrt:
-        return hc_element_sqrt(x);
-    default:
-        return hc_element_fma(f, x, y, z);
-    }
+    hc_dk_over_elements(c);
 }
-
-HC_ON_DEVICE double hc_dk_arithmetic_fp64(enum hc_op op, double x, double y, double z)
-{
-    switch (op) {
-    case HC_OP_add:
-        return x + y;
-    case HC_OP_sub:
-        return x - y;
-    case HC_OP_mul:
-        return x * y;
-    case HC_OP_div:
-        return x / y;
-    case HC_OP_sqrt:
-        return sqrt(x);
-    default:
-        return fma(x, y, z);
-    }
-}
-
-/* The six IEEE operations. An operand that the op lacks is read from x and not used. */
-HC_ON_DEVICE void hc_dk_arithmetic_body(const struct hc_call *c)
-{
-    const struct hc_tensor *out = &c->out[HC_OUT];
-    const void *x = c->in[HC_X].data;
-    const void *y = c->op == HC_OP_sqrt ? x : c->in[HC_Y].data;
-    const void *z = c->op == HC_OP_fma ? c->in[HC_Z].data : x;
-    enum hc_format f = out->format;
-    int64_t n = hc_dk_count(out);
-    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
-        if (f == HC_FP64)
-            ((double *)out->data)[i] = hc_dk_arithmetic_fp64(
-                c->op, ((const double *)x)[i], ((const double *)y)[i], ((const double *)z)[i]);
-        else
-            hc_dk_store(
-                out, i,
-                hc_dk_arithmetic_h(c->op, f, hc_load(f, x, i), hc_load(f, y, i), hc_load(f, z, i)));
-}
-HC_LAUNCHABLE(arithmetic, struct hc_call)
-
-HC_ON_DEVICE void hc_dk_axpy_body(const struct hc_call *c)
-{
-    float alpha = (float)c->params.axpy.alpha;
-    int64_t n = hc_dk_count(&c->out[HC_OUT]);
-    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
-        hc_dk_store(
-            &c->out[HC_OUT], i,
-            hc_element_axpy(alpha, hc_dk_load(&c->in[HC_X], i), hc_dk_load(&c->in[HC_Y], i)));
-}
-HC_LAUNCHABLE(axpy, struct hc_call)
-
-HC_ON_DEVICE void hc_dk_scale_body(const struct hc_call *c)
-{
-    float s = hc_dk_load(&c->in[HC_SCALE_S], 0);
-    int64_t n = hc_dk_count(&c->out[HC_SCALE_OUT]);
-    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
-        hc_dk_store(&c->out[HC_SCALE_OUT], i,
-                    hc_element_scale(hc_dk_load(&c->in[HC_SCALE_X], i), s));
-}
-HC_LAUNCHABLE(scale, struct hc_call)
+HC_LAUNCHABLE(elementwise, struct hc_call)
 
 /* One thread, before the kernel unscale: the flag starts from the overflow that was seen earlier. Both
    may be the same tensor. */
@@ -182,24 +108,3 @@ HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_call *c)
         hc_atomic_or((unsigned *)c->out[HC_UNSCALE_NEW_FOUND_INF].data, hc_fp32_bits(1));
 }
 HC_LAUNCHABLE(unscale, struct hc_call)
-
-HC_ON_DEVICE void hc_dk_leaky_relu_body(const struct hc_call *c)
-{
-    float slope = (float)c->params.leaky.slope;
-    int64_t n = hc_dk_count(&c->out[HC_LEAKY_Y]);
-    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
-        hc_dk_store(&c->out[HC_LEAKY_Y], i,
-                    hc_element_leaky_relu(slope, hc_dk_load(&c->in[HC_LEAKY_X], i)));
-}
-HC_LAUNCHABLE(leaky_relu, struct hc_call)
-
-HC_ON_DEVICE void hc_dk_leaky_relu_bwd_body(const struct hc_call *c)
-{
-    float slope = (float)c->params.leaky.slope;
-    int64_t n = hc_dk_count(&c->out[HC_LEAKY_BWD_DX]);
-    for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
-        hc_dk_store(&c->out[HC_LEAKY_BWD_DX], i,
-                    hc_element_leaky_relu_bwd(slope, hc_dk_load(&c->in[HC_LEAKY_BWD_Y], i),
-                                              hc_dk_load(&c->in[HC_LEAKY_BWD_DY], i)));
-}
-HC_LAUNCHABLE(leaky_relu_bwd, struct hc_call)

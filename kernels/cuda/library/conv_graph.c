@@ -52,11 +52,6 @@ void hc_conv_undo(struct hc_conv_builder *b, int count)
         (void)b->library->cudnn_destroy_descriptor(b->plan->made[--b->plan->count]);
 }
 
-static int dnn_type(enum hc_format format)
-{
-    return format == HC_FP16 ? HC_DNN_FP16 : format == HC_BF16 ? HC_DNN_BF16 : HC_DNN_FP32;
-}
-
 /* [n, h, w, c] in memory. */
 static void *tensor(struct hc_conv_builder *b, int64_t id, enum hc_format format, int64_t n,
                     int64_t h, int64_t w, int64_t c)
@@ -64,7 +59,7 @@ static void *tensor(struct hc_conv_builder *b, int64_t id, enum hc_format format
     const int64_t dimensions[4] = {n, c, h, w};
     const int64_t strides[4] = {h * w * c, 1, w * c, c};
     const int64_t alignment = HC_DNN_ALIGNMENT;
-    const int type = dnn_type(format);
+    const int type = hc_dnn_type(format);
     void *t = hc_conv_make(b, HC_DNN_TENSOR);
     hc_conv_set(b, t, HC_DNN_TENSOR_TYPE, HC_DNN_TYPE_DATA_TYPE, 1, &type);
     hc_conv_set(b, t, HC_DNN_TENSOR_DIMENSIONS, HC_DNN_TYPE_INT64, 4, dimensions);

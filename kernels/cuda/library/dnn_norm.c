@@ -36,11 +36,6 @@ static void finish(struct norm *n)
         (void)n->library->cudnn_destroy_tensor(n->data);
 }
 
-static int type_of(enum hc_format format)
-{
-    return format == HC_FP16 ? HC_DNN_FP16 : format == HC_BF16 ? HC_DNN_BF16 : HC_DNN_FP32;
-}
-
 static enum hc_status begin(struct norm *n, const struct hc_queue *queue, const struct hc_tensor *x)
 {
     const struct hc_library *l = queue->libraries->library;
@@ -54,8 +49,8 @@ static enum hc_status begin(struct norm *n, const struct hc_queue *queue, const 
         status = check(n, l->cudnn_create_tensor(&n->parameters), "a descriptor");
     if (status == HC_OK)
         status = check(n,
-                       l->cudnn_set_tensor(n->data, type_of(x->format), images, c, h, w, h * w * c,
-                                           1, w * c, c),
+                       l->cudnn_set_tensor(n->data, hc_dnn_type(x->format), images, c, h, w,
+                                           h * w * c, 1, w * c, c),
                        "the data's descriptor");
     if (status == HC_OK)
         status = check(n, l->cudnn_derive_norm(n->parameters, n->data, HC_DNN_NORM_SPATIAL),

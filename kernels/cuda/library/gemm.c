@@ -31,11 +31,6 @@ size_t hc_cuda_gemm_scratch(const struct hc_call *call)
     return d == call->out[HC_GEMM_OUT].format ? 0 : count * (size_t)hc_formats[d].bytes;
 }
 
-static int blas_type(enum hc_format format)
-{
-    return format == HC_FP16 ? HC_BLAS_FP16 : format == HC_BF16 ? HC_BLAS_BF16 : HC_BLAS_FP32;
-}
-
 /* alpha or beta, rounded as cuBLAS takes it. */
 static float factor(const struct hc_gemm *p, double value)
 {
@@ -73,12 +68,12 @@ static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *cal
     const uint16_t half[2] = {hc_fp16_bits(single[0]), hc_fp16_bits(single[1])};
     const void *alpha = p->half_accumulator ? (const void *)&half[0] : &single[0];
     const void *beta = p->half_accumulator ? (const void *)&half[1] : &single[1];
-    int type = blas_type(a->format);
+    int type = hc_blas_type(a->format);
     int status = l->library->cublas_gemm_ex(
         l->blas, p->transpose_b ? HC_BLAS_T : HC_BLAS_N, p->transpose_a ? HC_BLAS_T : HC_BLAS_N,
         (int)d->shape[1], (int)d->shape[0], (int)a->shape[p->transpose_a ? 0 : 1], alpha, b->data,
         type, (int)b->shape[1], a->data, type, (int)a->shape[1], beta, d->data,
-        blas_type(d->format), (int)d->shape[1], compute_of(call), HC_BLAS_ALGORITHM_DEFAULT);
+        hc_blas_type(d->format), (int)d->shape[1], compute_of(call), HC_BLAS_ALGORITHM_DEFAULT);
     if (status == 0)
         return HC_OK;
     return hc_fail(HC_DEVICE, "cuda: cuBLAS: gemm: %s", l->library->cublas_text(status));

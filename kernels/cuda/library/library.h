@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "num/format.h"
 #include "op/status.h"
 
 /* cublasOperation_t, cudaDataType_t, cublasComputeType_t, cublasGemmAlgo_t, cublasMath_t. */
@@ -125,57 +126,28 @@ enum {
     HC_DNN_BEHAVIOUR_COUNT = 5,
 };
 
-/* Statuses are 0 for success. */
+/* A pointer for each function of functions.def. cudnn_norm_train is NULL where a cuDNN no longer has
+   the older interface of batch norm. */
 struct hc_library {
-    int (*cublas_create)(void **handle);
-    int (*cublas_destroy)(void *handle);
-    int (*cublas_set_stream)(void *handle, void *stream);
-    int (*cublas_set_workspace)(void *handle, void *workspace, size_t bytes);
-    int (*cublas_set_math_mode)(void *handle, int mode);
-    int (*cublas_gemm_ex)(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
-                          const void *alpha, const void *a, int a_type, int lda, const void *b,
-                          int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
-                          int compute, int algorithm);
-    const char *(*cublas_text)(int status);
-    int (*cublas_property)(int which, int *value); /* 0 major version, 1 minor, 2 patch */
-
-    int (*cudnn_create)(void **handle);
-    int (*cudnn_destroy)(void *handle);
-    int (*cudnn_set_stream)(void *handle, void *stream);
-    int (*cudnn_create_descriptor)(int kind, void **descriptor);
-    int (*cudnn_destroy_descriptor)(void *descriptor);
-    int (*cudnn_set)(void *descriptor, int name, int type, int64_t count, const void *values);
-    int (*cudnn_get)(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
-                     void *values);
-    int (*cudnn_finalize)(void *descriptor);
-    int (*cudnn_execute)(void *handle, void *plan, void *pack);
-    const char *(*cudnn_text)(int status);
-    size_t (*cudnn_version)(void); /* 10000 major + 100 minor + patch */
-
-    /* The older interface, for batch norm (dnn_norm.c); cudnn_norm_train is NULL where a cuDNN no
-       longer has it.
-       Extents are N, C, H, W, then their strides. alpha and beta are fp32: result = alpha * what is
-       computed + beta * what was there. */
-    int (*cudnn_create_tensor)(void **tensor);
-    int (*cudnn_destroy_tensor)(void *tensor);
-    int (*cudnn_set_tensor)(void *tensor, int type, int n, int c, int h, int w, int n_stride,
-                            int c_stride, int h_stride, int w_stride);
-    int (*cudnn_derive_norm)(void *parameters, void *x, int mode);
-    int (*cudnn_norm_train)(void *handle, int mode, const void *alpha, const void *beta,
-                            void *x_tensor, const void *x, void *y_tensor, void *y,
-                            void *parameters, const void *gamma, const void *bias, double factor,
-                            void *running_mean, void *running_variance, double epsilon,
-                            void *saved_mean, void *saved_invstd);
-    int (*cudnn_norm_infer)(void *handle, int mode, const void *alpha, const void *beta,
-                            void *x_tensor, const void *x, void *y_tensor, void *y,
-                            void *parameters, const void *gamma, const void *bias, const void *mean,
-                            const void *variance, double epsilon);
-    int (*cudnn_norm_bwd)(void *handle, int mode, const void *alpha, const void *beta,
-                          const void *alpha_parameters, const void *beta_parameters, void *x_tensor,
-                          const void *x, void *dy_tensor, const void *dy, void *dx_tensor, void *dx,
-                          void *parameters, const void *gamma, void *dgamma, void *dbias,
-                          double epsilon, const void *saved_mean, const void *saved_invstd);
+#define HC_BLAS(name, symbol, type, parameters)     type(*cublas_##name) parameters;
+#define HC_DNN(name, symbol, type, parameters)      type(*cudnn_##name) parameters;
+#define HC_DNN_NORM(name, symbol, type, parameters) type(*cudnn_##name) parameters;
+#include "kernels/cuda/library/functions.def"
+#undef HC_BLAS
+#undef HC_DNN
+#undef HC_DNN_NORM
 };
+
+/* The type's number in either library; they differ for bf16. */
+static inline int hc_blas_type(enum hc_format format)
+{
+    return format == HC_FP16 ? HC_BLAS_FP16 : format == HC_BF16 ? HC_BLAS_BF16 : HC_BLAS_FP32;
+}
+
+static inline int hc_dnn_type(enum hc_format format)
+{
+    return format == HC_FP16 ? HC_DNN_FP16 : format == HC_BF16 ? HC_DNN_BF16 : HC_DNN_FP32;
+}
 
 /* The libraries of this machine, loaded when they are first asked for and never unloaded: from
    $CUDA_HOME, from where the loader looks, from the toolkit's usual place, from the Python packages

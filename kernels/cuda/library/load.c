@@ -11,41 +11,34 @@ struct symbol {
     size_t slot; /* in struct hc_library */
 };
 
+#define HC_BLAS(name, symbol, type, parameters)
+#define HC_DNN(name, symbol, type, parameters)
+#define HC_DNN_NORM(name, symbol, type, parameters)
+
 static const struct symbol blas_symbols[] = {
-    {"cublasCreate_v2", offsetof(struct hc_library, cublas_create)},
-    {"cublasDestroy_v2", offsetof(struct hc_library, cublas_destroy)},
-    {"cublasSetStream_v2", offsetof(struct hc_library, cublas_set_stream)},
-    {"cublasSetWorkspace_v2", offsetof(struct hc_library, cublas_set_workspace)},
-    {"cublasSetMathMode", offsetof(struct hc_library, cublas_set_math_mode)},
-    {"cublasGemmEx", offsetof(struct hc_library, cublas_gemm_ex)},
-    {"cublasGetStatusString", offsetof(struct hc_library, cublas_text)},
-    {"cublasGetProperty", offsetof(struct hc_library, cublas_property)},
+#undef HC_BLAS
+#define HC_BLAS(name, symbol, type, parameters)                                                    \
+    {#symbol, offsetof(struct hc_library, cublas_##name)},
+#include "kernels/cuda/library/functions.def"
+#undef HC_BLAS
+#define HC_BLAS(name, symbol, type, parameters)
     {NULL, 0},
 };
 
 static const struct symbol dnn_symbols[] = {
-    {"cudnnCreate", offsetof(struct hc_library, cudnn_create)},
-    {"cudnnDestroy", offsetof(struct hc_library, cudnn_destroy)},
-    {"cudnnSetStream", offsetof(struct hc_library, cudnn_set_stream)},
-    {"cudnnBackendCreateDescriptor", offsetof(struct hc_library, cudnn_create_descriptor)},
-    {"cudnnBackendDestroyDescriptor", offsetof(struct hc_library, cudnn_destroy_descriptor)},
-    {"cudnnBackendSetAttribute", offsetof(struct hc_library, cudnn_set)},
-    {"cudnnBackendGetAttribute", offsetof(struct hc_library, cudnn_get)},
-    {"cudnnBackendFinalize", offsetof(struct hc_library, cudnn_finalize)},
-    {"cudnnBackendExecute", offsetof(struct hc_library, cudnn_execute)},
-    {"cudnnGetErrorString", offsetof(struct hc_library, cudnn_text)},
-    {"cudnnGetVersion", offsetof(struct hc_library, cudnn_version)},
+#undef HC_DNN
+#define HC_DNN(name, symbol, type, parameters) {#symbol, offsetof(struct hc_library, cudnn_##name)},
+#include "kernels/cuda/library/functions.def"
+#undef HC_DNN
+#define HC_DNN(name, symbol, type, parameters)
     {NULL, 0},
 };
 
-static const struct symbol older_dnn_symbols[] = {
-    {"cudnnCreateTensorDescriptor", offsetof(struct hc_library, cudnn_create_tensor)},
-    {"cudnnDestroyTensorDescriptor", offsetof(struct hc_library, cudnn_destroy_tensor)},
-    {"cudnnSetTensor4dDescriptorEx", offsetof(struct hc_library, cudnn_set_tensor)},
-    {"cudnnDeriveBNTensorDescriptor", offsetof(struct hc_library, cudnn_derive_norm)},
-    {"cudnnBatchNormalizationForwardTraining", offsetof(struct hc_library, cudnn_norm_train)},
-    {"cudnnBatchNormalizationForwardInference", offsetof(struct hc_library, cudnn_norm_infer)},
-    {"cudnnBatchNormalizationBackward", offsetof(struct hc_library, cudnn_norm_bwd)},
+static const struct symbol norm_symbols[] = {
+#undef HC_DNN_NORM
+#define HC_DNN_NORM(name, symbol, type, parameters)                                                \
+    {#symbol, offsetof(struct hc_library, cudnn_##name)},
+#include "kernels/cuda/library/functions.def"
     {NULL, 0},
 };
 
@@ -97,7 +90,7 @@ enum hc_status hc_library_load(const struct hc_library **library)
     enum hc_status status = fill(&loaded, blas, "cuBLAS", blas_symbols);
     if (status == HC_OK)
         status = fill(&loaded, dnn, "cuDNN", dnn_symbols);
-    if (status == HC_OK && fill(&loaded, dnn, "cuDNN", older_dnn_symbols) != HC_OK)
+    if (status == HC_OK && fill(&loaded, dnn, "cuDNN", norm_symbols) != HC_OK)
         loaded.cudnn_norm_train = NULL; /* the backend cuda-cudnn says so */
     ready = status == HC_OK;
     return status;

@@ -5,28 +5,21 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/element/load.h"
 
-/* The kernels that take the call as it is. */
+/* The ops whose kernel takes the call as it is. */
 enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call *call)
 {
     static const enum hc_device_kernel kernels[HC_OP_COUNT] = {
-        [HC_OP_add] = HC_DK_arithmetic,
-        [HC_OP_sub] = HC_DK_arithmetic,
-        [HC_OP_mul] = HC_DK_arithmetic,
-        [HC_OP_div] = HC_DK_arithmetic,
-        [HC_OP_sqrt] = HC_DK_arithmetic,
-        [HC_OP_fma] = HC_DK_arithmetic,
-        [HC_OP_axpy] = HC_DK_axpy,
-        [HC_OP_scale] = HC_DK_scale,
-        [HC_OP_unscale] = HC_DK_unscale,
-        [HC_OP_leaky_relu] = HC_DK_leaky_relu,
-        [HC_OP_leaky_relu_bwd] = HC_DK_leaky_relu_bwd,
-        [HC_OP_master_to_model] = HC_DK_cast,
-        [HC_OP_avg_pool] = HC_DK_avg_pool,
-        [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd,
-        [HC_OP_step_log] = HC_DK_step_log,
+#define MAP(op, value) [HC_OP_##op] = HC_DK_elementwise,
+#include "kernels/element/maps.def"
+#undef MAP
+        [HC_OP_fma] = HC_DK_elementwise,           [HC_OP_unscale] = HC_DK_unscale,
+        [HC_OP_master_to_model] = HC_DK_cast,      [HC_OP_avg_pool] = HC_DK_avg_pool,
+        [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd, [HC_OP_step_log] = HC_DK_step_log,
     };
-    return hc_launch_elements(queue, kernels[call->op], hc_tensor_count(&call->out[HC_FIRST]), call,
-                              sizeof *call);
+    const struct hc_tensor *out = &call->out[HC_FIRST];
+    enum hc_device_kernel kernel =
+        out->format == HC_FP64 ? HC_DK_elementwise_fp64 : kernels[call->op];
+    return hc_launch_elements(queue, kernel, hc_tensor_count(out), call, sizeof *call);
 }
 
 /* The first kernel of a stream is over before the second begins. */

@@ -79,13 +79,13 @@ Test(standin, what_fails_while_cases_run_is_an_error_in_one_line, .init = enter_
     expect_errors("cudaMalloc:9=2", "on the device: 1000 of its 2000 are free");
     expect_errors("cudaMemcpyAsync:5=1", "cuda: upload: some error");
     expect_errors("cudaStreamSynchronize:3=1", "load: some error");
-    expect_errors("cudaLaunchKernel:4=701", "cuda: arithmetic: some error");
+    expect_errors("cudaLaunchKernel:4=701", "cuda: elementwise: some error");
 }
 
 Test(standin, a_lost_device_is_named_by_every_case_after_it, .init = enter_folder)
 {
     expect_errors("cudaLaunchKernel:4=700",
-                  "the device is lost: arithmetic: an illegal memory access was encountered");
+                  "the device is lost: elementwise: an illegal memory access was encountered");
     expect_errors("cudaStreamSynchronize:7=719", "cuda: the device is lost: ");
 }
 
