@@ -97,6 +97,7 @@ class Names:
         def ask(*words):
             return subprocess.run([program, *words], stdout=subprocess.PIPE, text=True,
                                   check=False).stdout
+        self.version = ask('--version').split()[1]
         self.commands = re.findall(r'^  (\w+) ', ask('--help'), re.M)
         self.options = set(re.findall(r'--[a-z][\w-]*', ask('--help') + ''.join(
             ask(command, '--help') for command in self.commands) + text_of('portable/gpu-check')))
@@ -214,8 +215,10 @@ def check_the_check(program):
 def look(page, known):
     """All but the examples; returns the blocks that are not checked."""
     links(page)
-    if page.name != 'CHANGELOG.md':  # which also names what was
+    if page.name != 'CHANGELOG.md':
         names(page, known)
+    elif f'## [{known.version}]' not in page.lines:  # it also names what was, so no names
+        page.error(1, f'version {known.version} has no heading')
     widths(page)
     return quotes(page)
 
