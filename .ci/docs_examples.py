@@ -111,10 +111,12 @@ def run(page, program, write):
                 if want and not ''.join(want).replace('.', '').strip():
                     page.error(line, f'$ {command}: wildcards alone compare nothing')
                 try:
-                    got = subprocess.run(['sh', '-c', command], cwd=folder, env=environment,
+                    ran = subprocess.run(['sh', '-c', command], cwd=folder, env=environment,
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, timeout=SECONDS,
-                                         check=False).stdout.decode('utf-8', 'replace')
+                                         stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
+                    got = ran.stdout.decode('utf-8', 'replace')
+                    if ran.returncode < 0 or ran.returncode >= 128:
+                        got += f'ended by a signal, status {ran.returncode}\n'
                 except subprocess.TimeoutExpired:
                     got = f'no end after {SECONDS} s\n'
                 got = '\n'.join(text.rstrip() for text in got.split('\n'))
