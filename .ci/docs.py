@@ -183,8 +183,8 @@ $ echo more than it says; echo wrong
 more than it says WRONG
 $ echo wildcards alone: WRONG
 ...
-$ echo killed: WRONG; kill -SEGV $$
-killed: WRONG
+$ echo killed; kill -SEGV $$ # WRONG
+killed
 ```
 ```text
 no mark: WRONG
