@@ -13,8 +13,8 @@
      hc_update_step(update, 1e-3, 0.9);
      hc_update_get(update, HC_STATE_MODEL, 0, 0, &value);
 
-   and closes them in the reverse order. Whole networks come from train/net/net.h, whole trainings from
-   train/run/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
+   and closes them in the reverse order. Whole networks come from train/net/net.h, whole trainings
+   from train/run/trainer.h. A status that is not HC_OK ends the case: HC_UNSUPPORTED as
    UNIMPLEMENTED, the others as ERROR (hc_check_ok). */
 #ifndef HC_TRAIN_CASE_H
 #define HC_TRAIN_CASE_H

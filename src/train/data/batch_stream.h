@@ -1,6 +1,7 @@
 /* The stream of batches out of an image set, whoever makes them: the loader's thread or a device. A
-   pure function of images, batch, seed and steps; timing, threads and the place where a run was stopped
-   do not enter. After `steps` steps comes batch steps mod batches of epoch steps / batches. */
+   pure function of images, batch, seed and steps; timing, threads and the place where a run was
+   stopped do not enter. After `steps` steps comes batch steps mod batches of epoch steps / batches.
+   */
 #ifndef HC_TRAIN_DATA_BATCH_STREAM_H
 #define HC_TRAIN_DATA_BATCH_STREAM_H
 

@@ -1,13 +1,14 @@
-/* Batches of normalised images in host memory (stream.h), prepared by a thread of its own beside the
-   training: the op augment as the backend `exact` has it. A loader neither allocates nor reads files
-   after hc_loader_open. */
+/* Batches of normalised images in host memory (stream.h), prepared by a thread of its own beside
+   the training: the op augment as the backend `exact` has it. A loader neither allocates nor reads
+   files after hc_loader_open. */
 #ifndef HC_TRAIN_DATA_LOADER_H
 #define HC_TRAIN_DATA_LOADER_H
 
 #include "train/data/batch_stream.h"
 
 /* The batch after `steps` steps. images: fp32 [batch, 32, 32, 3], (pixel / 255 - mean) / deviation
-   rounded once; labels: i32 [batch]; both aligned to 64. Beyond `count` images and labels are zero. */
+   rounded once; labels: i32 [batch]; both aligned to 64. Beyond `count` images and labels are zero.
+   */
 struct hc_batch {
     int64_t steps;
     int count;
@@ -17,8 +18,8 @@ struct hc_batch {
 
 struct hc_loader;
 
-/* `start`: steps before the first batch that hc_loader_next gives. The stream's set must outlive the
-   loader. HC_INVALID as hc_batch_stream_check, HC_NO_MEMORY. */
+/* `start`: steps before the first batch that hc_loader_next gives. The stream's set must outlive
+   the loader. HC_INVALID as hc_batch_stream_check, HC_NO_MEMORY. */
 enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t start,
                               struct hc_loader **loader);
 void hc_loader_close(struct hc_loader *loader); /* takes NULL */

@@ -57,7 +57,8 @@ Test(loader, test_images_come_in_order_untouched_with_a_short_last_batch)
     hc_loader_close(loader);
 }
 
-/* numpy.pad(mode="reflect") written out for 4: the padded row is pixels 4 3 2 1 0 1 ... 31 30 29. */
+/* numpy.pad(mode="reflect") written out for 4: the padded row is pixels 4 3 2 1 0 1 ... 31 30 29.
+   */
 static int padded(int i)
 {
     static const int low[] = {4, 3, 2, 1};

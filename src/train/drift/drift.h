@@ -72,8 +72,8 @@ struct hc_drift {
     double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */
     double unlike; /* free run's last loss less that of fp64 */
 
-    /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of the
-       free run. */
+    /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of
+       the free run. */
     double alone_gradient[HC_SOURCE_COUNT + 1];
     double alone_free[HC_SOURCE_COUNT + 1];
     double without_gradient[HC_SOURCE_COUNT + 1];
@@ -97,9 +97,9 @@ struct hc_drift_options {
     uint64_t seed;
 };
 
-/* The batches, the fp64 baselines and the effects of roundings measured so far, for several recipes:
-   what two of them have in common is run once. The options' data and network must outlive it.
-   HC_UNSUPPORTED if the backend has no fp64 or no host memory. */
+/* The batches, the fp64 baselines and the effects of roundings measured so far, for several
+   recipes: what two of them have in common is run once. The options' data and network must outlive
+   it. HC_UNSUPPORTED if the backend has no fp64 or no host memory. */
 struct hc_drift_study;
 
 enum hc_status hc_drift_open(struct hc_drift_study **study, const struct hc_drift_options *options);

@@ -73,8 +73,8 @@ Test(drift, each_source_of_half_shows_and_fp32_is_thousands_of_times_closer)
     end(study);
 }
 
-/* On this backend products are taken in fp32 whatever their operands' format is, by the same kernels: so
-   nothing is left over, in the gradients or in the weights. */
+/* On this backend products are taken in fp32 whatever their operands' format is, by the same
+   kernels: so nothing is left over, in the gradients or in the weights. */
 Test(drift, all_sources_together_are_the_recipe)
 {
     static const char *const recipes[] = {"fp32",        "tf32", "fp16-bn32", "adamw16",
@@ -90,8 +90,8 @@ Test(drift, all_sources_together_are_the_recipe)
     end(study);
 }
 
-/* Flat masters change no bit: of the second, only the runs with all sources are made again, forced and
-   free. */
+/* Flat masters change no bit: of the second, only the runs with all sources are made again, forced
+   and free. */
 Test(drift, what_two_recipes_have_in_common_is_run_once)
 {
     struct hc_drift_study *study = study_of(2);

@@ -18,14 +18,15 @@ struct hc_device {
     int64_t bytes;
     int64_t peak;
 
-    /* Set while a graph uses the scratch: when it must grow, what was there is kept for the graph. */
+    /* Set while a graph uses the scratch: when it must grow, what was there is kept for the graph.
+       */
     bool held;
     void *kept[HC_SCRATCH_KEPT];
     size_t kept_bytes[HC_SCRATCH_KEPT];
     int kept_count;
 
-    /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a training
-       step on the tensors that it met. */
+    /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a
+       training step on the tensors that it met. */
     void (*observe)(const struct hc_call *call, void *context);
     void *context;
 
@@ -41,8 +42,8 @@ void hc_device_end(struct hc_device *device);
    HC_UNSUPPORTED when the backend lacks the op, else what hc_call_check or the kernel returned. */
 enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call);
 
-/* Memory of the backend, zeroed or not; NULL with a line when there is none. Given back with the same
-   number of bytes; NULL is fine. */
+/* Memory of the backend, zeroed or not; NULL with a line when there is none. Given back with the
+   same number of bytes; NULL is fine. */
 void *hc_device_memory(struct hc_device *device, size_t bytes);
 void *hc_device_memory_unset(struct hc_device *device, size_t bytes);
 void hc_device_release(struct hc_device *device, void *memory, size_t bytes);

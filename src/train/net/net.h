@@ -19,7 +19,8 @@ struct hc_network {
     int strides[8];
 };
 
-/* Darknet([1, 2, 2, 2, 2], nf=16) of fastai nb_004b; and [1, 1, 1], nf=4, for tests and a quick look. */
+/* Darknet([1, 2, 2, 2, 2], nf=16) of fastai nb_004b; and [1, 1, 1], nf=4, for tests and a quick
+   look. */
 extern const struct hc_network hc_darknet16;
 extern const struct hc_network hc_darknet_tiny;
 
@@ -103,13 +104,14 @@ struct hc_net_numerics {
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients);
 
-/* What trainings queue, without waiting for any of it. First the batch that all passes read from now
-   on, in the backend's memory: images [batch, side, side, channels] in the recipe's model format,
-   labels i32 [batch]. */
+/* What trainings queue, without waiting for any of it. First the batch that all passes read from
+   now on, in the backend's memory: images [batch, side, side, channels] in the recipe's model
+   format, labels i32 [batch]. */
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
 
-/* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's memory,
-   the first as the recipe forms and holds it; training leaves them in hc_net_loss and hc_net_right. */
+/* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's
+   memory, the first as the recipe forms and holds it; training leaves them in hc_net_loss and
+   hc_net_right. */
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
                                   struct hc_tensor right);
@@ -119,15 +121,16 @@ struct hc_tensor hc_net_right(const struct hc_net *net);
 /* Such a loss as the mean over its `count` images. */
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 
-/* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory.
-   One forward pass with batch statistics (running statistics move) and one backward: the gradients of
-   loss * scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
+/* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory. One forward
+   pass with batch statistics (running statistics move) and one backward: the gradients of loss *
+   scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
    over the images, in the format that the recipe holds it in; *right how many images have their
    largest logit at the label, as xent counts them. */
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 
-/* During every backward pass: sees the gradient of each layer's output, of layers with parameters. */
+/* During every backward pass: sees the gradient of each layer's output, of layers with parameters.
+   */
 typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
 void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
 

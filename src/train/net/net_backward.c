@@ -2,8 +2,8 @@
 
 #include "train/net/net_inner.h"
 
-/* The smallest slot that holds no gradient which is still needed while layer l runs backward: its own
-   output's, or one that waits for an earlier layer. */
+/* The smallest slot that holds no gradient which is still needed while layer l runs backward: its
+   own output's, or one that waits for an earlier layer. */
 static int free_slot(const struct hc_net *net, int l)
 {
     bool taken[HC_GRADIENT_SLOTS] = {false};

@@ -35,7 +35,8 @@ Test(net, the_list_counts_what_the_parameters_hold)
     device.backend->close(device.queue);
 }
 
-/* The definition again, in fp64 and as loops: the loss of a batch as a function of the parameters. */
+/* The definition again, in fp64 and as loops: the loss of a batch as a function of the parameters.
+   */
 enum { BATCH = 3, CLASSES = 4 };
 
 static double *parameter[3 * HC_MAX_LAYERS];
@@ -175,8 +176,8 @@ static void free_fp64(void)
         free(parameter[p]);
 }
 
-/* Central differences with h = 1e-6: their own error is about h^2 f''' + 2^-53 f / h, 1e-9 or so. An
-   fp32 gradient of this net passes through some 10 layers of sums, with a relative error of some
+/* Central differences with h = 1e-6: their own error is about h^2 f''' + 2^-53 f / h, 1e-9 or so.
+   An fp32 gradient of this net passes through some 10 layers of sums, with a relative error of some
    hundred u = 2^-24 of the largest entry of its tensor at most; 2e-4 of it leaves a margin, and is
    far below what any wrong term, factor or missing branch would do. */
 Test(net, gradients_are_the_derivatives_of_the_loss)
@@ -219,8 +220,8 @@ Test(net, gradients_are_the_derivatives_of_the_loss)
     }
 }
 
-/* The scale is a power of two and nothing underflows in fp32: scaled gradients are the unscaled ones,
-   bit for bit, times the scale. */
+/* The scale is a power of two and nothing underflows in fp32: scaled gradients are the unscaled
+   ones, bit for bit, times the scale. */
 Test(net, a_scaled_loss_scales_every_gradient)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fp32");

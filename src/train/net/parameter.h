@@ -55,7 +55,8 @@ struct hc_parameter {
     struct hc_storage *storage; /* one reference, the parameter's own */
 };
 
-/* Zeros of that name, role and format, of layer 0; shape is as->shape (as->data is not looked at). */
+/* Zeros of that name, role and format, of layer 0; shape is as->shape (as->data is not looked at).
+   */
 enum hc_status hc_parameter_open(struct hc_parameter *parameter, struct hc_device *device,
                                  const char *name, enum hc_role role, const struct hc_tensor *as);
 void hc_parameter_close(struct hc_parameter *parameter);

@@ -27,7 +27,8 @@ static void open_filled(struct hc_parameter *p, const char *name, int64_t n, con
     cr_assert_eq(hc_storage_write(p->storage, values), HC_OK);
 }
 
-/* The forum's session: bn_d += 1 shows [2,2,2,2] in the old reference and [1,1,1,1] in the layer. */
+/* The forum's session: bn_d += 1 shows [2,2,2,2] in the old reference and [1,1,1,1] in the layer.
+   */
 Test(parameter, a_reference_to_the_storage_is_dead_after_half_and_float)
 {
     static const float ones[4] = {1, 1, 1, 1};

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Counts by exponent e = floor(log2 |g|) at [e - HC_EXPONENT_ZERO]; zero counts as HC_EXPONENT_ZERO,
-   what is not finite as HC_EXPONENT_LAST. */
+/* Counts by exponent e = floor(log2 |g|) at [e - HC_EXPONENT_ZERO]; zero counts as
+   HC_EXPONENT_ZERO, what is not finite as HC_EXPONENT_LAST. */
 enum { HC_EXPONENT_ZERO = -150, HC_EXPONENT_LAST = 128 };
 enum { HC_EXPONENTS = HC_EXPONENT_LAST - HC_EXPONENT_ZERO + 1 };
 

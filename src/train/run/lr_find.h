@@ -1,12 +1,13 @@
-/* The learning-rate finder: a training whose rate grows geometrically from step to step until the loss
-   runs away (Smith, Cyclical learning rates for training neural networks, 2017), with fastai 1.0.61's
-   numbers: callbacks/lr_finder.py (LRFinder) and basic_train.py (Recorder.plot). */
+/* The learning-rate finder: a training whose rate grows geometrically from step to step until the
+   loss runs away (Smith, Cyclical learning rates for training neural networks, 2017), with fastai
+   1.0.61's numbers: callbacks/lr_finder.py (LRFinder) and basic_train.py (Recorder.plot). */
 #ifndef HC_TRAIN_RUN_LR_FIND_H
 #define HC_TRAIN_RUN_LR_FIND_H
 
 #include "train/run/trainer.h"
 
-/* Step i of `steps` has the rate from (to / from)^(i / steps), before the recipe's factors; beta1 is 0.9 throughout. */
+/* Step i of `steps` has the rate from (to / from)^(i / steps), before the recipe's factors; beta1
+   is 0.9 throughout. */
 struct hc_lr_range {
     double from;
     double to;
@@ -23,14 +24,14 @@ struct hc_lr_point {
     int64_t skipped; /* so far */
 };
 
-/* The two suggestions look at the smoothed losses without the first ten and the last five points; NaN
-   where fewer than two are left. */
+/* The two suggestions look at the smoothed losses without the first ten and the last five points;
+   NaN where fewer than two are left. */
 struct hc_lr_found {
     int points;
     bool diverged; /* the smoothed loss came to more than four times its least, or was NaN */
-    /* The rate at which it falls fastest from point to point on the way to where it is least. (fastai's
-       "min numerical gradient", numpy.gradient's central differences, looks at what comes after, too,
-       where a loss that runs away falls now and then.) */
+    /* The rate at which it falls fastest from point to point on the way to where it is least.
+       (fastai's "min numerical gradient", numpy.gradient's central differences, looks at what comes
+       after, too, where a loss that runs away falls now and then.) */
     double steepest;
     double tenth; /* a tenth of the rate at which it is least */
 };
@@ -38,8 +39,8 @@ struct hc_lr_found {
 /* The suggestions of n points. */
 void hc_lr_suggest(const struct hc_lr_point *points, int n, struct hc_lr_found *found);
 
-/* Trains as the options say, for range->steps steps at most, into points[range->steps]. Of the options
-   epochs, max_lr, schedule, out, resume and both ..._every do not count; progress is called
+/* Trains as the options say, for range->steps steps at most, into points[range->steps]. Of the
+   options epochs, max_lr, schedule, out, resume and both ..._every do not count; progress is called
    as ever. What hc_train returns. */
 enum hc_status hc_lr_find(const struct hc_train_options *options, const struct hc_lr_range *range,
                           struct hc_lr_point *points, struct hc_lr_found *found);

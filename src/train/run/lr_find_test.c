@@ -19,7 +19,8 @@ static struct hc_lr_found suggest(const double *losses, int n)
     return found;
 }
 
-/* numpy.gradient of what is left, 5 5 4 1 0 1 9, is 0 -0.5 -2 -2 0 4.5 8; argmin takes the first. */
+/* numpy.gradient of what is left, 5 5 4 1 0 1 9, is 0 -0.5 -2 -2 0 4.5 8; argmin takes the first.
+   */
 Test(lr_find, suggests_what_fastai_does)
 {
     static const double losses[] = {99, 98, 97, 96, 95, 1, 0, 0, 0,  0, 5,

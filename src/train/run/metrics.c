@@ -132,8 +132,8 @@ static bool gone_after(const struct hc_metrics *metrics)
     return hc_recipe_steps_on_overflow(recipe) || recipe->clip > 0;
 }
 
-/* Of the optimizer's gradients; where they do not stay, before the step of the model's, divided by the
-   scale. */
+/* Of the optimizer's gradients; where they do not stay, before the step of the model's, divided by
+   the scale. */
 static enum hc_status sum_squares(struct hc_metrics *metrics)
 {
     bool gone = gone_after(metrics);

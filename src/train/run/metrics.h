@@ -1,8 +1,9 @@
-/* What a step loses, layer by layer, from a sample of each layer's filter or linear weight, and of the
-   gradient of its output: 1024 elements in 8 blocks spread evenly, or all there are.
+/* What a step loses, layer by layer, from a sample of each layer's filter or linear weight, and of
+   the gradient of its output: 1024 elements in 8 blocks spread evenly, or all there are.
 
    F is the format of the recipe's model, or fp16 where that is fp32: then the shares say what half
-   would lose. s is an element of the gradient as the network wrote it, S the loss scale of the step.
+   would lose. s is an element of the gradient as the network wrote it, S the loss scale of the
+   step.
      underflow    share of elements with round_F(s) = 0. What rounds to zero has a magnitude of at most
                   half F's smallest subnormal: 2^-25 in fp16. Exact zeros of the real gradient count
                   too; behind a leaky ReLU they are rare.
@@ -39,18 +40,18 @@ enum hc_status hc_metrics_open(struct hc_metrics **metrics, struct hc_device *de
                                struct hc_net *net, const struct hc_update *update);
 void hc_metrics_close(struct hc_metrics *metrics); /* NULL is fine */
 
-/* Whether it looks at the passes that come: in those of a step that is not measured it need not, and
-   in those that are captured it must not. It does from the start. */
+/* Whether it looks at the passes that come: in those of a step that is not measured it need not,
+   and in those that are captured it must not. It does from the start. */
 void hc_metrics_watch(struct hc_metrics *metrics, bool watching);
 
-/* Around hc_update_step(update, lr, beta1): the gradients and the weights before it, then what the step
-   made of them, after hc_net_train. The sampled gradients are added to the histogram. Neither
+/* Around hc_update_step(update, lr, beta1): the gradients and the weights before it, then what the
+   step made of them, after hc_net_train. The sampled gradients are added to the histogram. Neither
    allocates. */
 enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram *histogram);
 enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double beta1);
 
-/* Of the last step: of layer l (all 0 where it has no weights), and of the network, where shares are
-   weighted by the sizes of the layers' weights or outputs. */
+/* Of the last step: of layer l (all 0 where it has no weights), and of the network, where shares
+   are weighted by the sizes of the layers' weights or outputs. */
 struct hc_shares hc_metrics_layer(const struct hc_metrics *metrics, int l);
 struct hc_shares hc_metrics_all(const struct hc_metrics *metrics);
 

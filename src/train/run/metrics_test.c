@@ -46,8 +46,8 @@ static void step(double lr, double beta1)
     cr_assert_eq(hc_metrics_after(metrics, lr, beta1), HC_OK);
 }
 
-/* The stem's filter has 4 x 27 = 108 elements, all of which are sampled. With S = 512: 10 zeros, 20 of
-   2^-24, which are nothing after division by 512, 78 of 2^-9, which are 2^-18 after it. */
+/* The stem's filter has 4 x 27 = 108 elements, all of which are sampled. With S = 512: 10 zeros, 20
+   of 2^-24, which are nothing after division by 512, 78 of 2^-9, which are 2^-18 after it. */
 Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
 {
     begin(hc_recipe_by_name("fastai-004b-flat"));
@@ -65,9 +65,9 @@ Test(metrics, shares_of_underflow_and_norms_are_those_of_the_gradients_given)
     end();
 }
 
-/* SGD's update is the gradient with momentum 0 and lr 1, and in the first step with Nesterov's momentum of
-   1 and a velocity that holds the rate of 1/2. Upwards from 1 half an ulp is 2^-11, downwards 2^-12;
-   both ties go to the even 1, and a little more than each does not. */
+/* SGD's update is the gradient with momentum 0 and lr 1, and in the first step with Nesterov's
+   momentum of 1 and a velocity that holds the rate of 1/2. Upwards from 1 half an ulp is 2^-11,
+   downwards 2^-12; both ties go to the even 1, and a little more than each does not. */
 Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
 {
     static const double updates[4] = {-0x1p-11, -0x1.1p-11, 0x1p-12, 0x1.1p-12};
@@ -88,7 +88,8 @@ Test(metrics, updates_are_lost_below_half_an_ulp_of_the_weight)
     }
 }
 
-/* Adam's first step is lr in size, whatever the gradient: 1e-4 moves no half at 1, and 1e-3 does. */
+/* Adam's first step is lr in size, whatever the gradient: 1e-4 moves no half at 1, and 1e-3 does.
+   */
 Test(metrics, adams_intended_step_is_seen_where_half_loses_it)
 {
     begin(hc_recipe_by_name("adamw16"));
@@ -119,8 +120,8 @@ Test(metrics, a_skipped_step_has_no_share_of_updates)
     end();
 }
 
-/* The logits' gradient is (p - 1 or p) S / 2, with p near 1/10 of 10 classes: for S = 2^-22 the p S / 2
-   of wrong classes are below 2^-25 and those of the two labels above it. */
+/* The logits' gradient is (p - 1 or p) S / 2, with p near 1/10 of 10 classes: for S = 2^-22 the p S
+   / 2 of wrong classes are below 2^-25 and those of the two labels above it. */
 Test(metrics, gradients_of_activations_are_seen_on_their_way_back)
 {
     static float images[2 * 32 * 32 * 3];

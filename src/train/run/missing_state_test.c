@@ -1,5 +1,5 @@
-/* Checkpoints of a real run of which a piece was left out, or kept in another format, as other systems'
-   loaders have it: each is refused with one line that names the piece. */
+/* Checkpoints of a real run of which a piece was left out, or kept in another format, as other
+   systems' loaders have it: each is refused with one line that names the piece. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +130,8 @@ Test(lacking, compensations_that_were_left_out_are_named)
     cr_assert_not_null(strstr(hc_message(), "lacks \"compensation "), "%s", hc_message());
 }
 
-/* What a row was when the run began: overrides that keep its name stand for a table that was edited. */
+/* What a row was when the run began: overrides that keep its name stand for a table that was
+   edited. */
 Test(lacking, a_row_that_was_changed_since_is_named_by_its_field)
 {
     static const char *const changes[] = {

@@ -75,8 +75,8 @@ static double mean(const double *loss)
     return sum / EPOCH;
 }
 
-/* What a row's course must be where it is not: finite, from a mean loss of 0.71 in the first epoch to
-   less than 3/4 of that in the last, every step taken. */
+/* What a row's course must be where it is not: finite, from a mean loss of 0.71 in the first epoch
+   to less than 3/4 of that in the last, every step taken. */
 struct want {
     const char *name;
     bool nan;     /* no loss is a number after the first step: eps is 0 in half */

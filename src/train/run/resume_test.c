@@ -1,6 +1,6 @@
-/* Runs that are killed anywhere, the writes of their files included, go on to the same bits. Moments
-   are stops of ptrace, which come before and after each system call, and points in time. HC_KILLS sets
-   how many moments each recipe gets (default 2); 50 are a matter of minutes. */
+/* Runs that are killed anywhere, the writes of their files included, go on to the same bits.
+   Moments are stops of ptrace, which come before and after each system call, and points in time.
+   HC_KILLS sets how many moments each recipe gets (default 2); 50 are a matter of minutes. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
@@ -139,8 +139,8 @@ static pid_t start(const struct hc_train_options *o, bool traced)
     _exit((int)hc_train(o, &result));
 }
 
-/* Lets the run go up to that stop, and kills it there; how many stops it came to when it ended before,
-   or -1 where processes may not be traced. */
+/* Lets the run go up to that stop, and kills it there; how many stops it came to when it ended
+   before, or -1 where processes may not be traced. */
 static long kill_at_stop(const struct hc_train_options *o, long stop)
 {
     int status;
@@ -199,12 +199,12 @@ static void kill_and_resume(const struct hc_recipe *recipe, long moment, long st
     for (int i = 0; i < 2; i++) {
         uint64_t bits = hc_random(1, (uint64_t)moment, (uint64_t)i);
         if (moment % 2 == 0 && stops > 0)
-            tally->at_calls += kill_at_stop(&o, (long)(bits % (uint64_t)stops)) >= 0;
+            totals->at_calls += kill_at_stop(&o, (long)(bits % (uint64_t)stops)) >= 0;
         else
             kill_after(&o, seconds * (double)(bits >> 40) * 0x1p-24);
-        tally->kills++;
-        tally->fresh += !there("checkpoint");
-        tally->mid_file += there("checkpoint.part");
+        totals->kills++;
+        totals->fresh += !there("checkpoint");
+        totals->mid_file += there("checkpoint.part");
         o.resume = there("checkpoint");
     }
     cr_assert_eq(hc_train(&o, &result), HC_OK, "%s: %s", recipe->name, hc_message());

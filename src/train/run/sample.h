@@ -1,4 +1,5 @@
-/* A sample of a tensor in the backend's memory: some blocks spread evenly, the same at each call. */
+/* A sample of a tensor in the backend's memory: some blocks spread evenly, the same at each call.
+   */
 #ifndef HC_TRAIN_RUN_SAMPLE_H
 #define HC_TRAIN_RUN_SAMPLE_H
 

@@ -15,7 +15,7 @@ struct hc_state_field {
 /* A list ends with a count of 0. */
 extern const struct hc_state_field hc_step_count_fields[];   /* of struct hc_counters */
 extern const struct hc_state_field hc_scaler_count_fields[]; /* of struct hc_counters, the others */
-extern const struct hc_state_field hc_tally_fields[];        /* of struct hc_tally_state */
+extern const struct hc_state_field hc_run_totals_fields[];   /* of struct hc_run_totals */
 
 /* Bytes in the file of the fields. */
 size_t hc_state_bytes(const struct hc_state_field *fields);

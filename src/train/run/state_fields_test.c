@@ -31,7 +31,7 @@ static void expect_whole(const struct hc_state_field *first, const struct hc_sta
 Test(state_fields, the_lists_name_every_byte_of_their_structs_once)
 {
     expect_whole(hc_step_count_fields, hc_scaler_count_fields, sizeof(struct hc_counters));
-    expect_whole(hc_tally_fields, NULL, sizeof(struct hc_tally_state));
+    expect_whole(hc_run_totals_fields, NULL, sizeof(struct hc_run_totals));
 }
 
 Test(state_fields, numbers_are_little_endian)

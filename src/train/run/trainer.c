@@ -1,8 +1,8 @@
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "train/run/trainer_inner.h"
 #include "train/update/model.h"
@@ -57,7 +57,7 @@ static enum hc_status open_feeds(struct hc_run *run)
                                     .batch = o->batch,
                                     .seed = o->seed,
                                     .format = o->recipe->model,
-                                    .start = run->tally.step,
+                                    .start = run->totals.step,
                                     .steps = hc_update_steps(run->update)};
     struct hc_feed_options test = {.set = o->data, .batch = o->batch, .format = o->recipe->model};
     enum hc_status status = hc_feed_open(&run->train, &run->device, &train);
@@ -75,9 +75,9 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
 {
     set_defaults(run, options);
     enum hc_status status = check(&run->options);
-    run->tally.accuracy = (double)NAN;
-    run->tally.test_loss = (double)NAN;
-    run->tally.train_loss = (double)NAN;
+    run->totals.accuracy = (double)NAN;
+    run->totals.test_loss = (double)NAN;
+    run->totals.train_loss = (double)NAN;
     run->device.backend = options->backend;
     if (status == HC_OK)
         status = options->backend->open(&run->device.queue, options->threads);
@@ -111,6 +111,68 @@ static void close_run(struct hc_run *run)
     }
 }
 
+/* Whether it learned, and if not, why: the training loss must be below that of guessing, and the
+   accuracy four deviations above it. */
+static void judge(const struct hc_run *run, struct hc_train_result *result)
+{
+    const struct hc_run_totals *t = &run->totals;
+    double guess = 1.0 / run->options.data->classes;
+    double images = (double)run->options.data->test.count;
+    double chance = guess + 4 * sqrt(guess * (1 - guess) / images);
+    double guessing = 0.9 * log(run->options.data->classes);
+    if (run->counters.gave_up)
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "the scaler gave up by step %lld, at its smallest scale, %g",
+                       (long long)t->step, (double)run->counters.scale);
+    else if (t->bad >= HC_GIVE_UP)
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "the loss was not finite for %d steps in a row, from step %lld on",
+                       HC_GIVE_UP, (long long)(t->step - t->bad));
+    else if (!(t->train_loss < guessing))
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "training loss %.4g is not below 0.9 ln(classes) = %.4g",
+                       fabs(t->train_loss), guessing);
+    else if (isnan(t->accuracy))
+        (void)snprintf(result->reason, sizeof result->reason, "the test loss is not a number");
+    else if (!(t->accuracy >= chance))
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "test accuracy %.2f %% is not above guessing (%.2f %% and four deviations)",
+                       100 * t->accuracy, 100 * guess);
+    result->learned = result->reason[0] == '\0';
+}
+
+/* The result, with the verdict if the run is over. */
+static void conclude(const struct hc_run *run, struct hc_train_result *result)
+{
+    const struct hc_run_totals *t = &run->totals;
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    bool diverged = t->bad > 0;
+    double measured = diverged ? (double)NAN : (double)t->measured; /* NaNs are not zeros */
+    *result = (struct hc_train_result){
+        .finished = hc_run_over(run),
+        .diverged = diverged,
+        .nan_from = diverged ? t->step - t->bad : 0,
+        .accuracy = diverged ? (double)NAN : t->accuracy,
+        .test_loss = t->test_loss,
+        .train_loss = t->train_loss,
+        .steps = t->step,
+        .skipped = t->skipped,
+        .final_scale = (double)run->counters.scale,
+        .underflow = t->underflow / measured,
+        .unscaled = t->unscaled / measured,
+        .activation_underflow = t->activation_underflow / measured,
+        .activation_unscaled = t->activation_unscaled / measured,
+        .update_lost = diverged ? (double)NAN : t->update_lost / (double)t->updates,
+        .images_per_second = (double)run->images / run->seconds,
+        .memory = run->device.peak,
+        .parameters = plan->weights + plan->norm_weights,
+        .macs = plan->macs,
+    };
+    (void)snprintf(result->captured, sizeof result->captured, "%s", run->captured);
+    if (result->finished)
+        judge(run, result);
+}
+
 enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result)
 {
     double start = hc_run_now();
@@ -122,7 +184,7 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     if (status == HC_OK)
         status = hc_run_loop(run);
     if (status == HC_OK)
-        hc_run_conclude(run, result);
+        conclude(run, result);
     result->seconds = hc_run_now() - start;
     close_run(run);
     free(run);

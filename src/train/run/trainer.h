@@ -8,9 +8,9 @@
 #include "train/update/recipe.h"
 #include "train/update/schedule.h"
 
-/* The files of a run's folder. Each begins with a line of column names; nan where there is no number.
-   Losses and rates have 9 digits, which tell fp32 numbers apart; scales 17, which a reader of doubles
-   needs to have them exactly. lr is the schedule's, before the recipe's factors.
+/* The files of a run's folder. Each begins with a line of column names; nan where there is no
+   number. Losses and rates have 9 digits, which tell fp32 numbers apart; scales 17, which a reader
+   of doubles needs to have them exactly. lr is the schedule's, before the recipe's factors.
    steps.csv, a row for each step; from gradient_norm on nan in steps that are not measured:
      step, epoch, loss, scale, skipped (0, 1), lr, beta1, gradient_norm, underflow, unscaled,
      update_lost, activation_underflow, activation_unscaled; then for each layer with weights
@@ -58,8 +58,8 @@ struct hc_train_options {
     bool resume;              /* goes on from out/checkpoint; HC_IO when there is none */
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
 
-    /* Every so many steps what a step loses is measured, which on a device costs many times the step. 0:
-       1 in host memory, 50 elsewhere. */
+    /* Every so many steps what a step loses is measured, which on a device costs many times the
+       step. 0: 1 in host memory, 50 elsewhere. */
     int64_t measure_every;
 
     /* The rates of each step; NULL: the one-cycle to max_lr. */
@@ -71,7 +71,8 @@ struct hc_train_options {
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;
 
-    /* Gets the facts of the backend (its slot `describe`) when the training ends; NULL: nobody asks. */
+    /* Gets the facts of the backend (its slot `describe`) when the training ends; NULL: nobody
+       asks. */
     hc_tell *tell;
     void *told;
 };

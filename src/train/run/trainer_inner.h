@@ -10,16 +10,17 @@
 
 enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
 
-/* Numbers alone, which the checkpoint keeps: each stands in hc_tally_fields (state_fields.c). */
-struct hc_tally_state {
+/* Sums and counts over the run, all of which the checkpoint keeps: hc_run_totals_fields lists them
+   (state_fields.c). */
+struct hc_run_totals {
     int64_t step;
     int64_t skipped;
     double smooth;
     double epoch_loss;
     int64_t epoch_right;
     int64_t epoch_skipped; /* skipped in all when the epoch began */
-    int64_t measured;      /* steps whose losses of bits were measured */
-    double underflow;      /* sums over these */
+    int64_t measured;      /* steps of which it was measured what they lose */
+    double underflow;      /* sums over these steps */
     double unscaled;
     double activation_underflow;
     double activation_unscaled;
@@ -43,14 +44,14 @@ struct hc_run {
     struct hc_feed *train;
     struct hc_feed *test;
     struct hc_storage *results; /* of an evaluation: loss and right of each batch */
-    int64_t rows;               /* of the step log: steps that may be queued before it is read */
+    int64_t rows; /* of the step log: how many steps may be queued before it is read */
     struct hc_step_log_row *step_log;
     struct hc_counters counters; /* after the last block */
     struct hc_graph *graph;      /* a step, or NULL */
     bool tried;                  /* to capture one */
     char captured[160];          /* "captured", or why not */
     FILE *log[HC_LOGS];          /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
-    struct hc_tally_state tally;
+    struct hc_run_totals totals;
     uint64_t data;        /* hash of the images, 0 before it is asked for */
     float loss;           /* of the last step */
     double rate;          /* images a second of this epoch */
@@ -77,31 +78,27 @@ struct hc_step_facts {
     double beta1;
 };
 
-/* Steps (trainer_step.c): n of them from tally.step on are queued, then waited for; *_facts of one of
-   those. A measured step comes alone. */
+/* Steps (trainer_step.c). hc_steps_run queues n of them from totals.step on and waits for them; a
+   measured step comes alone. hc_steps_facts is about one of those. */
 enum hc_status hc_steps_open(struct hc_run *run);
 void hc_steps_close(struct hc_run *run);
 enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures);
 struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step);
 
-/* Loss and accuracy on the test set, into the tally. */
-enum hc_status hc_run_evaluate(struct hc_run *run);
-
-/* The result, with the verdict where the run is over. */
-void hc_run_conclude(const struct hc_run *run, struct hc_train_result *result);
-
-/* Opens the files: anew, or without the rows that will be made again when the run goes on. */
+/* The logs (trainer_log.c). Opens the files: new ones, or, to resume, the old ones without the rows
+   that will be written again. */
 enum hc_status hc_log_open(struct hc_run *run);
 void hc_log_close(struct hc_run *run);
 
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts);
 enum hc_status hc_log_flush(struct hc_run *run);
 
-/* Onto the disk, before a checkpoint that knows of their rows. */
+/* Forces the rows onto the disk, before a checkpoint that counts on them. */
 enum hc_status hc_log_sync(struct hc_run *run);
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch);
 
-/* All state, to out/checkpoint and back; hc_state_read comes before the loader is opened. */
+/* All state, to out/checkpoint and back (trainer_state.c). hc_state_read must come before the feeds
+   are opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);
 enum hc_status hc_state_read(struct hc_run *run);
 

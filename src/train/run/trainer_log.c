@@ -52,7 +52,7 @@ static enum hc_status begin(const struct hc_run *run, int log)
    a measured step has none in gradients.csv. */
 static enum hc_status go_on(const struct hc_run *run, int log)
 {
-    const struct hc_tally_state *t = &run->tally;
+    const struct hc_run_totals *t = &run->totals;
     FILE *file = run->log[log];
     bool given_up = t->bad >= HC_GIVE_UP || run->counters.gave_up != 0;
     int64_t epochs = (t->step + (given_up ? run->batches - 1 : 0)) / run->batches;
@@ -159,7 +159,7 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
     if (!file)
         return HC_OK;
     hc_print(file, "%lld,%lld,%.9g,%.17g,%d,%.9g,%.9g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
-             (long long)run->tally.step, (long long)(run->tally.step / run->batches),
+             (long long)run->totals.step, (long long)(run->totals.step / run->batches),
              (double)facts->loss, (double)facts->scale, facts->skipped, facts->lr, facts->beta1,
              all.gradient_norm, all.underflow, all.unscaled, all.update_lost,
              all.activation_underflow, all.activation_unscaled);
@@ -188,7 +188,7 @@ enum hc_status hc_log_sync(struct hc_run *run)
 
 static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 {
-    const struct hc_histogram *h = &run->tally.histogram;
+    const struct hc_histogram *h = &run->totals.histogram;
     for (int i = 0; i < HC_EXPONENTS; i++)
         if (h->scaled[i] || h->unscaled[i] || h->activations_scaled[i] ||
             h->activations_unscaled[i])
@@ -201,14 +201,14 @@ static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
 {
-    const struct hc_tally_state *tally = &run->tally;
-    int64_t images = (tally->step - epoch * run->batches) * run->options.batch;
+    const struct hc_run_totals *totals = &run->totals;
+    int64_t images = (totals->step - epoch * run->batches) * run->options.batch;
     if (!run->options.out)
         return HC_OK;
     hc_print(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,
-             tally->train_loss, (double)tally->epoch_right / (double)images, tally->test_loss,
-             tally->accuracy, (double)run->epoch_images / run->epoch_seconds,
-             (long long)(tally->skipped - tally->epoch_skipped), (double)run->counters.scale);
+             totals->train_loss, (double)totals->epoch_right / (double)images, totals->test_loss,
+             totals->accuracy, (double)run->epoch_images / run->epoch_seconds,
+             (long long)(totals->skipped - totals->epoch_skipped), (double)run->counters.scale);
     enum hc_status status = flush(run, 1);
     return status == HC_OK ? log_gradients(run, epoch) : status;
 }

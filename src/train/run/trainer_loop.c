@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +14,7 @@ double hc_run_now(void)
 
 static void count_step(struct hc_run *run, const struct hc_step_facts *facts)
 {
-    struct hc_tally_state *t = &run->tally;
+    struct hc_run_totals *t = &run->totals;
     t->step++;
     t->skipped += facts->skipped;
     t->smooth = 0.98 * t->smooth + 0.02 * (double)facts->loss;
@@ -34,7 +35,7 @@ static void count_step(struct hc_run *run, const struct hc_step_facts *facts)
 
 static bool report(const struct hc_run *run, float loss, float scale, bool evaluated)
 {
-    const struct hc_tally_state *t = &run->tally;
+    const struct hc_run_totals *t = &run->totals;
     struct hc_progress progress = {
         .epoch = (int)((t->step - 1) / run->batches),
         .epochs = run->options.epochs,
@@ -52,12 +53,12 @@ static bool report(const struct hc_run *run, float loss, float scale, bool evalu
     return !run->options.progress || run->options.progress(&progress, run->options.context);
 }
 
-/* Steps until somebody wants to look: at the end of the epoch, for a checkpoint, or at what a measured
-   step loses, which is a block of its own. */
+/* How many steps are queued before the host reads anything: up to the end of the epoch, the next
+   checkpoint or the next measured step, which is a block of its own. */
 static int64_t block(const struct hc_run *run, bool *measures)
 {
     const struct hc_train_options *o = &run->options;
-    int64_t step = run->tally.step;
+    int64_t step = run->totals.step;
     int64_t n = run->batches - step % run->batches;
     *measures = step % o->measure_every == 0;
     if (*measures)
@@ -71,12 +72,13 @@ static int64_t block(const struct hc_run *run, bool *measures)
     return n;
 }
 
-/* The block's rows, one by one; *goes_on: nobody wants to stop. */
+/* Logs and counts the steps of a block, one by one. *goes_on becomes false if the caller's progress
+   wants to stop. */
 static enum hc_status look_back(struct hc_run *run, int64_t n, bool measures, bool *goes_on)
 {
     enum hc_status status = HC_OK;
     for (int64_t i = 0; i < n && status == HC_OK; i++) {
-        struct hc_step_facts facts = hc_steps_facts(run, run->tally.step);
+        struct hc_step_facts facts = hc_steps_facts(run, run->totals.step);
         facts.measured = measures;
         status = hc_log_step(run, &facts);
         count_step(run, &facts);
@@ -103,12 +105,54 @@ static enum hc_status train_block(struct hc_run *run, bool *goes_on)
     return status == HC_OK ? look_back(run, n, measures, goes_on) : status;
 }
 
-/* The test set, then the epoch's rows; what counts an epoch starts again. */
+/* Queues one batch of the test set. */
+static enum hc_status queue_test(struct hc_run *run, int64_t b)
+{
+    enum hc_status status = hc_feed_prepare(run->test);
+    if (status == HC_OK)
+        status = hc_feed_make(run->test);
+    hc_net_feed(run->net, hc_feed_images(run->test), hc_feed_labels(run->test));
+    return status == HC_OK ? hc_net_queue_infer(run->net, hc_feed_count(run->test, b),
+                                                hc_storage_element(run->results, 2 * b),
+                                                hc_storage_element(run->results, 2 * b + 1))
+                           : status;
+}
+
+/* Loss and accuracy on the test set: batch after batch is queued, and read when all are. */
+static enum hc_status evaluate(struct hc_run *run)
+{
+    int64_t batches = hc_feed_batches(run->test);
+    float *results = malloc(2 * (size_t)batches * sizeof *results);
+    double sum = 0;
+    double images = 0;
+    double right = 0;
+    if (!results)
+        return hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches",
+                       (long long)batches);
+    enum hc_status status = HC_OK;
+    for (int64_t b = 0; b < batches && status == HC_OK; b++)
+        status = queue_test(run, b);
+    if (status == HC_OK)
+        status = hc_storage_read(run->results, results);
+    for (int64_t b = 0; b < batches && status == HC_OK; b++) {
+        int count = hc_feed_count(run->test, b);
+        sum += (double)hc_net_mean_loss(run->net, results[2 * b], count) * count;
+        right += (double)results[2 * b + 1];
+        images += count;
+    }
+    free(results);
+    run->totals.test_loss = sum / images;
+    /* NaN outputs tell no classes apart, even if one of them comes first. */
+    run->totals.accuracy = isnan(sum) ? (double)NAN : right / images;
+    return status;
+}
+
+/* Evaluates, writes the epoch's rows, and begins the counts of the next epoch. */
 static enum hc_status end_epoch(struct hc_run *run)
 {
-    struct hc_tally_state *t = &run->tally;
+    struct hc_run_totals *t = &run->totals;
     int64_t epoch = (t->step - 1) / run->batches;
-    enum hc_status status = hc_run_evaluate(run);
+    enum hc_status status = evaluate(run);
     if (status != HC_OK)
         return status;
     t->train_loss = t->epoch_loss / (double)(t->step - epoch * run->batches);
@@ -124,7 +168,7 @@ static enum hc_status end_epoch(struct hc_run *run)
 
 bool hc_run_over(const struct hc_run *run)
 {
-    return run->tally.step >= run->steps || run->tally.bad >= HC_GIVE_UP ||
+    return run->totals.step >= run->steps || run->totals.bad >= HC_GIVE_UP ||
            run->counters.gave_up != 0;
 }
 
@@ -136,8 +180,8 @@ enum hc_status hc_run_loop(struct hc_run *run)
         enum hc_status status = train_block(run, &goes_on);
         if (status != HC_OK || !goes_on)
             return status;
-        bool evaluates = run->tally.step % run->batches == 0 || hc_run_over(run);
-        bool keeps = o->checkpoint_every > 0 && run->tally.step % o->checkpoint_every == 0;
+        bool evaluates = run->totals.step % run->batches == 0 || hc_run_over(run);
+        bool keeps = o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0;
         if (evaluates)
             status = end_epoch(run);
         if (status == HC_OK && o->out && (evaluates || keeps)) {

@@ -1,7 +1,7 @@
-/* What a checkpoint holds: the counts of steps, what the scaler keeps, the tally with the position in
-   the data, the model's parameters and statistics, masters, momenta and compensations. The schedule, the order of
-   the images, augmentation, the bits of stochastic rounding and initial weights are functions of the step and the seed: they have no
-   state. */
+/* What a checkpoint holds: the counts of steps, what the scaler keeps, the tally with the position
+   in the data, the model's parameters and statistics, masters, momenta and compensations. The
+   schedule, the order of the images, augmentation, the bits of stochastic rounding and initial
+   weights are functions of the step and the seed: they have no state. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ struct blobs {
     char name[MOST][NAME];
 };
 
-/* Without masters the optimizer works on the model: that piece is kept once. Gradients are made anew
-   by each step, but for those that a scaler steps on again when it has found an infinity. */
+/* Without masters the optimizer works on the model: that piece is kept once. Gradients are made
+   anew by each step, but for those that a scaler steps on again when it has found an infinity. */
 static bool keeps(const struct hc_run *run, enum hc_state_tensor state)
 {
     const struct hc_recipe *recipe = run->options.recipe;
@@ -65,7 +65,7 @@ static const struct {
 } structs[STRUCTS] = {
     {"step counts", "of the optimizer", hc_step_count_fields},
     {"scale and counts", "of the scaler", hc_scaler_count_fields},
-    {"tally", "of the run", hc_tally_fields},
+    {"tally", "of the run", hc_run_totals_fields},
 };
 
 /* The list, with memory for everything. */
@@ -104,7 +104,7 @@ static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
     struct hc_counters counters = run->counters;
-    void *const own[STRUCTS] = {&counters, &counters, &run->tally};
+    void *const own[STRUCTS] = {&counters, &counters, &run->totals};
     enum hc_status status = HC_OK;
     int at = 0;
     for (; at < STRUCTS; at++)

@@ -1,4 +1,5 @@
-/* Steps: queued in blocks, captured where the backend can, and read from the step log afterwards. */
+/* Steps: queued in blocks, captured where the backend can, and read from the step log afterwards.
+   */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,14 +78,14 @@ static enum hc_status measured(struct hc_run *run, int64_t step)
     enum hc_status status = forward_and_back(run);
     hc_metrics_watch(run->metrics, false);
     if (status == HC_OK)
-        status = hc_metrics_before(run->metrics, &run->tally.histogram);
+        status = hc_metrics_before(run->metrics, &run->totals.histogram);
     if (status == HC_OK)
         status = update(run, step);
     return status == HC_OK ? hc_metrics_after(run->metrics, r.lr, r.beta1) : status;
 }
 
-/* Once in a call, when a step has been run: its plans are made, its scratch is there. What cannot be
-   captured goes on as it was, and run->captured says why. */
+/* Once in a call, when a step has been run: its plans are made, its scratch is there. What cannot
+   be captured goes on as it was, and run->captured says why. */
 static void capture(struct hc_run *run)
 {
     const struct hc_backend *backend = run->device.backend;
@@ -136,7 +137,7 @@ enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures)
 {
     enum hc_status status = HC_OK;
     for (int64_t i = 0; i < n && status == HC_OK; i++)
-        status = one(run, run->tally.step + i, measures);
+        status = one(run, run->totals.step + i, measures);
     if (status == HC_OK)
         status = hc_update_read_step_log(run->update, run->step_log);
     return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;

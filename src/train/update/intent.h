@@ -1,5 +1,5 @@
-/* The update of a weight that an optimizer's contract (op/call.h) asks for, in fp64, from its state
-   after the step: what the step meant, whatever the arithmetic made of it. */
+/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
+   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
 #ifndef HC_TRAIN_UPDATE_INTENT_H
 #define HC_TRAIN_UPDATE_INTENT_H
 
@@ -16,12 +16,12 @@ struct hc_intent {
     double eps;    /* in the arithmetic's format */
 };
 
-/* For a convolution's or linear weights, in the step that was the optimizer's `taken`-th. */
+/* For weights of that plan, in the optimizer's `taken`-th step. */
 struct hc_intent hc_intent_make(const struct hc_recipe *recipe, const struct hc_slot_plan *plan,
                                 int64_t taken, double lr, double beta1);
 
-/* w before the step, its gradient unscaled, m and v after it (SGD: v is ignored); the weight becomes w
-   minus the result. */
+/* Takes w before the step, its unscaled gradient, and m and v after the step (SGD ignores v). The
+   weight was to become w minus the result. */
 double hc_intent_update(const struct hc_intent *intent, double w, double g, double m, double v);
 
 #endif

@@ -1,4 +1,9 @@
-/* Precision recipes as plain data. */
+/* Precision recipes as plain data.
+
+   A recipe names the formats of everything that a training holds, the loss scaler, the optimizer,
+   and the order of what is done to a gradient. Systems such as Apex O2 or PyTorch's native AMP are
+   rows of such data (recipe_rows.c), and so are their known defects: no code asks which system it
+   is running. Any field can be overridden by name (recipe_fields.h). */
 #ifndef HC_TRAIN_UPDATE_RECIPE_H
 #define HC_TRAIN_UPDATE_RECIPE_H
 
@@ -48,15 +53,15 @@ struct hc_recipe {
     bool tf32;                 /* gemm and convolutions may take fp32 inputs as tf32 */
 
     enum hc_masters masters;
-    bool flat;  /* they are one vector, whose gradients begin as uninitialised memory; otherwise the
-                   masters have no gradients before the first are copied (fastai) */
-    bool apart; /* the update goes parameter by parameter, not over all of a kind at once */
+    bool flat;         /* masters are one vector, whose gradients begin as uninitialised memory;
+                          otherwise masters have no gradients before the first copy (fastai) */
+    bool apart;        /* the update goes parameter by parameter, not over all of a kind at once */
     bool norm_rounded; /* norm parameters and statistics pass through the model's format at the
                           start: half() of everything, then float() of the norms */
 
     struct hc_scaler scaler;
-    bool reciprocal; /* gradients are multiplied with fp32(1 / scale), not divided by it */
-    bool sum_loss;   /* over the batch, instead of the mean */
+    bool reciprocal; /* gradients are multiplied by fp32(1 / scale), not divided by the scale */
+    bool sum_loss;   /* the loss is the sum over the batch, not the mean */
 
     enum hc_optimizer optimizer;
     double rate;   /* factor of the schedule's learning rate; 0: 1 */
@@ -68,21 +73,23 @@ struct hc_recipe {
     enum hc_decay decay;
     bool decay_norm; /* decay for norm parameters and biases too (fastai's bn_wd) */
 
-    /* What follows came after the first checkpoints; what is zero of it they do not name.
-       Layer groups: the network's layers that have parameters, in as many contiguous parts as there are
-       numbers, of equal length (layer l of n belongs to part l * parts / n). */
+    /* The fields from here on came after the first checkpoints. The identity of a checkpoint leaves
+       out those that are zero, so that old ones can still be read. */
+
+    /* A layer group is a run of contiguous layers. There are as many as these lists have numbers,
+       of equal length: layer l of n layers with parameters belongs to layer group l * groups / n.
+       */
     struct hc_per_layer_group group_rates;  /* factors of the learning rate: discriminative rates */
-    struct hc_per_layer_group group_decays; /* in the stead of weight_decay */
-    /* Norm parameters and biases are a group of their own in each layer group, also where they decay as
-       the rest does. */
-    bool split_bn_bias;
+    struct hc_per_layer_group group_decays; /* take the place of weight_decay */
+    bool split_bn_bias; /* norm parameters and biases are a parameter group of their own in each
+                           layer group, even if they decay like the weights */
 
     double clip;      /* largest norm of the gradients that the optimizer gets, in fp32; 0: any */
-    bool clip_groups; /* of each group's by itself, not of all at once */
-    bool clip_scaled; /* a defect: of the model's gradients, before unscaling */
+    bool clip_groups; /* each parameter group is clipped by its own norm, not all by one */
+    bool clip_scaled; /* a defect: the model's gradients are clipped, before unscaling */
 
     bool stochastic;  /* the optimizer's fp32 weight is rounded into bf16 stochastically */
-    bool kahan;       /* a compensation beside each 16-bit weight, which its updates are added to */
+    bool kahan;       /* a compensation beside each 16-bit weight takes what its updates lose */
     bool rate_inside; /* SGD's: the velocity holds the learning rate */
     enum hc_adam_order order; /* Adam's: whose roundings */
 };

@@ -7,8 +7,8 @@ const char *const hc_on_found_names[] = {"unseen", "skips", "steps anyway"};
 const char *const hc_detector_names[] = {"none", "sum of each gradient", "each element"};
 
 /* What the rows have in common. A scale that halves and doubles; a step that overflows is skipped,
-   whatever the scale; the growth of DeepSpeed's rules; the end of the run at an overflow at scale 1,
-   as DeepSpeed's rules under ZeRO have it. */
+   whatever the scale; the growth of DeepSpeed's rules; the end of the run at an overflow at scale
+   1, as DeepSpeed's rules under ZeRO have it. */
 #define HALVES    .growth = 2, .backoff = 0.5F
 #define SKIPS     HALVES, .min_checked_scale = -1, .skip_on_overflow = true
 #define EACH_1000 SKIPS, .when = HC_WHEN_MULTIPLE, .interval = 1000

@@ -1,5 +1,14 @@
-/* Loss scalers: the systems' rules as rows of data. What a rule does to the scale and the counts is the
-   op scaler_update (op/call.h); what it does to the step stands here. */
+/* Loss scalers: the systems' rules as rows of data.
+
+   fp16 has no numbers below 2^-24, where many gradients lie. So the loss is multiplied by a scale,
+   which the gradients inherit, and they are divided by it before the optimizer sees them. If the
+   scale is too large a gradient overflows: it is lowered then, and grows again after enough clean
+   steps. Every system has a rule of its own for when it looks, what becomes of the step that
+   overflowed, how the scale falls and grows, and where it stops.
+
+   What a rule does to the scale and the counts is data for the op scaler_update (op/control.h);
+   what becomes of the step stands here beside it. The rules are read from the systems' own sources,
+   which each row names, with what is known to be wrong with them. */
 #ifndef HC_TRAIN_UPDATE_SCALER_H
 #define HC_TRAIN_UPDATE_SCALER_H
 
@@ -24,7 +33,7 @@ enum hc_scaler_rule {
     HC_SCALER_COUNT
 };
 
-/* A rule with a recipe's own numbers. Of those that are 0 the rule's usual ones are taken. */
+/* A rule with a recipe's own numbers. A number that is 0 leaves the rule's own. */
 struct hc_scaler {
     enum hc_scaler_rule rule;
     float initial;
@@ -33,19 +42,18 @@ struct hc_scaler {
     int32_t interval; /* clean steps before growth */
 };
 
-/* What becomes of a step in which the rule sees an infinity or NaN. */
+/* What becomes of a step whose gradients hold an infinity or NaN. */
 enum hc_on_found {
-    HC_FOUND_UNSEEN, /* it never looks */
+    HC_FOUND_UNSEEN, /* the rule never looks */
     HC_FOUND_SKIPS,  /* the optimizer does not run */
-    HC_FOUND_STEPS /* the gradients are not copied, but the optimizer runs on what the masters hold:
-                        nothing at the first step, uninitialised memory with flat masters, zeros later;
-                        momenta move, weight decay applies (fastai 1.0.61) */
+    HC_FOUND_STEPS /* the gradients are not copied, but the optimizer runs on what the masters hold
+                        (fastai 1.0.61, update_stale.c) */
 };
 
 enum hc_detector {
     HC_DETECTOR_NONE,
-    HC_DETECTOR_SUM, /* the fp32 sum of each half gradient is infinite or NaN */
-    HC_DETECTOR_EACH /* some element is */
+    HC_DETECTOR_SUM, /* looks whether the fp32 sum of each 16-bit gradient is infinite or NaN */
+    HC_DETECTOR_EACH /* looks at each element */
 };
 
 struct hc_scaler_info {
@@ -55,7 +63,7 @@ struct hc_scaler_info {
     const char *defects; /* what is known to be wrong with it, or NULL */
     enum hc_on_found on_found;
     enum hc_detector detector;
-    bool saves_clean; /* a state dict or a new fit keeps the count of clean steps */
+    bool saves_clean; /* a state dict, or a new fit, keeps the count of clean steps */
     float initial;
     struct hc_scaler_update rule;
 };
@@ -67,7 +75,7 @@ extern const char *const hc_detector_names[];
 /* By name; HC_SCALER_COUNT when there is none. */
 enum hc_scaler_rule hc_scaler_by_name(const char *name);
 
-/* The scale at the first step, and what the op scaler_update is told. */
+/* The scale at the first step, and the parameters of the op scaler_update. */
 float hc_scaler_initial(const struct hc_scaler *scaler);
 struct hc_scaler_update hc_scaler_params(const struct hc_scaler *scaler);
 

@@ -86,7 +86,8 @@ static inline void step(double lr)
     cr_assert_eq(hc_update_step(update, lr, 0.9), HC_OK);
 }
 
-/* The pieces of all parameters as bytes; not the unscaled gradients, which a skipped step may move. */
+/* The pieces of all parameters as bytes; not the unscaled gradients, which a skipped step may move.
+   */
 static inline size_t all_bytes(unsigned char *to)
 {
     size_t at = 0;

@@ -150,7 +150,7 @@ static enum hc_status open_scaler(struct hc_update *update)
 {
     struct hc_device *device = update->device;
     float scale = hc_scaler_initial(&update->recipe.scaler);
-    bool asks = (update->traits & (HC_STEP_ON_OVERFLOW | HC_ERROR_AT_FLOOR)) != 0;
+    bool asks = (update->traits & (HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_ERROR_AT_FLOOR)) != 0;
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
     update->counts = hc_storage_new(device, HC_I32, HC_COUNTS);
@@ -165,12 +165,13 @@ static unsigned traits_of(const struct hc_recipe *r, const struct hc_scaler_upda
 {
     bool steps = hc_recipe_steps_on_overflow(r);
     bool clips = r->clip > 0;
-    return (r->decay == HC_DECAY_SCALED ? HC_DECAY_SCALED_GRADIENT : 0u) |
-           (r->decay == HC_DECAY_MODEL ? HC_DECAY_MODEL_COPY : 0u) |
-           (clips && r->clip_scaled ? HC_CLIP_SCALED : 0u) |
-           (clips && !r->clip_scaled ? HC_CLIP_UNSCALED : 0u) | (steps ? HC_STEP_ON_OVERFLOW : 0u) |
-           (steps && r->decay == HC_DECAY_DECOUPLED ? HC_STEP_DECAYS_APART : 0u) |
-           (rule->error_at_floor ? HC_ERROR_AT_FLOOR : 0u);
+    return (r->decay == HC_DECAY_SCALED ? HC_TRAIT_DECAY_SCALED_GRADIENT : 0u) |
+           (r->decay == HC_DECAY_MODEL ? HC_TRAIT_DECAY_MODEL_COPY : 0u) |
+           (clips && r->clip_scaled ? HC_TRAIT_CLIP_SCALED : 0u) |
+           (clips && !r->clip_scaled ? HC_TRAIT_CLIP_UNSCALED : 0u) |
+           (steps ? HC_TRAIT_STEPS_ON_OVERFLOW : 0u) |
+           (steps && r->decay == HC_DECAY_DECOUPLED ? HC_TRAIT_DECAYS_APART : 0u) |
+           (rule->error_at_floor ? HC_TRAIT_ERROR_AT_FLOOR : 0u);
 }
 
 static enum hc_status open_all(struct hc_update *update, struct hc_parameter *const *parameters)
@@ -180,7 +181,7 @@ static enum hc_status open_all(struct hc_update *update, struct hc_parameter *co
     bool adamw = r->decay == HC_DECAY_DECOUPLED;
     update->rule = hc_scaler_params(&r->scaler);
     update->traits = traits_of(r, &update->rule);
-    update->rule.wait_for_first_step = (update->traits & HC_STEP_ON_OVERFLOW) && !r->flat;
+    update->rule.wait_for_first_step = (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) && !r->flat;
     update->optimizer = r->optimizer == HC_OPTIMIZER_SGD ? HC_OP_sgd
                         : adamw                          ? HC_OP_adamw
                                                          : HC_OP_adam;
@@ -193,11 +194,11 @@ static enum hc_status open_all(struct hc_update *update, struct hc_parameter *co
     if (status == HC_OK)
         status = open_slots(update, parameters);
     if (status == HC_OK)
-        status = hc_rates_open(update);
-    if (status == HC_OK && (update->traits & HC_STEP_ON_OVERFLOW))
+        status = hc_rate_tables_open(update);
+    if (status == HC_OK && (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW))
         status = hc_stale_open(update);
     if (status == HC_OK && r->clip > 0)
-        status = hc_clip_open(update);
+        status = hc_clipping_open(update);
     return status;
 }
 
@@ -229,8 +230,8 @@ void hc_update_close(struct hc_update *update)
         for (int s = HC_STATE_GRADIENT; s < HC_STATE_COUNT; s++)
             hc_storage_drop(update->slots[i].state[s]);
     hc_stale_close(update);
-    hc_rates_close(update);
-    hc_clip_close(update);
+    hc_rate_tables_close(update);
+    hc_clipping_close(update);
     hc_storage_drop(update->scale);
     hc_storage_drop(update->found);
     hc_storage_drop(update->verdict);

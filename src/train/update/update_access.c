@@ -80,13 +80,13 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
     enum hc_status status = hc_storage_write(update->counts, counters);
     if (status == HC_OK)
         status = hc_storage_write(update->scale, &counters->scale);
-    bool zeroed = (update->traits & HC_STEP_ON_OVERFLOW) && counters->steps > 0;
+    bool zeroed = (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) && counters->steps > 0;
     return status == HC_OK && zeroed ? hc_update_walk(update, &hc_stale_zero) : status;
 }
 
 bool hc_update_is_fixed(const struct hc_update *update)
 {
-    return !(update->traits & HC_DECAY_MODEL_COPY);
+    return !(update->traits & HC_TRAIT_DECAY_MODEL_COPY);
 }
 
 enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct hc_tensor loss,
@@ -95,7 +95,7 @@ enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct
     assert(!update->step_log && rows > 0);
     update->reported[0] = loss;
     update->reported[1] = right;
-    update->traits |= HC_LOG_STEPS;
+    update->traits |= HC_TRAIT_LOGS_STEPS;
     update->step_log = hc_storage_new(update->device, HC_FP32, HC_STEP_LOG_COLUMNS * rows);
     return update->step_log ? HC_OK : HC_NO_MEMORY;
 }

@@ -7,14 +7,14 @@
    large. */
 #include "train/update/update_inner.h"
 
-enum hc_status hc_clip_open(struct hc_update *update)
+enum hc_status hc_clipping_open(struct hc_update *update)
 {
     update->squares = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
     update->factors = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
     return update->squares && update->factors ? HC_OK : HC_NO_MEMORY;
 }
 
-void hc_clip_close(struct hc_update *update)
+void hc_clipping_close(struct hc_update *update)
 {
     hc_storage_drop(update->squares);
     hc_storage_drop(update->factors);
@@ -30,7 +30,7 @@ static int norm_of(const struct hc_update *update, int place)
 /* fastai 1.0.61 clips no gradients that it has not copied. */
 static enum hc_status make_factor(struct hc_update *update, int norm)
 {
-    unsigned stale = HC_STEP_ON_OVERFLOW | HC_CLIP_UNSCALED;
+    unsigned stale = HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_CLIP_UNSCALED;
     struct hc_call call = {.op = HC_OP_clip,
                            .in = {[HC_CLIP_SUM_SQUARES] = hc_storage_element(update->squares, norm),
                                   [HC_CLIP_OVERFLOWED] = {.format = HC_FP32}},
@@ -90,11 +90,12 @@ static enum hc_status multiply(struct hc_update *update, int first, int last)
     return status;
 }
 
-const struct hc_pass hc_clip_sum_scaled = {
+const struct hc_pass hc_clipping_sum_scaled = {
     .touches = 1, .touched = {HC_STATE_GRADIENT}, .by_group = true, .run = add_scaled};
-const struct hc_pass hc_clip_sum_unscaled = {
+const struct hc_pass hc_clipping_sum_unscaled = {
     .touches = 1, .touched = {HC_STATE_MASTER_GRADIENT}, .by_group = true, .run = add_unscaled};
-const struct hc_pass hc_clip_multiply = {.touches = 2,
-                                         .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
-                                         .by_group = true,
-                                         .run = multiply};
+const struct hc_pass hc_clipping_multiply = {
+    .touches = 2,
+    .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
+    .by_group = true,
+    .run = multiply};

@@ -21,21 +21,22 @@ struct hc_update_layer_group {
     double rate;
     double decay;             /* of its weights */
     struct hc_storage *hyper; /* the optimizers' input */
-    struct hc_storage *keep;  /* HC_STEP_ON_OVERFLOW: the factor of decay is its first element */
+    struct hc_storage
+        *keep; /* HC_TRAIT_STEPS_ON_OVERFLOW: the factor of decay is its first element */
 };
 
 /* What a recipe asks of a step. A stage of the step runs if the update has all traits that the
    stage names (update_step.c). */
 enum hc_update_trait {
-    HC_ALWAYS = 0,
-    HC_DECAY_SCALED_GRADIENT = 1 << 0, /* the defect HC_DECAY_SCALED */
-    HC_DECAY_MODEL_COPY = 1 << 1,      /* the defect HC_DECAY_MODEL */
-    HC_CLIP_SCALED = 1 << 2,           /* the defect clip_scaled */
-    HC_CLIP_UNSCALED = 1 << 3,
-    HC_STEP_ON_OVERFLOW = 1 << 4,  /* fastai's rule: hc_recipe_steps_on_overflow */
-    HC_STEP_DECAYS_APART = 1 << 5, /* and decays weights before it steps */
-    HC_ERROR_AT_FLOOR = 1 << 6,    /* the rule takes no step at scale 0 */
-    HC_LOG_STEPS = 1 << 7
+    HC_TRAIT_NONE = 0,
+    HC_TRAIT_DECAY_SCALED_GRADIENT = 1 << 0, /* the defect HC_DECAY_SCALED */
+    HC_TRAIT_DECAY_MODEL_COPY = 1 << 1,      /* the defect HC_DECAY_MODEL */
+    HC_TRAIT_CLIP_SCALED = 1 << 2,           /* the defect clip_scaled */
+    HC_TRAIT_CLIP_UNSCALED = 1 << 3,
+    HC_TRAIT_STEPS_ON_OVERFLOW = 1 << 4, /* fastai's rule: hc_recipe_steps_on_overflow */
+    HC_TRAIT_DECAYS_APART = 1 << 5,      /* and decays weights before it steps */
+    HC_TRAIT_ERROR_AT_FLOOR = 1 << 6,    /* the rule takes no step at scale 0 */
+    HC_TRAIT_LOGS_STEPS = 1 << 7
 };
 
 struct hc_update {
@@ -60,12 +61,12 @@ struct hc_update {
     const struct hc_storage *rates; /* of this step: `single` or `schedule` */
     struct hc_storage *single;      /* tables of one row, hc_update_step's (update_rates.c) */
     struct hc_storage *schedule;    /* tables of all steps; or NULL */
-    double host_lr;                 /* this step's, for HC_DECAY_MODEL_COPY */
+    double host_lr;                 /* this step's, for HC_TRAIT_DECAY_MODEL_COPY */
 
     struct hc_storage *squares; /* clipping: the sum over each norm's gradients */
     struct hc_storage *factors; /* and what they are multiplied with */
 
-    struct hc_storage *sums;   /* HC_STEP_ON_OVERFLOW: of each slot's gradient */
+    struct hc_storage *sums;   /* HC_TRAIT_STEPS_ON_OVERFLOW: of each slot's gradient */
     struct hc_storage *zeros;  /* as many as the longest span */
     struct hc_storage *unread; /* takes a second `found`, which nobody reads */
 
@@ -109,17 +110,17 @@ static inline const struct hc_update_slot *hc_update_at(const struct hc_update *
 
 /* Learning rates (update_rates.c): the layer groups' tensors; the table of a single step; the stage
    that looks up this step's row. */
-enum hc_status hc_rates_open(struct hc_update *update);
-void hc_rates_close(struct hc_update *update);
-enum hc_status hc_rates_set_single(struct hc_update *update, double lr, double beta1);
-enum hc_status hc_rates_take(struct hc_update *update);
+enum hc_status hc_rate_tables_open(struct hc_update *update);
+void hc_rate_tables_close(struct hc_update *update);
+enum hc_status hc_rate_tables_set_single(struct hc_update *update, double lr, double beta1);
+enum hc_status hc_rate_tables_take(struct hc_update *update);
 
 /* Clipping to a norm (update_clip.c): in two passes over the gradients, scaled or unscaled. */
-enum hc_status hc_clip_open(struct hc_update *update);
-void hc_clip_close(struct hc_update *update);
-extern const struct hc_pass hc_clip_sum_scaled;
-extern const struct hc_pass hc_clip_sum_unscaled;
-extern const struct hc_pass hc_clip_multiply;
+enum hc_status hc_clipping_open(struct hc_update *update);
+void hc_clipping_close(struct hc_update *update);
+extern const struct hc_pass hc_clipping_sum_scaled;
+extern const struct hc_pass hc_clipping_sum_unscaled;
+extern const struct hc_pass hc_clipping_multiply;
 
 /* fastai's step on stale gradients (update_stale.c). */
 enum hc_status hc_stale_open(struct hc_update *update);

@@ -13,9 +13,9 @@ enum {
     TABLES = 2 * ROW /* floats of one step and layer group: a row of rates, a row of decay */
 };
 
-enum hc_status hc_rates_open(struct hc_update *update)
+enum hc_status hc_rate_tables_open(struct hc_update *update)
 {
-    bool keeps = (update->traits & HC_STEP_ON_OVERFLOW) != 0;
+    bool keeps = (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) != 0;
     for (int g = 0; g < update->layer_groups; g++) {
         struct hc_update_layer_group *group = &update->layer_group[g];
         struct hc_slot_plan plan = hc_slot_plan(&update->recipe, HC_ROLE_WEIGHT, g);
@@ -31,7 +31,7 @@ enum hc_status hc_rates_open(struct hc_update *update)
     return update->single ? HC_OK : HC_NO_MEMORY;
 }
 
-void hc_rates_close(struct hc_update *update)
+void hc_rate_tables_close(struct hc_update *update)
 {
     for (int g = 0; g < update->layer_groups; g++) {
         hc_storage_drop(update->layer_group[g].hyper);
@@ -56,7 +56,7 @@ static void set_rows(const struct hc_update *update, struct hc_rates rates, floa
     }
 }
 
-enum hc_status hc_rates_set_single(struct hc_update *update, double lr, double beta1)
+enum hc_status hc_rate_tables_set_single(struct hc_update *update, double lr, double beta1)
 {
     float table[TABLES * HC_MAX_LAYER_GROUPS];
     set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
@@ -93,7 +93,7 @@ static enum hc_status look_up(struct hc_update *update, float *table, int64_t ro
     return hc_device_run(update->device, &call);
 }
 
-enum hc_status hc_rates_take(struct hc_update *update)
+enum hc_status hc_rate_tables_take(struct hc_update *update)
 {
     int64_t rows = update->rates->count / (TABLES * (int64_t)update->layer_groups);
     enum hc_status status = HC_OK;

@@ -70,8 +70,8 @@ static void count_numbers(const struct hc_call *call, void *context)
         numbered[s->first + i]++;
 }
 
-/* The fp32 norm comes first in memory and leaves numbers 0 to 63 to itself; of the weights 37 have 64 to
-   100 and 16 have 128 to 143. */
+/* The fp32 norm comes first in memory and leaves numbers 0 to 63 to itself; of the weights 37 have
+   64 to 100 and 16 have 128 to 143. */
 Test(update_spans, stochastic_rounding_numbers_each_weight_once_however_the_calls_are_cut)
 {
     for (int apart = 0; apart < 2; apart++) {

@@ -49,7 +49,7 @@ static enum hc_status unscale(struct hc_update *update, int first, int last)
         return hc_device_cast(update->device, gradient, unscaled);
     if (first > 0)
         call.in[HC_UNSCALE_FOUND_INF] = found;
-    if (update->traits & HC_STEP_ON_OVERFLOW) {
+    if (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) {
         call.in[HC_UNSCALE_FOUND_INF] = hc_storage_element(update->verdict, HC_VERDICT_OVERFLOWED);
         call.in[HC_UNSCALE_OVERRIDE] = unscaled;
         call.out[HC_UNSCALE_NEW_FOUND_INF] = hc_storage_tensor(update->unread);
@@ -76,7 +76,7 @@ static union hc_params optimizer_params(const struct hc_update *update,
     const struct hc_recipe *r = &update->recipe;
     bool decoupled = r->decay == HC_DECAY_DECOUPLED;
     bool inside =
-        r->decay == HC_DECAY_L2 || (decoupled && !(update->traits & HC_STEP_DECAYS_APART));
+        r->decay == HC_DECAY_L2 || (decoupled && !(update->traits & HC_TRAIT_DECAYS_APART));
     double decay = inside ? slot->plan.decay : 0;
     struct hc_stochastic stochastic = {0};
     if (r->stochastic && weight == HC_BF16)
@@ -213,24 +213,24 @@ static const struct {
     enum hc_status (*once)(struct hc_update *update);
     const struct hc_pass *each;
 } stages[] = {
-    {HC_ALWAYS, .once = hc_rates_take},                     /* lr, beta1, t of this step */
-    {HC_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
-    {HC_CLIP_SCALED, .each = &hc_clip_sum_scaled},          /* f = factor of |dw| (a defect) */
-    {HC_CLIP_SCALED, .each = &hc_clip_multiply},            /* dw *= f */
-    {HC_STEP_ON_OVERFLOW, .each = &hc_stale_sum},           /* s = sum of each dw */
-    {HC_STEP_ON_OVERFLOW, .once = hc_stale_detect},         /* found = is an s inf or NaN? */
-    {HC_STEP_ON_OVERFLOW, .once = take_verdict},            /* overflowed? skipped? */
-    {HC_ALWAYS, .each = &unscale_pass},                     /* g = dw / scale, found */
-    {HC_ERROR_AT_FLOOR, .once = take_verdict},              /* skipped, also at scale 0? */
-    {HC_CLIP_UNSCALED, .each = &hc_clip_sum_unscaled},      /* f = factor of |g| */
-    {HC_CLIP_UNSCALED, .each = &hc_clip_multiply},          /* g *= f */
-    {HC_DECAY_MODEL_COPY, .once = decay_model},             /* model *= 1 - lr decay (a defect) */
-    {HC_STEP_DECAYS_APART, .each = &hc_stale_decay},        /* w *= 1 - lr * decay */
-    {HC_ALWAYS, .each = &optimize_pass},                    /* w, m, v from g, unless skipped */
-    {HC_STEP_ON_OVERFLOW, .each = &hc_stale_zero},          /* g = 0 */
-    {HC_ALWAYS, .each = &copy_pass},                        /* model = w, where w is a master */
-    {HC_LOG_STEPS, .once = log_step},                       /* loss, right, scale, found */
-    {HC_ALWAYS, .once = update_scale},                      /* scale, counts */
+    {HC_TRAIT_NONE, .once = hc_rate_tables_take},                 /* lr, beta1, t of this step */
+    {HC_TRAIT_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
+    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_sum_scaled},     /* f = factor of |dw| (a defect) */
+    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_multiply},       /* dw *= f */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_sum},         /* s = sum of each dw */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = hc_stale_detect},       /* found = is an s inf or NaN? */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = take_verdict},          /* overflowed? skipped? */
+    {HC_TRAIT_NONE, .each = &unscale_pass},                      /* g = dw / scale, found */
+    {HC_TRAIT_ERROR_AT_FLOOR, .once = take_verdict},             /* skipped, also at scale 0? */
+    {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_sum_unscaled}, /* f = factor of |g| */
+    {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_multiply},     /* g *= f */
+    {HC_TRAIT_DECAY_MODEL_COPY, .once = decay_model},     /* model *= 1 - lr decay (a defect) */
+    {HC_TRAIT_DECAYS_APART, .each = &hc_stale_decay},     /* w *= 1 - lr * decay */
+    {HC_TRAIT_NONE, .each = &optimize_pass},              /* w, m, v from g, unless skipped */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_zero}, /* g = 0 */
+    {HC_TRAIT_NONE, .each = &copy_pass},                  /* model = w, where w is a master */
+    {HC_TRAIT_LOGS_STEPS, .once = log_step},              /* loss, right, scale, found */
+    {HC_TRAIT_NONE, .once = update_scale},                /* scale, counts */
 };
 
 static enum hc_status step(struct hc_update *update)
@@ -247,7 +247,7 @@ enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
     update->rates = update->single;
     update->host_lr = lr;
-    enum hc_status status = hc_rates_set_single(update, lr, beta1);
+    enum hc_status status = hc_rate_tables_set_single(update, lr, beta1);
     return status == HC_OK ? step(update) : status;
 }
 
