@@ -1,6 +1,5 @@
-/* The cases that somebody thought of, on backends whose kernels write one number into every output,
-   whatever is asked: where that is another result than the right one, no case may pass or look
-   away. */
+/* The cases that are not generated, on backends whose kernels write one number into every output.
+   Where that is another result than the right one, no case may pass or skip. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "cases/registry.h"
 #include "check/runner.h"
 
-static bool did; /* an output is another one than it must be, in the case that runs */
+static bool did; /* the case that runs has an output that must differ */
 static int judged;
 static double constant;
 

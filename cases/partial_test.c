@@ -1,5 +1,5 @@
-/* All cases on backends with some of the ops: a claim that needs an op which is not there must be
-   left out as UNIMPLEMENTED, never FAIL or end in an ERROR. */
+/* All cases on backends with some of the ops. A claim that needs a missing op must end as
+   UNIMPLEMENTED, never as FAIL or ERROR. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -104,8 +104,8 @@ static uint64_t ops_of(const struct hc_case *const *what)
     return ops;
 }
 
-/* Those that find their ops missing late, in the middle of what they claim, too. Rows of one
-   function that call the same ops lack them in the same way: the first of them stands for all. */
+/* Cases that find an op missing late, in the middle of their claims. Rows of one function that call
+   the same ops lack them in the same way, so the first of them stands for all. */
 Test(partial, without_one_op_that_it_calls_a_case_is_unimplemented)
 {
     static uint64_t calls[MAX];

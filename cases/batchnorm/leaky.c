@@ -1,5 +1,5 @@
-/* Batch norm and leaky ReLU in one op: where the rounding between the two stays, and whose sign is
-   asked on the way back. */
+/* Batch norm and leaky ReLU in one op: the rounding between the two must remain, and the backward
+   pass must take the sign from the output. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,8 +10,9 @@ enum { CODES = 65536 };
 
 static const double slope = 0.1;
 
-/* Variance and eps that add up to 1, and a gain of few bits: z = x * gain is exact in fp32 whatever
-   is folded, and half an ulp of a 16-bit format off that format's numbers for every second x. */
+/* An inference call in which z = x * gain is exact in fp32 however a backend folds the coefficients
+   (variance and eps add up to 1, the gain has few bits), and lies half an ulp beside a number of
+   the 16-bit format for every second x. */
 static struct hc_call inference(struct hc_check *check, enum hc_format format)
 {
     struct hc_batchnorm norm = hc_batchnorm_new(check, format, HC_FP32, CODES, 1);
@@ -30,7 +31,8 @@ static double through(enum hc_format format, double x)
     return hc_round(format, hc_round(HC_FP32, x));
 }
 
-/* Every code of the format; `telling` of them would be something else without the rounding. */
+/* Runs every code of the format. For `telling` of them the result would differ without the
+   rounding. */
 static void rounds_between(struct hc_check *check, enum hc_format format)
 {
     char first[96] = "";
@@ -64,8 +66,8 @@ static void rounding(struct hc_check *check)
     rounds_between(check, HC_BF16);
 }
 
-/* dbeta is the sum of dz: one where y is above zero, the slope where it is not, as for y = 0 or -0.
-   x has the other sign everywhere. */
+/* dbeta is the sum of dz, which is 1 where y is above zero and the slope where it is not (0 and -0
+   included). x has the opposite sign everywhere. */
 static void sign_of_y(struct hc_check *check)
 {
     static const double y[] = {1, 0x1p-24, 0.0, -0.0, -0x1p-24, -1};

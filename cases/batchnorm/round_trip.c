@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* fp32 values in a parameter, sent through fp16 and back. */
+/* Sends the fp32 values of a parameter through fp16 and back. */
 static bool round_trip(struct hc_check *check, const struct hc_tensor *values,
                        const struct hc_tensor *back)
 {
@@ -27,8 +27,8 @@ static bool round_trip(struct hc_check *check, const struct hc_tensor *values,
     return hc_check_ok(check, status);
 }
 
-/* The claim's numbers, the decimals rounded once by MPFR; and 4096 values of the whole normal
-   range, which half moves by at most 2^-11 of themselves. */
+/* The numbers of the claim, rounded once by MPFR; and 4096 values over the whole normal range,
+   which half moves by at most 2^-11 of themselves. */
 static void values(struct hc_check *check)
 {
     static const struct {

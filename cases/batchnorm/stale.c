@@ -28,8 +28,8 @@ static enum hc_status show(struct hc_check *check, const char *what, struct hc_s
     return status;
 }
 
-/* What the layer makes of x = 1 with gamma as the parameter has it now (mean 0, variance 1, beta 0,
-   eps 0: y = gamma). */
+/* The layer's output for x = 1 with the present gamma (mean 0, variance 1, beta 0, eps 0: y =
+   gamma). */
 static bool layer_sees(struct hc_check *check, const struct hc_parameter *gamma, double want,
                        const char *what)
 {
@@ -77,8 +77,8 @@ static void session(struct hc_check *check, struct hc_parameter *gamma)
     hc_storage_drop(bn_d);
 }
 
-/* Two references to the storage as it is now are edited together ("but they get updated
-   together?"), and float() of what is float already is no conversion. */
+/* Two references to the present storage are edited together ("but they get updated together?"), and
+   float() of an fp32 parameter is no conversion. */
 static void together(struct hc_check *check, struct hc_parameter *gamma)
 {
     struct hc_storage *bn_d = hc_storage_hold(gamma->storage);
@@ -95,7 +95,7 @@ static void together(struct hc_check *check, struct hc_parameter *gamma)
     hc_storage_drop(bn_d);
 }
 
-/* Flat storage is new storage too; an edit of the arena is one of the parameter. */
+/* Flattening also makes new storage; an edit of the arena is an edit of the parameter. */
 static void flattened(struct hc_check *check, struct hc_parameter *gamma)
 {
     struct hc_parameter *const list[] = {gamma};

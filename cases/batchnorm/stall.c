@@ -1,4 +1,5 @@
-/* Running statistics that stop on their way, under both meanings of "half". */
+/* Running statistics that stall: every operation in 16 bits, or 16-bit storage under fp32
+   arithmetic. */
 #include "cases/fixture/batchnorm.h"
 #include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
@@ -31,7 +32,7 @@ static void say(struct hc_check *check, const struct row *row, int step, double 
                row->momentum, step, r, row->target);
 }
 
-/* The way that is left after n steps shrinks by 1 - m a step. */
+/* The distance that is left after n steps shrinks by 1 - m a step. */
 static double real(const struct row *row, int n)
 {
     double m = strtod(row->momentum, NULL);
@@ -75,7 +76,7 @@ static void rounded_operations(struct hc_check *check)
     hc_claim_true(check, "which is not where it should go", r != row->target);
 }
 
-/* One step as bn_train's contract has it: fp32 arithmetic, then the storage's format. */
+/* One step of bn_train's contract: fp32 arithmetic, rounded into the storage's format. */
 static double stored(const struct row *row, double r)
 {
     struct hc_scalar single = {.format = HC_FP32};
@@ -86,8 +87,9 @@ static double stored(const struct row *row, double r)
 }
 
 /* Buggy arm: 16-bit statistics. Fixed arm: fp32 statistics, which keep approaching: after n steps
-   0.99^n of the way is left; a step's roundings are at most 1.02 u 1000 (difference and product are
-   below 1 % of the sum), and shrink by 0.99 a step, which adds up to a hundred of them. */
+   0.99^n of the distance is left. The roundings of a step are at most 1.02 u 1000 (difference and
+   product are below 1 % of the sum) and shrink by 0.99 a step, so they add up to at most a hundred
+   of them. */
 static void storage(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;

@@ -4,15 +4,15 @@
 
 #include <math.h>
 
-/* Two values taking turns, so that mean and variance are exact: their middle, and half their
-   distance squared. */
+/* Two values in turn, so that mean and variance are exact: their midpoint, and the square of half
+   their distance. */
 static void alternate(struct hc_batchnorm *norm, double a, double b)
 {
     for (int64_t i = 0; i < hc_tensor_count(&norm->x); i++)
         hc_tensor_set(&norm->x, i, i % 2 ? a : b);
 }
 
-/* E[x^2] - E[x]^2, every operation rounded into the unit's format. */
+/* E[x^2] - E[x]^2, every operation rounded into the format. */
 static double one_pass(struct hc_scalar *scalar, const struct hc_tensor *x)
 {
     int64_t n = hc_tensor_count(x);
@@ -70,7 +70,8 @@ static void one_pass_variance(struct hc_check *check)
     variance(check, HC_FP16, 84, 87, -8);
 }
 
-/* sum over n elements on the backend: in0 in half, partial sums in `accumulator`, result fp32. */
+/* The op sum (or dot of x with itself) over n equal elements, with that accumulator and an fp32
+   result. */
 static double sum(struct hc_check *check, int64_t n, double value, enum hc_format format,
                   enum hc_format accumulator, bool squares)
 {

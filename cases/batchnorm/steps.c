@@ -15,7 +15,8 @@ enum { CHANNELS = 4 };
 
 struct batch {
     int64_t rows;
-    int64_t last; /* of them: those that hold the channel's number + 1 */
+    int64_t
+        last; /* rows at the end, whose elements are the channel's number + 1; all others are 0 */
 };
 
 /* Around powers of two of elements, and far from them. */

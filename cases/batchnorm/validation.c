@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What batch norms have, as somebody sees it who took references before the conversion. */
+/* The storage of batch norms as somebody holds it who took references before the conversion. */
 struct references {
     int n;
     struct hc_parameter *parameter[2 * HC_MAX_LAYERS];
@@ -87,8 +87,8 @@ static struct losses train(struct hc_check *check, uint64_t seed)
     return l;
 }
 
-/* The training is always the same one, of seed 1, so that the verdict does not hang on the seed of
-   the run: of the seeds 0 to 7 all but 4 show the symptom. Stale gamma and beta alone do not
+/* The training always has seed 1, so that the verdict does not depend on the seed of the run: of
+   the seeds 0 to 7 all but 4 show the symptom. Stale gamma and beta alone do not make the loss
    explode. */
 static void explodes(struct hc_check *check)
 {

@@ -1,5 +1,5 @@
-/* The ops that a training step decides by give the same bits on every backend. (Those of the other
-   ops that are settled to the bit are generated: check/generate/bit_cases.c.) */
+/* The ops of a training step's control give the same bits on every backend. (Cases for the other
+   ops whose bits are settled are generated: check/generate/bit_cases.c.) */
 #include <float.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@ static const float scales[] = {0,        0x1p-149F, 0x1.8p-126F,     1,
                                0x1p127F, FLT_MAX,   (float)INFINITY, (float)NAN};
 static const float founds[] = {0, 0, 0, 1, (float)INFINITY, (float)NAN};
 
-/* Each system's rule at every kind of scale, one step before, at and after its growth. */
+/* Each rule at every kind of scale, one step before, at, and one step after its growth. */
 static void scaler_updates(struct hc_check *check)
 {
     struct hc_call call = {.op = HC_OP_scaler_update};
@@ -41,8 +41,8 @@ static void scaler_updates(struct hc_check *check)
     }
 }
 
-/* Batches of CIFAR-10's shape with all pixel values, in each format, with crops and without, with
-   orders and without, the last one of an epoch short. */
+/* Batches of CIFAR-10's shape with all pixel values, in each format, with and without crops, with
+   and without an order; the last batch of an epoch is short. */
 static void batches(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};

@@ -13,7 +13,7 @@ static const double rate = 2e-3;
 static const enum hc_state_tensor states[STATES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
                                                     HC_STATE_V};
 
-/* All that a step moves, on the host: fp32 or half, as it lies on the backend. */
+/* All that a step moves, copied to the host in its formats. */
 struct state {
     struct hc_tensor *tensor; /* [parameters * STATES] */
     struct hc_tensor *statistic;
@@ -65,7 +65,7 @@ static void load(struct hc_tiny *tiny, const struct state *state)
         (void)ok(tiny, hc_update_set_counters(tiny->update, &state->counters));
 }
 
-/* What each loader leaves of the state; `start` is how the run began. */
+/* What each loader leaves of the state. `start` is the state at the beginning of the run. */
 struct loss {
     const char *name;
     void (*lose)(struct hc_tensor tensor[STATES], const struct hc_tensor start[STATES],
@@ -80,8 +80,8 @@ static void copy(struct hc_tensor *to, const struct hc_tensor *from)
         hc_tensor_set(to, e, hc_tensor_get(from, e));
 }
 
-/* Rounding takes a master half an ulp a step: as far as that of all STEPS - STOP steps to come can
-   take it together, up or down, at once. */
+/* Moves masters at once as far as rounding, half an ulp a step, can take them in all STEPS - STOP
+   steps to come, up or down. */
 static void nudge(struct hc_tensor *tensor, const struct hc_tensor *start,
                   struct hc_counters *counters, const struct hc_counters *initial)
 {
@@ -181,8 +181,8 @@ static double distance(const struct hc_plan *plan, const struct state *got,
     return sqrt(difference / moved);
 }
 
-/* From 2^30 the scaler comes down in the first steps, so that its state is not what it starts
-   with. */
+/* From 2^30 the scale comes down in the first steps, so that the scaler's state differs from its
+   initial one. */
 static void begin(struct hc_tiny *tiny, struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
@@ -210,8 +210,8 @@ static bool uninterrupted(struct hc_check *check, struct state *start, struct st
     return !tiny.failed;
 }
 
-/* How far from the uninterrupted run's its masters are after the first step. `rounding`: what
-   rounding explains of it; later two runs grow apart whatever told them apart, and the end says
+/* How far the masters are from the uninterrupted run's after the first step. `rounding` is what
+   rounding explains of it. Later the two runs grow apart whatever the cause, so that the end says
    less. */
 static double resume(struct hc_check *check, const struct loss *loss, const struct state *start,
                      const struct state *after, double rounding, struct hc_picture *picture)

@@ -112,7 +112,7 @@ static void clear(const char *folder)
     (void)rmdir(folder);
 }
 
-/* From 2^20 the scale has come down before the stop. */
+/* From 2^20 the scale comes down before the stop. */
 static void trainer(struct hc_check *check)
 {
     struct world world = {.check = check,

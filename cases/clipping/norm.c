@@ -1,5 +1,5 @@
-/* Clipping to a norm: sums of squares, onto one another and beyond fp32, the factor, and what it
-   leaves. */
+/* Clipping to a norm: sums of squares over several tensors and beyond fp32, the clip factor, and
+   the norm that is left. */
 #include "case.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static uint64_t draw(const struct hc_check *check, uint64_t *at)
     return hc_random(hc_check_seed(check), 95, (*at)++);
 }
 
-/* Any bits, sums near the square of the norm at which clipping begins, and the ends. */
+/* Any bits, sums near the square of the norm at which clipping begins, and the extremes. */
 static uint32_t sum_of_squares(const struct hc_check *check, uint64_t *at, int i, double most)
 {
     static const uint32_t ends[] = {0,           0x80000000u, 1,           0x007fffffu, 0x00800000u,
@@ -45,7 +45,8 @@ static void factor(struct hc_check *check)
     }
 }
 
-/* Adds x's squares to the sum in place, or begins with them; by its contract. */
+/* Adds x's squares to the sum in place, or starts a sum with them; the call is held to its
+   contract. */
 static void add_squares(struct hc_check *check, const struct hc_tensor *x,
                         const struct hc_tensor *sum, bool first)
 {
@@ -74,10 +75,10 @@ static double norm_of(const struct hc_tensor *x, int n)
     return norm;
 }
 
-/* Three tensors of three formats, at norms from far below the limit to far above. N squares in a
-   chain are one sum in some order: N u, of which the root takes half. Then, each u: the root, its
-   sum with 1e-6 (and 1e-6 itself, a part of that), the reciprocal, the product, the scaling; u for
-   what is of second order. What is scaled are copies in fp32, as a master's gradients are. */
+/* Three tensors of three formats, at norms from far below the limit to far above. The squares are
+   one sum of N terms in some order: N u, of which the root takes half. Then u each: the root, its
+   sum with 1e-6 (and 1e-6 itself), the reciprocal, the product, the scaling; and u for second-order
+   terms. fp32 copies are scaled, as a master's gradients are. */
 static void left(struct hc_check *check)
 {
     enum { TENSORS = 3, LENGTH = 200 };
@@ -117,8 +118,8 @@ static void left(struct hc_check *check)
     }
 }
 
-/* Ten elements whose squares' sum is 2^128 but for a few u: some are infinite and some are not, and
-   the contract says which of them may be. */
+/* Ten elements whose squares add up to 2^128 within a few u: some sums are infinite and some are
+   not, and the contract says which of them may be. */
 static void brink(struct hc_check *check)
 {
     int infinite = 0;
@@ -140,7 +141,7 @@ static void brink(struct hc_check *check)
     hc_claim_true(check, "both sides of the brink are met", infinite > 20 && finite > 20);
 }
 
-/* A gradient of norm 2^64, a number that even bf16 has, among others. */
+/* A gradient of norm 2^64, a number that even bf16 holds, and one below it. */
 static void beyond(struct hc_check *check)
 {
     struct hc_tensor g = hc_check_vector(check, HC_FP32, 4);
@@ -165,7 +166,7 @@ static void beyond(struct hc_check *check)
     brink(check);
 }
 
-/* By its own definition torch's factor is not the quotient. */
+/* torch's factor is not the rounded quotient. */
 static void reciprocal(struct hc_check *check)
 {
     enum { SUMS = 1000 };

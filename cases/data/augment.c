@@ -1,7 +1,7 @@
-/* Batches of images made where the set lies: the op augment. */
+/* The op augment, which makes batches of images in the memory where the data set lies. */
 #include "case.h"
 
-/* Of CIFAR-10's training images, pixels / 255 (src/train/data/data.c). */
+/* Of the pixels of CIFAR-10's training images, / 255 (src/train/data/data.c). */
 static const double mean[] = {0.49139968, 0.48215841, 0.44653091};
 static const double deviation[] = {0.24703223, 0.24348513, 0.26158784};
 
@@ -13,8 +13,8 @@ struct shape {
     int64_t batch;
 };
 
-/* A call on a set of random pixels, each label its image's number; without order and crops, in
-   fp32, for the first batch. */
+/* The first batch of a set of random pixels, in fp32, without an order and crops. Each label is its
+   image's number. */
 static struct hc_call batch_of(struct hc_check *check, const struct shape *s, int64_t batches)
 {
     struct hc_call call = {.op = HC_OP_augment, .params.augment = {.batches = batches}};
@@ -72,7 +72,7 @@ static void normalised(struct hc_check *check)
     hc_real_free(by);
 }
 
-/* Sets, their order, formats and places in the stream, each call against its reference. */
+/* Various sets, orders, formats and steps, each call against its reference. */
 static void contract(struct hc_check *check)
 {
     static const struct shape shapes[] = {
@@ -97,7 +97,8 @@ static void contract(struct hc_check *check)
     }
 }
 
-/* Batch after batch by a count that goes up by itself; what is beyond the set is zero. */
+/* One batch after another, by a count that the op itself advances; an image beyond the set is
+   zero. */
 static void wraps(struct hc_check *check)
 {
     struct shape s = {7, 2, 2, 3};

@@ -1,6 +1,6 @@
-/* Crops and flips against whole numbers: a padded image is written down as a list, what is cut out
-   of it is counted, and what was drawn comes from the generator of cases/fixture/philox.c. Pixels
-   are such that the values of the batch say where they come from. */
+/* Crops and flips, counted in whole numbers. A padded image is written down as a list of indices,
+   the crop is counted out of it, and the random numbers come from the generator of
+   cases/fixture/philox.c. The values of a batch say which pixels they come from. */
 #include <string.h>
 
 #include "cases/fixture/philox.h"
@@ -14,7 +14,7 @@ struct draw {
     bool flip;
 };
 
-/* 24 bits are a fraction of 2^24 of the 2 pad + 1 places. */
+/* 24 bits, as a fraction of 2^24, select one of 2 pad + 1 places. */
 static struct draw draw_of(uint64_t seed, uint64_t epoch, uint64_t image, int pad)
 {
     uint64_t bits = hc_case_random(seed, ((uint64_t)0x43524f50 << 32) + epoch, image);
@@ -37,7 +37,7 @@ static void padded(int n, int pad, int from[])
         from[count++] = n - 2 - i;
 }
 
-/* Rows, columns and the image's number. */
+/* A pixel tells its row, its column and its image. */
 static uint8_t pixel_of(int image, int y, int x, int c)
 {
     return (uint8_t)(c == 0 ? 16 * y + x : c == 1 ? image : 255 - (16 * y + x));
@@ -83,7 +83,7 @@ static int64_t wrong_pixels(const struct hc_call *call, int image, struct draw d
     return wrong;
 }
 
-/* One epoch; marks the corner, if it is one, and the side that an image showed. */
+/* Runs one epoch; marks the corner, if it is one, and the side that each image showed. */
 static bool epoch(struct hc_check *check, struct hc_call *call, int32_t number, bool seen[2][2][2])
 {
     int most = 2 * call->params.augment.pad;
@@ -100,7 +100,7 @@ static bool epoch(struct hc_check *check, struct hc_call *call, int32_t number, 
     return true;
 }
 
-/* Of an epoch some image is drawn in a corner that was not seen yet. */
+/* Whether an image of that epoch is drawn in a corner that has not been seen yet. */
 static bool brings(uint64_t seed, int32_t number, int pad, bool seen[2][2][2])
 {
     int most = 2 * pad;
@@ -113,8 +113,8 @@ static bool brings(uint64_t seed, int32_t number, int pad, bool seen[2][2][2])
     return false;
 }
 
-/* All four corners, flipped and not, and some epochs beside, among them the last that the count
-   has. */
+/* All four corners, flipped and not, and some other epochs, among them the last that the count can
+   hold. */
 static void corners(struct hc_check *check)
 {
     static const int pads[] = {1, 2, 4, 5};

@@ -51,8 +51,8 @@ static void is_one_in_half(struct hc_check *check)
 }
 
 /* A hundred steps of zero gradients at lr 0.1, decay 0.1. Buggy arm: the model's copy decays, and
-   is overwritten from the masters. Fixed arm: the masters decay, by 0.99 each step; keep and each
-   product are off by at most 2^-25. */
+   is overwritten from the masters. Fixed arm: the masters decay by 0.99 each step; the factor and
+   each product are off by at most 2^-25. */
 static void on_the_copy(struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");

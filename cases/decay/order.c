@@ -1,10 +1,11 @@
-/* Where decay is added, to what, and to whom. */
+/* Weight decay: before or after unscaling, in the gradient or decoupled, and for which
+   parameters. */
 #include "cases/fixture/adam.h"
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 
-/* What one SGD step of lr 1 at zero gradient takes off w = 1 with decay 5e-4: the decay that the
+/* How much one SGD step of lr 1 at zero gradient, decay 5e-4, takes off w = 1: the decay that the
    weight really got. */
 static bool effective(struct hc_check *check, float scale, enum hc_decay decay, double *got)
 {
@@ -25,8 +26,8 @@ static bool effective(struct hc_check *check, float scale, enum hc_decay decay, 
     return !failed;
 }
 
-/* The third arm: a hook that multiplies its decay by S, to outlive a division that is already
-   over: g + S wd w. */
+/* The third arm: a hook multiplies its decay by S to survive a division that has already happened:
+   g + S wd w. */
 static bool multiplied(struct hc_check *check, double scale, double *got)
 {
     struct hc_call call = {.op = HC_OP_axpy, .params.axpy.alpha = scale * 5e-4};
@@ -100,8 +101,8 @@ static void l2_and_decoupled(struct hc_check *check)
                     100 * ldexp(1, -24));
 }
 
-/* Ten AdamW steps of zero gradients at lr 0.1, decay 0.1: who decays follows 0.99^10, who does not
-   keeps its bytes, flat and apart. */
+/* Ten AdamW steps of zero gradients at lr 0.1, decay 0.1. A parameter that decays follows 0.99^10;
+   one that does not keeps its bytes; with flat masters and with separate ones. */
 static void groups_once(struct hc_check *check, bool norms, bool flat)
 {
     static const enum hc_role roles[] = {HC_ROLE_WEIGHT, HC_ROLE_BIAS, HC_ROLE_NORM};

@@ -6,7 +6,7 @@
 
 enum { STEPS = 1000, WEIGHTS = 24, NORMS = 8 };
 
-/* How many elements of the model are not the master rounded once into their format. */
+/* How many elements of the model's copy are not the master rounded once into their format. */
 static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_running_tally *tally, int64_t step)
 {
     int64_t before = tally->wrong;
@@ -21,9 +21,9 @@ static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_running_tally *
     return tally->wrong - before;
 }
 
-/* 1000 steps of AdamW. The forum's code decays the masters; the other arm decays the half copy
-   after it was made, which is what it would take to fall out of sync (with lr 1e-2 and decay 0.1,
-   since the factor of lr 1e-3 and decay 1e-2 is 1 in half). */
+/* 1000 steps of AdamW. The forum's code decays the masters. The other arm decays the half copy
+   after it was made, which is what it would take to fall out of sync; it uses lr 1e-2 and decay
+   0.1, since the factor of lr 1e-3 and decay 1e-2 is 1 in half. */
 static struct hc_running_tally train(struct hc_check *check, bool on_copy, double lr, double wd,
                                      bool *failed)
 {

@@ -1,5 +1,6 @@
-/* Ops of one rounding under many a scalar: what `exact` and the others share of their arithmetic is
-   held to MPFR for more than the one alpha, slope or scale of the generated cases. */
+/* Elementwise ops with many values of their scalar. The backends share this arithmetic with
+   `exact`, so it is held to MPFR here for more than the one alpha, slope or scale of the generated
+   cases. */
 #include <math.h>
 
 #include "case.h"
@@ -8,8 +9,8 @@ enum { FORMATS = 3, ENDS = 14, N = 48 };
 
 static const enum hc_format formats[FORMATS] = {HC_FP32, HC_FP16, HC_BF16};
 
-/* The same place in every format: zeros, the least number, the least normal one, 1 and its
-   neighbours, the largest; then numbers of any size. */
+/* Element i: zeros, the smallest number, the smallest normal one, 1 and its neighbours, the
+   largest, each of the format; then numbers of any size. */
 static double number(struct hc_check *check, enum hc_format f, uint64_t stream, int64_t i)
 {
     double tiny = hc_format_tiny(f);
@@ -42,7 +43,7 @@ static struct hc_tensor numbers(struct hc_check *check, enum hc_format f, uint64
     return t;
 }
 
-/* Slopes: none, of either sign, above 1, and such that the product is subnormal. */
+/* Slopes of 0, of either sign, above 1, and such that the product is subnormal. */
 static void slopes(struct hc_check *check)
 {
     static const double all[] = {0, -0.0, 0.01, 0.1, 1, -1, -0.5, 2, 1.5, -3, 1e-40, 1.0 / 3};
@@ -55,7 +56,7 @@ static void slopes(struct hc_check *check)
             struct hc_call back = {.op = HC_OP_leaky_relu_bwd, .params.leaky = {all[s]}};
             back.in[HC_LEAKY_BWD_Y] = numbers(check, formats[f], 2);
             back.in[HC_LEAKY_BWD_DY] = numbers(check, formats[f], 3);
-            /* Pairs of a special y and an ordinary dy, and the other way round. */
+            /* Special values of y meet ordinary dy, and the other way round. */
             for (int64_t i = 0; i < N / 2; i++)
                 hc_tensor_set(&back.in[HC_LEAKY_BWD_DY], i, i % 2 ? 0.7 : -1.25);
             back.out[HC_LEAKY_BWD_DX] = hc_check_vector(check, formats[f], N);
@@ -63,8 +64,8 @@ static void slopes(struct hc_check *check)
         }
 }
 
-/* Scales: powers of two, others, subnormal ones, whose reciprocal is infinite, and those that are
-   no scale. */
+/* Scales: powers of two, other numbers, subnormal ones (whose reciprocal is infinite), and values
+   that are no scale. */
 static const double scales[] = {65536, 1,        3,        1.0 / 3,          0x1p-24,
                                 65504, 1e30,     0x1p120,  0x1p127,          1e-30,
                                 1e-40, 0x1p-149, 0x1p-126, 0x1p-127,         (double)3.4028e38F,
@@ -115,8 +116,8 @@ static void alphas(struct hc_check *check)
         }
 }
 
-/* One element that is no number among finite ones, of every kind of bits, in the first place, the
-   last, and beside the borders of vectors; and the largest finite one, which is a number. */
+/* One infinity or NaN among finite elements, of every kind of bits, at the first place, the last,
+   and beside the borders of vectors; and the largest finite number, which must not be found. */
 static void found(struct hc_check *check)
 {
     static const struct {

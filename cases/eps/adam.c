@@ -24,8 +24,8 @@ static void say_step(struct hc_check *check, const char *arm, double g, const st
            (long long)r->t, g, r->m, r->v, r->w);
 }
 
-/* One step of both arms from the same weight: in half on the backend, held bit for bit against the
-   definition, and with fp32 weight and state and eps 1e-8. false when the backend could not. */
+/* One step of both arms from the same weight: all in half on the backend, held bit for bit to the
+   definition; and with fp32 weight and state and eps 1e-8. False if the backend failed. */
 static bool two_arms(struct hc_check *check, double g, double beta2, double eps,
                      struct hc_adam_run *half, struct hc_adam_run *single)
 {
@@ -48,7 +48,7 @@ static bool two_arms(struct hc_check *check, double g, double beta2, double eps,
     return true;
 }
 
-/* lr * g / (|g| + eps): with a gradient that does not change the averages' biases cancel. */
+/* lr * g / (|g| + eps). With a constant gradient the biases of the averages cancel. */
 static double right_step(double g, const char *eps)
 {
     struct hc_real *x = hc_real_new(0);
@@ -65,9 +65,9 @@ static double right_step(double g, const char *eps)
     return step;
 }
 
-/* The first step from w. Relative to it fp32 makes at most 12 roundings of u = 2^-24 (m 2, v 3 and
-   its root half of them and 1, correction 2, eps and its sum 2, quotient 1, step size 2, product
-   1), and the subtraction rounds w once. */
+/* The first step from w. Relative to the step fp32 makes at most 12 roundings of u = 2^-24 (m 2, v
+   3 of which its root takes half and adds 1, correction 2, eps and its sum 2, quotient 1, step size
+   2, product 1), and the subtraction rounds w once. */
 static void claim_right_step(struct hc_check *check, const char *what, double w, double g,
                              const char *eps, double got)
 {
@@ -107,7 +107,7 @@ static void explodes(struct hc_check *check)
     claim_right_step(check, "fp32: w after step 1", 1, g, "1e-8", single.w);
 }
 
-/* From w = 0, so that w shows the step to all its bits. "10x" and "0.1x" are held to half a unit of
+/* From w = 0, so that w shows all bits of the step. "10x" and "0.1x" are held to half a unit of
    their last digit. */
 static void not_neutral(struct hc_check *check)
 {
@@ -129,7 +129,7 @@ static void not_neutral(struct hc_check *check)
     }
 }
 
-/* eps 1e-4 is no neutral choice in fp32 either: g = 1e-5 gets g / (g + eps) of its step. */
+/* eps 1e-4 is not neutral in fp32 either: g = 1e-5 gets g / (g + eps) of its step. */
 static void shrinks_in_single(struct hc_check *check)
 {
     const double g = hc_decimal(HC_FP32, "1e-5");

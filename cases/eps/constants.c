@@ -17,7 +17,7 @@ static const struct constant rows[] = {
     {"1e-4", 1.00017e-4, 1e-9},
 };
 
-/* The decimal itself rounded once by MPFR, against cast from fp64 and from fp32; and MPFR's value
+/* The decimal rounded once by MPFR against the cast from fp64 and from fp32; and MPFR's value
    against the printed number, to half a unit of its last digit. */
 static void in_half(struct hc_check *check)
 {
@@ -36,7 +36,7 @@ static void in_half(struct hc_check *check)
     hc_claim_within(check, "the number in the claim", row->printed, want, row->unit / 2);
 }
 
-/* |x| <= 2^-25 goes to a zero of x's sign, what lies above does not: at the boundary and at random,
+/* |x| <= 2^-25 becomes a zero of x's sign, and nothing above does: at the boundary, and at random,
    uniform over the bits of all smaller fp32 numbers. */
 static void zero_up_to(struct hc_check *check)
 {

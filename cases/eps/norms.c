@@ -52,9 +52,9 @@ static void normalize(struct hc_check *check)
     hc_claim_value(check, "fp32, eps 1e-12", 0, fixed);
 }
 
-/* A constant channel: var = 0, so 1/sqrt(var + eps) is all eps. In fp32 eps and the sum are
-   rounded, then root and quotient: at most 0.5 + 0.5 + 1 + 1 units u of it (3 u). y = beta: x -
-   mean is 0, since a mean of 8 equal halves is exact. In half the eps of 1.00136e-5 survives. */
+/* A constant channel: var = 0, so 1/sqrt(var + eps) depends on eps alone. In fp32 eps and the sum
+   are rounded, then root and quotient: at most 0.5 + 0.5 + 1 + 1 = 3 u of it. y = beta, since a
+   mean of 8 equal halves is exact and x - mean is 0. In half the eps of 1.00136e-5 survives. */
 static void batch_norm(struct hc_check *check)
 {
     struct hc_batchnorm norm = hc_batchnorm_new(check, HC_FP16, HC_FP32, 8, 1);

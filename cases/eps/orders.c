@@ -1,6 +1,6 @@
-/* AdamW wholly in half with eps 1e-8 in the two ways that PyTorch computes it: as a loop over
-   tensors, where the denominator is a tensor of half and eps is 0 in it, and fused, in fp32 on
-   numbers that are held in half. */
+/* AdamW all in half with eps 1e-8, in the two ways that PyTorch computes it: as a loop over
+   tensors, where the denominator is a half tensor in which eps is 0; and fused, in fp32 on numbers
+   stored in half. */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 static const double lr = 1e-3;
 static const double beta1 = 0.9;
 
-/* Three weights of 0.5 under fp16-pure-fused, or in the other order, after a step with the
-   gradients 0, 1e-5, 5e-3 and after another with none. */
+/* Three weights of 0.5 under fp16-pure-fused or in the other order, after a step with the gradients
+   0, 1e-5, 5e-3 and after another step without gradients. */
 static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w[2][3])
 {
     static const double g[3] = {0, 1e-5, 5e-3};
@@ -47,8 +47,8 @@ static void orders(struct hc_check *check)
         return;
     hc_claim_true(check, "loop: g = 0 gives 0 / 0", isnan(w[0][0]));
     hc_claim_value(check, "loop: g = 1e-5, whose square is 0", (double)-INFINITY, w[0][1]);
-    /* A tenth tells such a step from none and from an infinite one, which is all that is
-       claimed. */
+    /* A tolerance of a tenth separates such a step from none and from an infinite one, and no more
+       is claimed. */
     hc_claim_within(check, "loop: g = 5e-3 makes a step of about lr", 0.5 - lr, w[0][2], 0.1 * lr);
     if (!two_steps(check, HC_ORDER_TORCH_FUSED, w))
         return;

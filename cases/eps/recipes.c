@@ -25,8 +25,8 @@ static bool step(struct hc_check *check, const char *name, double w[3])
     return !failed;
 }
 
-/* Right is a step of lr for every gradient that is far above eps, to eps / g: 1e-3 for g = 1e-5;
-   and none for 0. Half's 0.5 has an ulp of 2^-11. */
+/* The right step is lr for every gradient far above eps, up to a relative eps / g (1e-3 for g =
+   1e-5), and 0 for 0. The ulp of half at 0.5 is 2^-11. */
 static void recipes(struct hc_check *check)
 {
     static const char *const masters[] = {"fp32", "fastai-004b-flat", "amp", "amp-bf16"};

@@ -7,7 +7,7 @@
 
 enum { GROUPS = 3, STEPS = 3 };
 
-/* Four layers in three parts, by hand: floor(3 l / 4). */
+/* Four layers in three layer groups, counted by hand: floor(3 l / 4). */
 static const int part_of[HC_FIXTURE_LAYERS] = {0, 0, 1, 2};
 static const double rates[GROUPS] = {0.01, 0.3, 1};
 static const double decays[GROUPS] = {0.5, 0, 0.1};
@@ -26,8 +26,8 @@ static struct hc_recipe grouped(const char *name)
     return recipe;
 }
 
-/* What the optimizer is to do with parameter i, as one call on host memory: from its state, its
-   gradient, and the rate and decay of its own. */
+/* The optimizer's call for parameter i alone, on host memory: from its state and gradient, and with
+   its group's own rate and decay. */
 struct wanted {
     struct hc_call call;
     float hyper[HC_HYPER_COUNT];
@@ -48,8 +48,8 @@ static struct hc_tensor like(struct hc_fixture *fixture, const struct hc_tensor 
     return hc_check_vector(fixture->check, t->format, hc_tensor_count(t));
 }
 
-/* True decay of fastai 1.0.61, before the optimizer's: the product of two fp32 numbers is exact in
-   fp64, and rounded once. */
+/* True weight decay of fastai 1.0.61, before the optimizer's step: the product of two fp32 numbers
+   is exact in fp64 and rounded once. */
 static void decay_first(struct hc_tensor *w, double rate, double decay)
 {
     double keep = (double)(float)(1 - (double)(float)rate * decay);
@@ -101,7 +101,7 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
     }
 }
 
-/* The op itself is held to its bound; then the step is to have its bits. */
+/* The op itself is held to its bound; then the step must have the op's bits. */
 static void compare(struct hc_fixture *fixture, const char *name, int step, struct wanted *wanted)
 {
     static const enum hc_state_tensor states[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
@@ -208,7 +208,7 @@ static void frozen(struct hc_check *check)
     }
 }
 
-/* One scaler for all groups. */
+/* All groups share one scaler. */
 static void skipped(struct hc_check *check)
 {
     static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC_STATE_M,

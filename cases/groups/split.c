@@ -18,8 +18,8 @@ static void begin(struct hc_fixture *fixture, struct hc_check *check,
     hc_fixture_start(fixture, recipe);
 }
 
-/* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once, each of
-   the 100 products once: 2^-24 relative each, and 2^-24 for what is of second order. */
+/* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once and each
+   of the 100 products once, 2^-24 relative each; and 2^-24 for second-order terms. */
 static void undecayed(struct hc_check *check)
 {
     static const char *const names[] = {"fp32", "amp", "fastai-1.0.61", "fastai-004b-flat"};
@@ -56,7 +56,7 @@ static void undecayed(struct hc_check *check)
     }
 }
 
-/* Claims that they move the model. */
+/* Makes ten steps and claims that they move the model. */
 static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[STATES])
 {
     struct hc_bytes before = hc_fixture_bytes(fixture, HC_STATE_MODEL);
@@ -71,8 +71,8 @@ static void ten_steps(struct hc_fixture *fixture, struct hc_bytes bytes[STATES])
         hc_claim_true(fixture->check, "ten steps move the model", !hc_bytes_equal(&before, &after));
 }
 
-/* With one rate and one decay for both, it matters to nobody who is in which group. (bf16-sr is
-   left out: its draws are numbered by the places in memory.) */
+/* With one rate and one decay for all, the grouping makes no difference. (bf16-sr is left out: its
+   random numbers depend on the place in memory.) */
 static void no_bit(struct hc_check *check)
 {
     static const char *const names[] = {"fp32",           "amp",       "fastai-004b",
@@ -100,7 +100,8 @@ static void no_bit(struct hc_check *check)
     }
 }
 
-/* What the optimizer is called on, and how often gradients are copied into the masters'. */
+/* The memory that the optimizer's calls cover, and how often gradients are copied to the
+   masters. */
 struct seen {
     int copies;
     int calls;
@@ -119,7 +120,7 @@ static void see(const struct hc_call *call, void *context)
     seen->to[seen->calls++] = w + hc_tensor_bytes(&call->in[HC_ADAM_W]);
 }
 
-/* The call that parameter i lies in, or -1. */
+/* The call that covers parameter i, or -1. */
 static int call_of(struct hc_fixture *fixture, const struct seen *seen, int i)
 {
     const unsigned char *at = hc_update_tensor(fixture->update, HC_STATE_MASTER, i).data;

@@ -1,6 +1,6 @@
-/* The loss and its gradient at the ends of the number line, whatever the seed: a logit that is NaN
-   makes the loss NaN and its row's gradient, too; a gradient that a loss scale lifts beyond half's
-   range is infinite, which is what a scaler looks for. */
+/* The loss and its gradient at extremes, whatever the seed. A NaN logit makes the loss and its
+   row's gradient NaN. A gradient that the loss scale lifts beyond half's range is infinite, which
+   is what a scaler checks for. */
 #include <math.h>
 
 #include "case.h"
@@ -28,7 +28,7 @@ static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_for
 
 static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_FP32};
 
-/* A NaN in each place in turn. */
+/* A NaN in each element in turn. */
 static void nan_stays(struct hc_check *check)
 {
     for (int k = 0; k < 3 * ROWS * CLASSES; k++) {
@@ -48,8 +48,8 @@ static void nan_stays(struct hc_check *check)
 }
 
 /* Equal logits: the gradient is 1/4 s, and -3/4 s at the label. At s = 2^19 the smaller one is
-   2^17, twice the largest half; at s = 2^16 the larger one is 49,152, which half has. Exponentials
-   of 2 ulp are allowed, so that what is finite is held to 1 %. */
+   2^17, twice the largest half; at s = 2^16 the larger one is 49,152, which half holds.
+   Exponentials may be off by 2 ulp, so finite results are held to 1 %. */
 static void beyond_half(struct hc_check *check)
 {
     static const double scale[] = {0x1p16, 0x1p19};

@@ -1,4 +1,4 @@
-/* Which rows count as right, with ties, infinities and NaN among the logits. */
+/* Which rows count as correct when there are ties, infinities and NaN among the logits. */
 #include "case.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 enum { CLASSES = 3, VALUES = 5, ROWS = VALUES * VALUES * VALUES };
 
-/* The first of the largest, a NaN being none; -1: all are NaN. */
+/* The index of the first of the largest logits, NaN not counted; -1 if all are NaN. */
 static int best(const double *z)
 {
     int at = -1;
@@ -16,7 +16,8 @@ static int best(const double *z)
     return at;
 }
 
-/* Every row of three of these logits with every label, alone; and all of them at once. */
+/* Every combination of three of these logits with every label, each row alone, and all rows in one
+   call. */
 static void every_row(struct hc_check *check)
 {
     const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};

@@ -27,7 +27,7 @@ static void build(struct hc_fixture *fixture, struct hc_check *check)
                                      0.1 * hc_random_normal(seed, 7, (uint64_t)(64 * i + e)));
 }
 
-/* The farthest that a weight of the first tensor is from what build() gave it. */
+/* How far a weight of the first tensor is at most from its initial value in build(). */
 static double farthest(struct hc_fixture *fixture)
 {
     uint64_t seed = hc_check_seed(fixture->check);
@@ -50,7 +50,8 @@ static void random_step(struct hc_fixture *fixture, uint64_t step)
     hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
-/* The same steps with masters in one arena for each decay group and with one tensor for each. */
+/* The same steps with masters in one arena for each decay group, and with one tensor for each
+   parameter. */
 static void flat_and_apart(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-004b-flat", "amp", "amp-bf16"};
@@ -182,7 +183,8 @@ static void edits(struct hc_check *check)
     hc_fixture_close(&fixture);
 }
 
-/* What the forum's asker printed, and how many copies there are: the model's and the master. */
+/* What the asker in the forum printed, and how many copies of a weight there are: the model's and
+   the master. */
 static void formats(struct hc_check *check)
 {
     struct hc_fixture fixture;

@@ -6,7 +6,7 @@
 
 enum { STEPS = 1000, WEIGHTS = 256 };
 
-/* Kahan's summation: the lost part c is taken off the next update. */
+/* Kahan's summation: the part c that was lost is subtracted from the next update. */
 static double kahan(struct hc_scalar *scalar, double w, double *c, double update)
 {
     double y = hc_scalar_sub(scalar, update, *c);
@@ -78,7 +78,7 @@ static double crowd_mean(const struct crowd *c)
     return sum / WEIGHTS;
 }
 
-/* 1 + n d, the real value, d the update as the arm has it. */
+/* The real value 1 + n d, where d is the update as the arm has it. */
 static double real_sum(int n, double update)
 {
     struct hc_real *x = hc_real_new(update);
@@ -112,19 +112,18 @@ static struct drawing drawing_new(struct hc_check *check)
                             hc_picture_new(check, &distances)};
 }
 
-/* `update` as the arm has it. */
+/* The update rounded into the arm's format. */
 static void draw(const struct drawing *d, const char *arm, int n, double weight, double update)
 {
     hc_point(d->check, d->weights, arm, n, weight);
     hc_point(d->check, d->distances, arm, n, fabs(weight - real_sum(n, update)));
 }
 
-/* Bounds at step n, u = 2^-11, updates d below u:
-   master: n roundings of at most 2^-24 each, w being below 2.
-   Kahan: |w| >= |y|, so c is exactly what t lost (Dekker), and w - c moves by d (1 + u) - c u a
-   step: |w - real| <= |c| + n u (d + |c|), |c| <= u.
-   stochastic: the mean is the real value, a step's variance at most (2 u)^2 / 4, so the mean of N
-   weights lies within 6 u sqrt(n / N) but once in 5e8. */
+/* Bounds at step n; u = 2^-11, updates d are below u. Master: n roundings of at most 2^-24 each,
+   since w < 2. Kahan: |w| >= |y|, so c is exactly what t lost (Dekker), and w - c moves by d (1 +
+   u) - c u a step: |w - real| <= |c| + n u (d + |c|), |c| <= u. Stochastic: the mean is the real
+   value and a step's variance at most (2 u)^2 / 4, so the mean of N weights lies within 6 u sqrt(n
+   / N) except once in 5e8 seeds. */
 static void drift(struct hc_check *check)
 {
     struct hc_scalar half = {.check = check, .format = HC_FP16};

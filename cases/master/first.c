@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* By the systems' own sources, once more beside the rows: the narrowest format that a weight and a
-   norm's parameter have passed through when the first step begins. */
+/* Restated from the systems' own sources: the narrowest format that a weight and a norm's parameter
+   have passed through when the first step begins. */
 static const struct {
     const char *recipe;
     enum hc_format weight; /* as the optimizer has it */

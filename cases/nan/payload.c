@@ -1,12 +1,13 @@
-/* NaNs where op/call.h promises their bits: what is copied keeps all of them, and a conversion to
-   nearest among fp32, bf16 and fp16 keeps the sign and the upper bits of the payload and makes them
-   quiet (IEEE 754-2019, 6.2.1 and 6.2.3). Expected bits are put together here, field by field. */
+/* NaNs where the contract (op/call.h) settles their bits. What is copied keeps all bits. A
+   conversion to nearest among fp32, bf16 and fp16 keeps the sign and the upper bits of the payload
+   and makes the NaN quiet (IEEE 754-2019, 6.2.1 and 6.2.3). Expected bits are put together field by
+   field. */
 #include <stdio.h>
 
 #include "case.h"
 
-/* A format's NaN by its fields: the fraction, whose upper bit says quiet, below the exponent of
-   ones. */
+/* A format's NaN by its fields: an exponent of ones above the fraction, whose upper bit says
+   quiet. */
 struct layout {
     enum hc_format format;
     int exponent;
@@ -31,8 +32,7 @@ static uint64_t fraction_of(struct hc_check *check, const struct layout *l, int6
     if (count <= N / 2)
         return 1 + (uint64_t)(i / 2) % (count - 1);
     uint64_t fraction = hc_random(hc_check_seed(check), 5, (uint64_t)i) % count;
-    /* Small ones, whose upper bits are 0, are lost where they are cut to nothing but the quiet
-       bit. */
+    /* Payloads whose upper bits are 0 lose everything but the quiet bit when they are cut. */
     fraction = i % 16 < 4 ? fraction % 256 : fraction;
     return fraction ? fraction : 1;
 }
@@ -101,7 +101,7 @@ static void claim_same(struct hc_check *check, const char *what, const struct hc
     hc_claim_value(check, what, 0, (double)wrong);
 }
 
-/* A step that is left out gives what it got. */
+/* A step that is left out copies its inputs to its outputs. */
 static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
 {
     const struct hc_optimizer_slots *s = hc_optimizer_slots(op);
@@ -128,8 +128,8 @@ static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
         claim_same(check, "its second moment", &call.in[s->v], &call.out[s->new_v]);
 }
 
-/* Gradients that are not copied when an infinity was found stay what they were; rows of the journal
-   that are not this step's, and the scalars that are, too. */
+/* Gradients that are not copied on an overflow keep their bits; so do the rows of the step log that
+   are not this step's, and the scalars that go into it. */
 static void copies(struct hc_check *check)
 {
     static const enum hc_op ops[] = {HC_OP_sgd, HC_OP_adam, HC_OP_adamw};

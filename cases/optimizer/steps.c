@@ -1,6 +1,6 @@
-/* Steps of the optimizers under many hyperparameters: all backends, `exact` too, have their
-   arithmetic and their coefficients from the same headers, so that a fault there shows in no
-   comparison of two backends. Here each bit is held to the definition in MPFR. */
+/* Steps of the optimizers with many hyperparameters. All backends, `exact` too, take their
+   arithmetic and coefficients from the same headers, so comparing two backends cannot show a fault
+   there. Here each bit is held to the definition in MPFR. */
 #include <stdio.h>
 
 #include "cases/fixture/defined.h"
@@ -56,7 +56,7 @@ static const struct setting settings[] = {
     {0x1p24 - 1, 1e-2, 0.9, 1 - 0x1p-24, 1e-8, 0, false},
     {0x1p24, 1e-2, 1 - 0x1p-24, 1 - 0x1p-24, 0x1p-26, 1e-2, false},
     {0x1p24, 1, 0.9, 1 - 0x1p-26, 1e-12, 0.3, false},
-    /* A factor of 1 - lr * decay that lr in half would change. */
+    /* A factor of 1 - lr * decay that would differ if lr were rounded to half. */
     {5, 0.3, 0.9, 0.999, 1e-8, 0.5, true},
     /* 1 - lr * decay lies below a midpoint of half, or of bf16, by less than fp32 can hold. */
     {4, 1 + 0x1p-23, 0.9, 0.99, 1e-4, 0x1p-12, true},
@@ -136,7 +136,7 @@ static struct hc_defined number(struct hc_check *check, int64_t i)
                                m * m + 1e-5, seeded(check, 3, i, 0x1p-16)};
 }
 
-/* The tensor, and a slot that is it. */
+/* Makes the tensor of an input, and of the output that updates it if there is one. */
 static void give(struct hc_check *check, struct hc_tensor *in, struct hc_tensor *out,
                  enum hc_format format)
 {
@@ -195,7 +195,7 @@ static void claim(struct hc_check *check, const struct arm *arm, int setting,
     hc_claim_defined(check, what, &call);
 }
 
-/* Every arm under every setting, in formats that take turns so that each arm meets all of them. */
+/* Every arm under every setting; the formats take turns, so that each arm meets all of them. */
 static void run(struct hc_check *check)
 {
     const struct arm *arms = hc_check_case(check)->data;

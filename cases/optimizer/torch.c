@@ -1,5 +1,4 @@
-/* What a real PyTorch made of some weights: the tensor methods of its Adam, one after the other, on
-   the CPU. */
+/* What a real PyTorch computed: the tensor methods of its Adam, one after the other, on the CPU. */
 #include "case.h"
 
 static const struct {
@@ -16,7 +15,7 @@ static const struct {
 #include "cases/optimizer/torch.inc"
 };
 
-/* In fp32 PyTorch's fused kernel and its loop have one result. */
+/* In fp32 PyTorch's fused kernel and its loop give the same result. */
 static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
 {
     enum hc_format f = rows[i].format;

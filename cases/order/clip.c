@@ -37,7 +37,7 @@ static void after(struct hc_check *check)
     }
 }
 
-/* S = 65536 / 8, |g| = 1/8, norm 1/2: nothing is to be clipped at 1, but the scaled norm is
+/* S = 65536 / 8, |g| = 1/8, norm 1/2: nothing should be clipped at 1, but the scaled norm is
    4096. */
 static void before(struct hc_check *check)
 {
@@ -52,7 +52,7 @@ static void before(struct hc_check *check)
                   ROUNDINGS * 0x1p-24 * 0.25 / 8192);
     hc_say(check, "clipped before unscaling: norm %.3g instead of 0.5, too small by %.5g", 4 * g,
            0.125 / g);
-    /* by the norm and 1e-6, which is less than u of it */
+    /* divided by the norm and 1e-6, which is less than u of it */
     hc_amp_within(&amp, "buggy arm: too small by", 4096, 0.125 / g,
                   (ROUNDINGS + 1) * 0x1p-24 * 4096);
 
@@ -63,7 +63,7 @@ static void before(struct hc_check *check)
     hc_amp_claim(&amp, "fixed arm: it stays", 0.125, hc_amp_gradient(&amp, 0, 0));
 }
 
-/* One factor for both, clipping and unscaling, on gradients that are unscaled already. */
+/* One factor both clips and unscales, on gradients that are unscaled already. */
 static void divided_twice(struct hc_check *check)
 {
     struct hc_amp amp;
@@ -81,7 +81,7 @@ static void divided_twice(struct hc_check *check)
                   hc_amp_gradient(&amp, 0, 0), ROUNDINGS * 0x1p-24 * 0.25);
 }
 
-/* A norm that is infinite gives the factor 0: finite gradients become 0, infinite ones NaN. */
+/* An infinite norm gives the factor 0: finite gradients become 0, infinite ones NaN. */
 static void infinite(struct hc_check *check)
 {
     struct hc_amp amp;

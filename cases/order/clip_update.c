@@ -1,6 +1,6 @@
-/* Clipping where the trainer does it: between unscaling and the optimizer, over all gradients or
-   over each group of parameters. The optimizer is SGD without momentum or decay, whose m is the
-   gradient that it gets. */
+/* Clipping in the trainer: between unscaling and the optimizer, over all gradients or over each
+   group of parameters. The optimizer is SGD without momentum or decay, whose m is the gradient that
+   it gets. */
 #include "cases/fixture/update_fixture.h"
 #include "cases/fixture/scalar.h"
 
@@ -47,7 +47,7 @@ static void fill(struct hc_fixture *fixture)
             hc_fixture_gradient(fixture, i, e, gradient(i));
 }
 
-/* By definition, each operation rounded by MPFR: (1 / (sqrt(s) + 1e-6)) * most, 1 where that is
+/* The definition, each operation rounded by MPFR: (1 / (sqrt(s) + 1e-6)) * max, 1 where that is
    more. */
 static double factor(double squares, double most)
 {
@@ -62,7 +62,7 @@ static double clipped(double g, double by)
     return hc_scalar_mul(&scalar, g, by);
 }
 
-/* Four layers in three layer groups, by hand: floor(3 l / 4). */
+/* Four layers in three layer groups, counted by hand: floor(3 l / 4). */
 static bool together(const struct hc_recipe *r, int i, int k)
 {
     static const int part_of[HC_FIXTURE_LAYERS] = {0, 0, 1, 2};
@@ -104,8 +104,8 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
     return !failed;
 }
 
-/* Over all and by group: norms and biases alone are below the limit, together with the weights
-   above. */
+/* Clipped over all, and by group. Norms and biases alone are below the limit, and above it together
+   with the weights. */
 static void by_group(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-1.0.61-clip", "amp", "fp32", "apex-O2",
@@ -124,7 +124,7 @@ static void by_group(struct hc_check *check)
         }
 }
 
-/* S = 4096, one gradient of 1/8 in 16 elements, norm 1/2: nothing is to be clipped at 1. */
+/* S = 4096, one gradient of 1/8 in 16 elements, norm 1/2: nothing should be clipped at 1. */
 static void before(struct hc_check *check)
 {
     double got[2];
@@ -150,9 +150,9 @@ static void before(struct hc_check *check)
     hc_claim_true(check, "buggy arm: too small by more than 2000", got[1] < 0.125 / 2000);
 }
 
-/* The gradients that fastai steps on when it has copied none are not clipped. At scale 1 it
-   overlooks what it finds, copies and clips: of that group the norm is infinite. So it is where
-   nobody looks. */
+/* fastai does not clip the gradients that it steps on after an overflow. At scale 1 it overlooks
+   overflows, so it copies and clips: that group's norm is infinite. Recipes without an overflow
+   check do the same. */
 static void infinite(struct hc_check *check)
 {
     struct hc_fixture fixture;
@@ -185,7 +185,7 @@ static void infinite(struct hc_check *check)
     }
 }
 
-/* Gradients of one arena have gaps between them. What a NaN leaves must not be there in the next
+/* Gradients in an arena have gaps between them. A NaN must leave nothing there for the next
    step. */
 static void after_nan(struct hc_check *check)
 {

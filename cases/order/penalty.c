@@ -1,4 +1,4 @@
-/* A gradient penalty under a loss scale: what is not linear in the gradient wants it unscaled. */
+/* A gradient penalty under a loss scale. What is not linear in the gradient needs it unscaled. */
 #include "cases/fixture/scaling.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ static enum hc_status penalty(struct hc_check *check, const struct hc_tensor *g,
     return status;
 }
 
-/* Four gradients of 1/2 have norm 1 and no penalty; at S = 65536 it is 65535^2, in half
-   infinite. */
+/* Four gradients of 1/2 have norm 1 and no penalty; at S = 65536 the penalty is 65535^2, infinite
+   in half. */
 static void scaled(struct hc_check *check)
 {
     static const double scales[] = {1, 2, 256, 65536};

@@ -1,4 +1,4 @@
-/* Several ranks: averages of their gradients in half, and what they found. */
+/* Several ranks: how their half gradients are averaged, and how they share what they found. */
 #include "cases/fixture/amp.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
    half, in the ranks' order. */
 struct way {
     const char *name;
-    double before; /* what each rank's gradient is divided by, and the sum */
+    double before; /* divisors of each rank's gradient, and of the sum */
     double after;
 };
 
-/* N equal gradients of g by way of the op `sum` in half, as a ring of one element adds them. */
+/* The average of N equal gradients g by the op `sum` in half, as a ring adds one element. */
 static enum hc_status average(struct hc_check *check, const struct way *way, int ranks, double g,
                               double *got)
 {
@@ -34,7 +34,7 @@ static enum hc_status average(struct hc_check *check, const struct way *way, int
     return status;
 }
 
-/* The same by exact arithmetic: each step is a real number, rounded to half. */
+/* The same in exact arithmetic, each step a real number rounded to half. */
 static double defined(const struct way *way, int ranks, double g)
 {
     double part = hc_round(HC_FP16, hc_round(HC_FP16, g) / way->before);
@@ -44,9 +44,9 @@ static double defined(const struct way *way, int ranks, double g)
     return hc_round(HC_FP16, sum / way->after);
 }
 
-/* 1024 ranks; powers of two divide exactly but for underflow. Of what neither overflows nor goes to
-   0 a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within
-   2^-11, leave at least half and at most three halves: 0.45 to 1.65 of it. */
+/* 1024 ranks; powers of two divide exactly except for underflow. If nothing overflows or becomes 0,
+   a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within 2^-11,
+   leave between a half and three halves: 0.45 to 1.65 of it. */
 static void orders(struct hc_check *check)
 {
     enum { RANKS = 1024, WAYS = 3 };
@@ -54,7 +54,8 @@ static void orders(struct hc_check *check)
         {"sum, / 1024", 1, RANKS}, {"/ 1024, sum", RANKS, 1}, {"/ 32, sum, / 32", 32, 32}};
     static const struct {
         double g;
-        double least[WAYS]; /* of the gradient that is left; infinite: an overflow */
+        double
+            least[WAYS]; /* share of the gradient that is left; infinite stands for an overflow */
         double most[WAYS];
     } rows[] = {
         {100, {(double)INFINITY, 0.45, 0.45}, {(double)INFINITY, 1.65, 1.65}},
@@ -74,8 +75,8 @@ static void orders(struct hc_check *check)
         }
 }
 
-/* Two ranks with a shard of their own each (parameter 0) and a replica (parameter 1), whose
-   gradient is the same on both. Rank 0's shard overflows. */
+/* Two ranks, each with a shard of its own (parameter 0) and a replica (parameter 1), whose gradient
+   is the same on both. The shard of rank 0 overflows. */
 static void ranks_step(struct hc_check *check, bool shared, struct hc_amp rank[2])
 {
     for (int r = 0; r < 2; r++) {

@@ -1,6 +1,6 @@
-/* Every sequence of calls on a GradScaler, against its stages as a table. The machine under test is
-   cases/fixture/amp.c, on which the other cases of order/ stand; what its calls do is the
-   backend's. */
+/* Every sequence of calls on a GradScaler, against its stages written as a table. The machine under
+   test is cases/fixture/amp.c, which the other cases of order/ build on; its calls run on the
+   backend. */
 #include "cases/fixture/amp.h"
 
 #include <stdio.h>
@@ -18,17 +18,18 @@ static enum hc_status (*const calls[CALLS])(struct hc_amp *, int) = {hc_amp_unsc
                                                                      update};
 static const char *const names[CALLS] = {"unscale", "step", "update"};
 
-/* torch/amp/grad_scaler.py: unscale_ raises unless the optimizer is READY, step raises if it has
-   STEPPED and unscales one that is READY, update asserts that something was checked for infinities
-   and makes all READY. What raises leaves the stage as it was. */
+/* torch/amp/grad_scaler.py: unscale_ raises unless the optimizer is READY. step raises if it has
+   STEPPED, and unscales first if it is READY. update asserts that something was checked for
+   infinities, and makes all READY. A call that raises leaves the stage alone. */
 static const int next[3][CALLS] = {
     [HC_AMP_READY] = {HC_AMP_UNSCALED, HC_AMP_STEPPED, REFUSED},
     [HC_AMP_UNSCALED] = {REFUSED, HC_AMP_STEPPED, HC_AMP_READY},
     [HC_AMP_STEPPED] = {REFUSED, REFUSED, HC_AMP_READY},
 };
 
-/* A pass after each update. Whatever is refused, each step goes lr g. The weight is in [1/2, 1]
-   after each of at most 3 and rounded to half an ulp, 2^-25; lr g is exact. */
+/* There is a backward pass after each update. Whatever is refused, each step moves the weight by lr
+   g. After each of at most 3 steps the weight is in [1/2, 1] and rounded to half an ulp, 2^-25; lr
+   g is exact. */
 static void one(struct hc_check *check, int sequence)
 {
     struct hc_amp amp;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Optimizer 1 has an infinity: it alone is skipped, and the one update halves the scale once. */
+/* Optimizer 1 has an infinity. It alone is skipped, and the one update halves the scale once. */
 static void two_optimizers(struct hc_check *check)
 {
     struct hc_amp amp;
@@ -22,7 +22,8 @@ static void two_optimizers(struct hc_check *check)
     hc_amp_claim(&amp, "one step is counted", 1, (double)amp.counts[HC_COUNT_STEPS]);
 }
 
-/* An update after each optimizer's step: the second's gradients came back at the old scale. */
+/* An update after each optimizer's step. The second optimizer's gradients came back at the old
+   scale. */
 static void update_for_each(struct hc_check *check)
 {
     static const struct {
@@ -56,7 +57,7 @@ static void update_for_each(struct hc_check *check)
     }
 }
 
-/* Four micro-batches, one step. Sums in fp32: three roundings. */
+/* Four micro-batches, then one step. The fp32 sums take three roundings. */
 static void accumulates(struct hc_check *check)
 {
     static const double parts[] = {0.7, -0.1, 0.3, 0.05};
@@ -115,8 +116,8 @@ static void unscale_between(struct hc_check *check)
     hc_amp_claim_moved(&amp, "(1 + S) g instead of 2 g", 0, 0, 2.5, 0);
 }
 
-/* A step that was skipped, whose gradients are still scaled and not set to zero: the next pass adds
-   to them. */
+/* A skipped step whose gradients are still scaled and not set to zero: the next pass adds to
+   them. */
 static void not_zeroed(struct hc_check *check)
 {
     struct hc_amp amp;
@@ -141,7 +142,7 @@ static void not_zeroed(struct hc_check *check)
     hc_amp_claim_moved(&amp, "zeroed: the step is made", 0, 0, 0.5, 0);
 }
 
-/* 4096 times 1e-3, added one by one in 16 bits: stops where half an ulp is no less than the
+/* 1e-3 added 4096 times, one by one in 16 bits, stops where half an ulp is no less than the
    addend. */
 static void narrow_sum(struct hc_check *check)
 {

@@ -1,7 +1,7 @@
-/* What GradScaler's stages are for: orders of unscale, step and update that are legal, and others.
-   What these cases hold against the backend is what each order does, by its ops. That an order is
-   refused is a claim on cases/fixture/amp.h alone, a restatement of torch's stages: nothing of the
-   trainer refuses orders, which has but the one. */
+/* What GradScaler's stages prevent: legal orders of unscale, step and update, and others. Against
+   the backend these cases check what each order does, by its ops. That an order is refused is a
+   claim about cases/fixture/amp.h alone, which restates torch's stages: the trainer has only one
+   order and refuses none. */
 #include "cases/fixture/amp.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static void round_trip(struct hc_amp *amp)
         hc_amp_backward(amp, 0, p, 0.7);
 }
 
-/* step() unscales by itself, or finds it done. */
+/* step() unscales by itself, or finds that done. */
 static void legal(struct hc_check *check)
 {
     for (int explicitly = 0; explicitly < 2; explicitly++) {
@@ -125,7 +125,7 @@ static void none(struct hc_check *check)
     hc_amp_claim(&amp, "the scale halves", 512, (double)amp.scale);
 }
 
-/* A gradient of 1e-9 at S = 65536: half(S g) is 6.56e-5, in half it is 0 after the division. */
+/* A gradient of 1e-9 at S = 65536: half(S g) is 6.56e-5, and divided in half it is 0. */
 static void half_gradients(struct hc_check *check)
 {
     struct hc_amp amp;

@@ -1,6 +1,5 @@
-/* Sums and products at the ends of the number line, whatever the seed: beyond the largest number
-   they are infinite, opposed infinities are NaN, and a NaN stays. Every op here has two equal terms
-   or one pair. */
+/* Sums and products at extremes, whatever the seed: beyond the largest number they are infinite,
+   opposed infinities give NaN, and a NaN stays. Every op here has two equal terms or one pair. */
 #include <math.h>
 
 #include "case.h"
@@ -12,13 +11,13 @@ struct pair {
     double want;
 };
 
-/* The largest number of the format, or what stands there. */
+/* The largest number of the format where the row says 2, otherwise the row's number. */
 static double scaled(enum hc_format format, double value)
 {
     return fabs(value) == 2 ? copysign(hc_format_max(format), value) : value;
 }
 
-/* Here 2 stands for the largest number. */
+/* In the rows 2 stands for the largest number. */
 static const struct pair pairs[] = {
     {2, 2, (double)INFINITY},
     {-2, -2, -(double)INFINITY},
@@ -30,7 +29,7 @@ static const struct pair pairs[] = {
     {1, (double)NAN, (double)NAN},
 };
 
-/* Tensors of the call that sums the two elements of x, each times 1. */
+/* A call that sums the two elements of x, each times 1. */
 static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_format format)
 {
     struct hc_call call = {.op = op};

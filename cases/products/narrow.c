@@ -1,8 +1,7 @@
-/* Sums whose accumulator has sixteen bits: the order is 0, 1, 2, ..., every product and every
-   partial sum is rounded into the accumulator's format, and so the result is settled to the bit.
-   Written out here from the contract: a product and a sum of two sixteen-bit numbers are exact in
-   fp64 where they lie less than 2^30 apart, as these do, and hc_round is the definition of the
-   formats. */
+/* Sums with a 16-bit accumulator. The order is 0, 1, 2, ..., and every product and partial sum is
+   rounded into the accumulator's format, so the result is settled to the bit. The sum is written
+   out here from the contract. A product or a sum of two 16-bit numbers is exact in fp64 if they lie
+   less than 2^30 apart, as these do, and hc_round is the definition of the formats. */
 #include "case.h"
 
 enum { TERMS = 301, CALLS = 24 };

@@ -1,7 +1,7 @@
-/* Padding is no pixel: where the filter reaches over the image the definition has no term, and a
-   backend that multiplies a zero there makes NaN of an infinite weight or gradient. Generated
-   specials stand in all slots at once; here they stand in the second alone, since a kernel may look
-   at the first alone to decide on its way. */
+/* Padding is no pixel. Where the filter reaches over the image the definition has no term; a
+   backend that multiplies by a zero there makes NaN of an infinite weight or gradient. The
+   generated specials stand in all operands at once; here they stand in the second alone, since a
+   kernel may choose its way by the first alone. */
 #include <math.h>
 
 #include "case.h"
@@ -28,7 +28,7 @@ static void fill(struct hc_check *check, const struct hc_tensor *t, uint64_t str
         hc_tensor_set(t, i, hc_random_normal(hc_check_seed(check), stream, (uint64_t)i));
 }
 
-/* An infinity in a corner of what the second operand is, whose filter reaches over the image. */
+/* Puts an infinity into a corner of the second operand, where the filter reaches over the image. */
 static void claim(struct hc_check *check, enum hc_op op, enum hc_format f)
 {
     struct hc_call call = {.op = op, .params.conv = {.stride = 1, .pad = 1}};

@@ -1,12 +1,11 @@
-/* What a matrix product or a convolution may lose on its way to the sum. Inputs are integers over
-   2^12 and small integers, so that every sum is a whole number of 2^-12 below 2^24 of them: exact
-   in fp32 in any order, truncating accumulators included. A single input that is cut to tf32
-   shows. */
+/* What a matrix product or a convolution may lose before the sum. Inputs are multiples of 2^-12 and
+   small integers, so that every sum is an integer below 2^24 times 2^-12: exact in fp32 in any
+   order, truncating accumulators included. A single input that is cut to tf32 shows. */
 #include "case.h"
 
 enum { TILE = 48, SIDE = 8, IMAGES = 1, CHANNELS = 16, TAPS = 3 };
 
-/* 1 to 2 with 13 bits, the last of them set: tf32 has 11. */
+/* A number between 1 and 2 with 13 bits, the last of them set; tf32 has 11. */
 static double fine(uint64_t seed, int slot, int64_t i)
 {
     return 1 + (double)(2 * (hc_random(seed, (uint64_t)slot, (uint64_t)i) % 2048) + 1) * 0x1p-12;
@@ -87,8 +86,8 @@ static void tf32_drops(struct hc_check *check)
     }
 }
 
-/* 2048 and 511 ones: an odd number above 2048, which is none of fp16's. False where the backend
-   lacks the product. */
+/* 2048 and 511 ones: an odd sum above 2048, which fp16 does not hold. False if the backend lacks
+   the product. */
 static bool odd_sum(struct hc_check *check, bool half, double *got)
 {
     enum { M = 16, N = 8, K = 512 };

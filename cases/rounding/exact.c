@@ -1,8 +1,8 @@
-/* Conversions that lose nothing, and integers, which may. */
+/* Conversions that lose nothing, and those of integers, which may. */
 #include "case.h"
 
-/* All 65,536 codes of fp16 or bf16 in fp32: hc_decode gives the value from the format's parameters,
-   and fp32 holds it. */
+/* All 65,536 codes of fp16 or bf16 converted to fp32: hc_decode gives the value from the format's
+   parameters, and fp32 holds it. */
 static void widened(struct hc_check *check)
 {
     const enum hc_format *from = hc_check_case(check)->data;

@@ -1,5 +1,5 @@
-/* What judges sweeps on a device is right itself: on the host, against check/sweep/breakpoints.h
-   and check/sweep/pairs.h, which MPFR proves. */
+/* The judge of sweeps on a device is correct itself: on the host it is compared with
+   check/sweep/breakpoints.h and check/sweep/pairs.h, which MPFR proves. */
 #include "case.h"
 
 struct judged {

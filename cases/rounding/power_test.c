@@ -1,5 +1,6 @@
-/* The rounding cases have power: each planted defect of the conversions is caught by the cases that
-   its row names, at level quick and at level standard, and by nothing when it is not planted. */
+/* The rounding cases can catch what they should: each planted defect of the conversions is caught
+   by the cases that its row names, at level quick and at level standard, and nothing is caught when
+   none is planted. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -60,8 +61,8 @@ static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_cal
     return hc_fault_run(&sound, queue, call);
 }
 
-/* The same on the emulated device: its memory is the host's, so that the defects can be planted
-   there. (What its judge finds by itself: check/sweep/sweep_judged_test.c.) */
+/* The same on the emulated device. Its memory is the host's, so defects can be planted there. (What
+   its judge finds by itself is tested in check/sweep/sweep_judged_test.c.) */
 Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 {
     struct hc_backend emulated = *hc_backend_by_name("cuda-emulated");
@@ -82,7 +83,7 @@ Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
     cr_assert_eq(planted, 11);
 }
 
-/* One row of results of one operation is changed in one place. */
+/* Changes one place in one row of results of one operation. */
 static enum hc_status off_by_one(const struct hc_fault_site *planted, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
@@ -112,7 +113,7 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
     }
 }
 
-/* 2049, a tie, goes up. */
+/* Rounds 2049, a tie, up. */
 static enum hc_status integer_tie_up(const struct hc_fault_site *planted, struct hc_queue *queue,
                                      const struct hc_call *call)
 {

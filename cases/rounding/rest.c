@@ -1,10 +1,11 @@
-/* hc_encode, by which every real number that a reference hands over becomes bits: midpoints between
-   neighbours and what lies beside them by less than fp64 can hold, against whole numbers. */
+/* hc_encode, which turns every real number that a reference returns (hi + lo) into bits: midpoints
+   between neighbours, and numbers beside them by less than fp64 can hold, against integers. */
 #include <math.h>
 
 #include "case.h"
 
-/* Codes c and c + 1 of a 16-bit format, a real number halfway, beside it, or beside c. */
+/* Codes c and c + 1 of a 16-bit format, and a real number halfway between them, beside that, or
+   beside c. */
 static void neighbours(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP16, HC_BF16};
@@ -26,7 +27,7 @@ static void neighbours(struct hc_check *check)
                                                  sign ? -tiny : tiny, (enum hc_direction)d);
                         wrong += want != got;
                         checked++;
-                        /* Beside c itself; below 0 there is nothing on this side. */
+                        /* Beside c itself. Below 0 there is nothing on this side. */
                         tiny = ldexp(low, -60) * rest;
                         bool below = rest < 0;
                         up = d == (sign ? HC_DOWNWARD : HC_UPWARD) && rest > 0;

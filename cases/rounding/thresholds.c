@@ -14,8 +14,7 @@ struct claim {
     int count;
 };
 
-/* Each row's expectation must be what MPFR makes of the input as it is written, and what the
-   backend makes of it. */
+/* Each row's expectation must be what MPFR and the backend make of the input as it is written. */
 static void thresholds(struct hc_check *check)
 {
     const struct claim *claim = hc_check_case(check)->data;

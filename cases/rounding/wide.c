@@ -19,8 +19,8 @@ static const double beyond[] = {
     -0.0,  0x1p-1074, -0x1p-1074,       0x1p-1022,         0x1.fffffffffffffp1023,
 };
 
-/* Far outside: what fp32 cannot hold either. The three rows are the results for the target's
-   largest value and infinity, its smallest value, and NaN. */
+/* Far outside the range of fp32. The three rows are the results for the target's largest value and
+   infinity, its smallest value, and NaN. */
 static void extremes(struct hc_check *check)
 {
     const struct conversion *conversion = hc_check_case(check)->data;

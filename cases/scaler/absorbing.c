@@ -1,10 +1,11 @@
-/* Scales that a rule cannot leave: 0, infinity, a floor, a cap; and what they do to a training. */
+/* Scales that a rule cannot leave (0, infinity, a floor, a cap), and what they do to a training. */
 #include "cases/fixture/replay.h"
 #include "cases/fixture/scaling.h"
 
 #include <math.h>
 
-/* An end: steps of one kind from the rule's usual start until the scale has got there. */
+/* An end of the scale's range: steps of one kind from the rule's start until the scale has reached
+   it. */
 struct end {
     enum hc_scaler_rule rule;
     int steps;
@@ -62,8 +63,9 @@ static const char *name_of(int log2)
                         : "the last finite power, 2^127";
 }
 
-/* The steps towards the end, AGAIN more of the same kind, which change nothing, then LATER of the
-   other kind, which lead away from a scale that can be left: 0 and infinity cannot. */
+/* Runs the steps towards the end, then AGAIN more of the same kind, which change nothing, then
+   LATER of the other kind, which lead away from a scale that can be left. 0 and infinity cannot be
+   left. */
 static void reach(struct hc_check *check, const struct end *end, int interval, bool found)
 {
     const struct hc_scaler own = {.rule = end->rule, .interval = interval};
@@ -91,22 +93,22 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
                    after[there - 1].counts[HC_COUNT_GAVE_UP]);
 }
 
-/* Growth after 100 clean steps, so that LATER of them tell. */
+/* The scale grows after 100 clean steps, so that LATER of them show it. */
 static void halvings(struct hc_check *check)
 {
     for (int i = 0; i < ENDS; i++)
         reach(check, &down[i], 100, true);
 }
 
-/* Growth after each clean step, so that it takes hundreds of them and not 100,000s. */
+/* The scale grows after each clean step, so that hundreds of them are enough. */
 static void doublings(struct hc_check *check)
 {
     for (int i = 0; i < ENDS; i++)
         reach(check, &up[i], 1, false);
 }
 
-/* At scale 1 fastai 1.0.61 lets every overflow pass, and counts it as a clean step: after 1000 of
-   them the scale doubles, is halved by the next, and so on. */
+/* At scale 1 fastai 1.0.61 ignores every overflow and counts it as a clean step: after 1000 of them
+   the scale doubles, the next overflow halves it, and so on. */
 static void overlooked(struct hc_check *check)
 {
     enum { STEPS = 16 + 1000 + 1 };
@@ -129,9 +131,9 @@ static void overlooked(struct hc_check *check)
                    STEPS, after[STEPS - 1].counts[HC_COUNT_TAKEN]);
 }
 
-/* At scale 0 every scaled gradient is 0: nothing is found. Then 0 * (1 / 0), or 0 / 0: the step is
-   taken, with NaN. At an infinite scale everything is found (0 * inf is NaN): no step is ever
-   taken. */
+/* At scale 0 every scaled gradient is 0, so nothing is found. Unscaling gives 0 * (1 / 0) or 0 / 0,
+   and the step is taken with NaN. At an infinite scale every gradient is found (0 * inf is NaN),
+   and no step is ever taken. */
 static void at_the_ends(struct hc_check *check)
 {
     static const double values[] = {1e-3, -2, 0, 6e4};

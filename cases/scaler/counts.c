@@ -1,5 +1,5 @@
-/* What counts steps, where the counts are large: the loss scale's rule, the rates of a step and its
-   row in the journal. Counts stay below 2^31; t is one of them, rounded to fp32. */
+/* The ops that count steps, at large counts: the loss scale's rule, the rates of a step, and its
+   row in the step log. Counts stay below 2^31; t is one of them, rounded to fp32. */
 #include <math.h>
 
 #include "case.h"
@@ -60,7 +60,8 @@ static void rule(struct hc_check *check)
         }
 }
 
-/* Growth at the interval and not a step before or after it, by each of the three ways to count. */
+/* The scale grows at the interval and not a step before or after it, by each of the three ways to
+   count. */
 static void growth(struct hc_check *check)
 {
     static const int32_t intervals[] = {1, 2, 2000, 65536, 16777217};

@@ -1,4 +1,4 @@
-/* What a rule is told: detectors, and traces whose infinities and NaNs lie in gradients. */
+/* Overflow detectors, and traces whose infinities and NaNs lie in gradients. */
 #include "cases/fixture/replay.h"
 #include "cases/fixture/scaling.h"
 
@@ -14,9 +14,9 @@ static enum hc_status sum(struct hc_check *check, const struct hc_tensor *half, 
     return status;
 }
 
-/* fastai's and Apex's detector: float(gradient.float().sum()). n halves of at most 65504 cannot
-   overflow fp32 below n = 2^112, and nothing takes an infinity or a NaN out of a sum. A sum that is
-   rounded into half, as gradient.sum() is, can: two gradients of 40,000 are a false alarm. */
+/* The detector of fastai and Apex: float(gradient.float().sum()). n halves of at most 65504 cannot
+   overflow fp32 below n = 2^112, and nothing removes an infinity or a NaN from a sum. A sum in
+   half, as gradient.sum() is, can overflow: two gradients of 40,000 raise a false alarm. */
 static void by_sum(struct hc_check *check)
 {
     static const struct {
@@ -24,7 +24,7 @@ static void by_sum(struct hc_check *check)
         double a;
         double b;
         bool found; /* some element is infinite or NaN */
-        bool alarm; /* the sum in half is */
+        bool alarm; /* the sum in half is infinite or NaN */
     } rows[] = {
         {"finite", 1, -3, false, false},
         {"two large ones", 40000, 40000, false, true},
@@ -49,7 +49,7 @@ static void by_sum(struct hc_check *check)
     }
 }
 
-/* Five gradients a step; what step s holds in its last one. */
+/* Five gradients a step; the last one is what step s says. */
 static double planted(int64_t s)
 {
     switch (s % 11) {
@@ -64,8 +64,8 @@ static double planted(int64_t s)
     }
 }
 
-/* Half gradients with a NaN, an infinity or the largest number through unscale, whose flag goes
-   into the rule. */
+/* Sends half gradients with a NaN, an infinity or the largest number through unscale, whose flag
+   goes into the rule. */
 static void from_gradients(struct hc_check *check)
 {
     enum { STEPS = 220 };

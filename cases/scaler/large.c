@@ -1,5 +1,5 @@
-/* Counts beyond 2^24, where fp32 has no longer every integer: Adam's t is the count of steps taken
-   and one, rounded once; counts themselves go on one by one. */
+/* Counts beyond 2^24, where fp32 does not hold every integer. Adam's t is the count of steps taken
+   plus one, rounded once; the counts themselves go on one by one. */
 #include "case.h"
 
 static const int32_t counts[] = {0,
@@ -38,7 +38,7 @@ static bool rates_after(struct hc_check *check, int32_t count)
     return true;
 }
 
-/* A step that is taken after that many. */
+/* Takes a step after that many. */
 static bool update_after(struct hc_check *check, int32_t count)
 {
     struct hc_call call = {

@@ -1,5 +1,4 @@
-/* A rule with numbers of a recipe's own, which are no powers of two, on the trainer's update
-   path. */
+/* A rule with a recipe's own numbers, which are no powers of two, in the trainer's update. */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -8,7 +7,7 @@ enum { COUNT = 64 };
 
 static const struct {
     const char *recipe;
-    bool reciprocal; /* torch and Apex multiply with 1 / scale, fastai divides */
+    bool reciprocal; /* torch and Apex multiply by 1 / scale, fastai divides */
 } systems[] = {{"amp", true},
                {"fastai2-native", true},
                {"apex-O2", true},
@@ -29,15 +28,15 @@ static void step(struct hc_fixture *fixture, int number, bool overflow)
     hc_fixture_step(fixture, 1e-3, 0.9);
 }
 
-/* 11 bits times 24 are exact in fp64; a quotient of such numbers that is rounded to 53 bits and
-   then to 24 is the one rounded to 24 (Figueroa 1995: 53 >= 2 * 24 + 2). */
+/* A product of 11 and 24 bits is exact in fp64. A quotient of such numbers that is rounded to 53
+   bits and then to 24 equals the one rounded to 24 at once (Figueroa 1995: 53 >= 2 * 24 + 2). */
 static double unscaled(double g, double scale, bool reciprocal)
 {
     return reciprocal ? hc_round(HC_FP32, g * hc_round(HC_FP32, 1 / scale))
                       : hc_round(HC_FP32, g / scale);
 }
 
-/* How many of the gradients would be others the other way. */
+/* How many of the gradients would differ if they were unscaled the other way. */
 static int claim_gradients(struct hc_fixture *fixture, double scale, bool reciprocal)
 {
     int differ = 0;
@@ -54,7 +53,7 @@ static int claim_gradients(struct hc_fixture *fixture, double scale, bool recipr
 }
 
 /* Two clean steps grow the scale, an overflow backs it off, two clean steps grow it again. Each
-   product is rounded to fp32 once. fastai 1.0.61 leaves no gradients to look at. */
+   product is rounded to fp32 once. After fastai 1.0.61's step no gradients are left to compare. */
 static void one_system(struct hc_check *check, int i)
 {
     static const bool overflows[] = {false, false, true, false, false};

@@ -1,5 +1,5 @@
-/* A scaler that is saved and goes on: what a state dict must hold, and what it costs where it does
-   not. */
+/* A scaler that is saved and restored: what a state dict must hold, and what happens if something
+   is missing. */
 #include "cases/fixture/replay.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ static void sprinkle(const struct hc_check *check, unsigned char *found, int64_t
         found[i] = hc_random(hc_check_seed(check), 53, (uint64_t)i) % (uint64_t)(2 * n) == 0;
 }
 
-/* Stopped after half an interval, in the midst of an interval, at each growth: with scale and
-   counts restored, the rest is the same to the bit. */
+/* Stopped after half an interval, in the middle of one, and at each growth. With scale and counts
+   restored, the rest is the same to the bit. */
 static void goes_on(struct hc_check *check)
 {
     unsigned char *found = hc_check_memory(check, MAX);
@@ -53,8 +53,9 @@ static void goes_on(struct hc_check *check)
     }
 }
 
-/* After 1.5 intervals only the scale is restored: growth comes half an interval late. That is what
-   fastai does at each fit (self.noskip = 0, self.count = 0), and whoever saves the scale alone. */
+/* After 1.5 intervals only the scale is restored, and growth comes half an interval late. fastai
+   does that at each fit (self.noskip = 0, self.count = 0), and so does whoever saves the scale
+   alone. */
 static void scale_alone(struct hc_check *check)
 {
     unsigned char *found = hc_check_memory(check, MAX);
@@ -87,9 +88,9 @@ static void scale_alone(struct hc_check *check)
     }
 }
 
-/* GradScaler asks whether the count equals the interval. A state dict with a count beyond a
-   shortened interval passes it by: nothing grows, until an overflow starts the count again. Arms:
-   Apex's rule, which asks for a multiple, and fastai's, which asks for at least as many. */
+/* GradScaler grows if the count equals the interval. A state dict with a count beyond a shortened
+   interval never meets it: nothing grows until an overflow resets the count. Other arms: Apex's
+   rule, which tests for a multiple, and fastai's, which tests for at least as many. */
 static void beyond_the_interval(struct hc_check *check)
 {
     enum { STEPS = 3000 };
@@ -115,8 +116,8 @@ static void beyond_the_interval(struct hc_check *check)
         }
 }
 
-/* A scale above the cap, from a state dict or set by hand: the next growth of Apex amp brings it
-   down to the cap, fastai leaves it where it is, and torch, which has no cap, doubles it. */
+/* A scale above the cap, restored or set by hand. The next growth of Apex amp brings it down to the
+   cap, fastai leaves it, and torch, which has no cap, doubles it. */
 static void above_the_cap(struct hc_check *check)
 {
     enum { STEPS = 2000 };

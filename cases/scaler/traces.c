@@ -1,11 +1,10 @@
-/* Each rule on traces of found infinities, against what its text promises. */
+/* Each rule on traces of overflows, against the scaler oracle. */
 #include "cases/fixture/replay.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A trace: how long it is, and whether step s (from 1) finds an infinity. n is the rule's
-   interval. */
+/* A trace: its length, and whether step s (from 1) overflows. n is the rule's interval. */
 struct trace {
     const char *name;
     int64_t (*length)(int64_t n);
@@ -82,7 +81,7 @@ static const struct trace traces[] = {
 
 enum { TRACES = sizeof traces / sizeof traces[0] };
 
-/* Steps overflow at a rate that changes every interval: from one in two to none. */
+/* Steps overflow at a rate that changes with every interval, from one in two to none. */
 static bool by_chance(const struct hc_check *check, int64_t s, int64_t n)
 {
     static const int64_t rates[] = {0, 2, 50, 0, 7, 0};
@@ -146,7 +145,7 @@ static void clean_for_long(struct hc_check *check)
     }
 }
 
-/* What every row claims. */
+/* The claim of every row. */
 #define TITLE                                                                                      \
     "the scale follows the rule's text after each step of every trace: clean, one overflow, all "  \
     "overflows, alternating, around growth, by chance"

@@ -1,4 +1,4 @@
-/* One update of a loss scale, from any state, against its contract's reference. */
+/* One update of a loss scale from any state, against the reference of the op. */
 #include <float.h>
 #include <math.h>
 

@@ -1,16 +1,16 @@
-/* What a skipped step leaves behind: the place in the schedule, and batch norm's statistics. */
+/* What a skipped step leaves behind in the schedule and in batch norm's statistics. */
 #include "cases/fixture/injection.h"
 
 #include <math.h>
 
-/* GradScaler's rule, and the tiny network. */
+/* A recipe with GradScaler's rule. */
 static const struct hc_recipe *rule(void)
 {
     return hc_recipe_by_name("fastai2-native");
 }
 
-/* Two steps after two clean ones: the first of them clean or skipped, the second clean. What the
-   optimizer is told in the second: the schedule has moved on, Adam's t has not. */
+/* Two clean steps, one that is clean or skipped, and a clean one, whose learning rate and t are
+   looked at: the schedule has moved on, Adam's t has not. */
 static void schedule(struct hc_check *check)
 {
     float told[2][HC_HYPER_COUNT];
@@ -71,9 +71,9 @@ static bool train(struct hc_check *check, const struct hc_injection_site *at, in
     return !injection.failed;
 }
 
-/* An infinite pixel: the third step of fifteen is skipped, the weights are sound, and training goes
-   on with batch statistics; the running ones are NaN for ever, since 0.9 NaN is. An infinity that
-   comes up in the backward pass skips as well, and leaves them sound. */
+/* An infinite pixel in the third step of fifteen: the step is skipped, the weights are finite, and
+   training goes on with batch statistics; the running ones are NaN for ever, since 0.9 NaN is NaN.
+   An infinity that appears in the backward pass also skips the step, and leaves them finite. */
 static void statistics(struct hc_check *check)
 {
     enum { STEPS = 15 };

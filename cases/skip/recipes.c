@@ -1,5 +1,5 @@
-/* An infinity or a NaN in every tensor of a training step, under every recipe of the table: what
-   each system's rule lets move. */
+/* An infinity or a NaN in every tensor of a training step, under every recipe: what each system's
+   rule lets move (cases/fixture/experiment.h). */
 #include "cases/fixture/experiment.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@ enum { POISONS = 3 };
 
 static const double poison[POISONS] = {(double)INFINITY, (double)NAN, -(double)INFINITY};
 
-/* All where the level asks for it; one after the other in turn where it does not. */
+/* Whether number v is injected at that place: all are where the level asks for it, otherwise they
+   take turns. */
 static bool wants(const struct hc_experiment *s, enum hc_level all, int place, int v)
 {
     return hc_check_level(s->injection->check) >= all || (place + s->batch) % POISONS == v;
@@ -32,8 +33,8 @@ static void in_gradients(struct hc_experiment *s, struct hc_damage *damage)
                 inject(s, i, -1, 0, v, damage);
 }
 
-/* A loss in half or fp64 passes by a cast after xent, and what comes out is for the reader alone.
-   (A cast before it is the images', or the scale's on its way into a net in fp64.) */
+/* A loss in half or fp64 goes through a cast after xent, whose result is only reported. (A cast
+   before xent is the images', or the scale's on its way into a net in fp64.) */
 static bool is_reported_loss(const struct hc_experiment *s, int call)
 {
     bool after = false;
@@ -59,8 +60,8 @@ static void in_the_pass(struct hc_experiment *s, struct hc_damage *damage)
                     inject(s, -1, call, slot, v, damage);
 }
 
-/* The logits as the loss gets them, and the gradient of the scaled loss. (A logit of -inf is a
-   class that cannot be: the loss is sound.) */
+/* The logits that the loss reads, and the gradient of the scaled loss. (A logit of -inf is an
+   impossible class: the loss is finite.) */
 static void in_the_loss(struct hc_experiment *s, struct hc_damage *damage)
 {
     for (int call = 0; call < s->calls; call++) {

@@ -1,5 +1,5 @@
-/* The generator behind stochastic rounding and crops: its published answers, and each backend's
-   weights against the generator of cases/fixture/philox.c, in counters beyond 2^32 too. */
+/* The generator of stochastic rounding and crops: its published answers, and each backend's weights
+   against the generator of cases/fixture/philox.c, at counters beyond 2^32 too. */
 #include <math.h>
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static const struct {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-/* The generator that the kernels share, and the one that the cases hold it against. */
+/* Both the generator that the kernels share and the one that the cases compare it with. */
 static void published(struct hc_check *check)
 {
     for (size_t row = 0; row < sizeof answers / sizeof answers[0]; row++) {
@@ -42,7 +42,7 @@ static void published(struct hc_check *check)
     hc_claim_bits(check, "64 bits of all words", HC_FP64, 0x94fdccebd16cfe09, bits);
 }
 
-/* Seeds, steps and first elements, whose counters have words of every kind. */
+/* Seeds, steps and first elements that fill the counter's words in every way. */
 static const struct {
     uint64_t seed;
     uint32_t t;
@@ -59,9 +59,9 @@ static const struct {
 
 enum { PLACES = sizeof places / sizeof places[0], N = 256 };
 
-/* With w = 1, a velocity of 0 and a rate of 1 the fp32 weight is 1 + f 2^-23: it goes to 1 + 2^-7
-   where f plus the 16 bits reaches 2^16. f, from 0 to 2^16, is chosen so that it just does, or just
-   does not: each element tells all 16 bits. */
+/* With w = 1, a velocity of 0 and a rate of 1 the fp32 weight is 1 + f 2^-23; it goes to 1 + 2^-7
+   if f plus the 16 random bits reaches 2^16. f, from 0 to 2^16, is chosen so that it just does or
+   just does not: each element reveals all 16 bits. */
 static void tight(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
@@ -106,7 +106,8 @@ static uint64_t rounded(double w, uint32_t bits)
                      HC_NEAREST);
 }
 
-/* The weight by definition, then up or down by the generator, of Adam and AdamW in each order. */
+/* The weight by definition, then up or down as the generator says, for Adam and AdamW in each
+   order. */
 static void adams(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
@@ -153,8 +154,7 @@ static void adams(struct hc_check *check)
         }
 }
 
-/* A NaN of fp32 that is all ones but its sign becomes -0 where random bits are added to it
-   unseen. */
+/* An fp32 NaN of all ones except its sign becomes -0 if random bits are added to it unchecked. */
 static void nans(struct hc_check *check)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fffff01, 0xffffff80, 0x7fc00000};

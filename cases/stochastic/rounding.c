@@ -26,7 +26,7 @@ static uint32_t random_of(uint64_t seed, uint32_t t, uint64_t n)
     return hc_philox(key, counter).word[n / 16 % 4] >> 16;
 }
 
-/* N weights: what their bits become. */
+/* N weights: the bits that they become. */
 struct weights {
     struct hc_check *check;
     uint16_t *w;
@@ -71,14 +71,14 @@ static void all_at(const struct weights *s, uint32_t f, bool negative)
     }
 }
 
-/* 2 exp(-2 s^2 / n) <= 1e-9 (Hoeffding): how far the number of successes among n may be from its
-   mean but once in 1e9 seeds. */
+/* By 2 exp(-2 s^2 / n) <= 1e-9 (Hoeffding): how far the number of successes among n may be from its
+   mean except for one seed in 1e9. */
 static double spread(double n)
 {
     return sqrt(n * log(2e9) / 2);
 }
 
-/* Every distance of 65536 is there once. */
+/* Every one of the 65536 distances occurs once. */
 static void carries(struct hc_check *check)
 {
     uint64_t seed = hc_check_seed(check);
@@ -103,7 +103,7 @@ static void carries(struct hc_check *check)
     hc_claim_sweep(check, INT64_C(4) * N, wrong, wrong ? first : NULL);
 }
 
-/* As a function of the random number, for which no op stands. */
+/* Of the function of the random number itself, which no op exposes. */
 static void unbiased(struct hc_check *check)
 {
     static const uint32_t highs[] = {0, 1, 0x007f, 0x3f80, 0x4123, 0x7f7f, 0x8000, 0xbf80, 0xff7f};
@@ -163,8 +163,8 @@ static int64_t equal(const uint16_t *x, const uint16_t *y, int64_t n)
     return count;
 }
 
-/* Half of the way: two decisions that have nothing to do with each other agree half of the time,
-   and the pairs are independent. */
+/* At half of the way two independent decisions agree half of the time, and the pairs are
+   independent. */
 static void repeatable(struct hc_check *check)
 {
     static const int apart[] = {1, 2, 16, 48, 64, 4096};
@@ -194,7 +194,7 @@ static void repeatable(struct hc_check *check)
                     (double)equal(once, s.out, N), spread(N));
 }
 
-/* From the largest bf16 number half of the way to 2^128, where fp32 still has numbers. */
+/* From the largest bf16 number halfway to 2^128, where fp32 still has numbers. */
 static void ends(struct hc_check *check)
 {
     struct weights s = weights_new(check);

@@ -1,5 +1,5 @@
 /* A thousand small updates of bf16 weights by the recipes' own update: rounded to nearest, rounded
-   stochastically, and compensated. */
+   stochastically, compensated. */
 #include "cases/fixture/adam.h"
 #include "cases/fixture/update_fixture.h"
 #include "cases/fixture/running_tally.h"
@@ -38,7 +38,7 @@ static void start(struct hc_fixture *fixture, struct hc_check *check,
     hc_fixture_gradients(fixture, g);
 }
 
-/* What the weights are on the average. */
+/* The mean of the weights. */
 static double mean(struct hc_fixture *fixture)
 {
     struct hc_bytes bytes = hc_fixture_bytes(fixture, HC_STATE_MODEL);
@@ -50,14 +50,15 @@ static double mean(struct hc_fixture *fixture)
 }
 
 /* Each step moves each weight by one of two numbers at most an ulp apart, and by the real amount on
-   the average, whatever came before: the mean over `weights` of n such steps is off by more than
-   this once in 1e9 seeds (Azuma, Hoeffding). */
+   average, whatever came before. The mean over `weights` of n such steps is off by more than this
+   for one seed in 1e9 (Azuma, Hoeffding). */
 static double spread(double ulp, double n, double weights)
 {
     return ulp * sqrt(n * log(2e9) / (2 * weights));
 }
 
-/* 2^-12 of a weight of 1 is a sixteenth of the half ulp from which on nearest takes it. */
+/* 2^-12 of a weight of 1 is a sixteenth of the half ulp at which rounding to nearest starts to move
+   it. */
 static void on_the_average(struct hc_check *check)
 {
     const char *const names[] = {"bf16-pure", "bf16-sr"};
@@ -89,8 +90,8 @@ static void by_definition(double *w, double *c, double update)
     *w = s;
 }
 
-/* 1 + n d, d > 0. While 1 <= w < 2, |c| is at most half an ulp, u. y = R(c + d) is off by u (u + d)
-   at most, and c is then exactly what w + y lost (Dekker, for |y| <= |w|): w + c strays by u (u +
+/* 1 + n d, d > 0. While 1 <= w < 2, |c| is at most half an ulp, u. y = R(c + d) is off by at most u
+   (u + d), and c is then exactly what w + y lost (Dekker, for |y| <= |w|): w + c is off by u (u +
    d) a step, w by |c| more. */
 static void compensated(struct hc_check *check)
 {
@@ -153,7 +154,7 @@ static void decays(struct hc_check *check)
     }
 }
 
-/* Under a scaler; gradients in fp32, as GradScaler unscales no others. */
+/* With a scaler and fp32 gradients, since GradScaler unscales no others. */
 static void skipped(struct hc_check *check)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("bf16-kahan");
@@ -183,7 +184,8 @@ static void skipped(struct hc_check *check)
     hc_fixture_close(&fixture);
 }
 
-/* Parameters of odd sizes, of which two are weights, one after the other or each apart. */
+/* Parameters of odd sizes, two of them weights, updated one after the other or each in its own
+   call. */
 static void layouts(struct hc_check *check)
 {
     const char *const names[] = {"bf16-sr", "bf16-kahan"};

@@ -1,10 +1,10 @@
-/* A whole step, forward and back, of a small network in MPFR beside the same step in fp64 and under
-   recipes: whether fp64 is reference enough for them (compare --drift measures against it).
+/* A whole training step of a small network, in MPFR (cases/fixture/reference_net.h), in fp64 and
+   under recipes. It shows whether fp64 is precise enough as a baseline: compare --drift measures
+   against it.
 
-   MPFR has the loss alone, from the definitions of op/call.h at 256 bits, and the gradient is its
-   central difference, (L(w + h) - L(w - h)) / 2h with h = 2^-64: off by h^2 / 6 of the third
-   derivative, about 2^-130, and by 2^-256 / h of the loss. Nothing of the backward pass is used
-   twice. (The loss has kinks where a leaky ReLU's input is 0; none of them is within h.) */
+   The gradient in MPFR is a central difference, (L(w + h) - L(w - h)) / 2h with h = 2^-64. It is
+   off by h^2 / 6 of the third derivative, about 2^-130, and by 2^-256 / h of the loss. (The loss
+   has kinks where a leaky ReLU's input is 0; none of them is within h.) */
 #include <math.h>
 
 #include "cases/fixture/reference_net.h"
@@ -41,8 +41,8 @@ static double slope(struct hc_reference_net *s, int p, int64_t i)
     return result;
 }
 
-/* One step under the recipe from the same weights: |g - want| / |want| over all parameters, g
-   unscaled. */
+/* One step under the recipe from the same weights. *error becomes |g - want| / |want| over all
+   parameters, g unscaled. */
 static enum hc_status gradient_error(struct hc_check *check, const char *recipe_name,
                                      const float *images, const int32_t *labels, const double *want,
                                      double *error)
@@ -106,7 +106,7 @@ static enum hc_status differences(struct hc_check *check, const float *images,
     return status;
 }
 
-/* Asks for a product of two numbers: backends without fp64 are left out here as everywhere. */
+/* Multiplies two numbers in fp64, so that backends without fp64 are left out here as elsewhere. */
 static bool has_fp64(struct hc_check *check)
 {
     struct hc_call product = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
@@ -117,10 +117,10 @@ static bool has_fp64(struct hc_check *check)
     return hc_do(check, &product) == HC_OK;
 }
 
-/* A static scale: 65536 overflows in so small a network for some seeds. u of fp64 is 2^-29 of
-   fp32's, and the way is the same: the errors should be 2^-29 of each other. 2^-20 leaves room for
-   the signs of some hundred roundings to fall differently, and a reference that is off by a
-   millionth of what it measures changes no digit that is printed. */
+/* The scale is static, because 65536 overflows in so small a network for some seeds. u of fp64 is
+   2^-29 of fp32's and the operations are the same, so the errors should be 2^-29 of each other.
+   2^-20 leaves room for the signs of some hundred roundings to fall differently; a reference that
+   is off by a millionth of what it measures changes no printed digit. */
 static void reference(struct hc_check *check)
 {
     static const char *const recipes[] = {"fp32", "fastai-004b", "amp-bf16"};

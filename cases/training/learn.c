@@ -1,4 +1,5 @@
-/* Small trainings on the synthetic set: what learns, what must not, and what an overflow does. */
+/* Small trainings on the synthetic set: what learns, what must not learn, and what an overflow
+   does. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ struct course {
     int threads;
 };
 
-/* Every kind of layer. Over four epochs, the worst of 20 seeds and four recipes is 92 % right,
-   where 70 % are asked for. */
+/* Every kind of layer. After four epochs the worst of 20 seeds and four recipes has 92 % right; 70
+   % are required. */
 static const struct hc_network lean = {.name = "darknet-lean",
                                        .side = 32,
                                        .channels = 3,
@@ -93,7 +94,7 @@ static void learns(struct hc_check *check)
                   result.train_loss < (double)losses.loss[0]);
 }
 
-/* Buggy arm: Adam wholly in half with eps 1e-8, which is 0. Fixed arm: eps 1e-4, no NaN. */
+/* Buggy arm: Adam all in half with eps 1e-8, which is 0. Fixed arm: eps 1e-4, no NaN. */
 static void pure(struct hc_check *check)
 {
     struct losses losses;
@@ -110,9 +111,9 @@ static void pure(struct hc_check *check)
                   isfinite(losses.loss[losses.steps - 1]));
 }
 
-/* With a scale of 2^30 the first scaled gradients overflow in half for sure: dlogits are of the
-   order of 1 / batch, so that 2^30 / 8 is far above 65504. Static: the infinity goes into the
-   masters. Dynamic: steps are skipped and the scale is halved until it fits. */
+/* With a scale of 2^30 the first scaled gradients certainly overflow in half: dlogits are of the
+   order of 1 / batch, and 2^30 / 8 is far above 65504. Static: the infinity goes into the masters.
+   Dynamic: steps are skipped and the scale is halved until it fits. */
 static void overflow(struct hc_check *check)
 {
     struct losses losses;

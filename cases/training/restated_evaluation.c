@@ -1,6 +1,6 @@
-/* What a training says of itself: its losses and the accuracy on the test images, computed again
-   from the logits of each pass; and that evaluation reads the running statistics and the weights
-   that training has left, and counts no image twice where the last batch is not full. */
+/* What a training reports: its losses, and the accuracy on the test images, computed again from the
+   logits of each pass. Evaluation must read the running statistics and weights that training has
+   left, and must count no image twice where the last batch is not full. */
 #include <math.h>
 
 #include "cases/fixture/restated.h"
@@ -28,8 +28,9 @@ struct watch {
     struct sums sums[EPOCHS + 1];
 };
 
-/* The parameters and statistics of a layer lie behind its input: the filter of a convolution; the
-   weight and bias of a linear layer; gamma, beta, mean and variance of a batch norm. */
+/* The parameters and statistics of a layer follow its input among the slots: the filter of a
+   convolution; the weight and bias of a linear layer; gamma, beta, mean and variance of a batch
+   norm. */
 static void see_layer(struct watch *w, const struct hc_call *there, int at, bool norm)
 {
     int n = norm ? 4 : there->op == HC_OP_gemm ? 2 : there->op == HC_OP_conv2d ? 1 : 0;
@@ -71,8 +72,8 @@ static double losses(const struct hc_tensor *z, const struct hc_tensor *labels, 
     return sum;
 }
 
-/* In fp32, exp and log to 2 ulp, a sum of ten and a mean of four: 32 u of the loss and of a
-   logit. */
+/* Bound: in fp32, with exp and log to 2 ulp, a sum of ten and a mean of four are off by at most 32
+   u of the loss and of a logit. */
 static double room(double loss)
 {
     return 32 * 0x1p-24 * (loss + 1);

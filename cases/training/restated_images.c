@@ -1,7 +1,6 @@
-/* The images that a training's network sees, from the first batch to the last: which, where they
-   were cut and whether they were flipped is read off their pixels in whole numbers
-   (cases/fixture/restated.h), and held to the specification. Only the loop runs; nothing is
-   multiplied. */
+/* The images that the network of a training sees, from the first batch to the last. Their pixels
+   tell, in integers (cases/fixture/restated.h), which image it is, where it was cut and whether it
+   was flipped; that is held to the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
 #include <stdio.h>
 
@@ -20,7 +19,7 @@ enum {
     TESTS = 10
 };
 
-/* What is left over from full batches waits for another epoch. */
+/* Images that do not fill a batch are left out of an epoch. */
 struct plan {
     int images;
     uint64_t seed; /* added to the check's */
@@ -85,7 +84,7 @@ static bool is_cut(const uint8_t *bytes, const struct look *look)
     return true;
 }
 
-/* Which image it is, and how it was cut out of the padded one. */
+/* Finds which image it is and how it was cut out of the padded one. */
 static struct look find(struct hc_check *check, const float *values)
 {
     uint8_t bytes[VALUES];
@@ -120,7 +119,7 @@ static void see_training(struct watch *w, struct hc_check *check, const struct h
     }
 }
 
-/* What is beyond the last test image is not among those that count. */
+/* Images beyond the last test image must not count. */
 static void see_test(struct watch *w, struct hc_check *check, const struct hc_tensor *labels)
 {
     int left = TESTS - w->tests;
@@ -162,14 +161,14 @@ static void see(struct hc_observed *observed, const struct hc_call *there,
             w->pixels[i] = (float)hc_tensor_get(x, i);
 }
 
-/* A share of n draws of which each comes with a chance of `want`: further away than `room` with a
-   chance of 2 exp(-2 n room^2) = 2^-39 at most (Hoeffding). */
+/* Claims a share of n draws, each with a chance of `want`. It is further away than the bound with a
+   chance of 2 exp(-2 n bound^2) = 2^-39 at most (Hoeffding). */
 static void claim_share(struct hc_check *check, const char *what, double want, int got, int n)
 {
     hc_claim_within(check, what, want, (double)got / n, sqrt(14 / (double)n));
 }
 
-/* None of 9 places is missed by n = 480 draws but with a chance of 9 (8/9)^480 = 2^-78. */
+/* That n = 480 draws miss one of 9 places has a chance of 9 (8/9)^480 = 2^-78. */
 static void claim_crops(struct hc_check *check, const struct watch *w)
 {
     int n = EPOCHS * DRAWN;
@@ -197,7 +196,7 @@ static void claim_crops(struct hc_check *check, const struct watch *w)
     claim_share(check, "share of crops as the image before", 1.0 / (SHIFTS * SHIFTS), repeated, n);
 }
 
-/* Where image i stands in an epoch; NULL: it waits for another. */
+/* Where image i stands in an epoch, or NULL if it is left out. */
 static const struct look *place_of(const struct watch *w, int epoch, int i)
 {
     for (int k = 0; k < DRAWN; k++)
@@ -252,7 +251,7 @@ static bool train(struct hc_check *check, const struct plan *plan, struct watch 
            hc_claim_value(check, "evaluations of a training", EPOCHS, w->evaluations);
 }
 
-/* Pairs of trainings share the order with the seed, and have another with another. */
+/* Trainings with one seed have the same order of images; another seed gives another order. */
 static void images(struct hc_check *check)
 {
     static const struct plan plans[] = {{DRAWN, 0, false}, {DRAWN, 1, true}, {DRAWN + 2, 0, true}};

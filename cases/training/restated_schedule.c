@@ -1,25 +1,25 @@
-/* The rates, counts and decays that reach the optimizer in each step of a training, held to the
-   one-cycle and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
+/* The rates, counts and decays that reach the optimizer in each step of a training, compared with
+   the one-cycle and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
 
 #include "cases/fixture/restated.h"
 
 enum { MAX = 64 };
 
-/* A training of so many steps: middle steps exist where their number is odd. */
+/* A training. There is a middle step if the number of steps is odd. */
 struct plan {
     int images;
     int epochs;
     int batch;
     int steps;
-    double max_lr; /* as it is asked for; 0: the default */
+    double max_lr; /* as given to the trainer; 0 for the default */
     bool own_memory;
 };
 
 struct parameter {
     const char *data;
     size_t bytes;
-    int covered; /* by the optimizer, in this step */
+    int covered; /* how many optimizer calls of this step cover it */
 };
 
 struct watch {
@@ -34,9 +34,9 @@ struct watch {
 
 static const double pi = 3.14159265358979323846;
 
-/* Over the first half the rate rises along a line from a 25th of the most, and over the second it
-   falls along half a cosine to a 10,000th of where it began; beta1 goes the other way, between .95
-   and .85. */
+/* Over the first half of the steps the rate rises linearly from a 25th of the maximum; over the
+   second half it falls along half a cosine to a 10,000th of its initial value. beta1 goes the other
+   way, between .95 and .85. */
 static void claim_rates(struct hc_check *check, const struct plan *plan, int step,
                         const struct hc_tensor *hyper)
 {
@@ -51,7 +51,7 @@ static void claim_rates(struct hc_check *check, const struct plan *plan, int ste
         rate = end + left * (most - end);
         beta = 0.95 - left * (0.95 - 0.85);
     }
-    /* Rounded to fp32 once; fp64 has some ulp of the most. */
+    /* Bound: one rounding to fp32, and some ulp of fp64 of the maximum. */
     hc_claim_within(check, "learning rate", rate, hc_tensor_get(hyper, HC_HYPER_LR),
                     0x1p-24 * rate + 0x1p-49 * most);
     hc_claim_within(check, "beta1", beta, hc_tensor_get(hyper, HC_HYPER_BETA1),

@@ -1,17 +1,15 @@
-/* Whole steps of a training, restated from the specification: at the weights, images and labels
-   that the trainer has, each step's loss, gradients, statistics and new weights are computed a
-   second time and compared. Each step begins with the trainer's own numbers, so that errors do not
-   add up over steps.
+/* Whole steps of a training, computed a second time from the specification. At the weights, images
+   and labels that the trainer has, each step's loss, gradients, statistics and new weights are
+   compared. Each step begins with the trainer's own numbers, so errors do not add up over steps.
 
-   Bounds. Of the update: m, v and w are sums of two terms and take three roundings of u = 2^-24
-   each a step, and the quotient some ten more; in 6 steps 64 u of the magnitudes covers them. Of
-   loss and gradients no useful bound can be derived through so many layers; instead the step is
-   restated twice, in fp64 and with every rounding that the recipe has but in another order
-   (restated_pass.h). The distance between the two is a draw of what roundings come to here, and so
-   is the trainer's distance from fp64. The bound is 8 times the draw of the parameter itself and,
-   because a draw of two numbers may be small by chance, as much again as roundings are of the whole
-   gradient, of this parameter's and of its layer's root mean square; a wrong term is thousands of
-   times as much in fp32. */
+   Bounds. m, v and w of the update are sums of two terms with three roundings of u = 2^-24 each a
+   step, and the quotient takes some ten more; 64 u of the magnitudes covers 6 steps. For loss and
+   gradients no useful bound follows through so many layers. So the step is computed twice, in fp64
+   and with all of the recipe's roundings in another order (restated_pass.h). The distance between
+   the two is a sample of what roundings amount to here, and so is the trainer's distance from fp64.
+   The bound is 8 times the sample for the parameter itself and, since a sample may be small by
+   chance, as much again as roundings are of the whole gradient, of this parameter's and of its
+   layer's root mean square. A wrong term is thousands of times as much in fp32. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +38,7 @@ struct watch {
     struct hc_observed_updates updates;
     int step;
     int compared;
-    int unrounded; /* initial masters that are more than the model's copy holds */
+    int unrounded; /* initial masters that the model's copy does not hold exactly */
 };
 
 static void take(const struct hc_tensor *t, double *to)
@@ -49,7 +47,7 @@ static void take(const struct hc_tensor *t, double *to)
         to[i] = hc_tensor_get(t, i);
 }
 
-/* A parameter as the network sees it; from the second step on it is what the optimizer has made. */
+/* Notes a parameter as the network reads it. From the second step on the optimizer wrote it. */
 static void see_parameter(struct watch *w, int layer, int slot, const struct hc_tensor *there,
                           const struct hc_tensor *copy)
 {
@@ -58,9 +56,9 @@ static void see_parameter(struct watch *w, int layer, int slot, const struct hc_
     take(copy, w->want.parameter[layer][slot]);
 }
 
-/* Of m numbers x: mean and variance to 2^-50 of what is summed; fp32 sums, running numbers and
+/* Mean and variance of m numbers x, to 2^-50 of what is summed. fp32 sums, running averages and
    roundings come to about sqrt(m) u of the same, 2^-18 for 4,096 terms. That is an estimate and no
-   bound: the worst case is m u, and a backend between the two would be failed. The variance is
+   bound: the worst case is m u, and a backend between the two would fail here. The variance is
    unbiased. */
 static void see_statistics(struct hc_check *check, const struct hc_call *copy)
 {
@@ -110,7 +108,7 @@ static void see_forward(struct watch *w, struct hc_check *check, const struct hc
         see_parameter(w, at, 1, &there->in[HC_BN_BETA], &copy->in[HC_BN_BETA]);
 }
 
-/* AdamW on one weight. `magnitude` is that of what rounding errors of m are shares of. */
+/* AdamW on one weight. Rounding errors of m are relative to `magnitude`. */
 static double updated(const struct watch *w, double old, double m, double v, double magnitude,
                       double *bound)
 {
@@ -168,7 +166,8 @@ static double distance(const double *a, const double *b, int64_t n)
     return sqrt(square);
 }
 
-/* Of all parameters: what roundings are of the gradient; of layer l's: the root mean square. */
+/* The share of roundings in the gradient of all parameters; below, the root mean square of layer
+   l's gradient. */
 static double whole_share(const struct watch *w)
 {
     double off = 0;

@@ -1,6 +1,6 @@
-/* What a training starts from: the layers of Darknet, how each op is told of them, and the first
-   weights, held to the specification (cases/fixture/restated.h). Only the loop runs; nothing is
-   multiplied. */
+/* What a training starts from: the layers of Darknet, the parameters of each op, and the initial
+   weights, compared with the specification (cases/fixture/restated.h). Only the loop runs; nothing
+   is multiplied. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,9 +12,9 @@ struct start {
     struct hc_restated net;
     struct hc_restated_place place;
     int passes;
-    int64_t elements;                       /* of parameters that were looked at */
-    const void *value[HC_RESTATED_MAX + 1]; /* where each value lies */
-    const void *convolved;                  /* what a norm reads */
+    int64_t elements;                       /* elements of the parameters seen */
+    const void *value[HC_RESTATED_MAX + 1]; /* address of each value */
+    const void *convolved;                  /* address that a norm reads */
     double before[KEPT];                    /* of the layer before, in units of its bound */
     double first[KEPT];                     /* of the stem */
 };
@@ -94,7 +94,7 @@ static void see_conv(struct start *s, struct hc_check *check, const struct hc_ca
     claim_uniform(s, check, &call->in[HC_CONV_W], k * k * layer->channels_in);
 }
 
-/* Parameters that are given as double are taken as fp32. */
+/* Op parameters given as double are taken as fp32. */
 static void see_norm(struct start *s, struct hc_check *check, const struct hc_call *call,
                      const struct hc_restated_layer *layer)
 {
@@ -190,7 +190,7 @@ static bool start(struct hc_check *check, struct start *s, const struct hc_netwo
            hc_claim_true(check, "a pass went forward to its end", s->passes == 1);
 }
 
-/* The network of the specification, and of another seed its first layer. */
+/* The network of the specification; and, with another seed, its first layers. */
 static void weights(struct hc_check *check)
 {
     struct start *s = hc_check_memory(check, 2 * sizeof *s);

@@ -1,6 +1,6 @@
-/* A training step, call by call: each op is held to its bound on the very tensors that the step
-   gives it. What flows into a call is what the calls before made of it, so that errors do not add
-   up and no bound is needed but the op's own: gradients at the same weights, layer by layer. */
+/* A training step, call by call. Each op is held to its bound on the very tensors that the step
+   gives it. What flows into a call was made by the calls before it, so errors do not add up and no
+   bound is needed but the op's own: gradients at the same weights, layer by layer. */
 #include <stdlib.h>
 #include <string.h>
 

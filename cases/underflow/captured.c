@@ -1,11 +1,10 @@
-/* The gradients of a real, if small, training in half. */
+/* What half makes of the gradients of a small training. */
 #include "cases/fixture/scaling.h"
 #include "cases/fixture/tiny_training.h"
 
 #include <math.h>
 
-/* All gradients of the tiny network's parameters, as the last step left them, as one fp32
-   vector. */
+/* All gradients of the tiny network that the last step left, as one fp32 vector. */
 static struct hc_tensor capture(struct hc_tiny *tiny)
 {
     int n = hc_update_parameters(tiny->update);
@@ -25,9 +24,9 @@ static struct hc_tensor capture(struct hc_tiny *tiny)
     return all;
 }
 
-/* What half would lose of these gradients at each scale, the last one being the largest without an
-   overflow, where a dynamic one goes. *lost: zeros without a scale; false when the backend could
-   not. */
+/* What half would lose of these gradients at each scale. The last scale is the largest without an
+   overflow, which a dynamic scale would reach. *lost becomes the number of zeros without a scale.
+   False if the backend failed. */
 static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, const char *look,
                             struct hc_picture *picture, int64_t *lost)
 {
@@ -55,7 +54,7 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, c
     return true;
 }
 
-/* Gradients of a real, if small, training, computed in fp32; always the same training. */
+/* Gradients of a small training, computed in fp32; it is always the same training. */
 static void captured(struct hc_check *check)
 {
     static const int looks[] = {1, 10, 40};

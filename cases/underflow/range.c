@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A gradient computed as fp32 that is stored in half, and what the optimizer gets from it. */
+/* The gradient that the optimizer gets after an fp32 gradient was scaled, stored in half and
+   unscaled. */
 static bool through(struct hc_check *check, double g, double scale, double *kept)
 {
     struct hc_tensor gradient = hc_check_vector(check, HC_FP32, 1);
@@ -22,8 +23,8 @@ static bool through(struct hc_check *check, double g, double scale, double *kept
     return true;
 }
 
-/* Buggy arm: scale 1. Fixed arm: scale 512, which keeps all but the rounding of half(S g), a
-   subnormal's, 2^-25 / 512. */
+/* Buggy arm: scale 1. Fixed arm: scale 512, which loses only the rounding of half(S g), a subnormal
+   number: 2^-25 / 512. */
 static void lost(struct hc_check *check)
 {
     const double at = ldexp(1, -25);
@@ -70,9 +71,9 @@ static void static_512(struct hc_check *check)
     hc_claim_within(check, "infinite from, as claimed", 127.97, (double)high, 0.005);
 }
 
-/* Scale 8 moves the smallest half, 2^-24, down to 2^-27: every gradient from there on stays, and
-   the next power of two below it, 2^-28, is the first to be lost. Without a scale those of
-   [2^-27, 2^-25] are zeros. */
+/* Scale 8 moves the smallest half, 2^-24, down to 2^-27: every gradient from there on is kept, and
+   the next smaller power of two, 2^-28, is lost. Without a scale those in [2^-27, 2^-25] are
+   zeros. */
 static void scale_8(struct hc_check *check)
 {
     enum { COUNT = 4096 };

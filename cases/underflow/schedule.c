@@ -7,7 +7,7 @@
 
 #include "case.h"
 
-/* The parts of a row of steps.csv that matter here. */
+/* The columns of steps.csv that matter here. */
 struct row {
     long long step;
     double scale;
@@ -23,8 +23,8 @@ static bool read_row(FILE *file, struct row *row)
                   &row->lr) == 4;
 }
 
-/* Every row against the rule: the rate is the schedule's at that step, skipped or not; the scale
-   halves after a skipped step. The file has 9 digits. */
+/* Checks every row: the rate is the schedule's at that step, skipped or not; the scale halves after
+   a skipped step. The file has 9 digits. */
 static void compare(struct hc_check *check, FILE *file, int64_t steps, double max_lr, double scale)
 {
     char header[4096];
@@ -57,7 +57,7 @@ static void clear(const char *folder)
     (void)rmdir(folder);
 }
 
-/* GradScaler from 2^24 on, so that the first steps overflow: 16 steps of the tiny Darknet. */
+/* GradScaler starts at 2^24, so that the first steps overflow: 16 steps of the tiny Darknet. */
 static void moves_on(struct hc_check *check)
 {
     enum { STEPS = 16, BATCH = 2 };

@@ -26,8 +26,8 @@ static double below(const struct spread *g, double x)
     return erfc((g->mean - x) / g->deviation / sqrt(2)) / 2;
 }
 
-/* A count of COUNT draws of probability p stays within 6 standard deviations but once in 5e8, and
-   within 6 more draws where it is Poisson. */
+/* A count of COUNT draws of probability p stays within 6 standard deviations except once in 5e8,
+   and within 6 more draws where it is Poisson distributed. */
 static void claim_share(struct hc_check *check, const char *what, double p, int64_t got)
 {
     hc_claim_within(check, what, COUNT * p, (double)got, 6 * sqrt(COUNT * p * (1 - p)) + 6);
@@ -41,8 +41,8 @@ static void draw(struct hc_check *check, struct hc_picture *picture, double scal
     hc_point(check, picture, "infinite", scale, 100.0 * (double)s->infinite / COUNT);
 }
 
-/* The last scale is the largest without an overflow, where a dynamic one goes: it hangs on the
-   largest gradient alone, so the count of zeros is as good as independent of it. */
+/* The last scale is the largest without an overflow, which a dynamic scale would reach. It depends
+   on the largest gradient alone, so the count of zeros is practically independent of it. */
 static void by_scale(struct hc_check *check)
 {
     enum { SCALES = 6 };
@@ -99,9 +99,9 @@ static enum hc_status update(struct hc_check *check, const struct hc_scaler *sca
     return hc_do(check, &call);
 }
 
-/* GradScaler's rule, from 1 on and growing after 3 clean steps instead of 2000, on gradients that
-   stay as they are: it climbs to the largest scale at which none overflows, and from then on tries
-   the next one every 4 steps and comes back. */
+/* GradScaler's rule, from a scale of 1 and growing after 3 clean steps instead of 2000, on constant
+   gradients. It climbs to the largest scale without an overflow, and from then on tries the next
+   one every 4 steps and comes back. */
 static void dynamic(struct hc_check *check)
 {
     const struct hc_scaler rule = {.rule = HC_SCALER_TORCH, .interval = 3};

@@ -1,11 +1,12 @@
-/* What an infinity does where nobody looks, beside GradScaler's rule. (What every recipe lets
-   change in such a step: cases/skip.) */
+/* What an infinity does without an overflow check, beside GradScaler's rule. (What every recipe
+   lets change in such a step: cases/skip.) */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
 
-/* Scale 512 and g = 128: half(512 g) is infinite, nobody looks, and m, v and the master are lost;
-   a hundred clean steps later they still are. The fixed arm, GradScaler's rule, skips. */
+/* Scale 512 and g = 128: half(512 g) is infinite, nothing checks for it, and m, v and the master
+   are lost; a hundred clean steps later they still are. The fixed arm, GradScaler's rule, skips the
+   step. */
 static void poisons(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-004b-flat", "amp"};

@@ -1,5 +1,5 @@
-/* fastai 1.0.61: an overflow keeps gradients from being copied, and the optimizer steps all the
-   same on what the masters hold. */
+/* fastai 1.0.61: after an overflow no gradients are copied, but the optimizer steps on those that
+   the masters hold. */
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static void tell(struct hc_fixture *fixture, const char *what)
            hc_fixture_get(fixture, HC_STATE_V, 0, 0), c.taken, (double)c.scale);
 }
 
-/* Masters that have no gradients yet are passed over by the optimizer, but true decay multiplies
-   them; later the gradients are zeros, and m becomes beta1 m. */
+/* The optimizer passes over masters that have no gradients yet, but true weight decay multiplies
+   them. Later the gradients are zeros, and m becomes beta1 m. */
 static void decays(struct hc_check *check)
 {
     struct hc_fixture fixture;
@@ -71,8 +71,8 @@ static void decays(struct hc_check *check)
     hc_fixture_close(&fixture);
 }
 
-/* (1 - beta1) and (1 - beta2) times what lay in memory: the first step is one of lr, whatever the
-   memory held, and v stays so large that clean steps of any gradient are lost for hundreds of
+/* m and v become (1 - beta1) and (1 - beta2) times what lay in memory. The first step is one of lr,
+   whatever that was, and v stays so large that clean steps of any gradient are lost for hundreds of
    steps. */
 static void garbage_steps(struct hc_check *check)
 {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Every half, unscaled into fp32 by 2^0 to 2^24: h / S is a multiple of 2^-48 of at most 11 bits,
-   which fp32 holds; both by division and by the reciprocal. An infinity or NaN is found. */
+/* Every half, unscaled into fp32 by 2^0 to 2^24, by division and by the reciprocal. h / S is a
+   multiple of 2^-48 with at most 11 bits, which fp32 holds. An infinity or NaN is found. */
 static void exact_by_power_of_two(struct hc_check *check)
 {
     enum { COUNT = 65536 };
@@ -53,8 +53,8 @@ static void lost_in_half(struct hc_check *check)
                     0.5e-13);
 }
 
-/* fp32 gradients scaled and unscaled in fp32: the same bits at S = 1024, not at S = 1000. How many
-   move is held against MPFR's two roundings. */
+/* fp32 gradients scaled and unscaled in fp32 keep their bits at S = 1024 and not at S = 1000. How
+   many change is compared with MPFR's two roundings. */
 static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double scale,
                      struct hc_running_tally *tally)
 {

@@ -1,4 +1,4 @@
-/* SGD's velocity in half: of gradients (torch.optim.SGD), or of gradients times the rate. */
+/* SGD's velocity in half: a sum of gradients (torch.optim.SGD), or of gradients times the rate. */
 #include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 
@@ -25,8 +25,8 @@ static bool step(struct hc_check *check, bool inside, bool nesterov, const struc
     return hc_do(check, &call) == HC_OK;
 }
 
-/* half(0.4 / 512) is 1638 2^-21, so that its product with k 2^-24 is at most 2^-25, and 0, up to k
-   = 640: 640 * 1638 = 1048320 <= 2^20 < 641 * 1638. */
+/* half(0.4 / 512) is 1638 2^-21. Its product with k 2^-24 is at most 2^-25, and so 0, up to k =
+   640: 640 * 1638 = 1048320 <= 2^20 < 641 * 1638. */
 static void first_step(struct hc_check *check)
 {
     enum { LOST = 640, HALVES = 0x7bff };
@@ -72,10 +72,10 @@ static void define(bool inside, double g, double *w, double *v)
     *w = hc_scalar_sub(&half, *w, inside ? along : hc_scalar_mul(&half, rate, along));
 }
 
-/* The largest gradient that is lost, again and again. That of plain gradients grows to ten of them,
-   whose product with the rate is no longer lost: each update is off by half of half's tiny, 2^-25,
-   and by what half makes of the rate, the momentum (1 / (1 - half(0.9)) is 9.990) and the velocity,
-   together below 1/256 of it. */
+/* The largest gradient that is lost, a hundred times. The velocity of plain gradients grows to ten
+   of them, whose product with the rate is no longer lost. Each update is off by half of half's
+   smallest number, 2^-25, and by the roundings of the rate, the momentum (1 / (1 - half(0.9)) is
+   9.990) and the velocity, together below 1/256 of it. */
 static void many_steps(struct hc_check *check)
 {
     enum { STEPS = 100 };
