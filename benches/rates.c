@@ -1,5 +1,5 @@
-/* What a backend's ops reach, against what the device does at its best, measured in turns: bytes moved
-   against a copy, operations against a large matrix product in the same format. */
+/* What a backend's ops reach, against what the device does at its best, measured in turns: bytes
+   moved against a copy, operations against a large matrix product in the same format. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
-/* Whole trainings of Darknet-16 by the trainer itself, in images a second: recipes against fp32, turn by
-   turn. The first epoch of a training makes plans and is not counted. On a CPU what each step loses is
-   measured, as `train` does there; on a device it is not, since that costs many times the step. */
+/* Whole trainings of Darknet-16 by the trainer itself, in images a second: recipes against fp32,
+   turn by turn. The first epoch of a training makes plans and is not counted. On a CPU what each
+   step loses is measured, as `train` does there; on a device it is not, since that costs many
+   times the step. */
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>

@@ -10,9 +10,10 @@ struct hc_subject {
     int times; /* calls that one piece of work queues before it waits for them */
 };
 
-/* Opens a queue, and gives every tensor of the call that has a shape memory of the backend, filled with
-   normal numbers (where the op takes roots: their squares; learning rates and the like: those of a
-   first step). HC_UNSUPPORTED where the backend lacks the op. Close it also after a failure. */
+/* Opens a queue, and gives every tensor of the call that has a shape memory of the backend,
+   filled with normal numbers (where the op takes roots: their squares; learning rates and the
+   like: those of a first step). HC_UNSUPPORTED where the backend lacks the op. Close it also
+   after a failure. */
 enum hc_status hc_subject_open(struct hc_subject *subject, const struct hc_backend *backend,
                                const struct hc_call *shapes, int times);
 void hc_subject_close(struct hc_subject *subject);

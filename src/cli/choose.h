@@ -1,16 +1,17 @@
-/* Backends by what the user typed. */
+/* The backends that a command line asks for. */
 #ifndef HC_CLI_CHOOSE_H
 #define HC_CLI_CHOOSE_H
 
 #include "check/runner.h"
 
-/* The backends of a list (op/typed.h), in its order; when the list is NULL all that can run here,
-   save those that run on request only. HC_INVALID, with a line, when one is
-   unknown (it names those there are), empty or named twice. */
+/* The backends of a list (op/typed.h), in its order. If the list is NULL: all that can run here,
+   except those that run on request only. HC_INVALID, with a line, if a name is unknown (the line
+   names those that exist), empty, or there twice. */
 enum hc_status hc_choose_backends(const char *list,
                                   const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count);
 
-/* Why a run on all backends leaves this one out although it is not on request only; NULL: it does not. */
+/* Why a run on all backends leaves this one out. NULL if it does not, or if the backend runs on
+   request only. */
 const char *hc_backend_left_out(const struct hc_backend *backend);
 
 #endif

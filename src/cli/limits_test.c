@@ -39,8 +39,8 @@ Test(limits, a_training_short_of_memory_ends_with_status_2, .init = enter_folder
     expect_an_orderly_end("train --recipe amp --images 8 --epochs 1 --out t");
 }
 
-/* Where memory ends while the list of cases is made: limits in small steps meet that place. Below it the
-   loader or libgomp says why the program does not begin. */
+/* Limits in small steps, so that some of them end memory while the list of cases is made. Below
+   that the loader or libgomp says why the program does not begin. */
 Test(limits, a_list_of_cases_short_of_memory_ends_with_status_2, .init = enter_folder,
      .disabled = SANITIZED)
 {

@@ -66,20 +66,21 @@ static int run(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
-/* Threads that wait for the next parallel loop must sleep: where cores are shared, one that spins
-   keeps another from the work that it waits for (small loops become a hundred times slower). OpenMP
-   reads this before main, so the program starts once more; where that fails, it goes on as it is. */
+/* Threads that wait for the next parallel loop must sleep: where cores are shared, one that
+   spins keeps another from the work that it waits for (small loops become a hundred times
+   slower). OpenMP reads this before main, so the program starts once more; where that fails, it
+   goes on as it is. */
 static void let_waiting_threads_sleep(char **argv)
 {
     if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 0) == 0)
         (void)execv("/proc/self/exe", argv);
 }
 
-static pid_t owner; /* of the status; a copy of the process may end as it likes */
+static pid_t owner; /* of the exit status; a forked process may end as it likes */
 static bool done;
 
-/* A kernel, or a library below one, that calls exit would end the program with a status of its own
-   choice, of which 0 says that all is as claimed: of cases that have not run. */
+/* A kernel, or a library that it uses, may call exit. Its status would then be the program's, and 0
+   would say that everything is as claimed, also by cases that have not run. */
 static void end_as_wrong(void)
 {
     if (done || getpid() != owner)
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
     owner = getpid();
     if (atexit(end_as_wrong) != 0 || at_quick_exit(end_as_wrong) != 0)
         return hc_complain("cannot register a handler of exit");
-    /* A file that grows over the limit is an error like a full disk. */
+    /* A file that grows over the limit is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     hc_json_watch(malloc);
     hc_keep_command_line(argv);

@@ -1,4 +1,4 @@
-/* Reading a subcommand's options, and its help. */
+/* Reading the options of a command, and printing its help. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static int set_number(const struct hc_command *command, const struct hc_option *
     return HC_AS_CLAIMED;
 }
 
-/* What has been joined lasts as long as the program. */
+/* The joined list is never freed. */
 static int add_to_list(const struct hc_command *command, const struct hc_option *option,
                        const char *value, bool again)
 {
@@ -168,8 +168,8 @@ static int refuse_option(const struct hc_command *command, const struct hc_optio
                        word, hc_nearest_hint(&nearest), command->name);
 }
 
-/* Takes the option at argv[*i], and its value, which may be the next word. given[] says of each
-   option whether it was before. */
+/* Reads the option at argv[*i] and its value, which may be the next word. given[] says for each
+   option whether it has been read before. */
 static int read_option(const struct hc_command *command, const struct hc_option *options, int argc,
                        char **argv, int *i, bool given[HC_MAX_OPTIONS])
 {

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <time.h>
 
-/* Asked to end (a time limit, ctrl-C), a run stops after the case that it is at and keeps what it has.
-   Asked again after a second, it ends at once; sooner it is the same request: timeout(1) sends its
-   signal to the process and to its group. */
+/* A run that is asked to end (by a time limit, or ctrl-C) stops after the case that it is at,
+   and keeps its results. If it is asked again, it ends at once. A signal within a second counts
+   as the same request, because timeout(1) sends its signal to the process and to its group. */
 static volatile sig_atomic_t stopped_by;
 static struct timespec stopped_at;
 

@@ -3,12 +3,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where the output is. */
+/* The place of the output. */
 struct cursor {
     FILE *out;
     int column; /* -1: before the indentation */
     int indent;
-    bool words; /* some stand on this line already */
+    bool words; /* this line has some already */
 };
 
 static void end_line(struct cursor *at)

@@ -6,9 +6,9 @@
 
 enum { HC_COLUMNS = 80 };
 
-/* The words of a text, as many on a line as fit, and a newline. The first line goes on at `column`,
-   where the output is; the others are indented. Newlines of the text are blanks, save that an empty
-   line stays one, and that a line which begins with a blank stands as it is. */
+/* Prints the words of a text, as many on a line as fit, and a newline. The first line goes on at
+   `column`, where the output is; the others are indented. Newlines of the text count as blanks, but
+   an empty line stays empty, and a line that begins with a blank is printed as it is. */
 void hc_print_wrapped(FILE *out, int column, int indent, const char *text);
 
 #endif

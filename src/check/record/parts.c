@@ -20,8 +20,8 @@ static bool is_text_or_null(const json_t *value)
     return json_is_string(value) || json_is_null(value);
 }
 
-/* Reads a part from an object that has "run" or, in older records, "level". What is wrong with it, or
-   NULL. */
+/* Reads a part from an object that has "run" or, in older records, "level". What is wrong with
+   it, or NULL. */
 static const char *read_part(const json_t *o, const char *name, struct hc_record_part *part)
 {
     static const char *const lists[] = {"command", "patterns", "backends", "faults"};

@@ -1,10 +1,11 @@
 /* A record is what was measured, as one JSON document:
      {"schema": 1, "environment": {...}, "backends": {...}, "run": {...}, "results": [{...}, ...]}
-   "run" says how the results were made (check/record/invocation.h). A merged record has no "run", but
+   "run" says how the results were made (check/record/invocation.h). A merged record has no "run",
+   but
      "parts": [{"name": "...", "result_count": 9, "environment": {...}, "run": {...}, ...}, ...]
-   where the first part has the first 9 results, and so on. Older records without these members can
-   be read, too. Real numbers are strings in hex ("0x1.8p-12", "inf", "nan") and seeds are strings in
-   decimal, so that no bit is lost; `seconds` and `checked` are plain numbers. */
+   where the first part has the first 9 results, and so on. Older records without these members
+   can be read, too. Real numbers are strings in hex ("0x1.8p-12", "inf", "nan") and seeds are
+   strings in decimal, so that no bit is lost; `seconds` and `checked` are plain numbers. */
 #ifndef HC_CHECK_RECORD_RECORD_H
 #define HC_CHECK_RECORD_RECORD_H
 
@@ -48,8 +49,8 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
 json_t *hc_record_new(void);
 void hc_record_add(json_t *record, const struct hc_row *row);
 
-/* Replaces the file in one step (op/output.h). HC_IO; HC_NO_MEMORY if any part of the document could
-   not be made. */
+/* Replaces the file in one step (op/output.h). HC_IO; HC_NO_MEMORY if any part of the document
+   could not be made. */
 enum hc_status hc_record_write(const json_t *record, const char *path);
 
 struct hc_record_part; /* check/record/parts.h */
@@ -65,9 +66,9 @@ struct hc_record {
     int count;
 };
 
-/* HC_IO. HC_INVALID, with a line that names the file and what is wrong with it: it is not JSON (it was
-   cut short, say), it has another schema, a member is missing or of another type, an error, bound or
-   count is negative, or a result is there twice. */
+/* HC_IO. HC_INVALID, with a line that names the file and what is wrong with it: it is not JSON
+   (it was cut short, say), it has another schema, a member is missing or of another type, an
+   error, bound or count is negative, or a result is there twice. */
 enum hc_status hc_record_read(const char *path, struct hc_record *record);
 
 /* The same for a document in memory, which messages call `name`. Takes the reference. */

@@ -23,8 +23,8 @@ void hc_rows_free(struct hc_rows *rows);
 /* How many have that verdict. */
 int hc_rows_count(const struct hc_rows *rows, enum hc_verdict verdict);
 
-/* Whether a verdict counts as a failure: FAIL and ERROR do, and with `strict` also UNIMPLEMENTED and
-   MISTRUSTED. */
+/* Whether a verdict counts as a failure: FAIL and ERROR do, and with `strict` also UNIMPLEMENTED
+   and MISTRUSTED. */
 bool hc_verdict_is_bad(enum hc_verdict verdict, bool strict);
 
 /* Writes a JUnit document: a test suite for each backend, a class for each component. What neither
@@ -32,8 +32,8 @@ bool hc_verdict_is_bad(enum hc_verdict verdict, bool strict);
    test for each component. HC_IO or HC_NO_MEMORY. */
 enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path);
 
-/* TAP 13, line by line. The row is test `number`. What was left out of a component on a backend is one
-   test more. The plan comes last. */
+/* TAP 13, line by line. The row is test `number`. What was left out of a component on a backend
+   is one test more. The plan comes last. */
 void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict);
 void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission);
 void hc_tap_plan(FILE *out, int count);

@@ -1,4 +1,5 @@
-/* How near results come to their bounds: a bound that nothing comes near would let anything pass. */
+/* How near results come to their bounds: a bound that nothing comes near would let anything
+   pass. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,8 @@ static void line_text(char *text, size_t size, const struct ratio *r, int n)
     (void)hc_text_write(text, size, isnan(most) ? "-" : "%.2g", most);
 }
 
-/* One line of n ratios in rising order. A quantile is the smallest ratio that as large a part is not above. */
+/* One line of n ratios in rising order. A quantile is the smallest ratio that as large a part is
+   not above. */
 static void print_line(const struct key *key, const struct ratio *r, int n)
 {
     char line[256];

@@ -93,8 +93,9 @@ static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, 
     return HC_OK;
 }
 
-/* The run resumes from its checkpoint, if there is one and --resume was given. Without --resume an old
-   checkpoint is removed: a --resume after an interruption would take it for this comparison's. */
+/* The run resumes from its checkpoint, if there is one and --resume was given. Without --resume
+   an old checkpoint is removed: a --resume after an interruption would take it for this
+   comparison's. */
 static enum hc_status prepare_checkpoint(const struct hc_comparison *c, struct hc_training_run *run)
 {
     char checkpoint[1100];

@@ -132,8 +132,8 @@ static int refuse(const struct hc_run_options *run, const char *name)
                        hc_nearest_hint(&nearest));
 }
 
-/* How much the story of a backend says: one that the case is not about comes last; where nobody asked for
-   another, `exact` comes first, and one that lacks ops behind the others. */
+/* How much the story of a backend says: one that the case is not about comes last; where nobody
+   asked for another, `exact` comes first, and one that lacks ops behind the others. */
 static int rank(const struct hc_case *what, const struct hc_backend *backend, bool asked)
 {
     bool exact = strcmp(backend->name, "exact") == 0;

@@ -8,8 +8,8 @@
 
 const struct hc_command hc_command_gate;
 
-/* A record that was cut short, or made with a planted defect, is nobody's evidence. Older records tell
-   of a defect in their repro lines alone. */
+/* Refuses a record that was cut short or has a planted fault: it is evidence of nothing. Older
+   records tell of a fault only in their repro lines. */
 static int refuse_broken(const char *path, const struct hc_record *record)
 {
     for (int p = 0; p < record->part_count; p++) {
@@ -42,7 +42,8 @@ static void print_change(const char *part, const char *key, const json_t *was, c
     free(new);
 }
 
-/* Which machine or software is another one: it may be the reason. Parts are compared by their names. */
+/* Prints which machine or software is another, since that may be the reason. Parts are matched by
+   their names. */
 static void compare_environments(const struct hc_gate *c)
 {
     const char *key;
@@ -64,26 +65,26 @@ static void compare_environments(const struct hc_gate *c)
 
 static int conclude(const struct hc_gate *c, const char *path)
 {
-    char worse[200];
-    char apart[200];
+    char worse_kinds[200];
+    char not_compared_kinds[200];
     char allowed[200];
-    int harm = hc_findings_count(&c->findings, true);
-    int blind = hc_findings_count(&c->findings, false);
-    hc_findings_say(&c->findings, true, worse, sizeof worse);
-    hc_findings_say(&c->findings, false, apart, sizeof apart);
+    int worse = hc_findings_count(&c->findings, true);
+    int not_compared = hc_findings_count(&c->findings, false);
+    hc_findings_say(&c->findings, true, worse_kinds, sizeof worse_kinds);
+    hc_findings_say(&c->findings, false, not_compared_kinds, sizeof not_compared_kinds);
     hc_findings_say_allowed(&c->findings, allowed, sizeof allowed);
     printf("%d results against %d: %d worse, %d not compared, %d better, %d as bad as before\n",
-           c->record.count, c->baseline.count, harm, blind, c->better, c->still_bad);
-    if (harm || blind)
+           c->record.count, c->baseline.count, worse, not_compared, c->better, c->still_bad);
+    if (worse || not_compared)
         printf("FAIL: ");
     else
         printf("PASS: nothing is worse than in %s", path);
-    if (harm)
-        printf("%d worse (%s)%s", harm, worse, blind ? ", " : "");
-    if (blind)
-        printf("%d not compared (%s)", blind, apart);
+    if (worse)
+        printf("%d worse (%s)%s", worse, worse_kinds, not_compared ? ", " : "");
+    if (not_compared)
+        printf("%d not compared (%s)", not_compared, not_compared_kinds);
     printf("%s%s\n", allowed[0] ? "; allowed: " : "", allowed);
-    return harm || blind ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    return worse || not_compared ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 static int compare(struct hc_gate *c, const char *baseline, const char *record, bool every)

@@ -1,5 +1,5 @@
-/* Every planted fault is hunted, as many at once as there are cores; a table by class says what came of
-   it. */
+/* Every planted fault is hunted, as many at once as there are cores; a table by class says what
+   came of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

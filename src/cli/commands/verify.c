@@ -10,16 +10,16 @@ const struct hc_command hc_command_verify;
 
 enum { LINE = 256 };
 
-/* The trace, and what has been read of its answers. */
+/* The trace, and the answers that have been read. */
 struct reading {
     const char *name;
     struct hc_scaler_plan plan;
     struct hc_trace_coverage coverage;
-    unsigned char *sent; /* NULL before the first line */
+    unsigned char *sent; /* the trace; NULL before the first line */
     struct hc_oracle oracle;
     long long line;
-    int step;                         /* that have been answered */
-    struct hc_scaler_answers answers; /* once one is wrong */
+    int step;                         /* answered so far */
+    struct hc_scaler_answers answers; /* when one is wrong */
 };
 
 static int bad_line(const struct reading *r, const char *what, const char *line)
@@ -42,7 +42,7 @@ static bool fail(const struct reading *r, int step)
     return false;
 }
 
-/* What is wrong, from the answers that are still to come. */
+/* Prints what explains the wrong answer, with the help of the answers after it. */
 static void diagnose(struct reading *r)
 {
     char line[LINE];
@@ -58,8 +58,8 @@ static void diagnose(struct reading *r)
     hc_scaler_answers_close(&r->answers);
 }
 
-/* The answer against what was sent and what the rule promises; false where they part. */
-static bool as_promised(struct reading *r, const struct hc_scaler_answer *a)
+/* Compares an answer with what was sent and with the rule; prints the difference. */
+static bool is_right(struct reading *r, const struct hc_scaler_answer *a)
 {
     char sent[HC_STEP_LINE];
     if (r->step == r->coverage.length) {
@@ -101,7 +101,7 @@ static void drain(void)
     }
 }
 
-/* The line of gen that says which trace it is: it is made anew. */
+/* Reads the first line of gen, and makes the trace again. */
 static int prepare(struct reading *r, const char *line)
 {
     if (hc_scaler_plan_read(line, &r->plan) != HC_AS_CLAIMED)
@@ -117,8 +117,8 @@ static int prepare(struct reading *r, const char *line)
     return HC_AS_CLAIMED;
 }
 
-/* One line, which is short enough. */
-static int read_line(struct reading *r, const char *line, bool *promised)
+/* Reads one line, which is short enough. */
+static int read_line(struct reading *r, const char *line, bool *right)
 {
     struct hc_scaler_answer a;
     if (!r->sent && hc_scaler_plan_is(line))
@@ -130,30 +130,30 @@ static int read_line(struct reading *r, const char *line, bool *promised)
     const char *wrong = hc_scaler_answer_read(line, &a);
     if (wrong)
         return bad_line(r, wrong, line);
-    *promised = as_promised(r, &a);
+    *right = is_right(r, &a);
     return HC_AS_CLAIMED;
 }
 
-/* Reads to the end or to the first step that is not as promised. */
-static int read_all(struct reading *r, bool *promised)
+/* Reads to the end, or to the first wrong step. */
+static int read_all(struct reading *r, bool *right)
 {
     char line[LINE];
     int status = HC_AS_CLAIMED;
-    *promised = true;
-    while (status == HC_AS_CLAIMED && *promised && fgets(line, sizeof line, stdin)) {
+    *right = true;
+    while (status == HC_AS_CLAIMED && *right && fgets(line, sizeof line, stdin)) {
         r->line++;
         status = strlen(line) == LINE - 1
                      ? bad_line(r, "a line is longer than 254 characters", line)
-                     : read_line(r, line, promised);
+                     : read_line(r, line, right);
     }
-    if (status != HC_AS_CLAIMED || !*promised)
+    if (status != HC_AS_CLAIMED || !*right)
         return status;
     if (ferror(stdin))
         return hc_complain("verify: standard input: %s", strerror(errno));
     if (r->step == 0)
         return hc_complain("verify: standard input has no step");
     if (r->step < r->coverage.length) {
-        *promised = fail(r, r->step + 1);
+        *right = fail(r, r->step + 1);
         printf(" no answer came back\n");
     }
     return HC_AS_CLAIMED;
@@ -167,7 +167,7 @@ static void print_log2(int log2)
         printf("2^%d", log2);
 }
 
-/* A trace that leaves out one of the rule's limits has not shown the rule. */
+/* A trace that does not reach all limits of the rule has not tested the rule. */
 static int conclude(const struct reading *r, bool strict)
 {
     const struct hc_trace_coverage *t = &r->coverage;
@@ -194,7 +194,7 @@ static int run(int argc, char **argv)
     struct hc_scaler_plan none = {0};
     int words;
     int status;
-    bool promised;
+    bool right;
     if (!hc_read_options(&hc_command_verify, options, argc, argv, &words, &status))
         return status;
     if (words > 1)
@@ -203,13 +203,13 @@ static int run(int argc, char **argv)
     if (status != HC_AS_CLAIMED)
         return status;
     struct reading r = {.name = argv[1]};
-    status = read_all(&r, &promised);
+    status = read_all(&r, &right);
     diagnose(&r);
     drain();
     free(r.sent);
     if (status != HC_AS_CLAIMED)
         return status;
-    return promised ? conclude(&r, strict) : HC_CLAIM_FAILED;
+    return right ? conclude(&r, strict) : HC_CLAIM_FAILED;
 }
 
 const struct hc_command hc_command_verify = {

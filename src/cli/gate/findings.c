@@ -8,14 +8,14 @@
 #include "cli/wrap.h"
 #include "op/text.h"
 
-/* Of rows that share kind, component and backend this many are shown. */
+/* Of the rows that share kind, component and backend, so many are printed. */
 enum { SHOWN = 5, TEXT = 640 };
 
 static const struct {
     const char *name;
     bool worse;     /* otherwise: could not be compared */
-    bool may;       /* be allowed */
-    bool by_reason; /* what shares a reason is one paragraph; otherwise each row has its line */
+    bool may;       /* --allow may name it */
+    bool by_reason; /* rows with the same text share a paragraph; otherwise each has its lines */
 } kinds[HC_FINDING_KINDS] = {
     [HC_FINDING_VERDICT] = {"verdict", true, false, false},
     [HC_FINDING_ERROR] = {"error", true, false, false},
@@ -51,7 +51,7 @@ enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_w
     return HC_OK;
 }
 
-/* Whether there is room for one more. */
+/* Makes room for one more; false without memory. */
 static bool has_room(struct hc_findings *findings)
 {
     if (findings->count < findings->room)
@@ -91,7 +91,7 @@ static int compare_components(const char *a, const char *b)
     return order ? order : component_of(a) - component_of(b);
 }
 
-/* Kind, the reason where it makes a paragraph, component, backend, name. */
+/* By kind, by text if that makes a paragraph, by component, backend and name. */
 static int in_print_order(const void *a, const void *b)
 {
     const struct hc_finding *x = a;
@@ -122,7 +122,7 @@ static void print_row(const struct hc_row *row)
     hc_text_line(stdout, row->backend);
 }
 
-/* Whether the next finding stands in the same paragraph, or in the same family of rows. */
+/* Whether b continues the paragraph of a, or its group of rows. */
 static bool goes_on(const struct hc_finding *a, const struct hc_finding *b)
 {
     if (a->kind != b->kind)
@@ -153,7 +153,7 @@ static void print_rows(const struct hc_findings *f, const struct hc_finding *fir
            first->row->backend);
 }
 
-/* The components that share a reason, with their numbers, as many as fit on each line. */
+/* The components of a paragraph with the numbers of their rows, as many on a line as fit. */
 static void print_components(const struct hc_finding *first, int count)
 {
     int column = 0;

@@ -1,5 +1,5 @@
-/* What a comparison of two records finds, kept until it is printed: by kind, and what is alike
-   together. */
+/* What a comparison of two records finds. Findings are kept until all are there, and then
+   printed by kind, with those that are alike together. */
 #ifndef HC_CLI_GATE_FINDINGS_H
 #define HC_CLI_GATE_FINDINGS_H
 
@@ -8,7 +8,7 @@
 #include "check/record/record.h"
 #include "cli/command.h"
 
-/* First what is worse, then what could not be compared. */
+/* First the kinds that are worse, then those that could not be compared. */
 enum hc_finding_kind {
     HC_FINDING_VERDICT,
     HC_FINDING_ERROR,
@@ -32,13 +32,13 @@ struct hc_finding {
 struct hc_findings {
     struct hc_finding *all;
     int count;
-    int room;
+    int room;       /* for so many */
     bool no_memory; /* there was no memory to keep one */
     bool allowed[HC_FINDING_KINDS];
 };
 
-/* Lets the kinds of these names be found without harm. HC_INVALID with a line where there is none
-   of that name, or where it may not be allowed. */
+/* Allows the kinds with these names. HC_INVALID, with a line, if a name is unknown or its kind
+   may not be allowed. */
 enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *kinds);
 
 /* Keeps a finding about a row; the row outlives it. Sets `lost` where there is no memory. */
@@ -48,14 +48,16 @@ __attribute__((format(printf, 4, 5)))
 void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
              const char *format, ...);
 
-/* Prints them on stdout; of more than a few alike just how many, unless `every` one is wanted. */
+/* Prints them on stdout. Of many that are alike only some are printed and the others counted,
+   unless `every` is set. */
 void hc_findings_print(struct hc_findings *findings, bool every);
 
-/* How many are worse or (not `worse`) could not be compared, those that are allowed left out. */
+/* How many are worse, or (`worse` is false) could not be compared. Those that are allowed do not
+   count. */
 int hc_findings_count(const struct hc_findings *findings, bool worse);
 
-/* "2 bound, 1 verdict": how many of each kind that is worse or not comparable, and not allowed; or,
-   of all, those that are. */
+/* "2 bound, 1 verdict": the counts of hc_findings_count by kind; and those of the findings that are
+   allowed. */
 void hc_findings_say(const struct hc_findings *findings, bool worse, char *text, size_t bytes);
 void hc_findings_say_allowed(const struct hc_findings *findings, char *text, size_t bytes);
 

@@ -1,4 +1,3 @@
-/* The results of two records, pair by pair. */
 #include "cli/gate/gate_rows.h"
 
 #include <math.h>
@@ -7,8 +6,8 @@
 
 #include "check/record/parts.h"
 
-/* Below this error/bound a result is not said to have grown: where the baseline hit the real value
-   by luck, any other order of summation is infinitely many times worse. */
+/* Below this error/bound no error counts as grown. If the baseline met the real value by luck, any
+   other order of summation is infinitely many times worse. */
 #define LOW 0.05
 
 /* A NaN is worse than any number. */
@@ -22,8 +21,8 @@ static bool is_silent(enum hc_verdict verdict)
     return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
 }
 
-/* Results of two parts: finds what cannot be known of them, and whether they are of one level,
-   without which their inputs are not the same. */
+/* Whether both results are of the same level, without which their inputs are not the same. Adds the
+   findings if they are not, or if that is not known. */
 static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     const struct hc_record_part *before = &c->baseline.parts[was->part];
@@ -45,7 +44,7 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
     return false;
 }
 
-/* Whether both results are of the same inputs; what keeps them from it is found. */
+/* Whether both results have the same inputs. Adds a finding for each reason against it. */
 static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     bool same = same_level(c, was, is);
@@ -57,8 +56,7 @@ static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struc
     return same;
 }
 
-/* The error is measured by the baseline's bound, so that a raised bound hides no growth and a
-   lowered one shows none. What failed may not get worse at all. */
+/* An error that failed may not grow at all. */
 static void compare_errors(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     double before = hc_ratio(was->error, was->bound);
@@ -73,8 +71,7 @@ static void compare_errors(struct hc_gate *c, const struct hc_row *was, const st
                         after, before);
 }
 
-/* Both passed or both failed. Random errors of other inputs may be a hundred times as large: then
-   the verdict alone can be compared. */
+/* Both passed or both failed. */
 static void compare_numbers(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     bool same = same_inputs(c, was, is);
@@ -122,8 +119,7 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
     find_lost(c, is, words);
 }
 
-/* Why the part's backend left cases of the component out; NULL where the record does not say
-   that. */
+/* Why the backend left out cases of the row's component in this part, or NULL. */
 static const char *why_left_out(const struct hc_record_part *part, const struct hc_row *row)
 {
     char component[80];
@@ -132,7 +128,7 @@ static const char *why_left_out(const struct hc_record_part *part, const struct 
     return json_string_value(json_object_get(json_object_get(of_backend, component), "why"));
 }
 
-/* A result that the record lacks: perhaps its machine has no such backend. */
+/* The record lacks the result, perhaps because its machine has no such backend. */
 static void find_missing(struct hc_gate *c, const struct hc_row *was)
 {
     const char *left_out = NULL;

@@ -1,15 +1,15 @@
-/* Texts come from records and command lines, and gnuplot would run a part of what it reads: it knows
-   backslashes, backquotes and macros in texts, formats in labels of tics, and a '<' or a '|' before
-   the name of a file. So nothing reaches it as a command:
+/* Texts come from records and command lines, and gnuplot would run a part of what it reads: it
+   knows backslashes, backquotes and macros in texts, formats in labels of tics, and a '<' or a '|'
+   before the name of a file. So nothing reaches it as a command:
    - It is started by execlp, without a shell. It reads the variables as assignments, and the script
      behind them, from a temporary file without a name, through /dev/fd.
    - Every byte of a text but letters, digits and spaces is written as a backslash and four octal
      digits between double quotes.
-   - Scripts show texts by `noenhanced` alone, and never as a format (hc_plot_tic). They open no file
-     whose name was read without "./" before it.
+   - Scripts show texts by `noenhanced` alone, and never as a format (hc_plot_tic). They open no
+     file whose name was read without "./" before it.
 
-   gnuplot writes a picture bit by bit and follows symbolic links. So it draws into a scratch folder,
-   and what it drew whole takes the place of the old picture in one step. */
+   gnuplot writes a picture bit by bit and follows symbolic links. So it draws into a scratch
+   folder, and what it drew whole takes the place of the old picture in one step. */
 #include "cli/report/plot.h"
 
 #include <dirent.h>

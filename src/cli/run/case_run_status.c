@@ -1,12 +1,13 @@
-/* What a run comes to. A failed claim is status 1. Status 2 says that nothing is known: a case ended
-   with an error, the run was interrupted, or nothing was checked where something was asked for. */
+/* What a run comes to. A failed claim is status 1. Status 2 says that nothing is known: a case
+   ended with an error, the run was interrupted, or nothing was checked where something was asked
+   for. */
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/run/case_run.h"
 
-/* A backend of which nothing ran has shown nothing: that is said of one that was asked for, by name or
-   by asking for everything. */
+/* A backend of which nothing ran has shown nothing: that is said of one that was asked for, by
+   name or by asking for everything. */
 static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
 {
     for (int b = 0; b < s->options.backend_count; b++) {

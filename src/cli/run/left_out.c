@@ -6,7 +6,8 @@
 #include "check/check.h"
 #include "cli/choose.h"
 
-/* Prints the names of the left-out backends from `first` on that share its reason, and the reason. */
+/* Prints the names of the left-out backends from `first` on that share its reason, and the
+   reason. */
 static void print_left_out(FILE *out, const struct hc_backend *const *backends, int n, int first)
 {
     const char *why = hc_backend_left_out(backends[first]);

@@ -1,5 +1,3 @@
-/* Wrong scalers are tried in the order of how often they are met: a wrong number, a limit, a way of
-   counting, a detector, a place where the scale is read; then other systems' rules. */
 #include "cli/scaler/diagnosis.h"
 
 #include <math.h>
@@ -10,8 +8,8 @@
 struct search {
     const struct hc_scaler_answers *a;
     struct hc_scaler_model right;
-    int best;       /* answers that it gives */
-    const char *as; /* the rule that gives as many, or NULL */
+    int best;       /* answers that the best change gives */
+    const char *as; /* another rule that gives as many, or NULL */
     char what[HC_DIAGNOSIS / 2];
 };
 
@@ -177,7 +175,7 @@ static void try_rule(struct search *s, enum hc_scaler_rule rule, bool with_own_n
     try_this(s, hc_scaler_model_of(&plan), "the rule scaler/%s%s", hc_scalers[rule].name, own);
 }
 
-/* Another system's rule; it is named beside a change that gives as many answers. */
+/* Other systems' rules. One that gives as many answers as the best change is named beside it. */
 static void try_rules(struct search *s)
 {
     int changed = s->best;
@@ -188,7 +186,7 @@ static void try_rules(struct search *s)
         s->as = NULL;
 }
 
-/* A scale that stands still where the rule's moves, up and down. */
+/* Whether the scale never moves although the rule's goes up and down. */
 static bool still(const struct hc_scaler_answers *a)
 {
     struct hc_scaler_model m = hc_scaler_model_of(a->plan);
@@ -227,7 +225,7 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
     try_counting(&s);
     try_seeing(&s);
     try_rules(&s);
-    /* One that explains little more than the wrong answer itself explains nothing. */
+    /* Little more than the wrong answer itself is no explanation. */
     if (s.best < a->count && s.best <= a->wrong + 2 * a->plan->interval)
         return;
     int at = snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",

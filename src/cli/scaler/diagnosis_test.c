@@ -9,7 +9,7 @@
 
 enum { INTERVAL = 7 };
 
-Test(scaler_model, with_the_rules_numbers_it_is_as_promised)
+Test(scaler_model, with_the_rules_numbers_it_is_the_rule)
 {
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
         for (uint64_t seed = 0; seed < 2; seed++) {

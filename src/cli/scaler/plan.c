@@ -10,7 +10,7 @@
 
 static const char beginning[] = "# halfcheck gen scaler/";
 
-/* A name that begins others, such as a system's without its version, is told which. */
+/* Lists the rules that begin with the name, such as a system's name without its version. */
 static int no_rule(const char *command, const char *name)
 {
     char others[160] = "";
@@ -61,7 +61,7 @@ bool hc_scaler_plan_is(const char *line)
     return strncmp(line, beginning, sizeof beginning - 1) == 0;
 }
 
-/* Read and written again the line must be the same: nothing in it was passed over. */
+/* The plan that was read must give the same line again: then nothing in it was ignored. */
 int hc_scaler_plan_read(const char *line, struct hc_scaler_plan *plan)
 {
     char name[40] = "scaler/";

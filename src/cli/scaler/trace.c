@@ -6,8 +6,8 @@
 
 #include "num/rng.h"
 
-/* What overflows, or clean steps, without end bring a rule to, for ever: 0 or an error; infinity. The
-   others come to a floor, a cap, or do not move. */
+/* The state that a rule ends in. falls: endless overflows bring it to 0 or to an error. rises:
+   endless clean steps bring it to infinity. The others end at a floor or a cap, or do not move. */
 static const struct {
     bool falls;
     bool rises;
@@ -23,7 +23,7 @@ static const struct {
     [HC_SCALER_DEEPSPEED_UNFUSED] = {false, true},
 };
 
-/* A trace in the making. */
+/* A trace that is being made. */
 struct maker {
     struct hc_oracle oracle;
     int64_t interval;
@@ -34,9 +34,9 @@ struct maker {
     int top;    /* log2 of the largest finite scale */
     int bottom; /* and of the smallest that is not 0 */
     struct hc_trace_coverage coverage;
-    int64_t at_top;       /* clean steps there in a row */
-    bool kept_at_top;     /* as many as would grow another scale */
-    bool stayed_at_floor; /* by an overflow */
+    int64_t at_top;       /* clean steps in a row at the top */
+    bool kept_at_top;     /* as many as make another scale grow */
+    bool stayed_at_floor; /* at an overflow */
 };
 
 static int64_t draw(struct maker *m, int64_t below)
@@ -44,7 +44,7 @@ static int64_t draw(struct maker *m, int64_t below)
     return (int64_t)(hc_random(m->seed, 0, m->drawn++) % (uint64_t)below);
 }
 
-/* log2 of the floor; 0 where there is none: there fastai begins to overlook what it finds. */
+/* log2 of the floor. 0 if there is none: at scale 1 fastai stops detecting overflows. */
 static int floor_of(const struct maker *m)
 {
     int log2 = hc_oracle_floor(m->oracle.rule);
@@ -81,7 +81,7 @@ static void add(struct maker *m, int64_t count, bool found)
         step(m, found);
 }
 
-/* Of two ends a seed has one: an odd one rises. */
+/* A rule with two ends goes to one of them: with an odd seed it rises. */
 static bool rises(const struct maker *m)
 {
     bool both = ends[m->oracle.rule].falls && ends[m->oracle.rule].rises;
@@ -94,8 +94,8 @@ static bool gives_up(const struct maker *m)
     return hc_oracle_raises(m->oracle.rule);
 }
 
-/* Overflows that bring the scale to its floor (1 where it has none) and on or, where the rule gives
-   up there, to twice that. */
+/* How many overflows bring the scale to its floor (1 if it has none) and below; or to twice the
+   floor, if the rule raises an error there. */
 static int64_t to_the_floor(const struct maker *m)
 {
     int above = hc_oracle_log2(&m->oracle) - floor_of(m);
@@ -104,7 +104,7 @@ static int64_t to_the_floor(const struct maker *m)
     return above > 0 ? above + 3 : 0;
 }
 
-/* Clean steps up to a cap of 2^24 and on, where there is one. */
+/* Clean steps up to 2^26, beyond a cap of 2^24. */
 static void climb(struct maker *m)
 {
     enum { ABOVE = 26 };
@@ -114,7 +114,7 @@ static void climb(struct maker *m)
     add(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
 }
 
-/* Overflows at random that leave a rule the way back. */
+/* A random number of overflows, but not so many that the rule cannot come back. */
 static int64_t burst(struct maker *m, int64_t most)
 {
     int64_t count = 1 + draw(m, most);
@@ -124,7 +124,7 @@ static int64_t burst(struct maker *m, int64_t most)
     return room > 0 ? room : 0;
 }
 
-/* A clean run that ends about a growth step, and an overflow; once the scale is low, nothing else. */
+/* Clean steps that end near a growth, and an overflow. */
 static void around_growth(struct maker *m)
 {
     add(m, (1 + draw(m, 2)) * m->interval + draw(m, 3) - 1, false);
@@ -158,8 +158,8 @@ static void segment(struct maker *m)
     }
 }
 
-/* Up to the last finite scale, and clean steps for one growth more, which a cap refuses, unless the trace
-   is to fall. */
+/* Clean steps up to the last finite scale. Unless the trace is to fall, they go on for one
+   growth more, which a cap refuses. */
 static void climb_to_the_top(struct maker *m)
 {
     int log2 = hc_oracle_log2(&m->oracle);
@@ -171,8 +171,8 @@ static void climb_to_the_top(struct maker *m)
         add(m, m->interval + 1, false);
 }
 
-/* Down to 0 or to the error; and once more what cannot move it: overflows, or a clean step where 0
-   itself is an error. */
+/* Overflows down to 0 or to the error, if the rule falls; then a few steps that cannot move the
+   scale: overflows, or a clean step if 0 itself is an error. */
 static void end(struct maker *m)
 {
     enum { AGAIN = 4 };

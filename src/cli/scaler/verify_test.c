@@ -2,8 +2,8 @@
 #include "cli/testing.h"
 #include "train/update/scaler.h"
 
-/* GradScaler's rule in awk, whose numbers are fp64: below 2^-149 they are 0 in fp32, and 2^127 is the
-   last finite power of two. */
+/* GradScaler's rule in awk, whose numbers are fp64. In fp32 those below 2^-149 are 0, and 2^127
+   is the last finite power of two. */
 #define RIGHT      "awk -f right.awk"
 #define ECHO_FIRST "/^#/ { print; next } "
 
@@ -156,7 +156,7 @@ static void expect_python(const char *rule, const char *program, int status, con
     cr_expect_eq(strncmp(ran->out, verdict, strlen(verdict)), 0, "%s", ran->out);
 }
 
-Test(verify, every_rule_in_python_is_as_promised, .init = enter_folder)
+Test(verify, passes_every_rule_in_python, .init = enter_folder)
 {
     if (run_shell("command -v python3")->status != 0)
         cr_skip_test("no python3");

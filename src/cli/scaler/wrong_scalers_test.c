@@ -1,5 +1,5 @@
-/* Loss scalers that are subtly wrong: halfcheck verify names the step at which each parts from a right
-   one, told from the sources and compared with it here. */
+/* Loss scalers that are subtly wrong: halfcheck verify must name the first step at which each
+   differs from a right one. The right ones are written here, from the sources of the systems. */
 #include <math.h>
 #include <stdio.h>
 
@@ -173,8 +173,8 @@ static struct subject fresh(const struct hc_scaler_plan *plan, enum fault fault)
                             .left = 2};
 }
 
-/* The wrong one's answers into the file "answers"; the first step that the right one answers otherwise,
-   0 where there is none. */
+/* Writes the answers of the wrong scaler into the file "answers". Returns the first step that
+   the right one answers differently, or 0. */
 static int write_answers(const struct hc_scaler_plan *plan, const unsigned char *sent,
                          enum fault fault)
 {

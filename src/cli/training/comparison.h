@@ -1,12 +1,13 @@
 /* Recipes side by side: each recipe is trained with each seed, and pairs of runs are compared.
 
-   Two runs with the same seed share initial weights, order and augmentation, so that their difference
-   is the recipe's, and the scatter between seeds drops out of it. What remains scatters, too: runs that
-   differ in one bit drift apart within a few hundred steps. So a difference of one pair says nothing,
-   and "no significant difference" would say no more. What is asked instead is whether the mean
-   difference is shown to lie within a margin (equivalent), shown to lie outside (different), or
-   neither: cli/training/statistics.h has the tests. Accuracy is what is compared; runs without a finite loss
-   make no pair, and a recipe that alone has such runs fails. */
+   Two runs with the same seed share initial weights, order and augmentation, so that their
+   difference is the recipe's, and the scatter between seeds drops out of it. What remains
+   scatters, too: runs that differ in one bit drift apart within a few hundred steps. So a
+   difference of one pair says nothing, and "no significant difference" would say no more. What
+   is asked instead is whether the mean difference is shown to lie within a margin (equivalent),
+   shown to lie outside (different), or neither: cli/training/statistics.h has the tests.
+   Accuracy is what is compared; runs without a finite loss make no pair, and a recipe that alone
+   has such runs fails. */
 #ifndef HC_CLI_TRAINING_COMPARISON_H
 #define HC_CLI_TRAINING_COMPARISON_H
 
@@ -17,8 +18,8 @@
 
 enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
 
-/* Seed s of recipe r is training->seed + s, and its run is run[r + s * recipes], which is zero if the
-   recipe does not get that seed. */
+/* Seed s of recipe r is training->seed + s, and its run is run[r + s * recipes], which is zero
+   if the recipe does not get that seed. */
 struct hc_comparison {
     const struct hc_training *training;
     const struct hc_recipe *recipe[HC_MAX_COMPARED];
@@ -69,13 +70,13 @@ int hc_comparison_failures(const struct hc_comparison *comparison);
      test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,
      activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result);
    - record.json: a result for each run (cli/training/training_record.h), and for each recipe
-     "compare/<recipe>-as-<base>", whose error is the mean difference without its sign and whose bound
-     is the margin, both in points. It is SKIPPED if the pairs do not decide, and FAIL if losses of the
-     recipe alone were not finite. */
+     "compare/<recipe>-as-<base>", whose error is the mean difference without its sign and whose
+     bound is the margin, both in points. It is SKIPPED if the pairs do not decide, and FAIL if
+     losses of the recipe alone were not finite. */
 enum hc_status hc_comparison_write(const struct hc_comparison *comparison, const char *folder);
 
-/* Draws curves, scale, gradients and summary into the folder, and prints where they are, or why they
-   could not be drawn. */
+/* Draws curves, scale, gradients and summary into the folder, and prints where they are, or why
+   they could not be drawn. */
 void hc_comparison_draw(const struct hc_comparison *comparison, const char *folder);
 
 #endif

@@ -24,9 +24,9 @@ static void set_recipes(struct hc_plot_values *values, const struct hc_compariso
     }
 }
 
-/* The values that both scripts take (reports/compare.gp). The folder of seed s of recipe r is number
-   r + (s - 1) * recipes. A seed that the recipe lacks has the folder of its first one, which is drawn
-   twice in the same place then. */
+/* The values that both scripts take (reports/compare.gp). The folder of seed s of recipe r is
+   number r + (s - 1) * recipes. A seed that the recipe lacks has the folder of its first one,
+   which is drawn twice in the same place then. */
 static struct hc_plot_values *values_of(const struct hc_comparison *c)
 {
     const struct hc_training_run *run;

@@ -13,7 +13,7 @@ struct column {
     double factor;
     const char *format;
     int width;
-    bool spread; /* show the deviation over the seeds in parentheses */
+    bool spread; /* print the deviation across seeds in parentheses */
 };
 
 static const struct column columns[] = {
@@ -47,13 +47,13 @@ static double member(const struct hc_train_result *result, const struct column *
     return column->factor * (column->integer ? (double)whole : real);
 }
 
-/* A run whose loss was not finite at the end has a speed and memory, and no other number. */
+/* A run that ended with a loss that is not finite has a speed and a memory, and no other number. */
 static bool has(const struct hc_train_result *result, const struct column *column)
 {
     return !result->diverged || column >= &columns[MEMORY];
 }
 
-/* Mean and deviation over the runs that have the number; how many these are. */
+/* Mean and deviation over the runs that have the number. Returns how many have it. */
 static int spread_of(const struct hc_comparison *c, int recipe, const struct column *column,
                      double *mean, double *deviation)
 {
@@ -107,8 +107,8 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     hc_print(out, " %*s", width_of(c, column), text);
 }
 
-/* The cells of a recipe; where all its runs ended in NaN, these words over the columns that have no
-   number. */
+/* The cells of a recipe. If all its runs ended in NaN, a text about that fills the columns that
+   have no number. */
 static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
 {
     char lost[HC_NAN_TEXT];

@@ -7,7 +7,7 @@
 #include "train/update/recipe_fields.h"
 #include "op/text.h"
 
-/* A claim before it is a row. */
+/* A claim. */
 struct claim {
     char name[512];
     char recipes[2 * HC_RECIPE_NAME + 2];
@@ -21,7 +21,7 @@ struct claim {
 
 typedef void taker(const struct hc_drift_report *r, const struct claim *claim, void *context);
 
-/* error < bound, or nothing at all. */
+/* Passes if error < bound, or if there is no error at all. */
 static enum hc_verdict judge(double error, double bound)
 {
     return error < bound || error == 0 ? HC_PASS : HC_FAIL;
@@ -68,7 +68,7 @@ static double larger(double a, double b)
     return a > b || isnan(a) ? a : b;
 }
 
-/* The largest difference in what was measured of two; zeros for none. */
+/* The largest difference between the measured numbers of two recipes. */
 static double unlike(const struct hc_drift_report *r, const struct hc_drift *a,
                      const struct hc_drift *b)
 {
@@ -92,7 +92,8 @@ static void no_drift(const struct hc_drift_report *r, const struct hc_drift *d, 
     take(r, &claim, context);
 }
 
-/* Whether two recipes differ in nothing but where their masters lie and how many an op takes at once. */
+/* Whether two recipes differ only in where their masters lie, and in how many of them an op
+   takes. */
 static bool alike(const struct hc_recipe *a, const struct hc_recipe *b)
 {
     struct hc_recipe x = *a;

@@ -14,22 +14,27 @@ struct hc_drift_report {
     struct hc_drift *drift; /* by recipe */
 };
 
-/* "all of them" for HC_SOURCE_COUNT; its format under the recipe, "-" for that. */
+/* The name of a source of rounding ("all of them" for HC_SOURCE_COUNT), and its format under the
+   recipe ("-" for that). */
 const char *hc_drift_source(int source);
 const char *hc_drift_format(const struct hc_drift *drift, int source);
 
-/* layers.csv: recipe, layer, error, cosine, underflow, lost; attribution.csv: recipe, source, format,
-   gradient_alone, gradient_without, free_alone, free_without, gradient_measured, free_measured,
-   gradient_residual, free_residual; record.json. */
+/* Writes three files:
+   - layers.csv: recipe, layer, error, cosine, underflow, lost;
+   - attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone,
+     free_without, gradient_measured, free_measured, gradient_residual, free_residual;
+   - record.json. */
 enum hc_status hc_drift_write(const struct hc_drift_report *report);
 
-/* The claims, as results of the record. Where no bound can be derived for a drift, none is claimed: it is
-   a measure in the record's "drift". A recipe is explained where it lies nearer to the fp64 run with its
-   roundings than to the fp64 run: the residual is below the drift; SKIPPED where that is not finite. fp64
-   does not drift from itself, and recipes that differ in where their masters lie drift alike: bound 0. */
+/* Adds the claims as results. No bound can be derived for a drift itself, so none is claimed:
+   the record has it as a measured number, in "drift". Claimed is that a recipe's drift is
+   explained by its roundings: its run is nearer to the fp64 run with these roundings than to the
+   plain fp64 run, so that the residual is below the drift. This is SKIPPED if the drift is not
+   finite. Two claims have the bound 0: fp64 does not drift from itself, and recipes that differ
+   only in where their masters lie drift alike. */
 void hc_drift_claims(const struct hc_drift_report *report, json_t *record);
 
-/* How many of them failed. */
+/* How many of the claims failed; prints a line for each. */
 int hc_drift_failures(const struct hc_drift_report *report);
 
 #endif

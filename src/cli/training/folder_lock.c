@@ -10,7 +10,7 @@
 
 #include "cli/training/training.h"
 
-/* Who has the lock is written in it, for the line that the next one reads. */
+/* The holder of a lock writes its process number into the file, for this line. */
 static enum hc_status refuse(const char *folder, int lock)
 {
     char process[24] = "";

@@ -14,7 +14,6 @@
 
 enum { LONGEST_LABEL = 48 };
 
-/* Pictures are worth a line when they cannot be drawn, and no more. */
 static void draw(const struct hc_training *t, const struct hc_training_run *run,
                  const struct hc_lr_found *found)
 {

@@ -4,7 +4,8 @@
 
 #include "cli/training/training.h"
 
-/* Looks for a learning rate into run->folder: lr_find.csv and the picture. The program's exit status. */
+/* Looks for a learning rate, and leaves lr_find.csv and its picture in run->folder. Returns the
+   exit status. */
 int hc_lr_find_command(const struct hc_training *training, const struct hc_training_run *run);
 
 #endif

@@ -1,4 +1,14 @@
-/* Statistics over pairs of runs. */
+/* Statistics over pairs of runs: is a recipe as accurate as another, within a margin?
+
+   A t test asks whether two means differ; with few pairs it rarely finds that, and not finding it
+   shows nothing. Two one-sided tests (TOST) turn the question around: the hypotheses are that the
+   difference is below -margin, and that it is above margin. If both are rejected at 5 %, the
+   difference is shown to lie inside the margin. That is the same as saying that the 90 % confidence
+   interval of the mean difference lies inside it. If the interval lies outside on one side, the
+   recipes are shown to differ; otherwise more pairs are needed.
+
+   Limits: the differences are taken for normal, which accuracies of similar runs nearly are, and as
+   independent, which runs of different seeds are. */
 #ifndef HC_CLI_TRAINING_STATISTICS_H
 #define HC_CLI_TRAINING_STATISTICS_H
 
@@ -12,10 +22,10 @@ double hc_t_quantile(double p, int freedom);
 enum hc_equivalence {
     HC_EQUIVALENT, /* shown: the mean difference lies within the margin */
     HC_DIFFERENT,  /* shown: it lies outside */
-    HC_UNDECIDED   /* more pairs would be needed, or any would with n < 2 */
+    HC_UNDECIDED   /* more pairs are needed; always with fewer than two */
 };
 
-/* Of the differences a[i] - b[i]. */
+/* The tests of the differences a[i] - b[i]. */
 struct hc_paired {
     int n;
     double mean;

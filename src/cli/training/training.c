@@ -82,7 +82,7 @@ static const char *optimizer(const struct hc_recipe *r)
     return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? "AdamW" : "Adam";
 }
 
-/* Each once. */
+/* Prints each optimizer once. */
 static void print_optimizers(const struct hc_recipe *const *recipes, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -128,7 +128,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
                                    .seed = t->data_seed,
                                    .train_per_class = t->images,
                                    .test_per_class = (t->images + 4) / 5};
-    /* A file that may not grow is a full disk: an error to report, not a signal to die of. */
+    /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     t->network = hc_training_networks[t->network_choice];
     enum hc_status status = choose_backend(t);
@@ -189,7 +189,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     if (status == HC_OK)
         status = hc_train(&options, &run->result);
     hc_progress_end(&bar);
-    /* A run that was over before has trained nothing now: what it once measured stays. */
+    /* A run that was over before has trained nothing now: what it measured then stays. */
     if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
         hc_training_recall(run);
     if (status == HC_OK)

@@ -1,5 +1,5 @@
-/* What `train` and `compare` share: their options, the data and the backend that these name, and one
-   run of one recipe. */
+/* What `train` and `compare` share: their options, the data and the backend that the options
+   name, and one run of one recipe. */
 #ifndef HC_CLI_TRAINING_TRAINING_H
 #define HC_CLI_TRAINING_TRAINING_H
 
@@ -20,13 +20,13 @@ struct hc_training {
     int epochs;
     int batch;
     int threads;
-    int images; /* of each class to train on, in the synthetic set */
+    int images; /* training images of each class in the synthetic set */
     int network_choice;
     int checkpoint_every;
     int measure_every;
-    struct hc_words overrides; /* of every recipe */
+    struct hc_words overrides; /* added to every recipe */
     bool resume;
-    bool lr_find; /* `train` alone: looks for a learning rate instead */
+    bool lr_find; /* of `train`: look for a learning rate instead */
 
     struct hc_dataset set;
     const struct hc_backend *backend;
@@ -44,32 +44,33 @@ struct hc_training_run {
 
 enum { HC_TRAINING_OPTIONS = 15 };
 
-/* By network_choice. */
+/* Indexed by network_choice. */
 extern const struct hc_network *const hc_training_networks[];
 
-/* Sets the defaults, and the options that change them. */
+/* Sets the defaults, and HC_TRAINING_OPTIONS options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 
 /* RECIPE-seedN, the name of a run's folder. A list in the recipe's name has slashes between its
    numbers; they become underscores, which no number has, so that every run has one folder. */
 void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes);
 
-/* A recipe as hc_recipe_read takes it (`length` bytes of it), with the overrides of --set behind its own;
-   its name says them all. NULL with a line. It lasts as long as the program. */
+/* The recipe that a text of `length` bytes names (hc_recipe_read), with the overrides of --set
+   behind those of the text; its name has all of them. NULL, with a line. The recipe is never
+   freed. */
 const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
                                            size_t length);
 
-/* Finds the backend, reads the data and prints what will be trained on what, with the optimizers of these
-   recipes. Close it also after a failure. */
+/* Finds the backend, reads the data, and prints what will be trained on what, with the
+   optimizers of these recipes. Close it also after a failure. */
 enum hc_status hc_training_open(struct hc_training *training,
                                 const struct hc_recipe *const *recipes, int n);
 void hc_training_close(struct hc_training *training);
 
-/* Trains into run->folder, which it makes, with a bar on the terminal and a line per epoch, and
-   leaves run.json there. */
+/* Trains into run->folder, which it makes, and leaves run.json there. Shows a bar on a terminal,
+   and a line for each epoch. */
 enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
 
-/* Makes a folder and those above it. */
+/* Makes a folder and those above it, as far as they are missing. */
 enum hc_status hc_make_folder(const char *path);
 
 #endif

@@ -76,7 +76,7 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     hc_record_add(record, &row);
 }
 
-/* Of the last whole row; the sixth column is images_per_second. */
+/* The sixth column of the last row, images_per_second. */
 static double last_speed(const char *folder)
 {
     char path[1100];

@@ -120,8 +120,8 @@ Test(training_resume, a_killed_run_goes_on_to_the_same_bits)
     cr_assert_eq(shell(script), 0);
 }
 
-/* Killed twice, at moments that fall into different runs; a run whose run.json was not written yet keeps
-   the speed of its last epoch. */
+/* The comparison is killed twice, in different runs. A run whose run.json was not written yet
+   keeps the speed of its last epoch. */
 Test(training_resume, a_killed_comparison_goes_on_to_the_same_runs)
 {
     const char *script = AWAIT
