@@ -1,6 +1,6 @@
 /* What a case may use of the training engine. A case opens a device on the backend under test, a
-   few parameters and an update over them, writes gradients, steps, and looks at every piece of
-   state:
+   few parameters and an update over them, writes gradients, takes a step, and reads every state
+   tensor:
 
      struct hc_device device = {.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
      struct hc_tensor one = hc_tensor1(HC_FP32, 1, NULL);

@@ -1,7 +1,8 @@
-/* The stream of batches out of an image set, whoever makes them: the loader's thread or a device. A
-   pure function of images, batch, seed and steps; timing, threads and the place where a run was
-   stopped do not enter. After `steps` steps comes batch steps mod batches of epoch steps / batches.
-   */
+/* The stream of batches of an image set, whoever makes them: the loader's thread or a device.
+
+   A batch is a pure function of the images, the size of a batch, the seed and the number of steps
+   before it. Timing, threads and the place where a run was stopped do not enter. After `steps`
+   steps comes batch steps mod batches of epoch steps / batches. */
 #ifndef HC_TRAIN_DATA_BATCH_STREAM_H
 #define HC_TRAIN_DATA_BATCH_STREAM_H
 
@@ -10,9 +11,10 @@
 
 struct hc_batch_stream {
     const struct hc_dataset *set;
-    bool train; /* the training images, shuffled and augmented, every batch full (what is left over
-                   waits for another epoch's order); else the test images in their order, untouched,
-                   the last batch as short as it comes, and again from the start after it */
+    bool train; /* true: the training images, shuffled and augmented. Every batch is full; what is
+                   left over waits for another epoch's order.
+                   false: the test images in their order, untouched. The last batch may be shorter;
+                   after it the stream begins again. */
     int batch;  /* images in a full batch */
     uint64_t seed;
 };
@@ -23,16 +25,15 @@ const struct hc_images *hc_batch_stream_images(const struct hc_batch_stream *str
 int64_t hc_batch_stream_batches(const struct hc_batch_stream *stream);
 int hc_batch_stream_count(const struct hc_batch_stream *stream, int64_t index);
 
-/* HC_INVALID when there are fewer training images than a batch has, or no such start: steps are
-   counted in 32 bits. */
+/* HC_INVALID if a batch has more images than there are, or if `start` does not fit into 32 bits. */
 enum hc_status hc_batch_stream_check(const struct hc_batch_stream *stream, int64_t start);
 
 /* The order of an epoch of training images: a permutation by Fisher-Yates from the Philox stream
    "SHUF" 2^32 + epoch. */
 void hc_batch_stream_order(const struct hc_batch_stream *stream, int64_t epoch, int32_t *order);
 
-/* The op augment for this stream, its images in that format. The tensors have shapes and no memory;
-   out2 is left out. */
+/* The op augment for this stream, with its images in that format. The tensors have shapes and no
+   memory; the new count of steps is left out. */
 struct hc_call hc_batch_stream_call(const struct hc_batch_stream *stream, enum hc_format format);
 
 #endif

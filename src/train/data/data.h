@@ -23,9 +23,9 @@ struct hc_images {
 enum hc_status hc_images_open(struct hc_images *images, int64_t count);
 void hc_images_close(struct hc_images *images); /* zeros are fine */
 
-/* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, per channel;
-   the synthetic set is made to be normalised by the same. `origin` is the one line that says where
-   the images come from; every output that rests on a synthetic set prints it. */
+/* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, by channel;
+   the synthetic set is made to be normalised by the same. `origin` is one line that says where the
+   images come from; every output that rests on a synthetic set prints it. */
 struct hc_dataset {
     bool synthetic;
     int classes;
@@ -46,8 +46,8 @@ struct hc_data_options {
     int test_per_class;  /* of the synthetic set; 0: 100 */
 };
 
-/* HC_IO where a file cannot be read, HC_INVALID where its content, or a class, is not what it
-   should be; hc_message names the file and the fact. Close it also after a failure. */
+/* HC_IO if a file cannot be read, HC_INVALID if its content, or a class, is not what it should be;
+   hc_message names the file and the fact. The set must be closed after a failure, too. */
 enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set);
 void hc_dataset_close(struct hc_dataset *set);
 

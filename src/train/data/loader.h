@@ -1,6 +1,6 @@
-/* Batches of normalised images in host memory (stream.h), prepared by a thread of its own beside
-   the training: the op augment as the backend `exact` has it. A loader neither allocates nor reads
-   files after hc_loader_open. */
+/* Batches of normalised images in host memory (batch_stream.h). A thread of its own prepares them
+   beside the training, with the op augment of the backend `exact`. After hc_loader_open a loader
+   neither allocates nor reads files. */
 #ifndef HC_TRAIN_DATA_LOADER_H
 #define HC_TRAIN_DATA_LOADER_H
 
@@ -24,8 +24,8 @@ enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t star
                               struct hc_loader **loader);
 void hc_loader_close(struct hc_loader *loader); /* takes NULL */
 
-/* The next batch, which is the loader's and lives until the next call; waits where it must. Never
-   ends: after an epoch comes the next. */
+/* Waits for the next batch, which stays the loader's and lives until the next call. The batches
+   never end: after an epoch comes the next. */
 const struct hc_batch *hc_loader_next(struct hc_loader *loader);
 
 #endif

@@ -29,7 +29,7 @@ enum hc_source {
     HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
     HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
-    HC_SOURCE_ACCUMULATION, /* products and sums of gemm, convolutions and pooling, with their inputs */
+    HC_SOURCE_ACCUMULATION, /* gemm, convolutions and pooling: inputs, products, sums */
     HC_SOURCE_LOSS,         /* softmax, cross-entropy and their gradient, with the logits */
     HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
     HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */

@@ -6,43 +6,44 @@
 
 enum { HC_SCRATCH_KEPT = 8 };
 
-/* The caller owns backend and queue and may fill this in by hand ({.backend = b, .queue = q});
-   hc_device_end gives the scratch back. */
+/* The caller owns backend and queue, and may fill this in by hand ({.backend = b, .queue = q}).
+   hc_device_end frees the scratch. */
 struct hc_device {
     const struct hc_backend *backend;
     struct hc_queue *queue;
     void *scratch;
     size_t scratch_bytes;
 
-    /* Of the backend's memory: what is held now, and the most that was held at once. */
+    /* Bytes of the backend's memory that are allocated now, and the most that were at once. */
     int64_t bytes;
     int64_t peak;
 
-    /* Set while a graph uses the scratch: when it must grow, what was there is kept for the graph.
+    /* Set while a graph uses the scratch. If the scratch must grow then, the old memory is kept for
+       the graph.
        */
     bool held;
     void *kept[HC_SCRATCH_KEPT];
     size_t kept_bytes[HC_SCRATCH_KEPT];
     int kept_count;
 
-    /* Sees every call before its kernel runs, where not NULL: so a case checks each op of a
-       training step on the tensors that it met. */
+    /* If not NULL, sees every call before its kernel runs: so a case checks each op of a training
+       step on the tensors that it met. */
     void (*observe)(const struct hc_call *call, void *context);
     void *context;
 
-    /* Runs every call in the kernel's place, where not NULL (drift.c's roundings). */
+    /* If not NULL, runs every call in the kernel's place (the roundings of drift_rounding.c). */
     enum hc_status (*override)(struct hc_device *device, const struct hc_call *call, void *context);
     void *override_context;
 };
 
 void hc_device_end(struct hc_device *device);
 
-/* Runs one call whose tensors lie in the backend's memory; its scratch is filled in. Scratch grows
-   to the largest need seen and stays: a step that is like the one before allocates nothing.
-   HC_UNSUPPORTED when the backend lacks the op, else what hc_call_check or the kernel returned. */
+/* Runs one call whose tensors lie in the backend's memory; fills in its scratch. Scratch grows to
+   the largest need seen and stays, so that a step like the one before it allocates nothing.
+   HC_UNSUPPORTED if the backend lacks the op, else what hc_call_check or the kernel returned. */
 enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call);
 
-/* Memory of the backend, zeroed or not; NULL with a line when there is none. Given back with the
+/* Memory of the backend, zeroed or not. NULL with a line if there is none. It is released with the
    same number of bytes; NULL is fine. */
 void *hc_device_memory(struct hc_device *device, size_t bytes);
 void *hc_device_memory_unset(struct hc_device *device, size_t bytes);

@@ -144,8 +144,8 @@ void hc_net_close(struct hc_net *net)
         hc_storage_drop(net->kept[l].mean);
         hc_storage_drop(net->kept[l].invstd);
     }
-    for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
-        hc_storage_drop(net->slots[s]);
+    for (int s = 0; s < HC_GRADIENT_BUFFERS; s++)
+        hc_storage_drop(net->buffers[s]);
     hc_storage_drop(net->added);
     hc_storage_drop(net->before_conv);
     hc_storage_drop(net->image);

@@ -74,10 +74,10 @@ void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan 
 
 struct hc_net;
 
-/* Parameters in fp32, initialised from the seed: convolution and linear parameters uniform in
-   +-1/sqrt(fan in), gamma 1, beta 0, running mean 0, running variance 1. They become what the
-   recipe says by hc_update_open over them; after it hc_net_prepare makes everything that a step
-   needs, so that steps allocate nothing. */
+/* Opens a net whose parameters are fp32 and initialised from the seed: convolution and linear
+   parameters uniform in +-1/sqrt(fan in), gamma 1, beta 0, running mean 0, running variance 1.
+   hc_update_open converts the parameters as a recipe says. After it, hc_net_prepare allocates
+   everything that a step needs, so that steps allocate nothing. */
 enum hc_status hc_net_open(struct hc_net **net, struct hc_device *device,
                            const struct hc_network *network, int classes, int batch, uint64_t seed);
 void hc_net_close(struct hc_net *net); /* NULL is fine */
@@ -104,41 +104,43 @@ struct hc_net_numerics {
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients);
 
-/* What trainings queue, without waiting for any of it. First the batch that all passes read from
-   now on, in the backend's memory: images [batch, side, side, channels] in the recipe's model
-   format, labels i32 [batch]. */
+/* Sets the batch that all passes read from now on, in the backend's memory: images [batch, side,
+   side, channels] in the net's format, labels i32 [batch]. */
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
 
-/* The passes of hc_net_train and hc_net_infer. `loss` and `right` are fp32 [1] in the backend's
-   memory, the first as the recipe forms and holds it; training leaves them in hc_net_loss and
-   hc_net_right. */
+/* Queue the passes of hc_net_train and hc_net_infer, and wait for nothing. `loss` and `right` are
+   fp32 [1] in the backend's memory; the loss is mean or sum as the recipe says, rounded to the
+   format that it holds it in. Training writes them to hc_net_loss and hc_net_right. */
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
                                   struct hc_tensor right);
 struct hc_tensor hc_net_loss(const struct hc_net *net);
 struct hc_tensor hc_net_right(const struct hc_net *net);
 
-/* Such a loss as the mean over its `count` images. */
+/* Such a loss, as the mean over its `count` images. */
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 
-/* images: fp32 [batch, side, side, channels], labels: i32 [batch], both in host memory. One forward
-   pass with batch statistics (running statistics move) and one backward: the gradients of loss *
-   scale, scale being fp32 [1] in the backend's memory. *loss is the loss, unscaled, as the mean
-   over the images, in the format that the recipe holds it in; *right how many images have their
-   largest logit at the label, as xent counts them. */
+/* One forward pass with batch statistics, which updates the running ones, and one backward pass
+   with the gradients of loss * scale.
+     images  fp32 [batch, side, side, channels], in host memory
+     labels  i32 [batch], in host memory
+     scale   fp32 [1], in the backend's memory
+     *loss   the loss, unscaled, as the mean over the images, rounded as the recipe holds it
+     *right  how many images have their largest logit at the label, as xent counts them */
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 
-/* During every backward pass: sees the gradient of each layer's output, of layers with parameters.
+/* Sees the gradient of each output of a layer with parameters, during every backward pass. 
    */
 typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
 void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
 
-/* One forward pass with running statistics; loss and right of the first `count` images. */
+/* One forward pass with running statistics. Loss and right are of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right);
 
-/* Value v of the last pass: 0 the image, l + 1 layer l's output; the last is the logits. */
+/* Value v of the last pass: value 0 is the image, value l + 1 the output of layer l. The last one
+   is the logits. */
 struct hc_tensor hc_net_value(const struct hc_net *net, int v);
 
 #endif

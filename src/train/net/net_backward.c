@@ -2,47 +2,48 @@
 
 #include "train/net/net_inner.h"
 
-/* The smallest slot that holds no gradient which is still needed while layer l runs backward: its
-   own output's, or one that waits for an earlier layer. */
-static int free_slot(const struct hc_net *net, int l)
+/* The first buffer that is free while layer l runs backward. Those in use hold the gradient of its
+   own output, or one that waits for an earlier layer. */
+static int free_buffer(const struct hc_net *net, int l)
 {
-    bool taken[HC_GRADIENT_SLOTS] = {false};
-    int slot = 0;
+    bool taken[HC_GRADIENT_BUFFERS] = {false};
+    int buffer = 0;
     for (int v = 1; v <= l + 1; v++)
-        if (net->slot[v] >= 0)
-            taken[net->slot[v]] = true;
-    while (slot < HC_GRADIENT_SLOTS && taken[slot])
-        slot++;
-    assert(slot < HC_GRADIENT_SLOTS);
-    return slot;
+        if (net->buffer_of[v] >= 0)
+            taken[net->buffer_of[v]] = true;
+    while (buffer < HC_GRADIENT_BUFFERS && taken[buffer])
+        buffer++;
+    assert(buffer < HC_GRADIENT_BUFFERS);
+    return buffer;
 }
 
-/* A sum hands its gradient to both sides: they share the slot. The skipped side is added to by the
-   first layer of the residual branch, which runs when the branch's own side has been read. */
+/* A sum passes its gradient on to both sides, which share one buffer. The first layer of the
+   residual branch adds to it for the skipped side. It runs after the branch's own side has been
+   read, so nobody sees the shared buffer change. */
 void hc_net_plan_backward(struct hc_net *net)
 {
     const struct hc_plan *plan = &net->plan;
     for (int v = 0; v <= plan->layers; v++)
-        net->slot[v] = -1;
-    net->slot[plan->layers] = 0;
+        net->buffer_of[v] = -1;
+    net->buffer_of[plan->layers] = 0;
     for (int l = plan->layers - 1; l >= 0; l--) {
         const struct hc_layer *layer = &plan->layer[l];
         net->adds[l] = false;
         if (layer->kind == HC_LAYER_ADD) {
-            assert(net->slot[layer->in] < 0 && net->slot[layer->skip] < 0);
-            net->slot[layer->in] = net->slot[l + 1];
-            net->slot[layer->skip] = net->slot[l + 1];
-        } else if (layer->in > 0 && net->slot[layer->in] >= 0) {
+            assert(net->buffer_of[layer->in] < 0 && net->buffer_of[layer->skip] < 0);
+            net->buffer_of[layer->in] = net->buffer_of[l + 1];
+            net->buffer_of[layer->skip] = net->buffer_of[l + 1];
+        } else if (layer->in > 0 && net->buffer_of[layer->in] >= 0) {
             net->adds[l] = true;
         } else if (layer->in > 0) {
-            net->slot[layer->in] = free_slot(net, l);
+            net->buffer_of[layer->in] = free_buffer(net, l);
         }
     }
 }
 
 static struct hc_tensor gradient(const struct hc_net *net, int v)
 {
-    return hc_net_shaped(net, v, net->numerics.format, net->slots[net->slot[v]]->data);
+    return hc_net_shaped(net, v, net->numerics.format, net->buffers[net->buffer_of[v]]->data);
 }
 
 static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor dy)
@@ -152,7 +153,7 @@ static enum hc_status layer_backward(struct hc_net *net, int l)
     case HC_LAYER_CONV:
         return conv_layer(net, l);
     case HC_LAYER_ADD:
-        return HC_OK; /* its inputs' gradients are its own */
+        return HC_OK; /* the gradients of its inputs are that of its output */
     case HC_LAYER_POOL:
         return pool_layer(net, l);
     default:

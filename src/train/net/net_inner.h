@@ -11,7 +11,7 @@ enum {
     HC_WIDE_RIGHT,
     HC_WIDE_SCALE,
     HC_WIDE_COUNT,
-    HC_GRADIENT_SLOTS = 2 /* a layer's gradient that comes in, and the one that goes out */
+    HC_GRADIENT_BUFFERS = 2 /* one for a layer's incoming gradient, one for its outgoing gradient */
 };
 
 /* What each layer keeps of the forward pass. */
@@ -35,7 +35,8 @@ struct hc_net {
 
     void *images; /* the batch that the passes read: value 0 */
     struct hc_tensor labels;
-    struct hc_storage *image; /* hc_net_train's: as it comes, fp32; in the model's format */
+    struct hc_storage
+        *image; /* the batch of hc_net_train, in fp32; `input` is in the net's format */
     struct hc_storage *input;
     struct hc_storage *own_labels;
     struct hc_storage *report;      /* loss and right */
@@ -44,14 +45,14 @@ struct hc_net {
     struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
 
-    /* Backward: the slot of each value's gradient, and whether a layer adds to the gradient of its
-       input because a skip has already been there. */
-    struct hc_storage *slots[HC_GRADIENT_SLOTS];
+    /* Backward: the buffer of each value's gradient, and whether a layer adds to the gradient of
+       its input, because a skip has written it before. */
+    struct hc_storage *buffers[HC_GRADIENT_BUFFERS];
     struct hc_storage *added;       /* what a layer adds to the gradient of its input */
     struct hc_storage *before_conv; /* gradient of a layer's convolution output */
     hc_gradient_watch *watch;       /* or NULL */
     void *watch_context;
-    int slot[HC_MAX_LAYERS + 1];
+    int buffer_of[HC_MAX_LAYERS + 1];
     bool adds[HC_MAX_LAYERS];
 };
 
@@ -61,10 +62,10 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
 /* From value 0 to the logits, with batch statistics or running ones. */
 enum hc_status hc_net_forward(struct hc_net *net, bool training);
 
-/* Chooses slot[] and adds[]. */
+/* Chooses buffer_of[] and adds[]. */
 void hc_net_plan_backward(struct hc_net *net);
 
-/* From the logits' gradient in their slot to the parameters' gradients. */
+/* From the logits' gradient to the parameters' gradients. */
 enum hc_status hc_net_backward(struct hc_net *net);
 
 #endif

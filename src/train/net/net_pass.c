@@ -1,4 +1,4 @@
-/* A batch through the network: to the loss, and back. */
+/* A batch through the network, to the loss and back. */
 #include <assert.h>
 
 #include "train/net/net_inner.h"
@@ -9,13 +9,13 @@ static struct hc_tensor rows(struct hc_tensor t, int count)
     return t;
 }
 
-/* A number of a net in fp64. */
+/* A number that a net in fp64 reports in fp64. */
 static struct hc_tensor wide(const struct hc_net *net, int which)
 {
     return hc_tensor1(HC_FP64, 1, (double *)net->wide_report->data + which);
 }
 
-/* The loss of the first `count` images, by way of the recipe's format, and how many are right. */
+/* The loss of the first `count` images, rounded to the recipe's format, and how many are right. */
 static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor loss,
                               struct hc_tensor right)
 {
@@ -71,7 +71,7 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
     int last = net->plan.layers;
     struct hc_tensor logits = hc_net_value(net, last);
     struct hc_tensor dlogits = logits;
-    dlogits.data = net->slots[net->slot[last]]->data;
+    dlogits.data = net->buffers[net->buffer_of[last]]->data;
     struct hc_call back = {.op = HC_OP_xent_bwd,
                            .in = {[HC_XENT_LOGITS] = logits,
                                   [HC_XENT_LABELS] = net->labels,
@@ -98,8 +98,8 @@ enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tenso
     return status == HC_OK ? measure(net, count, loss, right) : status;
 }
 
-/* A batch in host memory becomes the one that the next passes are fed with. */
-static enum hc_status give(struct hc_net *net, const float *images, const int32_t *labels)
+/* Uploads a batch from host memory and feeds it to the next passes. */
+static enum hc_status upload(struct hc_net *net, const float *images, const int32_t *labels)
 {
     struct hc_tensor own = hc_storage_tensor(net->own_labels);
     struct hc_tensor input = hc_storage_tensor(net->input);
@@ -124,7 +124,7 @@ static enum hc_status read_report(const struct hc_net *net, int count, float *lo
 enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right)
 {
-    enum hc_status status = give(net, images, labels);
+    enum hc_status status = upload(net, images, labels);
     if (status == HC_OK)
         status = hc_net_queue_train(net, scale);
     return status == HC_OK ? read_report(net, net->batch, loss, right) : status;
@@ -133,7 +133,7 @@ enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right)
 {
-    enum hc_status status = give(net, images, labels);
+    enum hc_status status = upload(net, images, labels);
     if (status == HC_OK)
         status = hc_net_queue_infer(net, count, hc_net_loss(net), hc_net_right(net));
     return status == HC_OK ? read_report(net, count, loss, right) : status;

@@ -28,7 +28,7 @@ static int64_t count(const struct hc_net *net, int v)
     return hc_tensor_count(&t);
 }
 
-/* Allocates *storage; remembers a failure in *status and then does nothing any more. */
+/* Allocates *storage. After a failure, which it remembers in *status, it does nothing any more. */
 static void make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
                  enum hc_format format, int64_t n)
 {
@@ -58,22 +58,22 @@ static enum hc_status make_forward(struct hc_net *net)
 static enum hc_status make_backward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    int64_t most[HC_GRADIENT_SLOTS] = {0};
+    int64_t most[HC_GRADIENT_BUFFERS] = {0};
     int64_t largest = 0;
     int64_t added = 0;
     hc_net_plan_backward(net);
     for (int v = 1; v <= net->plan.layers; v++) {
         int64_t n = count(net, v);
-        if (n > most[net->slot[v]])
-            most[net->slot[v]] = n;
+        if (n > most[net->buffer_of[v]])
+            most[net->buffer_of[v]] = n;
         if (n > largest)
             largest = n;
     }
     for (int l = 0; l < net->plan.layers; l++)
         if (net->adds[l] && count(net, net->plan.layer[l].in) > added)
             added = count(net, net->plan.layer[l].in);
-    for (int s = 0; s < HC_GRADIENT_SLOTS; s++)
-        make(net, &status, &net->slots[s], net->numerics.format, most[s]);
+    for (int s = 0; s < HC_GRADIENT_BUFFERS; s++)
+        make(net, &status, &net->buffers[s], net->numerics.format, most[s]);
     make(net, &status, &net->added, net->numerics.format, added);
     make(net, &status, &net->before_conv, net->numerics.format, largest);
     return status;

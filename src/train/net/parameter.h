@@ -1,13 +1,13 @@
-/* Parameters whose identity outlives their storage, as torch's Parameter and its .data: a
-   conversion gives the parameter new storage, and whoever still holds the old one sees values that
+/* Parameters whose identity outlives their storage, like torch's Parameter and its .data. A
+   conversion gives the parameter new storage. Whoever still holds the old storage sees values that
    nobody uses any more (fast.ai forum, "I think to_fp16 behaves in a weird way internally"). */
 #ifndef HC_TRAIN_NET_PARAMETER_H
 #define HC_TRAIN_NET_PARAMETER_H
 
 #include "train/net/device.h"
 
-/* Numbers in the backend's memory, counted references. A view lies inside another storage, its
-   arena, and keeps it alive. */
+/* Numbers in the backend's memory, with a count of references. A view lies inside another storage,
+   its arena, and keeps it alive. */
 struct hc_storage {
     struct hc_device *device;
     int references;
@@ -17,7 +17,7 @@ struct hc_storage {
     struct hc_storage *arena; /* NULL: owns data */
 };
 
-/* One reference, held by the caller; zeroed. NULL with a line when there is no memory. */
+/* Zeros, with one reference that the caller holds. NULL with a line if there is no memory. */
 struct hc_storage *hc_storage_new(struct hc_device *device, enum hc_format format, int64_t count);
 struct hc_storage *hc_storage_view(struct hc_storage *arena, int64_t offset, int64_t count);
 
@@ -55,23 +55,23 @@ struct hc_parameter {
     struct hc_storage *storage; /* one reference, the parameter's own */
 };
 
-/* Zeros of that name, role and format, of layer 0; shape is as->shape (as->data is not looked at).
-   */
+/* Opens a parameter of zeros in layer 0, with the format and shape of `as`, whose data is not read.
+ */
 enum hc_status hc_parameter_open(struct hc_parameter *parameter, struct hc_device *device,
                                  const char *name, enum hc_role role, const struct hc_tensor *as);
 void hc_parameter_close(struct hc_parameter *parameter);
 
 int64_t hc_parameter_count(const struct hc_parameter *parameter);
 
-/* Its present values, in the backend's memory; good until the storage is replaced. */
+/* Its present values in the backend's memory, valid until the storage is replaced. */
 struct hc_tensor hc_parameter_tensor(const struct hc_parameter *parameter);
 
-/* New storage in the format, the values rounded to nearest by the backend's cast; the reference to
-   the old storage is dropped. As with torch, nothing happens when it has that format already. */
+/* Gives it new storage in the format, with the values rounded to nearest by the backend's cast, and
+   drops the reference to the old storage. As with torch, nothing happens if it has that format. */
 enum hc_status hc_parameter_to(struct hc_parameter *parameter, enum hc_format format);
 
-/* Gives the parameter this storage of as many elements, its values cast into it, and takes over the
-   caller's reference, also when that fails. NULL: HC_NO_MEMORY. */
+/* Gives the parameter this storage of as many elements, casts its values into it, and takes over
+   the caller's reference, also if that fails. HC_NO_MEMORY if `fresh` is NULL. */
 enum hc_status hc_parameter_place(struct hc_parameter *parameter, struct hc_storage *fresh);
 
 /* Moves the parameters, all of one format, into one new arena in their order, values kept:

@@ -1,4 +1,4 @@
-/* A checkpoint taken apart, without asking what run it is of: for those who change one. */
+/* The contents of a checkpoint of any run, for cases and tests that change one. */
 #ifndef HC_TRAIN_RUN_CHECKPOINT_CONTENTS_H
 #define HC_TRAIN_RUN_CHECKPOINT_CONTENTS_H
 
@@ -15,7 +15,7 @@ struct hc_checkpoint_contents {
     struct hc_blob blob[HC_CONTENTS_BLOBS]; /* within `name` and `bytes` */
 };
 
-/* HC_IO when it cannot be read or is too large for this. The file is taken to be sound. */
+/* HC_IO if the file cannot be read or is too large for this. It is taken to be sound. */
 enum hc_status hc_checkpoint_unpack(const char *path, struct hc_checkpoint_contents *parts);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the writer and the reader of checkpoints share; the layout stands in train/run/checkpoint.h.
+/* What the writer and the reader of checkpoints share. checkpoint.h has the layout. 
    */
 #ifndef HC_TRAIN_RUN_CHECKPOINT_FORMAT_H
 #define HC_TRAIN_RUN_CHECKPOINT_FORMAT_H

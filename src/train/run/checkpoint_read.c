@@ -112,7 +112,7 @@ static enum hc_status check_identity(const char *path, const char *got, size_t l
     return HC_OK;
 }
 
-/* Names the first piece that the file lacks. */
+/* Names the first blob that the file lacks. */
 static enum hc_status check_complete(const char *path, const struct hc_blob *blobs, int count,
                                      const unsigned char *const *content)
 {
@@ -156,7 +156,7 @@ static enum hc_status find_blobs(const char *path, struct cursor *cursor, uint64
     return check_complete(path, blobs, count, content);
 }
 
-/* Of a whole file: looks at everything before it copies anything. */
+/* Takes a whole file, and checks everything before it copies anything. */
 static enum hc_status unpack(const char *path, const char *identity, const unsigned char *bytes,
                              size_t length, struct hc_blob *blobs, int count,
                              const unsigned char **content)

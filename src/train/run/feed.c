@@ -31,8 +31,8 @@ static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const voi
     return from ? device->backend->upload(device->queue, t->data, from, bytes) : HC_OK;
 }
 
-/* The set onto the device, with a place for an epoch's order and, where the caller counts no steps,
-   for their count, which the op then moves. */
+/* Uploads the set, and makes room for an epoch's order. If the caller counts no steps, the feed has
+   a count of its own, which the op increments. */
 static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *steps)
 {
     const struct hc_images *images = hc_batch_stream_images(&feed->stream);

@@ -1,9 +1,9 @@
-/* Batches where a training step finds them: always in the same place of the backend's memory.
+/* Batches where a training step reads them: always in the same place of the backend's memory.
 
    A backend that works in host memory gets them from the loader, whose thread prepares them beside
-   the training. Any other keeps the whole set in its own memory (u8), and the op augment makes each
-   batch there: no image crosses over, and within an epoch the host does nothing. Both give the same
-   bits, the stream of stream.h. The order of an epoch's images is uploaded when the epoch begins.
+   the training. Any other backend keeps the whole set in its own memory (u8), and the op augment
+   makes each batch there: no image crosses over, and the host uploads only the order of the images,
+   when an epoch begins. Both give the same bits, those of batch_stream.h.
    */
 #ifndef HC_TRAIN_RUN_FEED_H
 #define HC_TRAIN_RUN_FEED_H

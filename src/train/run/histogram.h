@@ -1,12 +1,12 @@
-/* How many gradients have which exponent, with and without the loss scale: of weights, and of
-   activations. */
+/* How many gradients have which exponent, with and without the loss scale. Gradients of weights and
+   of activations are counted apart. */
 #ifndef HC_TRAIN_RUN_HISTOGRAM_H
 #define HC_TRAIN_RUN_HISTOGRAM_H
 
 #include <stdint.h>
 
 /* Counts by exponent e = floor(log2 |g|) at [e - HC_EXPONENT_ZERO]; zero counts as
-   HC_EXPONENT_ZERO, what is not finite as HC_EXPONENT_LAST. */
+   HC_EXPONENT_ZERO, infinities and NaN as HC_EXPONENT_LAST. */
 enum { HC_EXPONENT_ZERO = -150, HC_EXPONENT_LAST = 128 };
 enum { HC_EXPONENTS = HC_EXPONENT_LAST - HC_EXPONENT_ZERO + 1 };
 

@@ -6,8 +6,8 @@
 
 #include "train/run/trainer.h"
 
-/* Step i of `steps` has the rate from (to / from)^(i / steps), before the recipe's factors; beta1
-   is 0.9 throughout. */
+/* Step i of `steps` has the rate from * (to / from)^(i / steps), before the recipe's factors. beta1
+   is 0.9 in every step. */
 struct hc_lr_range {
     double from;
     double to;
@@ -24,24 +24,24 @@ struct hc_lr_point {
     int64_t skipped; /* so far */
 };
 
-/* The two suggestions look at the smoothed losses without the first ten and the last five points;
-   NaN where fewer than two are left. */
+/* Both suggestions leave out the first ten and the last five points of the smoothed loss. They are
+   NaN if fewer than two points are left. */
 struct hc_lr_found {
     int points;
     bool diverged; /* the smoothed loss came to more than four times its least, or was NaN */
-    /* The rate at which it falls fastest from point to point on the way to where it is least.
-       (fastai's "min numerical gradient", numpy.gradient's central differences, looks at what comes
-       after, too, where a loss that runs away falls now and then.) */
+    /* The rate at which the loss falls fastest, from the start to its minimum. (fastai's "min
+       numerical gradient" takes numpy.gradient's central differences over all points, also behind
+       the minimum, where a loss that runs away falls now and then.) */
     double steepest;
-    double tenth; /* a tenth of the rate at which it is least */
+    double tenth; /* a tenth of the rate at which the loss is least */
 };
 
 /* The suggestions of n points. */
 void hc_lr_suggest(const struct hc_lr_point *points, int n, struct hc_lr_found *found);
 
-/* Trains as the options say, for range->steps steps at most, into points[range->steps]. Of the
-   options epochs, max_lr, schedule, out, resume and both ..._every do not count; progress is called
-   as ever. What hc_train returns. */
+/* Trains as the options say, for at most range->steps steps, into points[range->steps]. The options
+   epochs, max_lr, schedule, out, resume, checkpoint_every and measure_every do not count; progress
+   is called as in any training. Returns what hc_train returns. */
 enum hc_status hc_lr_find(const struct hc_train_options *options, const struct hc_lr_range *range,
                           struct hc_lr_point *points, struct hc_lr_found *found);
 

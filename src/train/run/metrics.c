@@ -110,7 +110,7 @@ static void count_zeros(const struct hc_metrics *metrics, const double *g, int n
     *unscaled = n ? (double)unscaled_zeros / n : 0;
 }
 
-/* dot has no fp64, gemm has. */
+/* In fp64 by gemm, since dot has no fp64. */
 static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g,
                                   struct hc_tensor to)
 {
@@ -125,15 +125,15 @@ static enum hc_status square_wide(struct hc_metrics *metrics, struct hc_tensor g
     return status == HC_OK ? hc_device_cast(metrics->device, square, to) : status;
 }
 
-/* The optimizer's gradients are zeroed after the step, or clipped in it. */
+/* Whether the optimizer's gradients are zeroed after the step, or clipped in it. */
 static bool gone_after(const struct hc_metrics *metrics)
 {
     const struct hc_recipe *recipe = hc_update_recipe(metrics->update);
     return hc_recipe_steps_on_overflow(recipe) || recipe->clip > 0;
 }
 
-/* Of the optimizer's gradients; where they do not stay, before the step of the model's, divided by
-   the scale. */
+/* The squares of the optimizer's gradients. If these do not last beyond the step, the model's are
+   summed before the step instead, and divided by the scale. */
 static enum hc_status sum_squares(struct hc_metrics *metrics)
 {
     bool gone = gone_after(metrics);

@@ -1,22 +1,22 @@
-/* What a step loses, layer by layer, from a sample of each layer's filter or linear weight, and of
-   the gradient of its output: 1024 elements in 8 blocks spread evenly, or all there are.
+/* What a step loses, layer by layer, measured on a sample of each layer's filter or linear weight
+   and of the gradient of its output: 1024 elements in 8 blocks that are spread evenly, or all.
 
-   F is the format of the recipe's model, or fp16 where that is fp32: then the shares say what half
-   would lose. s is an element of the gradient as the network wrote it, S the loss scale of the
-   step.
-     underflow    share of elements with round_F(s) = 0. What rounds to zero has a magnitude of at most
-                  half F's smallest subnormal: 2^-25 in fp16. Exact zeros of the real gradient count
-                  too; behind a leaky ReLU they are rare.
-     unscaled     share with round_F(s / S) = 0: what would be lost without the scale
-     activation_underflow, activation_unscaled  the same of the gradient that comes back to the
-                  layer's output
-     update_lost  share of updates u, not 0, with round_M(w - u) = w, M being the model's format and w
-                  the model's weight before the step: what the weight would not notice without a
-                  master, in rounding to nearest. u is the update that the optimizer's state and rates ask for, in fp64, so
-                  that it is seen where the arithmetic itself lost it. A u that is not finite is not
-                  counted as lost. NaN for a skipped step, which has no update.
-     gradient_norm  of the unscaled gradients of all the layer's parameters, every element counted, before
-                  any clipping */
+   F is the format of the recipe's model, or fp16 if that is fp32: then the shares say what half
+   would lose. M is the model's format, S the loss scale of the step, s an element of the gradient
+   as the network wrote it, w the model's weight before the step.
+
+     underflow       the share of elements with round_F(s) = 0, which are those up to half of F's
+                     smallest subnormal, 2^-25 in fp16. Exact zeros of the real gradient count, too;
+                     behind a leaky ReLU they are rare.
+     unscaled        the share with round_F(s / S) = 0: what would be lost without the scale
+     activation_*    the same two shares of the gradient that comes back to the layer's output
+     update_lost     the share of updates u, not 0, with round_M(w - u) = w: what the weight would
+                     not notice without a master, in rounding to nearest. u is the update that the
+                     optimizer's state and rates ask for, in fp64 (update/intent.h), so that an
+                     update that the arithmetic itself loses is seen as well. A u that is not finite
+                     does not count as lost. NaN for a skipped step, which has no update.
+     gradient_norm   the norm of the unscaled gradients of all the layer's parameters, before any
+                     clipping; every element counts, not only the sample */
 #ifndef HC_TRAIN_RUN_METRICS_H
 #define HC_TRAIN_RUN_METRICS_H
 

@@ -1,5 +1,6 @@
-/* A sample of a tensor in the backend's memory: some blocks spread evenly, the same at each call.
-   */
+/* A sample of a tensor in the backend's memory: blocks that are spread evenly, the same at each
+   call.
+ */
 #ifndef HC_TRAIN_RUN_SAMPLE_H
 #define HC_TRAIN_RUN_SAMPLE_H
 
@@ -11,7 +12,7 @@ enum {
     HC_SAMPLE = HC_SAMPLE_BLOCKS * HC_SAMPLE_BLOCK
 };
 
-/* *n values, HC_SAMPLE at most: all of a tensor that has no more. */
+/* Copies *n values, at most HC_SAMPLE; a tensor that has no more is copied whole. */
 enum hc_status hc_sample_draw(const struct hc_device *device, const struct hc_tensor *t,
                               double *values, int *n);
 

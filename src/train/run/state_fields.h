@@ -1,5 +1,5 @@
-/* Structs in a checkpoint: field by field and little-endian, whatever the compiler and the machine
-   make of them in memory. */
+/* Structs in a checkpoint are written field by field and little-endian, however the compiler and
+   the machine lay them out in memory. */
 #ifndef HC_TRAIN_RUN_STATE_FIELDS_H
 #define HC_TRAIN_RUN_STATE_FIELDS_H
 
@@ -14,10 +14,10 @@ struct hc_state_field {
 
 /* A list ends with a count of 0. */
 extern const struct hc_state_field hc_step_count_fields[];   /* of struct hc_counters */
-extern const struct hc_state_field hc_scaler_count_fields[]; /* of struct hc_counters, the others */
+extern const struct hc_state_field hc_scaler_count_fields[]; /* the other fields of it */
 extern const struct hc_state_field hc_run_totals_fields[];   /* of struct hc_run_totals */
 
-/* Bytes in the file of the fields. */
+/* Bytes that the fields take in the file. */
 size_t hc_state_bytes(const struct hc_state_field *fields);
 
 /* From the struct into that many bytes, and back. */

@@ -1,4 +1,10 @@
-/* The training loop: one recipe, one network, one data set, one backend. */
+/* The training loop: one recipe, one network, one data set, one backend.
+
+   It drives the same op table that the cases test and computes nothing beside it. What the recipe
+   says of gradients and weights happens in the update (train/update/update.h), the passes in the
+   net (train/net/net.h); here batches are fed, steps are logged, the test set is evaluated and
+   checkpoints are written. All results are functions of the options: neither threads nor an
+   interruption change a bit. */
 #ifndef HC_TRAIN_RUN_TRAINER_H
 #define HC_TRAIN_RUN_TRAINER_H
 
@@ -24,19 +30,19 @@
      the scale), activations_scaled, activations_unscaled (gradients of layers' outputs)
    checkpoint: all state (checkpoint.h). */
 
-/* As it goes. Sent for every step and after every evaluation; of steps that were queued together
-   when all are done. */
+/* What the caller is told on the way, for every step and after every evaluation. Steps that were
+   queued together are reported when all of them are done. */
 struct hc_progress {
     int epoch; /* 0.. */
     int epochs;
     int64_t step;             /* done in all */
     int64_t steps;            /* to do in all */
     double loss;              /* of this step's batch, unscaled */
-    double smooth;            /* exponential mean of loss, weight 0.02, bias corrected */
+    double smooth;            /* exponential mean of the loss, weight 0.02, bias corrected */
     double scale;             /* of the next step, as far as it is known */
     int64_t skipped;          /* so far */
     double images_per_second; /* of this epoch so far, training alone */
-    bool evaluated;           /* the epoch ended with this step, and the next two are news */
+    bool evaluated;           /* the epoch ended with this step: the next two are new */
     double test_loss;
     double accuracy; /* 0..1 on the test images; NaN before the first evaluation */
 };
@@ -55,30 +61,31 @@ struct hc_train_options {
     /* A folder that exists: steps.csv, epochs.csv, gradients.csv and checkpoint are written there.
        NULL: nothing is written. */
     const char *out;
-    bool resume;              /* goes on from out/checkpoint; HC_IO when there is none */
+    bool resume;              /* goes on from out/checkpoint; HC_IO if there is none */
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
 
-    /* Every so many steps what a step loses is measured, which on a device costs many times the
-       step. 0: 1 in host memory, 50 elsewhere. */
+    /* Every so many steps it is measured what a step loses (metrics.h). On a device that costs many
+       times the step. 0: every step in host memory, every 50th elsewhere. */
     int64_t measure_every;
 
     /* The rates of each step; NULL: the one-cycle to max_lr. */
     hc_schedule *schedule;
     const void *plan; /* for it */
 
-    /* Called on the training thread; false stops at once, with the result so far. NULL: none.
+    /* Called on the training thread, if not NULL. If it returns false the training stops at once,
+       with the result so far.
      */
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;
 
-    /* Gets the facts of the backend (its slot `describe`) when the training ends; NULL: nobody
-       asks. */
+    /* Gets the facts of the backend (its function `describe`) when the training ends. NULL: nobody
+       asks for them. */
     hc_tell *tell;
     void *told;
 };
 
-/* What compare prints. Of the whole run, also where a part of it was resumed, save the three that
-   say "of this call". */
+/* What came of a training: of the whole run, including what an earlier call did before it was
+   interrupted. Fields that say "of this call" are the exception. */
 struct hc_train_result {
     bool finished;    /* all epochs are done */
     bool learned;     /* finished, and the network is better than guessing: see reason */
@@ -86,9 +93,9 @@ struct hc_train_result {
                          or "" */
 
     bool diverged;    /* the last step's loss was not finite; the shares below are NaN then */
-    int64_t nan_from; /* the first of the steps in a row up to the last one whose loss was not */
+    int64_t nan_from; /* if so, the first of the steps without interruption whose loss was not */
 
-    double accuracy;   /* last epoch's, 0..1 on the test images; NaN where the loss on them is */
+    double accuracy;   /* last epoch's, 0..1 on the test images; NaN if the loss on them is */
     double test_loss;  /* last epoch's mean cross-entropy on the test images */
     double train_loss; /* last epoch's mean */
     int64_t steps;
@@ -104,16 +111,17 @@ struct hc_train_result {
 
     double images_per_second; /* training alone, without evaluation; of this call */
     double seconds;           /* of this call */
-    int64_t memory; /* most bytes of the backend's that weights, activations, gradients, state, data
-                       and scratch took at once; of this call */
+    /* The most bytes of the backend's memory that weights, activations, gradients, state, data and
+       scratch took at once; of this call. */
+    int64_t memory;
 
-    char captured[160]; /* "captured" where steps were replayed as a graph, otherwise why not */
+    char captured[160]; /* "captured" if steps were replayed as a graph, otherwise why not */
 
     int64_t parameters; /* trainable */
     int64_t macs;       /* multiplications of one image's forward pass */
 };
 
-/* HC_INVALID for options that contradict each other, HC_IO, HC_NO_MEMORY, HC_UNSUPPORTED or
+/* Trains. HC_INVALID for options that contradict each other, HC_IO, HC_NO_MEMORY, HC_UNSUPPORTED or
    HC_DEVICE. A run that does not learn is no error: result->learned says so. */
 enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result);
 

@@ -47,9 +47,9 @@ static enum hc_status begin(const struct hc_run *run, int log)
     return flush(run, log);
 }
 
-/* Rows begin with their step or epoch, and grow in it. Those that the checkpoint does not know, or
-   that were cut in the middle, are dropped. Those that it does know must be there; an epoch without
-   a measured step has none in gradients.csv. */
+/* Drops the rows that the checkpoint does not know, and a last row that was cut. A row begins with
+   its step or epoch, which grows from row to row. The rows that the checkpoint does know must be
+   there, except in gradients.csv, where an epoch without a measured step has none. */
 static enum hc_status go_on(const struct hc_run *run, int log)
 {
     const struct hc_run_totals *t = &run->totals;

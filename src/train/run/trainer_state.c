@@ -1,7 +1,8 @@
-/* What a checkpoint holds: the counts of steps, what the scaler keeps, the tally with the position
-   in the data, the model's parameters and statistics, masters, momenta and compensations. The
-   schedule, the order of the images, augmentation, the bits of stochastic rounding and initial
-   weights are functions of the step and the seed: they have no state. */
+/* What a checkpoint holds: the counts of steps, what the scaler keeps, the run's totals, the
+   model's parameters and statistics, masters, momenta and compensations.
+
+   The schedule, the order of the images, augmentation, the bits of stochastic rounding and the
+   initial weights are functions of the step and the seed, so they have no state. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 enum {
     IDENTITY = 2048,
     NAME = 64,
-    STRUCTS = 3, /* the first pieces are packed structs */
+    STRUCTS = 3, /* the first blobs are packed structs */
     MOST = 3 * HC_MAX_LAYERS * HC_STATE_COUNT + 2 * HC_MAX_LAYERS + STRUCTS
 };
 
@@ -26,8 +27,9 @@ struct blobs {
     char name[MOST][NAME];
 };
 
-/* Without masters the optimizer works on the model: that piece is kept once. Gradients are made
-   anew by each step, but for those that a scaler steps on again when it has found an infinity. */
+/* Whether a state tensor is kept. Without masters the optimizer works on the model, which is kept
+   once. Each step makes its gradients anew, but a scaler that steps on overflow may step on the
+   last ones again. */
 static bool keeps(const struct hc_run *run, enum hc_state_tensor state)
 {
     const struct hc_recipe *recipe = run->options.recipe;
@@ -68,7 +70,7 @@ static const struct {
     {"tally", "of the run", hc_run_totals_fields},
 };
 
-/* The list, with memory for everything. */
+/* The list of all blobs, with memory for their content. */
 static struct blobs *list(struct hc_run *run)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
@@ -98,8 +100,8 @@ static struct blobs *list(struct hc_run *run)
     return NULL;
 }
 
-/* Between the run, its structs and what lies in the backend's memory, and the blobs, in the list's
-   order. */
+/* Copies the run's structs and what lies in the backend's memory into the blobs, or back, in the
+   order of the list. */
 static enum hc_status carry(struct hc_run *run, struct blobs *blobs, bool back)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
@@ -136,7 +138,7 @@ static uint64_t hash_images(uint64_t hash, const struct hc_images *images)
     return hc_fnv(hash, images->pixels, (size_t)images->count * HC_IMAGE_BYTES);
 }
 
-/* Other classes, files or seeds of the synthetic set are other data. */
+/* The hash of all images: other classes, files or seeds of the synthetic set are other data. */
 static uint64_t hash_data(struct hc_run *run)
 {
     if (run->data == 0)

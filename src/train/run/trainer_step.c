@@ -1,11 +1,16 @@
-/* Steps: queued in blocks, captured where the backend can, and read from the step log afterwards.
-   */
+/* Steps: queued in blocks, replayed as a graph, and read from the step log afterwards.
+
+   A training step on a device should wait for nothing. So many steps are queued at once, and each
+   leaves its loss, its scale and whether it overflowed in a row of a log on the device, which is
+   read when the block is done. Since the arguments of a step's ops never change, the step can be
+   captured as a graph once and then be replayed. A step that is measured comes alone: its gradients
+   are looked at on the way, and its weights before and after the update. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "train/run/trainer_inner.h"
 
-/* Rows of a device's journal. Where there is no device each step is looked at as it ends. */
+/* Rows of the step log of a device. In host memory each step is read as it ends. */
 enum { ROWS = 256 };
 
 static struct hc_rates rates(const struct hc_run *run, int64_t step)
@@ -84,8 +89,8 @@ static enum hc_status measured(struct hc_run *run, int64_t step)
     return status == HC_OK ? hc_metrics_after(run->metrics, r.lr, r.beta1) : status;
 }
 
-/* Once in a call, when a step has been run: its plans are made, its scratch is there. What cannot
-   be captured goes on as it was, and run->captured says why. */
+/* Captures a step, once in a call and after a first step, which has made the backend's plans and
+   scratch. If it cannot be captured, steps are queued as before, and run->captured says why. */
 static void capture(struct hc_run *run)
 {
     const struct hc_backend *backend = run->device.backend;
