@@ -170,5 +170,5 @@ Test(output, what_cannot_be_written_is_one_line)
     put("precious", "kept");
     cr_assert_eq(symlink("precious", "link"), 0);
     cr_expect_eq(hc_output_reopen("link"), -1);
-    cr_expect_not_null(strstr(hc_message(), "link: a symbolic link"), "%s", hc_message());
+    cr_expect_not_null(strstr(hc_message(), "link is a symbolic link"), "%s", hc_message());
 }
