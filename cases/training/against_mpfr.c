@@ -154,7 +154,7 @@ static const struct hc_case cases[] = {
     {.name = "training/fp64-beside-mpfr",
      .title = "a whole step in fp64 is less than a millionth as far from MPFR as one in fp32, half "
               "or bf16",
-     .source = "the definitions of op/call.h, and central differences: no backward pass in them",
+     .source = "the definitions in src/op, and central differences: no backward pass in them",
      .run = reference},
 };
 

@@ -1,4 +1,4 @@
-/* augment, by its contract (op/call.h): which image, which of its pixels, and their values. */
+/* augment, by its contract (op/control.h): which image, which of its pixels, and their values. */
 #ifndef HC_KERNELS_ELEMENT_AUGMENT_H
 #define HC_KERNELS_ELEMENT_AUGMENT_H
 

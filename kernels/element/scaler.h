@@ -1,5 +1,6 @@
-/* One step of a loss scaler's rule, by the contract of scaler_update (op/call.h). fp32 throughout: each
-   product is rounded once, as torch's is, which multiplies in fp64 and rounds that exact product. */
+/* One step of a loss scaler's rule, by the contract of scaler_update (op/control.h). fp32
+   throughout: each product is rounded once, as torch's is, which multiplies in fp64 and rounds that
+   exact product. */
 #ifndef HC_KERNELS_ELEMENT_SCALER_H
 #define HC_KERNELS_ELEMENT_SCALER_H
 

@@ -3,19 +3,6 @@
 #include "cli/wrap.h"
 #include "op/descriptor.h"
 
-/* Where the prose of the contract stands. */
-static const char *const headers[] = {
-    [HC_CLASS_ELEMENTWISE] = "src/op/elementwise.h",
-    [HC_CLASS_REDUCTION] = "src/op/reduction.h",
-    [HC_CLASS_GEMM] = "src/op/gemm.h",
-    [HC_CLASS_CONV] = "src/op/conv.h",
-    [HC_CLASS_NORM] = "src/op/norm.h",
-    [HC_CLASS_POOL] = "src/op/conv.h",
-    [HC_CLASS_LOSS] = "src/op/loss.h",
-    [HC_CLASS_OPTIMIZER] = "src/op/optimizer.h",
-    [HC_CLASS_CONTROL] = "src/op/control.h",
-};
-
 static const char *shape_of(enum hc_op op, int number, char text[64])
 {
     const struct hc_slot *slot = hc_slot(op, number);
@@ -87,7 +74,7 @@ void hc_contract_print(FILE *out, enum hc_op op)
                   hc_op_settled(op) ? "every backend gives the same bits"
                                     : "results lie within a derived bound",
                   hc_descriptor(op)->fp64 ? "; can be had in fp64" : "");
-    (void)fprintf(out, "  what it computes stands in %s\n\ninputs\n", headers[info->class_]);
+    (void)fprintf(out, "  what it computes stands in %s\n\ninputs\n", hc_op_contract(op));
     for (int i = 0; i < hc_slot_count(op); i++) {
         if (i == info->inputs)
             (void)fputs("\noutputs\n", out);

@@ -107,6 +107,27 @@ double hc_call_length(const struct hc_call *call)
     return d->length ? (double)d->length(call) : 1;
 }
 
+void hc_call_compute_in(struct hc_call *call, enum hc_format format)
+{
+    switch (hc_ops[call->op].class_) {
+    case HC_CLASS_REDUCTION:
+        call->params.reduce.accumulator = format;
+        break;
+    case HC_CLASS_GEMM:
+        call->params.gemm.tf32 = format == HC_TF32;
+        call->params.gemm.half_accumulator = format == HC_FP16;
+        break;
+    case HC_CLASS_CONV:
+        call->params.conv.tf32 = format == HC_TF32;
+        break;
+    case HC_CLASS_OPTIMIZER:
+        *hc_optimizer_arithmetic(call->op, &call->params) = format;
+        break;
+    default:
+        break;
+    }
+}
+
 bool hc_call_fp64(const struct hc_call *call)
 {
     return call->in[HC_FIRST].format == HC_FP64 && hc_descriptor(call->op)->fp64;

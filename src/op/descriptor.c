@@ -5,20 +5,29 @@
 
 #include "op/families.h"
 
+static const struct {
+    const struct hc_descriptor *const *ops;
+    const char *header;
+} families[] = {
+    [HC_CLASS_ELEMENTWISE] = {hc_elementwise_ops, "src/op/elementwise.h"},
+    [HC_CLASS_REDUCTION] = {hc_reduction_ops, "src/op/reduction.h"},
+    [HC_CLASS_GEMM] = {hc_gemm_ops, "src/op/gemm.h"},
+    [HC_CLASS_CONV] = {hc_conv_ops, "src/op/conv.h"},
+    [HC_CLASS_NORM] = {hc_norm_ops, "src/op/norm.h"},
+    [HC_CLASS_POOL] = {hc_conv_ops, "src/op/conv.h"},
+    [HC_CLASS_LOSS] = {hc_loss_ops, "src/op/loss.h"},
+    [HC_CLASS_OPTIMIZER] = {hc_optimizer_ops, "src/op/optimizer.h"},
+    [HC_CLASS_CONTROL] = {hc_control_ops, "src/op/control.h"},
+};
+
 const struct hc_descriptor *hc_descriptor(enum hc_op op)
 {
-    static const struct hc_descriptor *const *const families[] = {
-        [HC_CLASS_ELEMENTWISE] = hc_elementwise_ops,
-        [HC_CLASS_REDUCTION] = hc_reduction_ops,
-        [HC_CLASS_GEMM] = hc_gemm_ops,
-        [HC_CLASS_CONV] = hc_conv_ops,
-        [HC_CLASS_NORM] = hc_norm_ops,
-        [HC_CLASS_POOL] = hc_conv_ops,
-        [HC_CLASS_LOSS] = hc_loss_ops,
-        [HC_CLASS_OPTIMIZER] = hc_optimizer_ops,
-        [HC_CLASS_CONTROL] = hc_control_ops,
-    };
-    return families[hc_ops[op].class_][op];
+    return families[hc_ops[op].class_].ops[op];
+}
+
+const char *hc_op_contract(enum hc_op op)
+{
+    return families[hc_ops[op].class_].header;
 }
 
 int hc_slot_count(enum hc_op op)

@@ -108,6 +108,9 @@ struct hc_descriptor {
 
 const struct hc_descriptor *hc_descriptor(enum hc_op op);
 
+/* The header that states the contract: "src/op/optimizer.h". */
+const char *hc_op_contract(enum hc_op op);
+
 /* Slots by one running number: the inputs, then the outputs. */
 int hc_slot_count(enum hc_op op);
 const struct hc_slot *hc_slot(enum hc_op op, int slot);

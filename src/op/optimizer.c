@@ -42,6 +42,20 @@ const struct hc_optimizer_slots *hc_optimizer_slots(enum hc_op op)
     return op == HC_OP_sgd ? &sgd : &adam;
 }
 
+const struct hc_stochastic *hc_optimizer_stochastic(enum hc_op op, const union hc_params *params)
+{
+    if (hc_ops[op].class_ != HC_CLASS_OPTIMIZER)
+        return NULL;
+    return op == HC_OP_sgd ? &params->sgd.stochastic : &params->adam.stochastic;
+}
+
+enum hc_format *hc_optimizer_arithmetic(enum hc_op op, union hc_params *params)
+{
+    if (hc_ops[op].class_ != HC_CLASS_OPTIMIZER)
+        return NULL;
+    return op == HC_OP_sgd ? &params->sgd.arithmetic : &params->adam.arithmetic;
+}
+
 /* Which weights can be compensated, and in which arithmetic. */
 static enum hc_status compensation_rule(const struct hc_call *call, enum hc_format arithmetic)
 {

@@ -113,4 +113,10 @@ struct hc_optimizer_slots {
 
 const struct hc_optimizer_slots *hc_optimizer_slots(enum hc_op op);
 
+union hc_params;
+
+/* The parameters that all optimizers have, each of them NULL for other ops. */
+const struct hc_stochastic *hc_optimizer_stochastic(enum hc_op op, const union hc_params *params);
+enum hc_format *hc_optimizer_arithmetic(enum hc_op op, union hc_params *params);
+
 #endif

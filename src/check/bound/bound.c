@@ -94,17 +94,10 @@ bool hc_bound_ordered(const struct hc_call *call)
 /* Whether the output is rounded to a neighbour that need not be the nearest. */
 static bool to_either(const struct hc_call *call, int out)
 {
-    switch (call->op) {
-    case HC_OP_cast:
-        return call->params.cast.direction != HC_NEAREST;
-    case HC_OP_sgd:
-        return out == HC_SGD_NEW_W && call->params.sgd.stochastic.on;
-    case HC_OP_adam:
-    case HC_OP_adamw:
-        return out == HC_ADAM_NEW_W && call->params.adam.stochastic.on;
-    default:
-        return false;
-    }
+    const struct hc_stochastic *s = hc_optimizer_stochastic(call->op, &call->params);
+    if (s)
+        return s->on && out == hc_optimizer_slots(call->op)->new_w;
+    return call->op == HC_OP_cast && call->params.cast.direction != HC_NEAREST;
 }
 
 /* Bound on the final rounding into out's format of a result that is at most `most` in magnitude: half

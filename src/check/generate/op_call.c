@@ -143,20 +143,8 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
     }
     if (op == HC_OP_unscale && call.out[HC_UNSCALE_OUT].format != HC_FP32)
         call.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
-    if (hc_ops[op].class_ == HC_CLASS_REDUCTION)
-        call.params.reduce.accumulator = set->work;
-    if (op == HC_OP_gemm) {
-        call.params.gemm.tf32 = set->work == HC_TF32;
-        call.params.gemm.half_accumulator = set->work == HC_FP16;
-    }
-    if (hc_ops[op].class_ == HC_CLASS_CONV)
-        call.params.conv.tf32 = set->work == HC_TF32;
-    if (op == HC_OP_sgd)
-        call.params.sgd.arithmetic = set->work;
-    if (op == HC_OP_adam || op == HC_OP_adamw) {
-        call.params.adam.arithmetic = set->work;
-        if (set->work != HC_FP32) /* 1e-8 is 0 there: see cases/eps */
-            call.params.adam.eps = 0x1p-6;
-    }
+    hc_call_compute_in(&call, set->work);
+    if ((op == HC_OP_adam || op == HC_OP_adamw) && set->work != HC_FP32)
+        call.params.adam.eps = 0x1p-6; /* 1e-8 may be 0 there: see cases/eps */
     return call;
 }

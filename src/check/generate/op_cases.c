@@ -180,7 +180,7 @@ const struct hc_case_table *hc_op_cases(void)
     for (int i = 0; i < list.count; i++)
         cases[i] = (struct hc_case){.name = rows[i].name,
                                     .title = rows[i].title,
-                                    .source = "contract in src/op/call.h",
+                                    .source = hc_op_contract(rows[i].op),
                                     .level = level_of(&rows[i]),
                                     .run = run,
                                     .data = &rows[i]};

@@ -318,13 +318,6 @@ struct hc_opspace hc_opspace(enum hc_op op)
     return space;
 }
 
-static bool rounds_stochastically(enum hc_op op, const struct hc_variant *variant)
-{
-    if (op == HC_OP_sgd)
-        return variant->params.sgd.stochastic.on;
-    return (op == HC_OP_adam || op == HC_OP_adamw) && variant->params.adam.stochastic.on;
-}
-
 /* Of Adam's orders these compute in fp32 alone. */
 static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
 {
@@ -338,7 +331,8 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
 {
     if (computes_in_fp32(op, variant) && hc_formats[set->work].bytes == 2)
         return false;
-    if (rounds_stochastically(op, variant) && (set->state != HC_BF16 || set->work != HC_FP32))
+    const struct hc_stochastic *stochastic = hc_optimizer_stochastic(op, &variant->params);
+    if (stochastic && stochastic->on && (set->state != HC_BF16 || set->work != HC_FP32))
         return false;
     if (variant->compensated && hc_formats[set->state].bytes != 2)
         return false;

@@ -48,19 +48,6 @@ static size_t padded(const struct hc_tensor *t)
     return (hc_tensor_bytes(t) + 63) / 64 * 64;
 }
 
-static void compute_in(struct hc_call *call, enum hc_format format)
-{
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    if (call->op == HC_OP_sgd)
-        call->params.sgd.arithmetic = format;
-    else if (class_ == HC_CLASS_OPTIMIZER)
-        call->params.adam.arithmetic = format;
-    else if (class_ == HC_CLASS_CONV)
-        call->params.conv.tf32 = format == HC_TF32;
-    else if (class_ == HC_CLASS_GEMM)
-        call->params.gemm.tf32 = format == HC_TF32;
-}
-
 /* Carries the call out with fp32 tensors in place of those in fp64, and casts its results back.
    `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
 static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
@@ -74,7 +61,7 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
     size_t bytes = 0;
     if (format == HC_FP64)
         return plain(r, &narrow);
-    compute_in(&narrow, format);
+    hc_call_compute_in(&narrow, format);
     for (int i = 0; i < slots; i++) {
         slot[i] = i < inputs ? &narrow.in[i] : &narrow.out[i - inputs];
         wide[i] = *slot[i];
