@@ -1,7 +1,6 @@
 /* Batch norm and leaky ReLU in one op: the rounding between the two must remain, and the backward
    pass must take the sign from the output. */
 #include <math.h>
-#include <stdio.h>
 
 #include "case.h"
 #include "cases/fixture/batchnorm.h"
@@ -35,8 +34,7 @@ static double through(enum hc_format format, double x)
    rounding. */
 static void rounds_between(struct hc_check *check, enum hc_format format)
 {
-    char first[96] = "";
-    int wrong = 0;
+    struct hc_comparisons c = {.checked = CODES};
     int telling = 0;
     struct hc_call call = inference(check, format);
     double gain = hc_tensor_get(&call.in[HC_BN_GAMMA], 0);
@@ -51,13 +49,13 @@ static void rounds_between(struct hc_check *check, enum hc_format format)
         double got = hc_tensor_get(&call.out[HC_BN_Y], i);
         bool same = want == got || (isnan(want) && isnan(got));
         telling += want != skipped && !isnan(want);
-        if (!same && wrong++ == 0)
-            (void)snprintf(first, sizeof first, "z = %a: want %a, got %a", z, want, got);
+        if (!same)
+            hc_comparisons_wrong(&c, "z = %a: want %a, got %a", z, want, got);
     }
-    hc_claim_sweep(check, CODES, wrong, wrong ? first : NULL);
+    hc_claim_comparisons(check, &c);
     hc_claim_true(check, "some codes tell the two apart", telling > CODES / 32);
     hc_say(check, "%s: %d codes, %d of which would be others if z were not rounded, %d differ",
-           hc_formats[format].name, CODES, telling, wrong);
+           hc_formats[format].name, CODES, telling, (int)c.wrong);
 }
 
 static void rounding(struct hc_check *check)
@@ -72,16 +70,15 @@ static void sign_of_y(struct hc_check *check)
 {
     static const double y[] = {1, 0x1p-24, 0.0, -0.0, -0x1p-24, -1};
     enum { ROWS = 6 };
-    struct hc_tensor x = hc_tensor4(HC_FP16, 1, 1, 1, ROWS, NULL);
+    const struct hc_tensor pixels = hc_tensor4(HC_FP16, 1, 1, 1, ROWS, NULL);
     struct hc_call call = {.op = HC_OP_bn_leaky_bwd, .params.bn = {.slope = 0.25}};
-    for (int i = 0; i < 6; i++)
-        call.in[i] = i < 3 ? x : hc_tensor1(HC_FP32, ROWS, NULL);
-    for (int i = 0; i < 3; i++)
-        call.out[i] = i < 1 ? x : hc_tensor1(HC_FP32, ROWS, NULL);
-    for (int i = 0; i < 6; i++)
-        call.in[i].data = hc_check_memory(check, hc_tensor_bytes(&call.in[i]));
-    for (int i = 0; i < 3; i++)
-        call.out[i].data = hc_check_memory(check, hc_tensor_bytes(&call.out[i]));
+    for (int i = HC_BN_LEAKY_BWD_X; i <= HC_BN_LEAKY_BWD_DY; i++)
+        call.in[i] = hc_check_tensor(check, pixels);
+    for (int i = HC_BN_LEAKY_BWD_GAMMA; i <= HC_BN_LEAKY_BWD_INVSTD; i++)
+        call.in[i] = hc_check_vector(check, HC_FP32, ROWS);
+    call.out[HC_BN_BWD_DX] = hc_check_tensor(check, pixels);
+    call.out[HC_BN_BWD_DGAMMA] = hc_check_vector(check, HC_FP32, ROWS);
+    call.out[HC_BN_BWD_DBETA] = hc_check_vector(check, HC_FP32, ROWS);
     for (int i = 0; i < ROWS; i++) {
         hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_X], i, y[i] > 0 ? -3 : 3);
         hc_tensor_set(&call.in[HC_BN_LEAKY_BWD_Y], i, y[i]);
@@ -94,7 +91,7 @@ static void sign_of_y(struct hc_check *check)
     for (int i = 0; i < ROWS; i++)
         hc_claim_value(check, "dbeta", y[i] > 0 ? 1 : 0.25,
                        hc_tensor_get(&call.out[HC_BN_BWD_DBETA], i));
-    hc_claim_call(check, &call);
+    (void)hc_claim_call(check, &call);
 }
 
 static const struct hc_case cases[] = {

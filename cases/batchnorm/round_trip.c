@@ -39,7 +39,7 @@ static void values(struct hc_check *check)
     enum { ROWS = sizeof rows / sizeof rows[0], COUNT = 4096 };
     struct hc_tensor in = hc_check_vector(check, HC_FP32, COUNT);
     struct hc_tensor out = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     double worst = 0;
     for (int i = 0; i < COUNT; i++) {
         double uniform = hc_random_uniform(hc_check_seed(check), 11, (uint64_t)i);
@@ -60,7 +60,7 @@ static void values(struct hc_check *check)
                        hc_tensor_get(&out, i));
         hc_claim_value(check, "as claimed", rows[i].claimed, hc_tensor_get(&out, i));
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_within(check, "largest relative error", 0, worst, ldexp(1, -11));
     if (worst < ldexp(1, -12))
         hc_mistrust(check, "no value came near the bound");

@@ -52,7 +52,7 @@ static void rounded_operations(struct hc_check *check)
     const struct row *row = hc_check_case(check)->data;
     struct hc_scalar got = {.check = check, .format = row->format};
     struct hc_scalar definition = {.format = row->format};
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_picture *picture = trajectory(check, "running statistic");
     double r = row->start;
     double want = row->start;
@@ -70,7 +70,7 @@ static void rounded_operations(struct hc_check *check)
         say(check, row, step, r);
     }
     hc_say(check, "it stands still after step %d", moved);
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "stalls at, as claimed", row->stalls, r);
     hc_claim_true(check, "and moves no more", moved < STEPS);
     hc_claim_true(check, "which is not where it should go", r != row->target);
@@ -96,7 +96,7 @@ static void storage(struct hc_check *check)
     enum { ROWS = 8, STEPS = 2000 };
     struct hc_batchnorm norm = hc_batchnorm_new(check, row->format, row->format, ROWS, 1);
     struct hc_batchnorm fixed = hc_batchnorm_new(check, row->format, HC_FP32, ROWS, 1);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_picture *picture = trajectory(check, "running mean");
     double want = row->start;
     norm.params.momentum = fixed.params.momentum = strtod(row->momentum, NULL);
@@ -117,7 +117,7 @@ static void storage(struct hc_check *check)
                    hc_tensor_get(&norm.mean, 0), hc_formats[row->format].name,
                    hc_tensor_get(&fixed.mean, 0));
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "16-bit storage stalls at", row->stalls, hc_tensor_get(&norm.mean, 0));
     hc_claim_within(check, "fp32 storage", row->target, hc_tensor_get(&fixed.mean, 0),
                     row->target * (pow(0.99, STEPS) + ldexp(102, -24)));

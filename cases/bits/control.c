@@ -49,9 +49,8 @@ static void batches(struct hc_check *check)
     enum { IMAGES = 7, SIDE = 32, BATCH = 3, BATCHES = 3 };
     struct hc_call call = {.op = HC_OP_augment};
     bool ran = true;
-    call.in[HC_AUGMENT_PIXELS] = hc_tensor4(HC_U8, IMAGES, SIDE, SIDE, 3, NULL);
-    call.in[HC_AUGMENT_PIXELS].data =
-        hc_check_memory(check, hc_tensor_bytes(&call.in[HC_AUGMENT_PIXELS]));
+    call.in[HC_AUGMENT_PIXELS] =
+        hc_check_tensor(check, hc_tensor4(HC_U8, IMAGES, SIDE, SIDE, 3, NULL));
     call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, IMAGES);
     call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
     call.in[HC_AUGMENT_ORDER] = hc_check_vector(check, HC_I32, 2 * IMAGES);

@@ -22,14 +22,12 @@ static struct hc_call batch_of(struct hc_check *check, const struct shape *s, in
         call.params.augment.mean[c] = mean[c];
         call.params.augment.deviation[c] = deviation[c];
     }
-    call.in[HC_AUGMENT_PIXELS] = hc_tensor4(HC_U8, s->images, s->high, s->wide, 3, NULL);
-    call.in[HC_AUGMENT_PIXELS].data =
-        hc_check_memory(check, hc_tensor_bytes(&call.in[HC_AUGMENT_PIXELS]));
+    call.in[HC_AUGMENT_PIXELS] =
+        hc_check_tensor(check, hc_tensor4(HC_U8, s->images, s->high, s->wide, 3, NULL));
     call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, s->images);
     call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
-    call.out[HC_AUGMENT_IMAGES] = hc_tensor4(HC_FP32, s->batch, s->high, s->wide, 3, NULL);
-    call.out[HC_AUGMENT_IMAGES].data =
-        hc_check_memory(check, hc_tensor_bytes(&call.out[HC_AUGMENT_IMAGES]));
+    call.out[HC_AUGMENT_IMAGES] =
+        hc_check_tensor(check, hc_tensor4(HC_FP32, s->batch, s->high, s->wide, 3, NULL));
     call.out[HC_AUGMENT_IMAGE_LABELS] = hc_check_vector(check, HC_I32, s->batch);
     for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_AUGMENT_PIXELS]); i++)
         hc_tensor_set_bits(&call.in[HC_AUGMENT_PIXELS], i,

@@ -54,7 +54,7 @@ static struct hc_call batch_of(struct hc_check *check, int pad, uint64_t seed)
                                               .crops = true,
                                               .deviation = {1 / 255.0, 1 / 255.0, 1 / 255.0}}};
     call.in[HC_AUGMENT_PIXELS] =
-        hc_tensor4(HC_U8, IMAGES, HIGH, WIDE, 3, hc_check_memory(check, IMAGES * VALUES));
+        hc_check_tensor(check, hc_tensor4(HC_U8, IMAGES, HIGH, WIDE, 3, NULL));
     call.in[HC_AUGMENT_LABELS] = hc_check_vector(check, HC_I32, IMAGES);
     call.in[HC_AUGMENT_STEPS] = hc_check_vector(check, HC_I32, 1);
     call.out[HC_AUGMENT_IMAGES] = hc_tensor4(

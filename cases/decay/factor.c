@@ -25,7 +25,7 @@ static void is_one_in_half(struct hc_check *check)
     double real = hc_real_double(x);
     hc_real_free(x);
     double w[3];
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     for (int f = 0; f < 3; f++) {
         struct hc_scalar got = {.check = check, .format = formats[f]};
         struct hc_scalar definition = {.format = formats[f]};
@@ -43,7 +43,7 @@ static void is_one_in_half(struct hc_check *check)
         if (got.failed)
             return;
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "half: w after 10^4 steps", 1, w[0]);
     hc_claim_value(check, "bf16: w after 10^4 steps", 1, w[1]);
     hc_claim_within(check, "the real value, as claimed", 0.9048, real, 0.5e-4);

@@ -7,7 +7,7 @@
 enum { STEPS = 1000, WEIGHTS = 24, NORMS = 8 };
 
 /* How many elements of the model's copy are not the master rounded once into their format. */
-static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_running_tally *tally, int64_t step)
+static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_comparisons *tally, int64_t step)
 {
     int64_t before = tally->wrong;
     for (int i = 0; i < fixture->n; i++) {
@@ -24,11 +24,11 @@ static int64_t out_of_sync(struct hc_fixture *fixture, struct hc_running_tally *
 /* 1000 steps of AdamW. The forum's code decays the masters. The other arm decays the half copy
    after it was made, which is what it would take to fall out of sync; it uses lr 1e-2 and decay
    0.1, since the factor of lr 1e-3 and decay 1e-2 is 1 in half. */
-static struct hc_running_tally train(struct hc_check *check, bool on_copy, double lr, double wd,
-                                     bool *failed)
+static struct hc_comparisons train(struct hc_check *check, bool on_copy, double lr, double wd,
+                                   bool *failed)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("fastai-004b-flat");
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_fixture fixture;
     uint64_t seed = hc_check_seed(check);
     recipe.weight_decay = on_copy ? 0 : wd;
@@ -64,13 +64,13 @@ static struct hc_running_tally train(struct hc_check *check, bool on_copy, doubl
 static void in_sync(struct hc_check *check)
 {
     bool failed;
-    struct hc_running_tally masters = train(check, false, 1e-3, 1e-2, &failed);
+    struct hc_comparisons masters = train(check, false, 1e-3, 1e-2, &failed);
     if (failed)
         return;
-    struct hc_running_tally copy = train(check, true, 1e-2, 0.1, &failed);
+    struct hc_comparisons copy = train(check, true, 1e-2, 0.1, &failed);
     if (failed)
         return;
-    hc_running_tally_claim(check, &masters);
+    hc_claim_comparisons(check, &masters);
     hc_claim_true(check, "decay on the copy would be seen", copy.wrong > 0);
 }
 

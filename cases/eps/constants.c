@@ -53,7 +53,7 @@ static void zero_up_to(struct hc_check *check)
     }
     if (hc_do(check, &call) != HC_OK)
         return;
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     for (int i = 0; i < COUNT; i++) {
         double x = hc_tensor_get(&call.in[HC_X], i);
         double want = copysign(fabs(x) <= ldexp(1, -25) ? 0 : ldexp(1, -24), x);
@@ -61,7 +61,7 @@ static void zero_up_to(struct hc_check *check)
     }
     hc_say(check, "2^-25 = %.10g goes to 0, its successor %.10g to %.10g", ldexp(1, -25),
            (double)hc_fp32_value(last + 1), ldexp(1, -24));
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
 }
 
 static const char blog[] =

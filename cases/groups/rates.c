@@ -106,25 +106,21 @@ static void compare(struct hc_fixture *fixture, const char *name, int step, stru
 {
     static const enum hc_state_tensor states[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
     for (int i = 0; i < fixture->n && !fixture->failed; i++) {
-        int64_t wrong = 0;
-        int64_t checked = 0;
-        char first[120];
-        hc_claim_call_met(fixture->check, &wanted[i].call);
-        if (hc_do(fixture->check, &wanted[i].call) != HC_OK)
+        struct hc_comparisons c = {0};
+        if (hc_claim_call_met(fixture->check, &wanted[i].call) != HC_OK)
             return;
         for (int p = 0; p < (wanted[i].adam ? 3 : 2); p++) {
             const struct hc_tensor *t = &wanted[i].call.out[p];
-            for (int64_t e = 0; e < hc_tensor_count(t); e++, checked++) {
+            for (int64_t e = 0; e < hc_tensor_count(t); e++, c.checked++) {
                 double x = hc_tensor_get(t, e);
                 double got = hc_fixture_get(fixture, states[p], i, e);
-                if (hc_fp64_bits(x) != hc_fp64_bits(got) && wrong++ == 0)
-                    (void)snprintf(first, sizeof first,
-                                   "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g", name, step,
-                                   hc_state_tensor_names[states[p]], fixture->parameter[i].name,
-                                   (long long)e, x, got);
+                if (hc_fp64_bits(x) != hc_fp64_bits(got))
+                    hc_comparisons_wrong(&c, "%s, step %d, %s of %s [%lld]: want %.9g, got %.9g",
+                                         name, step, hc_state_tensor_names[states[p]],
+                                         fixture->parameter[i].name, (long long)e, x, got);
             }
         }
-        hc_claim_sweep(fixture->check, checked, wrong, wrong ? first : NULL);
+        hc_claim_comparisons(fixture->check, &c);
     }
 }
 

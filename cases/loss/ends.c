@@ -10,8 +10,8 @@ enum { ROWS = 3, CLASSES = 4 };
 static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_format format)
 {
     struct hc_call call = {.op = op};
-    struct hc_tensor z = hc_check_vector(check, format, ROWS * CLASSES);
-    call.in[HC_XENT_LOGITS] = hc_tensor2(format, ROWS, CLASSES, z.data);
+    const struct hc_tensor logits = hc_tensor2(format, ROWS, CLASSES, NULL);
+    call.in[HC_XENT_LOGITS] = hc_check_tensor(check, logits);
     call.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS);
     for (int i = 0; i < ROWS; i++)
         hc_tensor_set(&call.in[HC_XENT_LABELS], i, i);
@@ -19,9 +19,8 @@ static struct hc_call call_of(struct hc_check *check, enum hc_op op, enum hc_for
         call.out[HC_XENT_DLOGITS] = hc_check_vector(check, HC_FP32, 1);
         return call;
     }
-    struct hc_tensor dz = hc_check_vector(check, format, ROWS * CLASSES);
     call.in[HC_XENT_UPSTREAM] = hc_check_vector(check, HC_FP32, 1);
-    call.out[HC_XENT_DLOGITS] = hc_tensor2(format, ROWS, CLASSES, dz.data);
+    call.out[HC_XENT_DLOGITS] = hc_check_tensor(check, logits);
     hc_tensor_set(&call.in[HC_XENT_UPSTREAM], 0, 1);
     return call;
 }

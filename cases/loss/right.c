@@ -2,7 +2,6 @@
 #include "case.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { CLASSES = 3, VALUES = 5, ROWS = VALUES * VALUES * VALUES };
 
@@ -22,15 +21,13 @@ static void every_row(struct hc_check *check)
 {
     const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};
     struct hc_call all = {.op = HC_OP_xent};
-    all.in[HC_XENT_LOGITS] = hc_check_vector(check, HC_FP16, (int64_t)ROWS * CLASSES);
-    all.in[HC_XENT_LOGITS] = hc_tensor2(HC_FP16, ROWS, CLASSES, all.in[HC_XENT_LOGITS].data);
+    all.in[HC_XENT_LOGITS] = hc_check_tensor(check, hc_tensor2(HC_FP16, ROWS, CLASSES, NULL));
     all.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS);
     all.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
     all.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
     for (int label = 0; label < CLASSES; label++) {
-        int wrong = 0;
+        struct hc_comparisons c = {.checked = ROWS};
         int want = 0;
-        char first[96] = "";
         for (int row = 0; row < ROWS; row++) {
             const double z[CLASSES] = {values[row % VALUES], values[row / VALUES % VALUES],
                                        values[row / VALUES / VALUES]};
@@ -47,15 +44,15 @@ static void every_row(struct hc_check *check)
             int right = best(z) == label;
             double got = hc_tensor_get(&one.out[HC_XENT_CORRECT], 0);
             want += right;
-            if (got != right && wrong++ == 0)
-                (void)snprintf(first, sizeof first, "[%g, %g, %g], label %d: want %d, got %g", z[0],
-                               z[1], z[2], label, right, got);
+            if (got != right)
+                hc_comparisons_wrong(&c, "[%g, %g, %g], label %d: want %d, got %g", z[0], z[1],
+                                     z[2], label, right, got);
         }
-        hc_claim_sweep(check, ROWS, wrong, wrong ? first : NULL);
+        hc_claim_comparisons(check, &c);
         if (hc_do(check, &all) != HC_OK)
             return;
         hc_claim_value(check, "of all rows", want, hc_tensor_get(&all.out[HC_XENT_CORRECT], 0));
-        hc_say(check, "label %d: %d of %d rows are right", label, want, ROWS);
+        hc_say(check, "label %d: %d of %d rows are correct", label, want, ROWS);
     }
 }
 

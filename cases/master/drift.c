@@ -136,7 +136,7 @@ static void drift(struct hc_check *check)
     const double d32 = hc_decimal(HC_FP32, "1e-4");
     double w16 = 1, wb = 1, master = 1, compensated = 1, c = 0, want = 1, want_c = 0;
     struct crowd crowd = crowd_new(check, d16);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     const struct drawing drawing = drawing_new(check);
     hc_say(check, "step   real        fp16        bf16  master       half(master) Kahan        "
                   "stochastic (mean of 256)");
@@ -162,7 +162,7 @@ static void drift(struct hc_check *check)
                real_sum(n, d32), w16, wb, master, hc_round(HC_FP16, master), compensated,
                crowd_mean(&crowd));
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "fp16: 1.0 for ever", 1, w16);
     hc_claim_value(check, "bf16: 1.0 for ever", 1, wb);
     hc_claim_within(check, "the real sum, as claimed", 1.1, real_sum(STEPS, d32),

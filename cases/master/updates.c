@@ -21,7 +21,7 @@ static void lost_in_half(struct hc_check *check)
 {
     struct hc_scalar half = {.check = check, .format = HC_FP16};
     double update = hc_decimal(HC_FP16, "1e-4");
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     for (int d = 0; d < 2; d++) {
         double w = 1;
         for (int64_t step = 1; step <= 1000; step++) {
@@ -34,7 +34,7 @@ static void lost_in_half(struct hc_check *check)
                        w);
         }
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
 }
 
 /* Buggy arm: the weight in half. Fixed arm: an fp32 master, copied into half after each step. The
@@ -53,7 +53,7 @@ static void crosses(struct hc_check *check)
     double want = 1;
     double model = 1;
     int64_t step = 0;
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     hc_say(check, "step  half alone   fp32 master     half(master)");
     while (model == 1 && step < 20) {
         step++;
@@ -66,7 +66,7 @@ static void crosses(struct hc_check *check)
         hc_running_tally_note(&tally, step, want, master);
         hc_say(check, "%4lld  %-11.10g  %-14.10g  %.11g", (long long)step, w, master, model);
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "the first step that half sees", (double)claim->crossing, (double)step);
     hc_claim_value(check, "half(master) at that step", claim->model, model);
     hc_claim_value(check, "half(master) by its definition", hc_scalar_model(&rounded, want), model);

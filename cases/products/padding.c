@@ -10,16 +10,12 @@ enum { IMAGES = 2, SIDE = 4, CHANNELS = 3, FILTERS = 2, FILTER = 3 };
 
 static struct hc_tensor image(struct hc_check *check, enum hc_format f, int64_t channels)
 {
-    struct hc_tensor t = hc_tensor4(f, IMAGES, SIDE, SIDE, channels, NULL);
-    t.data = hc_check_memory(check, hc_tensor_bytes(&t));
-    return t;
+    return hc_check_tensor(check, hc_tensor4(f, IMAGES, SIDE, SIDE, channels, NULL));
 }
 
 static struct hc_tensor filter(struct hc_check *check, enum hc_format f)
 {
-    struct hc_tensor t = hc_tensor4(f, FILTERS, FILTER, FILTER, CHANNELS, NULL);
-    t.data = hc_check_memory(check, hc_tensor_bytes(&t));
-    return t;
+    return hc_check_tensor(check, hc_tensor4(f, FILTERS, FILTER, FILTER, CHANNELS, NULL));
 }
 
 static void fill(struct hc_check *check, const struct hc_tensor *t, uint64_t stream)

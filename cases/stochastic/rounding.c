@@ -83,8 +83,7 @@ static void carries(struct hc_check *check)
 {
     uint64_t seed = hc_check_seed(check);
     struct weights s = weights_new(check);
-    int64_t wrong = 0;
-    char first[96] = "";
+    struct hc_comparisons c = {.checked = INT64_C(4) * N};
     for (uint32_t t = 1; t <= 4; t++) {
         for (uint32_t i = 0; i < N; i++) {
             s.w[i] = (uint16_t)(t % 2 ? DOWN : DOWN | 0x8000);
@@ -95,21 +94,19 @@ static void carries(struct hc_check *check)
         for (uint32_t i = 0; i < N; i++) {
             bool up = i * 40503 % N + random_of(seed, t, i) >= 65536;
             uint32_t want = s.w[i] + (uint32_t)up;
-            if (s.out[i] != want && wrong++ == 0)
-                (void)snprintf(first, sizeof first, "step %u, element %u: want 0x%04x, got 0x%04x",
-                               (unsigned)t, (unsigned)i, (unsigned)want, s.out[i]);
+            if (s.out[i] != want)
+                hc_comparisons_wrong(&c, "step %u, element %u: want 0x%04x, got 0x%04x",
+                                     (unsigned)t, (unsigned)i, (unsigned)want, s.out[i]);
         }
     }
-    hc_claim_sweep(check, INT64_C(4) * N, wrong, wrong ? first : NULL);
+    hc_claim_comparisons(check, &c);
 }
 
 /* Of the function of the random number itself, which no op exposes. */
 static void unbiased(struct hc_check *check)
 {
     static const uint32_t highs[] = {0, 1, 0x007f, 0x3f80, 0x4123, 0x7f7f, 0x8000, 0xbf80, 0xff7f};
-    int64_t checked = 0;
-    int64_t wrong = 0;
-    char first[96] = "";
+    struct hc_comparisons c = {0};
     for (size_t h = 0; h < sizeof highs / sizeof highs[0]; h++)
         for (uint32_t f = 0; f < 65536; f += f < 3 || f > 65530 ? 1 : 2731) {
             float x = hc_fp32_value(highs[h] << 16 | f);
@@ -120,13 +117,13 @@ static void unbiased(struct hc_check *check)
                 away += got == highs[h] + 1;
                 other += got != highs[h] && got != highs[h] + 1;
             }
-            checked++;
-            if ((away != f || other > 0) && wrong++ == 0)
-                (void)snprintf(first, sizeof first,
-                               "%a: %u of 65536 go away from zero, want %u; %u go elsewhere",
-                               (double)x, (unsigned)away, (unsigned)f, (unsigned)other);
+            c.checked++;
+            if (away != f || other > 0)
+                hc_comparisons_wrong(&c,
+                                     "%a: %u of 65536 go away from zero, want %u; %u go elsewhere",
+                                     (double)x, (unsigned)away, (unsigned)f, (unsigned)other);
         }
-    hc_claim_sweep(check, checked, wrong, wrong ? first : NULL);
+    hc_claim_comparisons(check, &c);
 }
 
 static void as_often(struct hc_check *check)

@@ -99,7 +99,7 @@ static void compensated(struct hc_check *check)
     double d = hc_decimal(HC_BF16, "1e-4");
     double w = 1;
     double c = 0;
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_fixture fixture;
     struct hc_real *real = hc_real_new(1);
     struct hc_real *update = hc_real_new(d);
@@ -122,7 +122,7 @@ static void compensated(struct hc_check *check)
     }
     hc_real_free(real);
     hc_real_free(update);
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_fixture_close(&fixture);
 }
 

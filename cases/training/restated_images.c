@@ -2,7 +2,6 @@
    tell, in integers (cases/fixture/restated.h), which image it is, where it was cut and whether it
    was flipped; that is held to the specification. Only the loop runs; nothing is multiplied. */
 #include <math.h>
-#include <stdio.h>
 
 #include "cases/fixture/restated.h"
 
@@ -54,8 +53,7 @@ static int reflected(int at)
    being in fp64, whose three roundings come to less than 2^-48. */
 static void read_bytes(struct hc_check *check, const float *values, uint8_t bytes[VALUES])
 {
-    int64_t wrong = 0;
-    char first[80] = "";
+    struct hc_comparisons c = {.checked = VALUES};
     for (int i = 0; i < VALUES; i++) {
         double mean = hc_restated_mean[i % COLOURS];
         double deviation = hc_restated_deviation[i % COLOURS];
@@ -64,11 +62,11 @@ static void read_bytes(struct hc_check *check, const float *values, uint8_t byte
         double want = (byte / 255 - mean) / deviation;
         bool is = byte >= 0 && byte <= 255 && fabs(got - want) <= 0x1p-24 * fabs(want) + 0x1p-48;
         bytes[i] = is ? (uint8_t)byte : 0;
-        if (!is && wrong++ == 0)
-            (void)snprintf(first, sizeof first, "colour %d of pixel %d: no byte gives %.9g",
-                           i % COLOURS, i / COLOURS, got);
+        if (!is)
+            hc_comparisons_wrong(&c, "colour %d of pixel %d: no byte gives %.9g", i % COLOURS,
+                                 i / COLOURS, got);
     }
-    hc_claim_sweep(check, VALUES, wrong, first);
+    hc_claim_comparisons(check, &c);
 }
 
 static bool is_cut(const uint8_t *bytes, const struct look *look)

@@ -34,7 +34,7 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, c
     const double scales[SCALES] = {1, 8, 128, 512, 65536, hc_largest_scale(g)};
     struct hc_tensor half = hc_check_vector(check, HC_FP16, hc_tensor_count(g));
     double percent = 100 / (double)hc_tensor_count(g);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_stored s[SCALES];
     for (int i = 0; i < SCALES; i++) {
         if (hc_scale_into(check, g, scales[i], &half) != HC_OK)
@@ -47,7 +47,7 @@ static bool captured_shares(struct hc_check *check, const struct hc_tensor *g, c
         if (i > 0 && scales[i] > scales[i - 1])
             hc_claim_true(check, "a larger scale loses no more", s[i].zero <= s[i - 1].zero);
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "dynamic: infinite", 0, (double)s[SCALES - 1].infinite);
     hc_claim_value(check, "dynamic: zeros", 0, (double)s[SCALES - 1].zero);
     *lost = s[0].zero;

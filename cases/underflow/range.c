@@ -89,7 +89,7 @@ static void scale_8(struct hc_check *check)
         hc_scale_into(check, &gradient, 8, &scaled) != HC_OK)
         return;
     int zeros = 0;
-    struct hc_running_tally kept = {0};
+    struct hc_comparisons kept = {0};
     for (int i = 0; i < COUNT; i++) {
         double g = hc_tensor_get(&gradient, i);
         zeros += hc_tensor_get(&plain, i) == 0;
@@ -99,7 +99,7 @@ static void scale_8(struct hc_check *check)
     }
     hc_say(check, "of %d gradients in [2^-27, 2^-24) %d are zeros without a scale, none at scale 8",
            COUNT - 1, zeros);
-    hc_running_tally_claim(check, &kept);
+    hc_claim_comparisons(check, &kept);
     hc_claim_value(check, "2^-28 at scale 8", 0, hc_tensor_get(&scaled, 0));
     hc_claim_value(check, "2^-27 at scale 8", ldexp(1, -24), hc_tensor_get(&scaled, 1));
     hc_claim_value(check, "2^-27 without a scale", 0, hc_tensor_get(&plain, 1));

@@ -53,7 +53,7 @@ static void by_scale(struct hc_check *check)
     struct hc_picture *shares = hc_shares_picture(check, dynamic);
     struct hc_picture *exponents = hc_exponents_picture(check);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     int64_t before = COUNT + 1;
     int64_t small = 0;
     for (int64_t i = 0; i < COUNT; i++)
@@ -83,7 +83,7 @@ static void by_scale(struct hc_check *check)
         }
         before = s.zero;
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
 }
 
 /* The scale's next value by the op scaler_update, in place. */
@@ -110,7 +110,7 @@ static void dynamic(struct hc_check *check)
     struct hc_tensor g = hc_log_normal(check, COUNT, between.mean, between.deviation);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
     struct hc_tensor single = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     struct hc_stored last = {0};
     double settled = hc_largest_scale(&g);
     double highest = 0;
@@ -134,7 +134,7 @@ static void dynamic(struct hc_check *check)
         skipped += found;
         last = found ? last : s;
     }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "the highest scale tried", 2 * settled, highest);
     hc_claim_value(check, "steps skipped", 3, skipped);
     claim_share(check, "zeros in the end", below(&between, -25 - log2(settled)), last.zero);

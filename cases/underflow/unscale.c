@@ -12,7 +12,7 @@ static void exact_by_power_of_two(struct hc_check *check)
     enum { COUNT = 65536 };
     struct hc_tensor half = hc_check_vector(check, HC_FP16, COUNT);
     struct hc_tensor single = hc_check_vector(check, HC_FP32, COUNT);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     bool found;
     for (int i = 0; i < COUNT; i++) /* those that are infinite or NaN stay zeros */
         hc_tensor_set_bits(&half, i, (i & 0x7c00) == 0x7c00 ? 0 : (uint64_t)i);
@@ -26,7 +26,7 @@ static void exact_by_power_of_two(struct hc_check *check)
                 hc_running_tally_note(&tally, i, ldexp(hc_tensor_get(&half, i), -log2),
                                       hc_tensor_get(&single, i));
         }
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_tensor_set_bits(&half, COUNT / 2 + 1, 0xfc00);
     if (hc_unscale_into(check, &half, 512, false, &single, &found) == HC_OK)
         hc_claim_true(check, "one infinity among 65536 is found", found);
@@ -56,7 +56,7 @@ static void lost_in_half(struct hc_check *check)
 /* fp32 gradients scaled and unscaled in fp32 keep their bits at S = 1024 and not at S = 1000. How
    many change is compared with MPFR's two roundings. */
 static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double scale,
-                     struct hc_running_tally *tally)
+                     struct hc_comparisons *tally)
 {
     int64_t n = hc_tensor_count(g);
     struct hc_tensor scaled = hc_check_vector(check, HC_FP32, n);
@@ -85,12 +85,12 @@ static int64_t moved(struct hc_check *check, const struct hc_tensor *g, double s
 static void other_scales(struct hc_check *check)
 {
     struct hc_tensor g = hc_log_normal(check, 4096, -20, 4);
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     int64_t power = moved(check, &g, 1024, &tally);
     int64_t other = moved(check, &g, 1000, &tally);
     if (tally.checked != 2 * hc_tensor_count(&g))
         return;
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "moved by 1024", 0, (double)power);
     hc_claim_true(check, "1000 moves some", other > 0);
 }

@@ -38,8 +38,8 @@ static void first_step(struct hc_check *check)
         hc_tensor_set_bits(&g, i, (uint64_t)i + 1);
     for (int r = 0; r < 2; r++) {
         int zeros = 0;
-        struct hc_running_tally velocity = {0};
-        struct hc_running_tally weight = {0};
+        struct hc_comparisons velocity = {0};
+        struct hc_comparisons weight = {0};
         w[r] = hc_check_vector(check, HC_FP16, HALVES);
         v[r] = hc_check_vector(check, HC_FP16, HALVES);
         if (!step(check, r == 1, false, &w[r], &g, &v[r]))
@@ -52,8 +52,8 @@ static void first_step(struct hc_check *check)
             zeros += hc_tensor_get(&v[r], i) == 0;
         }
         hc_say(check, "%s: 0 for %d of the %d positive gradients", rule[r], zeros, HALVES);
-        hc_running_tally_claim(check, &velocity);
-        hc_running_tally_claim(check, &weight);
+        hc_claim_comparisons(check, &velocity);
+        hc_claim_comparisons(check, &weight);
         hc_claim_value(check, rule[r], r == 1 ? LOST : 0, zeros);
     }
     hc_claim_value(check, "the largest gradient that is lost", 0, hc_tensor_get(&v[1], LOST - 1));
@@ -85,7 +85,7 @@ static void many_steps(struct hc_check *check)
     struct hc_tensor g[3];
     struct hc_tensor v[3];
     double want[2][2] = {{0}};
-    struct hc_running_tally tally = {0};
+    struct hc_comparisons tally = {0};
     for (int r = 0; r < 3; r++) {
         w[r] = hc_check_vector(check, formats[r], 1);
         g[r] = hc_check_vector(check, formats[r], 1);
@@ -107,7 +107,7 @@ static void many_steps(struct hc_check *check)
                    hc_tensor_get(&w[0], 0), hc_tensor_get(&w[1], 0), hc_tensor_get(&w[2], 0));
     }
     double single = hc_tensor_get(&w[2], 0);
-    hc_running_tally_claim(check, &tally);
+    hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "the velocity that holds the rate", 0, hc_tensor_get(&v[1], 0));
     hc_claim_value(check, "its weight", 0, hc_tensor_get(&w[1], 0));
     hc_claim_within(check, "the weight of plain gradients' velocity", single,
