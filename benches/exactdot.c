@@ -23,7 +23,7 @@ static void integers(void *context)
     hc_exact_dot_end(&dot, &s->value[0], &s->rest[0], &magnitude);
 }
 
-/* At 256 bits, in which every such sum is exact. */
+/* With 256 bits, in which every such sum is exact. */
 static void mpfr(void *context)
 {
     struct sums *s = context;

@@ -1,4 +1,4 @@
-/* Ops of a training step as host does them, against exact. */
+/* The ops of a training step on host, against exact. */
 #include <assert.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* What a backend's ops reach, against what the device does at its best, measured in turns: bytes
+/* The rates of a backend's ops against the best that the device does, measured in turns: bytes
    moved against a copy, operations against a large matrix product in the same format. */
 #include <stddef.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct row {
     int count;
 };
 
-/* Measured beside `yardstick`, by the work that `amount` counts. */
+/* A set of ops that are compared with `yardstick`, by the work that `amount` counts. */
 struct sheet {
     const struct row *rows;
     int count;
@@ -26,8 +26,8 @@ struct sheet {
     const char *against;
 };
 
-/* How much a backend is given: so that a device is full and its cache too small, and the others are
-   done in a second. */
+/* The size of the calls: large enough to fill a device and to exceed its cache, small enough for
+   the other backends to be done in a second. */
 struct size {
     int64_t elements; /* images of sheets that move bytes */
     int64_t products; /* images of sheets that multiply */

@@ -15,7 +15,7 @@
 
 enum { STEPS = 1 << 16, BLOCK = 4096 }; /* steps of 65,536 inputs each */
 
-static volatile unsigned sink; /* what is computed is used */
+static volatile unsigned sink; /* keeps the compiler from leaving the work out */
 
 VECTOR static unsigned fold(__m256i bits)
 {
@@ -24,7 +24,7 @@ VECTOR static unsigned fold(__m256i bits)
     return words[0] ^ words[3] ^ words[7];
 }
 
-/* vcvtps2ph over counted inputs in one direction, and nothing else. */
+/* Only vcvtps2ph, in one direction, over counted inputs. */
 VECTOR static unsigned convert_step(unsigned step, int direction)
 {
     __m512i x =
@@ -54,7 +54,7 @@ static void bare_conversions(void *context)
     sink = bits;
 }
 
-/* One x and all y: vcvtph2ps, the operation in fp32, vcvtps2ph. */
+/* One x with all y: vcvtph2ps, the operation in fp32, vcvtps2ph. */
 VECTOR static unsigned operate_step(unsigned step, enum hc_op op)
 {
     __m512 x = _mm512_cvtph_ps(_mm256_set1_epi16((short)step));
@@ -86,7 +86,8 @@ static void bare_pairs(void *context)
     sink = bits;
 }
 
-/* The backend's kernel over the same pairs, block by block as in the sweep; nothing is compared. */
+/* The backend's kernel over the same pairs, in blocks as in the sweep, without comparing
+   anything. */
 static void kernel_pairs(void *context)
 {
     const struct subject *s = context;
@@ -132,7 +133,7 @@ static void sweep_pairs(void *context)
     hc_check_end(&s->check);
 }
 
-/* Opens the subject; false, and the reason noted, where there is nothing to measure. */
+/* Opens the subject. Returns false, with the reason reported, if there is nothing to measure. */
 static bool prepare(struct hc_bench_run *run, struct subject *s, const char *backend)
 {
     s->check.backend = hc_backend_by_name(backend);

@@ -1,4 +1,5 @@
-/* The exhaustive sweeps on a device, in inputs a second: goal, each under one second. */
+/* The exhaustive sweeps on a device, in inputs a second. The goal is that each takes under a
+   second. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ static void pairs(void *context)
     hc_check_end(&s->check);
 }
 
-/* Each at a queue of its own, so that none sees what another made. */
+/* Each has a queue of its own, so that none uses what another has computed. */
 static void measure(struct hc_bench_run *run, const char *what, enum hc_op op,
                     void (*work)(void *context), double inputs)
 {

@@ -1,7 +1,7 @@
-/* Whole trainings of Darknet-16 by the trainer itself, in images a second: recipes against fp32,
-   turn by turn. The first epoch of a training makes plans and is not counted. On a CPU what each
-   step loses is measured, as `train` does there; on a device it is not, since that costs many
-   times the step. */
+/* Whole trainings of Darknet-16, in images a second: recipes against fp32, in turns. The first
+   epoch of a training makes plans and is not counted. On a CPU the lost bits of each step are
+   measured, as `train` does there; on a device they are not, since that takes many times as long
+   as the step. */
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct racer {
     double best; /* images/s of an epoch */
 };
 
-/* The best rate of an epoch but the first. */
+/* The best rate of the epochs after the first. */
 static bool watch(const struct hc_progress *progress, void *context)
 {
     double *best = context;
@@ -28,7 +28,7 @@ static bool watch(const struct hc_progress *progress, void *context)
     return true;
 }
 
-/* A few steps an epoch where each takes a tenth of a second, many on a device. */
+/* An epoch has a few steps if each takes a tenth of a second, and many on a device. */
 static enum hc_status race(const struct hc_backend *backend, int batch, int turns, int n,
                            struct racer *racers)
 {
@@ -56,7 +56,7 @@ static enum hc_status race(const struct hc_backend *backend, int batch, int turn
     return status;
 }
 
-/* The first is what the others are held against. */
+/* The others are compared with the first. */
 static void images_a_second(struct hc_bench_run *run, int batch, int turns, int n,
                             struct racer *racers)
 {

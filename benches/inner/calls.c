@@ -70,7 +70,7 @@ struct hc_call hc_leaky_bwd_call(enum hc_format format, int64_t n)
                             .out = {list(format, n)}};
 }
 
-/* The first `images` inputs are activations, the others a number for each channel. */
+/* The first `images` inputs are activations, the others have a number for each channel. */
 static struct hc_call norm_call(enum hc_op op, int images, enum hc_format format, int64_t n)
 {
     struct hc_call call = {.op = op, .params.bn = {.eps = 1e-5, .momentum = 0.1, .slope = 0.1}};
@@ -126,7 +126,7 @@ struct hc_call hc_adamw_call(enum hc_format format, int64_t n)
     return call;
 }
 
-/* tf32 is a way to multiply fp32 numbers. */
+/* tf32 is a way to multiply fp32 numbers, which are stored as they are. */
 static enum hc_format stored(enum hc_format format)
 {
     return format == HC_TF32 ? HC_FP32 : format;

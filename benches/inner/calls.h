@@ -1,6 +1,6 @@
-/* Calls with the shapes of a training step, without memory. `n` is how many images (or, where
-   there are none, 16,384 elements each) it is for; activations are Darknet-16's third group, 16
-   x 16 x 64. */
+/* Calls with the shapes of a training step, without memory. `n` is the number of images, or of
+   blocks of 16,384 elements if the op has no images. Activations are those of Darknet-16's third
+   group, 16 x 16 x 64. */
 #ifndef HC_BENCHES_INNER_CALLS_H
 #define HC_BENCHES_INNER_CALLS_H
 
@@ -26,12 +26,11 @@ hc_make_call hc_conv_data_call;
 hc_make_call hc_conv_filter_call;
 hc_make_call hc_gemm_call; /* square, of 8 n rows; tf32, as in convolutions, of fp32 numbers */
 
-/* Bytes of all tensors of the call, each counted once: what it must move at the least, and as if
-   what it works on in place were read and written. */
+/* Bytes of all tensors of the call, each counted once: the least that it must move. A tensor
+   that is updated in place counts as an input and as an output. */
 double hc_call_bytes(const struct hc_call *call);
 
-/* Floating-point operations of its products and sums: two a multiplication. Of gemm and
-   convolutions. */
+/* Floating-point operations of gemm and convolutions: two for each multiplication. */
 double hc_call_operations(const struct hc_call *call);
 
 #endif

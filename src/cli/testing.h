@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a command left: its exit status and the first part of what it said. */
+/* The exit status of a command, and the first part of what it printed. */
 struct ran {
     int status;
     char out[1 << 16];
     char err[1 << 12];
 };
 
-/* A folder of this test's own, which is the current one from then on. */
+/* Makes a folder for this test, and makes it the current one. */
 static inline void enter_folder(void)
 {
     char folder[] = "/tmp/halfcheck-test-XXXXXX";
@@ -41,8 +41,8 @@ static inline void write_text(const char *path, const char *text)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* Runs a line of shell in which $hc is the program, in the current folder. Words are parted at
-   newlines alone, so that $hc is one word wherever the program lies. */
+/* Runs a line of shell, in which $hc is the program, in the current folder. Words are split only at
+   newlines, so that $hc is one word in whatever folder the program lies. */
 static inline const struct ran *run_shell(const char *line)
 {
     static struct ran ran;
@@ -66,7 +66,8 @@ static inline int lines_of(const char *text)
     return lines;
 }
 
-/* The command says one line on stderr, which contains `word`, and ends with status 2. */
+/* Expects that the command prints one line on stderr, which contains `word`, and ends with
+   status 2. */
 static inline void expect_refusal(const char *line, const char *word)
 {
     const struct ran *ran = run_shell(line);

@@ -10,7 +10,7 @@
 #include "hc_build.h"
 #include "hc_commit.h"
 
-/* The first line of the file that starts with `key`, from behind the key and a colon on. */
+/* The rest of the first line of the file that begins with `key`, after a colon. */
 static json_t *line_of(const char *path, const char *key)
 {
     char line[512];

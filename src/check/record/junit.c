@@ -51,7 +51,7 @@ static void write_omission(FILE *out, const struct hc_omission *o)
     (void)fputs("\"/>\n  </testcase>\n", out);
 }
 
-/* The suite of the backend that row `first` is the first of. */
+/* Writes the suite of a backend, whose first row is `first`. */
 static void write_suite(FILE *out, const struct hc_rows *rows, int first, bool strict)
 {
     const char *backend = rows->row[first].backend;

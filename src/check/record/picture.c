@@ -28,7 +28,7 @@ static struct hc_series *series_of(struct hc_check *check, struct hc_picture *pi
     return *at;
 }
 
-/* Leaves out every other point. */
+/* Removes every other point. */
 static void thin_out(struct hc_series *s)
 {
     for (int i = 0; 2 * i < s->count; i++) {

@@ -7,7 +7,7 @@
 
 enum { HEX = 32 }; /* bytes that "%a " needs at most */
 
-/* The values, then the last one where it is not among them. */
+/* The values, and after them the last one if it is missing there. */
 static json_t *coordinates(const double *values, int count, double last, bool missing)
 {
     char text[(HC_SERIES_POINTS + 1) * HEX];
@@ -64,7 +64,7 @@ bool hc_picture_next(const char **text, double *value)
     return found;
 }
 
-/* How many coordinates, or -1 where one is no number. */
+/* How many coordinates there are; -1 if one is not a number. */
 static int count_of(const json_t *series, const char *key)
 {
     const char *text = json_string_value(json_object_get(series, key));

@@ -5,14 +5,14 @@
 
 #include "check/record/picture.h"
 
-/* Writes the repro line of a result, cut to `size` bytes; its length as snprintf counts it. */
+/* Writes the repro line of a result, cut to `size` bytes, and returns its whole length. */
 static size_t repro(char *line, size_t size, const struct hc_result *result,
                     const struct hc_run_options *options, const char *fault)
 {
     char backend[80] = "";
     char level[40] = "";
     char seed[40] = "";
-    if (!result->what->once && !fault) /* which is planted where its row says */
+    if (!result->what->once && !fault) /* a fault has its own backend */
         (void)snprintf(backend, sizeof backend, " --backend %s", result->backend);
     if (options->level != HC_STANDARD)
         (void)snprintf(level, sizeof level, " --level %s", hc_level_names[options->level]);

@@ -2,7 +2,7 @@
 #include "check/record/rows.h"
 #include "op/text.h"
 
-/* A text in double quotes, as YAML and JSON both read it. */
+/* Writes a text in double quotes, which YAML and JSON read alike. */
 static void quote(FILE *out, const char *text)
 {
     char character[5];

@@ -20,9 +20,9 @@ static const struct hc_bench_table *const tables[] = {HC_LIST};
 
 struct sheet {
     json_t *rates;
-    FILE *out; /* for people: stderr where the record goes to stdout */
+    FILE *out; /* for people: stderr if the record goes to stdout */
     const struct hc_backend *backend;
-    bool chosen; /* by --backend: only what can be measured on any backend */
+    bool chosen; /* by --backend: run only benches of any backend */
     int rows;
     int missed;
 };

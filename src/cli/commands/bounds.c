@@ -1,5 +1,4 @@
-/* How near results come to their bounds: a bound that nothing comes near would let anything
-   pass. */
+/* How close results come to their bounds. A bound that no result comes near could hide an error. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 const struct hc_command hc_command_bounds;
 
-/* The cases of an op in a mix of formats: "op/gemm/fp16/...". The names lie in the record. */
+/* The cases of an op in a set of formats: "op/gemm/fp16/...". The names belong to the record. */
 struct key {
     const char *op;
     const char *formats;
@@ -21,10 +20,10 @@ struct key {
 struct ratio {
     struct key key;
     double value; /* error / bound */
-    double line;  /* error / line, NaN where there is none */
+    double line;  /* error / line; NaN: none */
 };
 
-/* False for cases of another kind and for results without a bound. */
+/* Returns false for cases that are not of an op, and for results without a bound. */
 static bool ratio_of(const struct hc_row *row, struct ratio *ratio)
 {
     const char *op = row->name + 3;
@@ -70,7 +69,7 @@ static int compare_values(const void *a, const void *b)
 
 static const double low = 0.05;
 
-/* The largest error / line of n results, "-" where there is none. */
+/* The largest error / line of n results, or "-". */
 static void line_text(char *text, size_t size, const struct ratio *r, int n)
 {
     double most = (double)NAN;
@@ -80,8 +79,8 @@ static void line_text(char *text, size_t size, const struct ratio *r, int n)
     (void)hc_text_write(text, size, isnan(most) ? "-" : "%.2g", most);
 }
 
-/* One line of n ratios in rising order. A quantile is the smallest ratio that as large a part is
-   not above. */
+/* Prints a line for n ratios in rising order. The p-quantile is the smallest ratio such that a
+   share of at least p does not exceed it. */
 static void print_line(const struct key *key, const struct ratio *r, int n)
 {
     char line[256];

@@ -15,13 +15,13 @@
 
 const struct hc_command hc_command_explain;
 
-/* A story longer than HEAD + TAIL + 1 lines is cut between them. */
+/* If a story is longer than HEAD + TAIL + 1 lines, its middle is left out. */
 enum { HEAD = 20, TAIL = 14, INDENT = 10 };
 
-/* What has been told so far. */
+/* The story of a case: what it prints on the first backend, and the results so far. */
 struct story {
     struct hc_run_options run;
-    bool all;    /* lines */
+    bool all;    /* print all lines */
     char *text;  /* what the case says on the first backend */
     size_t size; /* of it */
     int told;    /* results */
@@ -30,7 +30,7 @@ struct story {
     int checked;
 };
 
-/* The story line by line, its middle left out where it is long. */
+/* Prints the story, without its middle if it is long. */
 static void print_story(const struct story *story)
 {
     int lines = 0;
@@ -48,7 +48,7 @@ static void print_story(const struct story *story)
     }
 }
 
-/* The three answers, in units of the bound. */
+/* Where the error comes from, as shares of the bound. */
 static void print_answers(const struct hc_result *result)
 {
     if (isnan(result->implementation) || isnan(result->format))
@@ -77,7 +77,7 @@ static void count(struct story *story, const struct hc_result *result)
     story->checked += result->verdict != HC_SKIPPED;
 }
 
-/* On the first backend, with all that the case said. */
+/* The result on the first backend, with the story. */
 static bool report(const struct hc_result *result, void *context)
 {
     struct story *story = context;
@@ -96,7 +96,7 @@ static bool report(const struct hc_result *result, void *context)
     return true;
 }
 
-/* On the others. */
+/* The result on another backend. */
 static bool report_shortly(const struct hc_result *result, void *context)
 {
     printf("on %s: ", result->backend);
@@ -132,8 +132,9 @@ static int refuse(const struct hc_run_options *run, const char *name)
                        hc_nearest_hint(&nearest));
 }
 
-/* How much the story of a backend says: one that the case is not about comes last; where nobody
-   asked for another, `exact` comes first, and one that lacks ops behind the others. */
+/* Which backend's story is told: that of the lowest rank. A backend that the case is not about
+   comes last. Unless backends were named, `exact` comes first, and one that lacks ops after the
+   others. */
 static int rank(const struct hc_case *what, const struct hc_backend *backend, bool asked)
 {
     bool exact = strcmp(backend->name, "exact") == 0;
@@ -142,7 +143,7 @@ static int rank(const struct hc_case *what, const struct hc_backend *backend, bo
     return asked ? 1 : exact ? 0 : backend->partial ? 2 : 1;
 }
 
-/* Puts the backend whose story is told before the others. */
+/* Moves the backend whose story is told to the front. */
 static void order_backends(const struct story *story, const struct hc_case *what, bool asked,
                            const struct hc_backend **backends)
 {

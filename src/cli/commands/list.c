@@ -12,7 +12,7 @@
 
 const struct hc_command hc_command_list;
 
-/* A row is an object whose members stand in the order of the columns, its name first. */
+/* A row is an object. Its members are in the order of the columns, the name first. */
 static json_t *row(json_t *rows, const char *name)
 {
     json_t *o = json_object();

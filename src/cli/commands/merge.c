@@ -7,12 +7,12 @@
 
 const struct hc_command hc_command_merge;
 
-/* Lists that become one; all else that a record has is kept beside its name. */
+/* These lists are joined; everything else of a record is kept in its part. */
 static const char *const lists[] = {"results", "rates"};
 
 enum { LISTS = sizeof lists / sizeof lists[0] };
 
-/* The file's name without folders and ".json". */
+/* The name of a file without its folders and ".json". */
 static json_t *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -23,7 +23,7 @@ static json_t *name_of(const char *path)
     return json_stringn(name, length);
 }
 
-/* Adds the parts of a record that was merged itself, as "<its name>/<theirs>". */
+/* Adds the parts of a record that is merged itself; they are called "<its name>/<their name>". */
 static void add_parts(json_t *whole, const json_t *parts, json_t *name)
 {
     for (size_t i = 0; i < json_array_size(parts); i++) {
@@ -36,7 +36,7 @@ static void add_parts(json_t *whole, const json_t *parts, json_t *name)
     json_decref(name);
 }
 
-/* What the record has beside its lists, and how many results are its own, becomes a part. */
+/* Makes a part of what the record has beside its lists, and of the number of its results. */
 static void add_part(json_t *whole, const struct hc_record *record, json_t *name)
 {
     json_t *part = json_copy(record->document);
@@ -70,7 +70,7 @@ static enum hc_status append(json_t *whole, const char *path)
     return HC_OK;
 }
 
-/* No result may stand in two of the records: that is found when the one record is read. */
+/* A result that is in two of the records is found when the new record is read. */
 static enum hc_status merge(char **paths, const char *out)
 {
     struct hc_record record = {0};

@@ -1,5 +1,4 @@
-/* Every planted fault is hunted, as many at once as there are cores; a table by class says what
-   came of it. */
+/* Plants every fault, as many at once as there are cores, and prints by class which were caught. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,10 +23,10 @@ struct selftest {
     json_t *faults; /* a row for each */
     int planted[HC_FAULT_CLASSES];
     int caught[HC_FAULT_CLASSES];
-    unsigned char *by[HC_FAULT_CLASSES]; /* by case: whether it caught a fault of the class */
+    unsigned char *by[HC_FAULT_CLASSES]; /* by case: it caught a fault of the class */
 };
 
-/* A line for what nothing caught, and with `verbose` for the others. */
+/* Prints a fault that nothing caught, and with `verbose` also the others. */
 static void print_outcome(const struct selftest *s, const struct hc_fault *fault,
                           const struct hc_outcome *outcome)
 {
@@ -69,7 +68,7 @@ static void keep_outcome(struct selftest *s, const struct hc_fault *fault,
     print_outcome(s, fault, outcome);
 }
 
-/* The next fault from *i on that the words ask for, or NULL. */
+/* The next fault, from *i on, that matches one of the words, or NULL. */
 static const struct hc_fault *next_fault(const char *const *words, int count, int *i)
 {
     while (*i < hc_fault_count()) {
@@ -81,7 +80,7 @@ static const struct hc_fault *next_fault(const char *const *words, int count, in
     return NULL;
 }
 
-/* A ring of hunts: the oldest is waited for when all places are taken. */
+/* A ring of hunts: when all places are taken, the oldest is waited for. */
 static enum hc_status hunt_all(struct selftest *s, const char *const *words, int count)
 {
     struct hc_hunt hunts[MAX_AT_ONCE];

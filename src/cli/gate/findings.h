@@ -41,12 +41,12 @@ struct hc_findings {
    may not be allowed. */
 enum hc_status hc_findings_allow(struct hc_findings *findings, const struct hc_words *kinds);
 
-/* Keeps a finding about a row; the row outlives it. Sets `lost` where there is no memory. */
+/* Adds a finding about a row, which must outlive it; or sets `no_memory`. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
-void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind, const struct hc_row *row,
-             const char *format, ...);
+void hc_findings_add(struct hc_findings *findings, enum hc_finding_kind kind,
+                     const struct hc_row *row, const char *format, ...);
 
 /* Prints them on stdout. Of many that are alike only some are printed and the others counted,
    unless `every` is set. */

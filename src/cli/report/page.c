@@ -31,7 +31,7 @@ static void cell(FILE *out, const char *class, const char *text)
     (void)fputs("</td>", out);
 }
 
-/* A row for each member, a column for each record. */
+/* A table with a row for each member of the environments and a column for each record. */
 static void write_environments(FILE *out, const struct hc_page_record *records, int count)
 {
     const char *key;
@@ -138,7 +138,7 @@ static void write_results(FILE *out, const struct hc_page_record *record)
     (void)fputs("</details>\n", out);
 }
 
-/* What the backends of a record told of themselves: device, libraries, chosen plans. */
+/* The facts of the backends of a record: device, libraries, chosen plans. */
 static void write_facts(FILE *out, const struct hc_page_record *record)
 {
     const char *backend;

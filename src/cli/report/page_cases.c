@@ -18,7 +18,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* What a picture's series have to draw. */
+/* A picture, and how many of its points can be drawn. */
 struct drawable {
     const json_t *picture;
     int points; /* in all series */
@@ -35,8 +35,8 @@ static bool can_draw(const json_t *picture, double x, double y)
            (y > 0 || !flag_of(picture, "log_y"));
 }
 
-/* The points of a series as a block of its own; how many there are, and what cannot be drawn for
-   want of a number is said behind its name. */
+/* Writes the points of a series as a block, and returns how many there are. `missing` says where
+   they are not finite; it is put behind the name of the series. */
 static int write_points(FILE *out, const json_t *series, struct drawable *all, char *missing,
                         size_t size)
 {
@@ -110,7 +110,7 @@ static void set_values(struct hc_plot_values *values, FILE *points, struct drawa
     set_marks(values, all->picture);
 }
 
-/* Draws it as SVG. HC_UNSUPPORTED and HC_IO as hc_plot, with a line. */
+/* Draws a picture as SVG. HC_UNSUPPORTED and HC_IO as hc_plot, with a line. */
 static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
 {
     struct drawable all = {.picture = drawn->picture};
@@ -140,7 +140,7 @@ static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
     return status;
 }
 
-/* Adds a name to a list of them; as it was where there is no memory. */
+/* Adds a name to a list of names; without memory the list stays as it was. */
 static void join(char **list, const char *record, const char *backend)
 {
     char *text = NULL;
@@ -157,7 +157,7 @@ static void join(char **list, const char *record, const char *backend)
     }
 }
 
-/* Where the picture of a row is, or is to be: among those of its case. */
+/* The place of a picture among those of its case: where it is, or where it must be inserted. */
 static struct hc_drawn **place(struct hc_drawn **first, const struct hc_row *row,
                                const json_t *picture)
 {

@@ -6,19 +6,19 @@
 
 #include "cli/report/page.h"
 
-/* A picture, and the results that it is the picture of. */
+/* A picture and the results that have it. */
 struct hc_drawn {
     struct hc_drawn *next;
     const struct hc_row *row; /* the first of them */
     const json_t *picture;
     char *where; /* the records' and backends' names */
     char *svg;
-    char why_not[HC_WHY_NOT]; /* where svg is NULL */
+    char why_not[HC_WHY_NOT]; /* if svg is NULL */
 };
 
-/* Draws each picture of each case, once where several results have the same, in `folder`, whose
-   files it removes again. Where one cannot be drawn it says so in its place; where none can,
-   why_not says why. */
+/* Draws each picture of each case, and only once if several results have the same one, with the
+   help of files in `folder`, which it removes again. If a picture cannot be drawn, its own
+   why_not says why; if none can, the last argument does. */
 struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int count,
                                     const char *folder, char why_not[HC_WHY_NOT]);
 

@@ -1,5 +1,4 @@
-/* The pictures of the page that all results share, drawn by reports/headroom.gp from a file of
-   points. */
+/* The two pictures of all results, drawn by reports/headroom.gp from a file of points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +11,15 @@
 
 enum { LONGEST_LABEL = 48 };
 
-/* Names in the order of their numbers, from 1 on. */
+/* Names, numbered from 1. */
 struct names {
     char **text;
     int count;
     int room;
 };
 
-/* The number of a name of `length` bytes, a new one where it is not there yet; 0 where there is no
-   memory. Results come in the order of their names: the last one is the likeliest. */
+/* The number of a name of `length` bytes, which is added if it is new; 0 without memory. The search
+   begins with the last name: results come in the order of their names. */
 static int number_of(struct names *names, const char *name, size_t length)
 {
     for (int i = names->count; i > 0; i--)
@@ -45,13 +44,14 @@ static void forget(struct names *names)
     free(names->text);
 }
 
-/* What is drawn: points of results, which belong to a group (a row of the picture) and a series. */
+/* The points of a picture. Each belongs to a group, which is a row of the picture, and to a
+   series. */
 struct drawing {
     FILE *points;
     struct names groups;
     struct names series;
     bool nans;
-    bool lost; /* for lack of memory */
+    bool no_memory;
 };
 
 /* eps/claim belongs to eps, op/conv2d/fp16/... to op/conv2d. */
@@ -75,7 +75,7 @@ static int series_of(struct names *series, const struct hc_page_record *record, 
 
 static void point(struct drawing *drawing, int group, int series, double ratio)
 {
-    drawing->lost |= group == 0 || series == 0;
+    drawing->no_memory |= group == 0 || series == 0;
     drawing->nans |= isnan(ratio);
     if (isnan(ratio))
         ratio = -1;
@@ -148,7 +148,7 @@ static enum hc_status plot(const struct drawing *drawing, const char *folder)
 
 typedef void write_points(struct drawing *drawing, const struct hc_page_record *records, int count);
 
-/* The picture as SVG; NULL where there is nothing to draw, or with the reason in why_not. */
+/* The picture as SVG; NULL if there is nothing to draw, or with the reason in why_not. */
 static char *draw(const struct hc_page_record *records, int count, const char *folder,
                   write_points *put, char why_not[HC_WHY_NOT])
 {
@@ -163,7 +163,7 @@ static char *draw(const struct hc_page_record *records, int count, const char *f
         put(&drawing, records, count);
     if (!drawing.points || fclose(drawing.points) != 0)
         (void)snprintf(why_not, HC_WHY_NOT, "the folder cannot be written");
-    else if (drawing.lost)
+    else if (drawing.no_memory)
         (void)snprintf(why_not, HC_WHY_NOT, "there is no memory");
     else if (drawing.groups.count > 0 && plot(&drawing, folder) != HC_OK)
         (void)snprintf(why_not, HC_WHY_NOT, "%s", hc_message());

@@ -34,7 +34,7 @@ void hc_page_warn(FILE *out, const struct hc_page_record *records, int count)
         }
 }
 
-/* A cell with the words of a list, or with `none` where there are none. */
+/* Writes a cell with the words of a list, or with `none` if it is empty. */
 static void write_words(FILE *out, const json_t *list, const char *none)
 {
     (void)fputs("<td class=\"c\">", out);

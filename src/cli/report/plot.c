@@ -95,7 +95,7 @@ static void put_character(FILE *file, const char *character)
             (void)fprintf(file, "\\0%03o", (unsigned)(unsigned char)*character);
 }
 
-/* The text, `percent` for each percent sign. */
+/* Writes a text, with `percent` in place of each percent sign. */
 static void put_text(FILE *file, const char *text, int most, const char *percent)
 {
     char character[5];
@@ -145,7 +145,7 @@ static void become_gnuplot(int program, const char *folder, int errors)
     _exit(NO_GNUPLOT);
 }
 
-/* Keeps the last line that says something. */
+/* Keeps the last line that is not blank. */
 static void read_errors(int from, char *last, size_t bytes)
 {
     char line[256];
@@ -184,8 +184,8 @@ static enum hc_status run_gnuplot(int program, const char *folder)
     return hc_fail(HC_IO, "gnuplot failed: %s", said);
 }
 
-/* Moves the files of the scratch folder into the folder, or (not `good`) removes them; and removes
-   the scratch folder. False with errno where one could not be moved. */
+/* Moves the files of the scratch folder into the folder if `good`, otherwise removes them.
+   Removes the scratch folder. Returns false, with errno, if a file could not be moved. */
 static bool end_scratch(const char *scratch, const char *folder, bool good)
 {
     char from[HC_MAX_PATH + NAME_MAX + 2];

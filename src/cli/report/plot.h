@@ -1,6 +1,5 @@
-/* Pictures, drawn by gnuplot from files of columns. This is the one place that starts gnuplot and
-   the one that hands it anything: typed values, written so that no text can be read as a
-   command. */
+/* Pictures, which gnuplot draws from files of columns. gnuplot is started only here, and gets
+   nothing but typed values, written so that no text can be read as a command. */
 #ifndef HC_CLI_REPORT_PLOT_H
 #define HC_CLI_REPORT_PLOT_H
 
@@ -11,21 +10,21 @@
 /* Variables for a script. */
 struct hc_plot_values;
 
-/* An empty set; NULL, with a line, where no temporary file can be made. */
+/* An empty set; NULL, with a line, if no temporary file can be made. */
 struct hc_plot_values *hc_plot_values(void);
 void hc_plot_free(struct hc_plot_values *values);
 
-/* A variable, or element `index` (1..) of the array `name` where index > 0. `name` is the caller's
-   own word, never text that was read. A real that is not finite becomes gnuplot's NaN. A text
-   becomes one line of valid UTF-8; of one with more than `most` characters the middle is left
-   out. */
+/* Sets a variable; or, if index > 0, that element of the array `name`, counted from 1. `name` is a
+   constant of the caller, never a text that was read. A real that is not finite becomes gnuplot's
+   NaN. A text becomes one line of valid UTF-8; if it has more than `most` characters, its middle is
+   left out. */
 void hc_plot_array(struct hc_plot_values *values, const char *name, int size);
 void hc_plot_integer(struct hc_plot_values *values, const char *name, int index, long long value);
 void hc_plot_real(struct hc_plot_values *values, const char *name, int index, double value);
 void hc_plot_text(struct hc_plot_values *values, const char *name, int index, const char *text,
                   int most);
 
-/* A text that a script uses as the label of a tic, which gnuplot takes for a format. */
+/* Sets a text that the script uses as the label of a tic, which gnuplot takes for a format. */
 void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
                  int most);
 

@@ -46,7 +46,7 @@ Test(report, draws_the_picture_of_equal_results_once, .init = make_picture)
     cr_expect_str_eq(run_shell("grep -o '<h3>.*<\\|<p>On .*<' page/report.html")->out,
                      "<h3><code>batchnorm/running-mean-bf16-operations</code><\n"
                      "<p>On exact, host:<\n");
-    cr_expect_eq(run_shell("sed 1,/'<p>On'/d page/report.html | grep -c '<svg'")->out[0], '1');
+    cr_expect_str_eq(run_shell("sed 1,/'<p>On'/d page/report.html | grep -c '<svg'")->out, "1\n");
 }
 
 Test(report, draws_results_apart_that_differ, .init = make_picture)

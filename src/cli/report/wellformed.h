@@ -18,15 +18,15 @@ struct hc_open_tags {
 /* An ampersand must begin one of XML's own entities or a number. */
 static inline bool is_entity(const char *at)
 {
-    static const char *const known[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(at, known[i], strlen(known[i])) == 0)
+    static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(at, names[i], strlen(names[i])) == 0)
             return true;
     size_t digits = at[1] == '#' ? strspn(at + 2, "0123456789") : 0;
     return digits > 0 && at[2 + digits] == ';';
 }
 
-/* Passes over the attributes of a tag, up to its '>' or '/'; NULL where one is malformed. */
+/* The end of a tag's attributes, its '>' or '/'; NULL if one is malformed. */
 static inline const char *after_attributes(const char *at)
 {
     for (at += strspn(at, " \t\n"); *at && *at != '>' && *at != '/'; at += strspn(at, " \t\n")) {
@@ -43,7 +43,7 @@ static inline const char *after_attributes(const char *at)
     return *at ? at : NULL;
 }
 
-/* Passes over one tag, which is pushed on the stack or taken off it; NULL where it is malformed. */
+/* The end of a tag, which is pushed on the stack or popped from it; NULL if it is malformed. */
 static inline const char *after_tag(const char *at, struct hc_open_tags *open)
 {
     bool ends = at[1] == '/';
@@ -70,7 +70,7 @@ static inline const char *after_tag(const char *at, struct hc_open_tags *open)
     return at + 1;
 }
 
-/* Where the first fault is, or NULL where there is none. */
+/* The place of the first mistake, or NULL. */
 static inline const char *hc_malformed(const char *text)
 {
     struct hc_open_tags open = {.count = 0};

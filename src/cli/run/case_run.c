@@ -78,7 +78,7 @@ static enum hc_status plant(struct hc_case_run *s)
     if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
         return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
                        fault->name, place, s->settings.backends);
-    s->options.workers = 1; /* wrong kernels share what they keep between calls */
+    s->options.workers = 1; /* faulty kernels share their state between calls */
     struct hc_fault_backends plant = hc_fault_plant(fault);
     s->backends[0] = plant.subject;
     s->options.exact = plant.exact;

@@ -8,7 +8,7 @@
 /* The record of a run of all cases, unless --json names a file. */
 extern const char hc_default_record[];
 
-/* What the command line says and hc_run_options has no place for. */
+/* The options of the command line that are not in hc_run_options. */
 struct hc_case_run_settings {
     const char *backends;
     const char *json;
@@ -28,8 +28,8 @@ struct hc_case_run {
     struct hc_table table;
     FILE *out;             /* for people: stderr if a file has stdout */
     json_t *facts;         /* by backend; check/record/facts.h */
-    int started;           /* cases on backends */
-    enum hc_status status; /* of keeping the results */
+    int started;           /* how often a case was started on a backend */
+    enum hc_status status; /* not HC_OK: a result could not be kept */
 };
 
 /* Completes the options, chooses the backends and plants the fault. Whatever cannot work is found

@@ -1,13 +1,13 @@
-/* What a run comes to. A failed claim is status 1. Status 2 says that nothing is known: a case
-   ended with an error, the run was interrupted, or nothing was checked where something was asked
-   for. */
+/* The exit status of a run. It is 1 if a claim failed. It is 2 if the run shows too little: a
+   case ended with an error, the run was interrupted, or nothing was checked although something
+   was asked for. */
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/run/case_run.h"
 
-/* A backend of which nothing ran has shown nothing: that is said of one that was asked for, by
-   name or by asking for everything. */
+/* A backend that was asked for, by name or by a run of everything, and on which no case ran; or
+   NULL. */
 static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
 {
     for (int b = 0; b < s->options.backend_count; b++) {
@@ -21,7 +21,6 @@ static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
     return NULL;
 }
 
-/* What the rows come to. A run that could check nothing has shown nothing. */
 int hc_case_run_status(const struct hc_case_run *s)
 {
     const struct hc_rows *rows = &s->rows;

@@ -1,4 +1,4 @@
-/* The backends that a run on all has to leave out. */
+/* The backends that a run on all backends leaves out. */
 #ifndef HC_CLI_RUN_LEFT_OUT_H
 #define HC_CLI_RUN_LEFT_OUT_H
 
@@ -7,7 +7,8 @@
 
 #include "check/omissions.h"
 
-/* An object with their names and the reasons; and on `out`, if not NULL, a line for each reason. */
+/* An object with their names and the reasons. Also prints a line for each reason, unless `out`
+   is NULL. */
 json_t *hc_left_out(FILE *out);
 
 /* Adds to it, under the name of each backend that ran, what was left out by component:

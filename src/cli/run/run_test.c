@@ -202,7 +202,7 @@ Test(run, a_run_in_which_nothing_can_run_is_no_success, .init = enter_folder)
         run_shell("$hc list cases | awk -F'\\t' '$2 == \"exhaustive\" {print $1}'"
                   " | head -1");
     char line[256];
-    if (!ran->out[0])
+    if (!*ran->out)
         return;
     (void)snprintf(line, sizeof line, "$hc run --level quick %.100s",
                    strtok((char *)ran->out, "\n"));

@@ -11,7 +11,7 @@ static bool same_reason(const struct hc_row *a, const struct hc_row *b)
            strcmp(a->note, b->note) == 0;
 }
 
-/* SKIPPED and UNIMPLEMENTED rows, a line for each reason. */
+/* A line for each reason of SKIPPED and UNIMPLEMENTED rows. */
 static void print_reasons(FILE *out, const struct hc_rows *rows)
 {
     for (int i = 0; i < rows->count; i++) {
@@ -35,7 +35,8 @@ static void print_reasons(FILE *out, const struct hc_rows *rows)
     }
 }
 
-/* What made no rows, by component and backend, and refusals that nothing explains. */
+/* A line for what was left out of each component on each backend, and for refusals that nothing
+   explains. */
 static void print_omissions(FILE *out, const struct hc_omissions *all)
 {
     const struct hc_call_formats *set;
@@ -81,7 +82,7 @@ static bool same_line(const struct hc_row *a, const struct hc_row *b)
            strcmp(a->backend, b->backend) == 0;
 }
 
-/* The columns: every verdict that there is, and PASS and FAIL always. */
+/* The columns are PASS, FAIL, and every other verdict that occurs. */
 static void print_counts(FILE *out, const struct sums *all, const struct sums *sums)
 {
     for (int v = 0; v < HC_VERDICT_COUNT; v++)

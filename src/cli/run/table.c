@@ -6,7 +6,7 @@
 #include "check/timing.h"
 #include "op/text.h"
 
-/* Of results that share op and more fail than anybody reads, this many are shown. */
+/* If many results of one op fail, so many are printed. */
 enum { SHOWN_OF_A_GROUP = 10 };
 
 struct hc_table hc_table_new(FILE *out, bool verbose, int length)
@@ -49,7 +49,7 @@ void hc_print_row(FILE *out, const struct hc_row *row)
              row->error, row->bound, row->unit, hc_ratio(row->error, row->bound));
 }
 
-/* Whether the row is the eleventh or later bad one of op/<name>. */
+/* Whether enough bad rows of this group (op/<name>) have been printed. */
 static bool is_one_too_many(struct hc_table *table, const char *name)
 {
     char group[sizeof table->group];

@@ -1,4 +1,4 @@
-/* What `halfcheck run` shows to people. */
+/* The table that `halfcheck run` prints for people. */
 #ifndef HC_CLI_RUN_TABLE_H
 #define HC_CLI_RUN_TABLE_H
 
@@ -7,32 +7,32 @@
 #include "check/record/rows.h"
 
 struct hc_table {
-    FILE *out;     /* NULL: show nothing but progress */
-    bool verbose;  /* show what passed, too, and everything that did not */
+    FILE *out;     /* NULL: print only the progress line */
+    bool verbose;  /* print what passed, too, and all that did not */
     bool progress; /* a line on stderr that is drawn over; for terminals */
     int length;    /* how many results there will be */
     int done;
     int shown;      /* rows printed so far */
-    int held_back;  /* bad rows that were not printed, because many like them were */
-    char group[64]; /* what the rows now coming have in common: "op/add" */
+    int held_back;  /* bad rows that were not printed because many like them were */
+    char group[64]; /* the group of the last row: "op/add" */
     int in_group;
     double started; /* hc_clock() */
-    double drawn;   /* when the progress line last was */
+    double drawn;   /* when the progress line was last drawn */
 };
 
 struct hc_table hc_table_new(FILE *out, bool verbose, int length);
 
-/* Before a case runs, and for its result. */
+/* To be called before a case runs, and with its result. */
 void hc_table_starting(struct hc_table *table, const char *name, const char *backend);
 void hc_table_row(struct hc_table *table, const struct hc_row *row);
 
 /* Removes the progress line. */
 void hc_table_quiet(struct hc_table *table);
 
-/* After the last row: why cases were left out, and counts by component and backend. */
+/* Prints, after the last row, why cases were left out, and counts by component and backend. */
 void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows);
 
-/* One aligned line without its newline, and the heading above such lines. */
+/* Prints the heading of the table; and an aligned line without its newline. */
 void hc_print_heading(FILE *out);
 void hc_print_row(FILE *out, const struct hc_row *row);
 
