@@ -49,7 +49,7 @@ static double roundings(const struct hc_call *call)
 
 static bool is_modelled(const struct hc_call *call, const struct hc_accumulator *accumulator)
 {
-    enum hc_format inputs = call->in[0].format;
+    enum hc_format inputs = call->in[HC_FIRST].format;
     bool wide = inputs == HC_FP32 || inputs == HC_FP64;
     bool reduction = call->op == HC_OP_sum || call->op == HC_OP_dot;
     if (reduction && call->params.reduce.accumulator != HC_FP32)

@@ -57,8 +57,9 @@ static const struct scalar *const scalars[HC_OP_COUNT] = {
 struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number)
 {
     const struct scalar *s = scalars[call->op];
-    bool first = is_16(call->in[0].format);
-    bool second = hc_ops[call->op].inputs > 1 && is_data(call, 1) && is_16(call->in[1].format);
+    bool first = is_16(call->in[HC_FIRST].format);
+    bool second =
+        hc_ops[call->op].inputs > 1 && is_data(call, HC_Y) && is_16(call->in[HC_Y].format);
     if (number == ALL_CODES && first)
         return (struct hc_bit_draw){"all codes", 65536 + REST, false};
     if (number == PAIRS && first && second)
@@ -88,7 +89,7 @@ static void draw_data(const struct hc_call *call, int number, uint64_t seed)
 {
     uint16_t codes[HC_BOUNDARY_CODES];
     if (number == PAIRS)
-        hc_boundary_codes(call->in[0].format, codes);
+        hc_boundary_codes(call->in[HC_FIRST].format, codes);
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *t = &call->in[slot];
         if (!t->data || !is_data(call, slot))

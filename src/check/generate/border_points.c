@@ -72,8 +72,8 @@ struct hc_call hc_border_call(const struct hc_border_row *row, const struct hc_b
 /* What a call costs: elements, or products. */
 static int64_t work_of(const struct hc_call *call)
 {
-    int64_t in = hc_tensor_count(&call->in[0]);
-    int64_t out = hc_tensor_count(&call->out[0]);
+    int64_t in = hc_tensor_count(&call->in[HC_FIRST]);
+    int64_t out = hc_tensor_count(&call->out[HC_FIRST]);
     return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_call_length(call));
 }
 

@@ -39,8 +39,9 @@ static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution
     enum { LONG_IN_HALF = 64 };
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
     if (distribution == HC_DRAW_SUBNORMALS)
-        return call->op == HC_OP_sum_squares && hc_tensor_count(&call->in[1]) == 0 &&
-               call->in[0].format != HC_FP16;
+        return call->op == HC_OP_sum_squares &&
+               hc_tensor_count(&call->in[HC_SUM_SQUARES_PARTIAL]) == 0 &&
+               call->in[HC_REDUCE_X].format != HC_FP16;
     if (distribution == HC_DRAW_CANCELLATION)
         return half || hc_call_tf32(call) || hc_call_length(call) > 0x1p13;
     return half && hc_call_length(call) > LONG_IN_HALF;
@@ -48,7 +49,7 @@ static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution
 
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
 {
-    bool integers = call->in[0].format == HC_I32 || call->out[0].format == HC_I32;
+    bool integers = call->in[HC_FIRST].format == HC_I32 || call->out[HC_FIRST].format == HC_I32;
     if (hc_distribution_of_sums(distribution))
         return hc_op_sums(call, distribution);
     if (is_beyond_its_bound(call, distribution))
@@ -58,8 +59,8 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
         return hc_descriptor(call->op)->cancels && hc_op_cancels(call);
     case HC_DRAW_FOUND:
         return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
-               (call->op == HC_OP_clip && hc_tensor_count(&call->in[1]) > 0) ||
-               (call->op == HC_OP_unscale && hc_tensor_count(&call->in[3]) > 0);
+               (call->op == HC_OP_clip && hc_tensor_count(&call->in[HC_CLIP_OVERFLOWED]) > 0) ||
+               (call->op == HC_OP_unscale && hc_tensor_count(&call->in[HC_UNSCALE_OVERRIDE]) > 0);
     case HC_DRAW_SUBNORMALS:
         return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
     case HC_DRAW_SPECIALS:
@@ -73,7 +74,7 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
 static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution,
                     double u)
 {
-    double rows = (double)call->in[0].shape[0];
+    double rows = (double)call->in[HC_FIRST].shape[0];
     if (i == HC_COUNT_STEPS && distribution == HC_DRAW_BOUNDARIES)
         return rows;
     if (i == HC_COUNT_STEPS && distribution != HC_DRAW_LOGNORMAL)
@@ -84,7 +85,7 @@ static double count(const struct hc_call *call, int64_t i, enum hc_distribution 
 /* A class; first those that a signed byte, a byte and a table's end would spoil. */
 static double label(const struct hc_call *call, int64_t row, double u)
 {
-    const int64_t classes = call->in[0].shape[1];
+    const int64_t classes = call->in[HC_XENT_LOGITS].shape[1];
     const int64_t odd[] = {0, classes - 1, 127, 128, 255};
     if (row < 5 && classes > 5 && odd[row] < classes)
         return (double)odd[row];
@@ -149,7 +150,7 @@ static bool special(const struct hc_call *call, double x)
 
 static bool subnormal(const struct hc_call *call, double x)
 {
-    enum hc_format narrow = hc_op_narrow(call, call->in[0].format);
+    enum hc_format narrow = hc_op_narrow(call, call->in[HC_FIRST].format);
     return x != 0 && fabs(x) < ldexp(1, hc_formats[narrow].emin);
 }
 
@@ -157,7 +158,7 @@ static bool subnormal(const struct hc_call *call, double x)
    sum. */
 static bool little_left(const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->out[0]);
+    int64_t n = hc_tensor_count(&call->out[HC_FIRST]);
     for (int64_t i = 0; i < n && i < 64; i++) {
         struct hc_exact want = hc_reference_value(call, 0, i);
         double whole = want.magnitude;

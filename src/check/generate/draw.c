@@ -26,7 +26,8 @@ static double sign(const struct hc_draw_site *p)
 
 enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
 {
-    const enum hc_format others[] = {call->in[0].format, call->in[1].format, call->out[0].format};
+    const enum hc_format others[] = {call->in[HC_FIRST].format, call->in[HC_FIRST + 1].format,
+                                     call->out[HC_FIRST].format};
     for (int i = hc_ops[call->op].inputs > 1 ? 0 : 1; i < 3; i++)
         if (others[i] != HC_I32 && hc_formats[others[i]].emin > hc_formats[least].emin)
             least = others[i];
@@ -89,7 +90,7 @@ static double subnormal(const struct hc_draw_site *p)
    them and what lies beside those, from the smallest to beyond the largest. */
 static double elementwise_boundary(const struct hc_draw_site *p)
 {
-    enum hc_format to = p->call->out[0].format;
+    enum hc_format to = p->call->out[HC_OUT].format;
     double x = power_of_two(p);
     if (hc_draw_uniform(p, 4) < 0.3) { /* the ends of the range */
         const double ends[] = {0,
@@ -133,7 +134,7 @@ static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)N
    channel, so that half of six have none. */
 static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
 {
-    const struct hc_tensor *x = &p->call->in[0];
+    const struct hc_tensor *x = &p->call->in[HC_BN_X];
     enum hc_op op = p->call->op;
     uint64_t channels = (uint64_t)x->shape[3];
     bool inference = op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer;
@@ -211,7 +212,7 @@ static double data(const struct hc_draw_site *p, int slot, enum hc_values values
 static double compensation(const struct hc_draw_site *p, int slot, enum hc_values values,
                            enum hc_distribution distribution)
 {
-    double w = hc_tensor_get(&p->call->in[0], (int64_t)p->index);
+    double w = hc_tensor_get(&p->call->in[HC_FIRST], (int64_t)p->index);
     if (!isfinite(w) || hc_draw_uniform(p, 10) < 0.1)
         return data(p, slot, values, distribution);
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);

@@ -70,10 +70,10 @@ static double opposite(const struct hc_draw_site *p)
 {
     const struct hc_tensor *in = p->call->in;
     int64_t i = (int64_t)p->index;
-    double x = hc_tensor_get(&in[0], i);
+    double x = hc_tensor_get(&in[HC_X], i);
     double by = 1;
     if (p->call->op == HC_OP_fma)
-        by = hc_tensor_get(&in[1], i);
+        by = hc_tensor_get(&in[HC_Y], i);
     if (p->call->op == HC_OP_axpy)
         by = p->call->params.axpy.alpha;
     double whole = hc_round(p->format, (p->call->op == HC_OP_sub ? 1 : -1) * x * by);

@@ -100,7 +100,7 @@ static double stagnating(const struct hc_draw_site *p, int slot, enum hc_values 
 static double stagnating_logit(const struct hc_draw_site *p, double half_ulps)
 {
     enum { SMALLER = 2 };
-    uint64_t classes = (uint64_t)p->call->in[0].shape[1];
+    uint64_t classes = (uint64_t)p->call->in[HC_XENT_LOGITS].shape[1];
     uint64_t class = p->index % classes;
     if (p->index < classes)
         return class == 1 ? 0 : -ldexp(1, HEAD - SMALLER);
@@ -154,7 +154,7 @@ static double whole_of_batch(const struct hc_draw_site *p, int slot)
 /* One class of a row has all of the probability, down to e^-128: the loss is the label's logit. */
 static double whole_logit(const struct hc_draw_site *p)
 {
-    uint64_t classes = (uint64_t)p->call->in[0].shape[1];
+    uint64_t classes = (uint64_t)p->call->in[HC_XENT_LOGITS].shape[1];
     bool is_largest = p->index % classes == p->index / classes % classes;
     return is_largest ? 0 : -128 - floor(127 * hc_draw_uniform(p, 2));
 }
@@ -196,7 +196,7 @@ static bool sums_whole(const struct hc_call *call)
         break;
     }
     bool multiplied = call->op != HC_OP_sum && call->op != HC_OP_avg_pool;
-    return largest(call, multiplied, call->in[0].format) >= 1;
+    return largest(call, multiplied, call->in[HC_FIRST].format) >= 1;
 }
 
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
@@ -206,11 +206,11 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
     bool of_products =
         class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV;
     bool of_batch = is_bn_bwd(op) || op == HC_OP_bn_train || op == HC_OP_bn_leaky_train;
-    bool of_losses = op == HC_OP_xent && call->in[0].shape[1] > 1;
+    bool of_losses = op == HC_OP_xent && call->in[HC_XENT_LOGITS].shape[1] > 1;
     if (!of_products && !of_batch && !of_losses && op != HC_OP_avg_pool)
         return false;
     double n = hc_call_length(call);
-    if (n < FEW || hc_tensor_count(&call->out[0]) == 0)
+    if (n < FEW || hc_tensor_count(&call->out[HC_FIRST]) == 0)
         return false;
     if (distribution == HC_DRAW_WHOLE)
         return sums_whole(call);

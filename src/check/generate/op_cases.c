@@ -76,7 +76,7 @@ static void run(struct hc_check *check)
         hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
     hc_claim_call_on(check, &call, inputs_of(row->distribution));
     judge_looked_at(check, row);
-    if (hc_tensor_count(&call.out[0]) == 0)
+    if (hc_tensor_count(&call.out[HC_FIRST]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
                       check->result.verdict != HC_FAIL);
 }
@@ -95,8 +95,8 @@ static bool wanted(const struct row *row)
     if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
         return false;
     return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
-           (call.in[0].format == call.out[0].format &&
-            hc_tensor_count(&call.in[0]) == hc_tensor_count(&call.out[0]));
+           (call.in[HC_FIRST].format == call.out[HC_FIRST].format &&
+            hc_tensor_count(&call.in[HC_FIRST]) == hc_tensor_count(&call.out[HC_FIRST]));
 }
 
 struct list {

@@ -52,7 +52,7 @@ bool hc_at_every(const struct hc_changed_element *e)
 
 bool hc_at_one(const struct hc_changed_element *e)
 {
-    const struct hc_tensor *x = &e->call->in[0];
+    const struct hc_tensor *x = &e->call->in[HC_FIRST];
     uint64_t bits = hc_tensor_count(x) > 0 ? hc_tensor_bits(x, 0) : 0;
     return e->i == (int64_t)(hc_random(0x7a12, bits, 0) % (uint64_t)e->n);
 }

@@ -19,21 +19,21 @@ static int64_t at(const struct hc_tensor *t, int64_t n, int64_t h, int64_t w, in
 static void of_gemm(const struct hc_call *call, int64_t out, struct hc_factors *t)
 {
     const struct hc_gemm *g = &call->params.gemm;
-    int64_t columns = call->out[0].shape[1];
-    int64_t rows = call->out[0].shape[0];
+    int64_t columns = call->out[HC_GEMM_OUT].shape[1];
+    int64_t rows = call->out[HC_GEMM_OUT].shape[0];
     int64_t i = out / columns;
     int64_t j = out % columns;
     int64_t n = (int64_t)hc_call_length(call);
     for (int64_t k = 0; k < n; k++)
-        term(t, &call->in[0], g->transpose_a ? k * rows + i : i * n + k, &call->in[1],
-             g->transpose_b ? j * n + k : k * columns + j);
+        term(t, &call->in[HC_GEMM_A], g->transpose_a ? k * rows + i : i * n + k,
+             &call->in[HC_GEMM_B], g->transpose_b ? j * n + k : k * columns + j);
 }
 
 static void of_conv2d(const struct hc_call *call, int64_t out, struct hc_factors *t)
 {
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
-    const int64_t *d = call->out[0].shape;
+    const struct hc_tensor *x = &call->in[HC_CONV_X];
+    const struct hc_tensor *w = &call->in[HC_CONV_W];
+    const int64_t *d = call->out[HC_CONV_Y].shape;
     const struct hc_conv *c = &call->params.conv;
     int64_t q = out / d[3] % d[2];
     int64_t p = out / d[3] / d[2] % d[1];
@@ -49,9 +49,9 @@ static void of_conv2d(const struct hc_call *call, int64_t out, struct hc_factors
 
 static void of_filter(const struct hc_call *call, int64_t out, struct hc_factors *t)
 {
-    const struct hc_tensor *x = &call->in[0];
-    const struct hc_tensor *dy = &call->in[1];
-    const int64_t *d = call->out[0].shape;
+    const struct hc_tensor *x = &call->in[HC_CONV_BWD_FILTER_X];
+    const struct hc_tensor *dy = &call->in[HC_CONV_BWD_FILTER_DY];
+    const int64_t *d = call->out[HC_CONV_BWD_FILTER_DW].shape;
     const struct hc_conv *c = &call->params.conv;
     int64_t s = out / d[3] % d[2];
     int64_t r = out / d[3] / d[2] % d[1];
@@ -69,9 +69,9 @@ static void of_filter(const struct hc_call *call, int64_t out, struct hc_factors
 
 static void of_data(const struct hc_call *call, int64_t out, struct hc_factors *t)
 {
-    const struct hc_tensor *dy = &call->in[0];
-    const struct hc_tensor *w = &call->in[1];
-    const int64_t *d = call->out[0].shape;
+    const struct hc_tensor *dy = &call->in[HC_CONV_BWD_DATA_DY];
+    const struct hc_tensor *w = &call->in[HC_CONV_BWD_DATA_W];
+    const int64_t *d = call->out[HC_CONV_BWD_DATA_DX].shape;
     const struct hc_conv *c = &call->params.conv;
     int64_t n = out / d[3] / d[2] / d[1];
     for (int64_t tap = 0; tap < w->shape[1] * w->shape[2]; tap++) {
@@ -90,10 +90,10 @@ static void of_data(const struct hc_call *call, int64_t out, struct hc_factors *
 static void of_pool(const struct hc_call *call, int64_t out, struct hc_factors *t)
 {
     int64_t window = call->params.pool.window;
-    const int64_t *d = call->out[0].shape;
+    const int64_t *d = call->out[HC_POOL_Y].shape;
     for (int64_t i = 0; i < window * window; i++)
-        term(t, &call->in[0],
-             at(&call->in[0], out / d[3] / d[2] / d[1],
+        term(t, &call->in[HC_POOL_X],
+             at(&call->in[HC_POOL_X], out / d[3] / d[2] / d[1],
                 out / d[3] / d[2] % d[1] * window + i / window,
                 out / d[3] % d[2] * window + i % window, out % d[3]),
              NULL, 0);
@@ -119,11 +119,11 @@ void hc_factors_of(const struct hc_call *call, int64_t out, struct hc_factors *t
         of_pool(call, out, t);
         return;
     default:
-        for (int64_t i = 0; i < hc_tensor_count(&call->in[0]); i++)
-            term(t, &call->in[0], i,
+        for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
+            term(t, &call->in[HC_REDUCE_X], i,
                  call->op == HC_OP_sum           ? NULL
-                 : call->op == HC_OP_sum_squares ? &call->in[0]
-                                                 : &call->in[1],
+                 : call->op == HC_OP_sum_squares ? &call->in[HC_REDUCE_X]
+                                                 : &call->in[HC_DOT_Y],
                  i);
     }
 }

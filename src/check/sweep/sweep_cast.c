@@ -38,8 +38,8 @@ static enum hc_status convert(struct hc_check *check, struct hc_queue *queue,
                               const struct cast *cast, struct buffers *buffers, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = cast->direction};
-    call.in[0] = hc_tensor1(HC_FP32, n, buffers->in);
-    call.out[0] = hc_tensor1(cast->to, n, buffers->out);
+    call.in[HC_X] = hc_tensor1(HC_FP32, n, buffers->in);
+    call.out[HC_OUT] = hc_tensor1(cast->to, n, buffers->out);
     return hc_sweep_call(check, queue, &call);
 }
 

@@ -49,7 +49,7 @@ static void fill(const struct fma_sweep *sweep, int64_t unit, struct buffers *bu
 /* The first triple of each block is held against MPFR as well. */
 static enum hc_status proved(const struct hc_call *call, uint16_t expected)
 {
-    enum hc_format format = call->out[0].format;
+    enum hc_format format = call->out[HC_OUT].format;
     struct hc_exact real = hc_reference_value(call, 0, 0);
     uint16_t want = (uint16_t)hc_encode(format, real.hi, real.lo, HC_NEAREST);
     if (hc_same_bits(format, want, expected))
@@ -66,18 +66,18 @@ static enum hc_status block(struct hc_check *check, struct hc_queue *queue, int6
     struct hc_call call = {.op = HC_OP_fma};
     for (int k = 0; k < 3; k++)
         call.in[k] = hc_tensor1(sweep->format, BLOCK, buffers->in[k]);
-    call.out[0] = hc_tensor1(sweep->format, BLOCK, buffers->got);
+    call.out[HC_OUT] = hc_tensor1(sweep->format, BLOCK, buffers->got);
     fill(sweep, unit, buffers);
     enum hc_status status = hc_sweep_call(check, queue, &call);
     for (int i = 0; i < BLOCK && status == HC_OK; i++) {
-        uint16_t want = hc_exact_fma_code(sweep->format, buffers->in[0][i], buffers->in[1][i],
-                                          buffers->in[2][i]);
+        uint16_t want = hc_exact_fma_code(sweep->format, buffers->in[HC_X][i], buffers->in[HC_Y][i],
+                                          buffers->in[HC_Z][i]);
         if (i == 0)
             status = proved(&call, want);
         if (!hc_same_bits(sweep->format, want, buffers->got[i]))
             hc_miss_note(miss,
-                         (uint64_t)buffers->in[0][i] << 32 | (uint64_t)buffers->in[1][i] << 16 |
-                             buffers->in[2][i],
+                         (uint64_t)buffers->in[HC_X][i] << 32 |
+                             (uint64_t)buffers->in[HC_Y][i] << 16 | buffers->in[HC_Z][i],
                          want, buffers->got[i]);
     }
     miss->checked += BLOCK;

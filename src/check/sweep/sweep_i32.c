@@ -62,8 +62,8 @@ static enum hc_status proved(const struct hc_check *check, const struct integers
         uint64_t place = all ? i : hc_random(hc_check_seed(check), 1, i) % (2 * TABLE + 1);
         int32_t x = (int32_t)place - TABLE;
         struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
-        call.in[0] = hc_tensor1(HC_I32, 1, &x);
-        call.out[0] = hc_tensor1(HC_FP16, 1, NULL);
+        call.in[HC_X] = hc_tensor1(HC_I32, 1, &x);
+        call.out[HC_OUT] = hc_tensor1(HC_FP16, 1, NULL);
         struct hc_exact real = hc_reference_value(&call, 0, 0);
         uint64_t want = hc_encode(HC_FP16, real.hi, real.lo, s->direction);
         if (want != want_of(s, x))
@@ -79,10 +79,10 @@ static enum hc_status turns(struct hc_check *check, const struct integers *s, st
 {
     int64_t n = 2 * NEAR + 1 + 2 + SEEDED;
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
-    call.in[0] = hc_check_vector(check, HC_I32, n);
-    call.out[0] = hc_check_vector(check, HC_FP16, n);
-    int32_t *x = call.in[0].data;
-    const uint16_t *got = call.out[0].data;
+    call.in[HC_X] = hc_check_vector(check, HC_I32, n);
+    call.out[HC_OUT] = hc_check_vector(check, HC_FP16, n);
+    int32_t *x = call.in[HC_X].data;
+    const uint16_t *got = call.out[HC_OUT].data;
     int64_t i = 0;
     for (int32_t value = -NEAR; value <= NEAR; value++)
         x[i++] = value;
@@ -134,8 +134,8 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
     struct buffers *buffers = memory;
     uint32_t start = (uint32_t)at * BLOCK * UNIT;
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = s->direction};
-    call.in[0] = hc_tensor1(HC_I32, BLOCK, buffers->in);
-    call.out[0] = hc_tensor1(HC_FP16, BLOCK, buffers->out);
+    call.in[HC_X] = hc_tensor1(HC_I32, BLOCK, buffers->in);
+    call.out[HC_OUT] = hc_tensor1(HC_FP16, BLOCK, buffers->out);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
         for (uint32_t i = 0; i < BLOCK; i++)
             buffers->in[i] = (int32_t)(start + i);

@@ -58,9 +58,9 @@ static enum hc_status open_rig(struct rig *rig, const struct hc_judged *none)
         call->in[i] = hc_tensor1(parts->from, parts->size, NULL);
         status = allocate(rig, &call->in[i].data, hc_tensor_bytes(&call->in[i]));
     }
-    call->out[0] = hc_tensor1(parts->to, parts->size, NULL);
+    call->out[HC_OUT] = hc_tensor1(parts->to, parts->size, NULL);
     if (status == HC_OK)
-        status = allocate(rig, &call->out[0].data, hc_tensor_bytes(&call->out[0]));
+        status = allocate(rig, &call->out[HC_OUT].data, hc_tensor_bytes(&call->out[HC_OUT]));
     if (status == HC_OK)
         status = allocate(rig, &memory, judged);
     rig->judged = memory;
@@ -74,8 +74,8 @@ static enum hc_status open_rig(struct rig *rig, const struct hc_judged *none)
 
 static void close_rig(const struct rig *rig)
 {
-    void *const memory[] = {rig->call.in[0].data, rig->call.in[1].data, rig->call.out[0].data,
-                            rig->judged};
+    void *const memory[] = {rig->call.in[HC_X].data, rig->call.in[HC_Y].data,
+                            rig->call.out[HC_OUT].data, rig->judged};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         if (memory[i])
             rig->backend->release(rig->queue, memory[i]);
@@ -103,8 +103,8 @@ static enum hc_status judge(const struct rig *rig, int64_t part, int64_t judged)
 /* A part's results in host memory. */
 static enum hc_status fetch(const struct rig *rig, uint16_t *results)
 {
-    return rig->backend->download(rig->queue, results, rig->call.out[0].data,
-                                  hc_tensor_bytes(&rig->call.out[0]));
+    return rig->backend->download(rig->queue, results, rig->call.out[HC_OUT].data,
+                                  hc_tensor_bytes(&rig->call.out[HC_OUT]));
 }
 
 /* The result for operands number k by MPFR. */
@@ -114,9 +114,9 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     uint16_t x = (uint16_t)(k >> 16);
     uint16_t y = (uint16_t)k;
     struct hc_call call = {.op = parts->op};
-    call.in[0] = hc_tensor1(parts->from, 1, cast ? (void *)&k : (void *)&x);
-    call.in[1] = hc_tensor1(parts->from, 1, &y);
-    call.out[0] = hc_tensor1(parts->to, 1, NULL);
+    call.in[HC_X] = hc_tensor1(parts->from, 1, cast ? (void *)&k : (void *)&x);
+    call.in[HC_Y] = hc_tensor1(parts->from, 1, &y);
+    call.out[HC_OUT] = hc_tensor1(parts->to, 1, NULL);
     if (cast)
         call.params.cast.direction = parts->direction;
     struct hc_exact real = hc_reference_value(&call, 0, 0);
@@ -207,8 +207,8 @@ static enum hc_status prove(const struct rig *rig, uint16_t *results, uint64_t s
     if (status != HC_OK)
         return status;
     struct hc_judged want = plant(parts, results, seed);
-    status = rig->backend->upload(rig->queue, rig->call.out[0].data, results,
-                                  hc_tensor_bytes(&rig->call.out[0]));
+    status = rig->backend->upload(rig->queue, rig->call.out[HC_OUT].data, results,
+                                  hc_tensor_bytes(&rig->call.out[HC_OUT]));
     if (status == HC_OK)
         status = judge(rig, part, parts->count);
     if (status == HC_OK)

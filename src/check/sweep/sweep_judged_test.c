@@ -132,7 +132,7 @@ static enum hc_status content(struct hc_queue *queue, const struct hc_call *call
 {
     (void)queue;
     (void)first;
-    judged->checked += (uint32_t)hc_tensor_count(&call->out[0]);
+    judged->checked += (uint32_t)hc_tensor_count(&call->out[HC_OUT]);
     return HC_OK;
 }
 
@@ -141,7 +141,7 @@ static enum hc_status severe(struct hc_queue *queue, const struct hc_call *call,
                              struct hc_judged *judged)
 {
     judged->wrong = 1;
-    judged->from_end = (uint32_t)hc_tensor_count(&call->out[0]) - 2;
+    judged->from_end = (uint32_t)hc_tensor_count(&call->out[HC_OUT]) - 2;
     return content(queue, call, first, judged);
 }
 

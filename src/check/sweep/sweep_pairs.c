@@ -65,11 +65,11 @@ static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffe
 {
     const struct hc_pairs *pairs = &buffers->pairs;
     struct hc_call call = {.op = sweep->op};
-    call.in[0] = hc_tensor1(sweep->format, 1, (void *)buffers->x);
-    call.out[0] = hc_tensor1(sweep->format, 1, NULL);
+    call.in[HC_X] = hc_tensor1(sweep->format, 1, (void *)buffers->x);
+    call.out[HC_OUT] = hc_tensor1(sweep->format, 1, NULL);
     for (uint64_t i = 0; i < (sweep->families ? 1 : SAMPLES); i++) {
         uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + pairs->x, i);
-        call.in[1] = hc_tensor1(sweep->format, 1, (void *)&buffers->y[y]);
+        call.in[HC_Y] = hc_tensor1(sweep->format, 1, (void *)&buffers->y[y]);
         struct hc_exact real = hc_reference_value(&call, 0, 0);
         uint16_t want = (uint16_t)hc_encode(sweep->format, real.hi, real.lo, HC_NEAREST);
         if (!same_code(pairs->infinity, want, pairs->want[y]))
@@ -90,10 +90,10 @@ static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
     for (int i = 0; i < BLOCK; i++)
         buffers->x[i] = pairs->x;
     struct hc_call call = {.op = sweep->op};
-    call.in[0] = hc_tensor1(sweep->format, BLOCK, buffers->x);
-    call.out[0] = hc_tensor1(sweep->format, BLOCK, buffers->got);
+    call.in[HC_X] = hc_tensor1(sweep->format, BLOCK, buffers->x);
+    call.out[HC_OUT] = hc_tensor1(sweep->format, BLOCK, buffers->got);
     for (uint32_t from = 0; from < 65536; from += BLOCK) {
-        call.in[1] = hc_tensor1(sweep->format, BLOCK, buffers->y + from);
+        call.in[HC_Y] = hc_tensor1(sweep->format, BLOCK, buffers->y + from);
         enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;

@@ -10,7 +10,7 @@ void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const
 {
     if (hc_do(check, call) != HC_OK)
         return;
-    const struct hc_tensor *out = &call->out[0];
+    const struct hc_tensor *out = &call->out[HC_OUT];
     struct hc_comparisons all = {.checked = hc_tensor_count(out)};
     for (int64_t i = 0; i < all.checked; i++) {
         uint64_t got = hc_tensor_bits(out, i);
@@ -25,7 +25,7 @@ void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const
 /* The expected side against MPFR: every root at level exhaustive, 1024 seeded ones below. */
 static bool proved(struct hc_check *check, const struct hc_call *call, const uint32_t *want)
 {
-    enum hc_format format = call->in[0].format;
+    enum hc_format format = call->in[HC_X].format;
     bool all = hc_check_level(check) == HC_EXHAUSTIVE;
     for (uint64_t i = 0; i < (all ? 65536 : 1024); i++) {
         uint64_t x = all ? i : hc_random(hc_check_seed(check), 0, i) & 65535;
@@ -40,11 +40,11 @@ static bool proved(struct hc_check *check, const struct hc_call *call, const uin
 void hc_sweep_sqrt(struct hc_check *check, enum hc_format format)
 {
     struct hc_call call = {.op = HC_OP_sqrt};
-    call.in[0] = hc_check_vector(check, format, 65536);
-    call.out[0] = hc_check_vector(check, format, 65536);
+    call.in[HC_X] = hc_check_vector(check, format, 65536);
+    call.out[HC_OUT] = hc_check_vector(check, format, 65536);
     uint32_t *want = hc_check_memory(check, 65536 * sizeof *want);
     for (uint32_t x = 0; x < 65536; x++) {
-        hc_tensor_set_bits(&call.in[0], x, x);
+        hc_tensor_set_bits(&call.in[HC_X], x, x);
         want[x] = hc_exact_sqrt_code(format, (uint16_t)x);
     }
     if (proved(check, &call, want))

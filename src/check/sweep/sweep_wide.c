@@ -50,10 +50,10 @@ void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direc
     uint32_t infinity = (uint32_t)hc_encode(to, (double)INFINITY, 0, HC_NEAREST);
     int64_t n = 2 * (int64_t)infinity * PLACES;
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = direction};
-    call.in[0] = hc_check_vector(check, HC_FP64, n);
-    call.out[0] = hc_check_vector(check, to, n);
+    call.in[HC_X] = hc_check_vector(check, HC_FP64, n);
+    call.out[HC_OUT] = hc_check_vector(check, to, n);
     uint32_t *want = hc_check_memory(check, (size_t)n * sizeof *want);
-    double *x = call.in[0].data;
+    double *x = call.in[HC_X].data;
     int64_t i = 0;
     for (uint32_t negative = 0; negative < 2; negative++)
         for (uint32_t c = 0; c < infinity; c++) {
