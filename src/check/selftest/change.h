@@ -1,6 +1,5 @@
-/* Faults that differ only in what they change and where: the rows' fields `inputs` and `outputs`
-   (struct hc_fault) point to a struct hc_change. And a few things that several files of faults
-   share. */
+/* Faults that differ only in what they change and where: the row's `data` is one of the two structs below,
+   and its `wrong` is the function declared after it. */
 #ifndef HC_CHECK_SELFTEST_CHANGE_H
 #define HC_CHECK_SELFTEST_CHANGE_H
 
@@ -13,7 +12,7 @@ struct hc_changed_element {
     int64_t i; /* of n */
     int64_t n;
     int64_t number;     /* the row's */
-    const void *before; /* the tensor's bytes before the call; of an input those that it has */
+    const void *before; /* the tensor's bytes before the call */
     const void *right;  /* of an output, the bytes that the sound kernel gave */
 };
 
@@ -27,7 +26,7 @@ hc_where hc_at_the_end;  /* the last one */
 hc_where hc_in_the_rest; /* the last n mod `number`, of vectors of `number` and more */
 hc_where hc_beyond;      /* `number` and later */
 hc_where hc_at_every;    /* one in `number`, scattered */
-hc_where hc_at_one;      /* one in all, in a place that hangs on the first input's first element */
+hc_where hc_at_one;      /* one in all, at an index that depends on the first input */
 
 /* What becomes of them: from the right bits to wrong ones. */
 typedef uint64_t hc_what(const struct hc_changed_element *e, uint64_t bits);
@@ -66,8 +65,8 @@ void hc_play_device(struct hc_backend *faulty);
 /* Whether a flag of one element is given and not 0. */
 bool hc_is_set(const struct hc_tensor *flag);
 
-/* A copy of the tensor's bytes, which the caller frees. It ends the program where there is no
-   memory: a fault runs in a process of its own. */
+/* A copy of the tensor's bytes, which the caller frees. If there is no memory it ends the program: a fault
+   runs in a process of its own. */
 void *hc_fault_copy(const struct hc_tensor *t);
 
 #endif

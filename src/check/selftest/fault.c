@@ -64,56 +64,69 @@ struct faulty {
     char name[64];
 };
 
-static struct faulty subject;
-static struct faulty exact;
+/* What the wrong kernels below show. It is static because hc_kernel has no argument that a fault could
+   come in by: one kernel function for each place, and one fault in it at a time. */
+enum place { SUBJECT, EXACT, WITHIN_CASE, PLACES };
+static struct faulty planted[PLACES];
 
-static enum hc_status run_wrong(const struct faulty *faulty, struct hc_queue *queue,
+static enum hc_status run_wrong(enum place place, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    struct hc_fault_site planted = {faulty->sound->kernel[call->op], faulty->fault};
-    return hc_fault_run(&planted, queue, call);
+    const struct faulty *p = &planted[place];
+    struct hc_fault_site site = {p->sound->kernel[call->op], p->fault};
+    return hc_fault_run(&site, queue, call);
 }
 
 static enum hc_status run_subject(struct hc_queue *queue, const struct hc_call *call)
 {
-    return run_wrong(&subject, queue, call);
+    return run_wrong(SUBJECT, queue, call);
 }
 
 static enum hc_status run_exact(struct hc_queue *queue, const struct hc_call *call)
 {
-    return run_wrong(&exact, queue, call);
+    return run_wrong(EXACT, queue, call);
 }
 
-static const struct hc_backend *make_faulty(struct faulty *faulty, const struct hc_backend *sound,
-                                            const struct hc_fault *fault, hc_kernel *kernel)
+static enum hc_status run_within_case(struct hc_queue *queue, const struct hc_call *call)
 {
+    return run_wrong(WITHIN_CASE, queue, call);
+}
+
+static const struct hc_backend *plant(enum place place, const struct hc_backend *sound,
+                                      const struct hc_fault *fault)
+{
+    static hc_kernel *const kernels[PLACES] = {run_subject, run_exact, run_within_case};
+    struct faulty *p = &planted[place];
     assert(sound->host_memory);
-    faulty->backend = *sound;
-    faulty->sound = sound;
-    faulty->fault = fault;
-    (void)snprintf(faulty->name, sizeof faulty->name, "%s+%s", sound->name, fault->name);
-    faulty->backend.name = faulty->name;
+    *p = (struct faulty){.backend = *sound, .sound = sound, .fault = fault};
+    (void)snprintf(p->name, sizeof p->name, "%s+%s", sound->name, fault->name);
+    p->backend.name = p->name;
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (sound->kernel[op] && hc_fault_concerns(fault, (enum hc_op)op))
-            faulty->backend.kernel[op] = kernel;
+            p->backend.kernel[op] = kernels[place];
     if (fault->rebuild)
-        fault->rebuild(&faulty->backend);
-    return &faulty->backend;
+        fault->rebuild(&p->backend);
+    return &p->backend;
 }
 
 const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
                                            const struct hc_fault *fault)
 {
-    return make_faulty(&subject, sound, fault, run_subject);
+    return plant(SUBJECT, sound, fault);
+}
+
+const struct hc_backend *hc_fault_within_case(const struct hc_fault *fault)
+{
+    return plant(WITHIN_CASE, hc_backend_by_name("exact"), fault);
 }
 
 struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault)
 {
-    const struct hc_backend *sound = hc_backend_by_name("exact");
+    const struct hc_backend *exact = hc_backend_by_name("exact");
     const struct hc_backend *host = hc_backend_by_name("host");
-    struct hc_fault_backends plant = {.exact = sound};
-    plant.subject = hc_faulty_backend(fault->place == HC_PLACE_EXACT ? sound : host, fault);
+    struct hc_fault_backends backends = {.exact = exact};
+    backends.subject = plant(SUBJECT, fault->place == HC_PLACE_EXACT ? exact : host, fault);
     if (fault->place == HC_PLACE_BOTH)
-        plant.exact = make_faulty(&exact, sound, fault, run_exact);
-    return plant;
+        backends.exact = plant(EXACT, exact, fault);
+    return backends;
 }

@@ -104,7 +104,7 @@ static enum hc_status aborts(const struct hc_fault_site *planted, struct hc_queu
     abort();
 }
 
-static struct hc_outcome hunt(const struct hc_fault *fault)
+static struct hc_hunt_result hunt(const struct hc_fault *fault)
 {
     int n;
     struct hc_hunt hunt;
@@ -117,24 +117,24 @@ Test(hunt, catches_nothing_where_nothing_is_wrong)
 {
     struct hc_fault fault = {"none", "nothing is wrong",  HC_FAULT_ROUNDING,
                              "*",    "clipping/* data/*", .wrong = right};
-    struct hc_outcome outcome = hunt(&fault);
+    struct hc_hunt_result outcome = hunt(&fault);
     cr_expect_eq(outcome.status, HC_OK);
     cr_expect_eq(outcome.patterns, 2);
     cr_expect_gt(outcome.ran, 2);
-    cr_expect(!hc_outcome_caught(&fault, &outcome));
+    cr_expect(!hc_hunt_caught(&fault, &outcome));
 }
 
 Test(hunt, asks_every_pattern_for_a_case_that_fails)
 {
     struct hc_fault fault = *hc_fault_by_name("clip-without-epsilon");
     fault.patterns = "clipping/factor data/*";
-    struct hc_outcome outcome = hunt(&fault);
+    struct hc_hunt_result outcome = hunt(&fault);
     cr_expect_geq(outcome.caught_by[0], 0);
     cr_expect_eq(outcome.caught_by[1], -1);
-    cr_expect(!hc_outcome_caught(&fault, &outcome));
+    cr_expect(!hc_hunt_caught(&fault, &outcome));
     fault.patterns = "clipping/factor";
     outcome = hunt(&fault);
-    cr_expect(hc_outcome_caught(&fault, &outcome));
+    cr_expect(hc_hunt_caught(&fault, &outcome));
 }
 
 Test(hunt, takes_a_death_for_a_catch_only_where_the_row_says_so)
@@ -142,13 +142,13 @@ Test(hunt, takes_a_death_for_a_catch_only_where_the_row_says_so)
     struct hc_fault fault = {"dead",         "the kernel ends the program",
                              HC_FAULT_CHEAT, "clip",
                              "clipping/*",   .wrong = aborts};
-    struct hc_outcome outcome = hunt(&fault);
+    struct hc_hunt_result outcome = hunt(&fault);
     cr_expect(outcome.crashed && strstr(outcome.message, "signal"), "%s", outcome.message);
-    cr_expect(!hc_outcome_caught(&fault, &outcome));
+    cr_expect(!hc_hunt_caught(&fault, &outcome));
     fault.crashes = true;
-    cr_expect(hc_outcome_caught(&fault, &outcome));
+    cr_expect(hc_hunt_caught(&fault, &outcome));
     fault.wrong = dies;
     outcome = hunt(&fault);
     cr_expect(!outcome.crashed && strstr(outcome.message, "status 3"), "%s", outcome.message);
-    cr_expect(!hc_outcome_caught(&fault, &outcome));
+    cr_expect(!hc_hunt_caught(&fault, &outcome));
 }

@@ -11,22 +11,22 @@
 
 #include "check/runner.h"
 
-bool hc_outcome_caught(const struct hc_fault *fault, const struct hc_outcome *outcome)
+bool hc_hunt_caught(const struct hc_fault *fault, const struct hc_hunt_result *result)
 {
-    if (outcome->crashed)
+    if (result->crashed)
         return fault->crashes;
-    bool caught = outcome->status == HC_OK && outcome->patterns > 0;
-    for (int p = 0; p < outcome->patterns; p++)
-        caught = caught && outcome->caught_by[p] >= 0;
+    bool caught = result->status == HC_OK && result->patterns > 0;
+    for (int p = 0; p < result->patterns; p++)
+        caught = caught && result->caught_by[p] >= 0;
     return caught;
 }
 
-/* What the cases of one pattern have shown. */
+/* How far the cases of one pattern have come. */
 struct progress {
     const struct hc_fault *fault;
     uint64_t seed;
     int ran;
-    enum hc_verdict sound;        /* what the last case asked says of the sound backend */
+    enum hc_verdict sound;        /* the verdict of the last case that ran on the sound backend */
     const struct hc_case *caught; /* the case that caught the fault, or NULL */
 };
 
@@ -54,8 +54,8 @@ static bool note_sound(const struct hc_result *result, void *context)
     return true;
 }
 
-/* Whether the case passes without the fault. What compares with exact would not run on it: two
-   sound backends that are one are the same. */
+/* Whether the case passes without the fault. A case that compares with exact would not run on exact, so it
+   runs on host. */
 static bool passes_without(struct progress *progress, const struct hc_case *what)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
@@ -90,7 +90,7 @@ static int number_of(const struct hc_case *const *cases, int count, const struct
 
 /* All patterns of the fault, one after the other. */
 static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_case *const *cases,
-                               int count, uint64_t seed, struct hc_outcome *outcome)
+                               int count, uint64_t seed, struct hc_hunt_result *result)
 {
     char pattern[HC_GLOB];
     enum hc_status status = HC_OK;
@@ -109,27 +109,27 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
         struct hc_fault_backends plant = hc_fault_plant(fault);
         if (n > 0)
             status = run(&progress, chosen, n, &plant, note_faulty);
-        outcome->patterns = p + 1;
-        outcome->ran += progress.ran;
-        outcome->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;
+        result->patterns = p + 1;
+        result->ran += progress.ran;
+        result->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;
     }
     free(chosen);
     return status;
 }
 
-/* What the new process does: it hunts, tells the outcome and ends. */
-static void be_hunter(int pipe, const struct hc_fault *fault, const struct hc_case *const *cases,
-                      int count, uint64_t seed)
+/* What the new process does: it hunts, writes the result into the pipe and ends. */
+static void run_hunter(int pipe, const struct hc_fault *fault, const struct hc_case *const *cases,
+                       int count, uint64_t seed)
 {
-    struct hc_outcome outcome = {0};
+    struct hc_hunt_result result = {0};
     int null = fault->crashes ? open("/dev/null", O_WRONLY) : -1;
     if (null >= 0)
         (void)dup2(null, STDERR_FILENO);
     (void)alarm(HC_HUNT_SECONDS);
-    outcome.status = hunt_all(fault, cases, count, seed, &outcome);
-    if (outcome.status != HC_OK)
-        (void)snprintf(outcome.message, sizeof outcome.message, "%s", hc_message());
-    _exit(write(pipe, &outcome, sizeof outcome) == (ssize_t)sizeof outcome ? 0 : 1);
+    result.status = hunt_all(fault, cases, count, seed, &result);
+    if (result.status != HC_OK)
+        (void)snprintf(result.message, sizeof result.message, "%s", hc_message());
+    _exit(write(pipe, &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
 }
 
 enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
@@ -141,7 +141,7 @@ enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
     pid_t process = fork();
     if (process == 0) {
         (void)close(ends[0]);
-        be_hunter(ends[1], fault, cases, count, seed);
+        run_hunter(ends[1], fault, cases, count, seed);
     }
     (void)close(ends[1]);
     *hunt = (struct hc_hunt){fault, process, ends[0]};
@@ -151,24 +151,24 @@ enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
     return hc_fail(HC_IO, "cannot start a process: %s", strerror(errno));
 }
 
-struct hc_outcome hc_hunt_end(struct hc_hunt *hunt)
+struct hc_hunt_result hc_hunt_end(struct hc_hunt *hunt)
 {
-    struct hc_outcome outcome = {0};
+    struct hc_hunt_result result = {0};
     int how = 0;
-    bool told = read(hunt->pipe, &outcome, sizeof outcome) == (ssize_t)sizeof outcome;
+    bool told = read(hunt->pipe, &result, sizeof result) == (ssize_t)sizeof result;
     (void)close(hunt->pipe);
     while (waitpid(hunt->process, &how, 0) < 0 && errno == EINTR)
         ;
     if (told)
-        return outcome;
+        return result;
     bool late = WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM;
-    outcome = (struct hc_outcome){.status = HC_DEVICE, .crashed = WIFSIGNALED(how) && !late};
+    result = (struct hc_hunt_result){.status = HC_DEVICE, .crashed = WIFSIGNALED(how) && !late};
     if (late)
-        (void)snprintf(outcome.message, sizeof outcome.message, "it ran for more than %d s",
+        (void)snprintf(result.message, sizeof result.message, "it ran for more than %d s",
                        HC_HUNT_SECONDS);
     else
-        (void)snprintf(outcome.message, sizeof outcome.message, "its process ended by %s %d",
+        (void)snprintf(result.message, sizeof result.message, "its process ended by %s %d",
                        WIFSIGNALED(how) ? "signal" : "status",
                        WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
-    return outcome;
+    return result;
 }

@@ -1,5 +1,10 @@
-/* The hunt for one planted fault, in a process of its own: a fault may crash, hang or leave state
-   behind. */
+/* The hunt for one planted fault: do the cases that its row names catch it?
+
+   Each hunt runs in a process of its own, because a fault may crash, hang, or leave state behind. For
+   each glob of the fault's row its cases run on the faulty backend, the quick ones first, until one
+   shows the verdict that the row asks for. That case then runs on the sound backend, and counts only
+   if it passes there: a case that always fails catches nothing. The process tells the parent by a
+   pipe what came of it, and is killed after HC_HUNT_SECONDS. */
 #ifndef HC_CHECK_SELFTEST_HUNT_H
 #define HC_CHECK_SELFTEST_HUNT_H
 
@@ -9,18 +14,19 @@
 
 enum { HC_HUNT_PATTERNS = 4, HC_HUNT_SECONDS = 120 };
 
-/* What the cases made of the fault. */
-struct hc_outcome {
-    enum hc_status status;           /* not HC_OK: the hunt itself failed; see `message` */
-    bool crashed;                    /* so that its row's patterns were not all tried */
-    int ran;                         /* cases */
-    int patterns;                    /* of the fault */
-    int caught_by[HC_HUNT_PATTERNS]; /* by pattern: the number of a case in the list, or -1 */
+/* What came of a hunt. */
+struct hc_hunt_result {
+    enum hc_status status;           /* not HC_OK: the hunt itself failed, as `message` says */
+    bool crashed;                    /* the process did, so not all patterns were tried */
+    int ran;                         /* so many cases */
+    int patterns;                    /* of the fault's row */
+    int caught_by[HC_HUNT_PATTERNS]; /* by pattern: the number of a case, or -1 */
     char message[200];
 };
 
-/* Whether each pattern has a case that caught the fault, or a crash that its row expects did. */
-bool hc_outcome_caught(const struct hc_fault *fault, const struct hc_outcome *outcome);
+/* Whether each pattern has a case that caught the fault, or the fault crashed and its row says that it
+   may. */
+bool hc_hunt_caught(const struct hc_fault *fault, const struct hc_hunt_result *result);
 
 struct hc_hunt {
     const struct hc_fault *fault;
@@ -28,13 +34,12 @@ struct hc_hunt {
     int pipe;
 };
 
-/* Begins the hunt in a new process, on one thread, at level standard: for each pattern its cases
-   run, the quick ones first, until one shows the verdict that the fault's row asks for and passes
-   on the sound backend. HC_IO when there is no process or pipe to be had. */
+/* Begins a hunt in a new process, on one thread, at level standard. HC_IO if there is no process or no
+   pipe to be had. */
 enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
                              const struct hc_case *const *cases, int count, uint64_t seed);
 
-/* Waits for the end of the process and takes its outcome. */
-struct hc_outcome hc_hunt_end(struct hc_hunt *hunt);
+/* Waits for the end of the process, and returns its result. */
+struct hc_hunt_result hc_hunt_end(struct hc_hunt *hunt);
 
 #endif

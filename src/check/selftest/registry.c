@@ -1,4 +1,4 @@
-/* All planted defects, of all files of check/faults/. */
+/* All planted faults, of all files of check/faults/. */
 #include <stddef.h>
 #include <string.h>
 

@@ -11,11 +11,10 @@ static uint32_t pattern(double value)
     return hc_fp32_bits(narrow);
 }
 
-/* Where the step from code c - 1 to code c lies. The value that follows the largest finite one, were
-   the exponent not limited, stands for infinity's when the middle between them is wanted. A tie goes
-   to the even code. */
-static uint32_t step(enum hc_format to, enum hc_direction direction, int negative, uint32_t c,
-                     uint32_t infinity)
+/* The first pattern with code c. The even code wins a tie. For infinity the value that would follow the
+   largest finite one, if the exponent were not limited, stands in when the middle is wanted. */
+static uint32_t breakpoint(enum hc_format to, enum hc_direction direction, int negative, uint32_t c,
+                           uint32_t infinity)
 {
     double below = hc_decode(to, c - 1);
     double above = c < infinity ? hc_decode(to, c) : 2 * below - hc_decode(to, c - 2);
@@ -33,7 +32,7 @@ void hc_breakpoints_build(struct hc_breakpoints *breakpoints, enum hc_format to,
     breakpoints->infinity = (uint16_t)infinity;
     breakpoints->first[0] = 0;
     for (uint32_t c = 1; c <= infinity; c++)
-        breakpoints->first[c] = step(to, direction, negative, c, infinity);
+        breakpoints->first[c] = breakpoint(to, direction, negative, c, infinity);
     breakpoints->first[infinity + 1] = 0x7f800001u;
 }
 

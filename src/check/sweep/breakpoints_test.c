@@ -19,7 +19,7 @@ static uint64_t correct(enum hc_format to, uint32_t bits, enum hc_direction dire
 }
 
 /* MPFR gives code c at the first and at the last pattern of each run. Rounding is monotone, so it
-   gives c between them, and the runs leave no pattern out: this proves the staircase for all inputs
+   gives c between them, and the runs leave no pattern out: this proves the table for all inputs
    that are not NaN. */
 static void proved(enum hc_format to, enum hc_direction direction, int negative)
 {

@@ -9,10 +9,10 @@
 #include "check/sweep/clones.h"
 #include "check/sweep/nearest16.h"
 
-/* Each of these is the exact result as a double and the sign of what it lacks; operands are values
-   of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and 2^256.
-   add: 2Sum (Knuth) gives the error of a sum exactly. mul: 22 bits at most, exact. div and sqrt: the
-   remainder is exact with fma (Markstein), and has the sign of the error times the divisor's. */
+/* Each of these gives the exact result as a double and the sign of what the double lacks; operands are
+   values of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and
+   2^256. add: 2Sum (Knuth) gives the error of a sum exactly. mul: at most 22 bits, exact. div and sqrt:
+   fma gives the remainder exactly (Markstein); it has the sign of the error times the divisor's. */
 HC_CLONED uint16_t add(const struct hc_nearest16 *f, double x, double y)
 {
     double sum = x + y;
@@ -86,9 +86,9 @@ HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const floa
         want[i] = div(f, x, (double)y[i]);
 }
 
-/* Sums in which one operand disappears: with exponents at least precision + 2 apart the smaller one
+/* Sums in which one operand disappears. With exponents at least precision + 2 apart the smaller operand
    is less than half the distance from the larger one to its nearer neighbour, 2^(e - precision - 1).
-   Fills the binade at `from` and says so if it is one of these. */
+   Fills the binade at `from` and returns true if it is one of these. */
 static bool absorbed(struct hc_pairs *pairs, uint32_t from)
 {
     uint32_t apart = (uint32_t)hc_formats[pairs->format].precision + 2;
@@ -135,9 +135,9 @@ void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
         define(pairs, from);
 }
 
-/* Moves one binade of results up by one exponent. False when one of them was not above the smallest
-   normal value (which may have come from below it, where the format's steps are coarser), or does
-   not stay finite: then the step cannot be taken by moving. */
+/* Moves one binade of results up by one exponent. False if one of them was not above the smallest normal
+   value (it may have come from below it, where the format's numbers are farther apart), or does not
+   stay finite: then the row must be computed anew. */
 HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
 {
     uint16_t worst = 0;

@@ -25,10 +25,10 @@ void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
 /* Sets x, and want[] from the definition. */
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x);
 
-/* Goes from x to 2 x, both of them normal: most of the row is the last one's, moved by a binade. */
+/* Goes from x to 2 x, both of them normal: most of the new row is the last one, moved by a binade. */
 void hc_pairs_double(struct hc_pairs *pairs);
 
-/* The same for one result: sqrt x, and x y + z rounded once. */
+/* One result by the same arithmetic: sqrt x, and x y + z rounded once. */
 uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x);
 uint16_t hc_exact_fma_code(enum hc_format format, uint16_t x, uint16_t y, uint16_t z);
 

@@ -19,7 +19,7 @@ enum {
 
 #define ALL_UNITS (((int64_t)1 << 32) / (BLOCK * UNIT))
 
-/* The two staircases of one direction, and where the inputs come from. */
+/* The breakpoints of one direction for both signs, and where the inputs come from. */
 struct cast {
     enum hc_format to;
     enum hc_direction direction;
@@ -48,7 +48,7 @@ static bool is_nan(const struct cast *cast, uint16_t code)
     return (code & 0x7fffu) > cast->breakpoints[0].infinity;
 }
 
-/* The bits in which any of n neighbours differs from `want`, which all of them must be. */
+/* The bits in which any of n neighbours differs from `want`, which all of them should be. */
 HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
 {
     uint16_t bits = 0;
@@ -58,8 +58,8 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
     return bits;
 }
 
-/* A block of neighbouring patterns from `start`, all of one sign, run by run; `code` is that of the
-   first. Returns that of the last. */
+/* Compares a block of neighbouring patterns from `start`, all of one sign, run by run. `code` is the code
+   of the first; returns the code of the last. */
 static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t code,
                               const uint16_t *got, struct hc_miss *miss)
 {
@@ -130,8 +130,8 @@ static enum hc_status flush(struct hc_check *check, const struct cast *cast,
     return status;
 }
 
-/* Both ends and the middle of every run: where a conversion that is wrong by a tie, a threshold, a
-   direction or a lost bit gives itself away. */
+/* Both ends and the middle of every run: a conversion with a wrong tie, threshold or direction, or with
+   a lost bit, is wrong at one of them. */
 static enum hc_status runs(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
 {
     struct buffers *buffers = hc_check_memory(check, sizeof *buffers);
@@ -172,7 +172,7 @@ static enum hc_status nans(struct hc_check *check, const struct cast *cast, stru
     return flush(check, cast, buffers, want, n, miss);
 }
 
-/* The units, where the results lie if the backend judges them there. */
+/* The units; on a backend that judges results, where they lie. */
 static bool blocks(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
 {
     struct hc_parts parts = hc_parts_of_all(HC_OP_cast, HC_FP32, cast->to, cast->direction);

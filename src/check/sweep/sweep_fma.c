@@ -25,8 +25,8 @@ struct buffers {
     uint16_t got[BLOCK];
 };
 
-/* Block by block the triples of boundary values (the last ones again in the last block), and then
-   random ones. */
+/* Block by block: the triples of boundary values (the last ones again in the last block), then random
+   ones. */
 static void fill(const struct fma_sweep *sweep, int64_t unit, struct buffers *buffers)
 {
     for (int64_t i = 0; i < BLOCK; i++) {
@@ -46,7 +46,7 @@ static void fill(const struct fma_sweep *sweep, int64_t unit, struct buffers *bu
     }
 }
 
-/* The first triple of each block is held against MPFR as well. */
+/* The first triple of each block is computed in MPFR as well. */
 static enum hc_status proved(const struct hc_call *call, uint16_t expected)
 {
     enum hc_format format = call->out[HC_OUT].format;

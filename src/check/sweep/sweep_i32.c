@@ -24,13 +24,13 @@ struct integers {
     uint16_t want[2][TABLE + 1]; /* of a size, and of its negative */
 };
 
-/* An integer's fp16 code: 11 bits are kept, with the exponent that they then have; 1024 of them at
-   exponent code 25 are the integer 1024. */
+/* An integer's fp16 code. 11 bits are kept, at the exponent that they then have: 1024 of them at exponent
+   code 25 are the integer 1024. */
 static uint16_t code_of(int64_t value, enum hc_direction direction)
 {
     bool negative = value < 0;
     uint64_t n = (uint64_t)(negative ? -value : value);
-    bool away = direction == (negative ? HC_DOWNWARD : HC_UPWARD);
+    bool outward = direction == (negative ? HC_DOWNWARD : HC_UPWARD);
     int top = 0;
     while (n >> top > 1)
         top++;
@@ -40,11 +40,11 @@ static uint16_t code_of(int64_t value, enum hc_direction direction)
     uint64_t kept = cut > 0 ? n >> cut : n << -cut;
     uint64_t lost = cut > 0 ? n - (kept << cut) : 0;
     uint64_t half = cut > 0 ? (uint64_t)1 << cut >> 1 : 1;
-    bool up = away && lost;
+    bool up = outward && lost;
     if (direction == HC_NEAREST)
         up = lost > half || (lost == half && (kept & 1));
     uint32_t code = (uint32_t)(24 + cut) * 1024 + (uint32_t)kept + up;
-    uint32_t most = away || direction == HC_NEAREST ? 0x7c00 : 0x7bff;
+    uint32_t most = outward || direction == HC_NEAREST ? 0x7c00 : 0x7bff;
     return (uint16_t)((uint32_t)negative << 15 | (code < most ? code : most));
 }
 
@@ -103,7 +103,7 @@ struct buffers {
     uint16_t out[BLOCK];
 };
 
-/* The bits in which any result of a block differs from `want`, which all of them must be. */
+/* The bits in which any result of a block differs from `want`, which all of them should be. */
 HC_CLONES static uint16_t strays(const uint16_t *got, uint16_t want)
 {
     uint16_t bits = 0;
@@ -148,7 +148,7 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
     return HC_OK;
 }
 
-/* All 2^32, where the results lie if the backend judges them there. */
+/* All 2^32; on a backend that judges results, where they lie. */
 static bool all(struct hc_check *check, const struct integers *s, struct hc_miss *miss)
 {
     struct hc_parts parts = hc_parts_of_all(HC_OP_cast, HC_I32, HC_FP16, s->direction);

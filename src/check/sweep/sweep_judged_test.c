@@ -160,7 +160,7 @@ Test(judged, a_judge_that_passes_everything_is_an_error)
     emulated.judge = content;
     struct hc_result result = convert(HC_FP32, HC_NEAREST, &miss);
     cr_assert_eq(result.verdict, HC_ERROR);
-    cr_assert(strstr(result.note, "of 16 wrong results planted"), "%s", result.note);
+    cr_assert(strstr(result.note, "16 wrong results were injected"), "%s", result.note);
 }
 
 Test(judged, a_judge_that_condemns_what_mpfr_finds_right_is_an_error)

@@ -17,7 +17,7 @@ enum {
     SAMPLES = 16, /* of a row's expected results against MPFR; 1 of them at level exhaustive */
 };
 
-/* One x after the other (rows), or all x of one sign and fraction (families): 2 x follows x. */
+/* A unit is one x (rows), or all x of one sign and fraction, each followed by 2 x (families). */
 struct pairs_sweep {
     enum hc_op op;
     enum hc_format format;
@@ -60,7 +60,7 @@ HC_CLONES static bool differ(uint16_t infinity, const uint16_t *want, const uint
     return others;
 }
 
-/* The expected side is itself held against MPFR at seeded places of the row. */
+/* The expected side is computed in MPFR, too, at seeded places of the row. */
 static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffers *buffers)
 {
     const struct hc_pairs *pairs = &buffers->pairs;
@@ -139,7 +139,7 @@ static enum hc_status family(struct hc_check *check, struct hc_queue *queue, int
     return status;
 }
 
-/* The rows, where the results lie if the backend judges them there. */
+/* The rows; on a backend that judges results, where they lie. */
 static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, struct hc_miss *miss)
 {
     struct hc_parts parts = hc_parts_of_all(sweep->op, sweep->format, sweep->format, HC_NEAREST);
@@ -157,7 +157,7 @@ static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, st
     return hc_parts_run(check, &parts, miss);
 }
 
-/* For `explain`: one operand against a few others, by the expected side. */
+/* For `explain`: one operand with a few others, by the expected side. */
 static void tell(struct hc_check *check, const struct pairs_sweep *sweep)
 {
     static const double others[] = {1, 3, 0x1p-8, 0x1p-9, 0x1.8p-9, 0x1p-11, 0x1.8p-11, 65504};

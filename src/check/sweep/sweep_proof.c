@@ -1,4 +1,5 @@
-/* The judge's arithmetic (num/integer16.h) against the expected sides of the host, on the host. */
+/* Whether num/integer16.h, the arithmetic by which a device judges sweeps, agrees with the expected sides
+   of the host. Both run on the host here. */
 #include <omp.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct proof {
     struct hc_breakpoints breakpoints[2];
 };
 
-/* One thread's row: what is expected, and what the judge would demand. */
+/* One thread's row: what is expected, and what the judge would ask for. */
 struct pair_of_rows {
     uint16_t want[ROW];
     uint16_t got[ROW];
@@ -100,9 +101,10 @@ static void prove_row(const struct proof *proof, struct pair_of_rows *rows, int 
     miss->checked += ROW;
 }
 
-static void prove_rows(struct pair_of_rows *lanes, const struct proof *proof, struct hc_miss *total)
+static void prove_rows(struct pair_of_rows *rows_of_threads, const struct proof *proof,
+                       struct hc_miss *total)
 {
-    struct pair_of_rows *rows = &lanes[omp_get_thread_num()];
+    struct pair_of_rows *rows = &rows_of_threads[omp_get_thread_num()];
     struct hc_miss mine = {0};
     if (proof->op != HC_OP_cast)
         hc_pairs_init(&rows->pairs, proof->op, proof->to);
@@ -118,7 +120,8 @@ void hc_claim_judge(struct hc_check *check, enum hc_op op, enum hc_format to,
 {
     struct proof *proof = hc_check_memory(check, sizeof *proof);
     int threads = omp_get_max_threads();
-    struct pair_of_rows *lanes = hc_check_memory(check, (size_t)threads * sizeof *lanes);
+    struct pair_of_rows *rows_of_threads =
+        hc_check_memory(check, (size_t)threads * sizeof *rows_of_threads);
     proof->op = op;
     proof->to = to;
     proof->direction = direction;
@@ -128,7 +131,7 @@ void hc_claim_judge(struct hc_check *check, enum hc_op op, enum hc_format to,
         hc_breakpoints_build(&proof->breakpoints[negative], to, direction, negative);
     struct hc_miss miss = {0};
 #pragma omp parallel num_threads(threads)
-    prove_rows(lanes, proof, &miss);
+    prove_rows(rows_of_threads, proof, &miss);
     hc_miss_claim(check, &miss, "operands 0x%08x: want 0x%04x, the judge has 0x%04x",
                   (unsigned)miss.where, (unsigned)miss.want, (unsigned)miss.got);
 }

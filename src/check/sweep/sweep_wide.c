@@ -7,14 +7,14 @@
 
 enum { PLACES = 6 };
 
-/* Between a value v of the target (code c) and the next one w (code c + 1), with m half way: what
-   must be added to c for each place, to nearest, toward zero and away from it. At m itself the code
-   to nearest is the even one. */
+/* Between a value v of the target (code c) and the next one w (code c + 1), with m half way: what must be
+   added to c at each place, rounding to nearest, toward zero and away from zero. At m itself the
+   result to nearest is the even code. */
 static const struct {
     int nearest;
     int zero;
     int away;
-} steps[PLACES] = {
+} offsets[PLACES] = {
     {0, 0, 0},  /* v */
     {0, 0, 1},  /* the fp64 after v */
     {0, 0, 1},  /* the one before m */
@@ -37,14 +37,14 @@ static void places_between(double v, double w, double places[PLACES])
 static uint32_t code_at(int place, uint32_t c, enum hc_direction direction, uint32_t negative)
 {
     if (direction == HC_NEAREST)
-        return c + (steps[place].nearest < 0 ? c & 1 : (uint32_t)steps[place].nearest);
+        return c + (offsets[place].nearest < 0 ? c & 1 : (uint32_t)offsets[place].nearest);
     if (direction == (negative ? HC_DOWNWARD : HC_UPWARD))
-        return c + (uint32_t)steps[place].away;
-    return c + (uint32_t)steps[place].zero;
+        return c + (uint32_t)offsets[place].away;
+    return c + (uint32_t)offsets[place].zero;
 }
 
-/* Beyond the largest value the next one is where it would be without a limit on the exponent; its
-   code is that of infinity. */
+/* Beyond the largest value, the next one is where it would be without a limit on the exponent; its code is
+   that of infinity. */
 void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction)
 {
     uint32_t infinity = (uint32_t)hc_encode(to, (double)INFINITY, 0, HC_NEAREST);

@@ -10,7 +10,7 @@
 
 enum {
     MAX_THREADS = 64,
-    GUARDED_OF = 64, /* calls in host memory, one is run between guards */
+    GUARDED_OF = 64, /* one call in host memory of so many runs between guards */
 };
 
 void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got)
@@ -48,7 +48,7 @@ struct threads {
     int count;
 };
 
-/* Messages are kept per thread: the line is carried over to the one that reports. */
+/* Each thread has its own hc_message(): the line is carried over to the thread that reports. */
 struct failure {
     enum hc_status status;
     char why[256];
@@ -77,7 +77,7 @@ static void close_threads(const struct hc_check *check, const struct threads *th
             check->backend->close(threads->queue[i]);
 }
 
-/* One thread's share of the units; after a failure nobody does more. */
+/* One thread's share of the units; after a failure no thread begins another one. */
 static void run_thread(struct hc_check *check, const struct threads *threads, int64_t units,
                        hc_sweep_work *work, const void *context, struct hc_miss *total,
                        struct failure *failure)

@@ -4,12 +4,12 @@
 
 #include "check/check.h"
 
-/* What went wrong in one thread, or in all: the failure at the smallest `where`, so that the report
-   does not depend on the number of threads. */
+/* The count of a sweep's comparisons, of one thread or of all. Of the differences it keeps the one at
+   the smallest `where`, so that the report does not depend on the number of threads. */
 struct hc_miss {
     int64_t checked;
     int64_t wrong;
-    uint64_t where; /* of the first; the sweep says what it counts */
+    uint64_t where; /* of that one; each sweep says what it counts */
     uint64_t want;
     uint64_t got;
 };
@@ -24,21 +24,21 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const char *format, ...);
 
-/* One unit of a sweep, 0 .. units - 1, on a queue of the thread. Adds to *miss. */
+/* Runs unit 0 .. units - 1 of a sweep on the thread's queue and memory. Adds to *miss. */
 typedef enum hc_status hc_sweep_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
                                      void *memory, struct hc_miss *miss, const void *context);
 
-/* Runs all units in parallel where the backend works in host memory (its queues are opened with one
-   thread each), otherwise one after the other on the check's queue. Every thread gets zeroed memory of
-   thread_bytes, aligned to 64. False when something other than a comparison failed; the verdict is set
-   then. */
+/* Runs all units in parallel where the backend works in host memory (each thread has a queue of its own,
+   opened with one thread), otherwise one after the other on the check's queue. Every thread gets
+   thread_bytes of zeroed memory, aligned to 64. False if something other than a comparison failed; then
+   the verdict is set. */
 bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
                   const void *context, struct hc_miss *total);
 
-/* One call of a unit, on tensors in host memory that keep the op's contract. Where the backend
-   works there, one call of 64 (the first of each thread among them) is run between guards as hc_do
-   runs it, and the others on the tensors as they are: sweeps must find every result by its number
-   and not in its inputs. */
+/* Runs one call of a unit, on tensors in host memory that keep the op's contract. Where the backend
+   works there, one call in 64 (the first of each thread among them) runs between guards, as hc_do runs
+   it, and the others run on the tensors as they are: sweeps look for wrong results, and must be
+   fast. */
 enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
                              const struct hc_call *call);
 

@@ -28,10 +28,10 @@ struct selftest {
 
 /* Prints a fault that nothing caught, and with `verbose` also the others. */
 static void print_outcome(const struct selftest *s, const struct hc_fault *fault,
-                          const struct hc_outcome *outcome)
+                          const struct hc_hunt_result *outcome)
 {
     char pattern[HC_GLOB];
-    bool caught = hc_outcome_caught(fault, outcome);
+    bool caught = hc_hunt_caught(fault, outcome);
     if (s->json || (caught && !s->verbose))
         return;
     printf("%-9s %-32s %-12s %s\n", caught ? "caught" : "SURVIVES", fault->name,
@@ -49,9 +49,9 @@ static void print_outcome(const struct selftest *s, const struct hc_fault *fault
 }
 
 static void keep_outcome(struct selftest *s, const struct hc_fault *fault,
-                         const struct hc_outcome *outcome)
+                         const struct hc_hunt_result *outcome)
 {
-    bool caught = hc_outcome_caught(fault, outcome);
+    bool caught = hc_hunt_caught(fault, outcome);
     json_t *by = json_array();
     s->planted[fault->class_]++;
     s->caught[fault->class_] += caught;
@@ -99,7 +99,7 @@ static enum hc_status hunt_all(struct selftest *s, const char *const *words, int
             continue;
         }
         struct hc_hunt *oldest = &hunts[ended++ % places];
-        struct hc_outcome outcome = hc_hunt_end(oldest);
+        struct hc_hunt_result outcome = hc_hunt_end(oldest);
         keep_outcome(s, oldest->fault, &outcome);
     }
     return status;
