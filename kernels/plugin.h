@@ -12,9 +12,9 @@
    has no backend `name`. */
 const struct hc_plugin *hc_plugin_load(const char *path, const char *name);
 
-/* The plug-in of the backend `cuda`: from the file that the environment variable HALFCHECK_CUDA_PLUGIN
-   names, or from halfcheck-cuda.so in the program's own folder. Where it cannot be loaded, one whose
-   backends are unavailable for that reason. Looked for once. */
+/* The plug-in of the backend `cuda`: from the file that the environment variable
+   HALFCHECK_CUDA_PLUGIN names, or from halfcheck-cuda.so in the program's own folder. Where it
+   cannot be loaded, one whose backends are unavailable for that reason. Looked for once. */
 const struct hc_plugin *hc_plugin_cuda(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* tf32 on the CPU: inputs rounded to nearest into the beginning of the scratch, then a kernel of fp32. */
+/* tf32 on the CPU: inputs rounded to nearest into the beginning of the scratch, then a kernel of
+   fp32. */
 #ifndef HC_KERNELS_TF32_H
 #define HC_KERNELS_TF32_H
 

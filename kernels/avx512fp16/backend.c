@@ -1,5 +1,5 @@
-/* AVX512-FP16 as a backend of its own: half arithmetic in hardware, to be held against the reference. One
-   thread, the caller's memory. */
+/* AVX512-FP16 as a backend of its own: half arithmetic in hardware, to be held against the
+   reference. One thread, the caller's memory. */
 #include "backend.h"
 
 #include "kernels/avx512fp16/avx512fp16.h"
@@ -9,7 +9,8 @@
 #include <cpuid.h>
 #endif
 
-/* The flag is CPUID.7.0:EDX[23]. The test for "avx512f" includes that the system saves the registers. */
+/* The flag is CPUID.7.0:EDX[23]. The test for "avx512f" includes that the system saves the
+   registers. */
 static const char *unavailable(void)
 {
 #ifdef __x86_64__

@@ -1,6 +1,6 @@
 /* Conversions in the instruction's own rounding: vcvtps2phx, vcvtpd2ph and vcvtdq2ph into fp16,
-   vcvtph2psx and vcvtph2pd out of it. The direction is part of the instruction, so there is one loop
-   for each; the control register is not touched. */
+   vcvtph2psx and vcvtph2pd out of it. The direction is part of the instruction, so there is one
+   loop for each; the control register is not touched. */
 #ifdef __AVX512FP16__
 
 #include <immintrin.h>

@@ -1,7 +1,11 @@
-/* Adam and AdamW. Several systems compute the same real numbers with other roundings; which ones is
-   the parameter `order`. Below r(x) is the fp32 result of one operation, R(x) is that rounded into
-   `arithmetic` as well (fp32: as it is), and fma rounds once into fp32. Operands are taken as they
-   are stored; w uses this step's m and v before these are rounded into their storage.
+/* Adam and AdamW on one element.
+
+   Several systems compute the same real numbers with different roundings; the parameter `order`
+   says whose. This text is the contract of these roundings. r(x) is the fp32 result of one
+   operation. R(x) is r(x) rounded once more into `arithmetic`; where that is fp32, R(x) is r(x).
+   fma rounds once into fp32. Operands are taken as they are stored. w uses this step's m and v
+   before they are rounded into their storage. In fp64 calls every r and R is one rounding to fp64
+   (number.h).
 
    HC_ORDER_OURS: every operation is rounded, none is fused.
      adamw: w  = R(w * keep), g' = g
@@ -23,19 +27,19 @@
    aten/src/ATen/native/cpu/{Lerp,PointwiseOps}Kernel.cpp are compiled with FMA).
      adamw: w  = R(w * keep), g' = g
      adam:  g' = R(fma(wd, w, g)), or g when weight_decay is 0
-     m = R(fma(one_minus_beta1, r(g' - m), m))                     one_minus_beta1 < 0.5
-     m = R(fma(r(one_minus_beta1 - 1), r(g' - m), g'))             otherwise
+     m = R(fma(one_minus_beta1, r(g' - m), m))           one_minus_beta1 < 0.5
+     m = R(fma(r(one_minus_beta1 - 1), r(g' - m), g'))   otherwise
      v = R(fma(r(one_minus_beta2 * g'), g', R(beta2 * v)))
      d = R(R(R(sqrt(v)) / correction) + eps)
      w = R(w + r(r(-step * m) / d))
 
-   HC_ORDER_TORCH_FUSED: the same in fp32, which `arithmetic` has to be, whatever the storage
-   (aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later, whose 16-bit tensors are converted
-   before and after). Where all is fp32 loop and fused give the same bits.
+   HC_ORDER_TORCH_FUSED: the same formulas with `arithmetic` fp32, whatever the storage
+   (aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later, which converts 16-bit tensors
+   before and after). Where all tensors are fp32, loop and fused give the same bits.
 
-   HC_ORDER_APEX: fp32, too (NVIDIA/apex csrc/multi_tensor_adam.cu, AdamFunctor at 004da4e, MATH_T
-   hc_number). beta2 is rounded to fp32 before anything is computed of it. Nothing is fused here; nvcc
-   may fuse what apex leaves to it.
+   HC_ORDER_APEX: `arithmetic` is fp32, too (NVIDIA/apex csrc/multi_tensor_adam.cu, AdamFunctor at
+   004da4e, MATH_T float). beta2 is rounded to fp32 before anything is computed from it. Nothing is
+   fused here; nvcc may fuse what apex leaves to it.
      adam:  g' = r(g + r(wd * w)), or g when weight_decay is 0
      m = r(r(beta1 * m) + r(one_minus_beta1 * g'))
      v = r(r(beta2 * v) + r(r(one_minus_beta2 * g') * g'))
@@ -43,18 +47,20 @@
      adamw: u = r(u + r(wd * w))
      w = r(w - r(lr * u))
 
-   keep = 1 - lr * weight_decay, decay = lr * weight_decay, one_minus_beta1 = 1 - beta1, one_minus_beta2 = 1 - beta2,
-   step = lr / (1 - beta1^t), correction = sqrt(1 - beta2^t) (eps_inside: 1 - beta2^t), first = 1 -
-   beta1^t, second = 1 - beta2^t, each in fp64; these and beta1, beta2, wd, lr and eps are rounded
-   once, into `arithmetic` (ours) or into fp32 (the others). The others have neither eps_inside nor
-   a compensation. */
+   The coefficients are computed in fp64:
+
+     keep = 1 - lr * weight_decay        one_minus_beta1 = 1 - beta1
+     decay = lr * weight_decay           one_minus_beta2 = 1 - beta2
+     first = 1 - beta1^t                 step = lr / first
+     second = 1 - beta2^t                correction = sqrt(second), or second with eps_inside
+
+   These and beta1, beta2, wd, lr and eps are then rounded once: into `arithmetic` in our order,
+   into fp32 in the others. The other orders have neither eps_inside nor a compensation. */
 #ifndef HC_KERNELS_ELEMENT_ADAM_H
 #define HC_KERNELS_ELEMENT_ADAM_H
 
-#include <math.h>
-
-#include "kernels/element/kahan.h"
 #include "kernels/element/beta_power.h"
+#include "kernels/element/kahan.h"
 #include "kernels/element/round.h"
 #include "op/call.h"
 
@@ -68,7 +74,7 @@ struct hc_adam_step {
     hc_number beta2;
     hc_number one_minus_beta2;
     hc_number first;
-    hc_number correction; /* apex: what the header calls `second` */
+    hc_number correction; /* apex: second */
     hc_number eps;
     hc_number wd;
     hc_number keep;
@@ -78,16 +84,16 @@ struct hc_adam_step {
     int eps_inside;
 };
 
-/* decoupled: the op is adamw. */
+/* `decoupled`: the op is adamw. hyper: HC_HYPER_LR, HC_HYPER_BETA1, HC_HYPER_STEP. */
 HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params, int decoupled,
-                                                   const float hyper[3])
+                                                   const float hyper[HC_HYPER_COUNT])
 {
-    double lr = (double)hyper[0];
-    double beta1 = (double)hyper[1];
+    double lr = (double)hyper[HC_HYPER_LR];
+    double beta1 = (double)hyper[HC_HYPER_BETA1];
     int apex = params->order == HC_ORDER_APEX;
     double beta2 = apex ? (double)(float)params->beta2 : params->beta2;
-    double first = 1 - hc_beta_power(beta1, hyper[2]);
-    double second = 1 - hc_beta_power(beta2, hyper[2]);
+    double first = 1 - hc_beta_power(beta1, hyper[HC_HYPER_STEP]);
+    double second = 1 - hc_beta_power(beta2, hyper[HC_HYPER_STEP]);
     enum hc_format f = params->order == HC_ORDER_OURS ? params->arithmetic : HC_FP32;
     struct hc_adam_step s;
     s.order = params->order;
@@ -109,8 +115,8 @@ HC_INLINE struct hc_adam_step hc_adam_coefficients(const struct hc_adam *params,
     return s;
 }
 
-/* R(step * R(m / d)) of our own order. `f` is the step's arithmetic: pass a constant, and the loop
-   around this has no branch. */
+/* R(step * R(m / d)) of our own order. `f` is `arithmetic`; if it is a constant, the loop around
+   this call has no branch. */
 HC_INLINE hc_number hc_adam_update(enum hc_format f, const struct hc_adam_step *s, hc_number weight,
                                    hc_number g, hc_number *m, hc_number *v)
 {
@@ -134,7 +140,7 @@ HC_INLINE void hc_element_adam_ours(enum hc_format f, const struct hc_adam_step 
     *w = hc_into(f, weight - hc_adam_update(f, s, weight, g, m, v));
 }
 
-/* Both of PyTorch's orders: `f` is fp32 in the fused one. */
+/* Both of PyTorch's orders; `f` is fp32 in the fused one. */
 HC_INLINE void hc_element_adam_torch(enum hc_format f, const struct hc_adam_step *s, hc_number *w,
                                      hc_number g, hc_number *m, hc_number *v)
 {
@@ -175,7 +181,7 @@ HC_INLINE void hc_element_adam(enum hc_format f, const struct hc_adam_step *s, h
         hc_element_adam_torch(f, s, w, g, m, v);
 }
 
-/* `stored`: w's format. */
+/* `stored` is w's format. */
 HC_INLINE void hc_element_adam_kahan(enum hc_format f, enum hc_format stored,
                                      const struct hc_adam_step *s, hc_number *w, hc_number g,
                                      hc_number *m, hc_number *v, hc_number *c)

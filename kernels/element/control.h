@@ -1,4 +1,4 @@
-/* rates and journal: the state of the training engine, by the step's number; clip. */
+/* Elements of rates, step_log and clip, by their contracts (op/control.h). */
 #ifndef HC_KERNELS_ELEMENT_CONTROL_H
 #define HC_KERNELS_ELEMENT_CONTROL_H
 
@@ -6,33 +6,36 @@
 #include <stdint.h>
 
 #include "num/inline.h"
+#include "op/control.h"
 #include "op/counts.h"
+#include "op/optimizer.h"
 
-/* hyper[i] from a table of `rows` >= 1 rows of two. */
+/* hyper[i] of the step that `counts` has come to, from a table of `rows` >= 1 rows. */
 HC_INLINE float hc_element_rates(const float *table, int64_t rows, const int32_t *counts, int i)
 {
     int64_t row = counts[HC_COUNT_STEPS];
-    if (i == 2)
+    if (i == HC_HYPER_STEP)
         return (float)((int64_t)counts[HC_COUNT_TAKEN] + 1);
-    return table[2 * (row < rows ? row : rows - 1) + i];
+    return table[HC_TABLE_COLUMNS * (row < rows ? row : rows - 1) + i];
 }
 
-/* What clips gradients whose squares' sum is s to the norm `most`. */
-HC_INLINE float hc_element_clip(float s, float most, int held)
+/* The factor that clips gradients to the norm max_norm; 1 after an overflow. */
+HC_INLINE float hc_element_clip(float sum_squares, float max_norm, int overflowed)
 {
-    float reciprocal = 1 / (sqrtf(s) + 1e-6F);
-    float factor = reciprocal * most;
-    return held || factor > 1 ? 1 : factor;
+    float reciprocal = 1 / (sqrtf(sum_squares) + 1e-6F);
+    float factor = reciprocal * max_norm;
+    return overflowed || factor > 1 ? 1 : factor;
 }
 
-/* Element i of a journal of `rows` >= 1 rows of four, of which this step has one; `was` is what stood
-   there. An absent scalar is NULL. */
-HC_INLINE float hc_element_step_log(float was, const float *const *scalar, int64_t rows,
+/* Element i of a step log of `rows` >= 1 rows after this step, whose row takes the scalars; an
+   absent scalar is NULL and counts as 0. `before` is the element before the step. */
+HC_INLINE float hc_element_step_log(float before, const float *const *scalar, int64_t rows,
                                     const int32_t *counts, int64_t i)
 {
-    if (i / 4 != counts[HC_COUNT_STEPS] % rows)
-        return was;
-    return scalar[i % 4] ? *scalar[i % 4] : 0;
+    const float *from = scalar[i % HC_STEP_LOG_COLUMNS];
+    if (i / HC_STEP_LOG_COLUMNS != counts[HC_COUNT_STEPS] % rows)
+        return before;
+    return from ? *from : 0;
 }
 
 #endif

@@ -1,10 +1,11 @@
-/* Kahan's summation of a weight's updates: w + c is what w alone cannot hold (Zamirai, Zhang, Aberger, De
-   Sa, Revisiting BFloat16 Training, arXiv 2010.06192, whose c has the other sign; optimi's adam.py). R
-   rounds into the arithmetic as in adam.h, W into w's format; u is the update, decay included:
+/* Kahan's summation of a weight's updates. w + c is the weight, of which w holds what its format
+   can (Zamirai, Zhang, Aberger, De Sa, Revisiting BFloat16 Training, arXiv 2010.06192, where c has
+   the other sign; optimi's adam.py). R rounds into `arithmetic` as in adam.h, W rounds into w's
+   format, and u is the update, decay included:
 
      y = R(c - u);  s = W(R(w + y));  c = R(y - R(s - w));  w = s
 
-   Where |y| <= |w| and s is finite, s - w and y - (s - w) are exact (Dekker). */
+   If |y| <= |w| and s is finite, s - w and y - (s - w) are exact (Dekker). */
 #ifndef HC_KERNELS_ELEMENT_KAHAN_H
 #define HC_KERNELS_ELEMENT_KAHAN_H
 

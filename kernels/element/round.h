@@ -1,12 +1,12 @@
-/* Rounding into a working format: what every intermediate result of an op with 16-bit arithmetic
-   goes through, and every coefficient once.
+/* Rounding into the format of an op's arithmetic. Every intermediate result of an op with 16-bit
+   arithmetic is rounded like this, and every coefficient once.
 
-   Rounding to odd (keep an exact value; of the two neighbours of an inexact one take that whose
-   last bit is 1) makes a second rounding innocuous: the odd bit stands for "something followed", so
-   rounding on to nearest in p bits is right as long as the odd format has at least p + 2 bits
-   wherever the result has p, its subnormals included (Boldo and Melquiond, Emulation of FMA and
-   correctly rounded sums: proved algorithms using rounding to odd, 2008). fp64 over fp32, and fp32
-   over fp16 and bf16, do: bf16's smallest subnormal is 2^-133, fp32's 2^-149. */
+   Rounding to odd keeps an exact value; of the two neighbours of an inexact one it takes the one
+   whose last bit is 1. A second rounding is then innocuous: the odd bit says that something
+   followed, so rounding on to nearest in p bits is right as long as the odd format has at least p +
+   2 bits wherever the result has p, subnormals included (Boldo and Melquiond, Emulation of FMA and
+   correctly rounded sums: proved algorithms using rounding to odd, 2008). That holds for fp64 over
+   fp32, and for fp32 over fp16 and bf16: bf16's smallest subnormal is 2^-133, fp32's 2^-149. */
 #ifndef HC_KERNELS_ELEMENT_ROUND_H
 #define HC_KERNELS_ELEMENT_ROUND_H
 
@@ -15,8 +15,8 @@
 #include "num/directed.h"
 #include "num/format.h"
 
-/* x + y rounded to odd. Exact error of the sum: Knuth's TwoSum, NaN where the sum is not finite.
-   Only for sums that do not overflow fp64. */
+/* x + y rounded to odd. The error of the sum is exact by Knuth's TwoSum, and NaN where the sum is
+   not finite. The sum must not overflow fp64. */
 HC_INLINE double hc_add_to_odd(double x, double y)
 {
     double sum = x + y;

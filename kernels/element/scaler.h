@@ -1,12 +1,13 @@
-/* One step of a loss scaler's rule, by the contract of scaler_update (op/control.h). fp32
-   throughout: each product is rounded once, as torch's is, which multiplies in fp64 and rounds that
-   exact product. */
+/* One step of a loss scaler's rule, by the contract of scaler_update (op/control.h). All arithmetic
+   is fp32, each product rounded once. torch gives the same: it multiplies in fp64, where the
+   product is exact, and rounds that. */
 #ifndef HC_KERNELS_ELEMENT_SCALER_H
 #define HC_KERNELS_ELEMENT_SCALER_H
 
 #include "num/bits.h"
 #include "op/call.h"
 
+/* Whether the scale grows after `clean` steps without an overflow. */
 HC_INLINE int hc_scaler_is_due(const struct hc_scaler_update *p, float scale, int32_t clean)
 {
     int32_t n = clean - p->delay;
@@ -19,6 +20,7 @@ HC_INLINE int hc_scaler_is_due(const struct hc_scaler_update *p, float scale, in
     return n > 0 && n % p->interval == 0;
 }
 
+/* The scale after growth. */
 HC_INLINE float hc_scaler_grow(const struct hc_scaler_update *p, float scale)
 {
     float grown = scale * p->growth;
@@ -29,6 +31,7 @@ HC_INLINE float hc_scaler_grow(const struct hc_scaler_update *p, float scale)
     return grown;
 }
 
+/* The scale after an overflow. */
 HC_INLINE float hc_scaler_back_off(const struct hc_scaler_update *p, float scale, int32_t *counts)
 {
     if (p->error_at_floor && scale == 0) {
@@ -43,35 +46,36 @@ HC_INLINE float hc_scaler_back_off(const struct hc_scaler_update *p, float scale
         counts[HC_COUNT_GAVE_UP] = 1;
         return scale;
     }
-    float backed = scale * p->backoff;
-    return backed < p->floor ? p->floor : backed;
+    float smaller = scale * p->backoff;
+    return smaller < p->floor ? p->floor : smaller;
 }
 
-/* Whether the step is seen to have overflowed, and whether it is then counted as skipped. */
-HC_INLINE int hc_scaler_overflowed(const struct hc_scaler_update *p, float scale, int found)
+/* Whether the rule sees an overflow. */
+HC_INLINE int hc_scaler_overflowed(const struct hc_scaler_update *p, float scale, int found_inf)
 {
-    return (found && !(scale <= p->min_checked_scale)) || (p->error_at_floor && scale == 0);
+    return (found_inf && !(scale <= p->min_checked_scale)) || (p->error_at_floor && scale == 0);
 }
 
+/* Whether a step with an overflow counts as skipped. */
 HC_INLINE int hc_scaler_skips(const struct hc_scaler_update *p, const int32_t *counts)
 {
     return p->skip_on_overflow || (p->wait_for_first_step && counts[HC_COUNT_TAKEN] == 0);
 }
 
-/* Element i of what decide says. */
+/* Element i of overflow_verdict, before the step. */
 HC_INLINE float hc_scaler_verdict(const struct hc_scaler_update *p, float scale,
-                                  const int32_t *counts, int found, int i)
+                                  const int32_t *counts, int found_inf, int i)
 {
-    int seen = hc_scaler_overflowed(p, scale, found);
-    return seen && (i == 0 || hc_scaler_skips(p, counts)) ? 1 : 0;
+    int overflowed = hc_scaler_overflowed(p, scale, found_inf);
+    return overflowed && (i == HC_VERDICT_OVERFLOWED || hc_scaler_skips(p, counts)) ? 1 : 0;
 }
 
 HC_INLINE void hc_scaler_step(const struct hc_scaler_update *p, float *scale, int32_t *counts,
-                              int found)
+                              int found_inf)
 {
     counts[HC_COUNT_STEPS]++;
-    counts[HC_COUNT_FOUND] += found;
-    if (hc_scaler_overflowed(p, *scale, found)) {
+    counts[HC_COUNT_FOUND] += found_inf;
+    if (hc_scaler_overflowed(p, *scale, found_inf)) {
         counts[hc_scaler_skips(p, counts) ? HC_COUNT_SKIPPED : HC_COUNT_TAKEN]++;
         if (!p->keep_clean)
             counts[HC_COUNT_CLEAN] = 0;

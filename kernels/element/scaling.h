@@ -1,4 +1,5 @@
-/* axpy, scale and unscale on one element, in the working format; the caller rounds into the output. */
+/* axpy, scale and unscale on one element, in the working format; the caller rounds into the
+   output. */
 #ifndef HC_KERNELS_ELEMENT_SCALING_H
 #define HC_KERNELS_ELEMENT_SCALING_H
 

@@ -1,6 +1,7 @@
-/* SGD with momentum. Below R(x) is the fp32 result of one operation rounded into `arithmetic`
-   (fp32: as it is). Operands are taken as they are stored; w uses this step's v before v is rounded
-   into its storage.
+/* SGD with momentum on one element. This text is the contract of its roundings: R(x) is the fp32
+   result of one operation, rounded once more into `arithmetic` unless that is fp32. Operands are
+   taken as they are stored; w uses this step's v before v is rounded into its storage. In fp64
+   calls every R is one rounding to fp64 (number.h).
 
      w  = R(w * keep)                                      decoupled
      g' = R(g + R(wd * w)), or g                           not decoupled and weight_decay not 0
@@ -15,10 +16,11 @@
 
    With a compensation c the weight stays w until kahan.h adds its update
 
-     u = R(what is taken off w above + R(decay * w))       decoupled
-     u = what is taken off w above                         not decoupled
+     u = R(what is subtracted from w above + R(decay * w)) decoupled
+     u = what is subtracted from w above                   not decoupled
 
-   keep = 1 - lr * weight_decay, decay = lr * weight_decay in fp64; these, wd, beta1 and lr are rounded once into `arithmetic`. */
+   keep = 1 - lr * weight_decay and decay = lr * weight_decay are computed in fp64. These, wd, beta1
+   and lr are rounded once into `arithmetic`. */
 #ifndef HC_KERNELS_ELEMENT_SGD_H
 #define HC_KERNELS_ELEMENT_SGD_H
 
@@ -39,14 +41,18 @@ struct hc_sgd_step {
     int rate_inside;
 };
 
-HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, const float hyper[3])
+/* hyper: HC_HYPER_LR, HC_HYPER_BETA1, HC_HYPER_STEP. */
+HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params,
+                                                 const float hyper[HC_HYPER_COUNT])
 {
+    enum hc_format f = params->arithmetic;
+    double lr = (double)hyper[HC_HYPER_LR];
     struct hc_sgd_step step;
-    step.lr = hc_coefficient(params->arithmetic, (double)hyper[0]);
-    step.beta1 = hc_coefficient(params->arithmetic, (double)hyper[1]);
-    step.wd = hc_coefficient(params->arithmetic, params->weight_decay);
-    step.keep = hc_coefficient(params->arithmetic, 1 - (double)hyper[0] * params->weight_decay);
-    step.decay = hc_coefficient(params->arithmetic, (double)hyper[0] * params->weight_decay);
+    step.lr = hc_coefficient(f, lr);
+    step.beta1 = hc_coefficient(f, (double)hyper[HC_HYPER_BETA1]);
+    step.wd = hc_coefficient(f, params->weight_decay);
+    step.keep = hc_coefficient(f, 1 - lr * params->weight_decay);
+    step.decay = hc_coefficient(f, lr * params->weight_decay);
     step.decoupled = params->decoupled;
     step.coupled = !params->decoupled && params->weight_decay != 0;
     step.nesterov = params->nesterov;
@@ -54,8 +60,8 @@ HC_INLINE struct hc_sgd_step hc_sgd_coefficients(const struct hc_sgd *params, co
     return step;
 }
 
-/* What is taken off the weight. `f` is the step's arithmetic: pass a constant, and the loop around this
-   has no branch. */
+/* What is subtracted from the weight. `f` is `arithmetic`; if it is a constant, the loop around
+   this call has no branch. */
 HC_INLINE hc_number hc_sgd_update(enum hc_format f, const struct hc_sgd_step *step,
                                   hc_number weight, hc_number g, hc_number *v)
 {
@@ -75,7 +81,7 @@ HC_INLINE void hc_element_sgd(enum hc_format f, const struct hc_sgd_step *step, 
     *w = hc_into(f, weight - hc_sgd_update(f, step, weight, g, v));
 }
 
-/* `stored`: w's format. */
+/* `stored` is w's format. */
 HC_INLINE void hc_element_sgd_kahan(enum hc_format f, enum hc_format stored,
                                     const struct hc_sgd_step *step, hc_number *w, hc_number g,
                                     hc_number *v, hc_number *c)

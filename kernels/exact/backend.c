@@ -51,9 +51,9 @@ static int64_t columns_of(const struct hc_call *call)
     }
 }
 
-/* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns, and
-   their first one where it is converted. Backward-filter also keeps a tile of sums. bn_leaky_bwd
-   keeps dz. */
+/* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns,
+   and their first one where it is converted. Backward-filter also keeps a tile of sums.
+   bn_leaky_bwd keeps dz. */
 size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->op == HC_OP_bn_leaky_bwd)

@@ -1,5 +1,5 @@
-/* The exact backend: every op, in every combination of formats that its contract allows, in portable C,
-   on one thread, in a stated order. */
+/* The exact backend: every op, in every combination of formats that its contract allows, in
+   portable C, on one thread, in a stated order. */
 #ifndef HC_KERNELS_EXACT_EXACT_H
 #define HC_KERNELS_EXACT_EXACT_H
 
@@ -13,8 +13,8 @@ enum { HC_ELEMENT_BLOCK = 64, HC_CHANNEL_BLOCK = 16 };
 hc_kernel hc_exact_run;
 size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call);
 
-/* The kernels by op that are compiled for a number type each: for fp32, bf16 and fp16 tensors, and for
-   fp64 ones. NULL for the other ops, whose kernels follow. */
+/* The kernels by op that are compiled for a number type each: for fp32, bf16 and fp16 tensors, and
+   for fp64 ones. NULL for the other ops, whose kernels follow. */
 extern hc_kernel *const hc_exact_fp32[HC_OP_COUNT];
 extern hc_kernel *const hc_exact_fp64[HC_OP_COUNT];
 

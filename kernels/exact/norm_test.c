@@ -2,8 +2,8 @@
 
 #include "kernels/exact/testing.h"
 
-/* Numbers are chosen so that nearly everything is exact: four rows of middle + spread * {1, -1, 1, -1}
-   and eps = 3, so that invstd = 1/2 where the spread is 1. */
+/* Numbers are chosen so that nearly everything is exact: four rows of middle + spread * {1, -1, 1,
+   -1} and eps = 3, so that invstd = 1/2 where the spread is 1. */
 enum { ROWS = 4 };
 
 static double spread(int64_t c)

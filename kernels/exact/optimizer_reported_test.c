@@ -1,4 +1,5 @@
-/* Adam in half precision against the numbers that were reported for it, and steps that are skipped. */
+/* Adam in half precision against the numbers that were reported for it, and steps that are
+   skipped. */
 #include <math.h>
 #include <string.h>
 

@@ -107,7 +107,8 @@ static double uniform(int64_t i, uint32_t stream)
     return ldexp((double)hc_philox(key, counter).word[0], -32);
 }
 
-/* Random state of every size: weights near 1, gradients from 2^-20 to 2^4, some zero or infinite. */
+/* Random state of every size: weights near 1, gradients from 2^-20 to 2^4, some zero or
+   infinite. */
 static struct hc_tensor filled(enum hc_format f, uint32_t what)
 {
     struct hc_tensor t = made(hc_tensor1(f, N, NULL));

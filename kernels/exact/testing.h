@@ -9,7 +9,8 @@
 #include "num/bits.h"
 #include "reference.h"
 
-/* All that was made, so that it stays reachable to the end: a test is a process, nothing is freed. */
+/* All that was made, so that it stays reachable to the end: a test is a process, nothing is
+   freed. */
 struct made_block {
     struct made_block *next;
     double first[]; /* its type aligns what follows */

@@ -57,8 +57,8 @@ static void close_queue(struct hc_queue *queue)
     free(queue);
 }
 
-/* The kernels for tensors in fp32, bf16 and fp16, and what they ask for as scratch. For ops without a
-   line, and for the scratch of those without a query, it is exact's. */
+/* The kernels for tensors in fp32, bf16 and fp16, and what they ask for as scratch. For ops without
+   a line, and for the scratch of those without a query, it is exact's. */
 struct host_op {
     hc_kernel *kernel;
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);

@@ -1,4 +1,5 @@
-/* Where the host backend's kernels change their way. */
+/* The sizes at which the host backend's kernels change how they work; cases are made around
+   them. */
 #include "kernels/exact/tile.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
@@ -14,7 +15,7 @@ const struct hc_border hc_host_borders[] = {
     {HC_EXTENT_TERMS, HC_LANES},
     {HC_EXTENT_TERMS, HC_HOST_BLOCK},
     {HC_EXTENT_TERMS, HC_HOST_SMALL},
-    {HC_EXTENT_TERMS, HC_HOST_CHUNKS *HC_HOST_BLOCK}, /* from here on a piece has several blocks */
+    {HC_EXTENT_TERMS, HC_HOST_CHUNKS *HC_HOST_BLOCK}, /* from here on a chunk has several blocks */
     {HC_EXTENT_GEMM_M, HC_TILE_ROWS},
     {HC_EXTENT_GEMM_N, HC_TILE_COLUMNS},
     {HC_EXTENT_GEMM_K, HC_TILE_TERMS},
@@ -22,7 +23,7 @@ const struct hc_border hc_host_borders[] = {
     {HC_EXTENT_CONV_FILTERS, REGISTER},
 #ifdef HC_ONEDNN
     {HC_EXTENT_GEMM_M, HC_ONEDNN_GEMM_ROWS},
-    {HC_EXTENT_CONV_IMAGES, HC_ONEDNN_FILTER_SPLITS},
+    {HC_EXTENT_CONV_IMAGES, HC_ONEDNN_FILTER_SHARES},
     {HC_EXTENT_CONV_IMAGES, HC_ONEDNN_MIN_IMAGES},
     {HC_EXTENT_CONV_IMAGES, HC_ONEDNN_MAX_IMAGES},
     {HC_EXTENT_CONV_PIXELS, HC_ONEDNN_FILTER_ROWS},

@@ -2,7 +2,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 

@@ -1,9 +1,10 @@
-/* The host backend: vectors and threads. Work is divided into blocks and chunks whose borders depend on
-   the shapes alone, so that no result depends on the number of threads. */
+/* The host backend: vectors and threads. Work is divided into blocks and chunks whose borders
+   depend on the shapes alone, so that no result depends on the number of threads. */
 #ifndef HC_KERNELS_HOST_HOST_H
 #define HC_KERNELS_HOST_HOST_H
 
 #include "backend.h"
+#include "kernels/element/load.h"
 #include "kernels/host/loops.h"
 
 struct hc_onednn; /* onednn.h */
@@ -37,6 +38,17 @@ void hc_host_each_block(const struct hc_queue *queue, int64_t n, hc_host_work *w
 static inline void *hc_host_element(const struct hc_tensor *t, int64_t at)
 {
     return (unsigned char *)t->data + at * hc_formats[t->format].bytes;
+}
+
+/* One element as fp32, for the few of a statistic. */
+static inline float hc_host_get(const struct hc_tensor *t, int64_t i)
+{
+    return hc_load(t->format, t->data, i);
+}
+
+static inline void hc_host_set(const struct hc_tensor *t, int64_t i, float value)
+{
+    hc_store(t->format, t->data, i, value);
 }
 
 /* n elements of t from element `at` on as fp32: t's own memory, or converted into `buffer`. */

@@ -1,6 +1,9 @@
-/* The inner loops of the host backend, in fp32 over contiguous memory, compiled once per instruction
-   set from loops.inc. All sets give the same bits: elements stand side by side, and sums keep
-   HC_LANES partial sums whatever the vectors' length is. */
+/* The inner loops of the host backend, in fp32 over contiguous memory.
+
+   loops.inc is their one text. It is compiled for each instruction set (loops_portable.c,
+   loops_avx2.c, loops_avx512.c), and the fastest set that the CPU has is chosen when a queue is
+   opened. All sets give the same bits: elements stand side by side, and a sum is kept as HC_LANES
+   partial sums, whatever the length of a vector is. */
 #ifndef HC_KERNELS_HOST_LOOPS_H
 #define HC_KERNELS_HOST_LOOPS_H
 
@@ -15,20 +18,20 @@
 
 enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
 
-/* What a batch norm knows of its columns. */
+/* What a batch norm knows of each column. */
 struct hc_host_norm {
-    const float *mean;
-    const float *invstd;
-    const float *gain;  /* forward: gamma; backward: gamma * invstd */
-    const float *shift; /* forward: beta; backward: dbeta / M */
-    const float *slope; /* backward: dgamma / M */
+    float *mean;
+    float *invstd;
+    float *gain;  /* forward: gamma; backward: gamma * invstd */
+    float *shift; /* forward: beta; backward: dbeta / M */
+    float *slope; /* backward: dgamma / M */
 };
 
-/* Rows of `wide` <= HC_LANES columns, `stride` floats apart. */
+/* Rows of `width` <= HC_LANES columns, `stride` floats apart. */
 struct hc_host_rows {
     int64_t rows;
     int64_t stride;
-    int wide;
+    int width;
 };
 
 struct hc_host_loops {
@@ -38,7 +41,7 @@ struct hc_host_loops {
     void (*load)(enum hc_format format, const void *from, int64_t n, float *to);
     void (*store)(enum hc_format format, const float *from, int64_t n, void *to);
 
-    /* The same way back in any direction. */
+    /* The way back in any direction. */
     void (*store_directed)(enum hc_format format, enum hc_direction direction, const float *from,
                            int64_t n, void *to);
 
@@ -46,15 +49,16 @@ struct hc_host_loops {
     void (*narrow)(bool odd, const double *from, int64_t n, float *to);
     void (*widen)(const float *from, int64_t n, double *to);
 
-    /* `runs` times `n` elements, `from_step` elements apart, to fp32 `to_step` apart. */
-    void (*lift)(enum hc_format format, const void *from, int64_t from_step, int64_t runs,
-                 int64_t n, float *to, int64_t to_step);
+    /* `rows` rows of n elements, which begin `from_step` elements apart, to fp32 rows that begin
+       `to_step` apart. */
+    void (*load_rows)(enum hc_format format, const void *from, int64_t from_step, int64_t rows,
+                      int64_t n, float *to, int64_t to_step);
 
-    hc_map *const *map;                               /* NULL: not an elementwise op of fp32 */
-    bool (*any_nonfinite)(const float *x, int64_t n); /* any infinity or NaN */
+    hc_map *const *map; /* by op; NULL: the op is none of element/maps.inc */
+    bool (*any_nonfinite)(const float *x, int64_t n);
 
-    /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms one
-       after the other, product and sum rounded each. */
+    /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms
+       one after the other, product and sum rounded each. */
     void (*tile)(int64_t terms, const double *a, const double *b, double *sum);
 
     void (*sgd)(enum hc_format arithmetic, const struct hc_sgd_step *step, float *w, const float *g,
@@ -62,7 +66,7 @@ struct hc_host_loops {
     void (*adam)(enum hc_format arithmetic, const struct hc_adam_step *step, float *w,
                  const float *g, float *m, float *v, int64_t n);
 
-    /* The same with compensations c of weights that are stored in the format `stored`. */
+    /* The same for weights with compensations c, stored in the format `stored`. */
     void (*sgd_kahan)(enum hc_format arithmetic, enum hc_format stored,
                       const struct hc_sgd_step *step, float *w, const float *g, float *v, float *c,
                       int64_t n);
@@ -70,8 +74,8 @@ struct hc_host_loops {
                        const struct hc_adam_step *step, float *w, const float *g, float *m,
                        float *v, float *c, int64_t n);
 
-    /* Rounded into bf16 as elements first, first + 1, ... of step t; first is a multiple of
-       HC_ROUND_BLOCK. */
+    /* Rounds stochastically into bf16: the elements are numbers first, first + 1, ... of step t
+       (num/stochastic.h); first is a multiple of HC_ROUND_BLOCK. */
     void (*store_stochastic)(uint64_t seed, uint32_t t, int64_t first, const float *from, int64_t n,
                              uint16_t *to);
 

@@ -1,14 +1,18 @@
-/* Batch norm, forward, with or without leaky ReLU. Every chunk's sums are combined in order, in fp64.
+/* Batch norm, forward, with or without leaky ReLU.
 
-   Mean and variance need one journey through memory: a chunk is read twice while it is in the cache,
-   for its own mean p (any value near it would do: what follows is exact in p), then for
-   r = sum (x - p) and q = sum (x - p)^2. Over the chunks of n rows, with the mean m,
-     m = sum (n p + r) / M,     sum (x - m)^2 = sum (q + 2 (p - m) r + n (p - m)^2),
-   where q and the last term are not negative and r is no more than the rounding errors of p: nothing
-   cancels that does not in the two passes of the definition. */
+   By the definition, mean and variance need two passes over the tensor, and memory is what limits
+   them. Here one pass is enough. The tensor is divided into chunks that fit the second-level cache,
+   and a chunk is read twice while it is there: first for its own mean p, then for r = sum (x - p)
+   and q = sum (x - p)^2. The chunks' sums are combined in order, in fp64. Over chunks of n rows,
+   with the mean m of all M rows,
+
+     m = sum (n p + r) / M,     sum (x - m)^2 = sum (q + 2 (p - m) r + n (p - m)^2).
+
+   Both are exact for any p, so p need not be rounded well. Nothing cancels here that does not
+   cancel in the two passes of the definition: q and the last term are not negative, and r is no
+   more than the rounding errors of p. */
 #include <math.h>
 
-#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_tiling.h"
 
@@ -46,7 +50,7 @@ static void chunk_statistics(const struct hc_queue *queue, const struct hc_tenso
     hc_norm_sum_lanes(c, s.second);
 }
 
-/* Mean and sum of squares about it of channel j. Where a chunk's mean is infinite its r means
+/* Channel j's mean, and the sum of squares about it. If a chunk's mean is infinite, its r means
    nothing. */
 static void combine(const struct hc_norm_tiling *c, float *scratch, int64_t j, double *mean,
                     double *squares)
@@ -67,9 +71,9 @@ static void combine(const struct hc_norm_tiling *c, float *scratch, int64_t j, d
     }
 }
 
-/* leaky_relu on n elements of y that have just been written: z as it was rounded. */
-static void leak(const struct hc_queue *queue, const struct hc_call *call, int64_t at, int64_t n,
-                 float *buffer)
+/* leaky_relu in place on n elements of y, which hold z as it was rounded. */
+static void apply_leaky(const struct hc_queue *queue, const struct hc_call *call, int64_t at,
+                        int64_t n, float *buffer)
 {
     const struct hc_tensor *y = &call->out[HC_BN_Y];
     struct hc_map_scalars scalars = {.factor = hc_parameter(call->params.bn.slope)};
@@ -80,7 +84,7 @@ static void leak(const struct hc_queue *queue, const struct hc_call *call, int64
 }
 
 static void normalize(struct hc_queue *queue, const struct hc_call *call,
-                      const struct hc_norm_tiling *c, const struct hc_norm_channels *w, bool leaky)
+                      const struct hc_norm_tiling *c, const struct hc_host_norm *w, bool leaky)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
     const struct hc_tensor *y = &call->out[HC_BN_Y];
@@ -99,42 +103,32 @@ static void normalize(struct hc_queue *queue, const struct hc_call *call,
         }
         hc_host_flush(queue, y, at, n * c->channels, to);
         if (leaky)
-            leak(queue, call, at, n * c->channels, buffer[1]);
+            apply_leaky(queue, call, at, n * c->channels, buffer[1]);
     }
 }
 
-static float at(const struct hc_tensor *t, int64_t j)
-{
-    return hc_load(t->format, t->data, j);
-}
-
-static void put(const struct hc_tensor *t, int64_t j, float value)
-{
-    hc_store(t->format, t->data, j, value);
-}
-
-/* Statistics of channel j, and the running ones. */
-static void settle(const struct hc_call *call, const struct hc_norm_tiling *c,
-                   struct hc_norm_channels *w, int64_t j, double mean, double squares)
+/* Sets what normalizes channel j, and writes its saved and its running statistics. */
+static void store_statistics(const struct hc_call *call, const struct hc_norm_tiling *c,
+                             struct hc_host_norm *w, int64_t j, double mean, double squares)
 {
     float momentum = hc_parameter(call->params.bn.momentum);
     double var = squares / (double)c->rows;
     float unbiased = (float)(squares / (double)(c->rows > 1 ? c->rows - 1 : c->rows));
-    float old_mean = at(&call->in[HC_BN_MEAN], j);
-    float old_var = at(&call->in[HC_BN_VARIANCE], j);
+    float old_mean = hc_host_get(&call->in[HC_BN_MEAN], j);
+    float old_var = hc_host_get(&call->in[HC_BN_VARIANCE], j);
     w->mean[j] = (float)mean;
     w->invstd[j] = (float)(1 / sqrt(var + (double)hc_parameter(call->params.bn.eps)));
-    put(&call->out[HC_BN_SAVED_MEAN], j, w->mean[j]);
-    put(&call->out[HC_BN_SAVED_INVSTD], j, w->invstd[j]);
-    put(&call->out[HC_BN_NEW_MEAN], j, old_mean + momentum * (w->mean[j] - old_mean));
-    put(&call->out[HC_BN_NEW_VARIANCE], j, old_var + momentum * (unbiased - old_var));
+    hc_host_set(&call->out[HC_BN_SAVED_MEAN], j, w->mean[j]);
+    hc_host_set(&call->out[HC_BN_SAVED_INVSTD], j, w->invstd[j]);
+    hc_host_set(&call->out[HC_BN_NEW_MEAN], j, old_mean + momentum * (w->mean[j] - old_mean));
+    hc_host_set(&call->out[HC_BN_NEW_VARIANCE], j, old_var + momentum * (unbiased - old_var));
 }
 
 static void train(struct hc_queue *queue, const struct hc_call *call,
                   const struct hc_norm_tiling *c, bool leaky)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
-    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
+    struct hc_host_norm w = hc_norm_channels_of(c, call->scratch);
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
     for (int64_t k = 0; k < c->chunks; k++)
         chunk_statistics(queue, x, c, call->scratch, k);
@@ -142,9 +136,9 @@ static void train(struct hc_queue *queue, const struct hc_call *call,
         double mean;
         double squares;
         combine(c, call->scratch, j, &mean, &squares);
-        settle(call, c, &w, j, mean, squares);
-        w.gain[j] = at(&call->in[HC_BN_GAMMA], j);
-        w.shift[j] = at(&call->in[HC_BN_BETA], j);
+        store_statistics(call, c, &w, j, mean, squares);
+        w.gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
+        w.shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
         w.slope[j] = 0;
     }
     hc_norm_repeat_lanes(c, &w);
@@ -155,12 +149,12 @@ static void infer(struct hc_queue *queue, const struct hc_call *call,
                   const struct hc_norm_tiling *c, bool leaky)
 {
     float eps = hc_parameter(call->params.bn.eps);
-    struct hc_norm_channels w = hc_norm_channels_of(c, call->scratch);
+    struct hc_host_norm w = hc_norm_channels_of(c, call->scratch);
     for (int64_t j = 0; j < c->channels; j++) {
-        w.mean[j] = at(&call->in[HC_BN_MEAN], j);
-        w.invstd[j] = 1 / sqrtf(at(&call->in[HC_BN_VARIANCE], j) + eps);
-        w.gain[j] = at(&call->in[HC_BN_GAMMA], j);
-        w.shift[j] = at(&call->in[HC_BN_BETA], j);
+        w.mean[j] = hc_host_get(&call->in[HC_BN_MEAN], j);
+        w.invstd[j] = 1 / sqrtf(hc_host_get(&call->in[HC_BN_VARIANCE], j) + eps);
+        w.gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
+        w.shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
         w.slope[j] = 0;
     }
     hc_norm_repeat_lanes(c, &w);

@@ -1,19 +1,9 @@
-/* Batch norm, backward, with or without leaky ReLU: the chunks' sums are combined in order, in fp64. */
-#include "kernels/element/load.h"
+/* Batch norm, backward, with or without leaky ReLU. The chunks' sums are combined in order, in
+   fp64, then a second pass computes dx. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_tiling.h"
 
-static float at(const struct hc_tensor *t, int64_t j)
-{
-    return hc_load(t->format, t->data, j);
-}
-
-static void put(const struct hc_tensor *t, int64_t j, float value)
-{
-    hc_store(t->format, t->data, j, value);
-}
-
-/* A call of bn_bwd, where dz is dy, or of bn_leaky_bwd, where y is there. */
+/* The tensors of a call of bn_bwd, where dz is dy, or of bn_leaky_bwd, where y is given. */
 struct tensors {
     const struct hc_tensor *x;
     const struct hc_tensor *y; /* or NULL */
@@ -25,7 +15,7 @@ struct tensors {
     float slope;
 };
 
-/* leaky_relu_bwd's dz lies where dx will, or behind the sums where dx has another format. */
+/* leaky_relu_bwd's dz lies in dx's memory, or behind the sums if dx has another format. */
 static struct tensors tensors_of(const struct hc_call *call, const struct hc_norm_tiling *c)
 {
     const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(call->op);
@@ -44,9 +34,10 @@ static struct tensors tensors_of(const struct hc_call *call, const struct hc_nor
     return t;
 }
 
-/* Makes n elements of dz from element `at` on, as leaky_relu_bwd rounds them, and views them. */
-static const float *make_dz(const struct hc_queue *queue, const struct tensors *t, int64_t at,
-                            int64_t n, float *buffer)
+/* Computes n elements of dz from element `at` on, rounded as leaky_relu_bwd rounds them, and
+   returns them as fp32. */
+static const float *compute_dz(const struct hc_queue *queue, const struct tensors *t, int64_t at,
+                               int64_t n, float *buffer)
 {
     if (!t->y)
         return hc_host_view(queue, &t->dz, at, n, buffer);
@@ -63,7 +54,7 @@ static const float *make_dz(const struct hc_queue *queue, const struct tensors *
 static void chunk_gradients(const struct hc_queue *queue, const struct tensors *tensors,
                             const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
 {
-    struct hc_norm_channels w = hc_norm_channels_of(c, scratch);
+    struct hc_host_norm w = hc_norm_channels_of(c, scratch);
     struct hc_norm_sums s = hc_norm_sums_of(c, scratch, chunk);
     int64_t rows = hc_norm_rows_of(c, chunk);
     float buffer[2][HC_NORM_BLOCK];
@@ -74,7 +65,7 @@ static void chunk_gradients(const struct hc_queue *queue, const struct tensors *
         n = hc_norm_block_rows(c, done, rows);
         int64_t first = (chunk * c->chunk + done) * c->channels;
         const float *x = hc_host_view(queue, tensors->x, first, n * c->channels, buffer[0]);
-        const float *dz = make_dz(queue, tensors, first, n * c->channels, buffer[1]);
+        const float *dz = compute_dz(queue, tensors, first, n * c->channels, buffer[1]);
         for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++) {
             struct hc_host_norm norm = hc_norm_at(&w, t.lane);
             queue->loops->products(t.rows, x + t.at, dz + t.at, &norm, s.first + t.lane,
@@ -87,7 +78,7 @@ static void chunk_gradients(const struct hc_queue *queue, const struct tensors *
 
 static void gradient(struct hc_queue *queue, const struct tensors *tensors,
                      const struct hc_tensor *out, const struct hc_norm_tiling *c,
-                     const struct hc_norm_channels *w)
+                     const struct hc_host_norm *w)
 {
     bool small = c->rows * c->channels <= HC_HOST_SMALL;
 #pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
@@ -114,11 +105,11 @@ enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *ca
     if (!hc_norm_fits(&c))
         return hc_exact_run(queue, call);
     struct tensors t = tensors_of(call, &c);
-    struct hc_norm_channels w = hc_norm_channels_of(&c, call->scratch);
+    struct hc_host_norm w = hc_norm_channels_of(&c, call->scratch);
     for (int64_t j = 0; j < c.channels; j++) {
-        w.mean[j] = at(t.mean, j);
-        w.invstd[j] = at(t.invstd, j);
-        w.gain[j] = at(t.gamma, j) * w.invstd[j];
+        w.mean[j] = hc_host_get(t.mean, j);
+        w.invstd[j] = hc_host_get(t.invstd, j);
+        w.gain[j] = hc_host_get(t.gamma, j) * w.invstd[j];
         w.shift[j] = w.slope[j] = 0;
     }
     hc_norm_repeat_lanes(&c, &w);
@@ -135,8 +126,8 @@ enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *ca
         }
         w.shift[j] = (float)(dbeta / (double)c.rows);
         w.slope[j] = (float)(dgamma / (double)c.rows);
-        put(&call->out[HC_BN_BWD_DGAMMA], j, (float)dgamma);
-        put(&call->out[HC_BN_BWD_DBETA], j, (float)dbeta);
+        hc_host_set(&call->out[HC_BN_BWD_DGAMMA], j, (float)dgamma);
+        hc_host_set(&call->out[HC_BN_BWD_DBETA], j, (float)dbeta);
     }
     hc_norm_repeat_lanes(&c, &w);
     gradient(queue, &t, &call->out[HC_BN_BWD_DX], &c, &w);

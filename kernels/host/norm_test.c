@@ -44,10 +44,10 @@ static void assert_near(const struct hc_call *call, int out, double relative)
     }
 }
 
-/* With M rows the sum of squares has M terms that are not negative, each within 3 u, added with at most
-   M roundings: its root is within (M + 3) u / 2 and a few u. The mean's error is that of the sum of
-   x - p, M u |x - p| with |x - p| a thousandth of the mean, and its own rounding. Sums of x and x^2
-   themselves would be a thousand and a million times worse than one rounding. */
+/* With M rows the sum of squares has M terms that are not negative, each within 3 u, added with at
+   most M roundings: its root is within (M + 3) u / 2 and a few u. The mean's error is that of the
+   sum of x - p, M u |x - p| with |x - p| a thousandth of the mean, and its own rounding. Sums of x
+   and x^2 themselves would be a thousand and a million times worse than one rounding. */
 Test(norm, statistics_hold_against_the_reference_with_a_mean_far_from_zero)
 {
     static const int64_t channels[] = {1, 3, 16, 32, 64, 65, 130};
@@ -112,8 +112,8 @@ Test(norm, sums_dots_and_squares_have_one_result_too)
         }
 }
 
-/* The op in one against the two one after the other, on the same loops; y's every code is met in the
-   backward pass. */
+/* The op in one against the two one after the other, on the same loops; y's every code is met in
+   the backward pass. */
 static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const char *loops)
 {
     struct hc_queue *queue = queue_of(2, loops);

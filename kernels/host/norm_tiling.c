@@ -4,8 +4,8 @@
 
 #include "kernels/exact/exact.h"
 
-/* Arrays of a chunk and of the whole. */
-enum { CHUNK_ARRAYS = 3, WHOLE_ARRAYS = 5 };
+/* Arrays of floats that each chunk has, and that all share. */
+enum { CHUNK_ARRAYS = 3, SHARED_ARRAYS = 5 };
 
 static int64_t at_least_one(int64_t n)
 {
@@ -55,7 +55,7 @@ bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t rows, int i, struc
 
 struct hc_norm_sums hc_norm_sums_of(const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
 {
-    float *mine = scratch + (WHOLE_ARRAYS + CHUNK_ARRAYS * chunk) * c->lanes;
+    float *mine = scratch + (SHARED_ARRAYS + CHUNK_ARRAYS * chunk) * c->lanes;
     return (struct hc_norm_sums){mine, mine + c->lanes, mine + 2 * c->lanes};
 }
 
@@ -83,29 +83,29 @@ int64_t hc_norm_block_rows(const struct hc_norm_tiling *c, int64_t done, int64_t
     return rows - done < c->block ? rows - done : c->block;
 }
 
-struct hc_norm_channels hc_norm_channels_of(const struct hc_norm_tiling *c, float *scratch)
+struct hc_host_norm hc_norm_channels_of(const struct hc_norm_tiling *c, float *scratch)
 {
-    return (struct hc_norm_channels){scratch, scratch + c->lanes, scratch + 2 * c->lanes,
-                                     scratch + 3 * c->lanes, scratch + 4 * c->lanes};
+    return (struct hc_host_norm){scratch, scratch + c->lanes, scratch + 2 * c->lanes,
+                                 scratch + 3 * c->lanes, scratch + 4 * c->lanes};
 }
 
-struct hc_host_norm hc_norm_at(const struct hc_norm_channels *w, int64_t lane)
+struct hc_host_norm hc_norm_at(const struct hc_host_norm *w, int64_t lane)
 {
     return (struct hc_host_norm){w->mean + lane, w->invstd + lane, w->gain + lane, w->shift + lane,
                                  w->slope + lane};
 }
 
-void hc_norm_repeat_lanes(const struct hc_norm_tiling *c, const struct hc_norm_channels *w)
+void hc_norm_repeat_lanes(const struct hc_norm_tiling *c, const struct hc_host_norm *w)
 {
     float *arrays[] = {w->mean, w->invstd, w->gain, w->shift, w->slope};
-    for (int i = 0; i < WHOLE_ARRAYS; i++)
+    for (int i = 0; i < SHARED_ARRAYS; i++)
         for (int64_t j = c->channels; j < c->lanes; j++)
             arrays[i][j] = arrays[i][j % c->channels];
 }
 
 int64_t hc_norm_floats(const struct hc_norm_tiling *c)
 {
-    return (WHOLE_ARRAYS + CHUNK_ARRAYS * c->chunks) * c->lanes;
+    return (SHARED_ARRAYS + CHUNK_ARRAYS * c->chunks) * c->lanes;
 }
 
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)

@@ -1,4 +1,4 @@
-/* The library's objects, and its gemm. */
+/* oneDNN's engine and streams, the memory that it needs, and its gemm. */
 #include <dnnl.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -7,20 +7,21 @@
 
 #include "kernels/host/onednn_inner.h"
 
-/* What oneDNN takes for the code that it makes and the matrices that it copies, with room to spare;
-   each of the queues that are open at once may take it. */
+/* More than oneDNN takes for the code that it generates and the matrices that it copies. Each of
+   the open queues may take it. */
 static const size_t needed = (size_t)64 << 20;
 static atomic_size_t queues;
 
-/* oneDNN ends the program where it gets no memory for code, so it is not asked where there is none.
-   Only a limit on the address space (ulimit -v) is looked at, by trying; no page is touched. */
+/* oneDNN ends the program if it gets no memory for code, so it must not be called then. Only a
+   limit on the address space (ulimit -v) matters here; it is tested by an allocation that touches
+   no page. */
 enum hc_status hc_onednn_check_memory(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
         return HC_OK;
     size_t bytes = needed * atomic_load(&queues);
-    void *volatile buffer = malloc(bytes); /* volatile, so that it is not left out as of no use */
+    void *volatile buffer = malloc(bytes); /* volatile, so that the compiler keeps it */
     if (!buffer)
         return hc_fail(HC_NO_MEMORY, "host: no memory: oneDNN wants %zu MiB", bytes >> 20);
     free(buffer);

@@ -1,23 +1,25 @@
-/* oneDNN, for gemm and convolutions in fp32 on one thread at a time: the threads are ours, over pieces
-   that depend on the shapes alone. What is fp16 or bf16 is converted on the way in and out, piece by
-   piece. Winograd and reduced precision are never chosen. Only with HC_ONEDNN. */
+/* oneDNN for gemm and the convolutions, in fp32.
+
+   oneDNN may divide a sum among its threads, and then the result depends on their number. So each
+   call of it is kept to one thread, and the threads are ours: over blocks of rows, groups of images
+   or shares of a sum that depend on the shapes alone. fp16 and bf16 are converted to fp32 on the
+   way in and back on the way out. Winograd and reduced precision are never chosen. All this is
+   compiled only with HC_ONEDNN. */
 #ifndef HC_KERNELS_HOST_ONEDNN_H
 #define HC_KERNELS_HOST_ONEDNN_H
 
 #include "backend.h"
 #include "kernels/conv_shape.h"
 
-/* gemm: rows of the output that are one thread's. Convolutions: a run of images has about that many
-   elements, but no fewer and no more images than these. Gradient of the filter: elements from which
-   on it is large, the parts, and the rows of one product. */
 enum {
-    HC_ONEDNN_GEMM_ROWS = 64,
-    HC_ONEDNN_GROUP_ELEMENTS = 131072,
-    HC_ONEDNN_MIN_IMAGES = 8,
+    HC_ONEDNN_GEMM_ROWS = 64,          /* gemm: rows of the output that one thread computes */
+    HC_ONEDNN_GROUP_ELEMENTS = 131072, /* convolution: elements of a group of images, about */
+    HC_ONEDNN_MIN_IMAGES = 8,          /* images of a group, at least and at most */
     HC_ONEDNN_MAX_IMAGES = 32,
-    HC_ONEDNN_LARGE_FILTER = 65536,
-    HC_ONEDNN_FILTER_SPLITS = 8,
-    HC_ONEDNN_FILTER_ROWS = 512,
+    HC_ONEDNN_LARGE_FILTER =
+        65536,                   /* gradient of the filter: from so many elements on it is large */
+    HC_ONEDNN_FILTER_SHARES = 8, /* into which its sums or its columns are divided */
+    HC_ONEDNN_FILTER_ROWS = 512, /* rows of one product */
 };
 
 struct hc_onednn;
@@ -25,17 +27,17 @@ struct hc_onednn;
 enum hc_status hc_onednn_open(struct hc_onednn **onednn, int threads);
 void hc_onednn_close(struct hc_onednn *onednn);
 
-/* HC_OK, or HC_NO_MEMORY where there is not as much as oneDNN may take. Every kernel asks this
-   first. */
+/* HC_OK, or HC_NO_MEMORY if there is not as much memory as oneDNN may take. Every kernel asks this
+   before it calls oneDNN. */
 enum hc_status hc_onednn_check_memory(void);
 
-/* Between these oneDNN keeps to the calling thread, and to each thread of a team that it starts. */
+/* Between these two calls oneDNN uses only the thread that calls it, and so does each thread of a
+   team that the caller starts. The second takes what the first returned. */
 int hc_onednn_single_thread(void);
 void hc_onednn_restore_threads(int threads);
 
-/* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 where k is 0 and beta is.
-   What goes wrong is kept until the kernel asks hc_onednn_error, which forgets it: HC_OK,
-   HC_NO_MEMORY or HC_DEVICE. */
+/* Row-major c [m, n] = op(a) op(b) + beta c, on the calling thread; +0 if k and beta are 0. An
+   error is kept for hc_onednn_error, which the kernel asks at its end. */
 struct hc_sgemm {
     bool transpose_a;
     bool transpose_b;
@@ -51,23 +53,26 @@ struct hc_sgemm {
     int64_t ldc;
 };
 void hc_onednn_sgemm(struct hc_onednn *onednn, const struct hc_sgemm *g);
+/* HC_OK, HC_NO_MEMORY or HC_DEVICE: what became of the products since it was last asked. */
 enum hc_status hc_onednn_error(struct hc_onednn *onednn);
 
 struct hc_onednn_plan;
 
-/* The plan for the shape, forward or backward to the input, made when it is first asked for and kept; NULL
-   where oneDNN has none. */
+/* The plan for the shape, forward or backward to the input. It is made when it is first asked for,
+   and kept. NULL if oneDNN has none. */
 struct hc_onednn_plan *hc_onednn_plan(struct hc_onednn *onednn, const struct hc_conv_shape *shape);
 
-/* Bytes of the filter in the plan's own layout, and of a thread's scratchpad. */
+/* Bytes of the filter in the plan's layout, and of a thread's scratchpad. */
 size_t hc_onednn_filter_bytes(const struct hc_onednn_plan *plan);
 size_t hc_onednn_pad_bytes(const struct hc_onednn_plan *plan);
 
-/* The filter [K, R, S, C] into the plan's layout at `to`, by all threads. */
+/* Reorders the filter [K, R, S, C] into the plan's layout at `to`, on all threads. HC_OK or
+   HC_DEVICE. */
 enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan *plan,
                                  const float *filter, void *to);
 
-/* Then, by the thread of that number: x to y, or dy to dx. */
+/* Convolves with the filter of the last hc_onednn_reorder, on the thread of that number: x to y, or
+   dy to dx. HC_OK or HC_DEVICE. */
 enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *plan, int thread,
                              const float *from, float *to, void *pad);
 

@@ -1,10 +1,14 @@
-/* Convolution forward and backward to the input: runs of images, each by one thread, by a plan; a
-   1x1 filter of stride 1 is a matrix product. Images of a run depend on the shape alone: enough to
-   make a filter in the cache worth its while, few enough to stay there themselves.
+/* Convolution, forward and backward to the input.
 
-   Where a filter lies wholly in the padding oneDNN multiplies its weights by zero, which no
-   infinite or NaN weight forgives: the contract has no term there. So forward such weights are
-   replaced by ones of their sign, and what they give inside the image is added to oneDNN's sums. */
+   The images are divided into groups. Each group is convolved by one thread, with a plan
+   (onednn_plan.c); a 1x1 filter of stride 1 is a matrix product instead. How many images a group
+   has depends on the shape alone: enough to make it worthwhile that the filter is in the cache, few
+   enough to stay there themselves.
+
+   Where a filter lies wholly in the padding, oneDNN multiplies its weights by zero. The contract
+   has no term there, and with an infinite or NaN weight that zero is a NaN. So forward, such
+   weights are replaced by ones of their sign, and what they contribute inside the image is added to
+   oneDNN's sums. */
 #include <math.h>
 #include <omp.h>
 
@@ -14,17 +18,17 @@
 
 struct work {
     struct hc_conv_shape shape;
-    int64_t run; /* images */
-    int64_t from_size;
-    int64_t to_size;             /* elements of an image */
+    int64_t group;     /* images of a group */
+    int64_t from_size; /* elements of an image */
+    int64_t to_size;
     struct hc_onednn_plan *plan; /* NULL: a matrix product */
-    struct hc_onednn_plan *last; /* for the images that are left over, or NULL */
-    size_t filter_bytes;
-    size_t copy_bytes;  /* of the filter as fp32 */
-    size_t sound_bytes; /* of the filter without infinities and NaN */
-    size_t pad_bytes;
-    size_t from_bytes;
-    size_t to_bytes; /* of a run as fp32, where it must be converted */
+    struct hc_onednn_plan *last; /* for the last group, if it is smaller; else NULL */
+    size_t filter_bytes;         /* of the filter in the plan's layout */
+    size_t copy_bytes;           /* of the filter as fp32 */
+    size_t finite_bytes;         /* of the filter without infinities and NaN */
+    size_t pad_bytes;            /* of a thread's scratchpad */
+    size_t from_bytes;           /* of a group as fp32; 0 if it is fp32 */
+    size_t to_bytes;
 };
 
 static size_t rounded(size_t bytes)
@@ -37,17 +41,17 @@ static size_t copy_bytes(const struct hc_tensor *t, int64_t n)
     return t->format == HC_FP32 ? 0 : rounded((size_t)n * sizeof(float));
 }
 
-static int64_t images_of_run(const struct hc_conv_shape *g)
+static int64_t images_of_group(const struct hc_conv_shape *g)
 {
     int64_t x = g->h * g->w * g->c;
     int64_t y = g->p * g->q * g->k;
-    int64_t run = HC_ONEDNN_GROUP_ELEMENTS / (x > y ? x : y);
-    run = run < HC_ONEDNN_MIN_IMAGES ? HC_ONEDNN_MIN_IMAGES : run;
-    run = run > HC_ONEDNN_MAX_IMAGES ? HC_ONEDNN_MAX_IMAGES : run;
-    return run < g->n ? run : g->n;
+    int64_t n = HC_ONEDNN_GROUP_ELEMENTS / (x > y ? x : y);
+    n = n < HC_ONEDNN_MIN_IMAGES ? HC_ONEDNN_MIN_IMAGES : n;
+    n = n > HC_ONEDNN_MAX_IMAGES ? HC_ONEDNN_MAX_IMAGES : n;
+    return n < g->n ? n : g->n;
 }
 
-/* False where oneDNN cannot do it. */
+/* Plans the work. False if oneDNN cannot do it. */
 static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct work *w)
 {
     struct hc_conv_shape g = hc_conv_shape_of(call);
@@ -57,18 +61,18 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
     int64_t x = g.h * g.w * g.c;
     int64_t y = g.p * g.q * g.k;
     *w = (struct work){.shape = g,
-                       .run = images_of_run(&g),
+                       .group = images_of_group(&g),
                        .from_size = backward ? y : x,
                        .to_size = backward ? x : y};
     int64_t weights = hc_tensor_count(&call->in[HC_CONV_SECOND]);
     w->copy_bytes = copy_bytes(&call->in[HC_CONV_SECOND], weights);
-    w->sound_bytes = !backward && g.pad > 0 ? rounded((size_t)weights * sizeof(float)) : 0;
-    w->from_bytes = copy_bytes(&call->in[HC_CONV_FIRST], w->run * w->from_size);
-    w->to_bytes = copy_bytes(&call->out[HC_CONV_RESULT], w->run * w->to_size);
+    w->finite_bytes = !backward && g.pad > 0 ? rounded((size_t)weights * sizeof(float)) : 0;
+    w->from_bytes = copy_bytes(&call->in[HC_CONV_FIRST], w->group * w->from_size);
+    w->to_bytes = copy_bytes(&call->out[HC_CONV_RESULT], w->group * w->to_size);
     if (hc_conv_is_product(&g))
         return true;
-    int64_t left = g.n % w->run;
-    g.n = w->run;
+    int64_t left = g.n % w->group;
+    g.n = w->group;
     w->plan = hc_onednn_plan(queue->onednn, &g);
     g.n = left;
     w->last = left ? hc_onednn_plan(queue->onednn, &g) : NULL;
@@ -84,7 +88,7 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
 
 static size_t filters_bytes(const struct work *w)
 {
-    return w->sound_bytes + w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
+    return w->finite_bytes + w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
 }
 
 static size_t thread_bytes(const struct work *w)
@@ -125,20 +129,22 @@ static bool all_finite(const float *x, int64_t n)
     return true;
 }
 
-/* The filter itself where all of it is finite, else a copy in which the rest is a one. */
-static const float *sound(const struct work *w, const float *filter, float *buffer)
+/* The filter itself if all of it is finite, else a copy in which weights that are not are 1 or
+   -1. */
+static const float *finite_filter(const struct work *w, const float *filter, float *buffer)
 {
     int64_t n = w->shape.k * w->shape.r * w->shape.s * w->shape.c;
-    if (!w->sound_bytes || all_finite(filter, n))
+    if (!w->finite_bytes || all_finite(filter, n))
         return filter;
     for (int64_t i = 0; i < n; i++)
         buffer[i] = isfinite(filter[i]) ? filter[i] : copysignf(1, filter[i]);
     return buffer;
 }
 
-/* What the weights of one filter that are not finite give output pixel (p, q) of image x. */
-static float unsound_sum(const struct hc_conv_shape *g, const float *filter, const float *x,
-                         int64_t p, int64_t q)
+/* What those weights of one filter that are not finite contribute to output pixel (p, q) of image
+   x. */
+static float nonfinite_sum(const struct hc_conv_shape *g, const float *filter, const float *x,
+                           int64_t p, int64_t q)
 {
     float sum = 0;
     for (int64_t tap = 0; tap < g->r * g->s && !isnan(sum); tap++) {
@@ -153,9 +159,9 @@ static float unsound_sum(const struct hc_conv_shape *g, const float *filter, con
     return sum;
 }
 
-/* Adds to the sums of `images` images what `sound` took away. */
-static void mend(const struct work *w, int64_t images, const float *filter, const float *from,
-                 float *to)
+/* Adds the contribution of weights that are not finite, which finite_filter took away. */
+static void add_nonfinite(const struct work *w, int64_t images, const float *filter,
+                          const float *from, float *to)
 {
     const struct hc_conv_shape *g = &w->shape;
     int64_t taps = g->r * g->s * g->c;
@@ -164,18 +170,19 @@ static void mend(const struct work *w, int64_t images, const float *filter, cons
             continue;
         for (int64_t i = 0; i < images * g->p * g->q; i++) {
             const float *x = from + i / (g->p * g->q) * w->from_size;
-            to[i * g->k + k] += unsound_sum(g, filter + k * taps, x, i / g->q % g->p, i % g->q);
+            to[i * g->k + k] += nonfinite_sum(g, filter + k * taps, x, i / g->q % g->p, i % g->q);
         }
     }
 }
 
-/* Images first, first + 1, ... of a run. */
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, const struct work *w,
-                          const float *filter, bool mends, int64_t first)
+/* The group of images that begins with image `first`. */
+static enum hc_status convolve_group(struct hc_queue *queue, const struct hc_call *call,
+                                     const struct work *w, const float *filter, bool replaced,
+                                     int64_t first)
 {
     int thread = omp_get_thread_num();
     int64_t left = w->shape.n - first;
-    int64_t images = left < w->run ? left : w->run;
+    int64_t images = left < w->group ? left : w->group;
     unsigned char *pad =
         (unsigned char *)call->scratch + filters_bytes(w) + (size_t)thread * thread_bytes(w);
     float *from_buffer = (float *)(void *)(pad + w->pad_bytes);
@@ -185,12 +192,12 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call, co
     float *to = hc_host_target(&call->out[HC_CONV_RESULT], first * w->to_size, to_buffer);
     enum hc_status status = HC_OK;
     if (w->plan)
-        status = hc_onednn_run(queue->onednn, images == w->run ? w->plan : w->last, thread, from,
+        status = hc_onednn_run(queue->onednn, images == w->group ? w->plan : w->last, thread, from,
                                to, pad);
     else
         multiply(queue->onednn, w, images, filter, from, to);
-    if (mends)
-        mend(w, images, filter, from, to);
+    if (replaced)
+        add_nonfinite(w, images, filter, from, to);
     hc_host_flush(queue, &call->out[HC_CONV_RESULT], first * w->to_size, images * w->to_size, to);
     return status;
 }
@@ -202,8 +209,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
     const float *filter = hc_host_view(queue, &call->in[HC_CONV_SECOND], 0,
                                        hc_tensor_count(&call->in[HC_CONV_SECOND]), buffer);
-    const float *finite = sound(w, filter, buffer - w->sound_bytes / sizeof(float));
-    bool mends = finite != filter;
+    const float *finite = finite_filter(w, filter, buffer - w->finite_bytes / sizeof(float));
+    bool replaced = finite != filter;
     enum hc_status status = hc_onednn_check_memory();
     if (w->plan && status == HC_OK)
         status = hc_onednn_reorder(queue->onednn, w->plan, finite, filters);
@@ -214,8 +221,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     int failed = 0;
     int threads = hc_onednn_single_thread();
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
-    for (int64_t i = 0; i < w->shape.n; i += w->run)
-        failed |= run(queue, call, w, filter, mends, i) != HC_OK;
+    for (int64_t i = 0; i < w->shape.n; i += w->group)
+        failed |= convolve_group(queue, call, w, filter, replaced, i) != HC_OK;
     hc_onednn_restore_threads(threads);
     if (failed)
         return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);

@@ -2,7 +2,6 @@
    and the rounding. */
 #include <omp.h>
 
-#include "kernels/element/load.h"
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/onednn.h"

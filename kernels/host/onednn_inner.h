@@ -1,4 +1,4 @@
-/* What the onednn*.c files share of oneDNN's own types. */
+/* What the onednn*.c files share, in oneDNN's own types. */
 #ifndef HC_KERNELS_HOST_ONEDNN_INNER_H
 #define HC_KERNELS_HOST_ONEDNN_INNER_H
 
@@ -25,7 +25,7 @@ struct hc_onednn_plan {
     size_t filter_bytes;
     size_t pad_bytes;
     int threads;
-    struct hc_onednn_memories ends[]; /* one a thread */
+    struct hc_onednn_memories memories[]; /* one a thread */
 };
 
 struct hc_onednn {
@@ -38,20 +38,20 @@ struct hc_onednn {
 
 void hc_onednn_plan_free(struct hc_onednn_plan *plan);
 
-/* Whether an implementation of that name is passed over for the next: "brgconv" multiplies one
-   output row of an image at a time and falls to a third of the others' rate where rows are
-   short. */
+/* Whether the implementation is passed over for the next one. "brgconv" multiplies one output row
+   of an image at a time, and falls to a third of the others' rate if rows are short. */
 bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor);
 
-/* Below stands what oneDNN 2 (onednn_v2.c) and oneDNN 3 (onednn_v3.c) do by other calls. */
+/* The rest differs between oneDNN 2 (onednn_v2.c) and oneDNN 3 (onednn_v3.c). */
 
-/* The convolution of that shape, forward or backward to the input, in fp32 and NHWC, with a filter
-   in the layout that the library likes best and a scratchpad of ours. NULL where there is none. */
+/* The descriptor of the convolution of that shape, forward or backward to the input, in fp32 and
+   NHWC, with the filter in the layout that the library prefers and a scratchpad of ours. NULL if
+   there is none. The caller destroys it. */
 dnnl_primitive_desc_t hc_onednn_convolution(dnnl_engine_t engine,
                                             const struct hc_conv_shape *shape);
 
-/* The memory of a filter [K, R, S, C] as it is given, and the descriptor of its reorder into the
-   layout that `convolution` wants. */
+/* Makes the memory object of a filter [K, R, S, C] as it is given, and the descriptor of its
+   reorder into the layout that `convolution` wants. */
 dnnl_status_t hc_onednn_plain_filter(dnnl_memory_t *plain, dnnl_primitive_desc_t *reorder,
                                      dnnl_engine_t engine, const struct hc_conv_shape *shape,
                                      dnnl_primitive_desc_t convolution);

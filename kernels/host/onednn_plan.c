@@ -1,5 +1,11 @@
-/* Plans: primitives for one shape. Activations are NHWC; the filter's layout is oneDNN's choice, and
-   its cost, a reorder of [K, R, S, C], is a few hundredths of the convolution. */
+/* Plans of convolutions.
+
+   oneDNN works through primitives. A primitive generates code for one shape when it is made, and is
+   run on memory objects whose pointers are set before each run. So a plan keeps for its shape the
+   convolution, the reorder of its filter, and memory objects for each thread, and a queue keeps its
+   plans in a list. Activations stay NHWC. The filter's layout is oneDNN's choice; the reorder from
+   [K, R, S, C] costs a few hundredths of the convolution. Scratchpads are the caller's, since no
+   kernel allocates. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +22,10 @@ bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor)
     return false;
 }
 
-/* A memory object as the primitive wants it; its size in bytes where that is asked for. */
-static bool describe(dnnl_memory_t *memory, dnnl_engine_t engine, dnnl_primitive_desc_t of,
-                     dnnl_query_t what, size_t *bytes)
+/* Makes a memory object as the primitive wants it, and sets its size in bytes if `bytes` is not
+   NULL. */
+static bool make_memory(dnnl_memory_t *memory, dnnl_engine_t engine, dnnl_primitive_desc_t of,
+                        dnnl_query_t what, size_t *bytes)
 {
     if (bytes)
         *bytes = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(of, what, 0));
@@ -26,17 +33,18 @@ static bool describe(dnnl_memory_t *memory, dnnl_engine_t engine, dnnl_primitive
            dnnl_success;
 }
 
-static bool make_ends(struct hc_onednn_plan *plan, dnnl_engine_t engine, dnnl_primitive_desc_t of)
+static bool make_memories(struct hc_onednn_plan *plan, dnnl_engine_t engine,
+                          dnnl_primitive_desc_t of)
 {
     bool backward = plan->shape.op == HC_OP_conv2d_bwd_data;
     dnnl_query_t from = backward ? dnnl_query_diff_dst_md : dnnl_query_src_md;
     dnnl_query_t to = backward ? dnnl_query_diff_src_md : dnnl_query_dst_md;
     bool made = true;
     for (int i = 0; made && i < plan->threads; i++) {
-        struct hc_onednn_memories *e = &plan->ends[i];
-        made = describe(&e->from, engine, of, from, NULL) &&
-               describe(&e->to, engine, of, to, NULL) &&
-               describe(&e->pad, engine, of, dnnl_query_scratchpad_md, &plan->pad_bytes);
+        struct hc_onednn_memories *m = &plan->memories[i];
+        made = make_memory(&m->from, engine, of, from, NULL) &&
+               make_memory(&m->to, engine, of, to, NULL) &&
+               make_memory(&m->pad, engine, of, dnnl_query_scratchpad_md, &plan->pad_bytes);
     }
     return made;
 }
@@ -46,7 +54,7 @@ static bool make_reorder(struct hc_onednn_plan *plan, dnnl_engine_t engine,
 {
     dnnl_primitive_desc_t reorder = NULL;
     bool made =
-        describe(&plan->filter, engine, of, dnnl_query_weights_md, &plan->filter_bytes) &&
+        make_memory(&plan->filter, engine, of, dnnl_query_weights_md, &plan->filter_bytes) &&
         hc_onednn_plain_filter(&plan->plain, &reorder, engine, &plan->shape, of) == dnnl_success &&
         dnnl_primitive_create(&plan->reorder, reorder) == dnnl_success;
     if (reorder)
@@ -59,15 +67,15 @@ static struct hc_onednn_plan *make(struct hc_onednn *o, const struct hc_conv_sha
     int threads = hc_onednn_single_thread();
     dnnl_primitive_desc_t chosen = hc_onednn_convolution(o->engine, g);
     struct hc_onednn_plan *plan =
-        calloc(1, sizeof *plan + (size_t)o->threads * sizeof plan->ends[0]);
+        calloc(1, sizeof *plan + (size_t)o->threads * sizeof plan->memories[0]);
     bool made = false;
     if (!chosen || !plan)
         goto end;
     plan->shape = *g;
     plan->threads = o->threads;
     made = dnnl_primitive_create(&plan->convolution, chosen) == dnnl_success &&
-           make_ends(plan, o->engine, chosen);
-    /* The reorder alone is the library's to share out: it only copies. */
+           make_memories(plan, o->engine, chosen);
+    /* The reorder alone may use all threads: it only copies. */
     hc_onednn_restore_threads(o->threads);
     made = made && make_reorder(plan, o->engine, chosen);
 end:
@@ -86,9 +94,9 @@ void hc_onednn_plan_free(struct hc_onednn_plan *plan)
     dnnl_memory_destroy(plan->plain);
     dnnl_memory_destroy(plan->filter);
     for (int i = 0; i < plan->threads; i++) {
-        dnnl_memory_destroy(plan->ends[i].from);
-        dnnl_memory_destroy(plan->ends[i].to);
-        dnnl_memory_destroy(plan->ends[i].pad);
+        dnnl_memory_destroy(plan->memories[i].from);
+        dnnl_memory_destroy(plan->memories[i].to);
+        dnnl_memory_destroy(plan->memories[i].pad);
     }
     free(plan);
 }
@@ -135,16 +143,16 @@ enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *pl
                              const float *from, float *to, void *pad)
 {
     bool backward = plan->shape.op == HC_OP_conv2d_bwd_data;
-    struct hc_onednn_memories *e = &plan->ends[thread];
+    struct hc_onednn_memories *m = &plan->memories[thread];
     dnnl_exec_arg_t arguments[] = {
-        {backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_SRC, e->from},
+        {backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_SRC, m->from},
         {DNNL_ARG_WEIGHTS, plan->filter},
-        {backward ? DNNL_ARG_DIFF_SRC : DNNL_ARG_DST, e->to},
-        {DNNL_ARG_SCRATCHPAD, e->pad},
+        {backward ? DNNL_ARG_DIFF_SRC : DNNL_ARG_DST, m->to},
+        {DNNL_ARG_SCRATCHPAD, m->pad},
     };
-    dnnl_memory_set_data_handle(e->from, (void *)from);
-    dnnl_memory_set_data_handle(e->to, to);
-    dnnl_memory_set_data_handle(e->pad, pad);
+    dnnl_memory_set_data_handle(m->from, (void *)from);
+    dnnl_memory_set_data_handle(m->to, to);
+    dnnl_memory_set_data_handle(m->pad, pad);
     dnnl_status_t status =
         dnnl_primitive_execute(plan->convolution, onednn->streams[thread], 4, arguments);
     return status == dnnl_success ? HC_OK

@@ -1,5 +1,5 @@
-/* What is made otherwise in oneDNN 2 than in oneDNN 3: descriptors are plain structs, an operation
-   has one of its own, and implementations are listed by an iterator. */
+/* Descriptors in oneDNN 2: they are plain structs, an operation has a descriptor of its own, and an
+   iterator lists the implementations. */
 #include "kernels/host/onednn_inner.h"
 
 #if DNNL_VERSION_MAJOR == 2

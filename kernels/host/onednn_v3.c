@@ -1,10 +1,10 @@
-/* What is made otherwise in oneDNN 3 than in oneDNN 2: descriptors are handles, which are freed,
-   and a primitive's goes from one implementation to the next by itself. */
+/* Descriptors in oneDNN 3: they are handles, which must be destroyed, and the descriptor of a
+   primitive moves on from one implementation to the next. */
 #include "kernels/host/onednn_inner.h"
 
 #if DNNL_VERSION_MAJOR >= 3
 
-/* Fp32 numbers in that order; NULL is nothing to free. */
+/* Of fp32 numbers in the order of `tag`; NULL on failure. */
 static dnnl_memory_desc_t described(int64_t n, int64_t c, int64_t h, int64_t w,
                                     dnnl_format_tag_t tag)
 {
@@ -13,7 +13,7 @@ static dnnl_memory_desc_t described(int64_t n, int64_t c, int64_t h, int64_t w,
     return dnnl_memory_desc_create_with_tag(&d, 4, shape, dnnl_f32, tag) == dnnl_success ? d : NULL;
 }
 
-static void forget(dnnl_memory_desc_t d)
+static void destroy(dnnl_memory_desc_t d)
 {
     if (d)
         dnnl_memory_desc_destroy(d);
@@ -47,7 +47,7 @@ dnnl_primitive_desc_t hc_onednn_convolution(dnnl_engine_t engine, const struct h
     if (chosen)
         choose(chosen);
     if (chosen && g->op == HC_OP_conv2d_bwd_data) {
-        dnnl_primitive_desc_t hint = chosen; /* is looked at again by every next implementation */
+        dnnl_primitive_desc_t hint = chosen; /* every next implementation reads it again */
         if (dnnl_convolution_backward_data_primitive_desc_create(
                 &chosen, engine, dnnl_convolution_direct, x, filter, y, strides, dense, pads, pads,
                 hint, attributes) == dnnl_success)
@@ -59,9 +59,9 @@ dnnl_primitive_desc_t hc_onednn_convolution(dnnl_engine_t engine, const struct h
 end:
     if (attributes)
         dnnl_primitive_attr_destroy(attributes);
-    forget(filter);
-    forget(y);
-    forget(x);
+    destroy(filter);
+    destroy(y);
+    destroy(x);
     return chosen;
 }
 
@@ -76,7 +76,7 @@ dnnl_status_t hc_onednn_plain_filter(dnnl_memory_t *plain, dnnl_primitive_desc_t
         status = dnnl_reorder_primitive_desc_create(
             reorder, given, engine,
             dnnl_primitive_desc_query_md(convolution, dnnl_query_weights_md, 0), engine, NULL);
-    forget(given);
+    destroy(given);
     return status;
 }
 

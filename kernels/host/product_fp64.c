@@ -1,7 +1,10 @@
-/* gemm and convolutions in fp64 as products of matrices. The right factor is packed as a whole into
-   the scratch, in tiles of columns; the left one, an image's patches for a convolution, is gathered
-   a few rows at a time. An element's terms are added in blocks of HC_TILE_TERMS, in order, whatever
-   the threads are. */
+/* gemm and the convolutions in fp64, as products of matrices; oneDNN has none in fp64.
+
+   The right factor is packed into the scratch as a whole, in tiles of HC_TILE_COLUMNS columns. The
+   left factor is gathered HC_TILE_ROWS rows and HC_TILE_TERMS terms at a time; for a convolution
+   its rows are the patches of an image. A tile of HC_TILE_ROWS x HC_TILE_COLUMNS sums then stays in
+   registers over these terms. So an element's terms are added in blocks of HC_TILE_TERMS, and the
+   blocks in order, whatever the number of threads is. */
 #include <math.h>
 
 #include "kernels/conv_shape.h"
@@ -25,26 +28,29 @@ struct product {
     int64_t out_row;
     int64_t out_column;
 
-    /* Terms k .. k + n - 1 of a row, to elements `HC_TILE_ROWS` apart. */
+    /* Writes terms k .. k + n - 1 of a row to elements that are HC_TILE_ROWS apart. */
     void (*gather)(const struct product *p, int64_t row, int64_t k, int64_t n, double *to);
 };
 
-static void of_matrix(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
+static void gather_matrix(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
 {
     for (int64_t i = 0; i < n; i++)
         to[i * HC_TILE_ROWS] = p->left[row * p->left_row + (k + i) * p->left_term];
 }
 
-/* The input pixel that output pixel (n, p, q) sees through the tap, or -1. */
-static int64_t seen(const struct hc_conv_shape *g, int64_t n, int64_t p, int64_t q, int64_t tap)
+/* The input pixel that the tap multiplies for output pixel (n, p, q), or -1 if it is in the
+   padding. */
+static int64_t input_pixel(const struct hc_conv_shape *g, int64_t n, int64_t p, int64_t q,
+                           int64_t tap)
 {
     int64_t h = p * g->stride - g->pad + tap / g->s;
     int64_t w = q * g->stride - g->pad + tap % g->s;
     return h >= 0 && h < g->h && w >= 0 && w < g->w ? (n * g->h + h) * g->w + w : -1;
 }
 
-/* The output pixel that sees input pixel (n, h, w) through the tap, or -1. */
-static int64_t seeing(const struct hc_conv_shape *g, int64_t n, int64_t h, int64_t w, int64_t tap)
+/* The output pixel for which the tap multiplies input pixel (n, h, w), or -1 if there is none. */
+static int64_t output_pixel(const struct hc_conv_shape *g, int64_t n, int64_t h, int64_t w,
+                            int64_t tap)
 {
     int64_t p = h + g->pad - tap / g->s;
     int64_t q = w + g->pad - tap % g->s;
@@ -55,35 +61,36 @@ static int64_t seeing(const struct hc_conv_shape *g, int64_t n, int64_t h, int64
     return p < g->p && q < g->q ? (n * g->p + p) * g->q + q : -1;
 }
 
-/* A row is a pixel, its terms are taps times channels: of x around an output, of dy around an input. */
-static void of_patch(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
+/* A row is a pixel, its terms are the taps times the channels: those of x around an output pixel,
+   or those of dy around an input pixel. */
+static void gather_patch(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
 {
     const struct hc_conv_shape *g = &p->shape;
     bool backward = g->op == HC_OP_conv2d_bwd_data;
     int64_t channels = backward ? g->k : g->c;
-    int64_t wide = backward ? g->w : g->q;
+    int64_t width = backward ? g->w : g->q;
     int64_t area = backward ? g->h * g->w : g->p * g->q;
     for (int64_t i = 0; i < n;) {
         int64_t tap = (k + i) / channels;
         int64_t channel = (k + i) % channels;
         int64_t last = i + channels - channel < n ? i + channels - channel : n;
-        int64_t from =
-            (backward ? seeing : seen)(g, row / area, row % area / wide, row % wide, tap);
+        int64_t from = (backward ? output_pixel : input_pixel)(g, row / area, row % area / width,
+                                                               row % width, tap);
         const double *x = p->left + from * channels + channel;
         for (; i < last; i++)
             to[i * HC_TILE_ROWS] = from < 0 ? 0 : *x++;
     }
 }
 
-/* A row is a tap and a channel, its terms are output pixels. */
-static void of_tap(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
+/* A row is a tap and a channel of x, its terms are the output pixels. */
+static void gather_tap(const struct product *p, int64_t row, int64_t k, int64_t n, double *to)
 {
     const struct hc_conv_shape *g = &p->shape;
     int64_t image = k / (g->p * g->q);
     int64_t y = k / g->q % g->p;
     int64_t x = k % g->q;
     for (int64_t i = 0; i < n; i++) {
-        int64_t from = seen(g, image, y, x, row / g->c);
+        int64_t from = input_pixel(g, image, y, x, row / g->c);
         to[i * HC_TILE_ROWS] = from < 0 ? 0 : p->left[from * g->c + row % g->c];
         if (++x == g->q) {
             x = 0;
@@ -112,8 +119,9 @@ static void pack(const struct product *p, double *packed, int threads)
         }
 }
 
-/* Adds a tile to the output; the first one is what the output becomes. */
-static void put(const struct product *p, int64_t row, int64_t column, bool first, const double *sum)
+/* Adds a tile of sums to the output, or stores it if it is the first. */
+static void add_tile(const struct product *p, int64_t row, int64_t column, bool first,
+                     const double *sum)
 {
     double *out = p->call->out[HC_FIRST].data;
     for (int64_t i = 0; i < HC_TILE_ROWS && row + i < p->rows; i++)
@@ -134,7 +142,7 @@ static void multiply_rows(const struct hc_queue *queue, const struct product *p,
             p->gather(p, row + i, k, n, left + i);
         for (int64_t t = 0; t < tiles(p->columns, HC_TILE_COLUMNS); t++) {
             queue->loops->tile(n, left, packed + (t * p->terms + k) * HC_TILE_COLUMNS, sum);
-            put(p, row, t * HC_TILE_COLUMNS, k == 0, sum);
+            add_tile(p, row, t * HC_TILE_COLUMNS, k == 0, sum);
         }
     }
 }
@@ -157,7 +165,7 @@ static struct product product_of(const struct hc_call *call)
         p.rows = call->out[HC_GEMM_OUT].shape[0];
         p.columns = call->out[HC_GEMM_OUT].shape[1];
         p.terms = call->in[HC_GEMM_A].shape[g->transpose_a ? 0 : 1];
-        p.gather = of_matrix;
+        p.gather = gather_matrix;
         p.left_row = g->transpose_a ? 1 : p.terms;
         p.left_term = g->transpose_a ? p.rows : 1;
         p.inner = g->transpose_b ? 1 : p.columns;
@@ -171,7 +179,7 @@ static struct product product_of(const struct hc_call *call)
     int64_t taps = g.r * g.s;
     bool filter = call->op == HC_OP_conv2d_bwd_filter;
     bool backward = call->op == HC_OP_conv2d_bwd_data;
-    p.gather = filter ? of_tap : of_patch;
+    p.gather = filter ? gather_tap : gather_patch;
     p.rows = filter ? taps * g.c : backward ? g.n * g.h * g.w : g.n * g.p * g.q;
     p.columns = backward ? g.c : g.k;
     p.terms = filter ? g.n * g.p * g.q : taps * (backward ? g.k : g.c);
@@ -184,7 +192,8 @@ static struct product product_of(const struct hc_call *call)
     return p;
 }
 
-/* What is not finite is exact's, which packs otherwise. */
+/* A convolution of numbers that are not all finite goes to exact, which needs scratch of its
+   own. */
 size_t hc_host_product_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     struct product p = product_of(call);
@@ -222,7 +231,8 @@ static bool all_finite(const struct hc_queue *queue, const struct hc_tensor *t)
     return finite;
 }
 
-/* What lies outside of the image is multiplied as zero here: no matter to finite numbers. */
+/* Here a tap in the padding is multiplied by zero instead of being left out. For finite numbers
+   that makes no difference; others go to exact. */
 enum hc_status hc_host_conv_fp64(struct hc_queue *queue, const struct hc_call *call)
 {
     if (!all_finite(queue, &call->in[HC_CONV_FIRST]) ||

@@ -1,18 +1,10 @@
-/* sum, dot and sum_squares with an fp32 accumulator: HC_LANES partial sums over at most
-   HC_HOST_CHUNKS pieces, each piece's lanes added from the first to the last, then the pieces in
-   order. */
-#include "kernels/element/load.h"
+/* sum, dot and sum_squares with an fp32 accumulator. The elements are divided into at most
+   HC_HOST_CHUNKS chunks. A chunk keeps HC_LANES partial sums, which are added from the first to the
+   last; then the chunks' sums are added in order. */
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 
-static float total(const float lane[HC_LANES])
-{
-    float sum = 0;
-    for (int j = 0; j < HC_LANES; j++)
-        sum += lane[j];
-    return sum;
-}
-
+/* The sum of elements from .. to - 1 of x, or of their products with y's if y is not NULL. */
 static float chunk_sum(const struct hc_queue *queue, const struct hc_tensor *x,
                        const struct hc_tensor *y, int64_t from, int64_t to)
 {
@@ -26,7 +18,10 @@ static float chunk_sum(const struct hc_queue *queue, const struct hc_tensor *x,
         else
             queue->loops->sum(a, n, lane);
     }
-    return total(lane);
+    float sum = 0;
+    for (int j = 0; j < HC_LANES; j++)
+        sum += lane[j];
+    return sum;
 }
 
 static float reduce(struct hc_queue *queue, const struct hc_call *call, const struct hc_tensor *y)
@@ -53,8 +48,7 @@ enum hc_status hc_host_sum(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
         return hc_exact_run(queue, call);
-    hc_store(call->out[HC_REDUCE_OUT].format, call->out[HC_REDUCE_OUT].data, 0,
-             reduce(queue, call, NULL));
+    hc_host_set(&call->out[HC_REDUCE_OUT], 0, reduce(queue, call, NULL));
     return HC_OK;
 }
 
@@ -62,8 +56,7 @@ enum hc_status hc_host_dot(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->params.reduce.accumulator != HC_FP32)
         return hc_exact_run(queue, call);
-    hc_store(call->out[HC_REDUCE_OUT].format, call->out[HC_REDUCE_OUT].data, 0,
-             reduce(queue, call, &call->in[HC_DOT_Y]));
+    hc_host_set(&call->out[HC_REDUCE_OUT], 0, reduce(queue, call, &call->in[HC_DOT_Y]));
     return HC_OK;
 }
 
