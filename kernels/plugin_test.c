@@ -133,7 +133,8 @@ Test(plugin, that_calls_exit_does_not_end_a_run_as_one_in_which_all_is_right, .i
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         const struct ran *ran = run_broken(ways[i], "run 'op/scale/*' --backend cuda");
         cr_expect_eq(ran->status, 2, "%s: status %d", ways[i], ran->status);
-        cr_expect_not_null(strstr(ran->err, "called exit before the command was done"), "%s", ran->err);
+        cr_expect_not_null(strstr(ran->err, "called exit before the command was done"), "%s",
+                           ran->err);
     }
 }
 
