@@ -7,7 +7,8 @@
 
 #include "cli/training/comparison.h"
 #include "cli/training/drift.h"
-#include "cli/training/folder_lock.h"
+#include "cli/training/folder.h"
+#include "cli/training/training_run.h"
 #include "op/typed.h"
 #include "train/update/recipe_fields.h"
 

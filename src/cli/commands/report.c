@@ -8,7 +8,6 @@
 #include "op/output.h"
 #include "cli/command.h"
 #include "cli/report/page.h"
-#include "cli/report/page_cases.h"
 
 const struct hc_command hc_command_report;
 
@@ -61,9 +60,7 @@ static int report(const struct hc_page_record *records, int count, const char *f
     if (pictures.why_not[0])
         (void)hc_complain("no pictures: %s", pictures.why_not);
     enum hc_status status = write_page(path, records, count, &pictures);
-    free(pictures.headroom);
-    free(pictures.answers);
-    hc_page_free_cases(pictures.cases);
+    hc_page_free_pictures(&pictures);
     if (status != HC_OK)
         return hc_complain_message();
     printf("report: %s\n", path);

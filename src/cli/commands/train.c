@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/training/lr_find.h"
-#include "cli/training/training.h"
+#include "cli/training/training_run.h"
 #include "op/text.h"
 #include "train/update/recipe_fields.h"
 

@@ -132,7 +132,7 @@ static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
     else
         hc_plot_free(values);
     if (status == HC_OK)
-        drawn->svg = hc_page_read_svg(picture);
+        drawn->svg = hc_plot_read_svg(picture);
     else
         (void)snprintf(drawn->why_not, sizeof drawn->why_not, "%s", hc_message());
     (void)unlink(points);

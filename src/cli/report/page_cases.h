@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/report/page.h"
+#include "cli/report/page_record.h"
 
 /* A picture and the results that have it. */
 struct hc_drawn {

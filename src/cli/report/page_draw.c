@@ -1,11 +1,11 @@
 /* The two pictures of all results, drawn by reports/headroom.gp from a file of points. */
+#include "cli/report/page_draw.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/report/page.h"
-#include "cli/report/page_cases.h"
 #include "cli/report/script.h"
 #include "cli/report/plot.h"
 
@@ -111,26 +111,6 @@ static void write_answers(struct drawing *drawing, const struct hc_page_record *
         }
 }
 
-char *hc_page_read_svg(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    size_t size = 0;
-    bool found = false;
-    if (file && getdelim(&text, &size, '\0', file) > 0) {
-        const char *start = strstr(text, "<svg");
-        found = start != NULL;
-        if (found)
-            memmove(text, start, strlen(start) + 1);
-    }
-    if (file)
-        (void)fclose(file);
-    if (found)
-        return text;
-    free(text);
-    return NULL;
-}
-
 static enum hc_status plot(const struct drawing *drawing, const char *folder)
 {
     struct hc_plot_values *values = hc_plot_values();
@@ -168,7 +148,7 @@ static char *draw(const struct hc_page_record *records, int count, const char *f
     else if (drawing.groups.count > 0 && plot(&drawing, folder) != HC_OK)
         (void)snprintf(why_not, HC_WHY_NOT, "%s", hc_message());
     else
-        svg = hc_page_read_svg(picture);
+        svg = hc_plot_read_svg(picture);
     (void)unlink(points);
     (void)unlink(picture);
     forget(&drawing.groups);
@@ -185,4 +165,11 @@ void hc_page_draw(const struct hc_page_record *records, int count, const char *f
         pictures->answers = draw(records, count, folder, write_answers, pictures->why_not);
     if (!pictures->why_not[0])
         pictures->cases = hc_page_draw_cases(records, count, folder, pictures->why_not);
+}
+
+void hc_page_free_pictures(struct hc_page_pictures *pictures)
+{
+    free(pictures->headroom);
+    free(pictures->answers);
+    hc_page_free_cases(pictures->cases);
 }

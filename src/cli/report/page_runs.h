@@ -2,7 +2,9 @@
 #ifndef HC_CLI_REPORT_PAGE_RUNS_H
 #define HC_CLI_REPORT_PAGE_RUNS_H
 
-#include "cli/report/page.h"
+#include <stdio.h>
+
+#include "cli/report/page_record.h"
 
 /* Writes a warning for each part of a record that was cut short or has a planted fault. */
 void hc_page_warn(FILE *out, const struct hc_page_record *records, int count);

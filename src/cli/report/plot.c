@@ -231,3 +231,23 @@ enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const 
     hc_plot_free(values);
     return status;
 }
+
+char *hc_plot_read_svg(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t size = 0;
+    bool found = false;
+    if (file && getdelim(&text, &size, '\0', file) > 0) {
+        const char *start = strstr(text, "<svg");
+        found = start != NULL;
+        if (found)
+            memmove(text, start, strlen(start) + 1);
+    }
+    if (file)
+        (void)fclose(file);
+    if (found)
+        return text;
+    free(text);
+    return NULL;
+}

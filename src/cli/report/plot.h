@@ -35,4 +35,7 @@ void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, con
    gnuplot, HC_IO if it could not run or failed, with the last line that it said. */
 enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const char *folder);
 
+/* The text of an SVG file from its <svg on, for the caller to free; NULL if it has none. */
+char *hc_plot_read_svg(const char *path);
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/training/folder_lock.h"
+#include "cli/training/folder.h"
 #include "cli/training/progress.h"
 #include "cli/report/script.h"
 #include "train/run/lr_find.h"

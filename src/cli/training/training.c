@@ -1,17 +1,10 @@
 #include "cli/training/training.h"
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "check/record/facts.h"
 #include "cli/choose.h"
-#include "cli/training/folder_lock.h"
-#include "cli/training/progress.h"
-#include "cli/training/training_record.h"
 #include "train/update/recipe_fields.h"
 
 enum { MAX_READ = 64 };
@@ -145,56 +138,4 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
 void hc_training_close(struct hc_training *t)
 {
     hc_dataset_close(&t->set);
-}
-
-enum hc_status hc_make_folder(const char *path)
-{
-    char part[1024];
-    size_t length = strlen(path);
-    if (length >= sizeof part)
-        return hc_fail(HC_INVALID, "the name of the output folder is too long");
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return hc_fail(HC_IO, "cannot make the folder %s: %s", part, strerror(errno));
-    }
-    return HC_OK;
-}
-
-enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
-{
-    struct hc_progress_bar bar = hc_progress_bar(run->recipe->name, run->seed);
-    struct hc_train_options options = {.recipe = run->recipe,
-                                       .network = t->network,
-                                       .data = &t->set,
-                                       .backend = t->backend,
-                                       .threads = t->threads,
-                                       .epochs = t->epochs,
-                                       .batch = t->batch,
-                                       .max_lr = t->max_lr,
-                                       .seed = run->seed,
-                                       .out = run->folder,
-                                       .resume = run->resume,
-                                       .checkpoint_every = t->checkpoint_every,
-                                       .measure_every = t->measure_every,
-                                       .progress = hc_progress_show,
-                                       .context = &bar,
-                                       .tell = hc_facts_add,
-                                       .told = json_object()};
-    int lock;
-    enum hc_status status = hc_folder_lock(run->folder, &lock);
-    if (status == HC_OK)
-        status = hc_train(&options, &run->result);
-    hc_progress_end(&bar);
-    /* A run that was over before has trained nothing now: what it measured then stays. */
-    if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
-        hc_training_recall(run);
-    if (status == HC_OK)
-        status = hc_training_write(t, run, options.told);
-    hc_folder_unlock(lock);
-    json_decref(options.told);
-    return status;
 }

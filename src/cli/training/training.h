@@ -66,11 +66,4 @@ enum hc_status hc_training_open(struct hc_training *training,
                                 const struct hc_recipe *const *recipes, int n);
 void hc_training_close(struct hc_training *training);
 
-/* Trains into run->folder, which it makes, and leaves run.json there. Shows a bar on a terminal,
-   and a line for each epoch. */
-enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
-
-/* Makes a folder and those above it, as far as they are missing. */
-enum hc_status hc_make_folder(const char *path);
-
 #endif

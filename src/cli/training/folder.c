@@ -1,4 +1,4 @@
-#include "cli/training/folder_lock.h"
+#include "cli/training/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/training/training.h"
+enum hc_status hc_make_folder(const char *path)
+{
+    char part[1024];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return hc_fail(HC_INVALID, "the name of the output folder is too long");
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return hc_fail(HC_IO, "cannot make the folder %s: %s", part, strerror(errno));
+    }
+    return HC_OK;
+}
 
 /* The holder of a lock writes its process number into the file, for this line. */
 static enum hc_status refuse(const char *folder, int lock)

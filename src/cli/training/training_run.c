@@ -1,0 +1,44 @@
+/* One run of one recipe. */
+#include "cli/training/training_run.h"
+
+#include <math.h>
+
+#include "check/record/facts.h"
+#include "cli/training/folder.h"
+#include "cli/training/progress.h"
+#include "cli/training/training_record.h"
+
+enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
+{
+    struct hc_progress_bar bar = hc_progress_bar(run->recipe->name, run->seed);
+    struct hc_train_options options = {.recipe = run->recipe,
+                                       .network = t->network,
+                                       .data = &t->set,
+                                       .backend = t->backend,
+                                       .threads = t->threads,
+                                       .epochs = t->epochs,
+                                       .batch = t->batch,
+                                       .max_lr = t->max_lr,
+                                       .seed = run->seed,
+                                       .out = run->folder,
+                                       .resume = run->resume,
+                                       .checkpoint_every = t->checkpoint_every,
+                                       .measure_every = t->measure_every,
+                                       .progress = hc_progress_show,
+                                       .context = &bar,
+                                       .tell = hc_facts_add,
+                                       .told = json_object()};
+    int lock;
+    enum hc_status status = hc_folder_lock(run->folder, &lock);
+    if (status == HC_OK)
+        status = hc_train(&options, &run->result);
+    hc_progress_end(&bar);
+    /* A run that was over before has trained nothing now: what it measured then stays. */
+    if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
+        hc_training_recall(run);
+    if (status == HC_OK)
+        status = hc_training_write(t, run, options.told);
+    hc_folder_unlock(lock);
+    json_decref(options.told);
+    return status;
+}
