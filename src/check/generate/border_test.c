@@ -148,6 +148,14 @@ static void expect_references(enum hc_op op, int64_t n)
     }
 }
 
+/* A new op runs without them, and has no border cases: this says what it lacks. */
+Test(border, every_op_but_those_of_control_has_integers)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        cr_expect(hc_integers_known((enum hc_op)op) || hc_ops[op].class_ == HC_CLASS_CONTROL,
+                  "%s has no row in the table of integers_vector.c", hc_ops[op].name);
+}
+
 Test(border, integer_arithmetic_and_mpfr_agree)
 {
     for (int op = 0; op < HC_OP_COUNT; op++)

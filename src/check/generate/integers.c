@@ -66,6 +66,8 @@ int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms)
 bool hc_integers_known(enum hc_op op)
 {
     enum hc_op_class class_ = hc_ops[op].class_;
+    if (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER)
+        return hc_integers_vector_known(op);
     return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_step_log;
 }
 

@@ -56,6 +56,9 @@ int64_t hc_integers_limit(const struct hc_integers *z);
    0 if there is none. */
 int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms);
 
+/* Whether an elementwise op or an optimizer has a row in the table of integers_vector.c. */
+bool hc_integers_vector_known(enum hc_op op);
+
 bool hc_integers_vector(struct hc_integers *z);
 bool hc_integers_sum(struct hc_integers *z);
 bool hc_integers_gemm(struct hc_integers *z);

@@ -168,6 +168,11 @@ static bool is_elementwise(const struct hc_call *call, int slot)
            (slot == HC_FIRST || row->size == HC_SIZE_FIRST);
 }
 
+bool hc_integers_vector_known(enum hc_op op)
+{
+    return elements[op] != NULL;
+}
+
 bool hc_integers_vector(struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;
