@@ -1,45 +1,4 @@
-#include <assert.h>
-
 #include "train/net/net_inner.h"
-
-/* The first buffer that is free while layer l runs backward. Those in use hold the gradient of its
-   own output, or one that waits for an earlier layer. */
-static int free_buffer(const struct hc_net *net, int l)
-{
-    bool taken[HC_GRADIENT_BUFFERS] = {false};
-    int buffer = 0;
-    for (int v = 1; v <= l + 1; v++)
-        if (net->buffer_of[v] >= 0)
-            taken[net->buffer_of[v]] = true;
-    while (buffer < HC_GRADIENT_BUFFERS && taken[buffer])
-        buffer++;
-    assert(buffer < HC_GRADIENT_BUFFERS);
-    return buffer;
-}
-
-/* A sum passes its gradient on to both sides, which share one buffer. The first layer of the
-   residual branch adds to it for the skipped side. It runs after the branch's own side has been
-   read, so nobody sees the shared buffer change. */
-void hc_net_plan_backward(struct hc_net *net)
-{
-    const struct hc_plan *plan = &net->plan;
-    for (int v = 0; v <= plan->layers; v++)
-        net->buffer_of[v] = -1;
-    net->buffer_of[plan->layers] = 0;
-    for (int l = plan->layers - 1; l >= 0; l--) {
-        const struct hc_layer *layer = &plan->layer[l];
-        net->adds[l] = false;
-        if (layer->kind == HC_LAYER_ADD) {
-            assert(net->buffer_of[layer->in] < 0 && net->buffer_of[layer->skip] < 0);
-            net->buffer_of[layer->in] = net->buffer_of[l + 1];
-            net->buffer_of[layer->skip] = net->buffer_of[l + 1];
-        } else if (layer->in > 0 && net->buffer_of[layer->in] >= 0) {
-            net->adds[l] = true;
-        } else if (layer->in > 0) {
-            net->buffer_of[layer->in] = free_buffer(net, l);
-        }
-    }
-}
 
 static struct hc_tensor gradient(const struct hc_net *net, int v)
 {

@@ -1,5 +1,11 @@
 #include "train/net/net_inner.h"
 
+struct hc_tensor hc_net_value(const struct hc_net *net, int v)
+{
+    return hc_net_shaped(net, v, net->numerics.format,
+                         v == 0 ? net->images : net->kept[v - 1].value->data);
+}
+
 static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
 {
     const struct hc_layer *layer = &net->plan.layer[l];

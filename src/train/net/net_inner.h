@@ -62,9 +62,6 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
 /* From value 0 to the logits, with batch statistics or running ones. */
 enum hc_status hc_net_forward(struct hc_net *net, bool training);
 
-/* Chooses buffer_of[] and adds[]. */
-void hc_net_plan_backward(struct hc_net *net);
-
 /* From the logits' gradient to the parameters' gradients. */
 enum hc_status hc_net_backward(struct hc_net *net);
 

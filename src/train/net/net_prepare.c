@@ -1,4 +1,5 @@
 /* What a step needs beside the parameters: activations, gradient buffers, the batch. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,6 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
     if (layer->kind == HC_LAYER_LINEAR)
         return hc_tensor2(format, net->batch, layer->channels, data);
     return hc_tensor4(format, net->batch, layer->side, layer->side, layer->channels, data);
-}
-
-struct hc_tensor hc_net_value(const struct hc_net *net, int v)
-{
-    return hc_net_shaped(net, v, net->numerics.format,
-                         v == 0 ? net->images : net->kept[v - 1].value->data);
 }
 
 static int64_t count(const struct hc_net *net, int v)
@@ -55,13 +50,52 @@ static enum hc_status make_forward(struct hc_net *net)
     return status;
 }
 
+/* The first buffer that is free while layer l runs backward. Those in use hold the gradient of its
+   own output, or one that waits for an earlier layer. */
+static int free_buffer(const struct hc_net *net, int l)
+{
+    bool taken[HC_GRADIENT_BUFFERS] = {false};
+    int buffer = 0;
+    for (int v = 1; v <= l + 1; v++)
+        if (net->buffer_of[v] >= 0)
+            taken[net->buffer_of[v]] = true;
+    while (buffer < HC_GRADIENT_BUFFERS && taken[buffer])
+        buffer++;
+    assert(buffer < HC_GRADIENT_BUFFERS);
+    return buffer;
+}
+
+/* A sum passes its gradient on to both sides, which share one buffer. The first layer of the
+   residual branch adds to it for the skipped side. It runs after the branch's own side has been
+   read, so nobody sees the shared buffer change. */
+static void plan_backward(struct hc_net *net)
+{
+    const struct hc_plan *plan = &net->plan;
+    for (int v = 0; v <= plan->layers; v++)
+        net->buffer_of[v] = -1;
+    net->buffer_of[plan->layers] = 0;
+    for (int l = plan->layers - 1; l >= 0; l--) {
+        const struct hc_layer *layer = &plan->layer[l];
+        net->adds[l] = false;
+        if (layer->kind == HC_LAYER_ADD) {
+            assert(net->buffer_of[layer->in] < 0 && net->buffer_of[layer->skip] < 0);
+            net->buffer_of[layer->in] = net->buffer_of[l + 1];
+            net->buffer_of[layer->skip] = net->buffer_of[l + 1];
+        } else if (layer->in > 0 && net->buffer_of[layer->in] >= 0) {
+            net->adds[l] = true;
+        } else if (layer->in > 0) {
+            net->buffer_of[layer->in] = free_buffer(net, l);
+        }
+    }
+}
+
 static enum hc_status make_backward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     int64_t most[HC_GRADIENT_BUFFERS] = {0};
     int64_t largest = 0;
     int64_t added = 0;
-    hc_net_plan_backward(net);
+    plan_backward(net);
     for (int v = 1; v <= net->plan.layers; v++) {
         int64_t n = count(net, v);
         if (n > most[net->buffer_of[v]])

@@ -27,7 +27,7 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
     for (int pass = 0; pass < 2 && status == HC_OK; pass++) {
         int64_t at = 0;
         for (int k = first; k <= last && status == HC_OK; k++) {
-            struct hc_update_slot *slot = &update->slots[update->order[k]];
+            struct hc_update_slot *slot = &update->slots[k];
             int64_t count = slot->parameter->storage->count;
             if (!slot->plan.own[state] || slot->plan.format[state] != format)
                 continue;
@@ -55,8 +55,8 @@ static enum hc_status open_state(struct hc_update *update, enum hc_state_tensor 
     enum hc_status status = HC_OK;
     for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
         last = first;
-        while (last + 1 < update->n && (whole || hc_update_at(update, last + 1)->plan.group ==
-                                                     hc_update_at(update, first)->plan.group))
+        int group = update->slots[first].plan.group;
+        while (last + 1 < update->n && (whole || update->slots[last + 1].plan.group == group))
             last++;
         for (int f = 0; f < HC_FORMAT_COUNT && status == HC_OK; f++)
             status = open_format(update, first, last, state, (enum hc_format)f);
@@ -85,28 +85,6 @@ static enum hc_status convert(struct hc_update *update, struct hc_update_slot *s
     return status;
 }
 
-/* Every slot's plan. Layer l of n belongs to layer group l * groups / n. */
-static enum hc_status make_plans(struct hc_update *update, struct hc_parameter *const *parameters)
-{
-    const struct hc_recipe *r = &update->recipe;
-    int groups = update->layer_groups;
-    int layers = 1;
-    for (int i = 0; i < update->n; i++)
-        if (layers <= parameters[i]->layer)
-            layers = parameters[i]->layer + 1;
-    if (layers < groups)
-        return hc_fail(HC_INVALID, "recipe %s: more layer groups (%d) than layers (%d)", r->name,
-                       groups, layers);
-    for (int i = 0; i < update->n; i++) {
-        struct hc_parameter *parameter = parameters[i];
-        assert(parameter->role != HC_ROLE_STATISTIC);
-        update->slots[i] = (struct hc_update_slot){
-            .parameter = parameter,
-            .plan = hc_slot_plan(r, parameter->role, parameter->layer * groups / layers)};
-    }
-    return HC_OK;
-}
-
 static bool comes_before(const struct hc_slot_plan *a, const struct hc_slot_plan *b)
 {
     if (a->group != b->group)
@@ -114,29 +92,41 @@ static bool comes_before(const struct hc_slot_plan *a, const struct hc_slot_plan
     return a->format[HC_STATE_MODEL] < b->format[HC_STATE_MODEL];
 }
 
-/* An insertion sort, so that slots that are alike keep the order of the parameters. */
-static void sort(struct hc_update *update)
+/* Every slot with its plan, in memory's order. Slots that are alike keep the order of the parameters.
+   Layer l of n belongs to layer group l * groups / n. */
+static enum hc_status make_slots(struct hc_update *update, struct hc_parameter *const *parameters)
 {
+    struct hc_update_slot *slots = update->slots;
+    int groups = update->layer_groups;
+    int layers = 1;
     int64_t first = 0;
+    for (int i = 0; i < update->n; i++)
+        if (layers <= parameters[i]->layer)
+            layers = parameters[i]->layer + 1;
+    if (layers < groups)
+        return hc_fail(HC_INVALID, "recipe %s: more layer groups (%d) than layers (%d)",
+                       update->recipe.name, groups, layers);
     for (int i = 0; i < update->n; i++) {
+        struct hc_parameter *parameter = parameters[i];
+        struct hc_slot_plan plan =
+            hc_slot_plan(&update->recipe, parameter->role, parameter->layer * groups / layers);
         int k = i;
-        for (; k > 0 && comes_before(&update->slots[i].plan, &hc_update_at(update, k - 1)->plan);
-             k--)
-            update->order[k] = update->order[k - 1];
-        update->order[k] = i;
+        assert(parameter->role != HC_ROLE_STATISTIC);
+        for (; k > 0 && comes_before(&plan, &slots[k - 1].plan); k--)
+            slots[k] = slots[k - 1];
+        slots[k] = (struct hc_update_slot){.parameter = parameter, .number = i, .plan = plan};
     }
     for (int k = 0; k < update->n; k++) {
-        struct hc_update_slot *slot = &update->slots[update->order[k]];
-        slot->first = first;
-        first += hc_update_padded(slot->parameter->storage->count);
+        update->place[slots[k].number] = k;
+        slots[k].first = first;
+        first += hc_update_padded(slots[k].parameter->storage->count);
     }
+    return HC_OK;
 }
 
 static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *const *parameters)
 {
-    enum hc_status status = make_plans(update, parameters);
-    if (status == HC_OK)
-        sort(update);
+    enum hc_status status = make_slots(update, parameters);
     for (int s = HC_STATE_GRADIENT; s < HC_STATE_COUNT && status == HC_OK; s++)
         status = open_state(update, (enum hc_state_tensor)s);
     for (int i = 0; i < update->n && status == HC_OK; i++)
@@ -146,10 +136,9 @@ static enum hc_status open_slots(struct hc_update *update, struct hc_parameter *
     return status;
 }
 
-static enum hc_status open_scaler(struct hc_update *update)
+static enum hc_status open_scaler(struct hc_update *update, float scale)
 {
     struct hc_device *device = update->device;
-    float scale = hc_scaler_initial(&update->recipe.scaler);
     bool asks = (update->traits & (HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_ERROR_AT_FLOOR)) != 0;
     update->scale = hc_storage_new(device, HC_FP32, 1);
     update->found = hc_storage_new(device, HC_FP32, 1);
@@ -179,18 +168,18 @@ static enum hc_status open_all(struct hc_update *update, struct hc_parameter *co
     const struct hc_recipe *r = &update->recipe;
     size_t slots = (size_t)update->n + 1;
     bool adamw = r->decay == HC_DECAY_DECOUPLED;
+    float scale = hc_scaler_initial(&r->scaler);
     update->rule = hc_scaler_params(&r->scaler);
     update->traits = traits_of(r, &update->rule);
     update->rule.wait_for_first_step = (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) && !r->flat;
     update->optimizer = r->optimizer == HC_OPTIMIZER_SGD ? HC_OP_sgd
                         : adamw                          ? HC_OP_adamw
                                                          : HC_OP_adam;
-    update->layer_groups = hc_recipe_layer_groups(r);
     update->slots = calloc(slots, sizeof *update->slots);
-    update->order = calloc(slots, sizeof *update->order);
-    if (!update->slots || !update->order)
+    update->place = calloc(slots, sizeof *update->place);
+    if (!update->slots || !update->place)
         return hc_fail(HC_NO_MEMORY, "no memory for an update over %d parameters", update->n);
-    enum hc_status status = open_scaler(update);
+    enum hc_status status = open_scaler(update, scale);
     if (status == HC_OK)
         status = open_slots(update, parameters);
     if (status == HC_OK)
@@ -213,7 +202,10 @@ enum hc_status hc_update_open(struct hc_update **out, struct hc_device *device,
     struct hc_update *update = calloc(1, sizeof *update);
     if (!update)
         return hc_fail(HC_NO_MEMORY, "no memory for an update");
-    *update = (struct hc_update){.device = device, .recipe = *recipe, .n = n};
+    *update = (struct hc_update){.device = device,
+                                 .recipe = *recipe,
+                                 .layer_groups = hc_recipe_layer_groups(recipe),
+                                 .n = n};
     status = open_all(update, parameters);
     if (status == HC_OK)
         *out = update;
@@ -238,6 +230,6 @@ void hc_update_close(struct hc_update *update)
     hc_storage_drop(update->counts);
     hc_storage_drop(update->step_log);
     free(update->slots);
-    free(update->order);
+    free(update->place);
     free(update);
 }

@@ -4,23 +4,24 @@
 
 #include "train/update/update_inner.h"
 
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
-                                     int i)
+static const struct hc_update_slot *slot_of(const struct hc_update *update, int i)
 {
     assert(i >= 0 && i < update->n);
-    const struct hc_update_slot *slot = &update->slots[i];
-    bool own = slot->plan.own[state];
-    if (state == HC_STATE_MODEL || (state == HC_STATE_MASTER && !own))
-        return slot->parameter->storage;
-    return slot->state[state == HC_STATE_MASTER_GRADIENT && !own ? HC_STATE_GRADIENT : state];
+    return &update->slots[update->place[i]];
+}
+
+static struct hc_storage *storage_of(const struct hc_update *update, enum hc_state_tensor state,
+                                     int i)
+{
+    return hc_slot_storage(slot_of(update, i), state);
 }
 
 struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i)
 {
-    const struct hc_storage *s = hc_update_storage(update, state, i);
+    const struct hc_storage *s = storage_of(update, state, i);
     if (!s)
         return hc_tensor1(HC_FP32, 0, NULL);
-    const struct hc_parameter *parameter = update->slots[i].parameter;
+    const struct hc_parameter *parameter = slot_of(update, i)->parameter;
     struct hc_tensor t = {.format = s->format, .rank = parameter->rank, .data = s->data};
     memcpy(t.shape, parameter->shape, sizeof t.shape);
     return t;
@@ -29,7 +30,7 @@ struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_
 enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double *value)
 {
-    const struct hc_storage *s = hc_update_storage(update, state, i);
+    const struct hc_storage *s = storage_of(update, state, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = 0;
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -43,7 +44,7 @@ enum hc_status hc_update_get(const struct hc_update *update, enum hc_state_tenso
 enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tensor state, int i,
                              int64_t index, double value)
 {
-    const struct hc_storage *s = hc_update_storage(update, state, i);
+    const struct hc_storage *s = storage_of(update, state, i);
     assert(s && index >= 0 && index < s->count);
     uint64_t bits = hc_encode(s->format, value, 0, HC_NEAREST);
     size_t bytes = (size_t)hc_formats[s->format].bytes;
@@ -55,14 +56,14 @@ enum hc_status hc_update_set(const struct hc_update *update, enum hc_state_tenso
 enum hc_status hc_update_read(const struct hc_update *update, enum hc_state_tensor state, int i,
                               void *to)
 {
-    const struct hc_storage *s = hc_update_storage(update, state, i);
+    const struct hc_storage *s = storage_of(update, state, i);
     return s ? hc_storage_read(s, to) : HC_OK;
 }
 
 enum hc_status hc_update_write(const struct hc_update *update, enum hc_state_tensor state, int i,
                                const void *from)
 {
-    const struct hc_storage *s = hc_update_storage(update, state, i);
+    const struct hc_storage *s = storage_of(update, state, i);
     return s ? hc_storage_write(s, from) : HC_OK;
 }
 
@@ -137,5 +138,5 @@ const struct hc_recipe *hc_update_recipe(const struct hc_update *update)
 
 const struct hc_slot_plan *hc_update_plan(const struct hc_update *update, int i)
 {
-    return &update->slots[i].plan;
+    return &slot_of(update, i)->plan;
 }

@@ -20,11 +20,10 @@ void hc_clipping_close(struct hc_update *update)
     hc_storage_drop(update->factors);
 }
 
-/* The norm that the slot at this place of the order counts to. Slots of one norm follow one another
-   in the order. */
-static int norm_of(const struct hc_update *update, int place)
+/* The norm that slot k counts to. Slots of one norm follow one another. */
+static int norm_of(const struct hc_update *update, int k)
 {
-    return update->recipe.clip_groups ? hc_update_at(update, place)->plan.group : 0;
+    return update->recipe.clip_groups ? update->slots[k].plan.group : 0;
 }
 
 /* fastai 1.0.61 clips no gradients that it has not copied. */
@@ -76,7 +75,7 @@ static enum hc_status multiply(struct hc_update *update, int first, int last)
     enum hc_state_tensor gradient =
         update->recipe.clip_scaled ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
     bool copied = gradient == HC_STATE_MASTER_GRADIENT &&
-                  hc_update_at(update, first)->plan.own[HC_STATE_MASTER_GRADIENT];
+                  update->slots[first].plan.own[HC_STATE_MASTER_GRADIENT];
     enum hc_status status = HC_OK;
     for (int k = first; k <= last && status == HC_OK; k = copied ? last + 1 : k + 1) {
         struct hc_tensor g = hc_update_span(update, k, copied ? last : k, gradient);

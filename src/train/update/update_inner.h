@@ -13,7 +13,8 @@ struct hc_update_slot {
     struct hc_parameter *parameter;
     struct hc_slot_plan plan;
     struct hc_storage *state[HC_STATE_COUNT]; /* those that the plan calls its own, but MODEL */
-    int64_t first; /* number of its first element among those of all slots, in memory's order */
+    int number;                               /* of the parameter, as the caller counts */
+    int64_t first; /* number of its first element among those of all slots */
 };
 
 /* What a layer group has of its own at each step. */
@@ -48,8 +49,8 @@ struct hc_update {
     uint64_t seed;
 
     int n;
-    struct hc_update_slot *slots;
-    int *order; /* of the slots in memory: by parameter groups, then by the parameters' formats */
+    struct hc_update_slot *slots; /* in memory's order: by parameter groups, then by formats */
+    int *place;                   /* of parameter i's slot */
     int layer_groups;
     struct hc_update_layer_group layer_group[HC_MAX_LAYER_GROUPS];
 
@@ -79,13 +80,12 @@ static inline int64_t hc_update_padded(int64_t count)
     return (count + HC_UPDATE_ALIGN - 1) / HC_UPDATE_ALIGN * HC_UPDATE_ALIGN;
 }
 
-/* The storage that holds a state tensor of slot i. Tensors that share memory under this recipe
-   (master and model weight, say) return the same one. NULL: the recipe has no such tensor. */
-struct hc_storage *hc_update_storage(const struct hc_update *update, enum hc_state_tensor state,
-                                     int i);
+/* The storage that holds a state tensor of a slot (update_walk.c). Tensors that share memory under
+   this recipe (master and model weight, say) return the same one. NULL: the recipe has no such
+   tensor. */
+struct hc_storage *hc_slot_storage(const struct hc_update_slot *slot, enum hc_state_tensor state);
 
-/* One pass over the slots (update_walk.c). `run` is called for spans of slots, given as places in
-   update->order. Slots are in one span if every state tensor that the pass touches continues in
+/* One pass over the slots (update_walk.c). `run` is called for spans of slots, from `first` to `last`. Slots are in one span if every state tensor that the pass touches continues in
    memory where the one before it ends, so that one op does them all. */
 struct hc_pass {
     int touches;
@@ -101,12 +101,6 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
 /* The state tensor of a span as one vector, padding included. */
 struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
                                 enum hc_state_tensor state);
-
-/* The slot at a place of the order. */
-static inline const struct hc_update_slot *hc_update_at(const struct hc_update *update, int place)
-{
-    return &update->slots[update->order[place]];
-}
 
 /* Learning rates (update_rates.c): the layer groups' tensors; the table of a single step; the stage
    that looks up this step's row. */

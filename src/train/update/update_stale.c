@@ -84,7 +84,7 @@ enum hc_status hc_stale_detect(struct hc_update *update)
 static enum hc_status shrink(struct hc_update *update, int first, int last)
 {
     struct hc_tensor w = hc_update_span(update, first, last, HC_STATE_MASTER);
-    int group = hc_update_at(update, first)->plan.layer_group;
+    int group = update->slots[first].plan.layer_group;
     struct hc_call call = {
         .op = HC_OP_scale,
         .in = {[HC_SCALE_X] = w,

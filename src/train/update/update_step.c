@@ -27,7 +27,7 @@ static enum hc_status add_to(struct hc_update *update, double alpha, struct hc_t
 
 static enum hc_status decay_scaled(struct hc_update *update, int first, int last)
 {
-    return add_to(update, hc_update_at(update, first)->plan.decay,
+    return add_to(update, update->slots[first].plan.decay,
                   hc_update_span(update, first, last, HC_STATE_MODEL),
                   hc_update_span(update, first, last, HC_STATE_GRADIENT));
 }
@@ -110,7 +110,7 @@ static struct hc_tensor left_out(const struct hc_update *update)
 static enum hc_status optimize(struct hc_update *update, int first, int last)
 {
     const struct hc_optimizer_slots *s = hc_optimizer_slots(update->optimizer);
-    const struct hc_update_slot *slot = hc_update_at(update, first);
+    const struct hc_update_slot *slot = &update->slots[first];
     struct hc_tensor w = hc_update_span(update, first, last, HC_STATE_MASTER);
     struct hc_tensor c = hc_tensor1(w.format, 0, NULL);
     struct hc_call call = {.op = update->optimizer,
@@ -253,7 +253,7 @@ enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 
 enum hc_status hc_update_queue(struct hc_update *update)
 {
-    assert(update->schedule && hc_update_is_fixed(update));
+    assert(update->schedule && !(update->traits & HC_TRAIT_DECAY_MODEL_COPY));
     update->rates = update->schedule;
     return step(update);
 }

@@ -10,6 +10,14 @@
    storage between two steps, as torch's .half() does behind the optimizer's back. */
 #include "train/update/update_inner.h"
 
+struct hc_storage *hc_slot_storage(const struct hc_update_slot *slot, enum hc_state_tensor state)
+{
+    bool own = slot->plan.own[state];
+    if (state == HC_STATE_MODEL || (state == HC_STATE_MASTER && !own))
+        return slot->parameter->storage;
+    return slot->state[state == HC_STATE_MASTER_GRADIENT && !own ? HC_STATE_GRADIENT : state];
+}
+
 static bool follows(const struct hc_storage *a, const struct hc_storage *b)
 {
     size_t bytes = (size_t)hc_update_padded(a->count) * (size_t)hc_formats[a->format].bytes;
@@ -21,18 +29,17 @@ static bool takes(const struct hc_pass *pass, const struct hc_update_slot *slot)
     return (!pass->decaying || slot->plan.decay > 0) && slot->plan.own[pass->owns];
 }
 
-/* Whether place k + 1 in the order goes on where place k ends. */
+/* Whether slot k + 1 goes on where slot k ends. */
 static bool goes_on(const struct hc_update *update, const struct hc_pass *pass, int k)
 {
-    const struct hc_update_slot *here = hc_update_at(update, k);
-    const struct hc_update_slot *next = hc_update_at(update, k + 1);
+    const struct hc_update_slot *here = &update->slots[k];
+    const struct hc_update_slot *next = &update->slots[k + 1];
     if (!takes(pass, next) || here->plan.arithmetic != next->plan.arithmetic ||
         (pass->by_group && here->plan.group != next->plan.group))
         return false;
     for (int t = 0; t < pass->touches; t++) {
-        const struct hc_storage *a = hc_update_storage(update, pass->touched[t], update->order[k]);
-        const struct hc_storage *b =
-            hc_update_storage(update, pass->touched[t], update->order[k + 1]);
+        const struct hc_storage *a = hc_slot_storage(here, pass->touched[t]);
+        const struct hc_storage *b = hc_slot_storage(next, pass->touched[t]);
         if (a != b && (!a || !b || !follows(a, b)))
             return false;
     }
@@ -44,7 +51,7 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
     enum hc_status status = HC_OK;
     for (int first = 0, last; first < update->n && status == HC_OK; first = last + 1) {
         last = first;
-        if (!takes(pass, hc_update_at(update, first)))
+        if (!takes(pass, &update->slots[first]))
             continue;
         while (last + 1 < update->n && goes_on(update, pass, last))
             last++;
@@ -56,10 +63,10 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
 struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
                                 enum hc_state_tensor state)
 {
-    const struct hc_storage *a = hc_update_storage(update, state, update->order[first]);
+    const struct hc_storage *a = hc_slot_storage(&update->slots[first], state);
     int64_t count = 0;
     for (int k = first; k < last; k++)
-        count += hc_update_padded(hc_update_at(update, k)->parameter->storage->count);
-    count += hc_update_at(update, last)->parameter->storage->count;
+        count += hc_update_padded(update->slots[k].parameter->storage->count);
+    count += update->slots[last].parameter->storage->count;
     return hc_tensor1(a->format, count, a->data);
 }
