@@ -3,10 +3,10 @@
 
    Two results that are both right need not be equal: each lies within its own bound of the real
    value, so they lie within the sum of both bounds of each other. MPFR would be too slow for all
-   elements of a large output. Instead the real value is replaced by what `exact` gave, and the sum of
-   the terms' magnitudes, which bounds need, by what `exact` gives for the same call on the inputs'
-   magnitudes, raised by what its own roundings may have lost. Where exact strayed by e, the real
-   value may be larger than exact's by e; so got's bound is computed there.
+   elements of a large output. Instead the real value is replaced by what `exact` gave, and the sum
+   of the terms' magnitudes, which bounds need, by what `exact` gives for the same call on the
+   inputs' magnitudes, raised by what its own roundings may have lost. Where exact strayed by e, the
+   real value may be larger than exact's by e; so got's bound is computed there.
 
    Elements with the same bits need no bound. Of those that differ, the farthest are judged first,
    and as many as the level affords. This cannot judge an overflow of one side alone: those elements
@@ -34,8 +34,8 @@ static bool sums_products(const struct hc_call *call)
            call->op == HC_OP_avg_pool;
 }
 
-/* |x|, or 0 if x is not finite. Where x may be taken as tf32, it counts as 2^-126 or more unless it is
-   0: below that tf32's numbers get no denser. */
+/* |x|, or 0 if x is not finite. Where x may be taken as tf32, it counts as 2^-126 or more unless it
+   is 0: below that tf32's numbers get no denser. */
 static double magnitude_of(struct terms *terms, const struct hc_call *call, double x)
 {
     terms->any_special |= !isfinite(x);
@@ -79,7 +79,8 @@ static bool compute_terms(struct hc_claim *claim, int out, struct terms *terms)
     return hc_do_on_exact(check, &call) == HC_OK;
 }
 
-/* The bound on one backend's result where the real one lies at `value`, or up to `far` beyond it. */
+/* The bound on one backend's result where the real one lies at `value`, or up to `far` beyond
+   it. */
 static double bound_of(const struct hc_claim *claim, const struct hc_backend *backend, int out,
                        int64_t i, double value, double far, const struct terms *terms)
 {
@@ -109,8 +110,8 @@ static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const s
     return !isfinite(both) || hc_bound_error(format, &want, got) <= both;
 }
 
-/* How many elements that differ are judged: the bounds of batch norm and of losses cost as much as the
-   element itself. */
+/* How many elements that differ are judged: the bounds of batch norm and of losses cost as much as
+   the element itself. */
 static int64_t affordable(const struct hc_claim *claim)
 {
     static const double budget[] = {

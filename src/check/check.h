@@ -1,10 +1,11 @@
 /* A check: one case that runs on one backend, and the verdict on its claims.
 
-   A case (struct hc_case) is a claim that can be wrong. Its function makes inputs, runs calls of ops
-   on the backend under test, and makes claims: each claim compares what the case wants with what it
-   got. The first comparison that fails sets the verdict FAIL and leaves its words as the note of the
-   result. A call that cannot be run sets UNIMPLEMENTED or ERROR, and nothing that is claimed after
-   it counts. A case that claims nothing, or whose inputs exercise nothing, is MISTRUSTED. */
+   A case (struct hc_case) is a claim that can be wrong. Its function makes inputs, runs calls of
+   ops on the backend under test, and makes claims: each claim compares what the case wants with
+   what it got. The first comparison that fails sets the verdict FAIL and leaves its words as the
+   note of the result. A call that cannot be run sets UNIMPLEMENTED or ERROR, and nothing that is
+   claimed after it counts. A case that claims nothing, or whose inputs exercise nothing, is
+   MISTRUSTED. */
 #ifndef HC_CHECK_CHECK_H
 #define HC_CHECK_CHECK_H
 
@@ -71,7 +72,8 @@ struct hc_result {
     char note[320];
 };
 
-/* error / bound: 0 where there is no error; infinite where a bound of 0 is missed or error is NaN. */
+/* error / bound: 0 where there is no error; infinite where a bound of 0 is missed or error is
+   NaN. */
 double hc_ratio(double error, double bound);
 
 /* What this check runs on. hc_check_backend is NULL in a case that runs once. */
@@ -81,8 +83,8 @@ struct hc_queue *hc_check_queue(const struct hc_check *check);
 uint64_t hc_check_seed(const struct hc_check *check);
 enum hc_level hc_check_level(const struct hc_check *check);
 
-/* Zeroed memory, aligned to 64 bytes, that lives until the case ends. If there is none, the case ends
-   at once as an ERROR, and other resources that it holds are lost. One thread at a time. */
+/* Zeroed memory, aligned to 64 bytes, that lives until the case ends. If there is none, the case
+   ends at once as an ERROR, and other resources that it holds are lost. One thread at a time. */
 void *hc_check_memory(struct hc_check *check, size_t bytes);
 
 /* The tensor with such memory as its data; and a vector of n elements. */
@@ -90,9 +92,9 @@ struct hc_tensor hc_check_tensor(struct hc_check *check, struct hc_tensor shape)
 struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, int64_t n);
 
 /* Runs a call whose tensors lie in host memory on the backend under test: copies inputs in and
-   outputs out where the backend has memory of its own, and provides scratch. On any status but HC_OK
-   the verdict (UNIMPLEMENTED or ERROR) is already set and later claims are ignored; the case should
-   return. */
+   outputs out where the backend has memory of its own, and provides scratch. On any status but
+   HC_OK the verdict (UNIMPLEMENTED or ERROR) is already set and later claims are ignored; the case
+   should return. */
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call);
 
 /* Claims. Each counts one comparison and returns whether it held; `what` names the compared thing
@@ -108,8 +110,8 @@ bool hc_claim_true(struct hc_check *check, const char *what, bool held);
 /* Whether two codes of a format are the same number: the same bits, or both NaN. */
 bool hc_same_bits(enum hc_format format, uint64_t want, uint64_t got);
 
-/* Many comparisons that are claimed as one: how many were made, how many failed, and words about the
-   first that failed. Begins as {0}. */
+/* Many comparisons that are claimed as one: how many were made, how many failed, and words about
+   the first that failed. Begins as {0}. */
 struct hc_comparisons {
     int64_t checked;
     int64_t wrong;
@@ -132,8 +134,8 @@ void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, cons
 /* What is known of the inputs of a call. */
 enum hc_inputs {
     HC_INPUTS_ANY,
-    /* The inputs are independent and have random bits, so that rounding errors are independent, too:
-       sums have a second, tighter line (check/bound/line.h). */
+    /* The inputs are independent and have random bits, so that rounding errors are independent,
+       too: sums have a second, tighter line (check/bound/line.h). */
     HC_INPUTS_RANDOM,
     /* The sums stand still, because their terms are too small for them. */
     HC_INPUTS_STAGNANT,
@@ -141,18 +143,19 @@ enum hc_inputs {
     HC_INPUTS_WHOLE,
 };
 
-/* Runs the call once on the backend under test, as hc_do does, and claims that its outputs are right:
-   each is compared with the reference under the bound of check/bound/bound.h (every element of a
-   small output, a seeded sample of a large one), and all elements with the backend `exact`. Returns
-   the status of the run: the outputs are there if it is HC_OK, whether or not the claim held. */
+/* Runs the call once on the backend under test, as hc_do does, and claims that its outputs are
+   right: each is compared with the reference under the bound of check/bound/bound.h (every element
+   of a small output, a seeded sample of a large one), and all elements with the backend `exact`.
+   Returns the status of the run: the outputs are there if it is HC_OK, whether or not the claim
+   held. */
 enum hc_status hc_claim_call(struct hc_check *check, const struct hc_call *call);
 
 /* The same, given what is known of the inputs. */
 enum hc_status hc_claim_call_on(struct hc_check *check, const struct hc_call *call,
                                 enum hc_inputs inputs);
 
-/* The same for a call whose inputs were not made to exercise the op but came out of calls before it:
-   small outputs that need no rounding do not make the case MISTRUSTED. */
+/* The same for a call whose inputs were not made to exercise the op but came out of calls before
+   it: small outputs that need no rounding do not make the case MISTRUSTED. */
 enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *call);
 
 /* Runs the call on the backend under test and on `exact`, each with outputs of its own, and claims
@@ -179,9 +182,9 @@ struct hc_frame {
     struct hc_mark marks[HC_MARKS];
 };
 
-/* A picture without points; and a point of one of its series, from left to right. The record keeps at
-   most HC_SERIES_POINTS points of a series, evenly spread, and the last one. Pictures claim nothing.
-   The name of a series lives as long as the program. */
+/* A picture without points; and a point of one of its series, from left to right. The record keeps
+   at most HC_SERIES_POINTS points of a series, evenly spread, and the last one. Pictures claim
+   nothing. The name of a series lives as long as the program. */
 struct hc_picture *hc_picture_new(struct hc_check *check, const struct hc_frame *frame);
 void hc_point(struct hc_check *check, struct hc_picture *picture, const char *series, double x,
               double y);

@@ -14,44 +14,45 @@ struct hc_check {
     const struct hc_case *what;
     const struct hc_backend *backend;
     struct hc_queue *queue;
-    const struct hc_backend *exact; /* the format-exact backend, for the three answers */
+    const struct hc_backend *exact; /* the backend `exact` (compare.c) */
     struct hc_queue *exact_queue;
-    const struct hc_backend *const *backends; /* all of the run */
+    const struct hc_backend *const *backends; /* all those of the run */
     int backend_count;
     uint64_t seed;
     enum hc_level level;
     FILE *trace;                    /* where hc_say goes, or NULL */
     struct hc_omissions *omissions; /* or NULL */
-    bool refused;                   /* a kernel that is there said HC_UNSUPPORTED */
-    bool lacks_fp64;                /* a call was asked for that the backend has not in fp64 */
+    bool refused;                   /* a kernel returned HC_UNSUPPORTED */
+    bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
     int64_t wrong;
     double worst; /* largest error / bound so far */
     struct hc_result result;
     struct hc_check_block *memory;
-    jmp_buf *no_memory; /* where a case goes that gets none; NULL: to an assertion */
+    jmp_buf *no_memory; /* where a case jumps that gets no memory */
 };
 
-/* Notes one comparison: error and bound in `unit`; fails when !(error <= bound). Nothing once a call
-   could not be run. */
+/* Counts one comparison, with error and bound in `unit`; it fails if !(error <= bound). Counts
+   nothing once a call could not be run. */
 bool hc_check_compared(struct hc_check *check, double error, double bound, const char *unit);
 
-/* A kernel of that backend did what no kernel may: the case FAILs with that line. */
+/* Makes the case FAIL with that line: a kernel of that backend did what no kernel may. */
 void hc_check_breach(struct hc_check *check, const char *backend, const char *line);
 
-/* Keeps the first failure's words as the note. */
+/* Keeps the words as the note unless there is one: the note is about the first failure. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 void hc_check_note(struct hc_check *check, const char *format, ...);
 
-/* Sets the verdict unless a worse one stands: FAIL > ERROR > UNIMPLEMENTED > SKIPPED > MISTRUSTED. */
+/* Sets the verdict unless a worse one is set: FAIL > ERROR > UNIMPLEMENTED > SKIPPED >
+   MISTRUSTED. */
 void hc_check_verdict(struct hc_check *check, enum hc_verdict verdict);
 
-/* Runs the case to its end, or to where its memory ended. */
+/* Runs the case to its end, or to where there was no memory for it. */
 void hc_check_run(struct hc_check *check);
 
-/* The run's seed and the case's name in one number (FNV-1a: Fowler, Noll, Vo; RFC 9923), so that no
-   two cases draw the same numbers or look at the same places. */
+/* A seed from the run's seed and the case's name (FNV-1a: Fowler, Noll, Vo; RFC 9923), so that no
+   two cases draw the same numbers or look at the same elements. */
 uint64_t hc_case_seed(const struct hc_check *check);
 
 /* Frees the case's memory. */

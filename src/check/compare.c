@@ -7,8 +7,9 @@
 
    - got against real, under the bound that the contract allows (compare_output.c). MPFR is slow, so
      this is done for every element of a small output and for a sample of a large one (sample.c).
-   - exact against real, on the same elements: what the others are compared with must itself be right.
-   - got against exact, on all elements. Where the contract states every rounding and its order, the
+   - exact against real, on the same elements: what the others are compared with must itself be
+   right. - got against exact, on all elements. Where the contract states every rounding and its
+   order, the
      bits must be the same (here); where the order of a sum is free, both lie within their bounds of
      real, so within the sum of both bounds of each other (against.c).
 
@@ -46,8 +47,8 @@ static bool is_an_output(const struct hc_call *call, const struct hc_tensor *inp
     return false;
 }
 
-/* Keeps inputs that the call overwrites as they were, and gives `exact` outputs of its own. False if
-   there is no memory. */
+/* Keeps inputs that the call overwrites as they were, and gives `exact` outputs of its own. False
+   if there is no memory. */
 static bool prepare(struct hc_claim *claim, const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];

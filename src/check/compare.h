@@ -23,8 +23,8 @@ struct hc_claim {
 /* Compares a sample of output `out` with the reference; `what` names the output. */
 void hc_claim_output(struct hc_claim *claim, int out, const char *what);
 
-/* Compares all elements of output `out` with those of `exact`, where the contract leaves the order of
-   a sum open (against.c). */
+/* Compares all elements of output `out` with those of `exact`, where the contract leaves the order
+   of a sum open (against.c). */
 void hc_claim_against(struct hc_claim *claim, int out, const char *what);
 
 /* How far two codes are apart in ulp; a zero and the other zero are 1 apart, two NaNs 0. */

@@ -48,7 +48,8 @@ static hc_kernel *right(enum hc_op op)
     return hc_backend_by_name("exact")->kernel[op];
 }
 
-/* C = A B in fp16, n x n; A's elements are `first` or, if that is 0, different; B's at most `second`. */
+/* C = A B in fp16, n x n; A's elements are `first` or, if that is 0, different; B's at most
+   `second`. */
 static void product(struct hc_check *check, int64_t n, double first, double second)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};

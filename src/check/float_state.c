@@ -1,13 +1,14 @@
-/* A kernel that leaves another rounding, or leaves subnormal numbers flushed to zero, has changed
-   all that comes after it: the references, the backend that it is compared with, and the kernels of
-   the same thread, which then agree on what is wrong. */
+/* A kernel that leaves another rounding direction set, or subnormal numbers flushed to zero, has
+   changed everything that runs after it: the references, the backend that it is compared with, and
+   the other kernels of the thread, which then agree on what is wrong. */
 #include "check/float_state.h"
 
 #include <fenv.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Asked of the arithmetic itself: C has no name for the flag. */
+/* Whether subnormal numbers are flushed: found by computing with them, since C has no name for the
+   flag. */
 static bool flushes(void)
 {
     volatile float least_normal = 0x1p-126f;

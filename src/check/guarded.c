@@ -1,7 +1,7 @@
-/* The block of a guarded call: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard, and
-   so on. A tensor that the call names twice (in place) lies there once. Before a run every byte is
-   known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After the
-   run everything is compared byte for byte with that, save the bytes of outputs (breach.c). */
+/* The block of a guarded call: guard, scratch, guard, guard, tensor, guard, guard, tensor, guard,
+   and so on. A tensor that the call names twice (in place) lies there once. Before a run every byte
+   is known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After
+   the run everything is compared byte for byte with that, save the bytes of outputs (breach.c). */
 #include "check/guarded.h"
 
 #include <stdatomic.h>
@@ -17,8 +17,8 @@ enum { ALIGNMENT = 64 };
 const unsigned char hc_prefill_of_outputs[] = {
     [HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
 
-/* Part of a NaN in the first run. In the second run it is part of whatever this call's salt makes, so
-   that no kernel can tell by the bytes around its tensors that it is being tested. */
+/* Part of a NaN in the first run. In the second run it is part of whatever this call's salt makes,
+   so that no kernel can tell by the bytes around its tensors that it is being tested. */
 unsigned char hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at)
 {
     uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */

@@ -40,10 +40,12 @@ struct hc_guarded {
     uint64_t salt;       /* makes the bytes outside the tensors of a second run */
 };
 
-/* What memory holds before a kernel runs: a call that runs a second time finds other bytes there. */
+/* What memory holds before a kernel runs: a call that runs a second time finds other bytes
+   there. */
 enum hc_prefill { HC_PREFILL_FIRST, HC_PREFILL_SECOND };
 
-/* What every byte of an output is before a run: parts of an ordinary number, which few results are. */
+/* What every byte of an output is before a run: parts of an ordinary number, which few results
+   are. */
 extern const unsigned char hc_prefill_of_outputs[];
 
 /* What byte `at` of scratch and guards is before a run. */

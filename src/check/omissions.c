@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL where there is no memory, as below. */
+/* The row of a component, made if need be; NULL if there is no memory. */
 static struct hc_omission *row_of(struct hc_omissions *all, const char *backend, const char *name)
 {
     char component[sizeof all->row->component];

@@ -1,6 +1,7 @@
 /* What a run leaves out for a backend, counted: cases that need an op which a partial backend has
-   no kernel for, or fp64 where it has none, and cases whose call its kernel refused
-   (HC_UNSUPPORTED). They make no results, and are said nevertheless: green is only what has run. */
+   no kernel for, or fp64 where the backend has none, and cases whose call its kernel refused
+   (HC_UNSUPPORTED). They make no results, but the run says how many there are: a run is green only
+   for what has run. */
 #ifndef HC_CHECK_OMISSIONS_H
 #define HC_CHECK_OMISSIONS_H
 
@@ -34,19 +35,20 @@ struct hc_omissions {
     bool lost; /* there was no memory to count one */
 };
 
-/* A case that was left out, `refused` as above. */
+/* Counts a case that was left out; `refused` as above. */
 void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused);
 
-/* A call that a partial backend's kernel took or refused. Several threads may say so at once. */
+/* Counts a call that a partial backend's kernel took or refused. Several threads may do so at
+   once. */
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken);
 
-/* Of a backend (NULL: of all): the cases that were left out. */
+/* How many cases were left out for a backend; NULL: for all. */
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
-/* The next set of formats from *i on of which calls were taken and others refused; NULL: no more. A
-   partial backend says by its kernels which formats it does; what it refuses in those, it should
-   do. */
+/* The next set of formats, from *i on, of which some calls were taken and others refused; NULL if
+   there are no more. A partial backend says by its kernels which formats it takes; a call in those
+   that it refuses for another reason is worth a look. */
 const struct hc_call_formats *hc_omissions_fickle(const struct hc_omissions *all, int *i);
 
 void hc_omissions_free(struct hc_omissions *all);

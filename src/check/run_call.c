@@ -1,4 +1,4 @@
-/* hc_do: a call with tensors in host memory, run between guards (check/guarded.h), and most calls
+/* hc_do: runs a call with tensors in host memory between guards (check/guarded.h), and most calls
    twice: a result that depends on what memory held before, or on the calls before, does not
    repeat. */
 #include "check/run_call.h"
@@ -37,8 +37,8 @@ static enum hc_status check_labels(const struct hc_call *call)
     return HC_OK;
 }
 
-/* What hc_call_check cannot see, since it does not look at data: that there is some, that labels are
-   classes, that an order has images. */
+/* What hc_call_check cannot see, since it does not look at data: that there is some, that labels
+   are classes, that an order has images. */
 static enum hc_status check_data(const struct hc_call *call)
 {
     const char *op = hc_ops[call->op].name;
@@ -56,10 +56,10 @@ static enum hc_status check_data(const struct hc_call *call)
     return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
 }
 
-/* Beyond this a call runs a second time only where an output may be unwritten. */
+/* A call of more bytes runs a second time only if an output may be unwritten. */
 enum { REPEATED_BYTES = 1 << 20 };
 
-/* Once more on other fillings; the first run's outputs are those that count. */
+/* Runs the call once more on other fillings. The first run's outputs are those that count. */
 static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
 {
     enum hc_status status = hc_guarded_keep(g);
@@ -70,8 +70,8 @@ static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
     return status;
 }
 
-/* A kernel refuses formats and shapes. One that looks at the numbers first may refuse whatever it
-   would get wrong, and then nothing that it takes says anything. */
+/* A kernel may refuse formats and shapes. One that looks at the numbers first may refuse whatever
+   it would get wrong, and then its results prove nothing. */
 static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach)
 {
     char why[256];
@@ -83,7 +83,7 @@ static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach
     (void)hc_fail(HC_UNSUPPORTED, "%s", why);
 }
 
-/* A call that is valid. */
+/* Runs a valid call. */
 static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queue *queue,
                                 const struct hc_call *call, struct hc_breach *breach)
 {

@@ -43,7 +43,7 @@ static bool concerns(const struct hc_case *what, const struct hc_backend *backen
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
 }
 
-/* Beside the cases themselves what somebody may have meant are all of a component, or of an op. */
+/* Names what the user may have meant: a case, or all cases of a component or of an op. */
 static enum hc_status no_case(const struct hc_run_options *options, const char *pattern)
 {
     struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));

@@ -11,7 +11,8 @@
 
 extern const char *const hc_level_names[]; /* ends with NULL */
 
-/* Whether one of the globs matches the name; '*' matches '/' too. No patterns match every name. */
+/* Whether one of the globs matches the name; '*' also matches '/'. No globs at all match every
+   name. */
 bool hc_matches(const char *const *patterns, int count, const char *name);
 
 struct hc_run_options {
@@ -28,12 +29,11 @@ struct hc_run_options {
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
     FILE *trace; /* for hc_say, or NULL */
 
-    /* Called before each case on each backend ("-" where it runs once), or with several workers
-       before its result is waited for; may be NULL. All that is called here is called by one
-       thread. */
+    /* Called before each case on each backend ("-" if it runs once), or, with several workers,
+       before its result is waited for. May be NULL. All callbacks are called by one thread. */
     void (*starting)(const struct hc_case *what, const char *backend, void *context);
-    /* Called with each result as it comes, in the order of the cases and then of the backends; the
-       run stops when it returns false. The result lives only as long as the call. */
+    /* Called with each result, in the order of the cases and then of the backends; the run stops
+       when it returns false. The result lives only as long as the call. */
     bool (*report)(const struct hc_result *result, void *context);
     /* Counts what is left out for partial backends, and for those without fp64; may be NULL. */
     struct hc_omissions *omissions;
@@ -42,8 +42,8 @@ struct hc_run_options {
     void *context;
 };
 
-/* HC_INVALID when a pattern matches no case, or when no case that was chosen runs at that level; what
-   a backend's open returned. A backend that is unavailable yields SKIPPED results. */
+/* HC_INVALID if a pattern matches no case, or no chosen case runs at that level; or what a
+   backend's open returned. A backend that is unavailable has SKIPPED results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);
 
 /* How many times `starting` will be called. */

@@ -20,8 +20,8 @@ struct hc_bench_table {
     int count;
 };
 
-/* One row: `rate` in `unit` ("conversions/s", "images/s", "bytes/s": larger is better). `what`
-   tells the rows of one bench apart ("host fp16"), "" where there is but one. */
+/* One row of a bench: `rate` in `unit` ("conversions/s", "images/s", "bytes/s": larger is better).
+   `what` tells the rows of one bench apart ("host fp16"); it is "" if there is only one. */
 struct hc_rate {
     const char *what;
     double rate;
@@ -31,18 +31,18 @@ struct hc_rate {
     double least;        /* rate / other that is claimed; 0: nothing is */
 };
 
-/* The backend that was asked for, able to run here; host where none was. */
+/* The backend that was asked for, which is able to run here; host if none was. */
 const struct hc_backend *hc_bench_backend(const struct hc_bench_run *run);
 
 /* The strings are used before the call returns. */
 void hc_bench_rate(struct hc_bench_run *run, const struct hc_rate *rate);
 
-/* Nothing can be measured here; the reason in one line. */
+/* Says in one line why nothing can be measured here. */
 void hc_bench_skip(struct hc_bench_run *run, const char *why);
 
 /* Runs works[0], works[1], ... in turn, each at least `times` times and all for at least `least`
-   seconds together, after one round that is not counted; the shortest time of each, in seconds,
-   goes to seconds[]. Taking turns and minima keeps the ratios when the machine is not quiet. */
+   seconds together, after one round that is not counted. The shortest time of each, in seconds,
+   goes to seconds[]. Turns and minima keep the ratios even if the machine is not quiet. */
 void hc_bench_time(void (*const works[])(void *context), int count, void *context, int times,
                    double least, double seconds[]);
 

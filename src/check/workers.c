@@ -1,6 +1,10 @@
-/* Workers take the units one after the other, each with queues of its own, and leave what came out
-   in the units' slots; the caller's thread reports the slots in their order. So the order of the
-   workers is seen nowhere. A single worker is the caller's thread itself. */
+/* Workers are threads that run cases side by side. Each has queues of its own. It takes the next
+   unit, runs it, and puts what came out into the unit's slot; the caller's thread reports the slots
+   in the order of the units, so that the output does not depend on the workers. A single worker is
+   the caller's thread itself.
+
+   A unit's memory is kept until it is reported, so workers wait when they are MAX_AHEAD units ahead
+   of the report. After a failure, or when the report says so, nobody takes another unit. */
 #include "check/workers.h"
 
 #include <assert.h>
@@ -16,8 +20,6 @@
 #include "check/timing.h"
 #include "reference.h"
 
-/* A unit keeps its memory until it is reported, so workers do not run on for ever before a slow
-   one. */
 enum { MAX_WORKERS = 16, MAX_AHEAD = 64 };
 
 struct queues {
@@ -32,8 +34,8 @@ struct team {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct hc_check **slots; /* by unit: NULL until it has run */
-    int next;                /* unit that nobody has taken */
-    int reported;            /* units before this one */
+    int next;                /* the unit to take next */
+    int reported;            /* so many units */
     bool stop;
     enum hc_status status; /* why a worker could not work */
     char why[512];
@@ -92,9 +94,9 @@ static void start_unit(const struct hc_run_options *options, const struct hc_cas
                           options->context);
 }
 
-/* Calls between guards are looked at one by one (check/guarded.c); those of a training are not, nor
-   are the threads that a kernel started. */
-static void look_at_threads(struct hc_check *check)
+/* After each guarded call the thread is looked at (check/guarded.c); calls of a training are not
+   guarded, and neither are the threads that a kernel started. */
+static void check_threads(struct hc_check *check)
 {
     char line[128];
     const char *left = hc_float_state_reset_all();
@@ -130,7 +132,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
         hc_skip(check, "%s", backend->unavailable());
     else
         hc_check_run(check);
-    look_at_threads(check);
+    check_threads(check);
     if (check->result.verdict == HC_PASS && check->result.checked == 0)
         hc_mistrust(check, "no comparison was made");
     if (!check->result.unit)
@@ -161,7 +163,7 @@ static int take(struct team *team)
     return unit;
 }
 
-static void give(struct team *team, int unit, struct hc_check *check)
+static void put(struct team *team, int unit, struct hc_check *check)
 {
     (void)pthread_mutex_lock(&team->lock);
     team->slots[unit] = check;
@@ -183,7 +185,7 @@ static void *work(void *argument)
         struct hc_check *check = malloc(sizeof *check);
         if (check)
             run_unit(w->team->options, &w->team->units[unit], &w->queues, check);
-        give(w->team, unit, check);
+        put(w->team, unit, check);
     }
     hc_reference_end();
     return NULL;

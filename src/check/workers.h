@@ -1,17 +1,17 @@
-/* The inside of the runner: units of work on one thread or on several. */
+/* The inside of the runner: units of work, run by one worker or by several. */
 #ifndef HC_CHECK_WORKERS_H
 #define HC_CHECK_WORKERS_H
 
 #include "check/runner.h"
 
-/* A case on the backend of that number, or once (-1). */
+/* A unit: a case on the backend of that number, or a case that runs once (-1). */
 struct hc_case_run {
     const struct hc_case *what;
     int backend;
 };
 
-/* Runs the units and reports them in their order, on as many threads as the options and the
-   backends allow. What a backend's open returned, or HC_NO_MEMORY. */
+/* Runs the units on as many workers as the options and the backends allow, and reports them in
+   their order. What a backend's open returned, or HC_NO_MEMORY. */
 enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_case_run *units,
                             int count);
 

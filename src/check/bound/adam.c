@@ -1,7 +1,7 @@
 /* Adam and AdamW, in running error analysis (ball.h). The orders of roundings are those that
-   kernels/element/adam.h states; coefficients are computed in fp64 before they are rounded. Where an
-   order fuses a product into a sum, the product counts as rounded to fp64: fma does not round it at
-   all, and 2^-53 is less than a thousandth of the rounding after it. */
+   kernels/element/adam.h states; coefficients are computed in fp64 before they are rounded. Where
+   an order fuses a product into a sum, the product counts as rounded to fp64: fma does not round it
+   at all, and 2^-53 is less than a thousandth of the rounding after it. */
 #include <math.h>
 
 #include "check/bound/rules.h"
@@ -23,8 +23,8 @@ struct step {
     struct hc_ball v;
 };
 
-/* x y + z, rounded once. Below the normal numbers only sums of fp32 numbers are exact, and a product is
-   not one: half of the smallest number is added. */
+/* x y + z, rounded once. Below the normal numbers only sums of fp32 numbers are exact, and a
+   product is not one: half of the smallest number is added. */
 static struct hc_ball fused(enum hc_format f, struct hc_ball x, struct hc_ball y, struct hc_ball z)
 {
     struct hc_ball sum = hc_ball_add(f, hc_ball_mul(HC_FP64, x, y), z);
@@ -33,8 +33,8 @@ static struct hc_ball fused(enum hc_format f, struct hc_ball x, struct hc_ball y
 }
 
 /* beta^t, 0 <= beta < 1, as a tree of products: t - 1 roundings, so that it is off by at most
-   gamma(t - 1) <= t u of it in u = 2^-53 for t up to 2^24 (kernels/element/beta_power.h), and by half the least number
-   for each that underflows. `mid` is the C library's, within an ulp, 2 u. */
+   gamma(t - 1) <= t u of it in u = 2^-53 for t up to 2^24 (kernels/element/beta_power.h), and by
+   half the least number for each that underflows. `mid` is the C library's, within an ulp, 2 u. */
 static struct hc_ball power(double beta, double t)
 {
     double value = pow(beta, t);

@@ -24,8 +24,8 @@ static struct hc_ball rounded(enum hc_format f, struct hc_ball x, double underfl
     return x;
 }
 
-/* What a result below the normal numbers loses: half the smallest subnormal of fp32 and of f. In fp64
-   both `mid` and the number lose half of it. */
+/* What a result below the normal numbers loses: half the smallest subnormal of fp32 and of f. In
+   fp64 both `mid` and the number lose half of it. */
 static double underflow(enum hc_format f)
 {
     if (f == HC_FP64)
@@ -120,8 +120,8 @@ struct hc_ball hc_ball_sqrt(enum hc_format f, struct hc_ball x)
     return rounded(f, root, exact ? 0 : underflow(f));
 }
 
-/* Two ulp are at most 4 u |result|, one of the four being counted by rounded(), as is the ulp that the C
-   library's `mid` may be off. */
+/* Two ulp are at most 4 u |result|, one of the four being counted by rounded(), as is the ulp that
+   the C library's `mid` may be off. */
 static struct hc_ball elementary(enum hc_format f, struct hc_ball x)
 {
     double least = x.rad;

@@ -2,15 +2,15 @@
 
    Many contracts state a formula of ten roundings. A bound on its result could be derived by hand
    for each; here the formula is computed once more on balls. A ball stands for a computed number
-   that lies within `rad` of the real number `mid`. Each operation returns a ball for its result: the
-   radius is what the operands' radii come to, by the worst case over both, and the operation's own
-   rounding. That rounding is at most u |result| where the result is normal, and half the smallest
-   subnormal number below (sums of fp32 numbers are exact there). A 16-bit format F means one
-   rounding into fp32 and one more into F.
+   that lies within `rad` of the real number `mid`. Each operation returns a ball for its result:
+   the radius is what the operands' radii come to, by the worst case over both, and the operation's
+   own rounding. That rounding is at most u |result| where the result is normal, and half the
+   smallest subnormal number below (sums of fp32 numbers are exact there). A 16-bit format F means
+   one rounding into fp32 and one more into F.
 
-   `mid` itself is computed in fp64; its relative 2^-53 is counted with every rounding. For
-   f = HC_FP64, `mid` is no more precise than the number under test, so the rounding errors of both
-   are added.
+   `mid` itself is computed in fp64; its relative 2^-53 is counted with every rounding. For f =
+   HC_FP64, `mid` is no more precise than the number under test, so the rounding errors of both are
+   added.
 
    The radius is infinite where nothing can be promised: a finite result may leave the format's
    range, or a divisor may be 0. An infinity that comes from an infinite operand is exact: mid is

@@ -100,9 +100,9 @@ static bool to_either(const struct hc_call *call, int out)
     return call->op == HC_OP_cast && call->params.cast.direction != HC_NEAREST;
 }
 
-/* Bound on the final rounding into out's format of a result that is at most `most` in magnitude: half
-   an ulp there, or one ulp if the rounding is directed or stochastic. Rounding into the working
-   format is in the rules. */
+/* Bound on the final rounding into out's format of a result that is at most `most` in magnitude:
+   half an ulp there, or one ulp if the rounding is directed or stochastic. Rounding into the
+   working format is in the rules. */
 static double last_rounding(const struct hc_call *call, int out, bool ruled, double most)
 {
     enum hc_format format = call->out[out].format;

@@ -22,29 +22,29 @@
 #include "backend.h"
 #include "reference.h"
 
-/* The largest |got - real| that the contract allows: an absolute error that includes the last rounding
-   into the output's format. It is infinite where the contract allows anything, because an
+/* The largest |got - real| that the contract allows: an absolute error that includes the last
+   rounding into the output's format. It is infinite where the contract allows anything, because an
    intermediate result may leave the working format's range. A result that is NaN or infinite by
    definition has bound 0, unless finite terms alone may overflow. */
 double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
                 const struct hc_exact *want);
 
-/* Whether the contract states the result as one or two roundings of the real value; then *bits are the
-   only right ones, and the bound is what these roundings amount to. */
+/* Whether the contract states the result as one or two roundings of the real value; then *bits are
+   the only right ones, and the bound is what these roundings amount to. */
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,
                    uint64_t *bits);
 
-/* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the result
-   needs nothing but a sum and perhaps a division of it. */
+/* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the
+   result needs nothing but a sum and perhaps a division of it. */
 bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want,
                     uint64_t *bits);
 
 /* Whether `exact` defines the bits: the contract states every rounding and its order. */
 bool hc_bound_ordered(const struct hc_call *call);
 
-/* |got - want| as the bounds mean it. An infinity counts as the next number that the format would have
-   if its exponents went on, or as want if that is larger. NaN equals only NaN. A result that is
-   infinite by definition must be that infinity. +0 equals -0. */
+/* |got - want| as the bounds mean it. An infinity counts as the next number that the format would
+   have if its exponents went on, or as want if that is larger. NaN equals only NaN. A result that
+   is infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
 
 #endif

@@ -2,12 +2,12 @@
 
    The bound of n additions is n u S, where S is the sum of the terms' magnitudes. It is met only if
    every rounding errs by half an ulp to the same side. Suppose instead that each of the k roundings
-   that a term meets is an independent random variable of mean zero and magnitude u at most. Then the
-   product of the factors 1 + delta stays within
+   that a term meets is an independent random variable of mean zero and magnitude u at most. Then
+   the product of the factors 1 + delta stays within
      exp(+-(lambda sqrt(k) u + k u^2 / (1 - u)))
-   with a chance of at least 1 - 2 exp(-lambda^2 (1 - u)^2 / 2), for any lambda (Higham and Mary, A New
-   Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4), and
-   the error of a sum of k terms is within
+   with a chance of at least 1 - 2 exp(-lambda^2 (1 - u)^2 / 2), for any lambda (Higham and Mary, A
+   New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem
+   2.4), and the error of a sum of k terms is within
      (exp(lambda sqrt(k) u + k u^2 / (1 - u)) - 1) S
    except with a chance of k times 2 exp(-lambda^2 (1 - u)^2 / 2) (theorem 3.1). This holds in any
    order, since in no order a term meets more than k roundings; a fused product and addition is one
@@ -17,12 +17,13 @@
    normal and positive, in formats of 8 bits or more. It is wrong for equal terms, for terms that
    stagnate, for integers, and where addends are cut: those have only the bound.
 
-   Lambda: the chance that any of R results crosses the line is at most R k 2 exp(-lambda^2
-   (1 - u)^2 / 2), which must be less than C:
+   Lambda: the chance that any of R results crosses the line is at most
+     R k 2 exp(-lambda^2 (1 - u)^2 / 2),
+   which must be less than C:
      lambda = sqrt(2 ln(2 k R / C)) / (1 - u).
-   With R = 2^30, about a million results a run and a thousand seeds, and C = 2^-10, lambda is 8.0 for
-   33 terms, 8.2 for 257 and 8.6 for 4,099: the line lies outside the bound at 33 terms, at half of it
-   at 257, and at an eighth of it at 4,099. */
+   With R = 2^30, about a million results a run and a thousand seeds, and C = 2^-10, lambda is 8.0
+   for 33 terms, 8.2 for 257 and 8.6 for 4,099: the line lies outside the bound at 33 terms, at half
+   of it at 257, and at an eighth of it at 4,099. */
 #include "check/bound/line.h"
 
 #include <math.h>

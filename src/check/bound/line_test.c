@@ -1,5 +1,5 @@
-/* The line of sums: no sum to nearest of random numbers comes to it, what is systematic crosses it, and its
-   chance is the one that is stated. */
+/* The line of sums: no sum to nearest of random numbers comes to it, what is systematic crosses it,
+   and its chance is the one that is stated. */
 #include "check/bound/line.h"
 
 #include <criterion/criterion.h>
@@ -32,8 +32,8 @@ static float cut(float x, float y)
     return (float)hc_decode(HC_FP32, hc_encode(HC_FP32, (double)x + (double)y, 0, HC_TOWARD_ZERO));
 }
 
-/* error / line of a sum of positive or signed random numbers, one after the other; fp64 is good enough for
-   its real value. */
+/* error / line of a sum of positive or signed random numbers, one after the other; fp64 is good
+   enough for its real value. */
 static double ratio(uint64_t trial, bool positive, addition *add)
 {
     struct hc_call call = sum_of(TERMS);
@@ -78,8 +78,8 @@ Test(line, it_is_at_an_eighth_of_the_bound_of_4096_terms_and_beyond_that_of_33)
                  hc_bound(&(struct hc_element){&small, 0, 0}, &nearest, &want));
 }
 
-/* The theorem's chance, from the line itself: k R 2 exp(-lambda^2 / 2) is C, and lambda is the line without
-   sqrt(k) u. */
+/* The theorem's chance, from the line itself: k R 2 exp(-lambda^2 / 2) is C, and lambda is the line
+   without sqrt(k) u. */
 Test(line, its_chance_over_all_results_of_a_thousand_runs_is_the_one_stated)
 {
     static const int64_t lengths[] = {33, 257, 4099, 100003};

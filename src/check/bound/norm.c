@@ -20,11 +20,12 @@ static struct hc_ball divided(enum hc_format f, struct hc_ball x, int64_t n)
 }
 
 /* sum (x - mean)^2 where the computed mean has strayed by d, |d| <= D. The computed terms are
-   (x - mean - d)^2 (1 + e1)^2 (1 + e2), and, since sum (x - mean) = 0,
+     (x - mean - d)^2 (1 + e1)^2 (1 + e2),
+   and, since sum (x - mean) = 0,
      sum (x - mean - d)^2 = V + n d^2,   V = sum (x - mean)^2:
    there is no term in d alone. All are positive, so with the n - 1 additions the computed sum is
-   (V + n d^2)(1 + t), |t| <= (1 + u)^3 (1 + (n - 1) u) - 1; a square may underflow. In fp64 v itself is
-   off by as much, another n d^2. */
+     (V + n d^2)(1 + t),   |t| <= (1 + u)^3 (1 + (n - 1) u) - 1.
+   A square may underflow. In fp64 v itself is off by as much, another n d^2. */
 static struct hc_ball squares(enum hc_format f, double v, double n, double strayed)
 {
     double u = hc_format_unit(f);
@@ -76,9 +77,9 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
     return apart;
 }
 
-/* z rounded into its format f (its rounding into the working format is in z already). It is an infinity
-   for certain if all that z can be lies beyond the largest number and half an ulp; nothing is known of
-   it if only some of that does. */
+/* z rounded into its format f (its rounding into the working format is in z already). It is an
+   infinity for certain if all that z can be lies beyond the largest number and half an ulp; nothing
+   is known of it if only some of that does. */
 static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball z)
 {
     double end = hc_format_max(f) + hc_ulp(f, hc_format_max(f)) / 2;
@@ -91,9 +92,10 @@ static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball
     return z;
 }
 
-/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero that
-   is the rounding of z itself; below, z is rounded first, and the product is rounded again. If z may
-   lie on either side, or is NaN, the function stretches nothing by more than max(1, |slope|). */
+/* leaky_relu after z, without the last rounding into the output, which hc_bound adds. Above zero
+   that is the rounding of z itself; below, z is rounded first, and the product is rounded again. If
+   z may lie on either side, or is NaN, the function stretches nothing by more than max(1,
+   |slope|). */
 static double leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);

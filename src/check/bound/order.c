@@ -1,5 +1,5 @@
-/* sum and dot in a 16-bit accumulator: the contract states their order and every rounding, so there is
-   one right result. It is computed here one rounding at a time, each from the exact value of the
+/* sum and dot in a 16-bit accumulator: the contract states their order and every rounding, so there
+   is one right result. It is computed here one rounding at a time, each from the exact value of the
    operation. */
 #include <math.h>
 

@@ -16,8 +16,8 @@ hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
-/* Whether the contract states the order of the call's sum and every rounding in it; then *bits are the
-   only right ones. */
+/* Whether the contract states the order of the call's sum and every rounding in it; then *bits are
+   the only right ones. */
 bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits);
 
 /* The format of the arithmetic: fp64 where the call is in fp64, else fp32. */
@@ -30,10 +30,10 @@ struct hc_ball hc_ball_element(const struct hc_tensor *t, int64_t i);
 bool hc_bound_skipped(const struct hc_call *call);
 
 /* The error of w (before it is rounded into its format) or of the compensation c, as
-   kernels/element/kahan.h computes them in arithmetic f; u is taken off the weight. w + y is known up
-   to y's error, so w rounds to one of the representable numbers in that interval, and so does the
-   exact sum. If there is only one, rounding w adds nothing to c's error; otherwise it adds at most
-   the distance between the outermost two. */
+   kernels/element/kahan.h computes them in arithmetic f; u is taken off the weight. w + y is known
+   up to y's error, so w rounds to one of the representable numbers in that interval, and so does
+   the exact sum. If there is only one, rounding w adds nothing to c's error; otherwise it adds at
+   most the distance between the outermost two. */
 double hc_bound_compensated(const struct hc_element *e, enum hc_format f, bool want_c,
                             struct hc_ball w, struct hc_ball c, struct hc_ball u);
 

@@ -1,6 +1,6 @@
-/* SGD, and compensated weights, in running error analysis (ball.h). The orders of roundings are those
-   that kernels/element/sgd.h and kernels/element/kahan.h state: every intermediate result is rounded
-   into `arithmetic`, and coefficients are computed in fp64 before that. */
+/* SGD, and compensated weights, in running error analysis (ball.h). The orders of roundings are
+   those that kernels/element/sgd.h and kernels/element/kahan.h state: every intermediate result is
+   rounded into `arithmetic`, and coefficients are computed in fp64 before that. */
 #include <math.h>
 
 #include "check/bound/rules.h"

@@ -2,10 +2,10 @@
 
    A contract leaves the order of a long sum open, so no single result is right. What can be bounded
    is the distance from the real sum: each rounding errs by at most u of a partial sum, and every
-   partial sum is at most S, the sum of the terms' magnitudes, in whatever order. S is the reference's
-   `magnitude`. growth(n) below is the factor by which n additions may stray, for an ordinary
-   accumulator and for the blocks of a matrix unit. To it come the products' own roundings, what tf32
-   cuts off the factors, scaling by alpha and beta, and underflow, which is absolute.
+   partial sum is at most S, the sum of the terms' magnitudes, in whatever order. S is the
+   reference's `magnitude`. growth(n) below is the factor by which n additions may stray, for an
+   ordinary accumulator and for the blocks of a matrix unit. To it come the products' own roundings,
+   what tf32 cuts off the factors, scaling by alpha and beta, and underflow, which is absolute.
 
    The bounds are relative to S, not to the result: a sum that cancels may lose all its bits and be
    within its contract. Where S may leave the accumulator's range, a partial sum may overflow in one
@@ -44,8 +44,8 @@ static double growth(const struct hc_accumulator *a, double n)
     return expm1(2 * ceil(n / a->block) * log1p(step));
 }
 
-/* Products of 16-bit numbers are exact in fp32 unless they underflow; products of fp16 numbers never
-   do. A rounded product counts as one more addition. Returns what underflow may lose. */
+/* Products of 16-bit numbers are exact in fp32 unless they underflow; products of fp16 numbers
+   never do. A rounded product counts as one more addition. Returns what underflow may lose. */
 static double products(enum hc_format inputs, double terms, double *additions)
 {
     bool rounded = inputs == HC_FP32 || inputs == HC_FP64;
@@ -55,8 +55,8 @@ static double products(enum hc_format inputs, double terms, double *additions)
 
 /* What a product loses of its magnitude where its factors may be taken as tf32. Rounded or cut, x
    becomes x + dx, |dx| <= 2^-10 max(|x|, 2^-126), and the reference counts |x| as that maximum: the
-   product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22 bits
-   and is exact in fp32 unless it underflows; counting it as rounded costs one addition. */
+   product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22
+   bits and is exact in fp32 unless it underflows; counting it as rounded costs one addition. */
 static double cut(const struct hc_call *call)
 {
     return hc_call_tf32(call) && hc_call_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
@@ -119,9 +119,10 @@ double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *acc
     return in_range(error, want->magnitude, hc_format_max(HC_FP32));
 }
 
-/* The partial sum is one more product, with 1. The bound is never infinite. Terms are non-negative, so
-   a partial sum that overflowed stays infinite. With an unbounded exponent it would be >= 2^128 and
-   within this bound of the exact sum, and hc_bound_error counts an infinity as max(2^128, exact). */
+/* The partial sum is one more product, with 1. The bound is never infinite. Terms are non-negative,
+   so a partial sum that overflowed stays infinite. With an unbounded exponent it would be >= 2^128
+   and within this bound of the exact sum, and hc_bound_error counts an infinity as max(2^128,
+   exact). */
 double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumulator *accumulator,
                             const struct hc_exact *want)
 {
@@ -148,12 +149,12 @@ double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *ac
     return in_range(error, want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 
-/* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u to
-   nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which come to
-   (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and Rump). The rest
-   is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses less than the
-   smallest of them; sums there are exact. The bound is infinite where a partial sum, alpha's multiple
-   or C may leave fp16. */
+/* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u
+   to nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which
+   come to (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and
+   Rump). The rest is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses
+   less than the smallest of them; sums there are exact. The bound is infinite where a partial sum,
+   alpha's multiple or C may leave fp16. */
 static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
                         const struct hc_exact *want)
 {
@@ -172,9 +173,10 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
     return in_range(error, want->magnitude, largest);
 }
 
-/* After the sum come alpha, beta C and the last addition. Each is one rounding, unless it multiplies by
-   1 or adds nothing; beta C may also be what the sum begins with. The magnitude is that of the whole
-   result, alpha included. What the products lose by underflow is multiplied by alpha. */
+/* After the sum come alpha, beta C and the last addition. Each is one rounding, unless it
+   multiplies by 1 or adds nothing; beta C may also be what the sum begins with. The magnitude is
+   that of the whole result, alpha included. What the products lose by underflow is multiplied by
+   alpha. */
 double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
                      const struct hc_exact *want)
 {

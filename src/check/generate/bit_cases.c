@@ -1,4 +1,5 @@
-/* The generated cases bits/: on the backend under test and on `exact`, the same inputs. */
+/* The generated cases bits/: the backend under test and `exact` run the same inputs, and every
+   result must have the same bits. */
 #include "check/generate/bit_cases.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #include "num/rng.h"
 #include "op/descriptor.h"
 
-/* Lengths leave a rest behind every power of two that a block has. */
+/* Lengths that are no multiple of any power of two that a block may have. */
 enum { REST = 15, LONG = 16384 + REST, MIDDLING = 4099, SHORT = 1031 };
 
 enum { ALL_CODES, PAIRS, ANY_BITS, OF_OPS, SCALARS = OF_OPS + HC_DISTRIBUTION_COUNT };
@@ -23,8 +23,8 @@ static bool is_data(const struct hc_call *call, int slot)
     return slot == 0 || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
 }
 
-/* A number that all elements share, of which the results hang: the scale of an unscaling, the count of
-   steps of an optimizer. */
+/* A number that all elements share and all results depend on: the scale of an unscaling, the step
+   count of an optimizer. */
 struct scalar {
     int slot;
     int64_t element;
@@ -84,7 +84,8 @@ static uint64_t random_bits(const struct hc_tensor *t, uint64_t seed, int slot, 
            (64 - 8 * hc_formats[t->format].bytes);
 }
 
-/* Every slot of data: all codes or boundaries where the distribution is these, any bits elsewhere. */
+/* Fills every slot of data: all codes or boundaries where the distribution is these, any bits
+   elsewhere. */
 static void draw_data(const struct hc_call *call, int number, uint64_t seed)
 {
     uint16_t codes[HC_BOUNDARY_CODES];

@@ -1,4 +1,4 @@
-/* Inputs of the cases bits/: what may tell two implementations apart. */
+/* Inputs of the cases bits/: values that may tell two implementations apart. */
 #ifndef HC_CHECK_GENERATE_BIT_DRAW_H
 #define HC_CHECK_GENERATE_BIT_DRAW_H
 
@@ -9,12 +9,12 @@
 enum { HC_BIT_DRAWS = 32 };
 
 struct hc_bit_draw {
-    const char *name; /* NULL: this distribution says nothing for the op and its formats */
+    const char *name; /* NULL: this one is not for the op and its formats */
     int64_t length;
-    bool raw; /* outputs are copies: NaN too must have the same bits */
+    bool raw; /* outputs are copies: NaNs, too, must have the same bits */
 };
 
-/* The distribution of that number, 0 .. HC_BIT_DRAWS - 1, for a call of these formats. */
+/* The distribution of that number, 0 .. HC_BIT_DRAWS - 1, for a call in these formats. */
 struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number);
 
 /* Fills all inputs that have memory. */

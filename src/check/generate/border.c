@@ -46,15 +46,15 @@ bool hc_border_concerns(enum hc_op op, enum hc_extent extent)
     return extent >= of_class[class_].first && extent <= of_class[class_].last;
 }
 
-/* Borders that no backend need state: an index kept in 16 bits, a label kept in 7 or 8. */
+/* Borders that no backend needs to list: an index kept in 16 bits, a label kept in 7 or 8. */
 static const struct hc_border common[] = {
     {HC_EXTENT_VECTOR, 65536},     {HC_EXTENT_TERMS, 65536},      {HC_EXTENT_LOSS_ROWS, 64},
     {HC_EXTENT_LOSS_CLASSES, 128}, {HC_EXTENT_LOSS_CLASSES, 256}, {HC_EXTENT_TABLE_ROWS, 65536},
     {HC_EXTENT_COUNT, 0},
 };
 
-/* The largest power of two that is crossed for a backend that states no borders: as far as a call with
-   that extent alone stays small. */
+/* For a backend that lists no borders every power of two is one, up to this: as far as a call with
+   only that extent stays small. */
 static const int default_log2[HC_EXTENT_COUNT] = {
     [HC_EXTENT_VECTOR] = 18,        [HC_EXTENT_TERMS] = 18,         [HC_EXTENT_GEMM_M] = 10,
     [HC_EXTENT_GEMM_N] = 10,        [HC_EXTENT_GEMM_K] = 12,        [HC_EXTENT_CONV_IMAGES] = 7,

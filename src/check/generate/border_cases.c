@@ -1,6 +1,6 @@
-/* The generated cases border/: each runs an op on integers at every size that lies at a border of some
-   backend (border.h), one extent at a time, or with choices of which every two meet, and compares all
-   elements with integer arithmetic. */
+/* The generated cases border/: each runs an op on integers at every size that lies at a border of
+   some backend (border.h), one extent at a time, or with choices of which every two meet, and
+   compares all elements with integer arithmetic. */
 #include "check/generate/border_cases.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ struct row {
     char title[128];
 };
 
-/* Memory for the largest of the calls, which all have. */
+/* Memory for the largest of the calls; all calls use it. */
 struct room {
     void *slot[HC_MAX_IN + HC_MAX_OUT];
     struct hc_integers integers;
@@ -61,7 +61,7 @@ struct stray {
     double far;
 };
 
-/* The farthest of those that are not settled; the contract's bound decides about them. */
+/* The farthest of those that are not settled are judged by the contract's bound. */
 enum { STRAYS = 16 };
 
 /* The comparison of one call; its strays are judged at its end. */

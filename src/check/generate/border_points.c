@@ -8,7 +8,7 @@
 #include "check/bound/bound.h"
 #include "check/generate/integers.h"
 
-/* The other extents: small, odd and unlike each other. Filters, strides and pads take turns. */
+/* The other extents are small, odd and unlike each other. Filters, strides and pads take turns. */
 static struct hc_op_shape shape_of(const struct hc_border_row *row, int64_t size, int number)
 {
     static const int64_t filters[][3] = {{3, 1, 1}, {3, 2, 1}, {1, 1, 0}, {5, 2, 2}, {2, 3, 0}};
@@ -53,8 +53,8 @@ static struct hc_op_shape shape_of(const struct hc_border_row *row, int64_t size
     }
 }
 
-/* Choices that have no extent go by the size, whatever other sizes there are (Knuth's multiplicative
-   hash, so that neighbours and 2 b + 7 differ in all of them). */
+/* What has no extent is chosen by the size alone, whatever other sizes there are (Knuth's
+   multiplicative hash, so that neighbours and 2 b + 7 differ in all choices). */
 static int number_of(int64_t size)
 {
     return (int)((uint32_t)size * 2654435761u >> 20);
@@ -77,8 +77,8 @@ static int64_t work_of(const struct hc_call *call)
     return (int64_t)fmax((double)(in > out ? in : out), (double)out * hc_call_length(call));
 }
 
-/* Below level exhaustive the large sizes are left to the first set of formats, and there to the one just past
-   the border, which is the only one of the middling ones in the other sets. */
+/* Below level exhaustive only the first set of formats goes to the large sizes, and there only to
+   the one just past the border; the other sets go there only in middling sizes. */
 static bool is_wanted(const struct hc_border_row *row, const struct hc_border_point *point,
                       enum hc_level level)
 {
@@ -115,7 +115,7 @@ static int border_points(const struct hc_border_row *row, enum hc_level level,
     return kept;
 }
 
-/* Choices for the extents of opspace.h, and last of what has none. */
+/* Choices for the extents of op_space.h, and, last, for what has no extent. */
 struct choices {
     struct {
         int count;

@@ -6,26 +6,26 @@
 #include "check/check.h"
 #include "check/generate/op_space.h"
 
-/* What a case is about: one extent, or with HC_EXTENT_COUNT the choices of all extents, strides, pads and
-   transpositions, of which every two meet in some call. */
+/* What a case is about: one extent, or, with HC_EXTENT_COUNT, the choices of all extents, strides,
+   pads and transpositions, every two of which meet in some call. */
 struct hc_border_row {
     enum hc_op op;
     const struct hc_format_set *set;
     enum hc_extent extent;
-    bool plain; /* it alone of the op's sets goes to the largest sizes at level standard */
+    bool plain; /* of the op's sets only this one goes to the largest sizes at level standard */
 };
 
 enum { HC_BORDER_POINTS = 2 * HC_BORDER_SIZES, HC_BORDER_TEXT = 48 };
 
 struct hc_border_point {
     struct hc_op_shape shape;
-    int number; /* what has no extent goes by it (check/generate/integers.h) */
+    int number; /* chooses what has no extent (check/generate/integers.h) */
     int64_t size;
     int64_t border;
     char text[HC_BORDER_TEXT]; /* "k 257" */
 };
 
-/* Whether the op has choices that are worth meeting each other. */
+/* Whether the op has choices that are worth combining. */
 bool hc_border_meets(enum hc_op op);
 
 /* The calls at that level for the backends of the run. Returns how many there are. */

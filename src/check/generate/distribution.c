@@ -1,4 +1,4 @@
-/* Which distribution goes into which slot. */
+/* Which distribution goes into which slot, and where it makes sense. */
 #include "check/generate/distribution.h"
 
 #include <assert.h>
@@ -30,10 +30,10 @@ bool hc_distribution_of_sums(enum hc_distribution distribution)
            distribution == HC_DRAW_CUT || distribution == HC_DRAW_WHOLE;
 }
 
-/* Whether the contract's bound exceeds what is left on such numbers, so that nothing could be said
-   of it: squares that underflow; a sum that cancels to 2^-10 of its terms' magnitude where n 2^-24,
-   tf32 or a sum in fp16 may lose as much; a long one of both signs in fp16, which comes to 1 /
-   sqrt(n) of them, and may lose n 2^-11. */
+/* Whether the contract's bound exceeds what such numbers leave, so that the claim would say
+   nothing. Squares underflow. A sum that cancels to 2^-10 of its terms' magnitude may lose as much
+   to n 2^-24, to tf32, or to a sum in fp16. A long sum of both signs in fp16 comes to 1 / sqrt(n)
+   of its terms, and may lose n 2^-11. */
 static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum { LONG_IN_HALF = 64 };

@@ -1,4 +1,4 @@
-/* What the generated cases put into the tensors of a call. */
+/* Distributions: what the generated cases fill the inputs of a call with. */
 #ifndef HC_CHECK_GENERATE_DISTRIBUTION_H
 #define HC_CHECK_GENERATE_DISTRIBUTION_H
 
@@ -13,26 +13,26 @@ enum hc_distribution {
     HC_DRAW_BOUNDARIES,   /* powers of two, midpoints, limits, and their neighbours */
     HC_DRAW_CANCELLATION, /* terms that leave little of each other */
     HC_DRAW_SPECIALS,     /* infinities, NaN, -0 and limits among normal ones */
-    HC_DRAW_POSITIVE,     /* random ones of one sign */
+    HC_DRAW_POSITIVE,     /* random numbers of one sign */
     HC_DRAW_STAGNATION,   /* one large term, then many that are each too small to change the sum */
-    HC_DRAW_CUT,          /* the same, where each is rounded up and not down */
+    HC_DRAW_CUT,          /* the same, with terms that are rounded up and not down */
     HC_DRAW_WHOLE,        /* integers whose sums are exact and fill the accumulator */
-    HC_DRAW_FOUND,        /* the flag that an infinity was found is set */
+    HC_DRAW_FOUND,        /* the flag says that an infinity was found */
     HC_DISTRIBUTION_COUNT
 };
 
 extern const char *const hc_distribution_names[HC_DISTRIBUTION_COUNT];
 
-/* Whether it is there for sums alone. */
+/* Whether the distribution is only for sums. */
 bool hc_distribution_of_sums(enum hc_distribution distribution);
 
-/* Whether the distribution means something for that call. */
+/* Whether the distribution makes sense for that call. */
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution);
 
 /* Fills all inputs; the same seed gives the same values. */
 void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed);
 
-/* Whether the inputs reached what the distribution's name says. */
+/* Whether the inputs are what the distribution's name says. */
 bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values that leave little of each other. */
+/* Inputs whose terms leave little of each other. */
 #include <math.h>
 
 #include "check/generate/draw.h"
@@ -32,11 +32,11 @@ static struct run run_of(const struct hc_call *call, int slot)
     }
 }
 
-/* Neighbours along the sum have factors y that agree, and x that agree but for the sign; the one
-   that is taken away is larger by up to 2^-6, and comes first in half of the pairs. What they leave
-   has one sign, so that it is between 2^-10 and 2^-6 of their magnitude and never less than a
-   rounding error. Pairs differ in size by up to 2^8, so that sums have more bits than fp32. A last
-   term without a partner is 2^-12 of the others' size. */
+/* Neighbours along the sum are a pair: their factors y agree, and their x agree but for the sign.
+   The one that is taken away is larger by up to 2^-6, and comes first in half of the pairs. What
+   pairs leave has one sign, so that the sum is between 2^-10 and 2^-6 of its terms' magnitude and
+   never less than a rounding error. Pairs differ in size by up to 2^8, so that sums have more bits
+   than fp32. A last term without a partner is 2^-12 of the others' size. */
 static double paired(struct hc_draw_site p, int slot, enum hc_values values)
 {
     struct run run = run_of(p.call, slot);
@@ -65,7 +65,7 @@ bool hc_op_cancels(const struct hc_call *call)
     }
 }
 
-/* What takes nearly all away from the slots before. */
+/* A value that takes away nearly all that the slots before it come to. */
 static double opposite(const struct hc_draw_site *p)
 {
     const struct hc_tensor *in = p->call->in;

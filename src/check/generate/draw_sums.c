@@ -1,18 +1,15 @@
-/* Values for sums: those that show what its accumulator is. On random numbers of both signs the
-   rounding errors of a sum take each other away, and come to little of what the contract allows.
+/* Inputs for sums that show what the accumulator is. On random numbers of both signs the rounding
+   errors of a sum cancel, and come to little of what the contract allows.
 
    whole: integers, times a power of two, whose sums fill the accumulator and never leave it. Then
-   no partial sum and no product is rounded, in whatever order, and the result is settled to the
-   bit: an accumulator with fewer bits, products that are rounded first or a term too few cannot
-   give it.
+   no partial sum and no product is rounded, in any order, and the result is settled to the bit. An
+   accumulator with fewer bits, products that are rounded first, or a missing term cannot give it.
    stagnation: one term, and after it many equal ones of just below half an ulp of it in the
    accumulator. Added one at a time none of them changes the sum, which ends as far off as the
-   contract allows.
-   cut: the same with three quarters of an ulp. Rounded to nearest each of them adds a whole ulp,
-   and the error is half of what the contract allows; cut off they add nothing, and it is one and a
-   half.
-   positive: random numbers of one sign. Their roundings are as random as before, but what is
-   systematic in an accumulator adds up. */
+   contract allows. cut: the same with three quarters of an ulp. Rounded to nearest, each of them
+   adds a whole ulp, and the error is half of what the contract allows; cut off, they add nothing,
+   and it is one and a half. positive: random numbers of one sign. Their roundings are as random as
+   before, but a systematic error of the accumulator adds up. */
 #include <math.h>
 
 #include "check/bound/bound.h"

@@ -1,5 +1,5 @@
-/* The distributions of sums do what they say: whole numbers leave nothing to round, and on stagnating ones
-   a sum in order is as far off as it may be, one that is cut farther. */
+/* The distributions of sums do what they say: whole numbers leave nothing to round, and on
+   stagnating ones a sum in order is as far off as it may be, one that is cut farther. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

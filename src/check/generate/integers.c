@@ -1,5 +1,5 @@
-/* What all calls on integers share: how the integers are drawn, what the accumulator can hold, and which
-   parameters keep integers integers. */
+/* What all calls on integers share: how the integers are drawn, what the accumulator can hold, and
+   which parameters keep integers integers. */
 #include "check/generate/integers.h"
 
 #include <assert.h>
@@ -88,8 +88,8 @@ bool hc_integers_fill(struct hc_integers *z)
     return of_class[hc_ops[z->call.op].class_](z);
 }
 
-/* alpha and beta are integers, the slope is a quarter (of batch norm a half), and running statistics
-   become the batch's. */
+/* alpha and beta are integers, the slope is a quarter (of batch norm a half), and running
+   statistics become the batch's. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number)
 {
     struct hc_variant v = {.name = ""};

@@ -1,16 +1,16 @@
 /* Calls on small integers, whose results integer arithmetic knows.
 
    Cases at the borders of blocks need calls of many sizes, with every element checked; MPFR is too
-   slow for that, and the backend `exact` is a subject itself. The idea: choose inputs such that every
-   number on the way is an integer (or a small multiple of a power of two) that the accumulator
-   holds. Then no product and no partial sum is rounded, whatever the order, and the result is what
-   plain integer arithmetic says, for the price of a copy.
+   slow for that, and the backend `exact` is a subject itself. The idea: choose inputs such that
+   every number on the way is an integer (or a small multiple of a power of two) that the
+   accumulator holds. Then no product and no partial sum is rounded, whatever the order, and the
+   result is what plain integer arithmetic says, for the price of a copy.
 
-   Each op has its own way to stay among integers: sums are short or their terms small; variance plus
-   eps is 4, so that its root is 2; one logit outweighs the others, so that softmax is 0 or 1; the
-   moments of Adam cancel the corrections. It is stated above each function that this is so. What
-   this oracle cannot see is a wrong rounding, since nothing is rounded; it finds wrong indices,
-   missing and doubled terms, and mixed-up operands. */
+   Each op has its own way to stay among integers: sums are short or their terms small; variance
+   plus eps is 4, so that its root is 2; one logit outweighs the others, so that softmax is 0 or 1;
+   the moments of Adam cancel the corrections. It is stated above each function that this is so.
+   What this oracle cannot see is a wrong rounding, since nothing is rounded; it finds wrong
+   indices, missing and doubled terms, and mixed-up operands. */
 #ifndef HC_CHECK_GENERATE_INTEGERS_H
 #define HC_CHECK_GENERATE_INTEGERS_H
 
@@ -34,8 +34,9 @@ struct hc_variant hc_integers_variant(enum hc_op op, int number);
 /* Whether the op has such inputs. */
 bool hc_integers_known(enum hc_op op);
 
-/* Whether the contract leaves only one result for them. It does not where a mean may be multiplied by
-   a rounded 1 / M, or an exponential is off by an ulp; such results have the contract's bound. */
+/* Whether the contract leaves only one result for them. It does not where a mean may be multiplied
+   by a rounded 1 / M, or an exponential is off by an ulp; such results have the contract's
+   bound. */
 bool hc_integers_settled(enum hc_op op);
 
 /* Fills inputs and results. False if the sums are so long that the accumulator cannot hold them. */
@@ -52,8 +53,8 @@ void hc_integers_set(const struct hc_integers *z, int slot, double unit);
    unit keeps. */
 int64_t hc_integers_limit(const struct hc_integers *z);
 
-/* The largest magnitude of two factors of which `terms` products may be added in the accumulator, or
-   0 if there is none. */
+/* The largest magnitude of two factors of which `terms` products may be added in the accumulator,
+   or 0 if there is none. */
 int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms);
 
 /* Whether an elementwise op or an optimizer has a row in the table of integers_vector.c. */

@@ -3,10 +3,10 @@
 
 #include "check/generate/integers.h"
 
-/* The rows of a channel are split into groups of three with the deviations 1, 1, -2 and groups of four
-   with 2, -2, 0, 0. The deviations' sum is 0, and the sum of their squares is twice their number: with
-   eps = 2 the root of variance plus eps is 2. `beside` is orthogonal to the deviations and to 1. Every
-   number of rows but 1, 2 and 5 can be split so. */
+/* The rows of a channel are split into groups of three with the deviations 1, 1, -2 and groups of
+   four with 2, -2, 0, 0. The deviations' sum is 0, and the sum of their squares is twice their
+   number: with eps = 2 the root of variance plus eps is 2. `beside` is orthogonal to the deviations
+   and to 1. Every number of rows but 1, 2 and 5 can be split so. */
 struct group {
     int length;
     int32_t deviation[4];
@@ -16,8 +16,8 @@ struct group {
 static const struct group triple = {3, {1, 1, -2}, {1, -1, 0}};
 static const struct group four = {4, {2, -2, 0, 0}, {0, 0, 1, -1}};
 
-/* The deviation and `beside` of row `row` of `rows` in a channel. Groups of three come first, as many as
-   leave a multiple of four; each channel begins elsewhere in its groups. */
+/* The deviation and `beside` of row `row` of `rows` in a channel. Groups of three come first, as
+   many as leave a multiple of four; each channel begins elsewhere in its groups. */
 static void deviation_of(int64_t row, int64_t rows, int64_t channel, int32_t *deviation,
                          int32_t *beside)
 {
@@ -80,7 +80,8 @@ static void forward(struct hc_integers *z, bool leaks, bool trains)
         hc_integers_set(z, slot, 1);
 }
 
-/* Backward, with invstd 1, so that xhat is the deviation d. For dy = b + c d + e, with e beside d and 1,
+/* Backward, with invstd 1, so that xhat is the deviation d. For dy = b + c d + e, with e beside d
+   and 1,
      sum dy = M b, sum dy d = 2 M c, dx = gain (dy - b - 2 c d) = gain (e - c d).
    Leaky: y is positive where its gradient stays, and dy is doubled where it will be halved. */
 static void backward(struct hc_integers *z)
@@ -131,10 +132,11 @@ bool hc_integers_norm(struct hc_integers *z)
     return true;
 }
 
-/* The logit of one class is 0, and those of the others are -1024 or less, so that their exponentials are
-   0 in fp64: the softmax is 1 there and 0 elsewhere, and the loss of a row is how far its label's
-   logit lies below 0. The first labels are those that a signed byte, a byte or a table's end would
-   spoil. Sums of losses are multiples of 1024 below 2^34, which are exact in fp32. */
+/* The logit of one class is 0, and those of the others are -1024 or less, so that their
+   exponentials are 0 in fp64: the softmax is 1 there and 0 elsewhere, and the loss of a row is how
+   far its label's logit lies below 0. The first labels are those that a signed byte, a byte or a
+   table's end would spoil. Sums of losses are multiples of 1024 below 2^34, which are exact in
+   fp32. */
 enum { STEP = 1024 };
 
 static int32_t label_of(const struct hc_integers *z, int64_t row, int64_t classes)
@@ -179,8 +181,8 @@ bool hc_integers_loss(struct hc_integers *z)
     return true;
 }
 
-/* rates and step_log, with counts of steps at the end of the table, in its middle, and beyond it: rates
-   stay at the last row, the log begins again. */
+/* rates and step_log, with counts of steps at the end of the table, in its middle, and beyond it:
+   rates stay at the last row, the log begins again. */
 bool hc_integers_table(struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;

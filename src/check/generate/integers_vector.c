@@ -84,9 +84,9 @@ static void of_sgd(const struct hc_call *call, const int32_t *r, int32_t *in, do
     want[HC_SGD_NEW_W] = r[0] - 2 * want[HC_SGD_NEW_MOMENTUM];
 }
 
-/* With rate 2, beta1 = 1/2, beta2 = 3/4, t = 1 and eps 0: m = j g becomes g (j + 1) / 2, v = g^2 stays,
-   and w loses 2 / (1/2) times g (j + 1) / 2 / (|g| / (1/2)), which is j + 1 with the sign of g. AdamW
-   with decay 1/4 halves w before. */
+/* With rate 2, beta1 = 1/2, beta2 = 3/4, t = 1 and eps 0: m = j g becomes g (j + 1) / 2, v = g^2
+   stays, and w loses 2 / (1/2) times g (j + 1) / 2 / (|g| / (1/2)), which is j + 1 with the sign of
+   g. AdamW with decay 1/4 halves w before. */
 static void of_adam(const struct hc_call *call, const int32_t *r, int32_t *in, double *want)
 {
     int32_t j = 2 * (r[2] & 3) - 3;
@@ -207,9 +207,9 @@ bool hc_integers_vector(struct hc_integers *z)
     return true;
 }
 
-/* A sum of integers. With an accumulator narrower than fp32 the contract settles the order, and every
-   partial sum must be a number of the accumulator: signs are chosen that bring the sum back towards
-   0. Otherwise the sum of all magnitudes must be one. */
+/* A sum of integers. With an accumulator narrower than fp32 the contract settles the order, and
+   every partial sum must be a number of the accumulator: signs are chosen that bring the sum back
+   towards 0. Otherwise the sum of all magnitudes must be one. */
 bool hc_integers_sum(struct hc_integers *z)
 {
     enum { PARTIAL = 3 };

@@ -1,5 +1,5 @@
-/* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the distributions
-   of distribution.c. */
+/* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the
+   distributions of distribution.c. */
 #include "check/generate/op_cases.h"
 
 #include <stdio.h>
@@ -43,7 +43,8 @@ static void give_memory(struct hc_check *check, struct hc_call *call, bool in_pl
     }
 }
 
-/* Where only some elements were looked at, those that the distribution promises must be among them. */
+/* If only some elements were compared with MPFR, those that the distribution promises must be among
+   them. */
 static void judge_looked_at(struct hc_check *check, const struct row *row)
 {
     const struct hc_result *r = &check->result;
@@ -81,7 +82,7 @@ static void run(struct hc_check *check)
                       check->result.verdict != HC_FAIL);
 }
 
-/* Sums of so many terms show what they are added in. */
+/* Sums of so many terms show what they are added up in. */
 enum { LONG = 200 };
 
 /* In place: an output that is an input must have its format. */

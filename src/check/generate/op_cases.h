@@ -4,7 +4,7 @@
 
 #include "check/check.h"
 
-/* Made on the first call, kept until the program ends. NULL with a line where there is no memory. */
+/* Made on the first call, kept until the program ends. NULL, with a line, if there is no memory. */
 const struct hc_case_table *hc_op_cases(void);
 
 #endif

@@ -1,10 +1,15 @@
-/* What the generated cases cross: formats, shapes and parameters of each op. */
+/* What the generated cases cross: sets of formats, shapes and parameters of each op.
+
+   A case op/<name>/<formats>/<shape><variant>/<distribution> is one element of the product of four
+   lists, of those that the op's contract allows and whose claim means something. The lists are
+   short and chosen by hand: sizes that are no multiple of anything, one, none, and one that is
+   long. */
 #ifndef HC_CHECK_GENERATE_OP_SPACE_H
 #define HC_CHECK_GENERATE_OP_SPACE_H
 
 #include "check/check.h"
 
-/* in: the tensors of data; out: the result; state: weights, gains and statistics; work: an
+/* in: the formats of data; out: of the result; state: of weights, gains and statistics; work: of an
    accumulator or an optimizer's arithmetic, or tf32, which fp32 inputs may be taken as. */
 struct hc_format_set {
     const char *name;
@@ -14,22 +19,22 @@ struct hc_format_set {
     enum hc_format work;
 };
 
-/* Extents: vectors n; engine n; gemm m, n, k; conv n, h, w, c, k, r, stride, pad; norm n, h, w, c; pool n, h, w,
-   c, window; loss n, c. */
+/* d holds the extents. Vectors: n. gemm: m, n, k. conv: n, h, w, c, k, r, stride, pad. norm: n, h,
+   w, c. pool: n, h, w, c, window. loss: n, c. */
 struct hc_op_shape {
     const char *name;
     enum hc_level level;
-    bool every_distribution; /* else normal alone */
+    bool every_distribution; /* else only normal */
     bool in_place;
     int64_t d[8];
 };
 
-/* Parameters other than shapes and formats; an empty name adds nothing to the case's name. */
+/* Parameters other than shapes and formats. An empty name adds nothing to the case's name. */
 struct hc_variant {
     const char *name;
     union hc_params params;
     bool row;         /* gemm: C is one row */
-    bool bare;        /* no scalar that may be absent is there */
+    bool bare;        /* all optional scalars are absent */
     bool compensated; /* optimizers: with the compensation, which is absent otherwise */
 };
 

@@ -1,5 +1,5 @@
-/* Faults that differ only in what they change and where: the row's `data` is one of the two structs below,
-   and its `wrong` is the function declared after it. */
+/* Faults that differ only in what they change and where: the row's `data` is one of the two structs
+   below, and its `wrong` is the function declared after it. */
 #ifndef HC_CHECK_SELFTEST_CHANGE_H
 #define HC_CHECK_SELFTEST_CHANGE_H
 
@@ -65,8 +65,8 @@ void hc_play_device(struct hc_backend *faulty);
 /* Whether a flag of one element is given and not 0. */
 bool hc_is_set(const struct hc_tensor *flag);
 
-/* A copy of the tensor's bytes, which the caller frees. If there is no memory it ends the program: a fault
-   runs in a process of its own. */
+/* A copy of the tensor's bytes, which the caller frees. If there is no memory it ends the program:
+   a fault runs in a process of its own. */
 void *hc_fault_copy(const struct hc_tensor *t);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "op/call.h"
 
-/* n products x[i] y[i], in the order of the contract's definition; y is 1 where nothing is multiplied. The
-   caller has room for hc_call_length(call) of them. */
+/* n products x[i] y[i], in the order of the contract's definition; y is 1 where nothing is
+   multiplied. The caller has room for hc_call_length(call) of them. */
 struct hc_factors {
     float *x;
     float *y;

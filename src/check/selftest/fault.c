@@ -64,8 +64,8 @@ struct faulty {
     char name[64];
 };
 
-/* What the wrong kernels below show. It is static because hc_kernel has no argument that a fault could
-   come in by: one kernel function for each place, and one fault in it at a time. */
+/* What the wrong kernels below show. It is static because hc_kernel has no argument that a fault
+   could come in by: one kernel function for each place, and one fault in it at a time. */
 enum place { SUBJECT, EXACT, WITHIN_CASE, PLACES };
 static struct faulty planted[PLACES];
 

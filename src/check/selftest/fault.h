@@ -1,15 +1,15 @@
 /* Planted faults: whether the cases would catch a wrong kernel.
 
-   A test that has never failed proves little: it may compare a thing with itself, use inputs on which
-   right and wrong agree, or have a bound that nothing comes near. So faults are planted on purpose. A
-   fault is a row of data: a backend, of which some ops are wrong in one stated way, and the cases of
-   which at least one must catch it. `halfcheck selftest` plants every fault, one at a time, in a
-   process of its own (hunt.h), and fails if one survives.
+   A test that has never failed proves little: it may compare a thing with itself, use inputs on
+   which right and wrong agree, or have a bound that nothing comes near. So faults are planted on
+   purpose. A fault is a row of data: a backend, of which some ops are wrong in one stated way, and
+   the cases of which at least one must catch it. `halfcheck selftest` plants every fault, one at a
+   time, in a process of its own (hunt.h), and fails if one survives.
 
-   A fault is caught by a case that shows the verdict which the row asks for, and that passes without
-   the fault. The faults are of classes (rounding, tail, accumulator, ...), which are modelled on
-   defects that kernels have had. What the selftest cannot show is that a defect of another kind would
-   be caught. */
+   A fault is caught by a case that shows the verdict which the row asks for, and that passes
+   without the fault. The faults are of classes (rounding, tail, accumulator, ...), which are
+   modelled on defects that kernels have had. What the selftest cannot show is that a defect of
+   another kind would be caught. */
 #ifndef HC_CHECK_SELFTEST_FAULT_H
 #define HC_CHECK_SELFTEST_FAULT_H
 
@@ -46,8 +46,8 @@ struct hc_fault_class_info {
 
 extern const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES];
 
-/* Where it is planted. Cases compare the backend under test (the subject) with `exact`. A fault that both
-   of them have can be seen only by MPFR, by integers and by published answers. */
+/* Where it is planted. Cases compare the backend under test (the subject) with `exact`. A fault
+   that both of them have can be seen only by MPFR, by integers and by published answers. */
 enum hc_fault_place {
     HC_PLACE_EXACT, /* the subject is `exact` with the fault, beside a sound `exact` */
     HC_PLACE_HOST,  /* the subject is `host` with the fault, beside a sound `exact` */
@@ -60,8 +60,8 @@ extern const char *const hc_fault_places[HC_PLACES];
 struct hc_fault;
 struct hc_change; /* check/selftest/change.h */
 
-/* What a wrong kernel gets besides its queue and call: the sound kernel of the same op in the backend
-   that runs, and its fault. */
+/* What a wrong kernel gets besides its queue and call: the sound kernel of the same op in the
+   backend that runs, and its fault. */
 struct hc_fault_site {
     hc_kernel *right;
     const struct hc_fault *fault;
@@ -123,24 +123,24 @@ bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op);
 enum { HC_GLOB = 64 };
 bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB]);
 
-/* The two backends of a run with the fault: what it runs on, named "exact+<fault>" or "host+<fault>", and
-   what it takes for `exact`. */
+/* The two backends of a run with the fault: what it runs on, named "exact+<fault>" or
+   "host+<fault>", and what it takes for `exact`. */
 struct hc_fault_backends {
     const struct hc_backend *subject;
     const struct hc_backend *exact;
 };
 
-/* Plants the fault. One at a time: a kernel gets a queue and a call and nothing else, so the fault that
-   it is to show stands in static memory (fault.c), which the next call overwrites. */
+/* Plants the fault. One at a time: a kernel gets a queue and a call and nothing else, so the fault
+   that it is to show stands in static memory (fault.c), which the next call overwrites. */
 struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault);
 
-/* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject of
-   hc_fault_plant. */
+/* A copy of a host-memory backend with the fault in it, whatever its place. It replaces the subject
+   of hc_fault_plant. */
 const struct hc_backend *hc_faulty_backend(const struct hc_backend *sound,
                                            const struct hc_fault *fault);
 
-/* A copy of `exact` with the fault in it, for a case that plants faults itself: it replaces nothing that
-   hc_fault_plant made, only the copy before it. */
+/* A copy of `exact` with the fault in it, for a case that plants faults itself: it replaces nothing
+   that hc_fault_plant made, only the copy before it. */
 const struct hc_backend *hc_fault_within_case(const struct hc_fault *fault);
 
 #endif

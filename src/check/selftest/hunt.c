@@ -54,8 +54,8 @@ static bool note_sound(const struct hc_result *result, void *context)
     return true;
 }
 
-/* Whether the case passes without the fault. A case that compares with exact would not run on exact, so it
-   runs on host. */
+/* Whether the case passes without the fault. A case that compares with exact would not run on
+   exact, so it runs on host. */
 static bool passes_without(struct progress *progress, const struct hc_case *what)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");

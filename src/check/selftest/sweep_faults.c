@@ -1,5 +1,5 @@
-/* Whether the sweeps over conversions find faults: each fault of `cast` is planted into `exact`, and one
-   of the sweeps must fail on it. */
+/* Whether the sweeps over conversions find faults: each fault of `cast` is planted into `exact`,
+   and one of the sweeps must fail on it. */
 #include <string.h>
 
 #include "check/check_inner.h"

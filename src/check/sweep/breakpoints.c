@@ -11,8 +11,8 @@ static uint32_t pattern(double value)
     return hc_fp32_bits(narrow);
 }
 
-/* The first pattern with code c. The even code wins a tie. For infinity the value that would follow the
-   largest finite one, if the exponent were not limited, stands in when the middle is wanted. */
+/* The first pattern with code c. The even code wins a tie. For infinity the value that would follow
+   the largest finite one, if the exponent were not limited, stands in when the middle is wanted. */
 static uint32_t breakpoint(enum hc_format to, enum hc_direction direction, int negative, uint32_t c,
                            uint32_t infinity)
 {

@@ -9,10 +9,11 @@
 #include "check/sweep/clones.h"
 #include "check/sweep/nearest16.h"
 
-/* Each of these gives the exact result as a double and the sign of what the double lacks; operands are
-   values of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266 and
-   2^256. add: 2Sum (Knuth) gives the error of a sum exactly. mul: at most 22 bits, exact. div and sqrt:
-   fma gives the remainder exactly (Markstein); it has the sign of the error times the divisor's. */
+/* Each of these gives the exact result as a double and the sign of what the double lacks; operands
+   are values of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266
+   and 2^256. add: 2Sum (Knuth) gives the error of a sum exactly. mul: at most 22 bits, exact. div
+   and sqrt: fma gives the remainder exactly (Markstein); it has the sign of the error times the
+   divisor's. */
 HC_CLONED uint16_t add(const struct hc_nearest16 *f, double x, double y)
 {
     double sum = x + y;
@@ -86,9 +87,9 @@ HC_CLONES static void div_row(const struct hc_nearest16 *f, double x, const floa
         want[i] = div(f, x, (double)y[i]);
 }
 
-/* Sums in which one operand disappears. With exponents at least precision + 2 apart the smaller operand
-   is less than half the distance from the larger one to its nearer neighbour, 2^(e - precision - 1).
-   Fills the binade at `from` and returns true if it is one of these. */
+/* Sums in which one operand disappears. With exponents at least precision + 2 apart the smaller
+   operand is less than half the distance from the larger one to its nearer neighbour, 2^(e -
+   precision - 1). Fills the binade at `from` and returns true if it is one of these. */
 static bool absorbed(struct hc_pairs *pairs, uint32_t from)
 {
     uint32_t apart = (uint32_t)hc_formats[pairs->format].precision + 2;
@@ -135,9 +136,9 @@ void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
         define(pairs, from);
 }
 
-/* Moves one binade of results up by one exponent. False if one of them was not above the smallest normal
-   value (it may have come from below it, where the format's numbers are farther apart), or does not
-   stay finite: then the row must be computed anew. */
+/* Moves one binade of results up by one exponent. False if one of them was not above the smallest
+   normal value (it may have come from below it, where the format's numbers are farther apart), or
+   does not stay finite: then the row must be computed anew. */
 HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
 {
     uint16_t worst = 0;
@@ -157,13 +158,13 @@ static void move_or_define(struct hc_pairs *pairs, uint32_t at, uint32_t source)
         define(pairs, at);
 }
 
-/* x and 2 x are normal; y runs over one sign, whose codes start at `half`.
-   Products and quotients: (2 x) y = x (2 y) and (2 x) / (2 y) = x / y exactly, so where y and 2 y are
-   normal the results stand in the last row one binade up or down.
-   Otherwise: rounding to nearest commutes with a factor of 2 as long as the exact result is normal
-   before and rounds to a finite value after, so 2 x + 2 y, (2 x) y and (2 x) / y round to twice what
-   x + y, x y and x / y round to, which is the code one binade further on. What does not meet the
-   condition is computed anew. An infinite or NaN y gives the same for x and for 2 x. */
+/* x and 2 x are normal; y runs over one sign, whose codes start at `half`. Products and quotients:
+   (2 x) y = x (2 y) and (2 x) / (2 y) = x / y exactly, so where y and 2 y are normal the results
+   stand in the last row one binade up or down. Otherwise: rounding to nearest commutes with a
+   factor of 2 as long as the exact result is normal before and rounds to a finite value after, so 2
+   x + 2 y, (2 x) y and (2 x) / y round to twice what x + y, x y and x / y round to, which is the
+   code one binade further on. What does not meet the condition is computed anew. An infinite or NaN
+   y gives the same for x and for 2 x. */
 static void double_half(struct hc_pairs *pairs, uint32_t half)
 {
     uint32_t binade = pairs->binade;

@@ -1,5 +1,5 @@
-/* The results of one operation for one x and all 65,536 y, by exact arithmetic: the expected side of
-   the sweeps over pairs of 16-bit values. */
+/* The results of one operation for one x and all 65,536 y, by exact arithmetic: the expected side
+   of the sweeps over pairs of 16-bit values. */
 #ifndef HC_CHECK_SWEEP_PAIRS_H
 #define HC_CHECK_SWEEP_PAIRS_H
 
@@ -25,7 +25,8 @@ void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
 /* Sets x, and want[] from the definition. */
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x);
 
-/* Goes from x to 2 x, both of them normal: most of the new row is the last one, moved by a binade. */
+/* Goes from x to 2 x, both of them normal: most of the new row is the last one, moved by a
+   binade. */
 void hc_pairs_double(struct hc_pairs *pairs);
 
 /* One result by the same arithmetic: sqrt x, and x y + z rounded once. */

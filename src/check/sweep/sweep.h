@@ -1,8 +1,8 @@
 /* Sweeps: claims over all inputs of a conversion or an operation, or over a stated part of them.
 
-   A conversion from fp32 to fp16 has 2^32 inputs, few enough to try them all: the claim "every result
-   is right" can be proved by looking at every result. It needs an expected side that is as fast as the
-   kernel and that nobody has to trust. For conversions that is a table of breakpoints
+   A conversion from fp32 to fp16 has 2^32 inputs, few enough to try them all: the claim "every
+   result is right" can be proved by looking at every result. It needs an expected side that is as
+   fast as the kernel and that nobody has to trust. For conversions that is a table of breakpoints
    (breakpoints.h), for pairs of 16-bit numbers exact arithmetic in fp64 (pairs.h), for integers
    integer arithmetic; each is held against MPFR, at its breakpoints or on a seeded sample, in every
    run. On a device that can judge its results where they lie, the expected side is num/integer16.h
@@ -16,17 +16,17 @@
 
 #include "check/check.h"
 
-/* cast from fp32 to fp16 or bf16 in that direction. At every level: the first, middle and last input of
-   each run of inputs that have one result, for both signs, and NaNs of every kind. Standard: also 16
-   seeded blocks of 65,536 neighbours. Exhaustive: all 2^32 inputs. */
+/* cast from fp32 to fp16 or bf16 in that direction. At every level: the first, middle and last
+   input of each run of inputs that have one result, for both signs, and NaNs of every kind.
+   Standard: also 16 seeded blocks of 65,536 neighbours. Exhaustive: all 2^32 inputs. */
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
 /* cast from fp64 to fp16 or bf16 in that direction, at every value of the target, every middle
    between two, and the fp64 values beside these. */
 void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
-/* cast from i32 to fp16 in that direction: all integers up to 70,000 on both sides of 0, the ends, and
-   65,536 seeded ones of every length. Exhaustive: all 2^32. */
+/* cast from i32 to fp16 in that direction: all integers up to 70,000 on both sides of 0, the ends,
+   and 65,536 seeded ones of every length. Exhaustive: all 2^32. */
 void hc_sweep_from_i32(struct hc_check *check, enum hc_direction direction);
 
 /* add, sub, mul or div of two fp16 or two bf16 values, each x with all 65,536 y. Exhaustive: all x.
@@ -39,16 +39,18 @@ void hc_sweep_sqrt(struct hc_check *check, enum hc_format format);
 /* fma over all triples of boundary values. Standard: also 2^18 seeded triples; exhaustive: 2^28. */
 void hc_sweep_fma(struct hc_check *check, enum hc_format format);
 
-/* Runs the call, which must give exactly want[i] in element i of its one output (at most 32 bits wide;
-   NaN for NaN). One claim for all elements. */
+/* Runs the call, which must give exactly want[i] in element i of its one output (at most 32 bits
+   wide; NaN for NaN). One claim for all elements. */
 void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const uint32_t *want);
 
-/* Claims that the sweeps find faults: each planted fault of `cast` (check/faults/conversion.c) must be
-   caught by the fp32 or the fp64 sweep into fp16 at level quick (check/selftest/sweep_faults.c). */
+/* Claims that the sweeps find faults: each planted fault of `cast` (check/faults/conversion.c) must
+   be caught by the fp32 or the fp64 sweep into fp16 at level quick
+   (check/selftest/sweep_faults.c). */
 void hc_claim_sweeps_catch_faults(struct hc_check *check);
 
-/* Claims that num/integer16.h, by which a device judges sweeps, agrees with breakpoints.h (cast from
-   fp32) and pairs.h (add, sub, mul, div) on 64 seeded rows of 65,536 operands; exhaustive: on all. */
+/* Claims that num/integer16.h, by which a device judges sweeps, agrees with breakpoints.h (cast
+   from fp32) and pairs.h (add, sub, mul, div) on 64 seeded rows of 65,536 operands; exhaustive: on
+   all. */
 void hc_claim_judge(struct hc_check *check, enum hc_op op, enum hc_format to,
                     enum hc_direction direction);
 

@@ -58,8 +58,8 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
     return bits;
 }
 
-/* Compares a block of neighbouring patterns from `start`, all of one sign, run by run. `code` is the code
-   of the first; returns the code of the last. */
+/* Compares a block of neighbouring patterns from `start`, all of one sign, run by run. `code` is
+   the code of the first; returns the code of the last. */
 static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t code,
                               const uint16_t *got, struct hc_miss *miss)
 {
@@ -130,8 +130,8 @@ static enum hc_status flush(struct hc_check *check, const struct cast *cast,
     return status;
 }
 
-/* Both ends and the middle of every run: a conversion with a wrong tie, threshold or direction, or with
-   a lost bit, is wrong at one of them. */
+/* Both ends and the middle of every run: a conversion with a wrong tie, threshold or direction, or
+   with a lost bit, is wrong at one of them. */
 static enum hc_status runs(struct hc_check *check, const struct cast *cast, struct hc_miss *miss)
 {
     struct buffers *buffers = hc_check_memory(check, sizeof *buffers);

@@ -25,8 +25,8 @@ struct buffers {
     uint16_t got[BLOCK];
 };
 
-/* Block by block: the triples of boundary values (the last ones again in the last block), then random
-   ones. */
+/* Block by block: the triples of boundary values (the last ones again in the last block), then
+   random ones. */
 static void fill(const struct fma_sweep *sweep, int64_t unit, struct buffers *buffers)
 {
     for (int64_t i = 0; i < BLOCK; i++) {

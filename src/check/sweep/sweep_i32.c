@@ -24,8 +24,8 @@ struct integers {
     uint16_t want[2][TABLE + 1]; /* of a size, and of its negative */
 };
 
-/* An integer's fp16 code. 11 bits are kept, at the exponent that they then have: 1024 of them at exponent
-   code 25 are the integer 1024. */
+/* An integer's fp16 code. 11 bits are kept, at the exponent that they then have: 1024 of them at
+   exponent code 25 are the integer 1024. */
 static uint16_t code_of(int64_t value, enum hc_direction direction)
 {
     bool negative = value < 0;

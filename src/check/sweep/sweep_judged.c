@@ -124,8 +124,8 @@ static uint16_t by_mpfr(const struct hc_parts *parts, uint32_t k)
     return (uint16_t)hc_encode(parts->to, real.hi, real.lo, cast ? parts->direction : HC_NEAREST);
 }
 
-/* Adds up what was judged; the first wrong result is the one with the smallest number. The part that it
-   is in, or -1. */
+/* Adds up what was judged; the first wrong result is the one with the smallest number. The part
+   that it is in, or -1. */
 static int64_t add_up(const struct hc_parts *parts, const struct hc_judged *judged,
                       struct hc_miss *miss)
 {
@@ -178,8 +178,8 @@ static enum hc_status sample(const struct sweep *sweep, uint32_t first, const ui
     return HC_OK;
 }
 
-/* Makes INJECTED results wrong, one in each stretch: by an ulp, or an infinity or NaN into a number.
-   What the judge must say then. */
+/* Makes INJECTED results wrong, one in each stretch: by an ulp, or an infinity or NaN into a
+   number. What the judge must say then. */
 static struct hc_judged inject(const struct hc_parts *parts, uint16_t *results, uint64_t seed)
 {
     uint16_t infinity = (uint16_t)hc_infinity16(hc_fields16_of(parts->to));

@@ -33,7 +33,8 @@ static void prepare(void)
 
 TestSuite(judged, .init = prepare);
 
-/* Where conversions into fp16 turn: zeros, 2^-25, subnormals, 1, 65504 and beyond, infinity, NaN. */
+/* Where conversions into fp16 turn: zeros, 2^-25, subnormals, 1, 65504 and beyond, infinity,
+   NaN. */
 static const uint32_t places[] = {0,          0x33000000, 0x38000000, 0x3f800000, 0x477f0000,
                                   0x7f800000, 0x80000000, 0xb3000000, 0xff800000};
 

@@ -1,5 +1,5 @@
-/* Whether num/integer16.h, the arithmetic by which a device judges sweeps, agrees with the expected sides
-   of the host. Both run on the host here. */
+/* Whether num/integer16.h, the arithmetic by which a device judges sweeps, agrees with the expected
+   sides of the host. Both run on the host here. */
 #include <omp.h>
 #include <string.h>
 

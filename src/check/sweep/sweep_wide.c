@@ -1,5 +1,5 @@
-/* The sweep over conversions from fp64: at every value of the target, at every tie, and right beside
-   them, where the result is known without any rounding. */
+/* The sweep over conversions from fp64: at every value of the target, at every tie, and right
+   beside them, where the result is known without any rounding. */
 #include <math.h>
 
 #include "check/sweep/sweep.h"
@@ -7,9 +7,9 @@
 
 enum { PLACES = 6 };
 
-/* Between a value v of the target (code c) and the next one w (code c + 1), with m half way: what must be
-   added to c at each place, rounding to nearest, toward zero and away from zero. At m itself the
-   result to nearest is the even code. */
+/* Between a value v of the target (code c) and the next one w (code c + 1), with m half way: what
+   must be added to c at each place, rounding to nearest, toward zero and away from zero. At m
+   itself the result to nearest is the even code. */
 static const struct {
     int nearest;
     int zero;
@@ -43,8 +43,8 @@ static uint32_t code_at(int place, uint32_t c, enum hc_direction direction, uint
     return c + (uint32_t)offsets[place].zero;
 }
 
-/* Beyond the largest value, the next one is where it would be without a limit on the exponent; its code is
-   that of infinity. */
+/* Beyond the largest value, the next one is where it would be without a limit on the exponent; its
+   code is that of infinity. */
 void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction)
 {
     uint32_t infinity = (uint32_t)hc_encode(to, (double)INFINITY, 0, HC_NEAREST);

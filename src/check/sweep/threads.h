@@ -4,8 +4,8 @@
 
 #include "check/check.h"
 
-/* The count of a sweep's comparisons, of one thread or of all. Of the differences it keeps the one at
-   the smallest `where`, so that the report does not depend on the number of threads. */
+/* The count of a sweep's comparisons, of one thread or of all. Of the differences it keeps the one
+   at the smallest `where`, so that the report does not depend on the number of threads. */
 struct hc_miss {
     int64_t checked;
     int64_t wrong;
@@ -28,17 +28,17 @@ void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const cha
 typedef enum hc_status hc_sweep_work(struct hc_check *check, struct hc_queue *queue, int64_t unit,
                                      void *memory, struct hc_miss *miss, const void *context);
 
-/* Runs all units in parallel where the backend works in host memory (each thread has a queue of its own,
-   opened with one thread), otherwise one after the other on the check's queue. Every thread gets
-   thread_bytes of zeroed memory, aligned to 64. False if something other than a comparison failed; then
-   the verdict is set. */
+/* Runs all units in parallel where the backend works in host memory (each thread has a queue of its
+   own, opened with one thread), otherwise one after the other on the check's queue. Every thread
+   gets thread_bytes of zeroed memory, aligned to 64. False if something other than a comparison
+   failed; then the verdict is set. */
 bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
                   const void *context, struct hc_miss *total);
 
 /* Runs one call of a unit, on tensors in host memory that keep the op's contract. Where the backend
-   works there, one call in 64 (the first of each thread among them) runs between guards, as hc_do runs
-   it, and the others run on the tensors as they are: sweeps look for wrong results, and must be
-   fast. */
+   works there, one call in 64 (the first of each thread among them) runs between guards, as hc_do
+   runs it, and the others run on the tensors as they are: sweeps look for wrong results, and must
+   be fast. */
 enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
                              const struct hc_call *call);
 
