@@ -181,7 +181,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-struct tally {
+struct totals {
     long kills;
     long at_calls;
     long fresh;    /* before there was a checkpoint */
@@ -190,7 +190,7 @@ struct tally {
 
 /* Killed, gone on with and killed again, and gone on with to the end. */
 static void kill_and_resume(const struct hc_recipe *recipe, long moment, long stops, double seconds,
-                            const struct outcome *want, struct tally *tally)
+                            const struct outcome *want, struct totals *totals)
 {
     static struct outcome got;
     struct hc_train_result result;
@@ -226,7 +226,7 @@ static const struct hc_recipe *in_groups(void)
 Test(resume, every_recipe_killed_anywhere_resumes_to_the_same_bits)
 {
     static struct outcome want;
-    struct tally tally = {0};
+    struct totals totals = {0};
     const char *wish = getenv("HC_KILLS");
     long kills = wish ? strtol(wish, NULL, 10) : 2;
     int count;
@@ -246,14 +246,14 @@ Test(resume, every_recipe_killed_anywhere_resumes_to_the_same_bits)
         empty_folder();
         long stops = kill_at_stop(&o, -1);
         for (long k = 0; k < kills; k++)
-            kill_and_resume(recipe, 1000L * r + k, stops, seconds, &want, &tally);
+            kill_and_resume(recipe, 1000L * r + k, stops, seconds, &want, &totals);
     }
-    cr_assert(tally.at_calls == 0 || tally.mid_file > 0,
-              "%ld kills, none of them in the middle of a checkpoint", tally.kills);
+    cr_assert(totals.at_calls == 0 || totals.mid_file > 0,
+              "%ld kills, none of them in the middle of a checkpoint", totals.kills);
     if (wish)
         (void)fprintf(
             stderr,
             "%ld kills, %ld of them at system calls, %ld before the first checkpoint, %ld "
             "with one half written\n",
-            tally.kills, tally.at_calls, tally.fresh, tally.mid_file);
+            totals.kills, totals.at_calls, totals.fresh, totals.mid_file);
 }
