@@ -1,6 +1,6 @@
-/* Defects of the accumulator of a sum: too few bits, cut instead of rounded, products or parts of
-   the sum that are rounded on the way, small terms that are dropped. Most are invisible to random
-   numbers of both signs, whose sums are a small part of what the contract allows to go wrong. */
+/* Defects of a sum's accumulator: too few bits, truncation instead of rounding, products or partial
+   sums rounded on the way, small terms dropped. Most are invisible to random numbers of both signs,
+   whose sums are a small part of the error that the contract allows. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "check/selftest/factors.h"
 #include "num/bits.h"
 
-/* What comes after the sum. */
+/* What an op does with the sum: it divides, adds, or scales. */
 static float finished(const struct hc_call *call, int64_t out, float sum)
 {
     const struct hc_gemm *g = &call->params.gemm;
@@ -30,7 +30,7 @@ static float finished(const struct hc_call *call, int64_t out, float sum)
     return sum + (float)g->beta * (float)hc_tensor_get(c, j);
 }
 
-/* A way of adding up; `number` is the row's. */
+/* A way to add up; `number` is the row's. */
 typedef float sum_of(const struct hc_factors *t, int number);
 
 struct way {
@@ -38,16 +38,16 @@ struct way {
     int number;
 };
 
-/* Sums in fp32; all others are the sound kernel's. */
-static enum hc_status wrongly_summed(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Adds up in that way where the accumulator is fp32; other calls run on the sound kernel. */
+static enum hc_status wrongly_summed(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    const struct way *way = planted->fault->data;
+    const struct way *way = site->fault->data;
     bool reduction = call->op == HC_OP_sum || call->op == HC_OP_dot;
     bool narrow = (reduction && call->params.reduce.accumulator != HC_FP32) ||
                   (call->op == HC_OP_gemm && call->params.gemm.half_accumulator);
     if (narrow || hc_call_fp64(call) || hc_call_tf32(call))
-        return planted->right(queue, call);
+        return site->right(queue, call);
     size_t room = ((size_t)hc_call_length(call) + 1) * sizeof(float);
     struct hc_factors t = {malloc(room), malloc(room), 0};
     assert(t.x && t.y);
@@ -66,7 +66,7 @@ static float towards(double x, enum hc_direction direction)
     return (float)hc_decode(HC_FP32, hc_encode(HC_FP32, x, 0, direction));
 }
 
-/* Each addition rounded in that direction; fp64 holds a product, and nearly always its sum,
+/* Rounds each addition in that direction. fp64 holds a product, and nearly always its sum,
    exactly. */
 static float directed(const struct hc_factors *t, int direction)
 {
@@ -76,7 +76,7 @@ static float directed(const struct hc_factors *t, int direction)
     return sum;
 }
 
-/* Every partial sum rounded into that format. */
+/* Rounds every partial sum into that format. */
 static float in_format(const struct hc_factors *t, int format)
 {
     double sum = 0;
@@ -93,7 +93,7 @@ static float products_in_format(const struct hc_factors *t, int format)
     return sum;
 }
 
-/* The sum so far rounded into the format after every 16 terms. */
+/* Rounds the sum so far into the format after every 16 terms. */
 static float blocks_in_format(const struct hc_factors *t, int format)
 {
     float sum = 0;
@@ -113,7 +113,7 @@ static float in_order(const struct hc_factors *t)
     return sum;
 }
 
-/* Half of all sums, by a hash of the first factors, off by 2^-number. */
+/* Half of all sums, chosen by a hash of the first factors, are off by 2^-number. */
 static float half_of_them_off(const struct hc_factors *t, int number)
 {
     uint32_t hash = (uint32_t)t->n;
@@ -125,7 +125,7 @@ static float half_of_them_off(const struct hc_factors *t, int number)
     return in_order(t) * (hash >> 31 ? 1 + ldexpf(1, -number) : 1);
 }
 
-/* Terms are dropped that are below 2^-number of the sum so far. */
+/* Drops terms below 2^-number of the sum so far. */
 static float small_ones_dropped(const struct hc_factors *t, int number)
 {
     float sum = 0;
@@ -137,7 +137,7 @@ static float small_ones_dropped(const struct hc_factors *t, int number)
     return sum;
 }
 
-/* Interleaved lanes whose last round, of less than `number` terms, is forgotten. */
+/* Interleaved lanes that forget their last round if it has fewer than `number` terms. */
 static float last_round_lost(const struct hc_factors *t, int number)
 {
     struct hc_factors rest = *t;
@@ -154,9 +154,9 @@ static float fixed_point(const struct hc_factors *t, int bits)
     return (float)ldexp(sum, -bits);
 }
 
-/* The variance as mean of squares less square of the mean, in one pass, for the saved 1 /
-   deviation. */
-static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The saved 1 / deviation with the variance taken in one pass, as the mean of squares less the
+   square of the mean. */
+static enum hc_status one_pass(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
@@ -164,7 +164,7 @@ static enum hc_status one_pass(const struct hc_fault_site *planted, struct hc_qu
     int64_t n = hc_tensor_count(x);
     int64_t whole_rows = n / channels;
     float rows = (float)whole_rows;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t c = 0; status == HC_OK && c < channels; c++) {
         float sum = 0;
         float squares = 0;

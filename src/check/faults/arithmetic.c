@@ -8,7 +8,7 @@
 #include "num/rng.h"
 #include "op/counts.h"
 
-/* NaN's bits: which of a 16-bit or fp32 result stay. */
+/* The bits of a NaN: which of them a 16-bit or fp32 result loses. */
 enum { NO_SIGN, NO_PAYLOAD, QUIET };
 
 static void change_nan(const struct hc_tensor *t, int64_t i, int which)
@@ -24,22 +24,22 @@ static void change_nan(const struct hc_tensor *t, int64_t i, int which)
     hc_tensor_set_bits(t, i, which == NO_SIGN ? bits : bits | quiet_bit);
 }
 
-static enum hc_status nan_changed(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status nan_changed(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *t = &call->out[HC_FIRST];
     bool h = t->format == HC_FP32 || t->format == HC_FP16 || t->format == HC_BF16;
     for (int64_t i = 0; status == HC_OK && h && i < hc_tensor_count(t); i++)
         if (isnan(hc_tensor_get(t, i)))
-            change_nan(t, i, (int)planted->fault->number);
+            change_nan(t, i, (int)site->fault->number);
     return status;
 }
 
-static enum hc_status signalling_unseen(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status signalling_unseen(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *flag = &call->in[HC_UNSCALE_FOUND_INF];
     double found = flag->data ? hc_tensor_get(flag, 0) : 0;
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
@@ -54,10 +54,10 @@ static enum hc_status signalling_unseen(const struct hc_fault_site *planted, str
     return status;
 }
 
-static enum hc_status huge_scale(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status huge_scale(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0;
          status == HC_OK && hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0) > 0x1p100 &&
          i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
@@ -67,11 +67,11 @@ static enum hc_status huge_scale(const struct hc_fault_site *planted, struct hc_
 }
 
 /* max(x, slope x) is leaky ReLU for slopes up to 1; x >= 0 for slopes from 0 on. */
-static enum hc_status larger_of_both(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status larger_of_both(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++) {
         double x = hc_tensor_get(&call->in[HC_LEAKY_X], i);
         double product = hc_round(HC_FP32, hc_round(HC_FP32, call->params.leaky.slope) * x);
@@ -80,18 +80,18 @@ static enum hc_status larger_of_both(const struct hc_fault_site *planted, struct
     return status;
 }
 
-static enum hc_status zero_is_positive(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status zero_is_positive(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++)
         if (hc_tensor_get(&call->in[HC_LEAKY_X], i) == 0)
             hc_tensor_set(&call->out[HC_LEAKY_Y], i, hc_tensor_get(&call->in[HC_LEAKY_X], i));
     return status;
 }
 
-/* The count of steps as another number. */
-static enum hc_status with_steps(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Runs the call with another count of steps. */
+static enum hc_status with_steps(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call, double steps)
 {
     int32_t changed[HC_COUNTS];
@@ -100,35 +100,35 @@ static enum hc_status with_steps(const struct hc_fault_site *planted, struct hc_
         changed[i] = (int32_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], i);
     changed[HC_COUNT_STEPS] = (int32_t)steps;
     bad.in[HC_RATES_COUNTS].data = changed;
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
-static enum hc_status late_row(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status late_row(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     double steps = hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS);
-    return with_steps(planted, queue, call, steps > 65536 ? steps - 1 : steps);
+    return with_steps(site, queue, call, steps > 65536 ? steps - 1 : steps);
 }
 
-static enum hc_status last_but_one(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status last_but_one(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     double steps = hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS);
     double rows = (double)call->in[HC_RATES_TABLE].shape[0];
-    return with_steps(planted, queue, call, steps > rows && rows > 1 ? rows - 2 : steps);
+    return with_steps(site, queue, call, steps > rows && rows > 1 ? rows - 2 : steps);
 }
 
-static enum hc_status stops_counting(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status stops_counting(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     double before = hc_tensor_get(&call->in[HC_SCALER_COUNTS], HC_COUNT_FOUND);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && before >= 65536)
         hc_tensor_set(&call->out[HC_SCALER_NEW_COUNTS], HC_COUNT_FOUND, before);
     return status;
 }
 
-/* Growth at one step before a long interval. */
+/* The interval is one shorter if it is long. */
 static void grows_early(struct hc_call *call, double number)
 {
     (void)number;
@@ -136,7 +136,7 @@ static void grows_early(struct hc_call *call, double number)
         call->params.scaler.interval--;
 }
 
-static enum hc_status short_epochs(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status short_epochs(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -145,7 +145,7 @@ static enum hc_status short_epochs(const struct hc_fault_site *planted, struct h
     steps[0] = (int32_t)(steps[0] / batches % 65536 * batches + steps[0] % batches);
     bad.in[HC_AUGMENT_STEPS].data = steps;
     bad.out[HC_AUGMENT_NEW_STEPS].data = NULL;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     if (status == HC_OK && call->out[HC_AUGMENT_NEW_STEPS].data)
         hc_tensor_set(&call->out[HC_AUGMENT_NEW_STEPS], 0,
                       hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) + 1);
@@ -158,13 +158,13 @@ static void short_seed(struct hc_call *call, double number)
     call->params.augment.seed &= 0xffffffff;
 }
 
-/* A crop that stands at the right end is cut out one column before it. */
-static enum hc_status right_end(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* A crop at the right edge is cut out one column too far left. */
+static enum hc_status right_end(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_augment *p = &call->params.augment;
     const struct hc_tensor *out = &call->out[HC_AUGMENT_IMAGES];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     int64_t wide = out->shape[2] * 3;
     int64_t epoch = (int64_t)hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) / p->batches;
     for (int64_t b = 0; status == HC_OK && p->crops && p->batches == 1 && b < out->shape[0]; b++) {

@@ -6,7 +6,7 @@
 #include "check/selftest/fault.h"
 #include "num/format.h"
 
-/* Hyperparameters of an optimizer, to be changed for one call. */
+/* A call of an optimizer with its hyperparameters copied, so that a fault may change them. */
 struct hyper {
     struct hc_call call;
     float value[HC_HYPER_COUNT];
@@ -21,14 +21,14 @@ static struct hyper hyper_of(const struct hc_call *call)
     return h;
 }
 
-static enum hc_status with(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status with(const struct hc_fault_site *site, struct hc_queue *queue,
                            struct hyper *h)
 {
     h->call.in[hc_optimizer_slots(h->call.op)->hyper].data = h->value;
-    return planted->right(queue, &h->call);
+    return site->right(queue, &h->call);
 }
 
-/* What a step's count t becomes. */
+/* The step's count t that the kernel gets. */
 typedef float count_of(float t);
 
 static float early_beyond_65536(float t)
@@ -51,13 +51,13 @@ struct count {
     count_of *of;
 };
 
-static enum hc_status counted(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status counted(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
-    const struct count *count = planted->fault->data;
+    const struct count *count = site->fault->data;
     h.value[HC_HYPER_STEP] = count->of(h.value[HC_HYPER_STEP]);
-    return with(planted, queue, &h);
+    return with(site, queue, &h);
 }
 
 static void eps_inside_late(struct hc_call *call, double number)
@@ -103,13 +103,13 @@ static void decay_in_half(struct hc_call *call, double number)
     *decay = hc_round(HC_FP16, *decay);
 }
 
-static enum hc_status rate_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status rate_in_half(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
     if (h.value[HC_HYPER_LR] > 0.25F && h.value[HC_HYPER_LR] < 0.35F)
         h.value[HC_HYPER_LR] = (float)hc_round(HC_FP16, (double)h.value[HC_HYPER_LR]);
-    return with(planted, queue, &h);
+    return with(site, queue, &h);
 }
 
 static void always_ours(struct hc_call *call, double number)
@@ -125,39 +125,39 @@ static void apex_as_fused(struct hc_call *call, double number)
         call->params.adam.order = HC_ORDER_TORCH_FUSED;
 }
 
-static enum hc_status loses_minus_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status loses_minus_zero(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_ADAM_NEW_W]); i++)
         if (hc_tensor_get(&call->out[HC_ADAM_NEW_W], i) == 0)
             hc_tensor_set(&call->out[HC_ADAM_NEW_W], i, 0);
     return status;
 }
 
-/* Stochastic rounding: what goes into the counter. */
+/* A number that goes into the counter of stochastic rounding is kept in too few bits. */
 enum { ELEMENT, SEED, STEP };
 
-static enum hc_status narrow_counter(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status narrow_counter(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hyper h = hyper_of(call);
     struct hc_stochastic *s =
         call->op == HC_OP_sgd ? &h.call.params.sgd.stochastic : &h.call.params.adam.stochastic;
-    int which = (int)planted->fault->number;
+    int which = (int)site->fault->number;
     if (which == ELEMENT)
         s->first &= ((int64_t)1 << 34) - 1;
     if (which == SEED)
         s->seed &= 0xffffffff;
-    if (which == STEP && s->on && call->op == HC_OP_sgd) /* t is nothing else to it */
+    if (which == STEP && s->on && call->op == HC_OP_sgd) /* SGD uses t for nothing else */
         h.value[HC_HYPER_STEP] = modulo_65536(h.value[HC_HYPER_STEP]);
-    return with(planted, queue, &h);
+    return with(site, queue, &h);
 }
 
-static enum hc_status nan_to_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status nan_to_zero(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && call->params.sgd.stochastic.on &&
                         i < hc_tensor_count(&call->out[HC_SGD_NEW_W]);
          i++)

@@ -1,12 +1,12 @@
-/* Defects of single roundings: little enough for most bounds, but other bits than `exact` has. */
+/* Defects of single roundings. They are within most bounds, but `exact` has other bits. */
 #include "check/selftest/change.h"
 
 #include <math.h>
 
-static enum hc_status not_fused(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status not_fused(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     float alpha = (float)call->params.axpy.alpha;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_OUT]); i++) {
         float product = alpha * (float)hc_tensor_get(&call->in[HC_X], i);
@@ -16,13 +16,13 @@ static enum hc_status not_fused(const struct hc_fault_site *planted, struct hc_q
     return status;
 }
 
-/* The velocity as a compiler contracts it; SGD in fp32 without decay in the gradient. */
-static enum hc_status contracted(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The velocity as a compiler would contract it, of SGD in fp32 without decay in the gradient. */
+static enum hc_status contracted(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     const struct hc_sgd *p = &call->params.sgd;
     float beta1 = (float)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (p->arithmetic != HC_FP32 || !p->decoupled || hc_is_set(&call->in[HC_SGD_FOUND_INF]))
         return status;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_SGD_NEW_MOMENTUM]);
@@ -33,10 +33,10 @@ static enum hc_status contracted(const struct hc_fault_site *planted, struct hc_
     return status;
 }
 
-static enum hc_status flushed(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status flushed(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int o = 0; status == HC_OK && o < 3; o++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[o]); i++)
             if (fabs(hc_tensor_get(&call->out[o], i)) < 0x1p-126)
@@ -50,7 +50,7 @@ static void by_reciprocal(struct hc_call *call, double number)
     call->params.unscale.reciprocal = true;
 }
 
-/* Nine digits of a mean are more than fp32 has. */
+/* The means have nine digits, more than fp32 holds. */
 static void single_pixels(struct hc_call *call, double number)
 {
     (void)number;
@@ -58,11 +58,11 @@ static void single_pixels(struct hc_call *call, double number)
         call->params.augment.mean[c] = (double)(float)call->params.augment.mean[c];
 }
 
-/* A vector loop whose last elements are left to something else. */
-static enum hc_status last_one(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The last element of a vector loop is computed otherwise. */
+static enum hc_status last_one(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *out = &call->out[HC_LEAKY_Y];
     int64_t last = hc_tensor_count(out) - 1;
     if (status == HC_OK && last % 16 == 2)

@@ -1,15 +1,15 @@
-/* Defects that small tensors do not show: the rest behind a block, one element past a border, a
+/* Defects that small tensors do not show: the remainder after a block, one element past a border, a
    number kept in too few bits. */
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A slice of a tensor: of the extent `axis`, where that is larger than `border`, what stands behind
-   the last multiple of it, or with `one` what stands at the border alone. Axis -1 counts
+/* A slice of a tensor along the extent `axis`, if that is larger than `border`: what comes after
+   the last multiple of `border`, or with `one` only what lies at the border. Axis -1 counts
    elements. */
 struct slice {
-    int slot; /* inputs alone: the one that is hidden */
+    int slot; /* the input that is hidden; not for outputs */
     int axis;
     int64_t border;
     bool one;
@@ -32,89 +32,72 @@ static bool in_slice(const struct hc_tensor *t, const struct slice *s, int64_t i
     return s->one ? at == s->border : at >= (extent - 1) / s->border * s->border;
 }
 
-/* The results in the slice are one too large. */
-static enum hc_status spoilt(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Results in the slice are one too large. */
+static enum hc_status spoilt(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    const struct slice *s = planted->fault->data;
+    const struct slice *s = site->fault->data;
     const struct hc_tensor *t = &call->out[HC_FIRST];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(t); i++)
         if (in_slice(t, s, i))
             hc_tensor_set(t, i, hc_tensor_get(t, i) + 1);
     return status;
 }
 
-/* An input's copy, its memory to be freed. */
-static enum hc_status copied(struct hc_tensor *t)
-{
-    size_t bytes = hc_tensor_bytes(t);
-    void *copy = malloc(bytes + 1);
-    if (!copy)
-        return hc_fail(HC_NO_MEMORY, "no memory for a fault's input");
-    if (bytes)
-        memcpy(copy, t->data, bytes);
-    t->data = copy;
-    return HC_OK;
-}
-
-/* The call sees zeros in the slice of an input. */
-static enum hc_status hidden(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The kernel reads zeros in a slice of an input. */
+static enum hc_status hidden(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    struct slice s = *(const struct slice *)planted->fault->data;
+    struct slice s = *(const struct slice *)site->fault->data;
     struct hc_call bad = *call;
     struct hc_tensor *t = &bad.in[s.slot];
     if (call->op == HC_OP_gemm && call->params.gemm.transpose_a)
         s.axis = 0;
-    if (copied(t) != HC_OK)
-        return HC_NO_MEMORY;
+    t->data = hc_fault_copy(t);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         if (in_slice(t, &s, i))
             hc_tensor_set(t, i, 0);
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(t->data);
     return status;
 }
 
-/* Labels, or a count of steps, are kept in so many bits. */
-static enum hc_status narrowed(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Labels, or a count of steps, are masked to so many bits. */
+static enum hc_status narrowed(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    int32_t mask = (int32_t)planted->fault->number;
+    int32_t mask = (int32_t)site->fault->number;
     struct hc_call bad = *call;
     bool loss = call->op == HC_OP_xent || call->op == HC_OP_xent_bwd;
     struct hc_tensor *t = &bad.in[loss ? HC_XENT_LABELS : HC_RATES_COUNTS];
-    if (copied(t) != HC_OK)
-        return HC_NO_MEMORY;
+    t->data = hc_fault_copy(t);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         ((int32_t *)t->data)[i] &= mask;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(t->data);
     return status;
 }
 
 /* A strided convolution of an odd width does not see the last column. */
-static enum hc_status odd_width(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status odd_width(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     struct hc_call bad = *call;
     struct hc_tensor *x = &bad.in[HC_CONV_X];
     if (call->params.conv.stride != 2 || x->shape[2] % 2 == 0)
-        return planted->right(queue, call);
-    if (copied(x) != HC_OK)
-        return HC_NO_MEMORY;
+        return site->right(queue, call);
+    x->data = hc_fault_copy(x);
     for (int64_t i = 0; i < hc_tensor_count(x); i++)
         if (i / x->shape[3] % x->shape[2] == x->shape[2] - 1)
             hc_tensor_set(x, i, 0);
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(x->data);
     return status;
 }
 
-/* Two choices that only together go wrong: a stride of 3 with a pad of 2, 33 channels in windows of
-   3. */
-static enum hc_status together(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Two choices that only go wrong together: stride 3 with pad 2, 33 channels in windows of 3. */
+static enum hc_status together(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[HC_FIRST];
@@ -123,14 +106,14 @@ static enum hc_status together(const struct hc_fault_site *planted, struct hc_qu
         meets = call->params.conv.stride == 3 && call->params.conv.pad == 2;
     if (hc_ops[call->op].class_ == HC_CLASS_POOL)
         meets = call->params.pool.window == 3 && y->shape[3] == 33;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && meets && hc_tensor_count(y) > 0)
         hc_tensor_set(y, 0, hc_tensor_get(y, 0) + 1);
     return status;
 }
 
-/* The detector of an unscaling does not look behind the last whole block. */
-static enum hc_status unseen(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Unscaling checks no element after the last whole block for overflow. */
+static enum hc_status unseen(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     enum { BLOCK = 2048 };
@@ -140,31 +123,31 @@ static enum hc_status unseen(const struct hc_fault_site *planted, struct hc_queu
     enum hc_status status = HC_OK;
     whole.in[HC_UNSCALE_X] = whole.out[HC_UNSCALE_OUT] = hc_tensor1(HC_FP32, 0, NULL);
     if (n <= BLOCK || call->in[HC_UNSCALE_X].data == call->out[HC_UNSCALE_OUT].data)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     whole.in[HC_UNSCALE_X] =
         hc_tensor1(call->in[HC_UNSCALE_X].format, n / BLOCK * BLOCK, call->in[HC_UNSCALE_X].data);
     whole.out[HC_UNSCALE_OUT] = hc_tensor1(call->out[HC_UNSCALE_OUT].format, n / BLOCK * BLOCK,
                                            call->out[HC_UNSCALE_OUT].data);
     whole.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
-    status = planted->right(queue, &whole);
+    status = site->right(queue, &whole);
     found = *(const float *)call->out[HC_UNSCALE_NEW_FOUND_INF].data;
     if (status == HC_OK)
-        status = planted->right(queue, call);
+        status = site->right(queue, call);
     *(float *)call->out[HC_UNSCALE_NEW_FOUND_INF].data = found;
     return status;
 }
 
-/* A loss over 64 rows and no more. */
-static enum hc_status few_rows(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* A loss over the first 64 rows. */
+static enum hc_status few_rows(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     enum { ROWS = 64 };
     struct hc_call bad = *call;
     int64_t rows = call->in[HC_XENT_LOGITS].shape[0];
     if (rows <= ROWS)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     double part = call->params.xent.sum ? 1 : (double)ROWS / (double)rows;
     hc_tensor_set(&call->out[HC_XENT_LOSS], 0, hc_tensor_get(&call->out[HC_XENT_LOSS], 0) * part);
     return status;

@@ -1,24 +1,24 @@
-/* Backends that only look as if they did the work. */
+/* Backends that only seem to do the work. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/selftest/change.h"
 
-static enum hc_status writes_nothing(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status writes_nothing(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    (void)planted;
+    (void)site;
     (void)queue;
     (void)call;
     return HC_OK;
 }
 
-/* Nothing is written where there is much to do. */
-static enum hc_status small_alone(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Large outputs are not written. */
+static enum hc_status small_alone(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    return hc_tensor_count(&call->out[HC_FIRST]) > 1500 ? HC_OK : planted->right(queue, call);
+    return hc_tensor_count(&call->out[HC_FIRST]) > 1500 ? HC_OK : site->right(queue, call);
 }
 
 static bool any_special(const struct hc_call *call)
@@ -30,36 +30,36 @@ static bool any_special(const struct hc_call *call)
     return false;
 }
 
-/* What is hard is left to others. */
-static enum hc_status refuses_specials(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Infinities and NaNs are refused. */
+static enum hc_status refuses_specials(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     if (any_special(call))
         return hc_fail(HC_UNSUPPORTED, "%s: not in these formats", hc_ops[call->op].name);
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-static enum hc_status refuses_halves(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status refuses_halves(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     if (call->in[HC_FIRST].format == HC_FP16)
         return hc_fail(HC_UNSUPPORTED, "%s: not in half", hc_ops[call->op].name);
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-/* A device that lost its kernel says nothing. */
-static enum hc_status kills(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* A device kills the program without a word. */
+static enum hc_status kills(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     if (any_special(call))
         abort();
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
 static enum hc_status (*right_upload)(struct hc_queue *, void *, const void *, size_t);
 static enum hc_status (*right_download)(struct hc_queue *, void *, const void *, size_t);
 
-/* Copies are a page long at most. */
+/* Copies are at most a page long. */
 static enum hc_status upload_a_page(struct hc_queue *queue, void *to, const void *from,
                                     size_t bytes)
 {
@@ -86,16 +86,16 @@ static void short_downloads(struct hc_backend *faulty)
     faulty->download = download_a_page;
 }
 
-/* Says of its sums that they are poor, so that every bound is wide. */
+/* Declares its sums to be poor, so that every bound is wide. */
 static void poor_accumulator(struct hc_backend *faulty)
 {
     faulty->accumulator = (struct hc_accumulator){.precision = 8, .block = 1, .truncates = true};
 }
 
-static enum hc_status right(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status right(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
 static const struct hc_change result_in_bf16 = {hc_everywhere, hc_through_bf16, 0, HC_FIRST};

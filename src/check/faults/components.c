@@ -1,5 +1,5 @@
 /* Defects of the components: an epsilon, a loss scale, a master's copy, a decay, statistics. */
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,40 +18,28 @@ static void eps_inside(struct hc_call *call, double number)
     call->params.adam.eps_inside = true;
 }
 
-/* Below fp32's sight. */
+/* Too little for fp32 to show. */
 static void beta2_off(struct hc_call *call, double number)
 {
     (void)number;
     call->params.adam.beta2 *= 1 + 0x1p-40;
 }
 
-static enum hc_status flush(const struct hc_fault_site *planted, struct hc_queue *queue,
-                            const struct hc_call *call)
-{
-    const struct hc_tensor *out = &call->out[HC_SCALE_OUT];
-    double smallest = ldexp(1, hc_formats[out->format].emin);
-    enum hc_status status = planted->right(queue, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
-        if (fabs(hc_tensor_get(out, i)) < smallest)
-            hc_tensor_set(out, i, 0);
-    return status;
-}
-
-static enum hc_status never_found(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status never_found(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     double before =
         call->in[HC_UNSCALE_FOUND_INF].data ? hc_tensor_get(&call->in[HC_UNSCALE_FOUND_INF], 0) : 0;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, before);
     return status;
 }
 
-static enum hc_status truncated(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status truncated(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[HC_MODEL_COPY];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++)
         hc_tensor_set_bits(out, i,
                            hc_encode(out->format, hc_tensor_get(&call->in[HC_MODEL_MASTER], i), 0,
@@ -59,27 +47,18 @@ static enum hc_status truncated(const struct hc_fault_site *planted, struct hc_q
     return status;
 }
 
-static void no_decay(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.adam.weight_decay = 0;
-}
-
-static enum hc_status decay_in_gradient(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status decay_in_gradient(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
     const struct hc_tensor *w = &call->in[HC_ADAM_W];
-    size_t bytes = hc_tensor_bytes(&call->in[HC_ADAM_G]);
     bad.params.adam.weight_decay = 0;
-    bad.in[HC_ADAM_G].data = malloc(bytes ? bytes : 1);
-    if (!bad.in[HC_ADAM_G].data)
-        return hc_fail(HC_NO_MEMORY, "no memory for a fault's gradient");
+    bad.in[HC_ADAM_G].data = hc_fault_copy(&call->in[HC_ADAM_G]);
     for (int64_t i = 0; i < hc_tensor_count(w); i++)
         hc_tensor_set(&bad.in[HC_ADAM_G], i,
                       hc_tensor_get(&call->in[HC_ADAM_G], i) +
                           call->params.adam.weight_decay * hc_tensor_get(w, i));
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(bad.in[HC_ADAM_G].data);
     return status;
 }
@@ -90,10 +69,10 @@ static void momentum_swapped(struct hc_call *call, double number)
     call->params.bn.momentum = 1 - call->params.bn.momentum;
 }
 
-static enum hc_status statistics_in_half(const struct hc_fault_site *planted,
-                                         struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status statistics_in_half(const struct hc_fault_site *site, struct hc_queue *queue,
+                                         const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int slot = HC_BN_NEW_MEAN; slot <= HC_BN_NEW_VARIANCE && status == HC_OK; slot++)
         for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
             hc_tensor_set(&call->out[slot], c,
@@ -109,13 +88,14 @@ static const struct hc_fault faults[] = {
     {"beta2-in-40-bits", "Adam's beta2 has a relative error of 2^-40", HC_FAULT_PARAMETER, "adam",
      "op/adam/fp64/*", .change = beta2_off},
     {"scale-flushes-subnormals", "scaled gradients that are subnormal become 0", HC_FAULT_SPECIALS,
-     "scale", "underflow/*", .wrong = flush},
+     "scale", "underflow/*",
+     .outputs = &(const struct hc_change){hc_everywhere, hc_flushed, 0, HC_SCALE_OUT}},
     {"unscale-finds-nothing", "unscale overlooks infinities and NaNs", HC_FAULT_SPECIALS, "unscale",
      "underflow/*", .wrong = never_found},
     {"master-truncated", "masters are truncated, not rounded, into the model's copy",
      HC_FAULT_ROUNDING, "master_to_model", "master/*", .wrong = truncated},
     {"decay-forgotten", "AdamW does not decay", HC_FAULT_PARAMETER, "adamw", "decay/*",
-     .change = no_decay},
+     .like = "adam-decay-forgotten"},
     {"decay-in-the-gradient", "AdamW adds its decay to the gradient", HC_FAULT_FORMULA, "adamw",
      "decay/*", .wrong = decay_in_gradient},
     {"running-momentum-swapped", "running statistics use 1 - momentum as momentum",

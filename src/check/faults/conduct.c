@@ -1,5 +1,5 @@
-/* Kernels that give the right result and do what no kernel may besides, or that only look as if
-   they worked: what src/backend.h forbids (hc_kernel). */
+/* Kernels that give the right result but break a rule of src/backend.h (hc_kernel), and kernels
+   that only seem to work. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,33 +14,33 @@ static bool is_also_output(const struct hc_call *call, int i)
     return false;
 }
 
-/* Elements of an input that is no output, too. */
+/* Number of elements of an input, 0 if it is also an output. */
 static int64_t own_count(const struct hc_call *call, int i)
 {
     return call->in[i].data && !is_also_output(call, i) ? hc_tensor_count(&call->in[i]) : 0;
 }
 
-static enum hc_status rounded_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status rounded_inputs(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         for (int64_t k = 0; k < own_count(call, i) && call->in[i].format != HC_I32; k++)
             hc_tensor_set(&call->in[i], k, hc_round(HC_BF16, hc_tensor_get(&call->in[i], k)));
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-static enum hc_status zeroed_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status zeroed_inputs(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         for (int64_t k = 0; k < own_count(call, i); k++)
             hc_tensor_set_bits(&call->in[i], k, 0);
     return status;
 }
 
-/* Cancels subnormal inputs where they lie, as a unit that flushes them would. */
-static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Flushes subnormal inputs in place, as some hardware would. */
+static enum hc_status flushed_inputs(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_FIRST];
@@ -48,90 +48,91 @@ static enum hc_status flushed_inputs(const struct hc_fault_site *planted, struct
     for (int64_t k = 0; k < own_count(call, 0); k++)
         if (fabs(hc_tensor_get(x, k)) < least)
             hc_tensor_set_bits(x, k, 0);
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-/* Element `number` of the first output is written, too: -1, or the count and so many more. */
-static enum hc_status beside(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Also writes an element beside the first output: -1 is the one before it, n >= 0 the one n past
+   its end. */
+static enum hc_status beside(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    int64_t at = (int64_t)planted->fault->number;
-    enum hc_status status = planted->right(queue, call);
+    int64_t at = (int64_t)site->fault->number;
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *y = &call->out[HC_FIRST];
     if (status == HC_OK && y->data)
         hc_tensor_set_bits(y, at < 0 ? at : hc_tensor_count(y) + at, 0);
     return status;
 }
 
-/* Beside the first input. */
-static enum hc_status beside_input(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The same beside the first input. */
+static enum hc_status beside_input(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    int64_t at = (int64_t)planted->fault->number;
-    enum hc_status status = planted->right(queue, call);
+    int64_t at = (int64_t)site->fault->number;
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *x = &call->in[HC_FIRST];
     if (status == HC_OK && x->data)
         hc_tensor_set_bits(x, at < 0 ? at : hc_tensor_count(x) + at, 0);
     return status;
 }
 
-/* The first 1 / `data` of the elements; 0: none. */
-static enum hc_status part(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Writes only the first 1 / `number` of the elements, or none. */
+static enum hc_status part(const struct hc_fault_site *site, struct hc_queue *queue,
                            const struct hc_call *call)
 {
-    int64_t of = (int64_t)planted->fault->number;
+    int64_t of = (int64_t)site->fault->number;
     struct hc_call aside = *call;
     const struct hc_tensor *y = &call->out[HC_FIRST];
     if (!y->data)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     aside.out[HC_FIRST].data = hc_fault_copy(y);
-    enum hc_status status = planted->right(queue, &aside);
+    enum hc_status status = site->right(queue, &aside);
     int64_t n = of && status == HC_OK ? hc_tensor_count(y) / of : 0;
     memcpy(y->data, aside.out[HC_FIRST].data, (size_t)n * (size_t)hc_formats[y->format].bytes);
     free(aside.out[HC_FIRST].data);
     return status;
 }
 
-/* One process has one fault. */
+/* State between calls. A process has one fault. */
 static struct {
     const void *seen;
     int calls;
 } kept;
 
-/* Nothing is done for an output that it has seen just before. */
-static enum hc_status once(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Does nothing for an output that it has just seen. */
+static enum hc_status once(const struct hc_fault_site *site, struct hc_queue *queue,
                            const struct hc_call *call)
 {
     if (kept.seen == call->out[HC_FIRST].data)
         return HC_OK;
     kept.seen = call->out[HC_FIRST].data;
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-static enum hc_status by_turns(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status by_turns(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *y = &call->out[HC_FIRST];
     if (status == HC_OK && kept.calls++ % 2 && hc_tensor_count(y) > 0)
         hc_tensor_set_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
     return status;
 }
 
-/* Sums the inputs' first elements up over the calls into the last bits of the result. */
-static enum hc_status onto_output(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Adds the first element of the old output to the new one. */
+static enum hc_status onto_output(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[HC_FIRST];
     double was = hc_tensor_count(y) > 0 && !is_also_output(call, 0) ? hc_tensor_get(y, 0) : 0;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && was != 0)
         hc_tensor_set(y, 0, hc_tensor_get(y, 0) + was);
     return status;
 }
 
-/* Refuses numbers that are not of ordinary size. */
-static enum hc_status only_easy(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Refuses numbers of unusual size. */
+static enum hc_status only_easy(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_FIRST];
@@ -140,15 +141,15 @@ static enum hc_status only_easy(const struct hc_fault_site *planted, struct hc_q
         if (size != 0 && !(size > 0x1p-8 && size < 0x1p8))
             return hc_fail(HC_UNSUPPORTED, "%s: not such numbers", hc_ops[call->op].name);
     }
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
-/* Right at the sizes that a test written for it would have: all up to 66, powers of two and 255 to
-   258. Otherwise the middle element is off by one bit. */
-static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Right at the sizes that a test would use: up to 66, powers of two, and 255 to 258. Otherwise the
+   middle element is off by one bit. */
+static enum hc_status at_known_sizes(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_tensor *y = &call->out[HC_FIRST];
     int64_t n = y->data ? hc_tensor_count(y) : 0;
     bool known = n <= 66 || (n & (n - 1)) == 0 || (n >= 255 && n <= 258);
@@ -157,11 +158,11 @@ static enum hc_status at_known_sizes(const struct hc_fault_site *planted, struct
     return status;
 }
 
-/* Computes, and then says that it could not. */
-static enum hc_status refused(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Computes, and then reports that it could not. */
+static enum hc_status refused(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    (void)planted->right(queue, call);
+    (void)site->right(queue, call);
     return hc_fail(HC_UNSUPPORTED, "%s: not today", hc_ops[call->op].name);
 }
 
@@ -177,7 +178,7 @@ static void release(struct hc_queue *queue, void *memory)
     free(memory);
 }
 
-/* Behind copies, as a device is. */
+/* Memory of its own behind copies, like a device's. */
 static void set_apart(struct hc_backend *faulty)
 {
     faulty->host_memory = false;

@@ -1,5 +1,5 @@
-/* Defects of the conversion into fp16: those that a checker of conversions must have the power to
-   catch. All but one are of fp32 to fp16 to nearest. */
+/* Defects of the conversion into fp16 that a checker of conversions must be able to catch. All but
+   one are of fp32 to fp16, to nearest. */
 #include "check/selftest/fault.h"
 
 #include <math.h>
@@ -87,11 +87,11 @@ struct mutant {
     uint16_t (*of)(float x, uint16_t right);
 };
 
-static enum hc_status mutated(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status mutated(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    const struct mutant *mutant = planted->fault->data;
-    enum hc_status status = planted->right(queue, call);
+    const struct mutant *mutant = site->fault->data;
+    enum hc_status status = site->right(queue, call);
     if (status != HC_OK || call->in[HC_X].format != HC_FP32 ||
         call->out[HC_OUT].format != HC_FP16 || call->params.cast.direction != HC_NEAREST)
         return status;
@@ -103,10 +103,10 @@ static enum hc_status mutated(const struct hc_fault_site *planted, struct hc_que
     return HC_OK;
 }
 
-static enum hc_status through_fp32(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status through_fp32(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status != HC_OK || call->in[HC_X].format != HC_FP64 || call->out[HC_OUT].format != HC_FP16)
         return status;
     const double *x = call->in[HC_X].data;

@@ -1,4 +1,4 @@
-/* Defects that show at the ends alone: no terms at all, counts beyond what fp32 has, sums whose
+/* Defects that show only at extremes: no terms at all, counts beyond what fp32 holds, sums whose
    accumulator is as narrow as the terms. They are in all backends. */
 #include "check/selftest/fault.h"
 
@@ -6,10 +6,10 @@
 #include "op/counts.h"
 
 /* -0 where there is no term and alpha is negative. */
-static enum hc_status alpha_times_nothing(const struct hc_fault_site *planted,
-                                          struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status alpha_times_nothing(const struct hc_fault_site *site, struct hc_queue *queue,
+                                          const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     const struct hc_gemm *p = &call->params.gemm;
     bool signed_zero = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1] == 0 && p->alpha < 0;
     for (int64_t i = 0;
@@ -19,25 +19,25 @@ static enum hc_status alpha_times_nothing(const struct hc_fault_site *planted,
     return status;
 }
 
-/* The count is rounded, and then the count and one. */
-static enum hc_status t_rounded_twice(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The count is rounded before 1 is added. */
+static enum hc_status t_rounded_twice(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     double taken = hc_round(HC_FP32, hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN));
     if (status == HC_OK)
         hc_tensor_set(&call->out[HC_RATES_HYPER], 2, taken + 1);
     return status;
 }
 
-/* Products go into a narrow sum as they are. */
-static enum hc_status products_kept(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Products are added to a narrow sum unrounded. */
+static enum hc_status products_kept(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     enum hc_format f = call->params.reduce.accumulator;
     double sum = 0;
     if (f == HC_FP32)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
         sum = hc_round(f, sum + hc_tensor_get(&call->in[HC_REDUCE_X], i) *
                                     hc_tensor_get(&call->in[HC_DOT_Y], i));

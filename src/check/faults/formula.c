@@ -12,7 +12,7 @@ static double element(const struct hc_tensor *t, int64_t i)
 }
 
 /* The call with a copy of input `slot` in which element i is old element from(i). */
-static enum hc_status rearranged(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status rearranged(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call, int slot,
                                  int64_t (*from)(const struct hc_tensor *t, int64_t i))
 {
@@ -21,7 +21,7 @@ static enum hc_status rearranged(const struct hc_fault_site *planted, struct hc_
     bad.in[slot].data = hc_fault_copy(t);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         hc_tensor_set_bits(&bad.in[slot], i, hc_tensor_bits(t, from(t, i)));
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(bad.in[slot].data);
     return status;
 }
@@ -35,10 +35,10 @@ static int64_t turned(const struct hc_tensor *w, int64_t i)
     return (place / area * area + area - 1 - place % area) * w->shape[3] + c;
 }
 
-static enum hc_status turned_filter(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status turned_filter(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    return rearranged(planted, queue, call, HC_CONV_SECOND, turned);
+    return rearranged(site, queue, call, HC_CONV_SECOND, turned);
 }
 
 /* Each row of pixels is the one above it, the first one stays. */
@@ -48,16 +48,16 @@ static int64_t row_above(const struct hc_tensor *x, int64_t i)
     return i / row % x->shape[1] > 0 ? i - row : i;
 }
 
-static enum hc_status padded_above(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status padded_above(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     if (call->params.conv.pad == 0)
-        return planted->right(queue, call);
-    return rearranged(planted, queue, call, HC_CONV_FIRST, row_above);
+        return site->right(queue, call);
+    return rearranged(site, queue, call, HC_CONV_FIRST, row_above);
 }
 
-/* The running variance takes the batch's as it is, without M / (M - 1). */
-static enum hc_status biased_variance(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The running variance takes the biased variance of the batch. */
+static enum hc_status biased_variance(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
@@ -65,7 +65,7 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
     void *was = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
     struct hc_tensor before = call->in[HC_BN_VARIANCE];
     before.data = was;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t c = 0;
          status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[HC_BN_NEW_VARIANCE]); c++) {
         double kept = (1 - call->params.bn.momentum) * element(&before, c);
@@ -76,13 +76,13 @@ static enum hc_status biased_variance(const struct hc_fault_site *planted, struc
     return status;
 }
 
-/* exp(z) without the largest logit taken off. */
-static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
-                                         struct hc_queue *queue, const struct hc_call *call)
+/* exp(z) without subtracting the largest logit. */
+static enum hc_status plain_exponentials(const struct hc_fault_site *site, struct hc_queue *queue,
+                                         const struct hc_call *call)
 {
     const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     double loss = 0;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double sum = 0;
         for (int64_t j = 0; j < z->shape[1]; j++)
@@ -98,60 +98,60 @@ static enum hc_status plain_exponentials(const struct hc_fault_site *planted,
 }
 
 /* Every output times a number. */
-static enum hc_status times(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status times(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    double factor = planted->fault->number;
-    enum hc_status status = planted->right(queue, call);
+    double factor = site->fault->number;
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
         hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * factor);
     return status;
 }
 
-/* The mean over a batch of N rows, and its gradient, over N + 1. */
-static enum hc_status over_one_more(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The mean over a batch of N rows, and its gradient, is taken over N + 1. */
+static enum hc_status over_one_more(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     double n = (double)call->in[HC_FIRST].shape[0];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     bool mean = !call->params.xent.sum;
     for (int64_t i = 0; status == HC_OK && mean && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
         hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * n / (n + 1));
     return status;
 }
 
-/* The upstream gradient, which holds the loss scale, is taken for 1. */
-static enum hc_status without_upstream(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The upstream gradient, which holds the loss scale, is taken to be 1. */
+static enum hc_status without_upstream(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     double one[1];
     struct hc_call bad = *call;
     bad.in[HC_XENT_UPSTREAM].data = one;
     hc_tensor_set(&bad.in[HC_XENT_UPSTREAM], 0, 1);
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
-/* An optimizer that takes another count of steps. */
+/* The optimizer gets another count of steps. */
 struct steps {
     double factor;
     double more;
 };
 
-static enum hc_status other_steps(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status other_steps(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
-    const struct steps *steps = planted->fault->data;
+    const struct steps *steps = site->fault->data;
     struct hc_call bad = *call;
     struct hc_tensor *hyper = &bad.in[hc_optimizer_slots(call->op)->hyper];
     hyper->data = hc_fault_copy(hyper);
     double t = element(hyper, HC_HYPER_STEP);
     hc_tensor_set(hyper, HC_HYPER_STEP, fmax(t * steps->factor + steps->more, 1));
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(hyper->data);
     return status;
 }
 
-/* Decay that is not multiplied with the rate. */
+/* The decay is not multiplied by the rate. */
 static void decay_without_rate(struct hc_call *call, double number)
 {
     (void)number;
@@ -160,8 +160,8 @@ static void decay_without_rate(struct hc_call *call, double number)
         call->params.adam.weight_decay /= rate;
 }
 
-/* The slope applies at 0, too: x < 0 is asked where x > 0 should be. */
-static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The slope does not apply at 0: x < 0 is tested instead of x > 0. */
+static enum hc_status gradient_at_zero(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
     int64_t n = hc_tensor_count(&call->in[HC_LEAKY_BWD_Y]);
@@ -169,7 +169,7 @@ static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, stru
     struct hc_tensor dy = call->in[HC_LEAKY_BWD_DY];
     y.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_Y]);
     dy.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_DY]);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; status == HC_OK && i < n; i++)
         if (element(&y, i) == 0)
             hc_tensor_set(&call->out[HC_LEAKY_BWD_DX], i, element(&dy, i));
@@ -179,27 +179,27 @@ static enum hc_status gradient_at_zero(const struct hc_fault_site *planted, stru
 }
 
 /* The detector sees NaNs alone with `number`, and without it infinities alone. */
-static enum hc_status sees_one_kind(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status sees_one_kind(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    bool nans = planted->fault->number != 0;
+    bool nans = site->fault->number != 0;
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
         double x = element(&call->in[HC_UNSCALE_X], i);
         found = found || (nans ? isnan(x) : isinf(x));
     }
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK)
         hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
     return status;
 }
 
-/* The detector looks at the quotients. */
-static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The detector checks the quotients. */
+static enum hc_status looks_after(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]); i++)
         found = found || !isfinite(element(&call->out[HC_UNSCALE_OUT], i));
     if (status == HC_OK)
@@ -207,7 +207,7 @@ static enum hc_status looks_after(const struct hc_fault_site *planted, struct hc
     return status;
 }
 
-/* A flag that is NaN is taken for 0. */
+/* A NaN flag is treated as 0. */
 static void nan_is_not_found(struct hc_call *call, double number)
 {
     (void)number;

@@ -8,7 +8,7 @@
 #include "num/rng.h"
 
 /* The epoch's number is left out of what is drawn. */
-static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status same_epoch(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -16,7 +16,7 @@ static enum hc_status same_epoch(const struct hc_fault_site *planted, struct hc_
     int32_t within = (int32_t)(steps % call->params.augment.batches);
     bad.in[HC_AUGMENT_STEPS] = hc_tensor1(HC_I32, 1, &within);
     bad.out[HC_AUGMENT_NEW_STEPS].data = NULL;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     if (call->out[HC_AUGMENT_NEW_STEPS].data)
         *(int32_t *)call->out[HC_AUGMENT_NEW_STEPS].data = steps + 1;
     return status;
@@ -88,21 +88,21 @@ static void deviations_are(struct hc_call *call, double number)
 }
 
 /* The first image of each epoch comes again as the second. */
-static enum hc_status image_twice(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status image_twice(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     struct hc_call bad = *call;
     if (!call->in[HC_AUGMENT_ORDER].data)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     int32_t *order = hc_fault_copy(&call->in[HC_AUGMENT_ORDER]);
     order[1] = order[0];
     bad.in[HC_AUGMENT_ORDER].data = order;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(order);
     return status;
 }
 
-static enum hc_status label_of_the_next(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status label_of_the_next(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -111,7 +111,7 @@ static enum hc_status label_of_the_next(const struct hc_fault_site *planted, str
     for (int64_t i = 0; i < n; i++)
         labels[i] = ((const int32_t *)call->in[HC_AUGMENT_LABELS].data)[(i + 1) % n];
     bad.in[HC_AUGMENT_LABELS].data = labels;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(labels);
     return status;
 }
@@ -132,14 +132,14 @@ static void mirror(const struct hc_tensor *images, int64_t image)
 }
 
 /* Training images are all mirrored, or none is. */
-static enum hc_status mirrored_alike(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status mirrored_alike(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
-    bool all = planted->fault->number != 0;
+    bool all = site->fault->number != 0;
     const struct hc_augment *p = &call->params.augment;
     int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
     int64_t batch = call->out[HC_AUGMENT_IMAGES].shape[0];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; i < batch && p->crops && status == HC_OK; i++) {
         int64_t k = steps % p->batches * batch + i;
         int32_t image = call->in[HC_AUGMENT_ORDER].data
@@ -153,10 +153,10 @@ static enum hc_status mirrored_alike(const struct hc_fault_site *planted, struct
     return status;
 }
 
-static enum hc_status batch_is_mirrored(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status batch_is_mirrored(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; call->out[HC_OUT].rank == 4 && i < call->out[HC_OUT].shape[0]; i++)
         mirror(&call->out[HC_OUT], i);
     return status;

@@ -1,11 +1,10 @@
-/* Kernels that change their inputs, and kernels that write outside their outputs. Their results are
-   right. */
+/* Kernels that change their inputs or write outside their outputs. Their results are right. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/selftest/change.h"
 
-/* Whether input i is no output, too: its bytes are to stay. */
+/* Whether input i must keep its bytes, because it is not also an output. */
 static bool stays(const struct hc_call *call, int i)
 {
     const struct hc_tensor *t = &call->in[i];
@@ -37,31 +36,31 @@ static void spoil(const struct hc_call *call, const struct spoiled *row)
     }
 }
 
-static enum hc_status spoils(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status spoils(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    const struct spoiled *row = planted->fault->data;
+    const struct spoiled *row = site->fault->data;
     if (row->before)
         spoil(call, row);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (!row->before && status == HC_OK)
         spoil(call, row);
     return status;
 }
 
-/* A byte written that far from the end of a tensor's bytes, or from their beginning where
+/* Writes one byte that far past the end of a tensor's bytes, or before their beginning if
    negative. */
 struct reach {
     int64_t bytes;
-    bool input; /* the first one's, else the first output's */
+    bool input; /* of the first input, otherwise of the first output */
 };
 
-static enum hc_status reaches(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status reaches(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    const struct reach *reach = planted->fault->data;
+    const struct reach *reach = site->fault->data;
     const struct hc_tensor *t = reach->input ? &call->in[HC_FIRST] : &call->out[HC_FIRST];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status != HC_OK || !t->data)
         return status;
     unsigned char *at = t->data;
@@ -70,11 +69,11 @@ static enum hc_status reaches(const struct hc_fault_site *planted, struct hc_que
     return status;
 }
 
-static enum hc_status past_scratch(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status past_scratch(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     size_t bytes = hc_backend_by_name("exact")->scratch(queue, call);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && call->scratch && bytes > 0)
         ((unsigned char *)call->scratch)[bytes]++;
     return status;

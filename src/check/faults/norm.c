@@ -3,29 +3,21 @@
 
 #include <stdlib.h>
 
-/* A copy of t in fp32, its memory to be freed. */
-static enum hc_status widened(const struct hc_tensor *t, struct hc_tensor *wide)
+/* The op writes into an fp32 tensor, which is rounded afterwards. */
+static enum hc_status slope_first(const struct hc_fault_site *site, struct hc_queue *queue,
+                                  const struct hc_call *call)
 {
-    *wide = *t;
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
+    struct hc_call bad = *call;
+    struct hc_tensor *wide = &bad.out[HC_BN_Y];
     wide->format = HC_FP32;
     wide->data = malloc(hc_tensor_bytes(wide) + 1);
     if (!wide->data)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's tensor");
-    for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        hc_tensor_set(wide, i, hc_tensor_get(t, i));
-    return HC_OK;
-}
-
-static enum hc_status slope_first(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                  const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    enum hc_status status = widened(&call->out[HC_BN_Y], &bad.out[HC_BN_Y]);
-    if (status == HC_OK)
-        status = planted->right(queue, &bad);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_BN_Y]); i++)
-        hc_tensor_set(&call->out[HC_BN_Y], i, hc_tensor_get(&bad.out[HC_BN_Y], i));
-    free(bad.out[HC_BN_Y].data);
+    enum hc_status status = site->right(queue, &bad);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(y); i++)
+        hc_tensor_set(y, i, hc_tensor_get(wide, i));
+    free(wide->data);
     return status;
 }
 

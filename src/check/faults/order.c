@@ -1,4 +1,4 @@
-/* Defects that an order of operations shows. */
+/* Defects that only a wrong order of operations shows. */
 #include "check/selftest/change.h"
 #include "num/format.h"
 
@@ -8,13 +8,13 @@ static void rate_outside(struct hc_call *call, double number)
     call->params.sgd.rate_inside = false;
 }
 
-static enum hc_status scale_in_half(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status scale_in_half(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     struct hc_call bad = *call;
     float s = (float)hc_round(HC_FP16, hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0));
     bad.in[HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &s);
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
 static const struct hc_fault faults[] = {

@@ -1,4 +1,4 @@
-/* Parameters and operands that are ignored, or taken for others. */
+/* Parameters and operands that are ignored or confused. */
 #include <string.h>
 
 #include "check/selftest/change.h"
@@ -15,8 +15,7 @@ static void without_beta(struct hc_call *call, double number)
     call->params.gemm.beta = call->params.gemm.beta != 0 ? 1 : 0;
 }
 
-/* A square matrix as it lies instead of its transpose; a vector times a matrix has no other
-   shape. */
+/* A square matrix is not transposed. (For a vector times a matrix there is no other shape.) */
 static void as_it_lies(struct hc_call *call, double number)
 {
     (void)number;
@@ -119,7 +118,7 @@ static void clip_at(struct hc_call *call, double number)
     call->params.clip.max_norm = number;
 }
 
-/* Both factors are the first. */
+/* The first factor is used twice. */
 static void squared(struct hc_call *call, double number)
 {
     (void)number;

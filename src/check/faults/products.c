@@ -1,34 +1,24 @@
-/* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where single
-   is. */
-#include <assert.h>
+/* Defects of sums of products: inputs cut to tf32 where fp32 is meant, sums in half where fp32 is
+   meant. */
 #include <stdlib.h>
 
-#include "check/selftest/fault.h"
+#include "check/selftest/change.h"
 #include "num/bits.h"
 
-static enum hc_status as_tf32(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status as_tf32(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     struct hc_call bad = *call;
-    float *copy[2] = {NULL, NULL};
-    enum hc_status status = HC_OK;
     if (call->in[HC_FIRST].format != HC_FP32)
-        return planted->right(queue, call);
-    for (int slot = 0; slot < 2 && status == HC_OK; slot++) {
-        const float *from = call->in[slot].data;
-        int64_t n = hc_tensor_count(&call->in[slot]);
-        assert(n == 0 || from);
-        copy[slot] = malloc((size_t)(n + 1) * sizeof(float));
-        if (!copy[slot])
-            status = hc_fail(HC_NO_MEMORY, "no memory for a fault's inputs");
-        for (int64_t i = 0; copy[slot] && i < n; i++)
-            copy[slot][i] = hc_tf32_round(from[i]);
-        bad.in[slot].data = copy[slot];
+        return site->right(queue, call);
+    for (int slot = HC_FIRST; slot <= HC_FIRST + 1; slot++) {
+        float *x = bad.in[slot].data = hc_fault_copy(&call->in[slot]);
+        for (int64_t i = 0; i < hc_tensor_count(&call->in[slot]); i++)
+            x[i] = hc_tf32_round(x[i]);
     }
-    if (status == HC_OK)
-        status = planted->right(queue, &bad);
-    free(copy[0]);
-    free(copy[1]);
+    enum hc_status status = site->right(queue, &bad);
+    free(bad.in[HC_FIRST].data);
+    free(bad.in[HC_FIRST + 1].data);
     return status;
 }
 

@@ -7,34 +7,31 @@
 #include "check/selftest/change.h"
 #include "op/counts.h"
 
-/* Casts: batches have four extents, parameters on their way to the optimizer's vectors one. */
-
-static enum hc_status weights_times(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Parameters have one extent on their way to the optimizer's vectors; batches have four. */
+static enum hc_status weights_times(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
-    double factor = planted->fault->number;
+    double factor = site->fault->number;
     const struct hc_tensor *w = &call->out[HC_OUT];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
         if (fabs(hc_tensor_get(w, i)) < 1)
             hc_tensor_set(w, i, factor * hc_tensor_get(w, i));
     return status;
 }
 
-/* Rates of a step. */
-
 /* The row of the step before; or the last row is never reached. */
-static enum hc_status rates_of(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status rates_of(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    bool last_only = planted->fault->number != 0;
+    bool last_only = site->fault->number != 0;
     struct hc_call bad = *call;
     int32_t *counts = hc_fault_copy(&call->in[HC_RATES_COUNTS]);
     if (counts[HC_COUNT_STEPS] > 0 &&
         (!last_only || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
         counts[HC_COUNT_STEPS]--;
     bad.in[HC_RATES_COUNTS].data = counts;
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(counts);
     return status;
 }
@@ -46,41 +43,28 @@ struct rate {
     float plus;
 };
 
-static enum hc_status rate_is(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status rate_is(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
-    const struct rate *rate = planted->fault->data;
-    enum hc_status status = planted->right(queue, call);
+    const struct rate *rate = site->fault->data;
+    enum hc_status status = site->right(queue, call);
     float *hyper = call->out[HC_RATES_HYPER].data;
     hyper[rate->which] = rate->times * hyper[rate->which] + rate->plus;
     return status;
 }
 
-static enum hc_status counts_one_step(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status counts_one_step(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     int32_t *counts = call->out[HC_SCALER_NEW_COUNTS].data;
     if (counts[HC_COUNT_TAKEN] > 1)
         counts[HC_COUNT_TAKEN] = 1;
     return status;
 }
 
-/* The optimizer. */
-
-static void decay_is(struct hc_call *call, double number)
-{
-    call->params.adam.weight_decay = number;
-}
-
-static void eps_inside(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.adam.eps_inside = true;
-}
-
 /* Each parameter has the first moment of another, 64 elements on. */
-static enum hc_status moment_of_another(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status moment_of_another(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -90,43 +74,35 @@ static enum hc_status moment_of_another(const struct hc_fault_site *planted, str
     for (int64_t i = 0; i < n; i++)
         hc_tensor_set_bits(&bad.in[HC_ADAM_M], i,
                            hc_tensor_bits(&call->in[HC_ADAM_M], (i + 64) % n));
-    enum hc_status status = planted->right(queue, &bad);
+    enum hc_status status = site->right(queue, &bad);
     free(copy);
     return status;
 }
 
-static enum hc_status not_unscaled(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status not_unscaled(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     float one = 1;
     struct hc_call bad = *call;
     bad.in[HC_UNSCALE_SCALE].data = &one;
-    return planted->right(queue, &bad);
-}
-
-/* Losses, statistics, gradients. */
-
-static void sums(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.xent.sum = true;
+    return site->right(queue, &bad);
 }
 
 /* The sum over a short batch is divided by four all the same. */
-static enum hc_status mean_of_four(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status mean_of_four(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     *(float *)call->out[HC_XENT_LOSS].data *= (float)call->in[HC_XENT_LOGITS].shape[0] / 4;
     return status;
 }
 
 /* On the way back a sum's result takes the place of one of its terms. */
-static enum hc_status shortcut_lost(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status shortcut_lost(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     if (call->out[HC_OUT].data != call->in[HC_X].data)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     memcpy(call->out[HC_OUT].data, call->in[HC_Y].data, hc_tensor_bytes(&call->out[HC_OUT]));
     return HC_OK;
 }
@@ -159,9 +135,9 @@ static const struct hc_fault faults[] = {
      "scaler_update", "training/restated-schedule training/restated-steps-*",
      .wrong = counts_one_step},
     {"restated-no-decay", "no weight decays at all", HC_FAULT_TRAINER, "adamw",
-     "training/restated-steps-*", .change = decay_is},
+     "training/restated-steps-*", .like = "adam-decay-forgotten"},
     {"restated-eps-inside", "the epsilon is added under the root", HC_FAULT_TRAINER, "adamw",
-     "training/restated-steps-*", .change = eps_inside},
+     "training/restated-steps-*", .like = "eps-inside-the-root"},
     {"restated-other-moment", "each parameter uses another parameter's first moments",
      HC_FAULT_TRAINER, "adamw", "training/restated-steps-*", .wrong = moment_of_another},
     {"restated-not-unscaled", "gradients are not divided by the scale", HC_FAULT_TRAINER, "unscale",
@@ -170,9 +146,9 @@ static const struct hc_fault faults[] = {
      "master_to_model", "training/restated-steps-amp",
      .outputs = &(const struct hc_change){hc_everywhere, hc_kept, 0, HC_MODEL_COPY}},
     {"restated-loss-summed", "losses are summed, gradients are not", HC_FAULT_TRAINER, "xent",
-     "training/restated-evaluation training/restated-steps-*", .change = sums},
+     "training/restated-evaluation training/restated-steps-*", .like = "loss-gradient-always-sum"},
     {"restated-gradient-summed", "gradients are those of the summed loss", HC_FAULT_TRAINER,
-     "xent_bwd", "training/restated-steps-*", .change = sums},
+     "xent_bwd", "training/restated-steps-*", .like = "loss-gradient-always-sum"},
     {"restated-mean-of-full", "the mean over a short batch is taken as over a full one",
      HC_FAULT_TRAINER, "xent", "training/restated-evaluation", .wrong = mean_of_four},
     {"restated-biased-variance", "a training's running variance lacks the factor M / (M - 1)",

@@ -55,15 +55,15 @@ struct formula {
     enum hc_direction direction;
 };
 
-static enum hc_status by_formula(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status by_formula(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    const struct formula *formula = planted->fault->data;
+    const struct formula *formula = site->fault->data;
     struct hc_call kept = *call;
     const struct hc_tensor *out = &call->out[HC_OUT];
     uint64_t wrong[256];
     if (out->format == HC_FP64)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     int64_t n = hc_tensor_count(out);
     for (int64_t first = 0; first < n; first += 256) {
         int64_t length = n - first < 256 ? n - first : 256;

@@ -16,15 +16,15 @@ static void delay_more(struct hc_call *call, double number)
     call->params.scaler.delay += (int32_t)number;
 }
 
-/* Growth is due before anybody looks at what was found, so that both happen. */
-static enum hc_status growth_first(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Growth comes before the overflow check, so that both happen. */
+static enum hc_status growth_first(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const struct hc_scaler_update *p = &call->params.scaler;
     double before = hc_tensor_get(&call->in[HC_SCALER_SCALE], 0);
     bool due = p->interval &&
                hc_tensor_get(&call->in[HC_SCALER_COUNTS], HC_COUNT_CLEAN) + 1 == p->interval;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && due && hc_is_set(&call->in[HC_SCALER_FOUND_INF]))
         hc_tensor_set(&call->out[HC_SCALER_NEW_SCALE], 0, before);
     return status;
@@ -73,7 +73,7 @@ static void never_gives_up(struct hc_call *call, double number)
     call->params.scaler.error_at_floor = false;
 }
 
-/* Whatever the recipe says. */
+/* Ignores the recipe's factors. */
 static void doubles_and_halves(struct hc_call *call, double number)
 {
     (void)number;
@@ -87,7 +87,7 @@ static void other_way(struct hc_call *call, double number)
     call->params.unscale.reciprocal = !call->params.unscale.reciprocal;
 }
 
-/* Each is to be caught by a rule's traces alone: scaler/one-update would see them all. */
+/* Each must be caught by a rule's traces alone; scaler/one-update would see them all. */
 static const struct hc_fault faults[] = {
     {"scaler-count-not-reset", "an overflow does not restart the count of clean steps",
      HC_FAULT_SCALER, "scaler_update", "scaler/torch", .change = keep_clean_is, .number = 1},

@@ -1,30 +1,30 @@
-/* Defects of a skipped step: what it moves though it must not. */
+/* Defects of a skipped step: it moves what it must not. */
 #include "check/selftest/change.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The decay comes before the optimizer asks whether it may run. */
-static enum hc_status decays_anyway(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* The decay comes before the optimizer checks for overflow. */
+static enum hc_status decays_anyway(const struct hc_fault_site *site, struct hc_queue *queue,
                                     const struct hc_call *call)
 {
     const struct hc_tensor *w = &call->out[HC_ADAM_NEW_W];
     double factor =
         1 - hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_LR) * call->params.adam.weight_decay;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0;
          status == HC_OK && hc_is_set(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(w); i++)
         hc_tensor_set(w, i, hc_tensor_get(w, i) * factor);
     return status;
 }
 
-/* Gradients that are infinite or NaN are taken as 0, and the optimizer runs. */
-static enum hc_status momentum_moves(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Infinite and NaN gradients are treated as 0, and the optimizer runs. */
+static enum hc_status momentum_moves(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[HC_ADAM_NEW_M];
     double beta1 = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_BETA1);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int64_t i = 0;
          status == HC_OK && hc_is_set(&call->in[HC_ADAM_FOUND_INF]) && i < hc_tensor_count(m); i++)
         hc_tensor_set(m, i, hc_tensor_get(m, i) * beta1);
@@ -37,7 +37,7 @@ static void counts_t(struct hc_call *call, double number)
     call->params.scaler.skip_on_overflow = false;
 }
 
-static enum hc_status statistics_stay(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status statistics_stay(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     float was[2][256];
@@ -45,25 +45,25 @@ static enum hc_status statistics_stay(const struct hc_fault_site *planted, struc
     bool small = bytes <= sizeof was[0];
     for (int k = 0; k < 2 && small; k++)
         memcpy(was[k], call->in[HC_BN_MEAN + k].data, bytes);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int k = 0; k < 2 && small && status == HC_OK; k++)
         memcpy(call->out[HC_BN_NEW_MEAN + k].data, was[k], bytes);
     return status;
 }
 
-/* Zeros are not written, and what the masters held stays. */
-static enum hc_status keeps_gradients(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Zeros are not written, so that the masters' gradients stay. */
+static enum hc_status keeps_gradients(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_X];
     bool zeros = x->format == HC_FP32 && call->out[HC_OUT].format == HC_FP32;
     for (int64_t i = 0; zeros && i < hc_tensor_count(x); i++)
         zeros = hc_tensor_bits(x, i) == 0;
-    return zeros ? HC_OK : planted->right(queue, call);
+    return zeros ? HC_OK : site->right(queue, call);
 }
 
-/* Without a gradient there is no step, whatever the momentum. */
-static enum hc_status stands(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Without a gradient no weight moves, whatever the momentum. */
+static enum hc_status stands(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -75,15 +75,15 @@ static enum hc_status stands(const struct hc_fault_site *planted, struct hc_queu
         still = hc_tensor_get(&call->in[HC_ADAM_G], i) == 0;
     if (still)
         bad.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
-/* One gradient that is infinite or NaN is all momenta's. */
-static enum hc_status spreads(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* One infinite or NaN gradient makes all momenta NaN. */
+static enum hc_status spreads(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     const struct hc_tensor *m = &call->out[HC_ADAM_NEW_M];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     bool lost = false;
     for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(m); i++)
         lost = lost || !isfinite(hc_tensor_get(m, i));
@@ -92,11 +92,11 @@ static enum hc_status spreads(const struct hc_fault_site *planted, struct hc_que
     return status;
 }
 
-/* Statistics that became infinite or NaN are taken as 0. */
-static enum hc_status cleans_statistics(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Statistics that became infinite or NaN are set to 0. */
+static enum hc_status cleans_statistics(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int k = HC_BN_NEW_MEAN; k <= HC_BN_NEW_VARIANCE && status == HC_OK; k++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[k]); i++)
             if (!isfinite(hc_tensor_get(&call->out[k], i)))
@@ -104,15 +104,15 @@ static enum hc_status cleans_statistics(const struct hc_fault_site *planted, str
     return status;
 }
 
-/* What comes back is made finite before it is used. */
-static enum hc_status drops(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Infinite and NaN gradients are set to 0 on their way back. */
+static enum hc_status drops(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     const struct hc_tensor *dy = &call->in[HC_BN_LEAKY_BWD_DY];
     for (int64_t i = 0; i < hc_tensor_count(dy); i++)
         if (!isfinite(hc_tensor_get(dy, i)))
             hc_tensor_set(dy, i, 0);
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
 static const struct hc_fault faults[] = {

@@ -1,5 +1,5 @@
-/* A few wrong elements: one in a thousand, or a single one in a place that hangs on the data and so
-   on the seed. Whoever looks at a sample must be lucky to see them. */
+/* A few wrong elements: one in a thousand, or a single one whose place depends on the data and so
+   on the seed. A sample sees them only by luck. */
 #include "check/selftest/change.h"
 
 static const struct hc_change thousandth_up = {hc_at_every, hc_one_ulp_up, 1000, HC_OUT};

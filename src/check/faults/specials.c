@@ -1,4 +1,4 @@
-/* Defects at the ends of the number line: NaN, infinities, zeros' signs, subnormals. */
+/* Defects at special values: NaN, infinities, zeros' signs, subnormals. */
 #include "check/selftest/change.h"
 
 static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SLOTS};

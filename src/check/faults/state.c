@@ -1,11 +1,10 @@
-/* Results that depend on the calls before, on what lay in memory, or on whether a call is in
-   place. */
+/* Results that depend on earlier calls, on what lay in memory, or on whether a call is in place. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/selftest/change.h"
 
-/* What a kernel keeps, though it should keep nothing. One process has one fault. */
+/* State between calls, which a kernel must not keep. A process has one fault. */
 static struct {
     int calls;
     bool known[HC_OP_COUNT];
@@ -23,8 +22,8 @@ static void first_parameters(struct hc_call *call, double number)
     call->params = kept.params[call->op];
 }
 
-/* A call with an output like the last one's gives the last one's result again. */
-static enum hc_status last_result(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* A call whose output has the last one's size repeats the last result. */
+static enum hc_status last_result(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[HC_FIRST];
@@ -34,20 +33,20 @@ static enum hc_status last_result(const struct hc_fault_site *planted, struct hc
         memcpy(out->data, kept.result.data, bytes);
         return HC_OK;
     }
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     free(kept.result.data);
     kept.result = *out;
     kept.result.data = hc_fault_copy(out);
     return status;
 }
 
-/* One call of a hundred forgets its first element. */
-static enum hc_status hundredth_call(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* One call of a hundred leaves out its first element. */
+static enum hc_status hundredth_call(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[HC_FIRST];
     uint64_t was = hc_tensor_count(out) > 0 ? hc_tensor_bits(out, 0) : 0;
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && ++kept.calls % 100 == 0 && hc_tensor_count(out) > 0)
         hc_tensor_set_bits(out, 0, was);
     return status;
@@ -63,19 +62,19 @@ static bool is_in_place(const struct hc_call *call)
 }
 
 /* In place the op is applied twice. */
-static enum hc_status twice(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status twice(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
-    return status == HC_OK && is_in_place(call) ? planted->right(queue, call) : status;
+    enum hc_status status = site->right(queue, call);
+    return status == HC_OK && is_in_place(call) ? site->right(queue, call) : status;
 }
 
-static enum hc_status refused(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status refused(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     if (is_in_place(call))
         return hc_fail(HC_UNSUPPORTED, "%s: not in place", hc_ops[call->op].name);
-    return planted->right(queue, call);
+    return site->right(queue, call);
 }
 
 /* In place every second element is read where its neighbour has been written. */
@@ -90,7 +89,7 @@ static uint64_t neighbour(const struct hc_changed_element *e, uint64_t bits)
     return hc_changed_right(e, e->i - 1);
 }
 
-/* Where the result is 0 nothing is written. */
+/* Zeros are not written. */
 static bool is_zero(const struct hc_changed_element *e)
 {
     return hc_changed_right(e, e->i) == 0;

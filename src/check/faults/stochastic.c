@@ -6,8 +6,8 @@
 
 #include "num/stochastic.h"
 
-/* SGD reads its count of steps for the random numbers alone. */
-static enum hc_status same_each_step(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* SGD uses its count of steps for random numbers only. */
+static enum hc_status same_each_step(const struct hc_fault_site *site, struct hc_queue *queue,
                                      const struct hc_call *call)
 {
     struct hc_call bad = *call;
@@ -16,7 +16,7 @@ static enum hc_status same_each_step(const struct hc_fault_site *planted, struct
                                    [HC_HYPER_BETA1] = (float)hc_tensor_get(told, HC_HYPER_BETA1),
                                    [HC_HYPER_STEP] = 1};
     bad.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
 static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
@@ -26,32 +26,32 @@ static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
 }
 
 /* Each element rounds as the first does. */
-static enum hc_status same_each_element(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status same_each_element(const struct hc_fault_site *site, struct hc_queue *queue,
                                         const struct hc_call *call)
 {
     enum hc_status status = HC_OK;
     if (!call->params.sgd.stochastic.on)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SGD_W]) && status == HC_OK; i++) {
         struct hc_call one = *call;
         for (int k = 0; k < 3; k++)
             one.in[k] = element(&call->in[k], i);
         for (int k = 0; k < 2; k++)
             one.out[k] = element(&call->out[k], i);
-        status = planted->right(queue, &one);
+        status = site->right(queue, &one);
     }
     return status;
 }
 
-/* 1 to 65536 is added in the stead of 0 to 65535. */
-static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Adds 1 to 65536 instead of 0 to 65535. */
+static enum hc_status one_more(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     const struct hc_stochastic *s = &call->params.sgd.stochastic;
     int64_t n = hc_tensor_count(&call->in[HC_SGD_W]);
     struct hc_call wide = *call;
     if (!s->on)
-        return planted->right(queue, call);
+        return site->right(queue, call);
     float *w = malloc(((size_t)n + 1) * sizeof *w);
     if (!w)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's weights");
@@ -60,7 +60,7 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
     wide.in[HC_SGD_W] = wide.out[HC_SGD_NEW_W] = hc_tensor1(HC_FP32, n, w);
     wide.params.sgd.stochastic.on = false;
     uint32_t t = (uint32_t)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_STEP);
-    enum hc_status status = planted->right(queue, &wide);
+    enum hc_status status = site->right(queue, &wide);
     for (int64_t i = 0; i < n && status == HC_OK; i++)
         hc_tensor_set_bits(
             &call->out[HC_SGD_NEW_W], i,
@@ -69,39 +69,11 @@ static enum hc_status one_more(const struct hc_fault_site *planted, struct hc_qu
     return status;
 }
 
-/* -c is added with the update. */
-static enum hc_status wrong_sign(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                 const struct hc_call *call)
-{
-    const struct hc_tensor *c = &call->in[HC_SGD_COMPENSATION];
-    struct hc_call bad = *call;
-    if (!c->data)
-        return planted->right(queue, call);
-    bad.in[HC_SGD_COMPENSATION].data = malloc(hc_tensor_bytes(c) + 1);
-    if (!bad.in[HC_SGD_COMPENSATION].data)
-        return hc_fail(HC_NO_MEMORY, "no memory for a fault's compensation");
-    for (int64_t i = 0; i < hc_tensor_count(c); i++)
-        hc_tensor_set(&bad.in[HC_SGD_COMPENSATION], i, -hc_tensor_get(c, i));
-    enum hc_status status = planted->right(queue, &bad);
-    free(bad.in[HC_SGD_COMPENSATION].data);
-    return status;
-}
-
-static enum hc_status not_carried(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                  const struct hc_call *call)
-{
-    enum hc_status status = planted->right(queue, call);
-    if (status == HC_OK && call->out[HC_ADAM_NEW_COMPENSATION].data)
-        memset(call->out[HC_ADAM_NEW_COMPENSATION].data, 0,
-               hc_tensor_bytes(&call->out[HC_ADAM_NEW_COMPENSATION]));
-    return status;
-}
-
-/* A skipped step's. */
-static enum hc_status moves(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* A skipped step negates the compensation. */
+static enum hc_status moves(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     bool skipped = hc_is_set(&call->in[HC_ADAM_FOUND_INF]);
     const struct hc_tensor *c = &call->out[HC_ADAM_NEW_COMPENSATION];
     for (int64_t i = 0; status == HC_OK && skipped && c->data && i < hc_tensor_count(c); i++)
@@ -117,9 +89,11 @@ static const struct hc_fault faults[] = {
     {"rounding-one-more", "the random numbers of stochastic rounding are one too large",
      HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = one_more},
     {"compensation-wrong-sign", "SGD subtracts the compensation", HC_FAULT_STOCHASTIC, "sgd",
-     "stochastic/*", .wrong = wrong_sign},
+     "stochastic/*",
+     .inputs = &(const struct hc_change){hc_everywhere, hc_negated, 0, HC_SGD_COMPENSATION}},
     {"compensation-not-carried", "AdamW's compensation is 0 after each step", HC_FAULT_STOCHASTIC,
-     "adamw", "stochastic/*", .wrong = not_carried},
+     "adamw", "stochastic/*",
+     .outputs = &(const struct hc_change){hc_everywhere, hc_to_zero, 0, HC_ADAM_NEW_COMPENSATION}},
     {"compensation-moves-when-skipped", "a skipped step of AdamW negates the compensation",
      HC_FAULT_STOCHASTIC, "adamw", "stochastic/*", .wrong = moves},
 };

@@ -1,4 +1,4 @@
-/* Defects at the end of a vector: what a loop over 8 or 16 elements at once leaves over. */
+/* Defects at the end of a vector: what a loop over 8 or 16 elements leaves over. */
 #include "check/selftest/change.h"
 
 static const struct hc_change last_up = {hc_at_the_end, hc_one_ulp_up, 0, HC_OUT};

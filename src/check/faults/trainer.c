@@ -1,5 +1,5 @@
-/* Defects of the training loop: what it hands to its ops, planted where it arrives. The ops are
-   right, so that only a training can show them. */
+/* Defects of the training loop, planted in what it hands to its ops. The ops are right, so that
+   only a training can show them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,30 +16,14 @@ static void norm_momentum_is(struct hc_call *call, double number)
     call->params.bn.momentum = number;
 }
 
-static void norm_slope_is(struct hc_call *call, double number)
-{
-    call->params.bn.slope = number;
-}
-
 static void adam_eps_is(struct hc_call *call, double number)
 {
     call->params.adam.eps = number;
 }
 
-static void adam_beta2_is(struct hc_call *call, double number)
-{
-    call->params.adam.beta2 = number;
-}
-
 static void adam_decay_times(struct hc_call *call, double number)
 {
     call->params.adam.weight_decay *= number;
-}
-
-static void sums_losses(struct hc_call *call, double number)
-{
-    (void)number;
-    call->params.xent.sum = true;
 }
 
 static void without_bias(struct hc_call *call, double number)
@@ -59,12 +43,12 @@ static enum hc_status no_shortcut(const struct hc_fault_site *site, struct hc_qu
     return HC_OK;
 }
 
-/* The rates of a step by another schedule: rate and momentum of the row, and how far on it is. */
+/* The rates of a step by another schedule. */
 struct schedule {
-    int rows_late; /* the row is that many steps before */
-    double rate;   /* times */
+    int rows_late; /* how many steps the row lies before the right one */
+    double rate;   /* factor of the rate */
     double least_beta;
-    double late_from; /* from that part of the table on the rate is times `late` */
+    double late_from; /* from this fraction of the table on the rate is also multiplied by `late` */
     double late;
 };
 
@@ -88,7 +72,7 @@ static enum hc_status other_rates(const struct hc_fault_site *site, struct hc_qu
     return status;
 }
 
-/* The journal is told another loss. */
+/* The step log gets another loss. */
 static enum hc_status other_loss(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
@@ -101,7 +85,7 @@ static enum hc_status other_loss(const struct hc_fault_site *site, struct hc_que
     return site->right(queue, &bad);
 }
 
-/* Of a batch that is not full one image more is right, as if padding were counted. */
+/* A batch that is not full counts one more correct image, as if padding were counted. */
 static enum hc_status padding_is_right(const struct hc_fault_site *site, struct hc_queue *queue,
                                        const struct hc_call *call)
 {
@@ -115,9 +99,9 @@ static enum hc_status padding_is_right(const struct hc_fault_site *site, struct 
     return status;
 }
 
-/* Before the first op of a training runs, its weights are given to the backend: uniform numbers.
-   Those of a tensor that are not all one number are made a hundredth larger. A training opens a
-   queue of its own. */
+/* Before the first op of a training runs, its weights, which are uniform numbers, are uploaded.
+   Tensors whose elements are not all equal become a hundredth larger. Each training opens a queue
+   of its own. */
 static bool ran;
 
 static enum hc_status (*right_open)(struct hc_queue **queue, int threads);
@@ -172,15 +156,15 @@ static const struct hc_fault faults[] = {
     {"train-norm-momentum", "running statistics have a momentum of 0.9", HC_FAULT_TRAINER,
      "bn_leaky_train", "training/restated-*", .change = norm_momentum_is, .number = 0.9},
     {"train-slope", "the network's leaky ReLU has a slope of 0.01", HC_FAULT_TRAINER, "bn_leaky_*",
-     "training/restated-*", .change = norm_slope_is, .number = 0.01},
+     "training/restated-*", .like = "norm-slope-fixed"},
     {"train-adam-eps", "the optimizer gets an epsilon of 1e-6", HC_FAULT_TRAINER, "adam adamw",
      "training/restated-*", .change = adam_eps_is, .number = 1e-6},
     {"train-adam-beta2", "the optimizer gets a second beta of 0.999", HC_FAULT_TRAINER,
-     "adam adamw", "training/restated-*", .change = adam_beta2_is, .number = 0.999},
+     "adam adamw", "training/restated-*", .like = "adam-beta2-fixed"},
     {"train-decay", "the optimizer gets twice the decay", HC_FAULT_TRAINER, "adam adamw",
      "training/restated-*", .change = adam_decay_times, .number = 2},
     {"train-sums-losses", "losses are summed, not averaged", HC_FAULT_TRAINER, "xent xent_bwd",
-     "training/restated-*", .change = sums_losses},
+     "training/restated-*", .like = "loss-gradient-always-sum"},
     {"train-without-bias", "the last layer has no bias", HC_FAULT_TRAINER, "gemm",
      "training/restated-*", .change = without_bias},
     {"train-without-shortcut", "blocks have no shortcut", HC_FAULT_TRAINER, "add",

@@ -1,4 +1,4 @@
-/* Defects of what a training step decides, counts and clips. */
+/* Defects of the ops that decide, count and clip in a training step. */
 #include <math.h>
 
 #include "check/selftest/change.h"
@@ -11,11 +11,11 @@ static void waits_for_nothing(struct hc_call *call, double number)
     call->params.scaler.wait_for_first_step = false;
 }
 
-/* Elements that are finite are copied, the others kept. */
-static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Copies the finite elements and keeps the others. */
+static enum hc_status keeps_a_part(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     bool kept = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]) && call->in[HC_UNSCALE_OVERRIDE].data;
     double s = hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0);
     for (int64_t i = 0; status == HC_OK && kept && i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
@@ -27,29 +27,29 @@ static enum hc_status keeps_a_part(const struct hc_fault_site *planted, struct h
     return status;
 }
 
-static enum hc_status wraps(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status wraps(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     int64_t row = (int64_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS) %
                   call->in[HC_RATES_TABLE].shape[0];
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int i = 0; status == HC_OK && i < HC_TABLE_COLUMNS; i++)
         hc_tensor_set(&call->out[HC_RATES_HYPER], i,
                       hc_tensor_get(&call->in[HC_RATES_TABLE], HC_TABLE_COLUMNS * row + i));
     return status;
 }
 
-static enum hc_status t_late(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status t_late(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK)
         hc_tensor_set(&call->out[HC_RATES_HYPER], HC_HYPER_STEP,
                       fmax(hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN), 1));
     return status;
 }
 
-static enum hc_status next_row(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status next_row(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
     int32_t counts[HC_COUNTS];
@@ -58,11 +58,11 @@ static enum hc_status next_row(const struct hc_fault_site *planted, struct hc_qu
         counts[i] = (int32_t)hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], i);
     counts[HC_COUNT_STEPS]++;
     bad.in[HC_STEP_LOG_COUNTS].data = counts;
-    return planted->right(queue, &bad);
+    return site->right(queue, &bad);
 }
 
-/* The row keeps what it held where a scalar is absent. */
-static enum hc_status absent_stays(const struct hc_fault_site *planted, struct hc_queue *queue,
+/* Where a scalar is absent the row keeps its old value. */
+static enum hc_status absent_stays(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
     const struct hc_tensor *journal = &call->in[HC_STEP_LOG_ROWS];
@@ -71,16 +71,16 @@ static enum hc_status absent_stays(const struct hc_fault_site *planted, struct h
     double was[HC_STEP_LOG_COLUMNS];
     for (int i = 0; i < HC_STEP_LOG_COLUMNS; i++)
         was[i] = hc_tensor_get(journal, HC_STEP_LOG_COLUMNS * row + i);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     for (int i = 0; status == HC_OK && i < HC_STEP_LOG_COLUMNS; i++)
         if (!call->in[HC_STEP_LOG_SCALARS + i].data)
             hc_tensor_set(&call->out[HC_STEP_LOG_NEW_ROWS], HC_STEP_LOG_COLUMNS * row + i, was[i]);
     return status;
 }
 
-/* Rows whose label has a logit that no other exceeds, whatever equals it or is NaN. */
-static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
-                                         struct hc_queue *queue, const struct hc_call *call)
+/* Counts rows whose label's logit no other exceeds, ties and NaN included. */
+static enum hc_status any_of_the_largest(const struct hc_fault_site *site, struct hc_queue *queue,
+                                         const struct hc_call *call)
 {
     const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
     int64_t classes = z->shape[1];
@@ -93,62 +93,62 @@ static enum hc_status any_of_the_largest(const struct hc_fault_site *planted,
                    !(hc_tensor_get(z, row * classes + j) > hc_tensor_get(z, row * classes + label));
         count += best;
     }
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && call->out[HC_XENT_CORRECT].data)
         hc_tensor_set(&call->out[HC_XENT_CORRECT], 0, count);
     return status;
 }
 
-static enum hc_status saturates(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status saturates(const struct hc_fault_site *site, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && isinf(hc_tensor_get(&call->out[HC_REDUCE_OUT], 0)))
         hc_tensor_set(&call->out[HC_REDUCE_OUT], 0, hc_format_max(HC_FP32));
     return status;
 }
 
-static enum hc_status limit_over_norm(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status limit_over_norm(const struct hc_fault_site *site, struct hc_queue *queue,
                                       const struct hc_call *call, double eps)
 {
     double norm = hc_round(HC_FP32, sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0)));
     double d = hc_round(HC_FP32, norm + hc_round(HC_FP32, eps));
     double factor = hc_round(HC_FP32, hc_round(HC_FP32, call->params.clip.max_norm) / d);
     bool held = hc_is_set(&call->in[HC_CLIP_OVERFLOWED]);
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && !held)
         hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, factor > 1 ? 1 : factor);
     return status;
 }
 
-static enum hc_status quotient(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status quotient(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
 {
-    return limit_over_norm(planted, queue, call, 1e-6);
+    return limit_over_norm(site, queue, call, 1e-6);
 }
 
-static enum hc_status no_eps(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status no_eps(const struct hc_fault_site *site, struct hc_queue *queue,
                              const struct hc_call *call)
 {
-    return limit_over_norm(planted, queue, call, 0);
+    return limit_over_norm(site, queue, call, 0);
 }
 
 /* Gradients below the limit grow to it. */
-static enum hc_status grows(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status grows(const struct hc_fault_site *site, struct hc_queue *queue,
                             const struct hc_call *call)
 {
     double norm = sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0));
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && norm > 0 && norm < call->params.clip.max_norm)
         hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, call->params.clip.max_norm / (norm + 1e-6));
     return status;
 }
 
 /* As torch had it before 1.9, which asked whether the factor was below 1. */
-static enum hc_status nan_passes(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status nan_passes(const struct hc_fault_site *site, struct hc_queue *queue,
                                  const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = site->right(queue, call);
     if (status == HC_OK && isnan(hc_tensor_get(&call->out[HC_CLIP_FACTOR], 0)))
         hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, 1);
     return status;

@@ -156,7 +156,8 @@ void *hc_fault_copy(const struct hc_tensor *t)
     void *copy = malloc(hc_tensor_bytes(t) + 1);
     if (!copy)
         abort();
-    memcpy(copy, t->data, hc_tensor_bytes(t));
+    if (hc_tensor_bytes(t) > 0)
+        memcpy(copy, t->data, hc_tensor_bytes(t));
     return copy;
 }
 
