@@ -50,10 +50,11 @@ static void factor(struct hc_check *check)
 static void add_squares(struct hc_check *check, const struct hc_tensor *x,
                         const struct hc_tensor *sum, bool first)
 {
-    struct hc_call call = {.op = HC_OP_sum_squares,
-                           .in = {*x, first ? (struct hc_tensor){0} : *sum},
-                           .out = {*sum},
-                           .params.reduce = {HC_FP32}};
+    struct hc_call call = {
+        .op = HC_OP_sum_squares,
+        .in = {[HC_REDUCE_X] = *x, [HC_SUM_SQUARES_PARTIAL] = first ? (struct hc_tensor){0} : *sum},
+        .out = {[HC_REDUCE_OUT] = *sum},
+        .params.reduce = {HC_FP32}};
     hc_claim_call_met(check, &call);
 }
 
@@ -100,12 +101,16 @@ static void left(struct hc_check *check)
             }
             add_squares(check, &x[t], &sum, t == 0);
         }
-        struct hc_call clip = {
-            .op = HC_OP_clip, .in = {sum}, .out = {by}, .params.clip = {.max_norm = 1}};
+        struct hc_call clip = {.op = HC_OP_clip,
+                               .in = {[HC_CLIP_SUM_SQUARES] = sum},
+                               .out = {[HC_CLIP_FACTOR] = by},
+                               .params.clip = {.max_norm = 1}};
         if (hc_do(check, &clip) != HC_OK)
             return;
         for (int t = 0; t < TENSORS; t++) {
-            struct hc_call scale = {.op = HC_OP_scale, .in = {g[t], by}, .out = {g[t]}};
+            struct hc_call scale = {.op = HC_OP_scale,
+                                    .in = {[HC_SCALE_X] = g[t], [HC_SCALE_S] = by},
+                                    .out = {[HC_SCALE_OUT] = g[t]}};
             if (hc_do(check, &scale) != HC_OK)
                 return;
         }
@@ -147,8 +152,13 @@ static void beyond(struct hc_check *check)
     struct hc_tensor g = hc_check_vector(check, HC_FP32, 4);
     struct hc_tensor sum = hc_check_vector(check, HC_FP32, 1);
     struct hc_tensor by = hc_check_vector(check, HC_FP32, 1);
-    struct hc_call clip = {.op = HC_OP_clip, .in = {sum}, .out = {by}, .params.clip = {1}};
-    struct hc_call scale = {.op = HC_OP_scale, .in = {g, by}, .out = {g}};
+    struct hc_call clip = {.op = HC_OP_clip,
+                           .in = {[HC_CLIP_SUM_SQUARES] = sum},
+                           .out = {[HC_CLIP_FACTOR] = by},
+                           .params.clip = {1}};
+    struct hc_call scale = {.op = HC_OP_scale,
+                            .in = {[HC_SCALE_X] = g, [HC_SCALE_S] = by},
+                            .out = {[HC_SCALE_OUT] = g}};
     for (int log2 = 63; log2 <= 64; log2++) {
         hc_tensor_set(&g, 0, ldexp(1, log2));
         hc_tensor_set(&g, 1, ldexp(1, log2 - 30));
@@ -176,8 +186,8 @@ static void reciprocal(struct hc_check *check)
         float s = (float)(30 + i);
         float factor;
         struct hc_call clip = {.op = HC_OP_clip,
-                               .in = {hc_tensor1(HC_FP32, 1, &s)},
-                               .out = {hc_tensor1(HC_FP32, 1, &factor)},
+                               .in = {[HC_CLIP_SUM_SQUARES] = hc_tensor1(HC_FP32, 1, &s)},
+                               .out = {[HC_CLIP_FACTOR] = hc_tensor1(HC_FP32, 1, &factor)},
                                .params.clip = {(double)most}};
         if (hc_do(check, &clip) != HC_OK)
             return;

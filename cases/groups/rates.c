@@ -79,21 +79,29 @@ static void want(struct hc_fixture *fixture, const struct hc_recipe *r, int i, i
     wanted->hyper[HC_HYPER_STEP] = (float)step;
     wanted->adam = r->optimizer == HC_OPTIMIZER_ADAM;
     struct hc_tensor hyper = hc_tensor1(HC_FP32, HC_HYPER_COUNT, wanted->hyper);
-    struct hc_tensor found = {.format = HC_FP32};
     double inside = step_on_overflow ? 0 : decay;
     enum hc_format arithmetic = hc_slot_plan(r, role, part).arithmetic;
     if (wanted->adam) {
         struct hc_tensor v = copied(fixture, HC_STATE_V, i);
-        wanted->call =
-            (struct hc_call){.op = HC_OP_adamw,
-                             .in = {w, unscaled, m, v, hyper, found},
-                             .out = {like(fixture, &w), like(fixture, &m), like(fixture, &v)}};
+        wanted->call = (struct hc_call){.op = HC_OP_adamw,
+                                        .in = {[HC_ADAM_W] = w,
+                                               [HC_ADAM_G] = unscaled,
+                                               [HC_ADAM_M] = m,
+                                               [HC_ADAM_V] = v,
+                                               [HC_ADAM_HYPER] = hyper},
+                                        .out = {[HC_ADAM_NEW_W] = like(fixture, &w),
+                                                [HC_ADAM_NEW_M] = like(fixture, &m),
+                                                [HC_ADAM_NEW_V] = like(fixture, &v)}};
         wanted->call.params.adam = (struct hc_adam){
             .beta2 = r->beta2, .eps = r->eps, .weight_decay = inside, .arithmetic = arithmetic};
     } else {
-        wanted->call = (struct hc_call){.op = HC_OP_sgd,
-                                        .in = {w, unscaled, m, hyper, found},
-                                        .out = {like(fixture, &w), like(fixture, &m)}};
+        wanted->call = (struct hc_call){
+            .op = HC_OP_sgd,
+            .in = {[HC_SGD_W] = w,
+                   [HC_SGD_G] = unscaled,
+                   [HC_SGD_MOMENTUM] = m,
+                   [HC_SGD_HYPER] = hyper},
+            .out = {[HC_SGD_NEW_W] = like(fixture, &w), [HC_SGD_NEW_MOMENTUM] = like(fixture, &m)}};
         wanted->call.params.sgd = (struct hc_sgd){.weight_decay = inside,
                                                   .nesterov = r->nesterov,
                                                   .rate_inside = r->rate_inside,

@@ -44,14 +44,18 @@ static struct crowd crowd_new(struct hc_check *check, double update)
 static enum hc_status cast(const struct crowd *c, const struct hc_tensor *from,
                            const struct hc_tensor *to, enum hc_direction direction)
 {
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {*from}, .out = {*to}, .params.cast.direction = direction};
+    struct hc_call call = {.op = HC_OP_cast,
+                           .in = {[HC_X] = *from},
+                           .out = {[HC_OUT] = *to},
+                           .params.cast.direction = direction};
     return hc_do(c->check, &call);
 }
 
 static enum hc_status crowd_step(struct crowd *c, int step)
 {
-    struct hc_call add = {.op = HC_OP_add, .in = {c->single, c->update}, .out = {c->single}};
+    struct hc_call add = {.op = HC_OP_add,
+                          .in = {[HC_X] = c->single, [HC_Y] = c->update},
+                          .out = {[HC_OUT] = c->single}};
     enum hc_status status = cast(c, &c->half, &c->single, HC_NEAREST);
     if (status == HC_OK)
         status = hc_do(c->check, &add);

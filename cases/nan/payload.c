@@ -4,7 +4,7 @@
    field. */
 #include <stdio.h>
 
-#include "case.h"
+#include "cases/fixture/defined.h"
 
 /* A format's NaN by its fields: an exponent of ones above the fraction, whose upper bit says
    quiet. */
@@ -105,8 +105,6 @@ static void claim_same(struct hc_check *check, const char *what, const struct hc
 static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
 {
     const struct hc_optimizer_slots *s = hc_optimizer_slots(op);
-    float hyper[HC_HYPER_COUNT] = {
-        [HC_HYPER_LR] = 1e-3F, [HC_HYPER_BETA1] = 0.9F, [HC_HYPER_STEP] = 1};
     float found = 1;
     enum hc_format f = l->format == HC_FP64 ? HC_FP64 : HC_FP32;
     struct hc_call call = {.op = op};
@@ -116,7 +114,7 @@ static void step(struct hc_check *check, enum hc_op op, const struct layout *l)
         call.params.adam = (struct hc_adam){.beta2 = 0.999, .eps = 1e-8, .arithmetic = f};
     for (int i = 0; i < s->hyper; i++)
         call.in[i] = nans(check, l, N);
-    call.in[s->hyper] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[s->hyper] = hc_hyper_tensor(check, (double)1e-3F, (double)0.9F, 1);
     call.in[s->found_inf] = hc_tensor1(HC_FP32, 1, &found);
     for (int i = 0; i < s->new_compensation; i++)
         call.out[i] = hc_check_vector(check, l->format, N);
@@ -140,17 +138,20 @@ static void copies(struct hc_check *check)
     float one = 1;
     struct hc_call kept = {
         .op = HC_OP_unscale,
-        .in = {nans(check, &layouts[2], N), hc_tensor1(HC_FP32, 1, &one),
-               hc_tensor1(HC_FP32, 1, &one), nans(check, &layouts[0], N)},
-        .out = {hc_check_vector(check, HC_FP32, N), hc_check_vector(check, HC_FP32, 1)}};
+        .in = {[HC_UNSCALE_X] = nans(check, &layouts[2], N),
+               [HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &one),
+               [HC_UNSCALE_FOUND_INF] = hc_tensor1(HC_FP32, 1, &one),
+               [HC_UNSCALE_OVERRIDE] = nans(check, &layouts[0], N)},
+        .out = {[HC_UNSCALE_OUT] = hc_check_vector(check, HC_FP32, N),
+                [HC_UNSCALE_NEW_FOUND_INF] = hc_check_vector(check, HC_FP32, 1)}};
     if (hc_do(check, &kept) != HC_OK)
         return;
     claim_same(check, "gradients instead of those that overflowed", &kept.in[HC_UNSCALE_OVERRIDE],
                &kept.out[HC_UNSCALE_OUT]);
-    struct hc_call log = {
-        .op = HC_OP_step_log,
-        .in = {nans(check, &layouts[0], 24), hc_check_vector(check, HC_I32, HC_COUNTS)},
-        .out = {hc_check_vector(check, HC_FP32, 24)}};
+    struct hc_call log = {.op = HC_OP_step_log,
+                          .in = {[HC_STEP_LOG_ROWS] = nans(check, &layouts[0], 24),
+                                 [HC_STEP_LOG_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS)},
+                          .out = {[HC_STEP_LOG_NEW_ROWS] = hc_check_vector(check, HC_FP32, 24)}};
     log.in[HC_STEP_LOG_ROWS].rank = log.out[HC_STEP_LOG_NEW_ROWS].rank = 2;
     log.in[HC_STEP_LOG_ROWS].shape[0] = log.out[HC_STEP_LOG_NEW_ROWS].shape[0] = 6;
     log.in[HC_STEP_LOG_ROWS].shape[1] = log.out[HC_STEP_LOG_NEW_ROWS].shape[1] =

@@ -1,5 +1,5 @@
 /* What a real PyTorch computed: the tensor methods of its Adam, one after the other, on the CPU. */
-#include "case.h"
+#include "cases/fixture/defined.h"
 
 static const struct {
     enum hc_op op;
@@ -20,9 +20,6 @@ static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
 {
     enum hc_format f = rows[i].format;
     static const char *const names[] = {"w", "m", "v"};
-    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = (float)rows[i].hyper.lr,
-                                   [HC_HYPER_BETA1] = (float)rows[i].hyper.beta1,
-                                   [HC_HYPER_STEP] = (float)rows[i].t};
     struct hc_call call = {.op = rows[i].op,
                            .params.adam = {.beta2 = rows[i].hyper.beta2,
                                            .eps = rows[i].hyper.eps,
@@ -33,7 +30,8 @@ static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
         call.in[s] = hc_check_vector(check, f, 1);
         hc_tensor_set(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
     }
-    call.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[HC_ADAM_HYPER] =
+        hc_hyper_tensor(check, rows[i].hyper.lr, rows[i].hyper.beta1, rows[i].t);
     for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
         call.out[o] = hc_check_vector(check, f, 1);
     if (hc_do(check, &call) != HC_OK)

@@ -9,10 +9,15 @@ static enum hc_status penalty(struct hc_check *check, const struct hc_tensor *g,
     enum hc_format format = g->format;
     struct hc_tensor t = hc_check_vector(check, format, 1);
     struct hc_tensor one = hc_check_vector(check, format, 1);
-    struct hc_call dot = {.op = HC_OP_dot, .in = {*g, *g}, .out = {t}, .params.reduce = {HC_FP32}};
-    struct hc_call root = {.op = HC_OP_sqrt, .in = {t}, .out = {t}};
-    struct hc_call less = {.op = HC_OP_sub, .in = {t, one}, .out = {t}};
-    struct hc_call square = {.op = HC_OP_mul, .in = {t, t}, .out = {t}};
+    struct hc_call dot = {.op = HC_OP_dot,
+                          .in = {[HC_REDUCE_X] = *g, [HC_DOT_Y] = *g},
+                          .out = {[HC_REDUCE_OUT] = t},
+                          .params.reduce = {HC_FP32}};
+    struct hc_call root = {.op = HC_OP_sqrt, .in = {[HC_X] = t}, .out = {[HC_OUT] = t}};
+    struct hc_call less = {
+        .op = HC_OP_sub, .in = {[HC_X] = t, [HC_Y] = one}, .out = {[HC_OUT] = t}};
+    struct hc_call square = {
+        .op = HC_OP_mul, .in = {[HC_X] = t, [HC_Y] = t}, .out = {[HC_OUT] = t}};
     hc_tensor_set(&one, 0, 1);
     enum hc_status status = hc_do(check, &dot);
     if (status == HC_OK)

@@ -21,10 +21,17 @@ static enum hc_status average(struct hc_check *check, const struct way *way, int
     for (int r = 0; r < ranks; r++)
         hc_tensor_set(&part, r, g);
     struct hc_call before = {
-        .op = HC_OP_scale, .in = {part, hc_tensor1(HC_FP32, 1, &factor[0])}, .out = {part}};
-    struct hc_call add = {.op = HC_OP_sum, .in = {part}, .out = {sum}, .params.reduce = {HC_FP16}};
+        .op = HC_OP_scale,
+        .in = {[HC_SCALE_X] = part, [HC_SCALE_S] = hc_tensor1(HC_FP32, 1, &factor[0])},
+        .out = {[HC_SCALE_OUT] = part}};
+    struct hc_call add = {.op = HC_OP_sum,
+                          .in = {[HC_REDUCE_X] = part},
+                          .out = {[HC_REDUCE_OUT] = sum},
+                          .params.reduce = {HC_FP16}};
     struct hc_call after = {
-        .op = HC_OP_scale, .in = {sum, hc_tensor1(HC_FP32, 1, &factor[1])}, .out = {sum}};
+        .op = HC_OP_scale,
+        .in = {[HC_SCALE_X] = sum, [HC_SCALE_S] = hc_tensor1(HC_FP32, 1, &factor[1])},
+        .out = {[HC_SCALE_OUT] = sum}};
     enum hc_status status = hc_do(check, &before);
     if (status == HC_OK)
         status = hc_do(check, &add);

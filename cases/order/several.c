@@ -156,8 +156,10 @@ static void narrow_sum(struct hc_check *check)
         struct hc_tensor sum = hc_check_vector(check, format, 1);
         for (int i = 0; i < 4096; i++)
             hc_tensor_set(&many, i, 1e-3);
-        struct hc_call call = {
-            .op = HC_OP_sum, .in = {many}, .out = {sum}, .params.reduce = {format}};
+        struct hc_call call = {.op = HC_OP_sum,
+                               .in = {[HC_REDUCE_X] = many},
+                               .out = {[HC_REDUCE_OUT] = sum},
+                               .params.reduce = {format}};
         if (hc_do(check, &call) != HC_OK)
             return;
         double real = 4096 * hc_tensor_get(&many, 0);

@@ -134,10 +134,12 @@ static void half_gradients(struct hc_check *check)
     struct hc_tensor half = hc_check_vector(check, HC_FP16, 1);
     struct hc_tensor wide = hc_check_vector(check, HC_FP32, 1);
     hc_tensor_set(&half, 0, 65536 * 1e-9);
-    struct hc_call call = {.op = HC_OP_unscale,
-                           .in = {half, hc_tensor1(HC_FP32, 1, &scale)},
-                           .out = {half, hc_check_vector(check, HC_FP32, 1)},
-                           .params.unscale = {.reciprocal = true}};
+    struct hc_call call = {
+        .op = HC_OP_unscale,
+        .in = {[HC_UNSCALE_X] = half, [HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &scale)},
+        .out = {[HC_UNSCALE_OUT] = half,
+                [HC_UNSCALE_NEW_FOUND_INF] = hc_check_vector(check, HC_FP32, 1)},
+        .params.unscale = {.reciprocal = true}};
     struct hc_call into = call;
     into.out[HC_UNSCALE_OUT] = wide;
     if (hc_do(check, &into) != HC_OK || hc_do(check, &call) != HC_OK)

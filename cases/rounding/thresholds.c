@@ -20,7 +20,7 @@ static void thresholds(struct hc_check *check)
     const struct claim *claim = hc_check_case(check)->data;
     struct hc_tensor x = hc_check_vector(check, claim->from, claim->count);
     struct hc_tensor h = hc_check_vector(check, HC_FP16, claim->count);
-    struct hc_call call = {.op = HC_OP_cast, .in = {x}, .out = {h}};
+    struct hc_call call = {.op = HC_OP_cast, .in = {[HC_X] = x}, .out = {[HC_OUT] = h}};
     struct hc_real *real = hc_real_new(0);
     for (int i = 0; i < claim->count; i++) {
         hc_real_set_text(real, claim->rows[i].input);

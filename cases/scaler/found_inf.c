@@ -7,7 +7,8 @@
 static enum hc_status sum(struct hc_check *check, const struct hc_tensor *half, enum hc_format into,
                           double *got)
 {
-    struct hc_call call = {.op = HC_OP_sum, .in = {*half}, .params.reduce = {HC_FP32}};
+    struct hc_call call = {
+        .op = HC_OP_sum, .in = {[HC_REDUCE_X] = *half}, .params.reduce = {HC_FP32}};
     call.out[HC_REDUCE_OUT] = hc_check_vector(check, into, 1);
     enum hc_status status = hc_do(check, &call);
     *got = hc_tensor_get(&call.out[HC_REDUCE_OUT], 0);

@@ -66,14 +66,13 @@ static void tight(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
         for (uint32_t does = 0; does < 2; does++) {
-            float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = (float)places[p].t};
             struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
             call.params.sgd.stochastic =
                 (struct hc_stochastic){true, places[p].seed, places[p].first};
             call.in[HC_SGD_W] = hc_check_vector(check, HC_BF16, N);
             call.in[HC_SGD_G] = hc_check_vector(check, HC_FP32, N);
             call.in[HC_SGD_MOMENTUM] = hc_check_vector(check, HC_FP32, N);
-            call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+            call.in[HC_SGD_HYPER] = hc_hyper_tensor(check, 1, 0, places[p].t);
             call.out[HC_SGD_NEW_W] = hc_check_vector(check, HC_BF16, N);
             call.out[HC_SGD_NEW_MOMENTUM] = call.in[HC_SGD_MOMENTUM];
             for (int64_t i = 0; i < N; i++) {
@@ -112,9 +111,6 @@ static void adams(struct hc_check *check)
 {
     for (int p = 0; p < PLACES; p++)
         for (int order = 0; order < HC_ORDER_COUNT; order++) {
-            float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 0.01F,
-                                           [HC_HYPER_BETA1] = 0.9F,
-                                           [HC_HYPER_STEP] = (float)places[p].t};
             struct hc_call call = {
                 .op = p % 2 ? HC_OP_adam : HC_OP_adamw,
                 .params.adam = {.beta2 = 0.99,
@@ -131,7 +127,8 @@ static void adams(struct hc_check *check)
                         &call.in[s], i,
                         fabs(hc_random_normal(hc_check_seed(check), (uint64_t)s, (uint64_t)i)));
             }
-            call.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+            call.in[HC_ADAM_HYPER] =
+                hc_hyper_tensor(check, (double)0.01F, (double)0.9F, places[p].t);
             call.out[HC_ADAM_NEW_W] = hc_check_vector(check, HC_BF16, N);
             call.out[HC_ADAM_NEW_M] = call.in[HC_ADAM_M];
             call.out[HC_ADAM_NEW_V] = call.in[HC_ADAM_V];
@@ -158,13 +155,12 @@ static void adams(struct hc_check *check)
 static void nans(struct hc_check *check)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fffff01, 0xffffff80, 0x7fc00000};
-    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = 1};
     struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
     call.params.sgd.stochastic = (struct hc_stochastic){true, hc_check_seed(check), 0};
     call.in[HC_SGD_W] = hc_check_vector(check, HC_BF16, N);
     call.in[HC_SGD_G] = hc_check_vector(check, HC_FP32, N);
     call.in[HC_SGD_MOMENTUM] = hc_check_vector(check, HC_FP32, N);
-    call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[HC_SGD_HYPER] = hc_hyper_tensor(check, 1, 0, 1);
     call.out[HC_SGD_NEW_W] = hc_check_vector(check, HC_BF16, N);
     call.out[HC_SGD_NEW_MOMENTUM] = call.in[HC_SGD_MOMENTUM];
     for (int64_t i = 0; i < N; i++) {

@@ -1,7 +1,7 @@
 /* Stochastic rounding of bf16 weights. The weights move by SGD without momentum at a rate of 1, so
    that the fp32 weight is w - g: with w = 1 and g = -f 2^-23 it lies f 65536ths of the way from 1
    to the next bf16 number. */
-#include "case.h"
+#include "cases/fixture/defined.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +47,6 @@ static struct weights weights_new(struct hc_check *check)
 /* The weights from `from` on. */
 static bool step(const struct weights *s, uint64_t seed, float t, int64_t from, int64_t n)
 {
-    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = 1, [HC_HYPER_STEP] = t};
     struct hc_call call = {
         .op = HC_OP_sgd,
         .params.sgd = {.arithmetic = HC_FP32,
@@ -57,7 +56,7 @@ static bool step(const struct weights *s, uint64_t seed, float t, int64_t from, 
     call.in[HC_SGD_W] = hc_tensor1(HC_BF16, n, s->w + from);
     call.in[HC_SGD_G] = hc_tensor1(HC_FP32, n, s->g + from);
     call.in[HC_SGD_MOMENTUM] = call.out[HC_SGD_NEW_MOMENTUM] = hc_tensor1(HC_FP32, n, s->v);
-    call.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[HC_SGD_HYPER] = hc_hyper_tensor(s->check, 1, 0, t);
     call.out[HC_SGD_NEW_W] = hc_tensor1(HC_BF16, n, s->out + from);
     return hc_do(s->check, &call) == HC_OK;
 }

@@ -1,5 +1,6 @@
 /* SGD's velocity in half: a sum of gradients (torch.optim.SGD), or of gradients times the rate. */
 #include "cases/fixture/running_tally.h"
+#include "cases/fixture/defined.h"
 #include "cases/fixture/scalar.h"
 
 #include <math.h>
@@ -15,12 +16,13 @@ static const char *const rule[2] = {"velocity of gradients", "velocity that hold
 static bool step(struct hc_check *check, bool inside, bool nesterov, const struct hc_tensor *w,
                  const struct hc_tensor *g, const struct hc_tensor *v)
 {
-    float hyper[HC_HYPER_COUNT] = {
-        [HC_HYPER_LR] = 0.4F / 512, [HC_HYPER_BETA1] = 0.9F, [HC_HYPER_STEP] = 1};
     struct hc_call call = {
         .op = HC_OP_sgd,
-        .in = {*w, *g, *v, hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper), {.format = HC_FP32}},
-        .out = {*w, *v},
+        .in = {[HC_SGD_W] = *w,
+               [HC_SGD_G] = *g,
+               [HC_SGD_MOMENTUM] = *v,
+               [HC_SGD_HYPER] = hc_hyper_tensor(check, (double)0.4F / 512, (double)0.9F, 1)},
+        .out = {[HC_SGD_NEW_W] = *w, [HC_SGD_NEW_MOMENTUM] = *v},
         .params.sgd = {.nesterov = nesterov, .rate_inside = inside, .arithmetic = w->format}};
     return hc_do(check, &call) == HC_OK;
 }
