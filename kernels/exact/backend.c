@@ -1,6 +1,8 @@
 /* The format-exact backend: portable C, one thread, stated order. */
 #include "backend.h"
 
+#include <assert.h>
+
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
 #include "kernels/memory.h"
@@ -31,7 +33,10 @@ enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)
     hc_kernel *kernel = (fp64 ? hc_exact_fp64 : hc_exact_fp32)[call->op];
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, hc_exact_run);
-    return (kernel ? kernel : any_format[call->op])(queue, call);
+    if (!kernel)
+        kernel = any_format[call->op];
+    assert(kernel); /* every op has a line here or in kernels.inc */
+    return kernel(queue, call);
 }
 
 /* Columns of the second factor's matrix; -1 for ops that pack nothing. */
