@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether n entries of that size from `at` on, or `n` bytes for a size of 1, end within the
-   file. */
+/* Whether n entries of `size` bytes from `at` on end within a file of `file` bytes. */
 static bool fits(uint64_t file, uint64_t at, uint64_t n, uint64_t size)
 {
     return at <= file && (n == 0 || (file - at) / n >= size);
@@ -43,12 +42,12 @@ bool hc_elf_is_truncated(const char *path)
     FILE *file = fopen(path, "rb");
     if (!file)
         return false;
-    bool cut = false;
+    bool truncated = false;
     if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
         read_at(file, 0, header.e_ident, EI_NIDENT) &&
         memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64)
-        cut = !read_at(file, 0, &header, sizeof header) ||
-              !is_whole(file, (uint64_t)status.st_size, &header);
+        truncated = !read_at(file, 0, &header, sizeof header) ||
+                    !is_whole(file, (uint64_t)status.st_size, &header);
     (void)fclose(file);
-    return cut;
+    return truncated;
 }

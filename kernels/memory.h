@@ -1,10 +1,10 @@
-/* Slots of a backend whose kernels work in the caller's memory. */
+/* Slots of the vtable for backends whose kernels work in the caller's memory. */
 #ifndef HC_KERNELS_MEMORY_H
 #define HC_KERNELS_MEMORY_H
 
 #include "backend.h"
 
-/* A queue with nothing in it, for a backend that keeps nothing in one. */
+/* An empty queue, for a backend that keeps nothing in one. */
 enum hc_status hc_memory_open(struct hc_queue **queue, int threads);
 void hc_memory_close(struct hc_queue *queue);
 

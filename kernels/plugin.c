@@ -16,25 +16,17 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* dlsym gives functions as pointers to data; POSIX has them alike. */
+/* dlsym returns functions as pointers to data, which POSIX allows. */
 static hc_plugin_entry *entry_of(void *library)
 {
     union {
         void *symbol;
         hc_plugin_entry *entry;
-    } found = {dlsym(library, "hc_plugin")};
-    return found.entry;
+    } plugin = {dlsym(library, "hc_plugin")};
+    return plugin.entry;
 }
 
-static bool has(const struct hc_plugin *plugin, const char *name)
-{
-    for (int i = 0; i < plugin->count; i++)
-        if (strcmp(plugin->backends[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Names stand in tables, paths and command lines. */
+/* Names appear in tables, paths and command lines. */
 static bool is_name(const char *name)
 {
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
@@ -46,16 +38,10 @@ static bool is_taken(const struct hc_plugin *plugin, int i)
     int n;
     const char *name = plugin->backends[i]->name;
     const struct hc_backend *const *others = hc_backends_built_in(&n);
-    for (int k = 0; k < n; k++)
-        if (strcmp(others[k]->name, name) == 0)
-            return true;
-    for (int k = 0; k < i; k++)
-        if (strcmp(plugin->backends[k]->name, name) == 0)
-            return true;
-    return false;
+    return hc_backend_among(others, n, name) || hc_backend_among(plugin->backends, i, name);
 }
 
-/* What a bound can be derived from; the widest accumulator that is known of has 64 bits. */
+/* Whether a bound can be derived from it. The widest known accumulator has 64 bits. */
 static bool is_accumulator(const struct hc_accumulator *a)
 {
     return a->precision >= 8 && a->precision <= 64 && a->block >= 1 && a->block <= 1 << 16 &&
@@ -70,7 +56,7 @@ static bool are_borders(const struct hc_border *b)
     return true;
 }
 
-/* What is wrong with a plug-in's backend; NULL: nothing. */
+/* What is wrong with backend i of a plug-in, or NULL. */
 static const char *wrong_with(const struct hc_plugin *plugin, int i)
 {
     const struct hc_backend *b = plugin->backends[i];
@@ -85,7 +71,7 @@ static const char *wrong_with(const struct hc_plugin *plugin, int i)
     if (!b->title)
         return "has no title";
     if (b->unavailable && b->unavailable())
-        return NULL; /* nobody opens it */
+        return NULL; /* it is never opened */
     if (!b->open || !b->close || !b->allocate || !b->release || !b->upload || !b->download)
         return "lacks open, close, allocate, release, upload or download";
     if (!b->capture != !b->captured || !b->capture != !b->replay || !b->capture != !b->forget)
@@ -114,7 +100,7 @@ static bool check(const struct hc_plugin *plugin, const char *path, const char *
     if (wrong)
         return hc_fail(HC_INVALID, "%s: its backend %d %s", file_of(path), count + 1, wrong) ==
                HC_OK;
-    return has(plugin, name) ||
+    return hc_backend_among(plugin->backends, plugin->count, name) ||
            hc_fail(HC_INVALID, "%s has no backend '%s'", file_of(path), name) == HC_OK;
 }
 
@@ -151,7 +137,7 @@ static const char *unavailable(void)
     return reason;
 }
 
-/* Nobody opens what is unavailable; the rest of the table is never reached. */
+/* An unavailable backend is never opened, so the rest of the table is not used. */
 static enum hc_status open_queue(struct hc_queue **queue, int threads)
 {
     (void)queue;
@@ -185,7 +171,7 @@ static const struct hc_plugin absent = {
 
 static const struct hc_plugin *cuda = &absent;
 
-/* <the program's folder>/halfcheck-cuda.so; an empty text when the folder is not known. */
+/* <the program's folder>/halfcheck-cuda.so, or an empty text if the folder is unknown. */
 static void path_beside_program(char *path, size_t size)
 {
     static const char file[] = "halfcheck-cuda.so";

@@ -4,17 +4,21 @@
 
 #include "backend.h"
 
-/* The most backends that a plug-in may have. */
+/* How many backends a plug-in may have. */
 #define HC_MAX_PLUGIN 8
 
 /* The plug-in in the shared object `path`, which stays loaded. NULL, with the reason in
-   hc_message(), when there is no such file, it is cut short, no plug-in, one of another version, or
-   has no backend `name`. */
+   hc_message(), if there is no such file, if it is truncated or no plug-in, if it has another
+   version, or if it has no backend `name`. */
 const struct hc_plugin *hc_plugin_load(const char *path, const char *name);
 
-/* The plug-in of the backend `cuda`: from the file that the environment variable
-   HALFCHECK_CUDA_PLUGIN names, or from halfcheck-cuda.so in the program's own folder. Where it
-   cannot be loaded, one whose backends are unavailable for that reason. Looked for once. */
+/* The plug-in of the backend `cuda`: the file that the environment variable HALFCHECK_CUDA_PLUGIN
+   names, or else halfcheck-cuda.so in the program's own folder. If it cannot be loaded, this is a
+   plug-in whose backends are unavailable for that reason. It is looked for once. */
 const struct hc_plugin *hc_plugin_cuda(void);
+
+/* The backend of that name among n backends; NULL if there is none. */
+const struct hc_backend *hc_backend_among(const struct hc_backend *const *backends, int n,
+                                          const char *name);
 
 #endif

@@ -26,16 +26,23 @@ const struct hc_backend *const *hc_backends_built_in(int *n)
     return built_in;
 }
 
+const struct hc_backend *hc_backend_among(const struct hc_backend *const *backends, int n,
+                                          const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(backends[i]->name, name) == 0)
+            return backends[i];
+    return NULL;
+}
+
+/* The plug-in is loaded only if no built-in backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name)
 {
-    for (size_t i = 0; i < BUILT_IN; i++)
-        if (strcmp(built_in[i]->name, name) == 0)
-            return built_in[i];
+    const struct hc_backend *built = hc_backend_among(built_in, BUILT_IN, name);
+    if (built)
+        return built;
     const struct hc_plugin *cuda = hc_plugin_cuda();
-    for (int i = 0; i < cuda->count; i++)
-        if (strcmp(cuda->backends[i]->name, name) == 0)
-            return cuda->backends[i];
-    return NULL;
+    return hc_backend_among(cuda->backends, cuda->count, name);
 }
 
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call)

@@ -1,9 +1,10 @@
-/* Batches out of a set of images. */
+/* augment: batches of cropped, flipped and normalized images. */
 #include "kernels/element/augment.h"
 #include "kernels/exact/exact.h"
 #include "kernels/element/load.h"
 
-/* Of every pixel in every channel: a few hundred divisions instead of one for each element. */
+/* The value of every possible pixel in each channel: a few hundred divisions instead of one for
+   each element. */
 struct values {
     float of[3][256];
 };

@@ -63,10 +63,8 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->op == HC_OP_bn_leaky_bwd)
         return hc_tensor_bytes(&call->in[HC_BN_LEAKY_BWD_DY]);
-    if (hc_call_tf32(call)) {
-        struct hc_call plain = hc_tf32_plain(call);
-        return hc_tf32_bytes(call) + hc_exact_scratch(queue, &plain);
-    }
+    if (hc_call_tf32(call))
+        return hc_tf32_scratch(queue, call, hc_exact_scratch);
     int64_t columns = columns_of(call);
     if (columns < 0)
         return 0;

@@ -1,9 +1,11 @@
-/* Conversions between any two formats in the four directions. */
+/* Conversions between any two formats in the four directions. The last line of hc_exact_cast is
+   their definition; what comes before it is faster. */
 #include "kernels/exact/exact.h"
 #include "kernels/element/load.h"
 #include "num/directed.h"
 
-/* Among H, to nearest: by way of fp32, which holds every value of the others. */
+/* Among fp32, bf16 and fp16, to nearest. It goes through fp32, which holds every value of the
+   others. */
 static void cast_h(const struct hc_tensor *from, const struct hc_tensor *to)
 {
     int64_t n = hc_tensor_count(to);
@@ -23,7 +25,7 @@ static void cast_directed(const float *from, const struct hc_tensor *to,
         bits[i] = hc_bf16_directed(from[i], direction);
 }
 
-/* From i32 into 16 bits: fp64 holds every integer. */
+/* From i32 into 16 bits, through fp64, which holds every integer. */
 static void cast_integers(const int32_t *from, const struct hc_tensor *to,
                           enum hc_direction direction)
 {

@@ -1,5 +1,6 @@
-/* gemm with sums in fp16: terms in the order of k, product and sum rounded to nearest each. fp32's
-   results rounded once more are the correctly rounded ones (kernels/element/arithmetic.h). */
+/* gemm with sums in fp16. Terms are added in the order of k, each product and each sum rounded to
+   nearest. An fp32 result that is rounded once more is the correctly rounded one
+   (kernels/element/arithmetic.h). */
 #include "kernels/element/load.h"
 #include "kernels/element/round.h"
 #include "kernels/exact/exact.h"

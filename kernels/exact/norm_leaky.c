@@ -1,4 +1,4 @@
-/* Batch norm and leaky ReLU: the one op after the other, as the contract says. */
+/* Batch norm and leaky ReLU in one op: the two ops one after the other, as the contract says. */
 #include "kernels/exact/exact.h"
 
 /* `op` on the call's tensors, then leaky ReLU in place on its output. */

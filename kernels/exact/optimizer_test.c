@@ -1,5 +1,5 @@
-/* Adam, AdamW and SGD against their stated orders (kernels/element/adam.h and sgd.h), each operation
-   done in MPFR. */
+/* Adam, AdamW and SGD against their stated orders (kernels/element/adam.h and sgd.h), each
+   operation done in MPFR. */
 #include <math.h>
 
 #include "kernels/exact/testing.h"
@@ -40,8 +40,8 @@ static real_op *const sub = hc_real_sub;
 static real_op *const mul = hc_real_mul;
 static real_op *const over = hc_real_div;
 
-/* x^n. Rounded into fp32 or less it does not show how it was computed; in fp64 it does, and there the
-   contract says: a product of squares, each product and square rounded. */
+/* x^n. Rounded into fp32 or less it does not show how it was computed; in fp64 it does, and there
+   the contract says: a product of squares, each product and square rounded. */
 static double power(enum hc_format f, double x, double n)
 {
     double product = 1;

@@ -11,18 +11,18 @@
 #include "kernels/memory.h"
 #include "kernels/tf32.h"
 
-static void *nothing(void *argument)
+static void *do_nothing(void *argument)
 {
     return argument;
 }
 
-/* libgomp ends the program where it gets no thread. So one is tried first, and then the team is
-   started, which stays. */
+/* libgomp ends the program if it cannot start a thread. So as many are tried first; then the team
+   is started, which stays. */
 static enum hc_status start_team(int threads)
 {
-    pthread_t tried;
+    pthread_t thread;
     for (int i = 1; i < threads; i++)
-        if (pthread_create(&tried, NULL, nothing, NULL) != 0 || pthread_join(tried, NULL) != 0)
+        if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
             return hc_fail(HC_NO_MEMORY, "host: no memory for %d threads", threads);
     int started = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : started)
@@ -57,8 +57,8 @@ static void close_queue(struct hc_queue *queue)
     free(queue);
 }
 
-/* The kernels for tensors in fp32, bf16 and fp16, and what they ask for as scratch. For ops without
-   a line, and for the scratch of those without a query, it is exact's. */
+/* The kernels for tensors in fp32, bf16 and fp16, each with its query for scratch. An op without a
+   line is exact's, and a kernel without a query needs no more scratch than exact's. */
 struct host_op {
     hc_kernel *kernel;
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
@@ -94,7 +94,7 @@ static const struct host_op ops_h[HC_OP_COUNT] = {
     [HC_OP_adamw] = {hc_host_optimizer, NULL},
 };
 
-/* The same for tensors in fp64; all else is no training's bottleneck. */
+/* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */
 static const struct host_op ops_fp64[HC_OP_COUNT] = {
     [HC_OP_cast] = {hc_host_cast, NULL},
     [HC_OP_gemm] = {hc_host_gemm_fp64, hc_host_product_scratch},
@@ -119,10 +119,8 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct host_op *op = op_of(call);
-    if (hc_call_tf32(call)) {
-        struct hc_call plain = hc_tf32_plain(call);
-        return hc_tf32_bytes(call) + scratch(queue, &plain);
-    }
+    if (hc_call_tf32(call))
+        return hc_tf32_scratch(queue, call, scratch);
     return op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
 }
 

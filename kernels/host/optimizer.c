@@ -6,7 +6,6 @@ struct update {
     const struct hc_call *call;
     const struct hc_optimizer_slots *slots;
     enum hc_format arithmetic;
-    const struct hc_stochastic *stochastic;
     uint32_t t;
     struct hc_sgd_step sgd;
     struct hc_adam_step adam;
@@ -33,7 +32,7 @@ static void update_block(const struct hc_queue *queue, const void *context, int6
     const struct hc_call *call = u->call;
     const struct hc_optimizer_slots *s = u->slots;
     const struct hc_host_loops *loops = queue->loops;
-    const struct hc_stochastic *stochastic = u->stochastic;
+    const struct hc_stochastic *stochastic = hc_optimizer_stochastic(call->op, &call->params);
     enum hc_format stored = call->in[s->w].format;
     bool is_sgd = call->op == HC_OP_sgd;
     float buffer[5][HC_HOST_BLOCK];
@@ -73,11 +72,9 @@ enum hc_status hc_host_optimizer(struct hc_queue *queue, const struct hc_call *c
     u.t = (uint32_t)hyper[HC_HYPER_STEP];
     if (call->op == HC_OP_sgd) {
         u.arithmetic = call->params.sgd.arithmetic;
-        u.stochastic = &call->params.sgd.stochastic;
         u.sgd = hc_sgd_coefficients(&call->params.sgd, hyper);
     } else {
         u.arithmetic = call->params.adam.arithmetic;
-        u.stochastic = &call->params.adam.stochastic;
         u.adam = hc_adam_coefficients(&call->params.adam, call->op == HC_OP_adamw, hyper);
     }
     hc_host_each_block(queue, hc_tensor_count(&call->out[u.slots->new_w]), update_block, &u);
