@@ -9,8 +9,8 @@
 #include "op/descriptor.h"
 #include "reference.h"
 
-/* Whether hi + lo of a and of b differ by at most 2^-100 of the magnitude. Where only the right bits
-   will do they must also round to the same fp64 number upward, which sees the smallest lo. */
+/* Whether hi + lo of a and of b differ by at most 2^-100 of the magnitude. Where only the right
+   bits will do they must also round to the same fp64 number upward, which sees the smallest lo. */
 static bool agree(const struct hc_call *call, const struct hc_exact *a, const struct hc_exact *b)
 {
     uint64_t bits;

@@ -9,38 +9,38 @@
 #include "op/call.h"
 #include "op/status.h"
 
-/* Grows with every change of this header, call.h or ops.def; a plug-in of another version is
-   refused. */
+/* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
+   of another version is refused. */
 #define HC_BACKEND_ABI 9u
 
-struct hc_queue; /* a backend's own: threads or stream, and the plans it has made */
-struct hc_graph; /* a backend's own: calls that were captured */
+struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
+struct hc_graph; /* the backend's own: calls that were captured */
 
-/* Runs one call, or queues it. What holds for every kernel, and is checked on every call that a
-   case makes (check/guarded.h):
-   - Inputs are not written, unless the call names the same tensor as an output; what an input has
-     beyond such an output's bytes is not written either.
-   - Every element of every output is written, and none is read before, unless it is an input, too.
-     What an output holds before the call is anything.
-   - call->scratch has as many bytes as the `scratch` slot asked for, and holds anything: it is not
-     zeroed, and nothing of it is kept for the next call.
+/* Runs one call, or queues it. The following holds for every kernel, and is checked on every call
+   that a case makes (check/guarded.h):
+   - A kernel does not write its inputs, unless the call names the same tensor as an output. If such
+     an input is longer than the output, the rest of it is not written either.
+   - It writes every element of every output, and reads none before, unless it is an input, too.
+     What an output holds before the call is arbitrary.
+   - call->scratch has as many bytes as the `scratch` slot asked for. It holds arbitrary bytes, and
+     nothing in it is kept for the next call.
    - Nothing is written before or behind a tensor or the scratch.
-   - The result depends on the call alone: not on the calls before it, not on where its tensors lie
-     (all are aligned to 64), not on what lies beside them.
-   - HC_UNSUPPORTED is for formats and shapes that it does not take, and no output is then written.
-     It never depends on the values in the tensors. */
+   - The result depends on the call alone: not on earlier calls, not on where its tensors lie (all
+     are aligned to 64), not on what lies beside them.
+   - HC_UNSUPPORTED says that the kernel does not take these formats or shapes; it then writes no
+     output. It never depends on the values in the tensors. */
 typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
 
-/* How a backend's sums of products come about, for their bounds (Fasi, Higham, Mikaitis and
-   Pranesh 2021, "Numerical behavior of NVIDIA tensor cores"; FTTN, arXiv 2403.00232). */
+/* How a backend sums products, from which their bounds follow (Fasi, Higham, Mikaitis and Pranesh
+   2021, "Numerical behavior of NVIDIA tensor cores"; FTTN, arXiv 2403.00232). */
 struct hc_accumulator {
     int precision;  /* bits of the accumulator's significand */
-    int block;      /* terms that are aligned and added at once; 1: one after the other */
-    int extra_bits; /* kept below the accumulator's last bit while a block is aligned */
+    int block;      /* terms that are aligned and added at once; 1: one at a time */
+    int extra_bits; /* bits kept below the accumulator's last one while a block is aligned */
     bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
 };
 
-/* The extents of calls on whose size a kernel's way of working hangs. */
+/* Extents of a call that may decide how a kernel works. */
 enum hc_extent {
     HC_EXTENT_VECTOR, /* elements of elementwise ops and optimizers */
     HC_EXTENT_TERMS,  /* of sum, dot and sum_squares */
@@ -59,29 +59,30 @@ enum hc_extent {
     HC_EXTENT_POOL_ELEMENTS, /* of the tensor that average pooling writes */
     HC_EXTENT_LOSS_ROWS,     /* of cross-entropy */
     HC_EXTENT_LOSS_CLASSES,
-    HC_EXTENT_TABLE_ROWS, /* of rates and journal */
+    HC_EXTENT_TABLE_ROWS, /* of rates and step_log */
     HC_EXTENT_COUNT
 };
 
-/* A size at which a kernel changes its way: the length of a vector register, of a block or of a
-   thread's share, or where another algorithm takes over. At `size` elements it still goes the one
-   way or already the other. */
+/* A size at which a kernel begins to work differently: the length of a vector register, of a block
+   or of a thread's share, or where another algorithm takes over. `size` elements may belong to
+   either side. */
 struct hc_border {
     enum hc_extent extent;
     int64_t size; /* > 0 */
 };
 
-/* What a sweep's judge has seen (see `judge` below). */
+/* What the judge of a sweep has found (see `judge` below). */
 struct hc_judged {
     uint32_t checked;
     uint32_t wrong;
-    uint32_t from_end; /* n - i for the first wrong element i of the part; 0 when none is */
+    uint32_t from_end; /* n - i for the first wrong element i of the part; 0 if none is wrong */
 };
 
-/* In the output of a sweep before the kernel writes it: an ordinary number of fp16 and bf16. */
+/* What the output of a sweep holds before the kernel writes it: an ordinary number in fp16 and
+   bf16. */
 #define HC_UNWRITTEN 0xa5a5u
 
-/* Takes one fact, such as "driver", "13.0". Both are copied where they are kept. */
+/* Takes one fact, such as "driver", "13.0". Whoever keeps the texts copies them. */
 typedef void hc_tell(const char *name, const char *fact, void *context);
 
 struct hc_backend {
@@ -90,89 +91,93 @@ struct hc_backend {
     const char *title;
     struct hc_accumulator accumulator;
 
-    /* Its borders, the last one followed by one of size 0. The cases border/ cross them, on every
-       backend of a run. NULL: it states none, and powers of two are crossed for it. */
+    /* Its borders, ended by one of size 0. The cases border/ cross them, on every backend of a run.
+       NULL: it states none, and powers of two are crossed instead. */
     const struct hc_border *borders;
 
-    /* A hardware path of a few ops (say, half arithmetic in vector registers): cases that need an op
-       which it lacks are left out for it instead of being UNIMPLEMENTED. */
+    /* The backend is a hardware path of a few ops, say half arithmetic in vector registers. Cases
+       that need an op which it lacks are left out instead of being UNIMPLEMENTED. */
     bool partial;
 
-    /* Has the network's ops in fp64 (hc_call_fp64); where not, they come to no kernel, and cases of them
-       are left out for it. */
+    /* It has the ops of a network in fp64 (hc_call_fp64). If not, such calls reach no kernel, and
+       their cases are left out. */
     bool fp64;
 
-    /* Two queues may be open at once, each used by a thread of its own: cases may run side by
-       side. */
+    /* Two queues may be open at once, each used by its own thread, so that cases may run in
+       parallel. */
     bool concurrent;
 
-    /* Runs only where it is named: too slow, or nothing to learn from, for a run on all. */
+    /* It runs only if it is named: it is too slow, or tells too little, for a run on all
+       backends. */
     bool on_request;
 
-    /* Conversions give a NaN of the machine's own, whatever went in (CUDA's cvt): its bits are held
-       to nothing. */
+    /* Conversions turn every NaN into the machine's own (CUDA's cvt). The bits of a NaN are then
+       not checked. */
     bool canonical_nan;
 
-    /* Kernels work in the caller's memory as it is: allocate, upload and download exist, but nobody
-       need go through them. */
+    /* Kernels also work in the caller's memory: allocate, upload and download exist, but need not
+       be used. */
     bool host_memory;
 
-    /* In ops whose order is free the same call may give other bits each time (atomic additions,
-       say). Where not set, a kernel gives the same bits for the same call, and cases hold it to
+    /* In ops whose order is free, the same call may give other bits each time, say by atomic
+       additions. If not set, a kernel gives the same bits for the same call, and cases check
        that. */
     bool nondeterministic;
 
-    /* NULL when the backend can run here, otherwise why not, in one line. */
+    /* NULL if the backend can run here, otherwise a line that says why not. */
     const char *(*unavailable)(void);
 
-    /* A queue with `threads` threads where that means something (0: as many as there are cores).
-       HC_OK, HC_NO_MEMORY or HC_DEVICE. */
+    /* Opens a queue, with `threads` threads if the backend has threads (0: as many as there are
+       cores). HC_OK, HC_NO_MEMORY or HC_DEVICE. */
     enum hc_status (*open)(struct hc_queue **queue, int threads);
     void (*close)(struct hc_queue *queue);
 
-    /* Memory that the kernels can use, aligned to 64; NULL, with a line that says how much was wanted,
-       when there is no more or the device is lost. Copies between it and host memory; they wait for
-       what was queued before. */
+    /* `allocate` gives memory that the kernels can use, aligned to 64. It gives NULL, with a line
+       that says how much was wanted, if there is no more or the device is lost. `upload` and
+       `download` copy between it and host memory; they wait for what was queued before. */
     void *(*allocate)(struct hc_queue *queue, size_t bytes);
     void (*release)(struct hc_queue *queue, void *memory);
     enum hc_status (*upload)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
     enum hc_status (*download)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 
-    /* Bytes of scratch that the call needs; tensors' data pointers are not looked at. A NULL slot
-       means none for any call. */
+    /* The bytes of scratch that the call needs, whatever its data pointers are. A NULL slot means
+       none for any call. */
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
 
-    /* Graphs: a list of kernel calls that is recorded once and run again and again, on the same memory
-       with the same parameters. All four are NULL where a backend has none.
-       From `capture` to `captured` the kernels of this queue record what they would have queued, and
-       nothing of it runs; they may be called and the scratch slot asked, nothing else: allocate,
-       release, upload, download and replay fail with a line and spoil the capture. Every call must
-       have been run on this queue before, so that its plans are made and its kernels loaded.
-       Whoever began a capture ends it, also after a kernel failed. `captured` then gives a graph, or
-       HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and *graph is NULL.
-       `replay` queues all of it: it runs after what was queued before, and what goes wrong in it comes
-       as it does for kernels. `forget` waits for the queue and frees the graph; NULL is nothing.
-       Graphs are forgotten before their queue is closed and before the memory that they work on is
-       released. */
+    /* Graphs: a list of kernel calls that is recorded once and run many times, on the same memory
+       with the same parameters. All four are NULL if a backend has none.
+
+       From `capture` to `captured` the kernels of this queue record what they would have queued,
+       and nothing runs. Kernels may be called and the scratch slot may be asked, nothing else:
+       allocate, release, upload, download and replay fail with a line and spoil the capture. Every
+       call must have run on this queue before, so that its plans are made and its kernels loaded.
+       Whoever began a capture ends it, also after a kernel failed. `captured` then gives a graph,
+       or HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and sets *graph to NULL.
+
+       `replay` queues all of it behind what was queued before; errors are reported as those of
+       kernels are. `forget` waits for the queue and frees the graph, which may be NULL. A graph is
+       forgotten before its queue is closed and before the memory that it works on is released. */
     enum hc_status (*capture)(struct hc_queue *queue);
     enum hc_status (*captured)(struct hc_queue *queue, struct hc_graph **graph);
     enum hc_status (*replay)(struct hc_queue *queue, struct hc_graph *graph);
     void (*forget)(struct hc_queue *queue, struct hc_graph *graph);
 
-    /* Facts for the record, each told once, in a fixed order: those of the machine ("gpu",
-       "capability", "driver", "cuda", "cublas", "cudnn"), and with a queue (else NULL) what that has
-       chosen so far (plans, instruction sets) by names of the backend's own. A NULL slot: nothing to
-       tell. Not asked where the backend is unavailable. */
+    /* Tells facts for the record, each once, in a fixed order: those of the machine ("gpu",
+       "capability", "driver", "cuda", "cublas", "cudnn"); and, if the queue is not NULL, what it
+       has chosen so far (plans, instruction sets), under names of the backend's own. A NULL slot:
+       nothing to tell. Not called if the backend is unavailable. */
     void (*describe)(struct hc_queue *queue, hc_tell *tell, void *context);
 
-    /* Sweeps that are judged where their results lie, so that 2^32 of them need not be copied. Both
-       are NULL where a backend has none. The call is cast from fp32 or i32 into fp16 or bf16, or add,
-       sub, mul or div of fp16 or bf16; its tensors [n], n <= 2^24, lie in the backend's memory. The
-       operands are numbered: number k are the bits k of a cast's input, or x = k >> 16 and
-       y = k & 65535. HC_UNSUPPORTED for other calls.
-       `operands` queues the inputs' numbers from `first` on, and HC_UNWRITTEN into the output.
-       `judge` queues the comparison of the output with the results by num/integer16.h, which are
-       found from the numbers and not from the inputs, and adds to *judged in the backend's memory. */
+    /* Sweeps whose results are judged where they lie, so that 2^32 of them need not be copied. Both
+       are NULL if a backend has none. The call is a cast from fp32 or i32 into fp16 or bf16, or
+       add, sub, mul or div of fp16 or bf16; its tensors [n], n <= 2^24, lie in the backend's
+       memory. Operands are numbered: number k means the bits k of a cast's input, or x = k >> 16
+       and y = k & 65535. HC_UNSUPPORTED for other calls.
+
+       `operands` queues the writing of the inputs, by their numbers from `first` on, and of
+       HC_UNWRITTEN into the output. `judge` queues the comparison of the output with the results of
+       num/integer16.h, which it computes from the numbers and not from the inputs, and adds to
+       *judged in the backend's memory. */
     enum hc_status (*operands)(struct hc_queue *queue, const struct hc_call *call, uint32_t first);
     enum hc_status (*judge)(struct hc_queue *queue, const struct hc_call *call, uint32_t first,
                             struct hc_judged *judged);
@@ -181,31 +186,32 @@ struct hc_backend {
     hc_kernel *kernel[HC_OP_COUNT];
 };
 
-/* What a plug-in brings. `abi` is the first member in every version, and the only one that is read of
-   another version. */
+/* What a plug-in exports. `abi` is the first member in every version; of another version nothing
+   else is read. */
 struct hc_plugin {
     unsigned abi; /* HC_BACKEND_ABI */
     int count;
     const struct hc_backend *const *backends;
 };
 
-/* A plug-in is a shared object that exports one function of this type by the name hc_plugin. `fail` is
-   the program's hc_fail: the lines of the plug-in's own would not be seen. */
+/* A plug-in is a shared object that exports one function of this type under the name hc_plugin.
+   `fail` is the program's hc_fail; a plug-in's own copy of hc_fail would keep its lines to
+   itself. */
 typedef enum hc_status hc_fail_function(enum hc_status status, const char *format, ...);
 typedef const struct hc_plugin *hc_plugin_entry(hc_fail_function *fail);
 
-/* All there are, in a fixed order: those built in, and last those of the plug-in halfcheck-cuda,
-   unavailable where it could not be loaded. Count in *n. */
+/* All backends in a fixed order: those built in, then those of the plug-in halfcheck-cuda, which
+   are unavailable if it could not be loaded. *n is their number. */
 const struct hc_backend *const *hc_backends(int *n);
 
-/* Those built in alone. Loads no plug-in. */
+/* Only those built in. Loads no plug-in. */
 const struct hc_backend *const *hc_backends_built_in(int *n);
 
-/* HC_UNSUPPORTED with a line where the backend has no kernel for the call's op, or not in fp64. Whoever
-   calls a kernel asks first. */
+/* HC_UNSUPPORTED with a line if the backend has no kernel for the call's op, or none in fp64.
+   Whoever calls a kernel asks first. */
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call);
 
-/* By name, or NULL. Loads the plug-in only when none that is built in has the name. */
+/* The backend of that name, or NULL. Loads the plug-in only if no built-in backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);
 
 #endif

@@ -18,8 +18,8 @@ static inline struct hc_device hc_case_device(const struct hc_check *check)
     return (struct hc_device){.backend = hc_check_backend(check), .queue = hc_check_queue(check)};
 }
 
-/* The last line of a case file: exports its rows to the registry (cmake/registry.cmake), which finds
-   them by the file's path. `name` is <folder>_<file>. */
+/* The last line of a case file. It exports the rows to the registry (cmake/registry.cmake), which
+   finds them by the file's path. `name` is <folder>_<file>. */
 #define HC_CASES(name, rows)                                                                       \
     extern const struct hc_case_table hc_cases_##name;                                             \
     const struct hc_case_table hc_cases_##name = {rows, sizeof(rows) / sizeof(rows)[0]}

@@ -75,8 +75,9 @@ enum hc_status hc_call_check(const struct hc_call *call);
    sum. */
 double hc_call_length(const struct hc_call *call);
 
-/* Sets the format in which the call computes, where its op leaves a choice: the accumulator of a
-   reduction or of gemm (HC_FP16), tf32 for gemm and convolutions, the arithmetic of an optimizer. */
+/* Sets the format in which the call computes, if its op leaves a choice: the accumulator of a
+   reduction, tf32 or a half_accumulator of gemm, tf32 of a convolution, an optimizer's
+   arithmetic. */
 void hc_call_compute_in(struct hc_call *call, enum hc_format format);
 
 /* Whether it is a call in fp64 of an op that computes in fp32 otherwise. */

@@ -64,8 +64,7 @@ enum hc_values {
 
 /* What an input holds of a network's passes. */
 enum hc_pass_data {
-    HC_PASS_NOTHING, /* weights, statistics, labels, scalars; activations of which the sign is read
-    */
+    HC_PASS_NOTHING, /* a weight, a statistic, a scalar; an activation whose sign alone is read */
     HC_PASS_ACTIVATION,
     HC_PASS_GRADIENT,
     HC_PASS_EITHER /* the op serves both passes */
@@ -75,11 +74,11 @@ struct hc_slot {
     const char *name;
     enum hc_allowed format;
     enum hc_size_rule size;
-    int count;
-    const char *shape;
-    bool optional; /* absent when its data is NULL */
-    int like;      /* the input whose format HC_ALLOW_LIKE means */
-    bool in_place; /* the output may be in[like] itself */
+    int count;         /* of HC_SIZE_FIXED */
+    const char *shape; /* of HC_SIZE_RULE: "[N, H, W, C]" */
+    bool optional;     /* absent when its data is NULL */
+    int like;          /* the input whose format HC_ALLOW_LIKE means */
+    bool in_place;     /* the output may be in[like] itself */
     enum hc_values values;
     enum hc_pass_data pass;
     const char *const *elements; /* names of a fixed slot's elements, or NULL; `count` of them */

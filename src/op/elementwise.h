@@ -2,8 +2,8 @@
    backend gives the same bits, and the output may be an input's tensor.
 
    "Float" is any of fp32, bf16 and fp16. round(...) rounds to nearest even into the output's
-   format; "fp32:" before an expression says that each of its operations is rounded to fp32 first.
-   */
+   format; "fp32:" before an expression says that each of its operations is first rounded to
+   fp32. */
 #ifndef HC_OP_ELEMENTWISE_H
 #define HC_OP_ELEMENTWISE_H
 

@@ -10,35 +10,46 @@
 #include "op/op.h"
 
 /* bn_train, bn_infer
-     x             float or fp64
-     gamma, beta   [C]
-     mean, variance          [C], the running statistics
-     y             float
-   bn_train alone:
-     saved_mean, saved_invstd  [C], fp32: of the batch; invstd = 1 / sqrt(var + eps)
-     new_mean, new_variance    [C]: the running statistics; they may be mean, variance themselves
+     x               float or fp64
+     gamma, beta     [C]
+     mean, variance  [C]: the running statistics
+     y               float
+   and of bn_train alone
+     saved_mean      [C], fp32: of the batch
+     saved_invstd    [C], fp32: of the batch
+     new_mean        [C]: the running mean; may be mean itself
+     new_variance    [C]: the running variance; may be variance itself
 
-   bn_train: mean = sum x / M; var = sum (x - mean)^2 / M (two passes, biased);
-     y = (x - mean) * invstd * gamma + beta, where a backend may fold invstd * gamma;
-     running = (1 - momentum) * running + momentum * batch. The batch's variance is unbiased here,
-     by M / (M - 1) (biased if M = 1). In fp32: in this order, or as r + momentum * (batch - r),
-     which halfcheck's own backends compute; infinite or NaN if r is infinite.
-   bn_infer: the same y, of the running statistics.
-   bn_leaky_train, bn_leaky_infer: z instead of y, then y = leaky_relu(z). z is rounded into y's
-     format; that rounding is part of the contract. */
+       mean, var = sum x / M, sum (x - mean)^2 / M          (two passes, biased)
+       invstd = 1 / sqrt(var + eps)
+       y = (x - mean) * invstd * gamma + beta               (a backend may fold invstd * gamma)
+       running = (1 - momentum) * running + momentum * batch
+
+   In the last line the batch's variance is the unbiased one, var * M / (M - 1) (var if M = 1). In
+   fp32 it is computed in this order, or as r + momentum * (batch - r), as halfcheck's own backends
+   do; where r is infinite it is infinite or NaN.
+   bn_infer: the same y from the running statistics.
+   bn_leaky_train, bn_leaky_infer: the same result z, then y = leaky_relu(z). z is rounded into y's
+   format first; that rounding is part of the contract. */
 enum { HC_BN_X, HC_BN_GAMMA, HC_BN_BETA, HC_BN_MEAN, HC_BN_VARIANCE };
 enum { HC_BN_Y, HC_BN_SAVED_MEAN, HC_BN_SAVED_INVSTD, HC_BN_NEW_MEAN, HC_BN_NEW_VARIANCE };
 
 /* bn_bwd
-     x, dy         float or fp64; float
+     x             float or fp64
+     dy            float
      gamma         [C]
      mean, invstd  [C]: what training saved
      dx            float
-     dgamma, dbeta [C]
-   dbeta = sum dy; dgamma = sum dy * xhat; xhat = (x - mean) * invstd;
-   dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M).
-   bn_leaky_bwd has y, too, the output of the forward pass, and dy has y's format. It computes
-   bn_bwd's results on dz = leaky_relu_bwd(y, dy), where dz is rounded into dy's format. */
+     dgamma        [C]
+     dbeta         [C]
+
+       xhat = (x - mean) * invstd
+       dbeta = sum dy
+       dgamma = sum dy * xhat
+       dx = gamma * invstd * (dy - dbeta / M - xhat * dgamma / M)
+
+   bn_leaky_bwd has one more input, y, the output of the forward pass; dy has y's format. It gives
+   bn_bwd's results on dz = leaky_relu_bwd(y, dy), which is rounded into dy's format. */
 enum { HC_BN_BWD_X, HC_BN_BWD_DY, HC_BN_BWD_GAMMA, HC_BN_BWD_MEAN, HC_BN_BWD_INVSTD };
 enum {
     HC_BN_LEAKY_BWD_X,

@@ -44,12 +44,20 @@ struct hc_stochastic {
 };
 
 /* sgd
-     momentum      float; v below
-   g' = g + weight_decay * w (if decoupled, w first becomes w * (1 - lr * weight_decay) instead);
-   v = beta1 * v + g'; w = w - lr * (nesterov ? g' + beta1 * v : v).
-   rate_inside: v holds the rate: d = lr * g'; v = beta1 * v + d; w = w - (nesterov ? d + beta1 * v
-   : v). That is davidcpage/cifar10-fast, torch_backend.py, nesterov_update, whose v is the negative
-   of this one; no rounding to nearest sees the difference.
+     momentum      float; called v below
+
+       if decoupled: w = w * (1 - lr * weight_decay);   g' = g
+       else:         g' = g + weight_decay * w
+       if rate_inside:
+           d = lr * g'
+           v = beta1 * v + d
+           w = w - (nesterov ? d + beta1 * v : v)
+       else:
+           v = beta1 * v + g'
+           w = w - lr * (nesterov ? g' + beta1 * v : v)
+
+   rate_inside is nesterov_update of davidcpage/cifar10-fast, torch_backend.py, whose v is the
+   negative of this one; no rounding to nearest sees the difference.
    There is no dampening: the gradient enters the momentum whole, at the first step, too. v begins
    as 0, so that PyTorch's first step, which copies the gradient, is the same. */
 enum { HC_SGD_W, HC_SGD_G, HC_SGD_MOMENTUM, HC_SGD_HYPER, HC_SGD_FOUND_INF, HC_SGD_COMPENSATION };
@@ -66,10 +74,14 @@ struct hc_sgd {
 
 /* adam, adamw
      m, v          float: first and second moment
-   adam: g' = g + weight_decay * w; adamw: g' = g, and w becomes w * (1 - lr * weight_decay) first.
-   m = beta1 * m + (1 - beta1) * g'; v = beta2 * v + (1 - beta2) * g' * g';
-   w = w - lr / (1 - beta1^t) * (m / (sqrt(v) / sqrt(1 - beta2^t) + eps))
-   (eps_inside: m / sqrt(v / (1 - beta2^t) + eps)). */
+
+       if adamw: w = w * (1 - lr * weight_decay);   g' = g
+       else:     g' = g + weight_decay * w
+       m = beta1 * m + (1 - beta1) * g'
+       v = beta2 * v + (1 - beta2) * g' * g'
+       if eps_inside: q = m / sqrt(v / (1 - beta2^t) + eps)
+       else:          q = m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
+       w = w - lr / (1 - beta1^t) * q */
 enum {
     HC_ADAM_W,
     HC_ADAM_G,
