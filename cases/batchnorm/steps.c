@@ -1,5 +1,6 @@
-/* Batch norm of batches whose last rows are unlike the others. Whoever takes statistics chunk by
-   chunk must weigh each chunk's mean by its own rows, and the rest is not a whole chunk. Values are
+/* Batch norm of batches whose last rows are unlike the others. A kernel that takes
+   statistics chunk by chunk must weigh each chunk's mean by its own rows, and the last chunk is
+   short. Values are
    small integers, so that mean and variance are known: with a rows of 0 and b rows of d, M = a + b,
      mean = b d / M,    var = a b d^2 / M^2.
    Any order of M additions in fp32 is off by M u of their sum of magnitudes (Higham, Accuracy and

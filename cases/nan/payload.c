@@ -146,8 +146,8 @@ static void copies(struct hc_check *check)
                 [HC_UNSCALE_NEW_FOUND_INF] = hc_check_vector(check, HC_FP32, 1)}};
     if (hc_do(check, &kept) != HC_OK)
         return;
-    claim_same(check, "gradients instead of those that overflowed", &kept.in[HC_UNSCALE_OVERRIDE],
-               &kept.out[HC_UNSCALE_OUT]);
+    claim_same(check, "gradients kept in place of those that overflowed",
+               &kept.in[HC_UNSCALE_OVERRIDE], &kept.out[HC_UNSCALE_OUT]);
     struct hc_call log = {.op = HC_OP_step_log,
                           .in = {[HC_STEP_LOG_ROWS] = nans(check, &layouts[0], 24),
                                  [HC_STEP_LOG_COUNTS] = hc_check_vector(check, HC_I32, HC_COUNTS)},
@@ -163,7 +163,7 @@ static void copies(struct hc_check *check)
                            hc_tensor_bits(&log.in[HC_STEP_LOG_ROWS], 2 * HC_STEP_LOG_COLUMNS + s));
     }
     if (hc_do(check, &log) == HC_OK)
-        claim_same(check, "a journal and its new row", &log.in[HC_STEP_LOG_ROWS],
+        claim_same(check, "a step log and its new row", &log.in[HC_STEP_LOG_ROWS],
                    &log.out[HC_STEP_LOG_NEW_ROWS]);
 }
 

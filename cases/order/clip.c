@@ -104,7 +104,7 @@ static void infinite(struct hc_check *check)
     (void)hc_amp_clip(&amp, 0, 1);
     amp.optimizer[0].stage = HC_AMP_UNSCALED;
     hc_amp_holds(&amp, "step without a look", hc_amp_step(&amp, 0) == HC_OK);
-    hc_amp_holds(&amp, "buggy arm, nobody looked: the weight is NaN",
+    hc_amp_holds(&amp, "buggy arm, no overflow check: the weight is NaN",
                  isnan(hc_amp_moved(&amp, 0, 1)));
 }
 

@@ -127,7 +127,7 @@ static void rates(struct hc_check *check)
         }
 }
 
-static void journal(struct hc_check *check)
+static void step_log(struct hc_check *check)
 {
     enum { ROWS = 7 };
     for (int c = 0; c < COUNTS; c++) {
@@ -146,7 +146,7 @@ static void journal(struct hc_check *check)
             return;
         for (int64_t i = 0; i < 4 * ROWS; i++) {
             bool mine = i / 4 == counts[c] % ROWS;
-            hc_claim_value(check, "an entry of the journal",
+            hc_claim_value(check, "an entry of the step log",
                            mine ? (i % 4 == 1 ? 77 : 0) : (double)i + 1,
                            hc_tensor_get(&call.out[HC_STEP_LOG_NEW_ROWS], i));
         }
@@ -176,7 +176,7 @@ static const struct hc_case cases[] = {
      .title = "a step's scalars go into its row of the step log, and nothing else changes",
      .source = contract,
      .level = HC_QUICK,
-     .run = journal},
+     .run = step_log},
 };
 
 HC_CASES(scaler_counts, cases);

@@ -20,9 +20,9 @@ static const char torchao[] = "pytorch/ao torchao/optim/quant_utils.py, _fp32_to
    "ROUN"). */
 static uint32_t random_of(uint64_t seed, uint32_t t, uint64_t n)
 {
-    uint64_t lane = n / 64 * 16 + n % 16;
+    uint64_t word_index = n / 64 * 16 + n % 16;
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)lane, (uint32_t)(lane >> 32), t, 0x524f554e};
+    const uint32_t counter[4] = {(uint32_t)word_index, (uint32_t)(word_index >> 32), t, 0x524f554e};
     return hc_philox(key, counter).word[n / 16 % 4] >> 16;
 }
 

@@ -158,44 +158,9 @@ static void claim_update(struct watch *w, struct hc_check *check, struct tensor 
     }
 }
 
-static double distance(const double *a, const double *b, int64_t n)
-{
-    double square = 0;
-    for (int64_t i = 0; i < n; i++)
-        square += b ? (a[i] - b[i]) * (a[i] - b[i]) : a[i] * a[i];
-    return sqrt(square);
-}
-
-/* The share of roundings in the gradient of all parameters; below, the root mean square of layer
-   l's gradient. */
-static double whole_share(const struct watch *w)
-{
-    double off = 0;
-    double all = 0;
-    for (int l = 0; l < w->net.layers; l++)
-        for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
-            int64_t n = hc_restated_parameters(&w->net, l, s);
-            off += pow(distance(w->want.gradient[l][s], w->rounded.gradient[l][s], n), 2);
-            all += pow(distance(w->want.gradient[l][s], NULL, n), 2);
-        }
-    return sqrt(off / all);
-}
-
-static double layer_gradient(const struct watch *w, int l)
-{
-    double all = 0;
-    int64_t count = 0;
-    for (int s = 0; s < HC_RESTATED_SLOTS; s++) {
-        int64_t n = hc_restated_parameters(&w->net, l, s);
-        all += pow(distance(w->want.gradient[l][s], NULL, n), 2);
-        count += n;
-    }
-    return count ? sqrt(all / (double)count) : 0;
-}
-
 static void claim_gradients(struct watch *w, struct hc_check *check)
 {
-    double share = whole_share(w);
+    double share = hc_restated_roundings(&w->want, &w->rounded);
     hc_say(check, "step %d: roundings are %.3g of the gradient; loss %.7g", w->step, share,
            w->loss);
     hc_claim_within(
@@ -209,10 +174,12 @@ static void claim_gradients(struct watch *w, struct hc_check *check)
             if (at < 0)
                 continue;
             const double *want = w->want.gradient[l][s];
-            double typical = distance(want, NULL, n) + sqrt((double)n) * layer_gradient(w, l);
-            hc_claim_within(check, "a parameter's gradient: distance", 0,
-                            distance(want, w->updates.number[HC_UPDATES_G] + at, n),
-                            8 * (distance(want, w->rounded.gradient[l][s], n) + share * typical));
+            double typical = hc_restated_distance(want, NULL, n) +
+                             sqrt((double)n) * hc_restated_layer_gradient(&w->want, l);
+            hc_claim_within(
+                check, "a parameter's gradient: distance", 0,
+                hc_restated_distance(want, w->updates.number[HC_UPDATES_G] + at, n),
+                8 * (hc_restated_distance(want, w->rounded.gradient[l][s], n) + share * typical));
         }
 }
 

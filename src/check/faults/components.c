@@ -1,9 +1,9 @@
-/* Defects of the components: an epsilon, a loss scale, a master's copy, a decay, statistics. */
-#include "check/selftest/change.h"
-
+/* Defects of the components of mixed precision: an epsilon, a loss scale, a master's copy, a decay,
+   batch norm with leaky ReLU, running statistics. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "check/selftest/change.h"
 #include "num/format.h"
 
 static void eps_in_half(struct hc_call *call, double number)
@@ -80,6 +80,51 @@ static enum hc_status statistics_in_half(const struct hc_fault_site *site, struc
     return status;
 }
 
+/* The op writes into an fp32 tensor, which is rounded afterwards. */
+static enum hc_status slope_first(const struct hc_fault_site *site, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    const struct hc_tensor *y = &call->out[HC_BN_Y];
+    struct hc_call bad = *call;
+    struct hc_tensor *wide = &bad.out[HC_BN_Y];
+    wide->format = HC_FP32;
+    wide->data = malloc(hc_tensor_bytes(wide) + 1);
+    if (!wide->data)
+        return hc_fail(HC_NO_MEMORY, "no memory for a fault's tensor");
+    enum hc_status status = site->right(queue, &bad);
+    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(y); i++)
+        hc_tensor_set(y, i, hc_tensor_get(wide, i));
+    free(wide->data);
+    return status;
+}
+
+static void sign_of_x(struct hc_call *call, double number)
+{
+    (void)number;
+    call->in[HC_BN_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_X];
+}
+
+static void slope_forgotten(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.bn.slope = 1;
+}
+
+static void rate_outside(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.sgd.rate_inside = false;
+}
+
+static enum hc_status scale_in_half(const struct hc_fault_site *site, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    struct hc_call bad = *call;
+    float s = (float)hc_round(HC_FP16, hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0));
+    bad.in[HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &s);
+    return site->right(queue, &bad);
+}
+
 static const struct hc_fault faults[] = {
     {"eps-in-half", "Adam's epsilon is rounded to half", HC_FAULT_ROUNDING, "adam", "eps/*",
      .change = eps_in_half},
@@ -102,6 +147,18 @@ static const struct hc_fault faults[] = {
      HC_FAULT_PARAMETER, "bn_train", "batchnorm/*", .change = momentum_swapped},
     {"running-statistics-in-half", "running statistics are rounded to half at every step",
      HC_FAULT_ROUNDING, "bn_train", "batchnorm/*", .wrong = statistics_in_half},
+    {"leaky-before-the-rounding", "leaky ReLU takes batch norm's result before it is rounded",
+     HC_FAULT_ROUNDING, "bn_leaky_infer", "batchnorm/*", .wrong = slope_first},
+    {"leaky-by-the-sign-of-x", "the gradient of leaky ReLU goes by the sign of x, not of y",
+     HC_FAULT_FORMULA, "bn_leaky_bwd", "batchnorm/*", .change = sign_of_x},
+    {"leaky-slope-forgotten", "the gradient of leaky ReLU is dy everywhere", HC_FAULT_PARAMETER,
+     "bn_leaky_bwd", "op/bn_leaky_bwd/*", .change = slope_forgotten},
+    {"sgd-ignores-found", "SGD steps on infinities and NaNs", HC_FAULT_SKIP, "sgd", "order/*",
+     .change = hc_take_for_absent, .number = HC_SGD_FOUND_INF},
+    {"sgd-rate-outside", "the velocity sums plain gradients where it should include the rate",
+     HC_FAULT_FORMULA, "sgd", "underflow/*", .change = rate_outside},
+    {"unscale-by-a-half", "unscale rounds its scale to half, where 65536 is infinite",
+     HC_FAULT_ROUNDING, "unscale", "order/*", .wrong = scale_in_half},
 };
 
 HC_FAULTS(components, faults);

@@ -65,12 +65,12 @@ static enum hc_status next_row(const struct hc_fault_site *site, struct hc_queue
 static enum hc_status absent_stays(const struct hc_fault_site *site, struct hc_queue *queue,
                                    const struct hc_call *call)
 {
-    const struct hc_tensor *journal = &call->in[HC_STEP_LOG_ROWS];
+    const struct hc_tensor *log = &call->in[HC_STEP_LOG_ROWS];
     int64_t row =
-        (int64_t)hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS) % journal->shape[0];
+        (int64_t)hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS) % log->shape[0];
     double was[HC_STEP_LOG_COLUMNS];
     for (int i = 0; i < HC_STEP_LOG_COLUMNS; i++)
-        was[i] = hc_tensor_get(journal, HC_STEP_LOG_COLUMNS * row + i);
+        was[i] = hc_tensor_get(log, HC_STEP_LOG_COLUMNS * row + i);
     enum hc_status status = site->right(queue, call);
     for (int i = 0; status == HC_OK && i < HC_STEP_LOG_COLUMNS; i++)
         if (!call->in[HC_STEP_LOG_SCALARS + i].data)
