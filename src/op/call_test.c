@@ -218,6 +218,29 @@ Test(call, a_message_says_the_name_of_the_slot_and_what_it_should_have)
     refused(&call, "adam: new_v overlaps new_m");
 }
 
+Test(call, the_format_of_the_arithmetic_is_set_where_the_op_leaves_a_choice)
+{
+    struct hc_call call = {.op = HC_OP_dot};
+    hc_call_compute_in(&call, HC_BF16);
+    cr_assert_eq(call.params.reduce.accumulator, HC_BF16);
+    call = (struct hc_call){.op = HC_OP_gemm};
+    hc_call_compute_in(&call, HC_TF32);
+    cr_assert(call.params.gemm.tf32 && !call.params.gemm.half_accumulator);
+    hc_call_compute_in(&call, HC_FP16);
+    cr_assert(!call.params.gemm.tf32 && call.params.gemm.half_accumulator);
+    call = (struct hc_call){.op = HC_OP_conv2d_bwd_filter};
+    hc_call_compute_in(&call, HC_TF32);
+    cr_assert(call.params.conv.tf32);
+    call = (struct hc_call){.op = HC_OP_sgd};
+    hc_call_compute_in(&call, HC_BF16);
+    cr_assert_eq(call.params.sgd.arithmetic, HC_BF16);
+    call = (struct hc_call){.op = HC_OP_adamw};
+    hc_call_compute_in(&call, HC_FP16);
+    cr_assert_eq(call.params.adam.arithmetic, HC_FP16);
+    cr_assert_null(hc_optimizer_stochastic(HC_OP_add, &call.params));
+    cr_assert_eq(hc_optimizer_stochastic(HC_OP_adam, &call.params), &call.params.adam.stochastic);
+}
+
 Test(call, the_length_of_a_sum_is_what_the_shapes_and_parameters_say)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.transpose_a = true}};

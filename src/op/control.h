@@ -91,7 +91,7 @@ enum { HC_TABLE_LR, HC_TABLE_BETA1, HC_TABLE_COLUMNS }; /* of the table */
 /* step_log: row counts.steps mod n of a log becomes the four scalars; the other rows stay.
      rows        fp32 [n, 4]; n = 0 is refused
      counts      i32 [HC_COUNTS]
-     scalar0 to scalar3   fp32 [1], optional (0): slots HC_STEP_LOG_SCALARS + i
+     scalar0, scalar1, scalar2, scalar3  fp32 [1], optional (0): slots HC_STEP_LOG_SCALARS + i
      new_rows    fp32 [n, 4]; may be rows itself */
 enum { HC_STEP_LOG_COLUMNS = 4 };
 enum { HC_STEP_LOG_ROWS, HC_STEP_LOG_COUNTS, HC_STEP_LOG_SCALARS };

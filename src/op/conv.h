@@ -1,9 +1,9 @@
-/* Convolutions and average pooling, channels last.
-
-   The convolutions work on x [N, H, W, C], w [K, R, S, C] and y [N, P, Q, K], where
-   P = (H + 2 pad - R) / stride + 1 and Q likewise. Both inputs are float or fp64 and have one
-   format; the output is float, or fp64 if they are. The accumulator is fp32, the order of the sum
-   is free, and the output is rounded once.
+/* Convolutions and average pooling, channels last. Slots of the convolutions:
+     x, dx     images [N, H, W, C]
+     w, dw     filters [K, R, S, C]
+     y, dy     results [N, P, Q, K]; P = (H + 2 pad - R) / stride + 1, and Q likewise
+   Both inputs are float or fp64 and have one format; the output is float, or fp64 if they are. The
+   accumulator is fp32, the order of the sum is free, and the output is rounded once.
 
    Padding is where there is no image: in all three ops a product of a weight or a gradient with it
    is no term of the sum, even if that factor is infinite or NaN (there is no 0 * inf). A sum

@@ -73,6 +73,43 @@ Test(descriptor, inputs_say_what_generated_cases_fill_them_with_and_outputs_noth
         }
 }
 
+/* Whether a line of the text explains the name: five blanks, then names separated by commas, one of
+   them this, then two blanks. An output new_X may stand under X. */
+static bool explains(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "     ", 5) != 0)
+            continue;
+        const char *end = line + 5 + strcspn(line + 5, "\n");
+        const char *gap = strstr(line + 5, "  ");
+        for (const char *at = line + 5; at < (gap && gap < end ? gap : end); at++) {
+            size_t word = strcspn(at, ", \n");
+            if (word == length && strncmp(at, name, length) == 0)
+                return true;
+            at += word;
+        }
+    }
+    return strncmp(name, "new_", 4) == 0 && explains(text, name + 4);
+}
+
+Test(descriptor, the_contract_in_words_explains_every_slot_by_its_name)
+{
+    static char text[1 << 15];
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s/%s", HC_SOURCE, hc_op_contract((enum hc_op)op));
+        FILE *file = fopen(path, "r");
+        cr_assert_not_null(file, "%s", path);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        (void)fclose(file);
+        for (int i = 0; i < hc_slot_count((enum hc_op)op); i++)
+            cr_expect(explains(text, hc_slot((enum hc_op)op, i)->name), "%s: %s", hc_ops[op].name,
+                      hc_slot((enum hc_op)op, i)->name);
+    }
+}
+
 /* Formats are equal where the one is the other's, or both follow the same rule; where that allows
    several, hc_call_check looks at the tensors before it lets them be one. */
 Test(descriptor, an_output_in_place_has_the_format_and_the_size_of_its_input)
