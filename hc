@@ -2,9 +2,11 @@
 # Installs what is missing, builds, and passes its arguments to halfcheck.
 #   ./hc ARGS...   builds the release and runs halfcheck ARGS
 #   ./hc test      builds and runs the tests; further arguments go to ctest
-# It may be called through a link. Where the checkout cannot be written to, what is built lies in
-# ${XDG_CACHE_HOME:-~/.cache}/halfcheck, in a folder that has its name from the checkout's path.
+# It may be called through a link. If the checkout is read-only, the build goes to
+# ${XDG_CACHE_HOME:-~/.cache}/halfcheck, into a folder that is named by the checkout's path.
 set -eu
+# Threads that wait for work sleep (src/cli/main.c says why).
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 top=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 
 to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
@@ -27,7 +29,7 @@ missing() {
     done
 }
 
-# Runs a command; what it printed is shown only when it fails.
+# Runs a command, and shows what it printed only if it fails.
 quietly() {
     log=$(mktemp)
     "$@" >"$log" 2>&1 && code=0 || code=$?
@@ -53,7 +55,7 @@ install_missing() {
         apt-get install -y --no-install-recommends $wanted || fail "could not install $wanted"
 }
 
-# Where the presets' folders lie.
+# The folder of the builds.
 builds() {
     if mkdir -p "$top/build" 2>/dev/null && [ -w "$top/build" ]; then
         printf '%s' "$top/build"
@@ -63,8 +65,8 @@ builds() {
     fi
 }
 
-# Builds what is not up to date. What takes longer than a second is said, and on a terminal also how far
-# it is; what the tools printed is shown only when they fail.
+# Builds what is not up to date. If that takes longer than a second, it says so, and on a terminal
+# also how far it is. What the tools print is shown only if they fail.
 compile() {
     log=$(mktemp)
     cmake --build "$folder" >"$log" 2>&1 &
@@ -84,7 +86,7 @@ compile() {
     return "$code"
 }
 
-# build PRESET PACKAGES...: what was built by this very script needs no look at the packages.
+# build PRESET PACKAGES...: a build that is newer than this script has its packages already.
 build() {
     preset=$1
     folder=$(builds)/$preset
@@ -103,9 +105,8 @@ if [ "${1:-}" = test ]; then
     # shellcheck disable=SC2086
     build dev $to_build $to_test
     cd "$top"
-    # A preset knows its own folder alone.
+    # A preset knows only its own folder.
     [ "$folder" != "$top/build/dev" ] || exec ctest --preset dev "$@"
-    export OMP_WAIT_POLICY=passive
     exec ctest --test-dir "$folder" --output-on-failure -j 2 --timeout 300 "$@"
 fi
 # shellcheck disable=SC2086
