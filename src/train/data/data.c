@@ -1,7 +1,6 @@
 #include "train/data/data.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/typed.h"
@@ -53,23 +52,6 @@ static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[
     if (set->classes < 2)
         return hc_fail(HC_INVALID, "one class alone cannot be learnt: name two or more");
     return HC_OK;
-}
-
-enum hc_status hc_images_open(struct hc_images *images, int64_t count)
-{
-    images->count = count;
-    images->pixels = malloc((size_t)count * HC_IMAGE_BYTES);
-    images->labels = malloc((size_t)count * sizeof *images->labels);
-    if (images->pixels == NULL || images->labels == NULL)
-        return hc_fail(HC_NO_MEMORY, "no memory for %lld images", (long long)count);
-    return HC_OK;
-}
-
-void hc_images_close(struct hc_images *images)
-{
-    free(images->pixels);
-    free(images->labels);
-    *images = (struct hc_images){0};
 }
 
 static enum hc_status synthesise(const struct hc_data_options *options, const int *kind,

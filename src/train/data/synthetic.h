@@ -2,7 +2,7 @@
 #ifndef HC_TRAIN_DATA_SYNTHETIC_H
 #define HC_TRAIN_DATA_SYNTHETIC_H
 
-#include "train/data/data.h"
+#include "train/data/images.h"
 
 /* Fills pixels and labels of images->count images, labels 0..classes-1 in turn. The class's kind
    (0..9, kind[label]) sets a stripe pattern: its direction (across or down) and its wave number (2

@@ -2,9 +2,9 @@
 
    A network has a hundred parameters, most of them small, and a step has a dozen stages. One op for
    each parameter and stage would spend its time on launches. Parameters of one parameter group and
-   one format therefore share an arena for each state tensor (update.c), and a stage runs one op
-   over a whole span of them. Elementwise ops give the same bits either way, sums have a free order
-   by their contract, and the padding between neighbours is zero.
+   one format therefore share an arena for each state tensor (update_open.c), and a stage runs one
+   op over a whole span of them. Elementwise ops give the same bits either way, sums have a free
+   order by their contract, and the padding between neighbours is zero.
 
    The spans are found anew at each step. They cannot be kept: a case may replace a parameter's
    storage between two steps, as torch's .half() does behind the optimizer's back. */
