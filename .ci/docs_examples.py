@@ -100,8 +100,9 @@ def run(page, program, write):
             if name not in ('hc', 'out', 'build', '.git'):
                 os.symlink(os.path.join(TOP, name), os.path.join(folder, name))
         os.symlink(program, os.path.join(folder, 'hc'))
-        # The program looks for its plug-in beside itself.
+        # As on a machine without a GPU, whatever this one is.
         environment = dict(os.environ, LC_ALL='C', OMP_WAIT_POLICY='passive',
+                           HALFCHECK_CUDA_PLUGIN='none',
                            PATH=os.path.dirname(program) + ':' + os.environ['PATH'])
         for mark, _, language, first, end in page.blocks:
             if mark is not None or language != 'console':
