@@ -41,6 +41,10 @@ struct hc_row {
 /* The row's verdict, but FAIL if the file says PASS and the error is not within the bound. */
 enum hc_verdict hc_row_verdict(const struct hc_row *row);
 
+/* A row without notes and measures beside its error and bound. */
+struct hc_row hc_row_claim(const char *name, const char *backend, enum hc_verdict verdict,
+                           double error, double bound, const char *unit);
+
 /* The row of a result, with nothing copied. */
 struct hc_row hc_row_of(const struct hc_result *result, const char *repro);
 

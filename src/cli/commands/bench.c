@@ -91,8 +91,13 @@ static int refuse(const char *pattern)
 {
     struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));
     for (size_t t = 0; tables[t]; t++)
-        for (int b = 0; b < tables[t]->count; b++)
-            hc_nearest_try(&nearest, tables[t]->benches[b].name);
+        for (int b = 0; b < tables[t]->count; b++) {
+            const char *name = tables[t]->benches[b].name;
+            if (hc_matches(&pattern, 1, name))
+                return hc_complain("bench %s chooses its backends itself: leave out --backend",
+                                   name);
+            hc_nearest_try(&nearest, name);
+        }
     return hc_complain("no bench matches '%s'%s", pattern, hc_nearest_hint(&nearest));
 }
 

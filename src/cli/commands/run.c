@@ -1,14 +1,14 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/run/case_run.h"
+#include "cli/run/run_command.h"
 #include "cli/stop.h"
 
 const struct hc_command hc_command_run;
 
-static bool read_settings(struct hc_case_run *s, int argc, char **argv, int *status)
+static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *status)
 {
-    struct hc_case_run_settings *set = &s->settings;
+    struct hc_run_settings *set = &s->settings;
     const struct hc_option options[] = {
         {.name = "backend",
          .value = "B[,B]",
@@ -63,14 +63,14 @@ static bool read_settings(struct hc_case_run *s, int argc, char **argv, int *sta
 static int run(int argc, char **argv)
 {
     int status;
-    struct hc_case_run s = {.settings.level = HC_STANDARD,
-                            .options.workers = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    struct hc_run_command s = {.settings.level = HC_STANDARD,
+                               .options.workers = (int)sysconf(_SC_NPROCESSORS_ONLN)};
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
     hc_stop_on_request();
-    bool ready =
-        hc_case_run_prepare(&s) == HC_OK && hc_run_cases(&s.options) == HC_OK && s.status == HC_OK;
+    bool ready = hc_run_command_prepare(&s) == HC_OK && hc_run_cases(&s.options) == HC_OK &&
+                 s.status == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
         json_decref(s.facts);
@@ -81,8 +81,8 @@ static int run(int argc, char **argv)
     if (s.settings.tap)
         hc_tap_plan(stdout, s.rows.count + s.rows.omissions.count);
     hc_table_summary(&s.table, &s.rows);
-    enum hc_status written = hc_case_run_write(&s);
-    status = written == HC_OK ? hc_case_run_status(&s) : hc_complain_message();
+    enum hc_status written = hc_run_command_write(&s);
+    status = written == HC_OK ? hc_run_command_status(&s) : hc_complain_message();
     hc_rows_free(&s.rows);
     json_decref(s.facts);
     return status;

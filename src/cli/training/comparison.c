@@ -58,7 +58,7 @@ static bool are_identical(const struct hc_train_result *a, const struct hc_train
            a->train_loss == b->train_loss;
 }
 
-struct hc_pairs hc_comparison_pairs(const struct hc_comparison *c, int recipe)
+struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *c, int recipe)
 {
     double subject[HC_MAX_SEEDS];
     double base[HC_MAX_SEEDS];
@@ -73,8 +73,8 @@ struct hc_pairs hc_comparison_pairs(const struct hc_comparison *c, int recipe)
         subject[n] = 100 * a->accuracy;
         base[n++] = 100 * b->accuracy;
     }
-    return (struct hc_pairs){.test = hc_paired(subject, base, n, c->margin),
-                             .identical = n > 0 && identical};
+    return (struct hc_recipe_pairs){.test = hc_paired(subject, base, n, c->margin),
+                                    .identical = n > 0 && identical};
 }
 
 void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
@@ -82,7 +82,7 @@ void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
 {
     static const char *const words[] = {
         [HC_EQUIVALENT] = "equivalent", [HC_DIFFERENT] = "different", [HC_UNDECIDED] = "undecided"};
-    struct hc_pairs pairs = hc_comparison_pairs(c, recipe);
+    struct hc_recipe_pairs pairs = hc_comparison_pairs(c, recipe);
     const struct hc_paired *t = &pairs.test;
     if (t->n == 0)
         (void)snprintf(text, HC_CONCLUSION_TEXT, "no pair of runs has finite losses in both");

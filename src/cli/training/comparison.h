@@ -46,11 +46,11 @@ int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char t
 
 /* The pairs of runs of a recipe and the base with the same seed. A pair counts if both runs came to
    their end with finite losses. */
-struct hc_pairs {
+struct hc_recipe_pairs {
     struct hc_paired test; /* of the accuracies in points, recipe minus base */
     bool identical;        /* accuracy and both losses are equal in each of one or more pairs */
 };
-struct hc_pairs hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
+struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
 
 /* What the pairs show, in words: "equivalent: 4 pairs, 90 % interval -0.14 .. +0.14, p 1.3e-05". */
 enum { HC_CONCLUSION_TEXT = 192 };

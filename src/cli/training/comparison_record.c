@@ -33,19 +33,13 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
                    "halfcheck compare --recipes %s,%s --seeds %d --seed %llu --margin %g%s",
                    c->recipe[c->base]->name, c->recipe[recipe]->name, c->seeds_of[recipe],
                    (unsigned long long)c->training->seed, c->margin, options);
-    struct hc_row row = {.name = name,
-                         .backend = c->training->backend->name,
-                         .verdict = worse ? HC_FAIL : verdicts[d.verdict],
-                         .checked = d.n,
-                         .error = fabs(d.mean),
-                         .bound = c->margin,
-                         .unit = "points",
-                         .implementation = (double)NAN,
-                         .line = (double)NAN,
-                         .format = (double)NAN,
-                         .seed = c->training->seed,
-                         .note = note,
-                         .repro = repro};
+    struct hc_row row =
+        hc_row_claim(name, c->training->backend->name, worse ? HC_FAIL : verdicts[d.verdict],
+                     fabs(d.mean), c->margin, "points");
+    row.checked = d.n;
+    row.seed = c->training->seed;
+    row.note = note;
+    row.repro = repro;
     hc_record_add(record, &row);
 }
 

@@ -140,19 +140,12 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
     (void)hc_text_write(repro, sizeof repro,
                         "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
                         claim->recipes, (unsigned long long)t->seed, options);
-    struct hc_row row = {.name = claim->name,
-                         .backend = t->backend->name,
-                         .verdict = claim->verdict,
-                         .checked = claim->checked,
-                         .error = claim->error,
-                         .bound = claim->bound,
-                         .unit = claim->unit,
-                         .implementation = (double)NAN,
-                         .line = (double)NAN,
-                         .format = (double)NAN,
-                         .seed = t->seed,
-                         .note = claim->note,
-                         .repro = repro};
+    struct hc_row row = hc_row_claim(claim->name, t->backend->name, claim->verdict, claim->error,
+                                     claim->bound, claim->unit);
+    row.checked = claim->checked;
+    row.seed = t->seed;
+    row.note = claim->note;
+    row.repro = repro;
     hc_record_add(record, &row);
 }
 

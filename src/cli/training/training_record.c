@@ -59,20 +59,13 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
         (void)hc_text_write(outcome, sizeof outcome, "accuracy %.2f %%", 100 * r->accuracy);
     (void)snprintf(note, sizeof note, "%s%s%s%s", outcome, r->reason[0] == '\0' ? "" : "; ",
                    r->reason, t->set.synthetic ? "; synthetic images" : "");
-    struct hc_row row = {.name = name,
-                         .backend = t->backend->name,
-                         .verdict = r->learned ? HC_PASS : HC_FAIL,
-                         .checked = 1,
-                         .error = r->train_loss,
-                         .bound = 0.9 * log(t->set.classes),
-                         .unit = "nat",
-                         .implementation = (double)NAN,
-                         .line = (double)NAN,
-                         .format = (double)NAN,
-                         .seed = run->seed,
-                         .seconds = r->seconds,
-                         .note = note,
-                         .repro = repro};
+    struct hc_row row = hc_row_claim(name, t->backend->name, r->learned ? HC_PASS : HC_FAIL,
+                                     r->train_loss, 0.9 * log(t->set.classes), "nat");
+    row.checked = 1;
+    row.seed = run->seed;
+    row.seconds = r->seconds;
+    row.note = note;
+    row.repro = repro;
     hc_record_add(record, &row);
 }
 

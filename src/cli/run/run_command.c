@@ -1,4 +1,4 @@
-#include "cli/run/case_run.h"
+#include "cli/run/run_command.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,14 +16,14 @@ const char hc_default_record[] = "out/record.json";
 
 static void starting(const struct hc_case *what, const char *backend, void *context)
 {
-    struct hc_case_run *s = context;
+    struct hc_run_command *s = context;
     s->started++;
     hc_table_starting(&s->table, what->name, backend);
 }
 
 static bool report(const struct hc_result *result, void *context)
 {
-    struct hc_case_run *s = context;
+    struct hc_run_command *s = context;
     s->status = hc_rows_add(&s->rows, result, &s->options, s->settings.fault);
     if (s->status != HC_OK)
         return false;
@@ -36,14 +36,14 @@ static bool report(const struct hc_result *result, void *context)
 
 static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
 {
-    struct hc_case_run *s = context;
+    struct hc_run_command *s = context;
     json_t *facts = json_object();
     if (backend->describe)
         backend->describe(queue, hc_facts_add, facts);
     (void)json_object_set_new(s->facts, backend->name, facts);
 }
 
-const char *hc_case_run_cut(const struct hc_case_run *s)
+const char *hc_run_command_cut(const struct hc_run_command *s)
 {
     static char text[96];
     int length = hc_run_length(&s->options);
@@ -55,9 +55,9 @@ const char *hc_case_run_cut(const struct hc_case_run *s)
 }
 
 /* Whether the run may replace the default record, in which nobody may miss a case. */
-static bool is_whole(const struct hc_case_run *s)
+static bool is_whole(const struct hc_run_command *s)
 {
-    return s->options.pattern_count == 0 && !s->settings.fault && !hc_case_run_cut(s);
+    return s->options.pattern_count == 0 && !s->settings.fault && !hc_run_command_cut(s);
 }
 
 static enum hc_status no_fault(const char *name)
@@ -69,7 +69,7 @@ static enum hc_status no_fault(const char *name)
                    hc_nearest_hint(&nearest));
 }
 
-static enum hc_status plant(struct hc_case_run *s)
+static enum hc_status plant(struct hc_run_command *s)
 {
     const struct hc_fault *fault = hc_fault_by_name(s->settings.fault);
     if (!fault)
@@ -86,9 +86,9 @@ static enum hc_status plant(struct hc_case_run *s)
     return HC_OK;
 }
 
-enum hc_status hc_case_run_prepare(struct hc_case_run *s)
+enum hc_status hc_run_command_prepare(struct hc_run_command *s)
 {
-    struct hc_case_run_settings *set = &s->settings;
+    struct hc_run_settings *set = &s->settings;
     bool json = set->json && strcmp(set->json, "-") == 0;
     bool junit = set->junit && strcmp(set->junit, "-") == 0;
     s->out = json || junit ? stderr : stdout;

@@ -1,6 +1,6 @@
 /* One run of `halfcheck run`: what the options ask for, and what has come of it so far. */
-#ifndef HC_CLI_RUN_CASE_RUN_H
-#define HC_CLI_RUN_CASE_RUN_H
+#ifndef HC_CLI_RUN_RUN_COMMAND_H
+#define HC_CLI_RUN_RUN_COMMAND_H
 
 #include "check/record/rows.h"
 #include "cli/run/table.h"
@@ -9,7 +9,7 @@
 extern const char hc_default_record[];
 
 /* The options of the command line that are not in hc_run_options. */
-struct hc_case_run_settings {
+struct hc_run_settings {
     const char *backends;
     const char *json;
     const char *junit;
@@ -20,8 +20,8 @@ struct hc_case_run_settings {
     bool verbose;
 };
 
-struct hc_case_run {
-    struct hc_case_run_settings settings;
+struct hc_run_command {
+    struct hc_run_settings settings;
     struct hc_run_options options;
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
@@ -34,15 +34,15 @@ struct hc_case_run {
 
 /* Completes the options, chooses the backends and plants the fault. Whatever cannot work is found
    here, before the first case runs. */
-enum hc_status hc_case_run_prepare(struct hc_case_run *run);
+enum hc_status hc_run_command_prepare(struct hc_run_command *run);
 
 /* Why it ended before its last case, or NULL. */
-const char *hc_case_run_cut(const struct hc_case_run *run);
+const char *hc_run_command_cut(const struct hc_run_command *run);
 
 /* Writes the record and the JUnit file that were asked for, and says where they are. */
-enum hc_status hc_case_run_write(struct hc_case_run *run);
+enum hc_status hc_run_command_write(struct hc_run_command *run);
 
 /* The program's exit status, with a line on stderr if it is HC_WRONG. */
-int hc_case_run_status(const struct hc_case_run *run);
+int hc_run_command_status(const struct hc_run_command *run);
 
 #endif

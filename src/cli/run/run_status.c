@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/run/case_run.h"
+#include "cli/run/run_command.h"
 
 /* A backend that was asked for, by name or by a run of everything, and on which no case ran; or
    NULL. */
-static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
+static const struct hc_backend *left_out_whole(const struct hc_run_command *s)
 {
     for (int b = 0; b < s->options.backend_count; b++) {
         const struct hc_backend *backend = s->options.backends[b];
@@ -21,17 +21,17 @@ static const struct hc_backend *left_out_whole(const struct hc_case_run *s)
     return NULL;
 }
 
-int hc_case_run_status(const struct hc_case_run *s)
+int hc_run_command_status(const struct hc_run_command *s)
 {
     const struct hc_rows *rows = &s->rows;
     int bad = 0;
     for (int i = 0; i < rows->count; i++)
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
-    if (hc_case_run_cut(s))
-        (void)hc_complain("%s", hc_case_run_cut(s));
+    if (hc_run_command_cut(s))
+        (void)hc_complain("%s", hc_run_command_cut(s));
     if (bad > hc_rows_count(rows, HC_ERROR))
         return HC_CLAIM_FAILED;
-    if (hc_case_run_cut(s))
+    if (hc_run_command_cut(s))
         return HC_WRONG;
     if (bad)
         return hc_complain("%d of %d cases ended with an error", bad, rows->count);

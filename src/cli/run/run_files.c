@@ -5,11 +5,11 @@
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
 #include "cli/command.h"
-#include "cli/run/case_run.h"
+#include "cli/run/run_command.h"
 #include "cli/run/left_out.h"
 
 /* Takes the reference to left_out. */
-static enum hc_status write_record(const struct hc_case_run *s, json_t *left_out)
+static enum hc_status write_record(const struct hc_run_command *s, json_t *left_out)
 {
     const char *name;
     json_t *facts;
@@ -24,7 +24,7 @@ static enum hc_status write_record(const struct hc_case_run *s, json_t *left_out
                                              .backends = s->options.backends,
                                              .backend_count = s->options.backend_count,
                                              .fault = s->settings.fault,
-                                             .cut = hc_case_run_cut(s)};
+                                             .cut = hc_run_command_cut(s)};
     hc_record_set_invocation(record, &invocation);
     (void)json_object_set_new(record, "left_out", left_out);
     for (int i = 0; i < s->rows.count; i++)
@@ -34,22 +34,22 @@ static enum hc_status write_record(const struct hc_case_run *s, json_t *left_out
     return status;
 }
 
-static void say_no_record(const struct hc_case_run *s)
+static void say_no_record(const struct hc_run_command *s)
 {
-    const char *what = hc_case_run_cut(s)  ? "an interrupted run"
-                       : s->settings.fault ? "a run with a planted fault"
-                                           : "a run of some cases";
+    const char *what = hc_run_command_cut(s) ? "an interrupted run"
+                       : s->settings.fault   ? "a run with a planted fault"
+                                             : "a run of some cases";
     (void)fprintf(s->out, "no record: %s does not replace %s; --json FILE writes one\n", what,
                   hc_default_record);
 }
 
-enum hc_status hc_case_run_write(struct hc_case_run *s)
+enum hc_status hc_run_command_write(struct hc_run_command *s)
 {
-    struct hc_case_run_settings *set = &s->settings;
+    struct hc_run_settings *set = &s->settings;
     bool all = !set->backends && !set->fault;
     json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
     hc_left_out_cases(left_out, &s->rows.omissions);
-    if (set->json == hc_default_record && hc_case_run_cut(s))
+    if (set->json == hc_default_record && hc_run_command_cut(s))
         set->json = NULL;
     enum hc_status status = HC_OK;
     if (set->json)
