@@ -11,7 +11,10 @@ static enum hc_status check_format(const struct hc_call *call, int number)
     const struct hc_slot *slot = hc_slot(call->op, number);
     enum hc_format f = hc_slot_tensor_const(call, number)->format;
     bool fp64 = hc_call_fp64(call);
-    unsigned formats = slot->format == HC_ALLOW_LIKE ? 1u << call->in[slot->like].format
+    int like = slot->like; /* an input that may be absent has its format from another */
+    while (hc_slot(call->op, like)->format == HC_ALLOW_LIKE)
+        like = hc_slot(call->op, like)->like;
+    unsigned formats = slot->format == HC_ALLOW_LIKE ? 1u << call->in[like].format
                                                      : hc_slot_formats(call->op, number, fp64);
     char text[HC_FORMATS_TEXT];
     if (formats >> f & 1)

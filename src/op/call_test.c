@@ -277,6 +277,10 @@ Test(call, weights_are_compensated_or_rounded_stochastically_where_that_makes_se
     call.params.sgd.arithmetic = HC_FP32;
     call.in[HC_SGD_COMPENSATION] = hc_tensor1(HC_BF16, 5, call.in);
     refused(&call, "sgd: one of compensation and new_compensation is absent");
+    call.in[HC_SGD_COMPENSATION] = (struct hc_tensor){0};
+    call.out[HC_SGD_NEW_COMPENSATION] = hc_tensor1(HC_BF16, 5, &call.params);
+    refused(&call, "sgd: one of compensation and new_compensation is absent");
+    call.in[HC_SGD_COMPENSATION] = hc_tensor1(HC_BF16, 5, call.in);
     call.out[HC_SGD_NEW_COMPENSATION] = hc_tensor1(HC_BF16, 5, &call.params);
     refused(&call, "sgd: either rounds stochastically or compensates");
     call.params.sgd.stochastic.on = false;
