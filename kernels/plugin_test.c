@@ -22,7 +22,7 @@ Test(plugin, says_in_one_line_why_a_file_is_none, .init = enter_folder)
     expect_no_plugin(HC_NO_PLUGIN, "is no plug-in of halfcheck");
 }
 
-/* At 64 lengths: some end in a header, some in code, some in the table of sections. */
+/* Truncated to 63 lengths: some end in a header, some in code, some in the table of sections. */
 Test(plugin, that_is_cut_short_is_refused_in_one_line, .init = enter_folder)
 {
     FILE *whole = fopen(HC_OTHER_PLUGIN, "rb");
@@ -182,7 +182,7 @@ Test(plugin, cuda_half_has_the_arithmetic_that_the_device_has)
     cr_expect(half->partial);
 }
 
-/* Where there is a device this says nothing. */
+/* If there is a device, this test checks nothing. */
 Test(plugin, cuda_without_a_device_refuses_in_one_line)
 {
     const struct hc_backend *cuda = loaded("cuda");

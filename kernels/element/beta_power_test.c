@@ -5,7 +5,7 @@
 
 #include "reference.h"
 
-/* The two claims of the header, for betas whose value is exact. */
+/* The two bounds of beta_power.h, for betas as the fp64 numbers that they are. */
 Test(power, errors_stay_within_the_bounds_that_are_argued)
 {
     static const double betas[] = {0, 0.5, 0.85, 0.9, 0.95, 0.99, 0.999, 0.9999, 0x1.fffffep-1};

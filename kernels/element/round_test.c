@@ -5,8 +5,8 @@
 
 #include "num/rng.h"
 
-/* Doubles of any exponent around fp16's and bf16's range, many of them near ties: a 16-bit value, a
-   half ulp of it or none, and something far below. */
+/* Doubles of exponents around fp16's and bf16's range, many of them near ties: a 16-bit value plus
+   half an ulp or nothing, and something far below. */
 static double sample(uint64_t i)
 {
     uint32_t key[2] = {7, 0};
@@ -31,7 +31,7 @@ Test(round, a_coefficient_is_rounded_once_into_its_format)
         }
 }
 
-/* Every sign, exponent and kept bit, with the bits below them around the ties. */
+/* Every sign, exponent and kept bit, with bits below them that are around the ties. */
 Test(round, into_half_is_what_the_definition_says)
 {
     static const uint32_t below[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff};

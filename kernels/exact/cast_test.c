@@ -15,7 +15,7 @@ static uint64_t cast_one(enum hc_format from, uint64_t bits, enum hc_format to,
     return hc_tensor_bits(&call.out[HC_OUT], 0);
 }
 
-/* Values, and the four results, that follow from the formats' definitions by hand. */
+/* Values and their four results, worked out by hand from the formats' definitions. */
 static const struct {
     double value;
     enum hc_format to;
@@ -63,7 +63,7 @@ Test(cast, each_direction_takes_its_own_neighbour)
     }
 }
 
-/* The fast way to nearest among H against the definition of the encodings. */
+/* The fast conversions to nearest among H, against the definition of the encodings. */
 static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor *x)
 {
     struct hc_call call = {

@@ -19,8 +19,8 @@ static int64_t at(const struct hc_tensor *t, int64_t i, int64_t j, int64_t k, in
     return ((i * t->shape[1] + j) * t->shape[2] + k) * t->shape[3] + l;
 }
 
-/* All three convolutions at once: every triple (x element, w element, y element) that meets.
-   `visit` is told the three places. */
+/* Walks over the terms of all three convolutions: every triple of an element of x, one of w and one
+   of y that belong to one product. `visit` gets their three indices. */
 struct geometry {
     struct hc_tensor x, w, y;
     int stride, pad;

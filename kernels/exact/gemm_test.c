@@ -74,7 +74,7 @@ Test(gemm, terms_are_added_in_the_order_of_k)
     cr_assert_eq(hc_tensor_get(&call.out[HC_GEMM_OUT], 0), 1);
 }
 
-/* One element: sum of a[i] * b[i], the parameters given. */
+/* One element: the sum of a[i] * b[i] with the parameters `p`. */
 static double one(enum hc_format in, struct hc_gemm p, int64_t n, double *a, double *b, double c)
 {
     struct hc_call call = {
@@ -102,7 +102,8 @@ Test(gemm, in_tf32_rounds_its_inputs_to_nearest_and_even)
     cr_assert_eq(one(HC_FP32, p, 1, a, b, 0), a[0]);
 }
 
-/* Products, sums, C and what alpha and beta make of them; 2051 lies between 2050 and 2052. */
+/* Products, sums, C, and their products with alpha and beta are rounded; 2051 lies between 2050 and
+   2052. */
 Test(gemm, with_sums_in_half_rounds_every_one_of_them)
 {
     struct hc_gemm p = {.alpha = 1, .half_accumulator = true};

@@ -2,8 +2,8 @@
 
 #include "kernels/exact/testing.h"
 
-/* Numbers are chosen so that nearly everything is exact: four rows of middle + spread * {1, -1, 1,
-   -1} and eps = 3, so that invstd = 1/2 where the spread is 1. */
+/* Numbers are chosen so that nearly everything is exact. There are four rows of
+   middle + spread * {1, -1, 1, -1}, and eps is 3, so that invstd is 1/2 where the spread is 1. */
 enum { ROWS = 4 };
 
 static double spread(int64_t c)
@@ -166,7 +166,8 @@ static double half_of(int64_t c)
     return 0.5 + (double)(c - c);
 }
 
-/* dy = 1, 2, 4, 9 (times 1 or 2 by channel): sums of 16, and of the signs 1 - 2 + 4 - 9 = -6. */
+/* dy is 1, 2, 4, 9, times 1 or 2 by channel. It sums to 16, and with the signs of xhat to
+   1 - 2 + 4 - 9 = -6. */
 static double dy_of(int64_t row, int64_t c)
 {
     static const double dy[] = {1, 2, 4, 9};

@@ -66,9 +66,10 @@ struct state {
     enum hc_format stored; /* w */
 };
 
-/* Takes the update off the weight; keep: what decay leaves of it, decay: what that takes. */
-static void take_off(enum hc_format f, struct state *s, double update, bool decoupled, double keep,
-                     double decay)
+/* Subtracts the update from the weight. Decay leaves the fraction `keep` of the weight, or with a
+   compensation adds `decay` times it to the update. */
+static void subtract_update(enum hc_format f, struct state *s, double update, bool decoupled,
+                            double keep, double decay)
 {
     if (!s->compensated) {
         s->w = in(f, decoupled ? in(f, s->w, mul, keep) : s->w, sub, update);
@@ -93,8 +94,9 @@ static void want_sgd(const struct hc_sgd *p, const double hyper[3], struct state
         s->g = in(f, lr, mul, s->g);
     s->m = in(f, in(f, beta, mul, s->m), add, s->g);
     double along = p->nesterov ? in(f, s->g, add, in(f, beta, mul, s->m)) : s->m;
-    take_off(f, s, p->rate_inside ? along : in(f, lr, mul, along), p->decoupled,
-             hc_round(f, 1 - hyper[0] * p->weight_decay), hc_round(f, hyper[0] * p->weight_decay));
+    subtract_update(f, s, p->rate_inside ? along : in(f, lr, mul, along), p->decoupled,
+                    hc_round(f, 1 - hyper[0] * p->weight_decay),
+                    hc_round(f, hyper[0] * p->weight_decay));
 }
 
 static void want_adam(const struct hc_adam *p, bool decoupled, const double hyper[3],
@@ -113,8 +115,9 @@ static void want_adam(const struct hc_adam *p, bool decoupled, const double hype
     s->v = in(f, in(f, hc_round(f, p->beta2), mul, s->v), add, square);
     double d = p->eps_inside ? root(f, in(f, in(f, s->v, over, correction), add, eps))
                              : in(f, in(f, root(f, s->v), over, correction), add, eps);
-    take_off(f, s, in(f, step, mul, in(f, s->m, over, d)), decoupled,
-             hc_round(f, 1 - hyper[0] * p->weight_decay), hc_round(f, hyper[0] * p->weight_decay));
+    subtract_update(f, s, in(f, step, mul, in(f, s->m, over, d)), decoupled,
+                    hc_round(f, 1 - hyper[0] * p->weight_decay),
+                    hc_round(f, hyper[0] * p->weight_decay));
 }
 
 enum { N = 500 };

@@ -1,4 +1,5 @@
-/* For the tests beside the kernels: tensors in static memory, a call, the reference's bits. */
+/* For the tests beside the kernels: tensors with memory of their own, a call, the reference's
+   bits. */
 #ifndef HC_KERNELS_EXACT_TESTING_H
 #define HC_KERNELS_EXACT_TESTING_H
 
@@ -9,11 +10,10 @@
 #include "num/bits.h"
 #include "reference.h"
 
-/* All that was made, so that it stays reachable to the end: a test is a process, nothing is
-   freed. */
+/* All memory that was made, so that it stays reachable. A test is a process; nothing is freed. */
 struct made_block {
     struct made_block *next;
-    double first[]; /* its type aligns what follows */
+    double first[]; /* double, for its alignment */
 };
 static struct made_block *all_made;
 

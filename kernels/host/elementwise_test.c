@@ -2,7 +2,7 @@
 
 static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
 
-/* Around the widths of vectors and blocks, and across the border to several threads. */
+/* Lengths around the widths of vectors and blocks, and beyond what one thread does alone. */
 static const int64_t lengths[] = {0,  1,  2,  3,  7,  8,   9,   15,  16,   17,   31,
                                   33, 63, 64, 65, 66, 127, 129, 130, 2047, 2049, 20011};
 
@@ -48,7 +48,8 @@ Test(elementwise, casts_have_the_bits_of_exact_between_all_formats_and_in_all_di
             }
 }
 
-/* Halfway between neighbours of each format, a little on either side of it, and where they end. */
+/* Values halfway between neighbours of each format, a little to either side of that, and at the
+   ends of the formats. */
 Test(elementwise, casts_from_fp64_have_the_bits_of_exact_at_ties_and_ends)
 {
     static const double ends[] = {

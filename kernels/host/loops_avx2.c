@@ -1,5 +1,5 @@
-/* The inner loops for AVX2 with F16C and FMA. Conversions of halves neither flush nor read the
-   rounding mode. */
+/* The inner loops for AVX2 with F16C and FMA. The conversions of halves neither flush subnormals
+   nor read the rounding mode. */
 #ifdef __AVX2__
 #include <immintrin.h>
 

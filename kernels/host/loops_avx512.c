@@ -1,23 +1,25 @@
-/* The inner loops for AVX-512. Conversions of halves neither flush nor read the rounding mode. */
+/* The inner loops for AVX-512. Its conversions of halves neither flush subnormals nor read the
+   rounding mode. */
 #ifdef __AVX512F__
 #include <immintrin.h>
 
 #include "num/directed.h"
 
-/* The lanes of the last vector. */
-static __mmask16 rest(int64_t n)
+/* The first n lanes, for the last vector. */
+static __mmask16 first_lanes(int64_t n)
 {
     return (__mmask16)((1u << n) - 1);
 }
 
-/* Most runs are short: a loop beats a call of memcpy. */
+/* Most calls are for few elements, for which a loop is faster than memcpy. */
 static void load_whole(const float *from, int64_t n, float *to)
 {
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(to + i, _mm512_loadu_ps(from + i));
     if (i < n)
-        _mm512_mask_storeu_ps(to + i, rest(n - i), _mm512_maskz_loadu_ps(rest(n - i), from + i));
+        _mm512_mask_storeu_ps(to + i, first_lanes(n - i),
+                              _mm512_maskz_loadu_ps(first_lanes(n - i), from + i));
 }
 
 static void load_half(const uint16_t *from, int64_t n, float *to)
@@ -26,8 +28,9 @@ static void load_half(const uint16_t *from, int64_t n, float *to)
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + i))));
     if (i < n)
-        _mm512_mask_storeu_ps(to + i, rest(n - i),
-                              _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(rest(n - i), from + i)));
+        _mm512_mask_storeu_ps(
+            to + i, first_lanes(n - i),
+            _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n - i), from + i)));
 }
 
 static void store_half(const float *from, int64_t n, uint16_t *to)
@@ -37,9 +40,10 @@ static void store_half(const float *from, int64_t n, uint16_t *to)
         _mm256_storeu_si256((__m256i *)(to + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     if (i < n)
-        _mm256_mask_storeu_epi16(to + i, rest(n - i),
-                                 _mm512_cvtps_ph(_mm512_maskz_loadu_ps(rest(n - i), from + i),
-                                                 _MM_FROUND_TO_NEAREST_INT));
+        _mm256_mask_storeu_epi16(
+            to + i, first_lanes(n - i),
+            _mm512_cvtps_ph(_mm512_maskz_loadu_ps(first_lanes(n - i), from + i),
+                            _MM_FROUND_TO_NEAREST_INT));
 }
 
 /* The direction is part of the instruction. */

@@ -112,8 +112,8 @@ Test(norm, sums_dots_and_squares_have_one_result_too)
         }
 }
 
-/* The op in one against the two one after the other, on the same loops; y's every code is met in
-   the backward pass. */
+/* The op in one against its two ops one after the other, on the same loops. In the backward pass y
+   has every code. */
 static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const char *loops)
 {
     struct hc_queue *queue = queue_of(2, loops);
@@ -161,7 +161,7 @@ static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const ch
     call_host(queue, &fused);
     assert_same(&fused, norm.out, loops);
     fused.out[HC_BN_BWD_DX].format = norm.out[HC_BN_BWD_DX].format =
-        f == HC_FP32 ? HC_FP16 : HC_FP32; /* dz elsewhere */
+        f == HC_FP32 ? HC_FP16 : HC_FP32; /* dz has another place */
     fused.out[HC_BN_BWD_DX] = made(fused.out[HC_BN_BWD_DX]);
     norm.out[HC_BN_BWD_DX] = made(norm.out[HC_BN_BWD_DX]);
     call_host(queue, &norm);
@@ -172,7 +172,7 @@ static void assert_leaky_is_two_ops(enum hc_format f, int64_t channels, const ch
 
 Test(norm, with_leaky_relu_in_one_op_the_bits_are_those_of_two)
 {
-    static const int64_t channels[] = {1, 5, 64, 100, 5000}; /* the last is left to exact */
+    static const int64_t channels[] = {1, 5, 64, 100, 5000}; /* the last goes to exact */
     for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++)
         for (int f = 0; f < 3; f++)
             for (int v = 0; v < 3; v++)

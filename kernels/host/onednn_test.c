@@ -1,5 +1,5 @@
-/* On small integers every sum of products is exact, so that any order gives the one right result:
-   integer arithmetic is the expectation, and equal bits the claim. */
+/* On small integers every sum of products is exact, so any order gives the one right result. The
+   expectation is integer arithmetic, and the claim is equal bits. */
 #include <math.h>
 
 #include "kernels/host/testing.h"
@@ -161,7 +161,7 @@ Test(onednn, an_infinity_meets_no_zero_of_the_padding)
         }
 }
 
-/* Shapes that the network and the cases have, with padding on each side, and such as have filters
+/* Shapes of the network and of the cases, with padding on each side, and some with filters that lie
    wholly in the padding. */
 static const struct shape padded[] = {
     {3, 5, 1, 1, 3, 1, 1},    {2, 9, 3, 5, 3, 1, 1},    {2, 8, 16, 32, 3, 2, 1},
@@ -171,8 +171,8 @@ static const struct shape padded[] = {
     {2, 4, 5, 7, 2, 1, 2},    {1, 4, 48, 5, 2, 2, 3},   {2, 3, 3, 9, 1, 2, 1},
 };
 
-/* Each filter has one infinite weight, at another tap each. What it meets is infinite or NaN, and
-   nothing else is: what `exact` says of each element, by the taps inside the image. */
+/* Each filter has one weight that is not finite, each at another tap. Exactly the elements that it
+   contributes to, by the taps inside the image, are infinite or NaN, as in exact. */
 static void an_infinite_weight_stays_inside(enum hc_op op, const struct shape *g,
                                             enum hc_format format)
 {

@@ -3,7 +3,7 @@
 static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
 static const int64_t lengths[] = {0, 1, 15, 16, 17, 65, 130, 2049, 20011};
 
-/* Of random bits, of which a second moment should have no sign. */
+/* Random bits; a second moment gets no sign. */
 static struct hc_tensor state(enum hc_format format, int64_t n, uint64_t stream, bool positive)
 {
     struct hc_tensor t = random_bits(hc_tensor1(format, n, NULL), stream);
@@ -69,7 +69,7 @@ Test(optimizer, adam_and_adamw_have_the_bits_of_exact)
         }
 }
 
-/* 16-bit arithmetic is of the weights' format. */
+/* 16-bit arithmetic has the weights' format. */
 Test(optimizer, compensated_updates_have_the_bits_of_exact)
 {
     for (int f = 0; f < 8; f++)

@@ -6,7 +6,7 @@
 #include "kernels/host/host.h"
 #include "num/rng.h"
 
-/* An fp32 or 16-bit tensor of random bits: every value there is, one in eight of them an edge. */
+/* An fp32 or 16-bit tensor of random bits; one value in eight is a special one. */
 static inline struct hc_tensor random_bits(struct hc_tensor t, uint64_t stream)
 {
     static const uint32_t edges[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
@@ -26,7 +26,7 @@ static inline struct hc_tensor random_bits(struct hc_tensor t, uint64_t stream)
     return t;
 }
 
-/* A queue on that many threads with the loops of that name; NULL where the CPU lacks them. */
+/* A queue with that many threads and the loops of that name; NULL if the CPU lacks them. */
 static inline struct hc_queue *queue_of(int threads, const char *loops)
 {
     struct hc_queue *queue;
@@ -50,7 +50,7 @@ static inline void call_host(struct hc_queue *queue, const struct hc_call *call)
     free(ready.scratch);
 }
 
-/* The outputs that exact gives, in memory of their own. */
+/* The outputs of the exact backend, in memory of their own. */
 static inline void want_exact(const struct hc_call *call, struct hc_tensor want[HC_MAX_OUT])
 {
     struct hc_call copy = *call;
@@ -77,7 +77,7 @@ static inline void assert_same(const struct hc_call *call, const struct hc_tenso
         }
 }
 
-/* The call on every set of loops with one and three threads: the bits of exact. */
+/* Runs the call on every set of loops with one and three threads: the bits are exact's. */
 static inline void assert_exact_bits(const struct hc_call *call)
 {
     struct hc_tensor want[HC_MAX_OUT];
