@@ -65,6 +65,20 @@ Test(faults, name_cases_that_run_at_level_standard)
     }
 }
 
+Test(faults, say_in_one_way_what_goes_wrong)
+{
+    for (int i = 0; i < hc_fault_count(); i++) {
+        const struct hc_fault *fault = hc_fault_at(i);
+        int ways = (fault->wrong != NULL) + (fault->change != NULL) + (fault->inputs != NULL) +
+                   (fault->outputs != NULL) + (fault->like != NULL);
+        cr_expect(ways == 1 || (ways == 0 && fault->rebuild), "%s says it in %d ways", fault->name,
+                  ways);
+        const struct hc_fault *other = fault->like ? hc_fault_by_name(fault->like) : fault;
+        cr_expect(other && (!fault->like || other != fault), "%s is like %s", fault->name,
+                  fault->like);
+    }
+}
+
 Test(faults, make_ops_of_their_backend_wrong)
 {
     for (int i = 0; i < hc_fault_count(); i++) {
