@@ -47,8 +47,7 @@ static void scaler(struct hc_check *check)
         for (int i = 0; i < 12; i++)
             w = step(&fixture, 200, 0x1p-10, 0);
         struct hc_counters counters = hc_fixture_counters(&fixture);
-        hc_fixture_close(&fixture);
-        if (fixture.failed)
+        if (!hc_fixture_close(&fixture))
             return;
         hc_say(check, "resumed at a scale of %g: %d of 12 steps skipped, the weight %g",
                scales[buggy], counters.skipped, w);
@@ -79,8 +78,7 @@ static void cast(struct hc_check *check)
         hc_fixture_set(&fixture, HC_STATE_V, 0, 0, v);
         count_as(&fixture, 10000, 256);
         double got = -step(&fixture, 0, 1, 0.9);
-        hc_fixture_close(&fixture);
-        if (fixture.failed)
+        if (!hc_fixture_close(&fixture))
             return;
         double want = 0.9 * m / (sqrt(recipe.beta2 * v) + recipe.eps);
         hc_say(check, "v = %g: the first step is %g times the learning rate", v, got);
@@ -156,8 +154,7 @@ static void masters(struct hc_check *check)
         }
         double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
         double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
-        hc_fixture_close(&fixture);
-        if (fixture.failed)
+        if (!hc_fixture_close(&fixture))
             return;
         hc_say(check, "masters %s: master %.9g, model %.10g",
                buggy ? "made again from the model's copy" : "kept", master, model);

@@ -206,8 +206,7 @@ static bool uninterrupted(struct hc_check *check, struct state *start, struct st
         if (s >= STOP)
             after[s - STOP + 1] = save(&tiny);
     }
-    hc_tiny_close(&tiny);
-    return !tiny.failed;
+    return hc_tiny_close(&tiny);
 }
 
 /* How far the masters are from the uninterrupted run's after the first step. `rounding` is what

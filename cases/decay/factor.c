@@ -75,9 +75,7 @@ static void on_the_copy(struct hc_check *check)
         }
         double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
         double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
         if (fixed)
             hc_claim_within(check, "decay on the masters", real, master, 100 * ldexp(1, -24));

@@ -21,9 +21,7 @@ static bool effective(struct hc_check *check, float scale, enum hc_decay decay, 
     hc_fixture_gradients(&fixture, 0);
     hc_fixture_step(&fixture, 1, 0);
     *got = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
-    bool failed = fixture.failed;
-    hc_fixture_close(&fixture);
-    return !failed;
+    return hc_fixture_close(&fixture);
 }
 
 /* The third arm: a hook multiplies its decay by S to survive a division that has already happened:

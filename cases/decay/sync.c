@@ -56,8 +56,7 @@ static struct hc_comparisons train(struct hc_check *check, bool on_copy, double 
                    hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0), (long long)apart,
                    WEIGHTS + NORMS);
     }
-    *failed = fixture.failed;
-    hc_fixture_close(&fixture);
+    *failed = !hc_fixture_close(&fixture);
     return tally;
 }
 

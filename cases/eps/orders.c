@@ -32,9 +32,7 @@ static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w
                hc_adam_order_names[order], step + 1, step == 0 ? "0, 1e-5, 5e-3" : "0, 0, 0",
                w[step][0], w[step][1], w[step][2]);
     }
-    bool failed = fixture.failed;
-    hc_fixture_close(&fixture);
-    return !failed;
+    return hc_fixture_close(&fixture);
 }
 
 /* Half of an ulp of half below 0.5, and what fp32 adds. */

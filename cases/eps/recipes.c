@@ -20,9 +20,7 @@ static bool step(struct hc_check *check, const char *name, double w[3])
         w[i] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, i);
     hc_say(check, "%-14s eps %.0e: g = 0, 1e-5, 5e-3 make w = 0.5 into %.7g, %.7g, %.7g", name,
            recipe.eps, w[0], w[1], w[2]);
-    bool failed = fixture.failed;
-    hc_fixture_close(&fixture);
-    return !failed;
+    return hc_fixture_close(&fixture);
 }
 
 /* The right step is lr for every gradient far above eps, up to a relative eps / g (1e-3 for g =

@@ -152,9 +152,7 @@ static void own_rates(struct hc_check *check)
             hc_fixture_step(&fixture, lr, beta1);
             compare(&fixture, names[k / 2], step, wanted);
         }
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
     hc_say(check, "4 layers in 3 groups, rates 0.01, 0.3 and 1 of %g, decays 0.5, 0 and 0.1", lr);
@@ -205,9 +203,7 @@ static void frozen(struct hc_check *check)
         bool moved = hc_fixture_get(&fixture, HC_STATE_M, 0, 0) != 0;
         hc_claim_true(check, "its momentum moves, if it does not hold the rate",
                       moved != recipe.rate_inside);
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
 }
@@ -240,8 +236,7 @@ static void skipped(struct hc_check *check)
         bool failed = fixture.failed;
         hc_claim_true(check, "an infinity in one parameter: no group moves", same || failed);
         hc_claim_value(check, "steps skipped", 1, (double)hc_fixture_counters(&fixture).skipped);
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
 }

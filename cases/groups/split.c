@@ -49,9 +49,7 @@ static void undecayed(struct hc_check *check)
             else
                 hc_claim_within(check, "decayed", decayed, got, 201 * 0x1p-24 * fabs(decayed));
         }
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
 }
@@ -88,8 +86,7 @@ static void no_bit(struct hc_check *check)
             recipe.group_rates = (struct hc_per_layer_group){split ? 3 : 0, {1, 1, 1}};
             begin(&fixture, check, &recipe);
             ten_steps(&fixture, bytes[split]);
-            failed = fixture.failed;
-            hc_fixture_close(&fixture);
+            failed = !hc_fixture_close(&fixture);
         }
         if (failed)
             return;
@@ -160,8 +157,7 @@ static void vectors(struct hc_check *check)
         bool failed = fixture.failed;
         if (!failed)
             hc_claim_true(check, "the step moves the masters", !hc_bytes_equal(&before, &after));
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
 }

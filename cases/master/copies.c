@@ -77,8 +77,7 @@ static void flat_and_apart(struct hc_check *check)
                               moved > 0 && moved <= 0.1);
             for (int p = 0; p < HC_STATE_COUNT; p++)
                 bytes[flat][p] = hc_fixture_bytes(&fixture, (enum hc_state_tensor)p);
-            failed = fixture.failed;
-            hc_fixture_close(&fixture);
+            failed = !hc_fixture_close(&fixture);
         }
         if (failed)
             return;
@@ -117,9 +116,7 @@ static void from_rounded(struct hc_check *check)
             hc_claim_value(check, fixed ? "master before half()" : "master after half()", want,
                            master);
         }
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
 }
@@ -149,9 +146,7 @@ static void made_anew(struct hc_check *check)
             hc_say(check, "fit %2d, masters %s: master %.9g, model %.9g", fit,
                    fixed ? "kept     " : "made anew", master[fixed], model[fixed]);
         }
-        bool failed = fixture.failed;
-        hc_fixture_close(&fixture);
-        if (failed)
+        if (!hc_fixture_close(&fixture))
             return;
     }
     hc_claim_value(check, "made anew at each fit: model", 1, model[0]);

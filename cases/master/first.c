@@ -61,8 +61,7 @@ static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, i
     double weight = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 1);
     double norm = hc_fixture_get(&fixture, HC_STATE_MODEL, 1, 1);
     double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 1, 1);
-    hc_fixture_close(&fixture);
-    if (fixture.failed)
+    if (!hc_fixture_close(&fixture))
         return;
     hc_say(check, "%-20s weight %.9g, norm %.9g", recipe->name, weight, norm);
     hc_claim_value(check, "the weight that the optimizer works on", hc_round(begins[row].weight, x),

@@ -84,9 +84,7 @@ static void one_system(struct hc_check *check, int i)
         if (!fixture.failed)
             hc_claim_value(check, systems[i].recipe, scale, got);
     }
-    bool failed = fixture.failed;
-    hc_fixture_close(&fixture);
-    if (failed)
+    if (!hc_fixture_close(&fixture))
         return;
     hc_say(check, "%-20s 1000, grown by 1.5, backed off to 0.3 and grown: %.9g", recipe.name,
            scale);

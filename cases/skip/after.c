@@ -22,9 +22,7 @@ static void schedule(struct hc_check *check)
             hc_injection_step(&injection, s, skipped && s == 2 ? &bad : &hc_injection_none);
         for (int k = 0; k < HC_HYPER_COUNT; k++)
             told[skipped][k] = injection.hyper[k];
-        bool failed = injection.failed;
-        hc_injection_close(&injection);
-        if (failed)
+        if (!hc_injection_close(&injection))
             return;
         hc_say(check, "step 4, step 3 %-8s rate %g, t %g",
                skipped ? "skipped:" : "clean:", (double)told[skipped][HC_HYPER_LR],
@@ -67,8 +65,7 @@ static bool train(struct hc_check *check, const struct hc_injection_site *at, in
                                              HC_INJECTION_BATCH, &course->eval, &right)))
             injection.failed = true;
     }
-    hc_injection_close(&injection);
-    return !injection.failed;
+    return hc_injection_close(&injection);
 }
 
 /* An infinite pixel in the third step of fifteen: the step is skipped, the weights are finite, and

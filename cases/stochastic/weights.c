@@ -214,8 +214,7 @@ static void layouts(struct hc_check *check)
             if (!failed)
                 hc_claim_true(check, "five steps move the model",
                               !hc_bytes_equal(&before, &model[apart]));
-            hc_fixture_close(&fixture);
-            if (failed)
+            if (!hc_fixture_close(&fixture))
                 return;
         }
         hc_claim_true(check, names[k], hc_bytes_equal(&model[0], &model[1]));
