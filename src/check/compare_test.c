@@ -87,8 +87,8 @@ static void vanishing(struct hc_check *check)
 static enum hc_status last_is_wrong(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = right(call->op)(queue, call);
-    int64_t last = hc_tensor_count(&call->out[0]) - 1;
-    hc_tensor_set(&call->out[0], last, hc_tensor_get(&call->out[0], last) + 1);
+    int64_t last = hc_tensor_count(&call->out[HC_FIRST]) - 1;
+    hc_tensor_set(&call->out[HC_FIRST], last, hc_tensor_get(&call->out[HC_FIRST], last) + 1);
     return status;
 }
 
@@ -96,7 +96,7 @@ static enum hc_status last_is_wrong(struct hc_queue *queue, const struct hc_call
 static enum hc_status a_bit_off(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = right(call->op)(queue, call);
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     uint64_t bits = hc_tensor_bits(y, 3);
     hc_tensor_set_bits(y, 3, bits + 1);
     return status;
@@ -152,13 +152,14 @@ static void cancelling(struct hc_check *check)
 {
     enum { ROWS = 5, TERMS = 64 };
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
-    call.in[0] = hc_tensor2(HC_FP32, ROWS, TERMS, hc_check_memory(check, 4 * ROWS * TERMS));
-    call.in[1] = hc_tensor2(HC_FP32, TERMS, ROWS, hc_check_memory(check, 4 * ROWS * TERMS));
-    call.out[0] = hc_tensor2(HC_FP32, ROWS, ROWS, hc_check_memory(check, 4 * ROWS * ROWS));
+    call.in[HC_GEMM_A] = hc_check_tensor(check, hc_tensor2(HC_FP32, ROWS, TERMS, NULL));
+    call.in[HC_GEMM_B] = hc_check_tensor(check, hc_tensor2(HC_FP32, TERMS, ROWS, NULL));
+    call.out[HC_GEMM_OUT] = hc_check_tensor(check, hc_tensor2(HC_FP32, ROWS, ROWS, NULL));
     for (int i = 0; i < ROWS * TERMS; i++) {
         bool last = i % TERMS == TERMS - 1;
-        hc_tensor_set(&call.in[0], i, last ? -(TERMS - 1) : 1 + 0x1p-22 * (i % 5));
-        hc_tensor_set(&call.in[1], i, i < ROWS * (TERMS - 1) ? 1 + 0x1p-21 * (i * 7 % 11) : 1);
+        hc_tensor_set(&call.in[HC_GEMM_A], i, last ? -(TERMS - 1) : 1 + 0x1p-22 * (i % 5));
+        hc_tensor_set(&call.in[HC_GEMM_B], i,
+                      i < ROWS * (TERMS - 1) ? 1 + 0x1p-21 * (i * 7 % 11) : 1);
     }
     hc_claim_call(check, &call);
 }
@@ -175,10 +176,10 @@ Test(compare, mistrusts_bounds_that_exceed_the_values)
 static void small_by_chance(struct hc_check *check)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    call.in[0] = hc_check_vector(check, HC_FP32, 64);
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_REDUCE_X] = hc_check_vector(check, HC_FP32, 64);
+    call.out[HC_REDUCE_OUT] = hc_check_vector(check, HC_FP32, 1);
     for (int i = 0; i < 64; i++)
-        hc_tensor_set(&call.in[0], i, i == 63 ? -63 : 1 + 0x1p-23);
+        hc_tensor_set(&call.in[HC_REDUCE_X], i, i == 63 ? -63 : 1 + 0x1p-23);
     hc_claim_call(check, &call);
 }
 
@@ -191,17 +192,17 @@ Test(compare, trusts_one_sum_that_is_small_by_chance)
 static void random_sum(struct hc_check *check)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    call.in[0] = hc_check_vector(check, HC_FP32, 4096);
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
+    call.in[HC_REDUCE_X] = hc_check_vector(check, HC_FP32, 4096);
+    call.out[HC_REDUCE_OUT] = hc_check_vector(check, HC_FP32, 1);
     for (int i = 0; i < 4096; i++)
-        hc_tensor_set(&call.in[0], i, 1 + hc_random_uniform(3, 4, (uint64_t)i));
+        hc_tensor_set(&call.in[HC_REDUCE_X], i, 1 + hc_random_uniform(3, 4, (uint64_t)i));
     hc_claim_call_on(check, &call, HC_INPUTS_RANDOM);
 }
 
 static enum hc_status suspiciously_off(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = right(call->op)(queue, call);
-    hc_tensor_set(&call->out[0], 0, hc_tensor_get(&call->out[0], 0) * (1 + 0x1p-14));
+    hc_tensor_set(&call->out[HC_FIRST], 0, hc_tensor_get(&call->out[HC_FIRST], 0) * (1 + 0x1p-14));
     return status;
 }
 
@@ -218,10 +219,10 @@ Test(compare, mistrusts_an_error_that_rounding_does_not_come_to_though_it_keeps_
 static void integers(struct hc_check *check)
 {
     struct hc_call call = {.op = HC_OP_avg_pool, .params.pool = {2}};
-    call.in[0] = hc_tensor4(HC_FP32, 1, 8, 8, 4, hc_check_memory(check, 1024));
-    call.out[0] = hc_tensor4(HC_FP32, 1, 4, 4, 4, hc_check_memory(check, 256));
+    call.in[HC_POOL_X] = hc_check_tensor(check, hc_tensor4(HC_FP32, 1, 8, 8, 4, NULL));
+    call.out[HC_POOL_Y] = hc_check_tensor(check, hc_tensor4(HC_FP32, 1, 4, 4, 4, NULL));
     for (int i = 0; i < 256; i++)
-        hc_tensor_set(&call.in[0], i, i);
+        hc_tensor_set(&call.in[HC_POOL_X], i, i);
     hc_claim_call(check, &call);
 }
 
@@ -239,13 +240,13 @@ static void overflowing(struct hc_check *check)
     call.params.adam.arithmetic = HC_FP16;
     for (int i = 0; i < 4; i++)
         call.in[i] = hc_check_vector(check, HC_FP16, 40);
-    call.in[4] = hc_check_vector(check, HC_FP32, 3);
+    call.in[HC_ADAM_HYPER] = hc_check_vector(check, HC_FP32, 3);
     for (int i = 0; i < 3; i++)
         call.out[i] = hc_check_vector(check, HC_FP16, 40);
     for (int i = 0; i < 40; i++)
-        hc_tensor_set(&call.in[1], i, 500 + i);
-    hc_tensor_set(&call.in[4], 0, 1e-2);
-    hc_tensor_set(&call.in[4], 2, 1);
+        hc_tensor_set(&call.in[HC_ADAM_G], i, 500 + i);
+    hc_tensor_set(&call.in[HC_ADAM_HYPER], HC_HYPER_LR, 1e-2);
+    hc_tensor_set(&call.in[HC_ADAM_HYPER], HC_HYPER_STEP, 1);
     hc_claim_call(check, &call);
 }
 
@@ -261,14 +262,15 @@ static void momentum(struct hc_check *check)
     struct hc_call call = {.op = HC_OP_sgd, .params.sgd = {.arithmetic = HC_FP32}};
     for (int i = 0; i < 3; i++)
         call.in[i] = hc_check_vector(check, HC_FP32, 40);
-    call.in[3] = hc_check_vector(check, HC_FP32, 3);
+    call.in[HC_SGD_HYPER] = hc_check_vector(check, HC_FP32, 3);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 40; k++)
             hc_tensor_set(&call.in[i], k, sin(100.0 * i + k));
-    hc_tensor_set(&call.in[3], 0, 0.1);
-    hc_tensor_set(&call.in[3], 1, 0.9);
-    call.out[0] = call.in[0]; /* in place: what was there is what the reference needs */
-    call.out[1] = call.in[2];
+    hc_tensor_set(&call.in[HC_SGD_HYPER], HC_HYPER_LR, 0.1);
+    hc_tensor_set(&call.in[HC_SGD_HYPER], HC_HYPER_BETA1, 0.9);
+    call.out[HC_SGD_NEW_W] =
+        call.in[HC_SGD_W]; /* in place: what was there is what the reference needs */
+    call.out[HC_SGD_NEW_MOMENTUM] = call.in[HC_SGD_MOMENTUM];
     hc_claim_call(check, &call);
 }
 
@@ -297,10 +299,10 @@ Test(compare, says_what_a_backend_lacks_and_what_broke)
 static void bad_label(struct hc_check *check)
 {
     struct hc_call call = {.op = HC_OP_xent};
-    call.in[0] = hc_tensor2(HC_FP32, 1, 3, hc_check_memory(check, 12));
-    call.in[1] = hc_check_vector(check, HC_I32, 1);
-    call.out[0] = hc_check_vector(check, HC_FP32, 1);
-    hc_tensor_set(&call.in[1], 0, 3);
+    call.in[HC_XENT_LOGITS] = hc_check_tensor(check, hc_tensor2(HC_FP32, 1, 3, NULL));
+    call.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, 1);
+    call.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
+    hc_tensor_set(&call.in[HC_XENT_LABELS], 0, 3);
     hc_claim_call(check, &call);
 }
 
@@ -316,12 +318,12 @@ static void half_way_to_nothing(struct hc_check *check)
 {
     enum { TERMS = 1200 };
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = true}};
-    call.in[0] = hc_tensor2(HC_FP16, 2, TERMS, hc_check_memory(check, 4 * TERMS));
-    call.in[1] = hc_tensor2(HC_FP16, TERMS, 2, hc_check_memory(check, 4 * TERMS));
-    call.out[0] = hc_tensor2(HC_FP32, 2, 2, hc_check_memory(check, 16));
+    call.in[HC_GEMM_A] = hc_check_tensor(check, hc_tensor2(HC_FP16, 2, TERMS, NULL));
+    call.in[HC_GEMM_B] = hc_check_tensor(check, hc_tensor2(HC_FP16, TERMS, 2, NULL));
+    call.out[HC_GEMM_OUT] = hc_check_tensor(check, hc_tensor2(HC_FP32, 2, 2, NULL));
     for (int i = 0; i < 2 * TERMS; i++) {
-        hc_tensor_set(&call.in[0], i, 1 + hc_random_uniform(3, 5, (uint64_t)i));
-        hc_tensor_set(&call.in[1], i, 1 + hc_random_uniform(3, 6, (uint64_t)i));
+        hc_tensor_set(&call.in[HC_GEMM_A], i, 1 + hc_random_uniform(3, 5, (uint64_t)i));
+        hc_tensor_set(&call.in[HC_GEMM_B], i, 1 + hc_random_uniform(3, 6, (uint64_t)i));
     }
     hc_claim_call(check, &call);
 }

@@ -16,14 +16,14 @@ static struct hc_run_options options;
 /* Refuses what is long. */
 static enum hc_status short_only(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (hc_tensor_count(&call->in[0]) > 100)
+    if (hc_tensor_count(&call->in[HC_FIRST]) > 100)
         return hc_fail(HC_UNSUPPORTED, "%s is too long", hc_ops[call->op].name);
     return hc_backend_by_name("exact")->kernel[call->op](queue, call);
 }
 
 static enum hc_status half_only(struct hc_queue *queue, const struct hc_call *call)
 {
-    if (call->in[0].format != HC_FP16)
+    if (call->in[HC_FIRST].format != HC_FP16)
         return hc_fail(HC_UNSUPPORTED, "%s is for half", hc_ops[call->op].name);
     return hc_backend_by_name("exact")->kernel[call->op](queue, call);
 }

@@ -31,8 +31,8 @@ static void release(struct hc_queue *queue, void *memory)
 
 static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call)
 {
-    seen_in = call->in[0].data;
-    seen_out = call->out[0].data;
+    seen_in = call->in[HC_FIRST].data;
+    seen_out = call->out[HC_FIRST].data;
     return hc_backend_by_name("exact")->kernel[call->op](queue, call);
 }
 
@@ -51,8 +51,8 @@ static uint16_t x[3] = {0x3c00, 0x4000, 0x4200}; /* 1, 2, 3 */
 static struct hc_call sum_of(uint16_t *y)
 {
     struct hc_call call = {.op = HC_OP_add};
-    call.in[0] = call.in[1] = hc_tensor1(HC_FP16, 3, x);
-    call.out[0] = hc_tensor1(HC_FP16, 3, y);
+    call.in[HC_X] = call.in[HC_Y] = hc_tensor1(HC_FP16, 3, x);
+    call.out[HC_OUT] = hc_tensor1(HC_FP16, 3, y);
     return call;
 }
 
@@ -106,7 +106,7 @@ static bool in_input;
 static enum hc_status strays(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_status status = hc_backend_by_name("exact")->kernel[call->op](queue, call);
-    const struct hc_tensor *t = in_input ? &call->in[0] : &call->out[0];
+    const struct hc_tensor *t = in_input ? &call->in[HC_FIRST] : &call->out[HC_FIRST];
     cr_assert_eq((uintptr_t)t->data % 64, 0);
     ((uint16_t *)t->data)[at] = 0x1234;
     return status;

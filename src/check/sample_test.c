@@ -20,7 +20,7 @@ static int64_t take(const char *name, uint64_t seed, int64_t *index)
     const struct hc_case what = {.name = name};
     struct hc_check check = {.what = &what, .seed = seed};
     struct hc_claim claim = {.check = &check, .call = {.op = HC_OP_sum}};
-    claim.call.out[0] = hc_tensor1(HC_FP32, COUNT, values);
+    claim.call.out[HC_REDUCE_OUT] = hc_tensor1(HC_FP32, COUNT, values);
     return hc_sample(&claim, 0, SAMPLE, index);
 }
 
@@ -82,8 +82,8 @@ Test(sample, special_inputs_are_looked_at_where_results_are_ordinary)
     struct hc_claim claim = {.check = &check, .call = {.op = HC_OP_xent_bwd}};
     fill();
     logits[5678] = -INFINITY;
-    claim.call.in[0] = hc_tensor2(HC_FP32, COUNT / 10, 10, logits);
-    claim.call.out[0] = hc_tensor2(HC_FP32, COUNT / 10, 10, values);
+    claim.call.in[HC_FIRST] = hc_tensor2(HC_FP32, COUNT / 10, 10, logits);
+    claim.call.out[HC_FIRST] = hc_tensor2(HC_FP32, COUNT / 10, 10, values);
     int64_t n = hc_sample(&claim, 0, SAMPLE, index);
     bool found = false;
     for (int64_t k = 0; k < n; k++)
@@ -96,7 +96,7 @@ static int64_t wrong_at;
 /* host, with one element of the first output off by a hundredth. */
 static enum hc_status one_wrong(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     enum hc_status status = hc_backend_by_name("host")->kernel[call->op](queue, call);
     int64_t at = hc_tensor_count(y) ? wrong_at % hc_tensor_count(y) : 0;
     double value = hc_tensor_count(y) ? hc_tensor_get(y, at) : 0;

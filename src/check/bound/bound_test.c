@@ -50,11 +50,12 @@ static double products[N];
 static struct hc_call dot(int n)
 {
     struct hc_call call = {.op = HC_OP_dot, .params.reduce = {HC_FP32}};
-    call.in[0] = hc_tensor1(HC_FP16, n, x);
-    call.in[1] = hc_tensor1(HC_FP16, n, y);
-    call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
+    call.in[HC_REDUCE_X] = hc_tensor1(HC_FP16, n, x);
+    call.in[HC_DOT_Y] = hc_tensor1(HC_FP16, n, y);
+    call.out[HC_REDUCE_OUT] = hc_tensor1(HC_FP32, 1, NULL);
     for (int i = 0; i < n; i++)
-        products[i] = hc_tensor_get(&call.in[0], i) * hc_tensor_get(&call.in[1], i);
+        products[i] =
+            hc_tensor_get(&call.in[HC_REDUCE_X], i) * hc_tensor_get(&call.in[HC_DOT_Y], i);
     return call;
 }
 
@@ -118,7 +119,7 @@ Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
     struct hc_exact want = {1, 0, 1};
     struct hc_call call = dot(64);
     struct hc_accumulator nearest = {24, 1, 0, false};
-    call.in[0].format = call.in[1].format = HC_FP32;
+    call.in[HC_REDUCE_X].format = call.in[HC_DOT_Y].format = HC_FP32;
     cr_assert_eq(hc_bound(&(struct hc_element){&call, 0, 0}, &hopper, &want),
                  hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want));
 }

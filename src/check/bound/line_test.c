@@ -15,8 +15,8 @@ enum { TERMS = 4096, TRIALS = 400 };
 static struct hc_call sum_of(int64_t n)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    call.in[0] = hc_tensor1(HC_FP32, n, NULL);
-    call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
+    call.in[HC_REDUCE_X] = hc_tensor1(HC_FP32, n, NULL);
+    call.out[HC_REDUCE_OUT] = hc_tensor1(HC_FP32, 1, NULL);
     return call;
 }
 
@@ -99,7 +99,7 @@ Test(line, there_is_none_where_rounding_is_no_accident)
     struct hc_call call = sum_of(4096);
     struct hc_accumulator cuts = {.precision = 24, .block = 16, .extra_bits = 2, .truncates = true};
     cr_assert(isfinite(hc_line(&call, &cuts, 0, &want))); /* of fp32: no matrix unit */
-    call.in[0].format = HC_FP16;
+    call.in[HC_FIRST].format = HC_FP16;
     cr_assert(isinf(hc_line(&call, &cuts, 0, &want)));
     call.params.reduce.accumulator = HC_FP16;
     cr_assert(isinf(hc_line(&call, &nearest, 0, &want)));

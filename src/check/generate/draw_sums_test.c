@@ -34,7 +34,7 @@ static void is_exact(const struct hc_call *call, const char *what)
                                           : HC_FP32;
     int p = hc_formats[f].precision;
     double unit = call->op == HC_OP_sum_squares ? 0x1p-8 : ldexp(1, p > 15 ? 15 - p : 0);
-    for (int64_t i = 0; i < hc_tensor_count(&call->out[0]); i++) {
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++) {
         struct hc_exact want = hc_reference_value(call, 0, i);
         double terms = call->op == HC_OP_avg_pool ? hc_call_length(call) : 1;
         double units = rint(terms * want.magnitude / unit);
@@ -77,14 +77,14 @@ Test(opsum, sums_of_whole_numbers_fit_their_accumulator)
 static double off(int64_t n, enum hc_distribution distribution, enum hc_direction direction)
 {
     struct hc_call call = {.op = HC_OP_sum, .params.reduce = {HC_FP32}};
-    call.in[0] = hc_tensor1(HC_FP32, n, NULL);
-    call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
+    call.in[HC_REDUCE_X] = hc_tensor1(HC_FP32, n, NULL);
+    call.out[HC_REDUCE_OUT] = hc_tensor1(HC_FP32, 1, NULL);
     give_memory(&call);
     hc_draw_inputs(&call, distribution, 5);
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
-        sum = hc_decode(HC_FP32,
-                        hc_encode(HC_FP32, sum + hc_tensor_get(&call.in[0], i), 0, direction));
+        sum = hc_decode(HC_FP32, hc_encode(HC_FP32, sum + hc_tensor_get(&call.in[HC_REDUCE_X], i),
+                                           0, direction));
     struct hc_exact want = hc_reference_value(&call, 0, 0);
     double bound = hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want);
     take_memory(&call);

@@ -55,7 +55,7 @@ static bool is_empty;
 /* exact, and then its first element moved just beyond what the contract allows. */
 static enum hc_status just_wrong(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     const struct hc_backend *exact = hc_backend_by_name("exact");
     uint64_t bits = 0;
     is_empty = hc_tensor_count(y) == 0;
@@ -135,8 +135,8 @@ Test(opcase, exact_holds_every_bound_and_comes_near_it)
         uint64_t bits;
         struct hc_exact want = {1, 0, 1};
         struct hc_call call = {.op = (enum hc_op)op};
-        call.in[0] = call.out[0] = hc_tensor1(HC_FP32, 1, NULL);
-        call.in[1] = call.in[0];
+        call.in[HC_X] = call.out[HC_OUT] = hc_tensor1(HC_FP32, 1, NULL);
+        call.in[HC_Y] = call.in[HC_X];
         if (hc_ops[op].class_ == HC_CLASS_ELEMENTWISE || hc_ops[op].class_ == HC_CLASS_CONTROL ||
             op == HC_OP_avg_pool_bwd)
             cr_assert(hc_bound_bits(&call, 0, &want, &bits), "%s", hc_ops[op].name);
@@ -184,7 +184,7 @@ Test(opcase, the_quick_level_has_one_to_six_cases_an_op)
 static enum hc_status nothing_written(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
-    is_empty = hc_tensor_count(&call->out[0]) == 0;
+    is_empty = hc_tensor_count(&call->out[HC_FIRST]) == 0;
     return HC_OK;
 }
 

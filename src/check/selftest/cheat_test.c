@@ -123,16 +123,16 @@ static enum hc_status first_half(struct hc_queue *queue, const struct hc_call *c
 static enum hc_status once_by_pointer(struct hc_queue *queue, const struct hc_call *call)
 {
     static const void *seen;
-    if (seen == call->out[0].data)
+    if (seen == call->out[HC_FIRST].data)
         return nothing(queue, call);
-    seen = call->out[0].data;
+    seen = call->out[HC_FIRST].data;
     return right(queue, call);
 }
 
 /* Every second call is off by one bit. */
 static enum hc_status by_turns(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     enum hc_status status = right(queue, call);
     if (calls++ % 2 && hc_tensor_count(y) > 0) {
         uint64_t was = hc_tensor_bits(y, 0);
@@ -145,7 +145,7 @@ static enum hc_status by_turns(struct hc_queue *queue, const struct hc_call *cal
 /* Adds to what the output held, times nothing: a NaN or an infinity there stays. */
 static enum hc_status onto_outputs(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     bool plain = hc_tensor_count(y) > 0 && y->format != HC_I32;
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         plain &= y->data != call->in[i].data;
@@ -162,7 +162,7 @@ static enum hc_status onto_outputs(struct hc_queue *queue, const struct hc_call 
 /* Refuses what is hard: numbers that are not below 2^-8 and 2^8. */
 static enum hc_status only_easy(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *x = &call->in[0];
+    const struct hc_tensor *x = &call->in[HC_FIRST];
     for (int64_t i = 0; i < hc_tensor_count(x); i++) {
         double size = fabs(hc_tensor_get(x, i));
         if (size != 0 && !(size > 0x1p-8 && size < 0x1p8)) {
@@ -175,12 +175,12 @@ static enum hc_status only_easy(struct hc_queue *queue, const struct hc_call *ca
 
 static enum hc_status refuses_and_writes(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_tensor was = call->out[0];
+    struct hc_tensor was = call->out[HC_FIRST];
     size_t bytes = hc_tensor_bytes(&was);
     was.data = malloc(bytes + 1);
-    memcpy(was.data, call->out[0].data, bytes);
+    memcpy(was.data, call->out[HC_FIRST].data, bytes);
     (void)right(queue, call);
-    did |= calls++ == 0 && memcmp(was.data, call->out[0].data, bytes) != 0;
+    did |= calls++ == 0 && memcmp(was.data, call->out[HC_FIRST].data, bytes) != 0;
     free(was.data);
     return hc_fail(HC_UNSUPPORTED, "%s is not for me", hc_ops[call->op].name);
 }
@@ -212,7 +212,7 @@ static enum hc_status trusts_scratch(struct hc_queue *queue, const struct hc_cal
     const unsigned char *scratch = call->scratch;
     float zero;
     memcpy(&zero, scratch + own_scratch(queue, call), sizeof zero);
-    const struct hc_tensor *y = &call->out[0];
+    const struct hc_tensor *y = &call->out[HC_FIRST];
     enum hc_status status = right(queue, call);
     if (hc_tensor_count(y) > 0) {
         uint64_t bits = hc_tensor_bits(y, 0);
