@@ -71,3 +71,18 @@ enum hc_status hc_choose_backends(const char *list,
     }
     return HC_OK;
 }
+
+enum hc_status hc_choose_backend(const char *what, const char *list,
+                                 const struct hc_backend **backend)
+{
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    int count;
+    enum hc_status status = hc_choose_backends(list, chosen, &count);
+    if (status != HC_OK)
+        return status;
+    if (count > 1)
+        return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, list);
+    *backend = chosen[0];
+    const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
+    return why ? hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[0]->name, why) : HC_OK;
+}

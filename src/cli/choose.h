@@ -10,6 +10,11 @@
 enum hc_status hc_choose_backends(const char *list,
                                   const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count);
 
+/* The one backend of a list, which must be able to run here. HC_INVALID or HC_DEVICE, with a
+   line that begins with `what` ("a training runs") if there are several. */
+enum hc_status hc_choose_backend(const char *what, const char *list,
+                                 const struct hc_backend **backend);
+
 /* Why a run on all backends leaves this one out. NULL if it does not, or if the backend runs on
    request only. */
 const char *hc_backend_left_out(const struct hc_backend *backend);

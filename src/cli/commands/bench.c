@@ -117,23 +117,6 @@ static enum hc_status write_rates(const struct sheet *sheet, const struct hc_inv
     return status;
 }
 
-static enum hc_status choose(struct sheet *sheet, const char *name)
-{
-    const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    int count;
-    enum hc_status status = hc_choose_backends(name ? name : "host", chosen, &count);
-    if (status == HC_OK && count > 1)
-        status = hc_fail(HC_INVALID, "bench measures one backend at a time, not %s", name);
-    if (status != HC_OK)
-        return status;
-    const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
-    if (why)
-        return hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[0]->name, why);
-    sheet->backend = chosen[0];
-    sheet->chosen = name != NULL;
-    return HC_OK;
-}
-
 static int run(int argc, char **argv)
 {
     const char *json = NULL;
@@ -155,8 +138,10 @@ static int run(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_bench, options, argc, argv, &words, &status))
         return status;
-    struct sheet sheet = {.out = json && strcmp(json, "-") == 0 ? stderr : stdout};
-    if ((json && hc_output_probe(json) != HC_OK) || choose(&sheet, backend) != HC_OK)
+    struct sheet sheet = {.out = json && strcmp(json, "-") == 0 ? stderr : stdout,
+                          .chosen = backend != NULL};
+    if ((json && hc_output_probe(json) != HC_OK) ||
+        hc_choose_backend("bench measures", backend ? backend : "host", &sheet.backend) != HC_OK)
         return hc_complain_message();
     struct hc_invocation how = {.command = hc_command_line(),
                                 .patterns = (const char *const *)argv + 1,

@@ -129,6 +129,7 @@ Test(bench, writes_rates_and_ratios, .init = enter_folder)
     expect_refusal("$hc bench none-such", "none-such");
     expect_refusal("$hc bench reference/add-fp16 --backend host", "leave out --backend");
     expect_refusal("$hc bench --backend none-such", "no backend 'none-such'");
-    expect_refusal("$hc bench --backend host,exact", "one backend at a time");
+    expect_refusal("$hc bench --backend host,exact",
+                   "bench measures on one backend, not on host,exact");
     expect_refusal("$hc bench reference/add-fp16 --json /nonexistent/r", "cannot write");
 }

@@ -1,6 +1,5 @@
 #include "cli/training/lr_find.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +65,8 @@ int hc_lr_find_command(const struct hc_training *t, const struct hc_training_run
     char path[1100];
     struct hc_lr_found found;
     struct hc_lr_point *points = calloc((size_t)hc_lr_usual.steps, sizeof *points);
-    assert(points);
+    if (!points)
+        return hc_complain("no memory for %d steps", hc_lr_usual.steps);
     (void)snprintf(path, sizeof path, "%s/lr_find.csv", run->folder);
     int lock;
     enum hc_status status = hc_folder_lock(run->folder, &lock);

@@ -37,22 +37,6 @@ const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const ch
     return &read[count++].recipe;
 }
 
-static enum hc_status choose_backend(struct hc_training *t)
-{
-    const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    int count;
-    enum hc_status status = hc_choose_backends(t->backend_name, chosen, &count);
-    if (status != HC_OK)
-        return status;
-    if (count > 1)
-        return hc_fail(HC_INVALID, "a training runs on one backend, not on %s", t->backend_name);
-    t->backend = chosen[0];
-    const char *why = t->backend->unavailable == NULL ? NULL : t->backend->unavailable();
-    if (why != NULL)
-        return hc_fail(HC_DEVICE, "backend %s cannot run here: %s", t->backend->name, why);
-    return HC_OK;
-}
-
 /* 5067378 as 5,067,378. */
 static const char *grouped(int64_t number, char text[32])
 {
@@ -124,7 +108,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     t->network = hc_training_networks[t->network_choice];
-    enum hc_status status = choose_backend(t);
+    enum hc_status status = hc_choose_backend("a training runs", t->backend_name, &t->backend);
     if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);
     if (status == HC_OK && t->set.train.count < t->batch)
