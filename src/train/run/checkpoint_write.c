@@ -15,7 +15,7 @@ uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-static void put(unsigned char *to, uint64_t value, int bytes)
+static void store_little(unsigned char *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> 8 * i);
@@ -36,7 +36,7 @@ static bool emit(struct writer *writer, const void *data, size_t bytes)
 static bool emit_number(struct writer *writer, uint64_t value, int bytes)
 {
     unsigned char little[8];
-    put(little, value, bytes);
+    store_little(little, value, bytes);
     return emit(writer, little, (size_t)bytes);
 }
 

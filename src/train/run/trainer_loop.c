@@ -74,7 +74,7 @@ static int64_t block(const struct hc_run *run, bool *measures)
 
 /* Logs and counts the steps of a block, one by one. *goes_on becomes false if the caller's progress
    wants to stop. */
-static enum hc_status look_back(struct hc_run *run, int64_t n, bool measures, bool *goes_on)
+static enum hc_status read_block(struct hc_run *run, int64_t n, bool measures, bool *goes_on)
 {
     enum hc_status status = HC_OK;
     for (int64_t i = 0; i < n && status == HC_OK; i++) {
@@ -102,7 +102,7 @@ static enum hc_status train_block(struct hc_run *run, bool *goes_on)
     run->images += n * run->options.batch;
     run->epoch_images += n * run->options.batch;
     run->rate = (double)run->epoch_images / run->epoch_seconds;
-    return status == HC_OK ? look_back(run, n, measures, goes_on) : status;
+    return status == HC_OK ? read_block(run, n, measures, goes_on) : status;
 }
 
 /* Queues one batch of the test set. */

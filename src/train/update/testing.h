@@ -86,8 +86,9 @@ static inline void step(double lr)
     cr_assert_eq(hc_update_step(update, lr, 0.9), HC_OK);
 }
 
-/* The pieces of all parameters as bytes; not the unscaled gradients, which a skipped step may move.
-   */
+/* The state tensors of all parameters as bytes, but for the unscaled gradients, which a skipped
+   step may change.
+ */
 static inline size_t all_bytes(unsigned char *to)
 {
     size_t at = 0;

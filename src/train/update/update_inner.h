@@ -14,6 +14,7 @@ struct hc_update_slot {
     struct hc_slot_plan plan;
     struct hc_storage *state[HC_STATE_COUNT]; /* those that the plan calls its own, but MODEL */
     int number;                               /* of the parameter, as the caller counts */
+    int64_t count;                            /* elements of the parameter */
     int64_t first; /* number of its first element among those of all slots */
 };
 

@@ -28,14 +28,13 @@ static enum hc_status open_format(struct hc_update *update, int first, int last,
         int64_t at = 0;
         for (int k = first; k <= last && status == HC_OK; k++) {
             struct hc_update_slot *slot = &update->slots[k];
-            int64_t count = slot->parameter->storage->count;
             if (!slot->plan.own[state] || slot->plan.format[state] != format)
                 continue;
             if (pass == 1)
                 status = move_into(slot, state,
-                                   apart ? hc_storage_new(update->device, format, count)
-                                         : hc_storage_view(arena, at, count));
-            at += hc_update_padded(count);
+                                   apart ? hc_storage_new(update->device, format, slot->count)
+                                         : hc_storage_view(arena, at, slot->count));
+            at += hc_update_padded(slot->count);
             end = at;
         }
         if (pass == 0 && end > 0 && !apart) {
@@ -114,12 +113,13 @@ static enum hc_status make_slots(struct hc_update *update, struct hc_parameter *
         assert(parameter->role != HC_ROLE_STATISTIC);
         for (; k > 0 && comes_before(&plan, &slots[k - 1].plan); k--)
             slots[k] = slots[k - 1];
-        slots[k] = (struct hc_update_slot){.parameter = parameter, .number = i, .plan = plan};
+        slots[k] = (struct hc_update_slot){
+            .parameter = parameter, .number = i, .count = parameter->storage->count, .plan = plan};
     }
     for (int k = 0; k < update->n; k++) {
         update->place[slots[k].number] = k;
         slots[k].first = first;
-        first += hc_update_padded(slots[k].parameter->storage->count);
+        first += hc_update_padded(slots[k].count);
     }
     return HC_OK;
 }

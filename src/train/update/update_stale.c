@@ -36,7 +36,7 @@ enum hc_status hc_stale_open(struct hc_update *update)
     int64_t whole = 0;
     enum hc_status status = HC_OK;
     for (int i = 0; i < update->n; i++) {
-        int64_t count = update->slots[i].parameter->storage->count;
+        int64_t count = update->slots[i].count;
         whole += hc_update_padded(count);
         longest = count > longest ? count : longest;
     }

@@ -66,7 +66,7 @@ struct hc_tensor hc_update_span(const struct hc_update *update, int first, int l
     const struct hc_storage *a = hc_slot_storage(&update->slots[first], state);
     int64_t count = 0;
     for (int k = first; k < last; k++)
-        count += hc_update_padded(update->slots[k].parameter->storage->count);
-    count += update->slots[last].parameter->storage->count;
+        count += hc_update_padded(update->slots[k].count);
+    count += update->slots[last].count;
     return hc_tensor1(a->format, count, a->data);
 }
