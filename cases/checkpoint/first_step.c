@@ -6,14 +6,6 @@
 
 static const double unit = 0x1p-24; /* roundoff of fp32 */
 
-static void open_one(struct hc_fixture *fixture, struct hc_check *check,
-                     const struct hc_recipe *recipe, double w)
-{
-    hc_fixture_open(fixture, check);
-    hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, 1, w);
-    hc_fixture_start(fixture, recipe);
-}
-
 static void count_as(struct hc_fixture *fixture, int32_t taken, float scale)
 {
     struct hc_counters counters = hc_fixture_counters(fixture);
@@ -42,7 +34,7 @@ static void scaler(struct hc_check *check)
     for (int buggy = 0; buggy < 2; buggy++) {
         struct hc_fixture fixture;
         double w = 1;
-        open_one(&fixture, check, &recipe, w);
+        hc_fixture_open_weights(&fixture, check, &recipe, 1, w);
         count_as(&fixture, 0, (float)scales[buggy]);
         for (int i = 0; i < 12; i++)
             w = step(&fixture, 200, 0x1p-10, 0);
@@ -73,7 +65,7 @@ static void cast(struct hc_check *check)
             m = hc_decode(HC_FP16, hc_encode(HC_FP16, m, 0, HC_NEAREST));
             v = hc_decode(HC_FP16, hc_encode(HC_FP16, v, 0, HC_NEAREST));
         }
-        open_one(&fixture, check, &recipe, 0);
+        hc_fixture_open_weights(&fixture, check, &recipe, 1, 0);
         hc_fixture_set(&fixture, HC_STATE_M, 0, 0, m);
         hc_fixture_set(&fixture, HC_STATE_V, 0, 0, v);
         count_as(&fixture, 10000, 256);
@@ -106,7 +98,7 @@ static void count(struct hc_check *check)
     for (int buggy = 0; buggy < 2; buggy++) {
         struct hc_fixture fixture;
         double w = 0;
-        open_one(&fixture, check, &recipe, w);
+        hc_fixture_open_weights(&fixture, check, &recipe, 1, w);
         count_as(&fixture, 0, 256);
         for (int i = 0; i < T; i++)
             w = step(&fixture, 1, lr, beta1);
@@ -144,7 +136,7 @@ static void masters(struct hc_check *check)
     recipe.weight_decay = 0;
     for (int buggy = 0; buggy < 2; buggy++) {
         struct hc_fixture fixture;
-        open_one(&fixture, check, &recipe, 1);
+        hc_fixture_open_weights(&fixture, check, &recipe, 1, 1);
         count_as(&fixture, 0, 512);
         for (int i = 0; i < 8; i++) {
             if (i == 4 && buggy)

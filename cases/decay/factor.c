@@ -61,9 +61,7 @@ static void on_the_copy(struct hc_check *check)
     for (int fixed = 0; fixed < 2; fixed++) {
         struct hc_fixture fixture;
         recipe.decay = fixed ? HC_DECAY_DECOUPLED : HC_DECAY_MODEL;
-        hc_fixture_open(&fixture, check);
-        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 1, 1);
-        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_open_weights(&fixture, check, &recipe, 1, 1);
         for (int step = 1; step <= 100; step++) {
             hc_fixture_gradients(&fixture, 0);
             hc_fixture_step(&fixture, 0.1, 0.9);

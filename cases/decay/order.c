@@ -15,9 +15,7 @@ static bool effective(struct hc_check *check, float scale, enum hc_decay decay, 
     recipe.weight_decay = 5e-4;
     recipe.decay = decay;
     recipe.scaler.initial = scale;
-    hc_fixture_open(&fixture, check);
-    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 1, 1);
-    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_open_weights(&fixture, check, &recipe, 1, 1);
     hc_fixture_gradients(&fixture, 0);
     hc_fixture_step(&fixture, 1, 0);
     *got = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);

@@ -19,9 +19,7 @@ static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w
     recipe.order = order;
     if (order == HC_ORDER_TORCH_LOOP)
         recipe.arithmetic = HC_FP16;
-    hc_fixture_open(&fixture, check);
-    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 3, 0.5);
-    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_open_weights(&fixture, check, &recipe, 3, 0.5);
     for (int step = 0; step < 2; step++) {
         for (int i = 0; i < 3; i++)
             hc_fixture_gradient(&fixture, 0, i, step == 0 ? g[i] : 0);

@@ -10,9 +10,7 @@ static bool step(struct hc_check *check, const char *name, double w[3])
     struct hc_recipe recipe = *hc_recipe_by_name(name);
     struct hc_fixture fixture;
     recipe.weight_decay = 0;
-    hc_fixture_open(&fixture, check);
-    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 3, 0.5);
-    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_open_weights(&fixture, check, &recipe, 3, 0.5);
     for (int i = 0; i < 3; i++)
         hc_fixture_gradient(&fixture, 0, i, g[i]);
     hc_fixture_step(&fixture, 1e-3, 0.9);

@@ -142,9 +142,7 @@ static void own_rates(struct hc_check *check)
         struct wanted wanted[2 * HC_FIXTURE_LAYERS] = {0};
         struct hc_fixture fixture;
         recipe.split_bn_bias = k % 2 == 1;
-        hc_fixture_open(&fixture, check);
-        hc_fixture_layers(&fixture);
-        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         for (int step = 1; step <= STEPS && !fixture.failed; step++) {
             hc_fixture_random_gradients(&fixture, (uint64_t)step, 1e-3);
             for (int i = 0; i < fixture.n && !fixture.failed; i++)
@@ -180,9 +178,7 @@ static void frozen(struct hc_check *check)
         struct hc_bytes before[2];
         struct hc_fixture fixture;
         recipe.group_rates.value[0] = 0;
-        hc_fixture_open(&fixture, check);
-        hc_fixture_layers(&fixture);
-        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         for (int p = 0; p < 2; p++)
             before[p] = hc_fixture_bytes(&fixture, states[p]);
         for (int step = 0; step < 10; step++) {
@@ -219,9 +215,7 @@ static void skipped(struct hc_check *check)
         struct hc_fixture fixture;
         bool same = true;
         recipe.split_bn_bias = true;
-        hc_fixture_open(&fixture, check);
-        hc_fixture_layers(&fixture);
-        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         hc_fixture_random_gradients(&fixture, 1, 1e-3);
         hc_fixture_step(&fixture, lr, beta1);
         for (int p = 0; p < 4; p++)

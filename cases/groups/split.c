@@ -10,14 +10,6 @@ static const enum hc_state_tensor state[] = {HC_STATE_MASTER, HC_STATE_MODEL, HC
 
 enum { STATES = sizeof state / sizeof state[0], MAX = 2 * HC_FIXTURE_LAYERS };
 
-static void begin(struct hc_fixture *fixture, struct hc_check *check,
-                  const struct hc_recipe *recipe)
-{
-    hc_fixture_open(fixture, check);
-    hc_fixture_layers(fixture);
-    hc_fixture_start(fixture, recipe);
-}
-
 /* 100 steps of lr 0.01 at zero gradients, decay 0.1. The factor 1 - 1e-3 is rounded once and each
    of the 100 products once, 2^-24 relative each; and 2^-24 for second-order terms. */
 static void undecayed(struct hc_check *check)
@@ -30,7 +22,7 @@ static void undecayed(struct hc_check *check)
         recipe.split_bn_bias = true;
         recipe.decay_norm = k % 2 == 1;
         recipe.weight_decay = 0.1;
-        begin(&fixture, check, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         for (int i = 0; i < fixture.n; i++)
             start[i] = hc_fixture_get(&fixture, HC_STATE_MASTER, i, 0);
         for (int step = 0; step < 100 && !fixture.failed; step++) {
@@ -84,7 +76,7 @@ static void no_bit(struct hc_check *check)
             struct hc_fixture fixture;
             recipe.split_bn_bias = split != 0;
             recipe.group_rates = (struct hc_per_layer_group){split ? 3 : 0, {1, 1, 1}};
-            begin(&fixture, check, &recipe);
+            hc_fixture_open_layers(&fixture, check, &recipe);
             ten_steps(&fixture, bytes[split]);
             failed = !hc_fixture_close(&fixture);
         }
@@ -140,7 +132,7 @@ static void vectors(struct hc_check *check)
         recipe.norm = HC_FP16;
         recipe.split_bn_bias = groups != 0;
         recipe.group_rates = (struct hc_per_layer_group){groups ? 3 : 0, {0.25, 0.5, 1}};
-        begin(&fixture, check, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         hc_fixture_gradients(&fixture, 1e-3);
         struct hc_bytes before = hc_fixture_bytes(&fixture, HC_STATE_MASTER);
         fixture.device.observe = see;

@@ -161,9 +161,7 @@ static void edits(struct hc_check *check)
 {
     struct hc_recipe recipe = plain("fastai-004b-flat");
     struct hc_fixture fixture;
-    hc_fixture_open(&fixture, check);
-    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 2, 1);
-    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_open_weights(&fixture, check, &recipe, 2, 1);
     hc_fixture_set(&fixture, HC_STATE_MODEL, 0, 0, 2);
     hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 1, 2);
     hc_say(check, "edit: model[0] += 1, master[1] += 1");

@@ -32,14 +32,6 @@ static double gradient(int i)
     return weight(i) ? 2 : 0x1p-6;
 }
 
-static void begin(struct hc_fixture *fixture, struct hc_check *check,
-                  const struct hc_recipe *recipe)
-{
-    hc_fixture_open(fixture, check);
-    hc_fixture_layers(fixture);
-    hc_fixture_start(fixture, recipe);
-}
-
 static void fill(struct hc_fixture *fixture)
 {
     for (int i = 0; i < fixture->n && !fixture->failed; i++)
@@ -85,7 +77,7 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
 {
     struct hc_fixture fixture;
     *touched = 0;
-    begin(&fixture, check, recipe);
+    hc_fixture_open_layers(&fixture, check, recipe);
     for (int step = 0; step < 2; step++) {
         fill(&fixture);
         hc_fixture_step(&fixture, 1e-3, 0);
@@ -131,9 +123,7 @@ static void before(struct hc_check *check)
         struct hc_fixture fixture;
         recipe.scaler.initial = 4096;
         recipe.clip_scaled = buggy != 0;
-        hc_fixture_open(&fixture, check);
-        hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 16, 1);
-        hc_fixture_start(&fixture, &recipe);
+        hc_fixture_open_weights(&fixture, check, &recipe, 16, 1);
         hc_fixture_gradients(&fixture, 0.125);
         hc_fixture_step(&fixture, 1e-3, 0);
         got[buggy] = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
@@ -153,7 +143,7 @@ static void infinite(struct hc_check *check)
 {
     struct hc_fixture fixture;
     struct hc_recipe recipe = plain("fastai-1.0.61-flat", 0.1);
-    begin(&fixture, check, &recipe);
+    hc_fixture_open_layers(&fixture, check, &recipe);
     fill(&fixture);
     hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)INFINITY);
     hc_fixture_step(&fixture, 1e-3, 0);
@@ -164,7 +154,7 @@ static void infinite(struct hc_check *check)
     for (int unseen = 0; unseen < 2; unseen++) {
         recipe = plain(unseen ? "fastai-004b" : "fastai-1.0.61-clip", 0.1);
         recipe.scaler.initial = 1;
-        begin(&fixture, check, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         fill(&fixture);
         hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)INFINITY);
         hc_fixture_step(&fixture, 1e-3, 0);
@@ -190,7 +180,7 @@ static void after_nan(struct hc_check *check)
         struct hc_fixture fixture;
         recipe.clip_scaled = scaled != 0;
         recipe.clip = scaled ? 1e4 : 100;
-        begin(&fixture, check, &recipe);
+        hc_fixture_open_layers(&fixture, check, &recipe);
         fill(&fixture);
         hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, (double)NAN);
         hc_fixture_step(&fixture, 1e-3, 0);

@@ -67,9 +67,7 @@ static void one_system(struct hc_check *check, int i)
     recipe.scaler.growth = 1.5F;
     recipe.scaler.backoff = 0.3F;
     recipe.scaler.interval = 2;
-    hc_fixture_open(&fixture, check);
-    hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, COUNT, 1);
-    hc_fixture_start(&fixture, &recipe);
+    hc_fixture_open_weights(&fixture, check, &recipe, COUNT, 1);
     for (int s = 0; s < 5 && !fixture.failed; s++) {
         step(&fixture, s, overflows[s]);
         if (kept && !overflows[s])

@@ -29,9 +29,7 @@ static struct hc_recipe plain(const char *name)
 static void start(struct hc_fixture *fixture, struct hc_check *check,
                   const struct hc_recipe *recipe, int64_t weights, double g)
 {
-    hc_fixture_open(fixture, check);
-    (void)hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, weights, 1);
-    hc_fixture_start(fixture, recipe);
+    hc_fixture_open_weights(fixture, check, recipe, weights, 1);
     if (fixture->failed)
         return;
     hc_update_seed(fixture->update, hc_check_seed(check));

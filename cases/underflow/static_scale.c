@@ -12,23 +12,21 @@ static void poisons(struct hc_check *check)
     static const char *const names[] = {"fastai-004b-flat", "amp"};
     for (int arm = 0; arm < 2; arm++) {
         struct hc_fixture fixture;
-        hc_fixture_open(&fixture, check);
-        int w = hc_fixture_add(&fixture, "w", HC_ROLE_WEIGHT, 2, 1);
-        hc_fixture_start(&fixture, hc_recipe_by_name(names[arm]));
+        hc_fixture_open_weights(&fixture, check, hc_recipe_by_name(names[arm]), 2, 1);
         for (int step = 1; step <= 101 && !fixture.failed; step++) {
-            hc_fixture_gradient(&fixture, w, 0, step == 2 ? 128 : 1e-3);
-            hc_fixture_gradient(&fixture, w, 1, 1e-3);
+            hc_fixture_gradient(&fixture, 0, 0, step == 2 ? 128 : 1e-3);
+            hc_fixture_gradient(&fixture, 0, 1, 1e-3);
             hc_fixture_step(&fixture, 1e-3, 0.9);
             if (step <= 3 || step == 101)
                 hc_say(check, "%-12s step %3d: master %-10.7g m %-10.4g v %-10.4g; beside it %.7g",
-                       names[arm], step, hc_fixture_get(&fixture, HC_STATE_MASTER, w, 0),
-                       hc_fixture_get(&fixture, HC_STATE_M, w, 0),
-                       hc_fixture_get(&fixture, HC_STATE_V, w, 0),
-                       hc_fixture_get(&fixture, HC_STATE_MASTER, w, 1));
+                       names[arm], step, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+                       hc_fixture_get(&fixture, HC_STATE_M, 0, 0),
+                       hc_fixture_get(&fixture, HC_STATE_V, 0, 0),
+                       hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 1));
         }
-        double master = hc_fixture_get(&fixture, HC_STATE_MASTER, w, 0);
-        double model = hc_fixture_get(&fixture, HC_STATE_MODEL, w, 0);
-        double beside = hc_fixture_get(&fixture, HC_STATE_MASTER, w, 1);
+        double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
+        double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
+        double beside = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 1);
         if (!fixture.failed && arm == 0) {
             hc_claim_true(check, "static 512: the master is NaN for ever", isnan(master));
             hc_claim_true(check, "static 512: the model too", isnan(model));

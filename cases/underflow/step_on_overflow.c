@@ -14,13 +14,6 @@ static double keep(void)
     return (double)(float)(1 - (double)(float)lr * 1e-2);
 }
 
-static void start(struct hc_fixture *fixture, struct hc_check *check, const char *name)
-{
-    hc_fixture_open(fixture, check);
-    hc_fixture_add(fixture, "w", HC_ROLE_WEIGHT, 3, 1);
-    hc_fixture_start(fixture, hc_recipe_by_name(name));
-}
-
 static void overflow(struct hc_fixture *fixture)
 {
     hc_fixture_gradients(fixture, 1e-3);
@@ -42,7 +35,7 @@ static void tell(struct hc_fixture *fixture, const char *what)
 static void decays(struct hc_check *check)
 {
     struct hc_fixture fixture;
-    start(&fixture, check, "fastai-1.0.61");
+    hc_fixture_open_weights(&fixture, check, hc_recipe_by_name("fastai-1.0.61"), 3, 1);
     overflow(&fixture);
     if (fixture.failed) {
         hc_fixture_close(&fixture);
@@ -80,7 +73,7 @@ static void garbage_steps(struct hc_check *check)
     double moved[2] = {0};
     for (int flat = 0; flat < 2; flat++) {
         struct hc_fixture fixture;
-        start(&fixture, check, names[flat]);
+        hc_fixture_open_weights(&fixture, check, hc_recipe_by_name(names[flat]), 3, 1);
         overflow(&fixture);
         if (fixture.failed) {
             hc_fixture_close(&fixture);
