@@ -5,11 +5,12 @@
 /* With fewer elements than this, somebody chose them one by one, and statistics say nothing. */
 enum { MANY = 16 };
 
-/* The least that the largest of MANY errors must come to, in units of its bound. This is an estimate,
-   not a bound. A partial sum of k random terms of size 1 is about sqrt(k), so n roundings of it come
-   to about u n / 2, where the bound n u S is u n^2: to 1 / (2 n) of it. The largest of MANY is about
-   twice that, 1 / n, and the longest sums that cases use have 2^12 terms. The last factor, a quarter,
-   is room that nothing derives. A bound that no error comes nearer to is wrong, or the inputs are. */
+/* The least that the largest of MANY errors must come to, in units of its bound. This is an
+   estimate, not a bound. A partial sum of k random terms of size 1 is about sqrt(k), so n
+   roundings of it come to about u n / 2, where the bound n u S is u n^2: to 1 / (2 n) of it. The
+   largest of MANY is about twice that, 1 / n, and the longest sums that cases use have 2^12
+   terms. The last factor, a quarter, is room that nothing derives. A bound that no error comes
+   nearer to is wrong, or the inputs are. */
 static const double lowest_ratio = 0x1p-14;
 
 void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struct hc_exact *want,

@@ -51,7 +51,8 @@ static void holds_around(enum hc_format format, double value)
     }
 }
 
-/* Codes 0, 1, ... of the positive half: every value, and half and a quarter of the way to the next. */
+/* Codes 0, 1, ... of the positive half: every value, and half and a quarter of the way to the
+   next. */
 static void every_code(enum hc_format format, uint64_t step)
 {
     const struct hc_format_info *f = &hc_formats[format];

@@ -1,8 +1,8 @@
-/* Conversions into fp16 and bf16 and their four operations by integer arithmetic on the fields of the
-   operands, one rounding at the end: the expected side of sweeps that are checked on a device. Shares
-   nothing with num/bits.h, num/directed.h and the kernels; the same code on host and device.
-   integer16_test.c holds it against MPFR, check/judge.c against the expected sides of the host over
-   all operands. */
+/* Conversions into fp16 and bf16 and their four operations by integer arithmetic on the fields
+   of the operands, one rounding at the end: the expected side of sweeps that are checked on a
+   device. Shares nothing with num/bits.h, num/directed.h and the kernels; the same code on host
+   and device. integer16_test.c holds it against MPFR, check/judge.c against the expected sides
+   of the host over all operands. */
 #ifndef HC_NUM_INTEGER16_H
 #define HC_NUM_INTEGER16_H
 
@@ -51,8 +51,8 @@ struct hc_integral {
     int inexact;
 };
 
-/* The place of the highest bit of m; 0 for 0. Here and below without branches, so that loops on the host
-   become vectors and threads of a device do not part. */
+/* The place of the highest bit of m; 0 for 0. Here and below without branches, so that loops on
+   the host become vectors and threads of a device do not part. */
 HC_INLINE int hc_top_bit(uint32_t m)
 {
     int top = (m >> 16 != 0) << 4;
@@ -62,9 +62,10 @@ HC_INLINE int hc_top_bit(uint32_t m)
     return top + (m >> top >> 1 != 0);
 }
 
-/* Rounds x; where more than 31 places are cut off, m < 2^30. What is cut off at the last place that the result has lies below, at or above
-   half of it; an inexact x has at least fraction + 2 bits, so that what it lacks lies beyond the half.
-   The exponent field counts from the smallest normal exponent, the leading bit of a normal significand
+/* Rounds x to the format f. The discarded bits are compared with half a unit in the last place
+   kept. An inexact x carries at least fraction + 2 bits, so its missing tail can act as a sticky
+   bit but never decide a tie. Requires m < 2^30 if more than 31 bits are discarded. The exponent
+   field counts from the smallest normal exponent; the leading bit of a normal significand
    carries into it, and so does a rounding up. */
 HC_INLINE uint16_t hc_round16(struct hc_fields16 f, struct hc_integral x,
                               enum hc_direction direction)
@@ -120,10 +121,10 @@ HC_INLINE struct hc_integral hc_integral_of(struct hc_fields16 f, uint32_t code)
     return x;
 }
 
-/* x + y of finite numbers. Up to 19 places apart both are whole multiples of the lower unit, and the
-   sum has at most 31 bits. Further apart the upper one is normal, and the lower one less than 2^11 2^-20
-   of its unit, which is moved up by 9 places: it only makes the sum inexact, upwards, or downwards from
-   the next integer below. */
+/* x + y of finite numbers. Up to 19 places apart both are whole multiples of the lower unit, and
+   the sum has at most 31 bits. Further apart the upper one is normal, and the lower one less
+   than 2^11 2^-20 of its unit, which is moved up by 9 places: it only makes the sum inexact,
+   upwards, or downwards from the next integer below. */
 HC_INLINE struct hc_integral hc_integral_sum(struct hc_integral x, struct hc_integral y)
 {
     int swapped = x.e < y.e;
@@ -180,8 +181,8 @@ HC_INLINE uint16_t hc_integer_mul(enum hc_format format, uint32_t x, uint32_t y)
     return (uint16_t)product;
 }
 
-/* Both significands are moved up until they have 11 bits: the quotient of x 2^20 by y has 20 bits or
-   21, and what remains makes it inexact. */
+/* Both significands are moved up until they have 11 bits: the quotient of x 2^20 by y has 20
+   bits or 21, and what remains makes it inexact. */
 HC_INLINE uint16_t hc_integer_div(enum hc_format format, uint32_t x, uint32_t y)
 {
     struct hc_fields16 f = hc_fields16_of(format);

@@ -103,7 +103,8 @@ static void pair(enum hc_format format, uint32_t x, uint32_t y)
     mpfr_clears(a, b, z, (mpfr_ptr)0);
 }
 
-/* Each exponent and the two zeros and infinities, with fractions at their ends and in the middle. */
+/* Each exponent and the two zeros and infinities, with fractions at their ends and in the
+   middle. */
 Test(integer16, mpfr_agrees_on_pairs_of_every_exponent)
 {
     for (size_t f = 0; f < 2; f++) {

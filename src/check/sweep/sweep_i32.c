@@ -117,7 +117,7 @@ HC_CLONES static uint16_t strays(const uint16_t *got, uint16_t want)
 static void compare_block(const struct integers *s, const struct buffers *buffers,
                           struct hc_miss *miss)
 {
-    int64_t low = buffers->in[0];
+    int64_t low = *buffers->in;
     int64_t high = buffers->in[BLOCK - 1];
     if ((low >= TABLE || high <= -TABLE) && strays(buffers->out, want_of(s, low)) == 0)
         return;

@@ -86,8 +86,9 @@ static inline int64_t hc_update_padded(int64_t count)
    tensor. */
 struct hc_storage *hc_slot_storage(const struct hc_update_slot *slot, enum hc_state_tensor state);
 
-/* One pass over the slots (update_walk.c). `run` is called for spans of slots, from `first` to `last`. Slots are in one span if every state tensor that the pass touches continues in
-   memory where the one before it ends, so that one op does them all. */
+/* One pass over the slots (update_walk.c). `run` is called for spans of slots, from `first` to
+   `last`. Slots are in one span if every state tensor that the pass touches continues in memory
+   where the one before it ends, so that one op does them all. */
 struct hc_pass {
     int touches;
     enum hc_state_tensor touched[5];

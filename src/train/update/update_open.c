@@ -91,8 +91,8 @@ static bool comes_before(const struct hc_slot_plan *a, const struct hc_slot_plan
     return a->format[HC_STATE_MODEL] < b->format[HC_STATE_MODEL];
 }
 
-/* Every slot with its plan, in memory's order. Slots that are alike keep the order of the parameters.
-   Layer l of n belongs to layer group l * groups / n. */
+/* Every slot with its plan, in memory's order. Slots that are alike keep the order of the
+   parameters. Layer l of n belongs to layer group l * groups / n. */
 static enum hc_status make_slots(struct hc_update *update, struct hc_parameter *const *parameters)
 {
     struct hc_update_slot *slots = update->slots;
