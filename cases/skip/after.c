@@ -58,7 +58,7 @@ static bool train(struct hc_check *check, const struct hc_injection_site *at, in
     hc_injection_save(&injection, &state);
     if (!injection.failed) {
         course->weights = hc_injection_nonfinite(&injection, &state, HC_STATE_MASTER);
-        course->statistics = hc_injection_nonfinite(&injection, &state, HC_STATE_COUNT);
+        course->statistics = hc_injection_nonfinite(&injection, &state, HC_INJECTION_STATISTICS);
         course->skipped = state.counters.skipped;
         course->train = injection.loss;
         if (!hc_check_ok(check, hc_net_infer(injection.net, injection.images, injection.labels,
