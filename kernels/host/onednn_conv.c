@@ -159,7 +159,7 @@ static float nonfinite_sum(const struct hc_conv_shape *g, const float *filter, c
     return sum;
 }
 
-/* Adds the contribution of weights that are not finite, which finite_filter took away. */
+/* Adds the contribution of the weights that finite_filter replaced. */
 static void add_nonfinite(const struct work *w, int64_t images, const float *filter,
                           const float *from, float *to)
 {

@@ -17,18 +17,25 @@ struct product {
     int64_t rows;
     int64_t columns;
     int64_t terms;
+
+    /* gemm: term k of row i is left[i * left_row + k * left_term]. */
     const double *left;
-    int64_t left_row; /* gemm: from row to row, and from term to term */
+    int64_t left_row;
     int64_t left_term;
-    const double *right; /* term k of column j: (k / run) outer + (k % run) inner + j across */
+
+    /* Term k of column j is right[k / run * outer + k % run * inner + j * across]. */
+    const double *right;
     int64_t run;
     int64_t outer;
     int64_t inner;
     int64_t across;
+
+    /* Element (i, j) of the output is out[i * out_row + j * out_column]. */
     int64_t out_row;
     int64_t out_column;
 
-    /* Writes terms k .. k + n - 1 of a row to elements that are HC_TILE_ROWS apart. */
+    /* Writes terms k .. k + n - 1 of a row of the left factor to elements that are HC_TILE_ROWS
+       apart. */
     void (*gather)(const struct product *p, int64_t row, int64_t k, int64_t n, double *to);
 };
 
