@@ -80,7 +80,7 @@ enum hc_status hc_choose_backend(const char *what, const char *list,
     enum hc_status status = hc_choose_backends(list, chosen, &count);
     if (status != HC_OK)
         return status;
-    if (count > 1)
+    if (count != 1)
         return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, list);
     *backend = chosen[0];
     const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
