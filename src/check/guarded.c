@@ -64,6 +64,7 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
                                struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
+    const struct hc_descriptor *d = hc_descriptor(call->op);
     static atomic_uint_fast64_t calls;
     int input[HC_MAX_IN];
     int output[HC_MAX_OUT];
@@ -74,9 +75,9 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
         g->region[g->count++] =
             (struct hc_region){.name = "scratch", .input = -1, .bytes = scratch};
     for (int i = 0; i < op->inputs; i++)
-        input[i] = add(g, &call->in[i], hc_slot(call->op, i)->name, i);
+        input[i] = add(g, &call->in[i], d->in[i].name, i);
     for (int o = 0; o < op->outputs; o++) {
-        output[o] = add(g, &call->out[o], hc_slot(call->op, op->inputs + o)->name, -1);
+        output[o] = add(g, &call->out[o], d->out[o].name, -1);
         g->output[o] = output[o] >= 0 && g->region[output[o]].out_bytes ? output[o] : -1;
     }
     for (int i = 0; i < g->count; i++) {

@@ -37,17 +37,23 @@ static enum hc_status check_labels(const struct hc_call *call)
     return HC_OK;
 }
 
+static bool lacks_data(const struct hc_tensor *t, const struct hc_slot *slot)
+{
+    return !t->data && !slot->optional && hc_tensor_count(t) > 0;
+}
+
 /* What hc_call_check cannot see, since it does not look at data: that there is some, that labels
    are classes, that an order has images. */
 static enum hc_status check_data(const struct hc_call *call)
 {
     const char *op = hc_ops[call->op].name;
-    for (int i = 0; i < hc_slot_count(call->op); i++) {
-        const struct hc_slot *slot = hc_slot(call->op, i);
-        const struct hc_tensor *t = hc_slot_tensor_const(call, i);
-        if (!t->data && !slot->optional && hc_tensor_count(t) > 0)
-            return hc_fail(HC_INVALID, "%s: %s has no data", op, slot->name);
-    }
+    const struct hc_descriptor *d = hc_descriptor(call->op);
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        if (lacks_data(&call->in[i], &d->in[i]))
+            return hc_fail(HC_INVALID, "%s: %s has no data", op, d->in[i].name);
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        if (lacks_data(&call->out[o], &d->out[o]))
+            return hc_fail(HC_INVALID, "%s: %s has no data", op, d->out[o].name);
     if (call->op == HC_OP_gemm && call->params.gemm.beta != 0 && !call->in[HC_GEMM_C].data &&
         hc_tensor_count(&call->out[HC_GEMM_OUT]) > 0)
         return hc_fail(HC_INVALID, "gemm: beta is not 0, and c has no data");

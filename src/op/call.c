@@ -6,16 +6,25 @@
 #include "op/descriptor.h"
 #include "op/rule.h"
 
-static enum hc_status check_format(const struct hc_call *call, int number)
+/* A slot of a call: its number, its row and its tensor, and what all slots share. */
+struct operand {
+    const struct hc_descriptor *op;
+    int number;
+    const struct hc_slot *slot;
+    const struct hc_tensor *tensor;
+    bool fp64;
+};
+
+static enum hc_status check_format(const struct hc_call *call, const struct operand *o)
 {
-    const struct hc_slot *slot = hc_slot(call->op, number);
-    enum hc_format f = hc_slot_tensor_const(call, number)->format;
-    bool fp64 = hc_call_fp64(call);
+    const struct hc_slot *slot = o->slot;
+    enum hc_format f = o->tensor->format;
+    bool fp64 = o->fp64;
     int like = slot->like; /* an input that may be absent has its format from another */
-    while (hc_slot(call->op, like)->format == HC_ALLOW_LIKE)
-        like = hc_slot(call->op, like)->like;
+    while (o->op->in[like].format == HC_ALLOW_LIKE)
+        like = o->op->in[like].like;
     unsigned formats = slot->format == HC_ALLOW_LIKE ? 1u << call->in[like].format
-                                                     : hc_slot_formats(call->op, number, fp64);
+                                                     : hc_slot_formats(call->op, o->number, fp64);
     char text[HC_FORMATS_TEXT];
     if (formats >> f & 1)
         return HC_OK;
@@ -24,11 +33,11 @@ static enum hc_status check_format(const struct hc_call *call, int number)
                    fp64 && formats == 1u << HC_FP64 ? ", as the first input" : "");
 }
 
-static enum hc_status check_slot(const struct hc_call *call, int number)
+static enum hc_status check_slot(const struct hc_call *call, const struct operand *o)
 {
     const char *op = hc_ops[call->op].name;
-    const struct hc_slot *slot = hc_slot(call->op, number);
-    const struct hc_tensor *t = hc_slot_tensor_const(call, number);
+    const struct hc_slot *slot = o->slot;
+    const struct hc_tensor *t = o->tensor;
     const struct hc_tensor *x = &call->in[HC_FIRST];
     char shape[HC_SHAPE_TEXT];
     if (slot->optional && !t->data)
@@ -41,7 +50,7 @@ static enum hc_status check_slot(const struct hc_call *call, int number)
                            hc_shape_text(t, shape));
     if ((unsigned)t->format >= HC_FORMAT_COUNT)
         return hc_fail(HC_INVALID, "%s: %s has no format", op, slot->name);
-    enum hc_status status = check_format(call, number);
+    enum hc_status status = check_format(call, o);
     if (status != HC_OK || slot->size == HC_SIZE_RULE)
         return status;
     int64_t elements = slot->size == HC_SIZE_FIRST   ? hc_tensor_count(x)
@@ -63,23 +72,22 @@ static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)
 
 /* Whether output `o` may be input `i` itself: where every element is computed from those at the
    same place, any input of the same format and size; elsewhere the one that the output updates. */
-static bool may_be(const struct hc_call *call, int o, int i)
+static bool may_be(const struct hc_call *call, const struct hc_descriptor *d, int o, int i)
 {
     const struct hc_tensor *in = &call->in[i];
     const struct hc_tensor *out = &call->out[o];
-    const struct hc_slot *slot = &hc_descriptor(call->op)->out[o];
+    const struct hc_slot *slot = &d->out[o];
     bool same = in->data == out->data && in->format == out->format &&
                 hc_tensor_count(in) == hc_tensor_count(out);
     return same && (hc_op_settled(call->op) || (slot->in_place && slot->like == i));
 }
 
-static enum hc_status check_overlaps(const struct hc_call *call)
+static enum hc_status check_overlaps(const struct hc_call *call, const struct hc_descriptor *d)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
-    const struct hc_descriptor *d = hc_descriptor(call->op);
     for (int o = 0; o < op->outputs; o++) {
         for (int i = 0; i < op->inputs; i++)
-            if (overlap(&call->out[o], &call->in[i]) && !may_be(call, o, i))
+            if (overlap(&call->out[o], &call->in[i]) && !may_be(call, d, o, i))
                 return hc_fail(HC_INVALID, "%s: %s overlaps %s", op->name, d->out[o].name,
                                d->in[i].name);
         for (int other = 0; other < o; other++)
@@ -94,14 +102,18 @@ enum hc_status hc_call_check(const struct hc_call *call)
 {
     if ((unsigned)call->op >= HC_OP_COUNT)
         return hc_fail(HC_INVALID, "no op %d", (int)call->op);
+    const struct hc_op_info *op = &hc_ops[call->op];
     const struct hc_descriptor *d = hc_descriptor(call->op);
-    for (int i = 0; i < hc_slot_count(call->op); i++) {
-        enum hc_status status = check_slot(call, i);
-        if (status != HC_OK)
-            return status;
-    }
-    enum hc_status status = d->rule ? d->rule(call) : HC_OK;
-    return status == HC_OK ? check_overlaps(call) : status;
+    bool fp64 = call->in[HC_FIRST].format == HC_FP64 && d->fp64;
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < op->inputs && status == HC_OK; i++)
+        status = check_slot(call, &(struct operand){d, i, &d->in[i], &call->in[i], fp64});
+    for (int o = 0; o < op->outputs && status == HC_OK; o++)
+        status =
+            check_slot(call, &(struct operand){d, op->inputs + o, &d->out[o], &call->out[o], fp64});
+    if (status == HC_OK && d->rule)
+        status = d->rule(call);
+    return status == HC_OK ? check_overlaps(call, d) : status;
 }
 
 double hc_call_length(const struct hc_call *call)

@@ -20,19 +20,6 @@ struct hc_tensor hc_tensor4(enum hc_format format, int64_t n, int64_t h, int64_t
     return (struct hc_tensor){format, 4, {n, h, w, c}, data};
 }
 
-int64_t hc_tensor_count(const struct hc_tensor *t)
-{
-    int64_t n = 1;
-    for (int d = 0; d < t->rank; d++)
-        n *= t->shape[d];
-    return n;
-}
-
-size_t hc_tensor_bytes(const struct hc_tensor *t)
-{
-    return (size_t)hc_tensor_count(t) * (size_t)hc_formats[t->format].bytes;
-}
-
 uint64_t hc_tensor_bits(const struct hc_tensor *t, int64_t i)
 {
     switch (hc_formats[t->format].bytes) {

@@ -24,8 +24,18 @@ struct hc_tensor hc_tensor4(enum hc_format format, int64_t n, int64_t h, int64_t
                             void *data);
 
 /* Elements, and bytes of storage; a tensor with a zero extent is empty and legal. */
-int64_t hc_tensor_count(const struct hc_tensor *t);
-size_t hc_tensor_bytes(const struct hc_tensor *t);
+static inline int64_t hc_tensor_count(const struct hc_tensor *t)
+{
+    int64_t n = 1;
+    for (int d = 0; d < t->rank; d++)
+        n *= t->shape[d];
+    return n;
+}
+
+static inline size_t hc_tensor_bytes(const struct hc_tensor *t)
+{
+    return (size_t)hc_tensor_count(t) * (size_t)hc_formats[t->format].bytes;
+}
 
 /* Elements of a tensor in host memory, as bits and as values; hc_tensor_set rounds to nearest. */
 uint64_t hc_tensor_bits(const struct hc_tensor *t, int64_t i);
