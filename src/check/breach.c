@@ -50,8 +50,8 @@ static bool any_other(const unsigned char *bytes, size_t n, unsigned char want)
 }
 
 /* Region i's guards, up to its neighbours' guards and the block's ends. */
-static void look_beside(const struct hc_guarded *g, int i, enum hc_prefill prefill,
-                        struct hc_breach *breach)
+static void check_guards(const struct hc_guarded *g, int i, enum hc_prefill prefill,
+                         struct hc_breach *breach)
 {
     const struct hc_region *r = &g->region[i];
     const char *op = hc_ops[g->call.op].name;
@@ -70,8 +70,8 @@ static void look_beside(const struct hc_guarded *g, int i, enum hc_prefill prefi
 }
 
 /* An input, except where it is an output, too. */
-static void look_at_input(const struct hc_guarded *g, const struct hc_region *r,
-                          struct hc_breach *breach)
+static void check_input(const struct hc_guarded *g, const struct hc_region *r,
+                        struct hc_breach *breach)
 {
     const unsigned char *now = g->image + r->at;
     size_t at = r->out_bytes;
@@ -90,8 +90,8 @@ static void look_at_input(const struct hc_guarded *g, const struct hc_region *r,
 }
 
 /* A kernel that does not take a call leaves its outputs as they were. */
-static void look_at_refused(const struct hc_guarded *g, const struct hc_region *r,
-                            unsigned char output, struct hc_breach *breach)
+static void check_refused(const struct hc_guarded *g, const struct hc_region *r,
+                          unsigned char output, struct hc_breach *breach)
 {
     const unsigned char *now = g->image + r->at;
     if (r->out_bytes && (memcmp(now, r->host, r->in_bytes) != 0 ||
@@ -106,11 +106,11 @@ void hc_breach_look(const struct hc_guarded *g, enum hc_prefill prefill, bool re
 {
     for (int i = 0; i < g->count && !breach->text[0]; i++) {
         const struct hc_region *r = &g->region[i];
-        look_beside(g, i, prefill, breach);
+        check_guards(g, i, prefill, breach);
         if (!breach->text[0] && r->in_bytes)
-            look_at_input(g, r, breach);
+            check_input(g, r, breach);
         if (!breach->text[0] && refused)
-            look_at_refused(g, r, hc_prefill_of_outputs[prefill], breach);
+            check_refused(g, r, hc_prefill_of_outputs[prefill], breach);
     }
 }
 

@@ -78,7 +78,7 @@ static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
 
 /* A kernel may refuse formats and shapes. One that looks at the numbers first may refuse whatever
    it would get wrong, and then its results prove nothing. */
-static void look_at_refusal(const struct hc_guarded *g, struct hc_breach *breach)
+static void check_refusal(const struct hc_guarded *g, struct hc_breach *breach)
 {
     char why[256];
     (void)snprintf(why, sizeof why, "%s", hc_message());
@@ -99,7 +99,7 @@ static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queu
     if (status == HC_OK)
         status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
     if (status == HC_UNSUPPORTED && !breach->text[0])
-        look_at_refusal(&g, breach);
+        check_refusal(&g, breach);
     if (status == HC_OK && !breach->text[0] &&
         (g.bytes <= REPEATED_BYTES || hc_breach_suspected(&g)))
         status = repeat(&g, breach);

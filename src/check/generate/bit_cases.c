@@ -30,7 +30,7 @@ static struct hc_call call_of(const struct row *row, int64_t length)
 }
 
 /* Absent inputs stay without memory. */
-static void give_inputs(struct hc_check *check, struct hc_call *call)
+static void allocate_inputs(struct hc_check *check, struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++) {
         if (!hc_op_absent(call, i))
@@ -97,7 +97,7 @@ static bool run_one(struct hc_check *check, const struct row *row, int number,
     if (!distribution.name)
         return true;
     struct hc_call call = call_of(row, distribution.length);
-    give_inputs(check, &call);
+    allocate_inputs(check, &call);
     hc_bit_draw_inputs(&call, number, check->seed);
     return run_both(check, &call, distribution.name, distribution.raw, all);
 }

@@ -23,7 +23,7 @@ struct row {
     char title[128];
 };
 
-static void give_memory(struct hc_check *check, struct hc_call *call, bool in_place)
+static void allocate(struct hc_check *check, struct hc_call *call, bool in_place)
 {
     int inputs = hc_ops[call->op].inputs;
     if (in_place && call->op == HC_OP_unscale) /* with an override the flags are apart */
@@ -71,7 +71,7 @@ static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
-    give_memory(check, &call, row->shape->in_place);
+    allocate(check, &call, row->shape->in_place);
     hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
     if (!hc_distribution_reached(&call, row->distribution))
         hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);

@@ -1,7 +1,5 @@
 #include "check/generate/op_space.h"
 
-#include <stddef.h>
-
 #include "op/descriptor.h"
 
 static const struct hc_format_set ieee[] = {
@@ -183,138 +181,33 @@ static const struct hc_op_shape scalars[] = {
     {.name = NULL},
 };
 
-static const struct hc_variant plain[] = {{.name = ""}, {.name = NULL}};
-
-static const struct hc_variant directions[] = {
-    {.name = "", .params.cast = {HC_NEAREST}},
-    {.name = "-toward-zero", .params.cast = {HC_TOWARD_ZERO}},
-    {.name = "-upward", .params.cast = {HC_UPWARD}},
-    {.name = "-downward", .params.cast = {HC_DOWNWARD}},
-    {.name = NULL},
-};
-
-static const struct hc_variant axpys[] = {{.name = "", .params.axpy = {-1.1}}, {.name = NULL}};
-static const struct hc_variant slopes[] = {{.name = "", .params.leaky = {0.1}}, {.name = NULL}};
-static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1, 0.1}},
-                                          {.name = NULL}};
-
-static const struct hc_variant unscales[] = {
-    {.name = "", .params.unscale = {false}},
-    {.name = "-reciprocal", .params.unscale = {true}},
-    {.name = "-first", .params.unscale = {false}, .bare = true},
-    {.name = NULL},
-};
-
-/* With the scalars that may be absent, and without. */
-static const struct hc_variant more_or_less[] = {
-    {.name = ""},
-    {.name = "-bare", .bare = true},
-    {.name = NULL},
-};
-
-static const struct hc_variant clips[] = {
-    {.name = "", .params.clip = {1}},
-    {.name = "-tenth", .params.clip = {0.1}},
-    {.name = "-bare", .params.clip = {5}, .bare = true},
-    {.name = NULL},
-};
-
-static const struct hc_variant gemms[] = {
-    {.name = "", .params.gemm = {.alpha = 1}},
-    {.name = "-ta", .params.gemm = {.transpose_a = true, .alpha = 1}},
-    {.name = "-tb-bias", .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}, .row = true},
-    {.name = "-ta-tb-scaled",
-     .params.gemm = {.transpose_a = true, .transpose_b = true, .alpha = 1.5, .beta = -0.3}},
-    {.name = NULL},
-};
-
-static const struct hc_variant means[] = {
-    {.name = "", .params.xent = {false}},
-    {.name = "-sum", .params.xent = {true}},
-    {.name = NULL},
-};
-
-static const struct hc_variant sgds[] = {
-    {.name = "", .params.sgd = {.weight_decay = 1e-2}},
-    {.name = "-nesterov", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}},
-    {.name = "-decoupled", .params.sgd = {.weight_decay = 1e-2, .decoupled = true}},
-    {.name = "-rate-inside",
-     .params.sgd = {.weight_decay = 1e-2, .nesterov = true, .rate_inside = true}},
-    {.name = "-stochastic",
-     .params.sgd = {.weight_decay = 1e-2, .stochastic = {.on = true, .seed = 7, .first = 640}}},
-    {.name = "-kahan", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}, .compensated = true},
-    {.name = "-kahan-decoupled",
-     .params.sgd = {.weight_decay = 1e-2, .decoupled = true},
-     .compensated = true},
-    {.name = "-kahan-rate-inside",
-     .params.sgd = {.weight_decay = 1e-2, .rate_inside = true},
-     .compensated = true},
-    {.name = NULL},
-};
-
-static const struct hc_variant adams[] = {
-    {.name = "", .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2}},
-    {.name = "-eps-inside", .params.adam = {.beta2 = 0.999, .eps = 1e-8, .eps_inside = true}},
-    {.name = "-stochastic",
-     .params.adam = {.beta2 = 0.99,
-                     .eps = 1e-8,
-                     .weight_decay = 1e-2,
-                     .stochastic = {.on = true, .seed = 7, .first = 640}}},
-    {.name = "-kahan",
-     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2},
-     .compensated = true},
-    {.name = "-torch-fused",
-     .params
-         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_FUSED}},
-    {.name = "-torch-loop",
-     .params
-         .adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_TORCH_LOOP}},
-    {.name = "-apex",
-     .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2, .order = HC_ORDER_APEX}},
-    {.name = NULL},
-};
-
 static const struct hc_format_set none[] = {{.name = NULL}};
 
 static const struct hc_opspace by_class[] = {
-    [HC_CLASS_ELEMENTWISE] = {mixed, vectors, plain},
-    [HC_CLASS_REDUCTION] = {reduced, sums, plain},
-    [HC_CLASS_GEMM] = {multiplied, products, gemms},
-    [HC_CLASS_CONV] = {multiplied, convolutions, plain},
-    [HC_CLASS_NORM] = {stateful, batches, norms},
-    [HC_CLASS_POOL] = {mixed, pools, plain},
-    [HC_CLASS_LOSS] = {mixed, losses, means},
-    [HC_CLASS_OPTIMIZER] = {stateful, vectors, adams},
-    [HC_CLASS_CONTROL] = {none, vectors, plain},
+    [HC_CLASS_ELEMENTWISE] = {mixed, vectors}, [HC_CLASS_REDUCTION] = {reduced, sums},
+    [HC_CLASS_GEMM] = {multiplied, products},  [HC_CLASS_CONV] = {multiplied, convolutions},
+    [HC_CLASS_NORM] = {stateful, batches},     [HC_CLASS_POOL] = {mixed, pools},
+    [HC_CLASS_LOSS] = {mixed, losses},         [HC_CLASS_OPTIMIZER] = {stateful, vectors},
+    [HC_CLASS_CONTROL] = {none, vectors},
 };
 
-/* Where an op has parameters that its class does not have. */
-static const struct hc_variant *const by_op[HC_OP_COUNT] = {
-    [HC_OP_cast] = directions,       [HC_OP_axpy] = axpys,
-    [HC_OP_unscale] = unscales,      [HC_OP_leaky_relu] = slopes,
-    [HC_OP_leaky_relu_bwd] = slopes, [HC_OP_sgd] = sgds,
-};
-
-/* Ops that are like no others of their class. */
-static const struct hc_opspace of_op[HC_OP_COUNT] = {
-    [HC_OP_rates] = {plain_fp32, tables, plain},
-    [HC_OP_step_log] = {plain_fp32, tables, more_or_less},
-    [HC_OP_sum_squares] = {mixed, sums, more_or_less},
-    [HC_OP_clip] = {plain_fp32, scalars, clips},
+/* Ops whose formats or shapes are not those of their class. */
+static const struct hc_opspace by_op[HC_OP_COUNT] = {
+    [HC_OP_rates] = {plain_fp32, tables},
+    [HC_OP_step_log] = {plain_fp32, tables},
+    [HC_OP_sum_squares] = {mixed, sums},
+    [HC_OP_clip] = {plain_fp32, scalars},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)
 {
-    if (of_op[op].sets)
-        return of_op[op];
-    struct hc_opspace space = by_class[hc_ops[op].class_];
+    struct hc_opspace space = by_op[op].sets ? by_op[op] : by_class[hc_ops[op].class_];
     enum hc_allowed format = hc_descriptor(op)->in[HC_FIRST].format;
     if (format == HC_ALLOW_FLOAT_OR_FP64)
         space.sets = ieee;
     if (format == HC_ALLOW_ANY)
         space.sets = casts;
-    if (by_op[op])
-        space.variants = by_op[op];
+    space.variants = hc_op_variants(op);
     return space;
 }
 

@@ -51,6 +51,9 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
 
 struct hc_opspace hc_opspace(enum hc_op op);
 
+/* Its variants (op_variants.c). */
+const struct hc_variant *hc_op_variants(enum hc_op op);
+
 /* A call of the op with the shapes, formats and parameters, its tensors without memory. */
 struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
                           const struct hc_op_shape *shape, const struct hc_variant *variant);
