@@ -48,11 +48,6 @@ static const double *weights_at(const struct hc_drift_baseline *base, int step)
     return base->w + step * base->weights;
 }
 
-static const double *gradients_at(const struct hc_drift_baseline *base, int step)
-{
-    return base->g + step * base->weights;
-}
-
 double hc_baseline_distance(const struct hc_drift_baseline *base, const double *x,
                             const double *from)
 {
@@ -126,7 +121,7 @@ static enum hc_status forced(struct hc_drift_baseline *base, struct hc_drift_mem
         bool finite = hc_all_finite(run->g, base->weights);
         k->finite &= finite;
         if (finite)
-            hc_drift_sum_gradients(sums, run, gradients_at(base, step));
+            hc_drift_sum_gradients(sums, run, base->g + step * base->weights);
         if (native && finite == hc_all_finite(native->g + step * base->weights, base->weights))
             off += finite ? hc_squares(run->g, native->g + step * base->weights, base->weights) : 0;
         else if (native)

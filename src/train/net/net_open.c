@@ -8,28 +8,19 @@
 
 enum { INIT_STREAM = 0x494e4954 }; /* in the upper half of a stream's number; the parameter below */
 
-static enum hc_status fill(struct hc_parameter *p, float value)
-{
-    int64_t n = hc_parameter_count(p);
-    float *values = malloc((size_t)n * sizeof *values);
-    if (!values)
-        return hc_fail(HC_NO_MEMORY, "no memory for %s", p->name);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = value;
-    enum hc_status status = hc_storage_write(p->storage, values);
-    free(values);
-    return status;
-}
-
-static enum hc_status fill_uniform(struct hc_parameter *p, double bound, uint64_t seed, int index)
+/* Uniform in middle +- bound; a bound of 0 makes a constant. */
+static enum hc_status fill(struct hc_parameter *p, double middle, double bound, uint64_t seed,
+                           int index)
 {
     int64_t n = hc_parameter_count(p);
     float *values = malloc((size_t)n * sizeof *values);
     uint64_t stream = (uint64_t)INIT_STREAM << 32 | (uint64_t)index;
     if (!values)
         return hc_fail(HC_NO_MEMORY, "no memory for %s", p->name);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = (float)(bound * (2 * hc_random_uniform(seed, stream, (uint64_t)i) - 1));
+    for (int64_t i = 0; i < n; i++) {
+        double unit = 2 * hc_random_uniform(seed, stream, (uint64_t)i) - 1;
+        values[i] = (float)(middle + bound * unit);
+    }
     enum hc_status status = hc_storage_write(p->storage, values);
     free(values);
     return status;
@@ -72,10 +63,10 @@ static enum hc_status open_conv(struct hc_net *net, const struct hc_layer *layer
         status = open_parameter(net, s + HC_CONV_VARIANCE, layer->name, "variance",
                                 HC_ROLE_STATISTIC, vector);
     if (status == HC_OK)
-        status = fill_uniform(&net->parameter[p], 1 / sqrt((double)(c * k * k)), seed, p);
+        status = fill(&net->parameter[p], 0, 1 / sqrt((double)(c * k * k)), seed, p);
     if (status == HC_OK)
-        status = fill(&net->parameter[p + HC_CONV_GAMMA], 1);
-    return status == HC_OK ? fill(&net->statistic[s + HC_CONV_VARIANCE], 1) : status;
+        status = fill(&net->parameter[p + HC_CONV_GAMMA], 1, 0, seed, 0);
+    return status == HC_OK ? fill(&net->statistic[s + HC_CONV_VARIANCE], 1, 0, seed, 0) : status;
 }
 
 static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
@@ -90,8 +81,8 @@ static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *lay
     if (status == HC_OK)
         status = open_parameter(net, p + HC_LINEAR_BIAS, layer->name, "bias", HC_ROLE_BIAS, bias);
     if (status == HC_OK)
-        status = fill_uniform(&net->parameter[p], bound, seed, p);
-    return status == HC_OK ? fill_uniform(&net->parameter[p + 1], bound, seed, p + 1) : status;
+        status = fill(&net->parameter[p], 0, bound, seed, p);
+    return status == HC_OK ? fill(&net->parameter[p + 1], 0, bound, seed, p + 1) : status;
 }
 
 static void number_layers(struct hc_net *net)

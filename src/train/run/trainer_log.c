@@ -142,12 +142,6 @@ void hc_log_close(struct hc_run *run)
             (void)fclose(run->log[log]);
 }
 
-static void put_shares(FILE *file, const struct hc_shares *s)
-{
-    hc_print(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s->underflow, s->unscaled, s->update_lost,
-             s->activation_underflow, s->activation_unscaled, s->gradient_norm);
-}
-
 static const struct hc_shares unmeasured = {(double)NAN, (double)NAN, (double)NAN,
                                             (double)NAN, (double)NAN, (double)NAN};
 
@@ -164,9 +158,10 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
              all.gradient_norm, all.underflow, all.unscaled, all.update_lost,
              all.activation_underflow, all.activation_unscaled);
     for (int l = 0; l < plan->layers; l++) {
-        struct hc_shares shares = facts->measured ? hc_metrics_layer(run->metrics, l) : unmeasured;
+        struct hc_shares s = facts->measured ? hc_metrics_layer(run->metrics, l) : unmeasured;
         if (plan->layer[l].parameter >= 0)
-            put_shares(file, &shares);
+            hc_print(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s.underflow, s.unscaled, s.update_lost,
+                     s.activation_underflow, s.activation_unscaled, s.gradient_norm);
     }
     (void)fputc('\n', file);
     return HC_OK;
