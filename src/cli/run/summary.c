@@ -49,7 +49,8 @@ static void print_omissions(FILE *out, const struct hc_omissions *all)
     }
     for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
         (void)fprintf(
-            out, "%-13s  %lld calls on %s, in formats of which it accepted %lld; the first: %s\n",
+            out,
+            "%-13s  %lld calls on %s, in formats in which it accepted %lld others; the first: %s\n",
             "refused", (long long)set->refused, set->backend, (long long)set->taken, set->why);
 }
 
