@@ -5,13 +5,13 @@ file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c
 list(FILTER kernels EXCLUDE REGEX "/cuda/emulate/")
 list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$")
 file(GLOB emulation CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/*.c)
-list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|graph|launch)\\.c$")
+list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|kernels)\\.c$")
 
 add_library(standin_emulation OBJECT ${emulation})
 target_include_directories(standin_emulation PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_link_libraries(standin_emulation PRIVATE hc_interface)
 
-add_library(standin MODULE ${kernels})
+add_library(standin MODULE ${kernels} ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/kernels.c)
 set_target_properties(standin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${here})
 target_include_directories(standin PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_include_directories(standin SYSTEM PRIVATE ${CUDA_INCLUDE})

@@ -1,18 +1,29 @@
 /* cuda-emulated: the device kernels on the CPU, with memory of their own. */
 #include "backend.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/emulate/graph.h"
+#include "kernels/cuda/emulate/kernels.h"
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/library/handles.h"
+
+enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
+                         int threads, size_t shared, const void *args, size_t args_size)
+{
+    const struct hc_emulated_kernel *kernel = &hc_emulated_kernels[which];
+    assert(blocks >= 0 && args_size == *kernel->size && args_size <= HC_MAX_ARGUMENTS);
+    if (blocks == 0 || hc_emulated_launch(queue->stream, kernel, blocks, threads, shared, args))
+        return HC_OK;
+    return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
+}
 
 static void close_queue(struct hc_queue *queue)
 {
@@ -99,6 +110,41 @@ static enum hc_status download(struct hc_queue *queue, void *to, const void *fro
     return HC_OK;
 }
 
+static enum hc_status capture(struct hc_queue *queue)
+{
+    if (!hc_cuda_capture_allows(queue, "capture"))
+        return HC_DEVICE;
+    if (!hc_emulated_stream_begin_capture(queue->stream))
+        return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
+    queue->capturing = true;
+    return HC_OK;
+}
+
+static enum hc_status captured(struct hc_queue *queue, struct hc_graph **graph)
+{
+    *graph = hc_emulated_stream_end_capture(queue->stream);
+    enum hc_status status = hc_cuda_capture_ends(queue);
+    if (status != HC_OK) {
+        hc_graph_free(*graph);
+        *graph = NULL;
+    }
+    return status;
+}
+
+static enum hc_status replay(struct hc_queue *queue, struct hc_graph *graph)
+{
+    if (!hc_cuda_capture_allows(queue, "replay"))
+        return HC_DEVICE;
+    hc_graph_run(graph, queue->stream);
+    return HC_OK;
+}
+
+static void forget(struct hc_queue *queue, struct hc_graph *graph)
+{
+    (void)queue;
+    hc_graph_free(graph);
+}
+
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
     if (queue)
@@ -120,10 +166,10 @@ const struct hc_backend hc_backend_cuda_emulate = {
     .upload = upload,
     .download = download,
     .scratch = hc_cuda_scratch,
-    .capture = hc_emulated_capture,
-    .captured = hc_emulated_captured,
-    .replay = hc_emulated_replay,
-    .forget = hc_emulated_forget,
+    .capture = capture,
+    .captured = captured,
+    .replay = replay,
+    .forget = forget,
     .operands = hc_cuda_operands,
     .judge = hc_cuda_judge,
     .describe = describe,

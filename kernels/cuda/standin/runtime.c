@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/kernels.h"
 #include "kernels/cuda/emulate/stream.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/standin/standin.h"
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -70,33 +69,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return error;
 }
 
-#define HC_DEVICE_KERNEL(name)                                                                     \
-    void hc_dk_##name##_entry(const void *args);                                                   \
-    extern const size_t hc_dk_##name##_size;
-#include "kernels/cuda/kernel/kernels.def"
-#undef HC_DEVICE_KERNEL
-
-static const struct {
-    const char *name;
-    void (*entry)(const void *args);
-    const size_t *size;
-} kernels[] = {
-#define HC_DEVICE_KERNEL(name) {#name, hc_dk_##name##_entry, &hc_dk_##name##_size},
-#include "kernels/cuda/kernel/kernels.def"
-#undef HC_DEVICE_KERNEL
-};
-
-struct launch {
-    struct hc_grid grid;
-    _Alignas(max_align_t) unsigned char args[HC_MAX_ARGUMENTS];
-};
-
-static void run(struct hc_emulated_stream *stream, const void *args)
-{
-    const struct launch *launch = args;
-    hc_emulate(hc_emulated_stream_emulator(stream), &launch->grid, launch->args);
-}
-
 cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **args,
                              size_t shared, cudaStream_t stream)
 {
@@ -106,18 +78,15 @@ cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3
         const void *symbol;
         void (*entry)(const void *args);
     } kernel = {function};
-    size_t k = 0;
-    while (k < sizeof kernels / sizeof kernels[0] && kernels[k].entry != kernel.entry)
+    int k = 0;
+    while (k < HC_DEVICE_KERNEL_COUNT && hc_emulated_kernels[k].entry != kernel.entry)
         k++;
-    if (error != cudaSuccess || k == sizeof kernels / sizeof kernels[0])
+    if (error != cudaSuccess || k == HC_DEVICE_KERNEL_COUNT)
         return error != cudaSuccess ? error : cudaErrorInvalidDeviceFunction;
     if (grid.x == 0 || grid.y != 1 || grid.z != 1 || block.y != 1 || block.z != 1)
         return cudaErrorInvalidConfiguration;
-    struct launch launch = {
-        .grid = {kernels[k].name, kernels[k].entry, (int)grid.x, (int)block.x, shared}};
-    memcpy(launch.args, args[0], *kernels[k].size);
-    return hc_emulated_stream_submit((struct hc_emulated_stream *)stream, run, &launch,
-                                     sizeof launch)
+    return hc_emulated_launch((struct hc_emulated_stream *)stream, &hc_emulated_kernels[k],
+                              (int)grid.x, (int)block.x, shared, args[0])
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
