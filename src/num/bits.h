@@ -1,6 +1,6 @@
-/* Bits and values of fp32, fp16 and bf16: the conversions that kernels use, the same code on host
-   and device. hc_encode is their definition; num/directed_test.c and the rounding cases hold them
-   against it and against MPFR. */
+/* Bits and values of fp32, fp16, bf16 and tf32: the conversions that kernels use, the same code on
+   host and device. hc_encode is their definition. num/directed_test.c and the rounding cases
+   compare them with it and with MPFR. */
 #ifndef HC_NUM_BITS_H
 #define HC_NUM_BITS_H
 
@@ -57,8 +57,8 @@ HC_INLINE float hc_bf16_value(uint16_t b)
     return hc_fp32_value((uint32_t)b << 16);
 }
 
-/* Nearest, ties to even. Overflow from 65520 on, 2^-25 -> 0; every NaN becomes quiet, its sign and
-   the top of its payload kept. */
+/* Rounds to nearest, ties to even: from 65520 on to infinity, 2^-25 to 0. Every NaN becomes quiet
+   and keeps its sign and the top of its payload. */
 HC_INLINE uint16_t hc_fp16_bits(float x)
 {
     uint32_t bits = hc_fp32_bits(x);
@@ -69,7 +69,7 @@ HC_INLINE uint16_t hc_fp16_bits(float x)
     if (magnitude >= 0x477ff000u)
         return (uint16_t)(sign | 0x7c00u);
     if (magnitude < 0x38800000u) {
-        /* Adding 0.5 puts the last kept bit, 2^-24, at fp32's own: its rounding is ours. */
+        /* Adding 0.5 puts fp16's last bit, 2^-24, at fp32's last bit: fp32 rounds as fp16 does. */
         float shifted = hc_fp32_value(magnitude) + 0.5f;
         return (uint16_t)(sign | (hc_fp32_bits(shifted) - 0x3f000000u));
     }
@@ -77,7 +77,7 @@ HC_INLINE uint16_t hc_fp16_bits(float x)
     return (uint16_t)(sign | (magnitude - 0x38000000u + 0xfffu + odd) >> 13);
 }
 
-/* Nearest, ties to even. Every NaN becomes quiet. */
+/* Rounds to nearest, ties to even. Every NaN becomes quiet. */
 HC_INLINE uint16_t hc_bf16_bits(float x)
 {
     uint32_t bits = hc_fp32_bits(x);
@@ -86,15 +86,15 @@ HC_INLINE uint16_t hc_bf16_bits(float x)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* hc_fp16_value(hc_fp16_bits(x)), hc_bf16_value(hc_bf16_bits(x)) (but for NaN's payload) without a
-   branch, so that loops over it become vectors. */
+/* hc_fp16_value(hc_fp16_bits(x)) and hc_bf16_value(hc_bf16_bits(x)), but for NaN's payload. They
+   have no branch, so that loops over them become vectors. */
 HC_INLINE float hc_fp16_round(float x)
 {
     uint32_t bits = hc_fp32_bits(x);
     uint32_t sign = bits & 0x80000000u;
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & ~0x1fffu;
-    /* 0.5's last bit is 2^-24, as in hc_fp16_bits; what is left is exact. */
+    /* The last bit of 0.5 is 2^-24, as in hc_fp16_bits; the difference is exact. */
     float subnormal = (hc_fp32_value(magnitude) + 0.5f) - 0.5f;
     uint32_t rounded = magnitude < 0x38800000u ? hc_fp32_bits(subnormal) : normal;
     rounded = magnitude >= 0x477ff000u ? 0x7f800000u : rounded;
@@ -109,7 +109,7 @@ HC_INLINE float hc_bf16_round(float x)
     return hc_fp32_value((bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded);
 }
 
-/* The nearest tf32 number, ties to even. */
+/* Rounds to the nearest tf32 number, ties to even. Every NaN becomes quiet. */
 HC_INLINE float hc_tf32_round(float x)
 {
     uint32_t bits = hc_fp32_bits(x);

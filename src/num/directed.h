@@ -6,18 +6,20 @@
 #include "num/bits.h"
 #include "num/format.h"
 
-/* x in fp32, rounded to odd: an exact value stays; of the two neighbours of an inexact one that is
-   taken whose last bit is 1. A second rounding, into a format of at most 22 bits whose subnormals
-   end at 2^-147 or above, then gives in every direction what one rounding of x gives: the odd
-   neighbour is no tie and no value of that format, and lies on x's side of both (Boldo and
-   Melquiond, Emulation of FMA and correctly rounded sums, 2008). The nearest fp32 number is one of
-   the neighbours; if it is even, the other one, towards x, is odd. What is too large becomes the
-   largest finite fp32, which is odd. */
+/* Rounds x to odd in fp32: an exact value stays, and of the two neighbours of an inexact one the
+   result is the one whose last bit is 1.
+
+   A second rounding, into a format of at most 22 bits whose subnormals end at 2^-147 or above, then
+   gives in every direction what one rounding of x gives: the odd neighbour is no tie and no value
+   of that format, and lies on x's side of both (Boldo and Melquiond, Emulation of FMA and correctly
+   rounded sums, 2008). The nearest fp32 number is one of the two neighbours; if it is even, the
+   other one, towards x, is odd. A number beyond fp32 becomes the largest finite one, which is
+   odd. */
 HC_INLINE float hc_fp32_to_odd(double x)
 {
-    float near = (float)x;
-    double back = (double)near;
-    uint32_t bits = hc_fp32_bits(near);
+    float nearest = (float)x;
+    double back = (double)nearest;
+    uint32_t bits = hc_fp32_bits(nearest);
     int inexact = back < x || back > x;
     int outside = x > 0 ? back > x : back < x;
     uint32_t odd = outside ? bits - 1 : bits + 1;
@@ -30,7 +32,8 @@ HC_INLINE uint32_t hc_leads_away(enum hc_direction direction, uint32_t sign)
     return direction == (sign ? HC_DOWNWARD : HC_UPWARD);
 }
 
-/* Zeros, infinities and NaN as hc_fp16_bits; a finite value never turns infinite toward zero. */
+/* Zeros, infinities and NaN are treated as by hc_fp16_bits. A finite value never becomes infinite
+   in a direction that leads towards zero. */
 HC_INLINE uint16_t hc_fp16_directed(float x, enum hc_direction direction)
 {
     uint32_t bits = hc_fp32_bits(x);
@@ -41,18 +44,18 @@ HC_INLINE uint16_t hc_fp16_directed(float x, enum hc_direction direction)
     uint32_t away = hc_leads_away(direction, sign);
     uint32_t code;
     if (magnitude < 0x38800000u) {
-        /* Steps of 2^-24; the product with 2^24 is exact. */
-        float steps = hc_fp32_value(magnitude) * 16777216.0f;
-        code = (uint32_t)steps;
-        code += away & ((float)code != steps);
+        /* fp16's subnormals are multiples of 2^-24; the product with 2^24 is exact. */
+        float units = hc_fp32_value(magnitude) * 16777216.0f;
+        code = (uint32_t)units;
+        code += away & ((float)code != units);
     } else {
         code = (magnitude - 0x38000000u + away * 0x1fffu) >> 13;
     }
-    uint32_t most = 0x7bffu + away;
-    return (uint16_t)(sign | (code < most ? code : most));
+    uint32_t largest = 0x7bffu + away;
+    return (uint16_t)(sign | (code < largest ? code : largest));
 }
 
-/* Zeros, infinities and NaN as hc_bf16_bits. */
+/* Zeros, infinities and NaN are treated as by hc_bf16_bits. */
 HC_INLINE uint16_t hc_bf16_directed(float x, enum hc_direction direction)
 {
     uint32_t bits = hc_fp32_bits(x);

@@ -1,5 +1,11 @@
-/* The definition of every format's encoding, as the same code on host and device: hc_encode and
-   hc_decode (num/format.h) for a format that is handed over as data. */
+/* The definition of every format's encoding, the same code on host and device: hc_encode and
+   hc_decode (num/format.h) for a format that is passed as data.
+
+   A magnitude becomes an integer significand of 60 or 61 bits. The bits below the format's last
+   place are cut off, and the kept ones go up by one if the direction, the first bit cut off and the
+   bits behind it say so. The exponent field stands directly above the fraction, so that the
+   increment carries into it, from the subnormals into the normal numbers, from one binade into the
+   next, and from the largest number into infinity. */
 #ifndef HC_NUM_ENCODE_H
 #define HC_NUM_ENCODE_H
 
@@ -9,8 +15,8 @@
 #include "num/format.h"
 #include "num/inline.h"
 
-/* Encodings share one shape: sign, biased exponent, fraction. tf32 is held 13 bits higher, where
-   fp32 has it. */
+/* Every encoding has a sign, a biased exponent and a fraction. tf32's are stored 13 bits higher,
+   where fp32 has them. */
 struct hc_layout {
     int fraction; /* bits of fraction */
     int shift;    /* zero bits below the fraction in storage */
@@ -38,8 +44,8 @@ HC_INLINE struct hc_layout hc_layout_of(const struct hc_format_info *f)
     return l;
 }
 
-/* Whether a magnitude that was cut goes up: `half` is the first bit cut off, `sticky` whether
-   anything followed it. */
+/* Whether the kept part of a magnitude goes up by one. `half` is the first bit cut off, `sticky`
+   whether any bit behind it was set. */
 HC_INLINE int hc_rounds_up(enum hc_direction direction, int negative, int odd, int half, int sticky)
 {
     switch (direction) {
@@ -54,23 +60,23 @@ HC_INLINE int hc_rounds_up(enum hc_direction direction, int negative, int odd, i
     }
 }
 
-/* An integer's ends: 2^precision - 1, and -2^precision where there is a sign bit, else 0. */
-HC_INLINE uint64_t hc_encode_integer(const struct hc_format_info *f, double value, double rest,
+/* Integers end at 2^precision - 1, and at -2^precision if they have a sign bit, otherwise at 0. */
+HC_INLINE uint64_t hc_encode_integer(const struct hc_format_info *f, double hi, double lo,
                                      enum hc_direction direction)
 {
-    if (isnan(value))
+    if (isnan(hi))
         return 0;
-    double down = floor(value);
-    if (down == value && rest < 0)
+    double down = floor(hi);
+    if (down == hi && lo < 0)
         down -= 1;
-    double above = (value - down) + 0.0;
-    int exact = above == 0 && rest == 0;
+    double above = (hi - down) + 0.0;
+    int exact = above == 0 && lo == 0;
     double integer = down;
-    int negative = value < 0 || (value == 0 && rest < 0);
+    int negative = hi < 0 || (hi == 0 && lo < 0);
     if (direction == HC_UPWARD || (direction == HC_TOWARD_ZERO && negative))
         integer += exact ? 0 : 1;
     if (direction == HC_NEAREST &&
-        (above > 0.5 || (above == 0.5 && (rest > 0 || (rest == 0 && fmod(down, 2.0) != 0)))))
+        (above > 0.5 || (above == 0.5 && (lo > 0 || (lo == 0 && fmod(down, 2.0) != 0)))))
         integer += 1;
     double end = ldexp(1.0, f->precision);
     double least = f->bits > f->precision ? -end : 0;
@@ -78,16 +84,16 @@ HC_INLINE uint64_t hc_encode_integer(const struct hc_format_info *f, double valu
     return (uint64_t)(int64_t)integer & (((uint64_t)1 << f->bits) - 1);
 }
 
-/* The value is significand * 2^exponent with one more bit below it for `rest`: shifting by two and
-   stepping one down for a negative rest keeps order and stickiness exact. */
+/* The number is m 2^e, with one more bit in m for the sign of lo. m is shifted up by enough places
+   that one step down for a negative lo keeps the order and the sticky bit exact. */
 HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct hc_format_info *f,
-                                       double magnitude, double rest, int negative,
+                                       double magnitude, double lo, int negative,
                                        enum hc_direction direction)
 {
     int e;
     uint64_t m = (uint64_t)ldexp(frexp(magnitude, &e), 53) << 8;
-    if (rest != 0)
-        m += rest > 0 ? 1 : (uint64_t)-1;
+    if (lo != 0)
+        m += lo > 0 ? 1 : (uint64_t)-1;
     e -= 61;
     /* m lies between 2^60 - 1 and 2^61. */
     int top = (m >> 60 ? 60 : 59) + e;
@@ -113,28 +119,27 @@ HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct h
 }
 
 /* hc_encode and hc_decode. */
-HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double value, double rest,
+HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double hi, double lo,
                                 enum hc_direction direction)
 {
     if (hc_is_integer(f))
-        return hc_encode_integer(f, value, rest, direction);
+        return hc_encode_integer(f, hi, lo, direction);
     struct hc_layout l = hc_layout_of(f);
-    int negative = signbit(value) != 0;
-    if (value == 0 && rest != 0)
-        negative = rest < 0;
+    int negative = signbit(hi) != 0;
+    if (hi == 0 && lo != 0)
+        negative = lo < 0;
     uint64_t bits;
-    if (isnan(value)) {
+    if (isnan(hi)) {
         bits = l.nan;
-    } else if (isinf(value)) {
+    } else if (isinf(hi)) {
         bits = l.infinity;
-    } else if (value == 0 && rest == 0) {
+    } else if (hi == 0 && lo == 0) {
         bits = 0;
-    } else if (value == 0) {
+    } else if (hi == 0) {
         int away = (direction == HC_UPWARD && !negative) || (direction == HC_DOWNWARD && negative);
         bits = away ? 1 : 0;
     } else {
-        bits =
-            hc_encode_magnitude(&l, f, fabs(value), negative ? -rest : rest, negative, direction);
+        bits = hc_encode_magnitude(&l, f, fabs(hi), negative ? -lo : lo, negative, direction);
     }
     return (bits | (uint64_t)negative << (f->bits - 1)) << l.shift;
 }

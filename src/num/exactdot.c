@@ -13,27 +13,26 @@ void hc_exact_dot_special(struct hc_exact_dot *sum, uint16_t x, uint16_t y)
         sum->infinite[(x ^ y) >> 15] = 1;
 }
 
-static unsigned __int128 whole(const uint64_t part[4])
+static unsigned __int128 whole(const uint64_t limb[4])
 {
     unsigned __int128 sum = 0;
     for (int k = 3; k >= 0; k--)
-        sum = (sum << 16) + part[k];
+        sum = (sum << 16) + limb[k];
     return sum;
 }
 
 /* 2^27 terms below 2^80 make a sum below 2^107, whose distance from the nearest double is at most
-   2^53: both are doubles, and the conversions of 128-bit integers round to nearest. */
-void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *rest,
-                      double *magnitude)
+   2^53. Both are doubles, and conversions of 128-bit integers round to nearest. */
+void hc_exact_dot_end(const struct hc_exact_dot *sum, double *hi, double *lo, double *magnitude)
 {
     assert(sum->terms <= HC_EXACT_DOT_TERMS);
-    unsigned __int128 positive = whole(sum->part[0]);
-    unsigned __int128 negative = whole(sum->part[1]);
+    unsigned __int128 positive = whole(sum->limb[0]);
+    unsigned __int128 negative = whole(sum->limb[1]);
     *magnitude = (double)(positive + negative) * 0x1p-48;
-    *rest = 0;
+    *lo = 0;
     if (sum->nan || sum->infinite[0] || sum->infinite[1]) {
         int undefined = sum->nan || (sum->infinite[0] && sum->infinite[1]);
-        *value = undefined ? (double)NAN : sum->infinite[1] ? -(double)INFINITY : (double)INFINITY;
+        *hi = undefined ? (double)NAN : sum->infinite[1] ? -(double)INFINITY : (double)INFINITY;
         return;
     }
     int minus = negative > positive;
@@ -41,6 +40,6 @@ void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *res
     double nearest = (double)size;
     unsigned __int128 back = (unsigned __int128)nearest;
     double beside = back > size ? -(double)(back - size) : (double)(size - back);
-    *value = (minus ? -nearest : nearest) * 0x1p-48;
-    *rest = (minus ? 0 - beside : beside) * 0x1p-48;
+    *hi = (minus ? -nearest : nearest) * 0x1p-48;
+    *lo = (minus ? 0 - beside : beside) * 0x1p-48;
 }

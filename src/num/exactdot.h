@@ -8,20 +8,20 @@
 extern "C" {
 #endif
 
-/* A sum that is being made; start from all zeros. A value of fp16 is an 11-bit integer times 2^(e -
-   25), e = 1..30, so a product is a 22-bit integer times 2^(s - 48), s = 0..58: an integer multiple
-   of 2^-48. Part k of a sign counts multiples of 2^(16 k - 48) and takes the products with s / 16 =
-   k, each below 2^37, so that 2^27 terms fit. */
+/* A sum in progress; start from all zeros. A value of fp16 is an 11-bit integer times 2^(e - 25), e
+   = 1..30. A product is therefore a 22-bit integer times 2^(s - 48), s = 0..58, an integer multiple
+   of 2^-48. Limb k of a sign counts multiples of 2^(16 k - 48) and takes the products with s / 16 =
+   k. Each of them is below 2^37, so that 2^27 terms fit. */
 struct hc_exact_dot {
-    uint64_t part[2][4]; /* of the positive and of the negative products */
+    uint64_t limb[2][4]; /* of the positive products, and of the negative ones */
     uint64_t terms;
-    unsigned infinite[2]; /* whether an infinite product of that sign was among them */
+    unsigned infinite[2]; /* whether there was an infinite product of this sign */
     unsigned nan;
 };
 
 enum { HC_EXACT_DOT_TERMS = 1 << 27 };
 
-/* Products with an infinite or NaN factor, by the rules of IEEE 754. */
+/* Adds a product with an infinite or NaN factor, by the rules of IEEE 754. */
 void hc_exact_dot_special(struct hc_exact_dot *sum, uint16_t x, uint16_t y);
 
 static inline void hc_exact_dot_add(struct hc_exact_dot *sum, uint16_t x, uint16_t y)
@@ -36,14 +36,13 @@ static inline void hc_exact_dot_add(struct hc_exact_dot *sum, uint16_t x, uint16
     uint64_t mx = (x & 1023u) | (uint64_t)(ex > 0) << 10;
     uint64_t my = (y & 1023u) | (uint64_t)(ey > 0) << 10;
     unsigned s = ex - (ex > 0) + ey - (ey > 0);
-    sum->part[(x ^ y) >> 15][s >> 4] += (mx * my) << (s & 15);
+    sum->limb[(x ^ y) >> 15][s >> 4] += (mx * my) << (s & 15);
 }
 
-/* The sum is *value + *rest exactly, *value being the nearest double (+0 for 0), and *magnitude the
-   double nearest to the sum of the magnitudes of the finite products. NaN and infinite sums have
-   rest 0. Asserts that there were no more than HC_EXACT_DOT_TERMS terms. */
-void hc_exact_dot_end(const struct hc_exact_dot *sum, double *value, double *rest,
-                      double *magnitude);
+/* The exact sum is *hi + *lo, where *hi is the nearest double (+0 for 0). *magnitude is the double
+   nearest to the sum of the magnitudes of the finite products. NaN and infinite sums have lo 0.
+   Asserts that there were no more than HC_EXACT_DOT_TERMS terms. */
+void hc_exact_dot_end(const struct hc_exact_dot *sum, double *hi, double *lo, double *magnitude);
 
 #ifdef __cplusplus
 }

@@ -7,21 +7,21 @@
 #include "num/bits.h"
 #include "num/rng.h"
 
-enum { MOST = 4096 };
+enum { MAX_TERMS = 4096 };
 
-static uint16_t x[MOST];
-static uint16_t y[MOST];
+static uint16_t x[MAX_TERMS];
+static uint16_t y[MAX_TERMS];
 
-static void sum(int n, double *value, double *rest, double *magnitude)
+static void sum(int n, double *hi, double *lo, double *magnitude)
 {
     struct hc_exact_dot dot = {0};
     for (int i = 0; i < n; i++)
         hc_exact_dot_add(&dot, x[i], y[i]);
-    hc_exact_dot_end(&dot, value, rest, magnitude);
+    hc_exact_dot_end(&dot, hi, lo, magnitude);
 }
 
 /* 200 bits hold every sum of 2^27 products exactly. */
-static void mpfr_sum_of(int n, double *value, double *rest, double *magnitude)
+static void mpfr_sum_of(int n, double *hi, double *lo, double *magnitude)
 {
     mpfr_t a;
     mpfr_t b;
@@ -36,10 +36,10 @@ static void mpfr_sum_of(int n, double *value, double *rest, double *magnitude)
         mpfr_abs(b, b, MPFR_RNDN);
         mpfr_add(m, m, b, MPFR_RNDN);
     }
-    *value = mpfr_get_d(a, MPFR_RNDN);
+    *hi = mpfr_get_d(a, MPFR_RNDN);
     *magnitude = mpfr_get_d(m, MPFR_RNDN);
-    mpfr_sub_d(a, a, *value, MPFR_RNDN);
-    *rest = mpfr_get_d(a, MPFR_RNDN);
+    mpfr_sub_d(a, a, *hi, MPFR_RNDN);
+    *lo = mpfr_get_d(a, MPFR_RNDN);
     mpfr_clears(a, b, m, (mpfr_ptr)0);
 }
 
@@ -93,17 +93,17 @@ Test(exactdot, is_mpfrs_sum_where_everything_cancels_but_the_last_bit)
 
 Test(exactdot, is_mpfrs_sum_on_subnormals_and_at_the_ends_of_the_range)
 {
-    for (uint32_t i = 0; i < MOST; i++) {
+    for (uint32_t i = 0; i < MAX_TERMS; i++) {
         x[i] = (uint16_t)(hc_random(12, 0, i) & 0x83ff);
         y[i] = (uint16_t)(hc_random(12, 1, i) & 0x83ff);
     }
-    same(MOST, "subnormals");
-    for (uint32_t i = 0; i < MOST; i++)
+    same(MAX_TERMS, "subnormals");
+    for (uint32_t i = 0; i < MAX_TERMS; i++)
         x[i] = y[i] = i == 7 ? 1 : 0x7bff;
-    same(MOST, "largest values");
-    for (uint32_t i = 0; i < MOST; i++)
+    same(MAX_TERMS, "largest values");
+    for (uint32_t i = 0; i < MAX_TERMS; i++)
         x[i] = i % 2 ? 0xfbff : 1;
-    same(MOST, "both ends");
+    same(MAX_TERMS, "both ends");
     x[0] = y[0] = 0x8000;
     same(1, "zeros");
 }
@@ -113,13 +113,13 @@ Test(exactdot, a_full_count_of_largest_products_does_not_overflow)
     struct hc_exact_dot dot = {0};
     for (int i = 0; i < HC_EXACT_DOT_TERMS; i++)
         hc_exact_dot_add(&dot, 0x7bff, 0xfbff);
-    double value;
-    double rest;
+    double hi;
+    double lo;
     double magnitude;
-    hc_exact_dot_end(&dot, &value, &rest, &magnitude);
-    cr_assert_eq(value, -65504.0 * 65504 * 0x1p27);
-    cr_assert_eq(rest, 0);
-    cr_assert_eq(magnitude, -value);
+    hc_exact_dot_end(&dot, &hi, &lo, &magnitude);
+    cr_assert_eq(hi, -65504.0 * 65504 * 0x1p27);
+    cr_assert_eq(lo, 0);
+    cr_assert_eq(magnitude, -hi);
 }
 
 Test(exactdot, infinities_and_nan_follow_ieee)
@@ -137,13 +137,13 @@ Test(exactdot, infinities_and_nan_follow_ieee)
         {{0x3c00, 0x3c00}, {0x7e01, 0x3c00}, NAN},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        double value;
-        double rest;
+        double hi;
+        double lo;
         double magnitude;
         memcpy(x, rows[i].x, sizeof rows[i].x);
         memcpy(y, rows[i].y, sizeof rows[i].y);
-        sum(2, &value, &rest, &magnitude);
-        cr_assert(isnan(rows[i].want) ? isnan(value) : value == rows[i].want, "row %zu", i);
-        cr_assert_eq(rest, 0);
+        sum(2, &hi, &lo, &magnitude);
+        cr_assert(isnan(rows[i].want) ? isnan(hi) : hi == rows[i].want, "row %zu", i);
+        cr_assert_eq(lo, 0);
     }
 }

@@ -32,9 +32,9 @@ enum hc_format hc_format_by_name(const char *name)
     return (enum hc_format)f;
 }
 
-uint64_t hc_encode(enum hc_format format, double value, double rest, enum hc_direction direction)
+uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction)
 {
-    return hc_encode_as(&hc_formats[format], value, rest, direction);
+    return hc_encode_as(&hc_formats[format], hi, lo, direction);
 }
 
 double hc_decode(enum hc_format format, uint64_t bits)

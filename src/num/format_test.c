@@ -9,13 +9,12 @@
 #include "num/rng.h"
 #include "num/ulp.h"
 
-static uint64_t correct(enum hc_format format, double value, double rest,
-                        enum hc_direction direction)
+static uint64_t correct(enum hc_format format, double value, double lo, enum hc_direction direction)
 {
     mpfr_t x;
     mpfr_init2(x, 2400);
     mpfr_set_d(x, value, MPFR_RNDN);
-    mpfr_add_d(x, x, rest, MPFR_RNDN);
+    mpfr_add_d(x, x, lo, MPFR_RNDN);
     if (mpfr_zero_p(x))
         mpfr_setsign(x, x, signbit(value), MPFR_RNDN);
     mpfr_round_into(x, format, direction);
@@ -25,7 +24,7 @@ static uint64_t correct(enum hc_format format, double value, double rest,
     return bits;
 }
 
-/* In every direction, and with a rest on either side. */
+/* In every direction, and with lo on either side. */
 static void holds_at(enum hc_format format, double value)
 {
     double tiny = isfinite(value) ? ldexp(hc_ulp(HC_FP64, value), -9) : 0;
@@ -142,19 +141,19 @@ Test(format, integers_round_like_mpfrs_and_saturate)
     for (uint64_t i = 0; i < 100000; i++) {
         int32_t half = (int32_t)hc_random(2, 0, i) >> (i % 32);
         double value = half * 0.5;
-        double rest = (double)((int)(i % 3) - 1) * 0x1p-40;
+        double lo = (double)((int)(i % 3) - 1) * 0x1p-40;
         for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
             mpfr_t x;
             mpfr_init2(x, 120);
             mpfr_set_d(x, value, MPFR_RNDN);
-            mpfr_add_d(x, x, rest, MPFR_RNDN);
+            mpfr_add_d(x, x, lo, MPFR_RNDN);
             int64_t want = mpfr_get_si(x, mpfr_direction[d]);
             mpfr_clear(x);
-            int64_t got = (int32_t)(uint32_t)hc_encode(HC_I32, value, rest, (enum hc_direction)d);
-            cr_assert_eq(want, got, "%s: %a%+g", hc_direction_names[d], value, rest);
+            int64_t got = (int32_t)(uint32_t)hc_encode(HC_I32, value, lo, (enum hc_direction)d);
+            cr_assert_eq(want, got, "%s: %a%+g", hc_direction_names[d], value, lo);
             int64_t byte = want < 0 ? 0 : want > 255 ? 255 : want;
-            got = (int64_t)hc_encode(HC_U8, value, rest, (enum hc_direction)d);
-            cr_assert_eq(byte, got, "u8 %s: %a%+g", hc_direction_names[d], value, rest);
+            got = (int64_t)hc_encode(HC_U8, value, lo, (enum hc_direction)d);
+            cr_assert_eq(byte, got, "u8 %s: %a%+g", hc_direction_names[d], value, lo);
         }
     }
     cr_assert_eq(hc_encode(HC_I32, 1e10, 0, HC_NEAREST), 0x7fffffff);

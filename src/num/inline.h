@@ -1,4 +1,4 @@
-/* The one qualifier of header arithmetic: the same body for C, C++ and CUDA device code. */
+/* The qualifier of arithmetic in headers, whose bodies serve C, C++ and CUDA device code. */
 #ifndef HC_NUM_INLINE_H
 #define HC_NUM_INLINE_H
 

@@ -1,8 +1,10 @@
-/* Conversions into fp16 and bf16 and their four operations by integer arithmetic on the fields
-   of the operands, one rounding at the end: the expected side of sweeps that are checked on a
-   device. Shares nothing with num/bits.h, num/directed.h and the kernels; the same code on host
-   and device. integer16_test.c holds it against MPFR, check/judge.c against the expected sides
-   of the host over all operands. */
+/* Conversions into fp16 and bf16, and their four operations, by integer arithmetic on the fields of
+   the operands with one rounding at the end. Sweeps that are judged on a device compare with it.
+
+   It shares nothing with num/bits.h, num/directed.h and the kernels, and is the same code on host
+   and device. integer16_test.c compares it with MPFR; judged sweeps compare it over all operands
+   with what the host expects. The functions have no branches where it matters, so that loops on
+   the host become vectors and the threads of a device do not diverge. */
 #ifndef HC_NUM_INTEGER16_H
 #define HC_NUM_INTEGER16_H
 
@@ -11,7 +13,7 @@
 #include "num/format.h"
 #include "num/inline.h"
 
-/* fp16 or bf16: bits of fraction, and the exponent of the smallest normal number. */
+/* The fields of fp16 or bf16: bits of fraction, and the exponent of the smallest normal number. */
 struct hc_fields16 {
     int fraction;
     int emin;
@@ -36,14 +38,15 @@ HC_INLINE uint32_t hc_nan16(struct hc_fields16 f)
     return hc_infinity16(f) | 1u << (f.fraction - 1);
 }
 
-/* Whether the codes are the same result: equal, or both NaN. */
+/* Whether two codes are the same result: they are equal, or both NaN. */
 HC_INLINE int hc_same16(struct hc_fields16 f, uint32_t want, uint32_t got)
 {
     uint32_t infinity = hc_infinity16(f);
     return want == got || ((want & 0x7fffu) > infinity && (got & 0x7fffu) > infinity);
 }
 
-/* A number, m 2^e, negative or not. With `inexact`, something above that by less than 2^e. */
+/* The number m 2^e, negative or not. If `inexact`, the number lies above m 2^e in magnitude, by
+   less than 2^e. */
 struct hc_integral {
     uint32_t m;
     int e;
@@ -51,8 +54,7 @@ struct hc_integral {
     int inexact;
 };
 
-/* The place of the highest bit of m; 0 for 0. Here and below without branches, so that loops on
-   the host become vectors and threads of a device do not part. */
+/* The position of the highest bit of m; 0 for 0. */
 HC_INLINE int hc_top_bit(uint32_t m)
 {
     int top = (m >> 16 != 0) << 4;
@@ -64,9 +66,10 @@ HC_INLINE int hc_top_bit(uint32_t m)
 
 /* Rounds x to the format f. The discarded bits are compared with half a unit in the last place
    kept. An inexact x carries at least fraction + 2 bits, so its missing tail can act as a sticky
-   bit but never decide a tie. Requires m < 2^30 if more than 31 bits are discarded. The exponent
-   field counts from the smallest normal exponent; the leading bit of a normal significand
-   carries into it, and so does a rounding up. */
+   bit but never decide a tie. m must be below 2^30 if more than 31 bits are discarded.
+
+   The exponent field counts from the smallest normal exponent. The leading bit of a normal
+   significand carries into it, and so does a rounding up, also into the code of infinity. */
 HC_INLINE uint16_t hc_round16(struct hc_fields16 f, struct hc_integral x,
                               enum hc_direction direction)
 {
@@ -78,15 +81,15 @@ HC_INLINE uint16_t hc_round16(struct hc_fields16 f, struct hc_integral x,
     uint32_t kept = x.m >> down << (cut < 0 ? -cut : 0);
     uint32_t lost = x.m & ((1u << down) - 1);
     uint32_t half = 1u << down >> 1;
-    uint32_t rest = (lost != 0) | (uint32_t)x.inexact;
+    uint32_t any = (lost != 0) | (uint32_t)x.inexact;
     uint32_t tie = (lost == half) & !x.inexact;
-    uint32_t beyond = (lost >= half) & rest & !tie;
+    uint32_t beyond = (lost >= half) & any & !tie;
     uint32_t away = direction == (x.negative ? HC_DOWNWARD : HC_UPWARD);
     uint32_t nearest = direction == HC_NEAREST;
-    uint32_t up = nearest ? beyond | (tie & rest & kept) : away & rest;
+    uint32_t up = nearest ? beyond | (tie & any & kept) : away & any;
     uint32_t code = ((uint32_t)(exponent - f.emin) << f.fraction) + kept + up;
-    uint32_t most = hc_infinity16(f) - !(away | nearest);
-    code = code < most ? code : most;
+    uint32_t largest = hc_infinity16(f) - !(away | nearest);
+    code = code < largest ? code : largest;
     return (uint16_t)(x.negative << 15 | (x.m ? code : 0));
 }
 
@@ -111,7 +114,7 @@ HC_INLINE uint16_t hc_integer_from_i32(enum hc_format format, uint32_t bits,
     return hc_round16(hc_fields16_of(format), x, direction);
 }
 
-/* The number of a finite code: m has f.fraction + 1 bits if it is normal. */
+/* The number of a finite code. If it is normal, m has f.fraction + 1 bits. */
 HC_INLINE struct hc_integral hc_integral_of(struct hc_fields16 f, uint32_t code)
 {
     uint32_t exponent = (code & 0x7fffu) >> f.fraction;
@@ -121,10 +124,13 @@ HC_INLINE struct hc_integral hc_integral_of(struct hc_fields16 f, uint32_t code)
     return x;
 }
 
-/* x + y of finite numbers. Up to 19 places apart both are whole multiples of the lower unit, and
-   the sum has at most 31 bits. Further apart the upper one is normal, and the lower one less
-   than 2^11 2^-20 of its unit, which is moved up by 9 places: it only makes the sum inexact,
-   upwards, or downwards from the next integer below. */
+/* x + y of finite numbers.
+
+   If the exponents are at most 19 apart, both numbers are whole multiples of the lower unit, and
+   the sum has at most 31 bits. If they are further apart, the upper number is normal, and the lower
+   one is less than 2^11 2^-20 of its unit. The upper number is then shifted up by 9 places. The
+   lower one only makes the sum inexact: above the upper number, or above the next integer below
+   it. */
 HC_INLINE struct hc_integral hc_integral_sum(struct hc_integral x, struct hc_integral y)
 {
     int swapped = x.e < y.e;
@@ -133,21 +139,21 @@ HC_INLINE struct hc_integral hc_integral_sum(struct hc_integral x, struct hc_int
     uint32_t negative = swapped ? y.negative : x.negative;
     uint32_t other = swapped ? x.negative : y.negative;
     int apart = swapped ? y.e - x.e : x.e - y.e;
-    int near = apart <= 19;
-    int lift = near ? apart : 9;
-    int inexact = !near & (lower != 0);
+    int aligned = apart <= 19;
+    int lift = aligned ? apart : 9;
+    int inexact = !aligned & (lower != 0);
     uint32_t opposed = negative ^ other;
-    uint32_t b = near ? lower : (uint32_t)inexact & opposed;
+    uint32_t b = aligned ? lower : (uint32_t)inexact & opposed;
     uint32_t total = (upper << lift) + (b ^ (0u - opposed)) + opposed; /* a + b or a - b */
     uint32_t below = total >> 31;
-    /* To nearest the sum of opposites is +0; -0 comes from two -0 alone. */
+    /* To nearest the sum of opposites is +0; only two -0 give -0. */
     uint32_t sign = total ? negative ^ below : negative & other;
     struct hc_integral sum = {(total ^ (0u - below)) + below, (swapped ? y.e : x.e) - lift, sign,
                               inexact};
     return sum;
 }
 
-/* x + y; NaN has no sign and no payload, here and below. */
+/* x + y. Here and below a NaN result has no sign and no payload. */
 HC_INLINE uint16_t hc_integer_add(enum hc_format format, uint32_t x, uint32_t y)
 {
     struct hc_fields16 f = hc_fields16_of(format);
@@ -181,8 +187,8 @@ HC_INLINE uint16_t hc_integer_mul(enum hc_format format, uint32_t x, uint32_t y)
     return (uint16_t)product;
 }
 
-/* Both significands are moved up until they have 11 bits: the quotient of x 2^20 by y has 20
-   bits or 21, and what remains makes it inexact. */
+/* Both significands are shifted up until they have 11 bits. The quotient of x 2^20 by y then has 20
+   or 21 bits, and a remainder makes it inexact. */
 HC_INLINE uint16_t hc_integer_div(enum hc_format format, uint32_t x, uint32_t y)
 {
     struct hc_fields16 f = hc_fields16_of(format);

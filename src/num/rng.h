@@ -1,5 +1,5 @@
-/* Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011):
-   a counter-based generator, so that element i of stream s is the same on host and device, in any
+/* Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011).
+   The generator is counter-based: element i of stream s is the same on host and device, in any
    order and on any number of threads. */
 #ifndef HC_NUM_RNG_H
 #define HC_NUM_RNG_H
@@ -29,7 +29,7 @@ HC_INLINE struct hc_philox hc_philox(const uint32_t key[2], const uint32_t count
     return c;
 }
 
-/* 64 random bits: element `index` of stream `stream` under `seed`. */
+/* 64 random bits: element `index` of the stream under the seed. */
 HC_INLINE uint64_t hc_random(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -39,13 +39,13 @@ HC_INLINE uint64_t hc_random(uint64_t seed, uint64_t stream, uint64_t index)
     return (uint64_t)c.word[1] << 32 | c.word[0];
 }
 
-/* Uniform in [0, 1): a multiple of 2^-53. */
+/* A multiple of 2^-53, uniform in [0, 1). */
 HC_INLINE double hc_random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
     return (double)(hc_random(seed, stream, index) >> 11) * 1.1102230246251565e-16;
 }
 
-/* Standard normal by Box-Muller; uses libm, so its last bits are the host's. */
+/* A standard normal number by Box and Muller's method. Its last bits depend on the host's libm. */
 double hc_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
 #endif

@@ -21,7 +21,7 @@ double hc_ulp(enum hc_format format, double value)
     return ldexp(1, exponent - f->precision + 1);
 }
 
-/* Sign and magnitude to a line of integers on which neighbours differ by one. */
+/* Maps sign and magnitude to integers, so that neighbours of the format differ by one. */
 static int64_t place(enum hc_format format, uint64_t bits)
 {
     const struct hc_format_info *f = &hc_formats[format];

@@ -11,12 +11,12 @@ extern "C" {
 #endif
 
 /* The distance between neighbours at |value| in the format: 2^(max(exponent, emin) - precision +
-   1); at and beyond the largest finite value its last one; NaN for NaN. */
+   1). Beyond the largest finite value it is the distance at that value. NaN for NaN. */
 double hc_ulp(enum hc_format format, double value);
 
-/* How many steps of the format lie between two encodings. NaN equals NaN (0); a NaN against
-   anything else is UINT64_MAX; infinity is one step past the largest finite value; +0 and -0 are
-   0 apart, so whoever cares for the sign of zero compares bits. */
+/* How many values of the format further the one encoding lies than the other. NaN is 0 from NaN and
+   UINT64_MAX from anything else. Infinity is 1 from the largest finite value. +0 is 0 from -0:
+   compare bits where the sign of zero matters. */
 uint64_t hc_ulp_distance(enum hc_format format, uint64_t want, uint64_t got);
 
 #ifdef __cplusplus
