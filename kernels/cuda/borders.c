@@ -1,6 +1,6 @@
-/* Where the kernels of cuda change their way. The sides of the libraries' tiles are not published;
-   these are those that the names of cuBLAS's kernels tell, and the channels that cuDNN wants
-   multiples of. */
+/* The extents at which the kernels of cuda take another path. The tiles of the libraries are not
+   published: these are the sides in the names of cuBLAS's kernels, and the numbers of channels that
+   cuDNN wants multiples of. */
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/kernel/vector.h"
 

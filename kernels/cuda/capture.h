@@ -1,4 +1,4 @@
-/* What both cuda backends keep of a capture. */
+/* What a queue of either cuda backend may do while a graph is captured. */
 #ifndef HC_KERNELS_CUDA_CAPTURE_H
 #define HC_KERNELS_CUDA_CAPTURE_H
 
@@ -8,11 +8,11 @@
 
 struct hc_queue;
 
-/* Whether the queue may do `what` now. While a graph is captured it may not: false, with a line, and
-   the capture is spoilt. */
+/* Whether the queue may do `what`, which a capture does not allow. During a capture it returns
+   false with a line, and the capture will fail. */
 bool hc_cuda_capture_allows(struct hc_queue *queue, const char *what);
 
-/* The capture is over: HC_OK, or HC_DEVICE with the line of what spoilt it. */
+/* Ends the capture. HC_OK, or HC_DEVICE with a line that names what was done and not allowed. */
 enum hc_status hc_cuda_capture_ends(struct hc_queue *queue);
 
 #endif

@@ -1,6 +1,6 @@
-/* The cuda backends' queue and their kernels: wrappers that look at the formats, fill in a device kernel's
-   arguments and launch it (op/), or call cuBLAS and cuDNN (library/). The same wrappers serve the
-   backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
+/* The cuda backends' queue and their kernels: wrappers that look at the formats, fill in a device
+   kernel's arguments and launch it (op/), or call cuBLAS and cuDNN (library/). The same wrappers
+   serve the backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
 #ifndef HC_KERNELS_CUDA_CUDA_H
 #define HC_KERNELS_CUDA_CUDA_H
 

@@ -1,5 +1,5 @@
-/* Graphs of cuda-emulated, or of the backend that HC_TEST_BACKEND names: what is captured, what is not,
-   and what spoils a capture. */
+/* Graphs of cuda-emulated, or of the backend that HC_TEST_BACKEND names: what is captured, what is
+   not, and what makes a capture fail. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +198,7 @@ static const struct {
 } forbidden[] = {{"upload", uploads},   {"download", downloads}, {"allocate", allocates},
                  {"capture", captures}, {"replay", replays},     {"release", releases}};
 
-Test(graph, is_spoilt_by_what_may_not_be_done_meanwhile_and_says_by_what)
+Test(graph, fails_after_what_a_capture_does_not_allow_and_names_it)
 {
     memory = vector(1, (float[]){7});
     struct hc_call add = addition(&memory, &memory);
@@ -206,17 +206,17 @@ Test(graph, is_spoilt_by_what_may_not_be_done_meanwhile_and_says_by_what)
     graph = capture(&one, 1);
     for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++) {
         char line[128];
-        struct hc_graph *spoilt = graph;
+        struct hc_graph *refused = graph;
         cr_assert_eq(backend->capture(queue), HC_OK);
         cr_expect(!forbidden[i].works(), "%s", forbidden[i].name);
         (void)snprintf(line, sizeof line, "cuda: %s while a graph is captured", forbidden[i].name);
         cr_expect_str_eq(hc_message(), line);
         (void)downloads(); /* the first one is named */
-        cr_expect_eq(backend->captured(queue, &spoilt), HC_DEVICE);
+        cr_expect_eq(backend->captured(queue, &refused), HC_DEVICE);
         (void)snprintf(line, sizeof line, "cuda: no graph: %s while it was captured",
                        forbidden[i].name);
         cr_expect_str_eq(hc_message(), line);
-        cr_expect_null(spoilt);
+        cr_expect_null(refused);
     }
     cr_expect_eq(first(&memory), 7);
     cr_assert_eq(backend->replay(queue, graph), HC_OK);

@@ -36,8 +36,8 @@ enum { HC_CUDA_THREADS = 256, HC_CUDA_BLOCKS = 1024 };
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size);
 
-/* The number of blocks that gives each of n elements a thread, at most `most`: a kernel that strides
-   by the grid does the rest. */
+/* The number of blocks that gives each of n elements a thread, at most `most`: a kernel that
+   strides by the grid does the rest. */
 static inline int hc_blocks_for(int64_t n, int threads, int most)
 {
     int64_t blocks = (n + threads - 1) / threads;

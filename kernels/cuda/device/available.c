@@ -6,12 +6,14 @@
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/library/library.h"
 
-/* The oldest that the kernels are built for. */
+/* Whether device 0 and the libraries can be used, and if not, why. */
+
+/* The oldest compute capability that the kernels are built for, times ten. */
 enum { CAPABILITY = 80 };
 
 static char line[512];
 
-/* Device 0's compute capability. */
+/* Device 0's compute capability, once it is known. */
 static int capability[2];
 
 static const char *version(char text[16], int v)
@@ -20,7 +22,8 @@ static const char *version(char text[16], int v)
     return text;
 }
 
-/* Why no device can be counted. cudaDriverGetVersion gives 0 where there is no driver. */
+/* The reason behind an error of counting devices. cudaDriverGetVersion gives 0 where there is no
+   driver. */
 static const char *no_device(cudaError_t error)
 {
     int driver = 0;
@@ -51,7 +54,7 @@ static const char *no_library(void)
     return line;
 }
 
-static const char *look(void)
+static const char *find_device(void)
 {
     struct cudaDeviceProp device;
     int count = 0;
@@ -75,20 +78,20 @@ static const char *look(void)
 const char *hc_cuda_no_device(void)
 {
     static const char *why;
-    static bool looked;
-    if (!looked)
-        why = look();
-    looked = true;
+    static bool known;
+    if (!known)
+        why = find_device();
+    known = true;
     return why;
 }
 
 const char *hc_cuda_unavailable(void)
 {
     static const char *why;
-    static bool looked;
-    if (!looked)
+    static bool known;
+    if (!known)
         why = hc_cuda_no_device() ? hc_cuda_no_device() : no_library();
-    looked = true;
+    known = true;
     return why;
 }
 

@@ -1,4 +1,4 @@
-/* cuda-cudnn: batch norm by cuDNN, on cuda's queue with cuda's memory. */
+/* The backend cuda-cudnn: batch norm by cuDNN, with the queue and the memory of cuda. */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/op/families.h"

@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/library/handles.h"
 
-/* "580.65.06, CUDA 13.0", without the first where the driver does not say it. */
+/* Tells "580.65.06, CUDA 13.0", without the first if the driver's version cannot be read. */
 static void tell_driver(hc_tell *tell, void *context)
 {
     char line[256] = "";

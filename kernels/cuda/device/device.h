@@ -1,4 +1,10 @@
-/* The CUDA runtime behind the backend cuda. */
+/* The backends of the plug-in on the CUDA runtime: cuda, cuda-half and cuda-cudnn share these
+   slots.
+
+   A queue is a CUDA stream with the handles of the libraries on it. Launches and library calls are
+   queued on the stream and return at once; uploads and downloads wait for the stream, and report
+   what went wrong on it. After an error from which CUDA cannot recover, every call fails with a
+   line that says what lost the device. */
 #ifndef HC_KERNELS_CUDA_DEVICE_DEVICE_H
 #define HC_KERNELS_CUDA_DEVICE_DEVICE_H
 
@@ -6,29 +12,30 @@
 
 #include "backend.h"
 
-/* HC_OK, or HC_NO_MEMORY or HC_DEVICE with the line "cuda: <what>: <CUDA's own words>". After an error
-   that CUDA cannot go on from every later one is "cuda: the device is lost: " and what lost it. */
+/* HC_OK, or HC_NO_MEMORY or HC_DEVICE with the line "cuda: <what>: <CUDA's own words>". After an
+   error from which CUDA cannot recover, later lines are "cuda: the device is lost: " and that
+   error. */
 enum hc_status hc_cuda_check(cudaError_t error, const char *what);
 
-/* Find out, once, whether device 0 can be used, and whether the libraries can, too: NULL if so,
-   otherwise why not. */
+/* Why device 0 cannot be used, and why it cannot be used with the libraries; NULL if it can. The
+   first call finds out. */
 const char *hc_cuda_no_device(void);
 const char *hc_cuda_unavailable(void);
 
-/* hc_launch of a kernel that is none of kernels/cuda/kernel/kernels.def: `entry` is its function on
-   the host, args its one argument. */
+/* Launches a kernel like hc_launch, also one that is not in kernels.def. `entry` is the kernel's
+   function on the host, args points to its one argument. */
 enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*entry)(void),
                               int blocks, int threads, size_t shared, const void *args);
 
-/* The slot `describe`: device 0, driver, libraries, and the queue's plans. */
+/* The slot `describe`: device 0, driver, libraries, and the plans of the queue. */
 void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 
-/* That of device 0's matrix units; where it is unavailable, the widest known. */
+/* The accumulator of device 0's matrix units, or of no known device if there is none. */
 struct hc_accumulator hc_cuda_accumulator_here(void);
 
-/* With cuBLAS and cuDNN, and without. */
+/* The slot `open`, with cuBLAS and cuDNN and without. */
 enum hc_status hc_cuda_open(struct hc_queue **queue, int threads);
-enum hc_status hc_cuda_open_bare(struct hc_queue **queue, int threads);
+enum hc_status hc_cuda_open_without_libraries(struct hc_queue **queue, int threads);
 void hc_cuda_close(struct hc_queue *queue);
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes);
 void hc_cuda_release(struct hc_queue *queue, void *memory);

@@ -1,10 +1,10 @@
-/* What the runtime's errors become. */
+/* Turns errors of the CUDA runtime into statuses. */
 #include <stdio.h>
 
 #include "kernels/cuda/device/device.h"
 
-/* After these "any further CUDA work will return the same error" (driver_types.h), or there is no
-   device any more: the process cannot go on with it. */
+/* After these errors "any further CUDA work will return the same error" (driver_types.h), or the
+   device is gone. The process cannot use it again. */
 static const cudaError_t fatal[] = {
     cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
     cudaErrorNvlinkUncorrectable, cudaErrorContained,
@@ -17,13 +17,13 @@ static const cudaError_t fatal[] = {
     cudaErrorExternalDevice,      cudaErrorUnknown,
 };
 
-static char lost[320]; /* why; empty: it is there */
+static char lost[320]; /* what lost the device; empty: it is there */
 
 enum hc_status hc_cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess)
         return HC_OK;
-    (void)cudaGetLastError(); /* where it can be forgotten, the next launch is not to find it */
+    (void)cudaGetLastError(); /* resets the error, so that the next launch does not report it */
     if (lost[0])
         return hc_fail(HC_DEVICE, "cuda: the device is lost: %s", lost);
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)

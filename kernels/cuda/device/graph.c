@@ -1,4 +1,4 @@
-/* Graphs: the stream is captured, and launched as one. */
+/* Graphs: the work of a stream is captured, and launched as one. */
 #include <stdlib.h>
 
 #include "kernels/cuda/capture.h"
@@ -9,7 +9,7 @@ struct hc_graph {
     cudaGraphExec_t executable;
 };
 
-/* Thread-local: what other threads do with their own streams does not spoil it. */
+/* The mode is thread-local, so that other threads may use their own streams meanwhile. */
 enum hc_status hc_cuda_capture(struct hc_queue *queue)
 {
     if (!hc_cuda_capture_allows(queue, "capture"))
@@ -20,7 +20,7 @@ enum hc_status hc_cuda_capture(struct hc_queue *queue)
     return status;
 }
 
-/* The capture ends on the device whatever became of it, and before its graph is used. */
+/* The stream's capture has to end in any case, and before its graph is used. */
 enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph)
 {
     cudaGraph_t captured = NULL;
@@ -52,7 +52,7 @@ enum hc_status hc_cuda_replay(struct hc_queue *queue, struct hc_graph *graph)
     return hc_cuda_check(cudaGraphLaunch(graph->executable, queue->stream), "replay");
 }
 
-/* What fails here failed before, and was told then. */
+/* An error here was reported by an earlier call. */
 void hc_cuda_forget(struct hc_queue *queue, struct hc_graph *graph)
 {
     if (graph && graph->executable) {

@@ -1,4 +1,5 @@
-/* cuda-half: the device's instructions for fp16 and bf16, to be held against the reference. */
+/* The backend cuda-half: the device's own instructions for fp16 and bf16, one op at a time, so that
+   they can be compared with the reference. */
 #include "kernels/cuda/device/half.h"
 
 #include "kernels/cuda/device/device.h"
@@ -59,7 +60,7 @@ const struct hc_backend hc_cuda_half = {
     .accumulator = {.precision = 11, .block = 1, .extra_bits = 0, .truncates = false},
     .partial = true,
     .unavailable = hc_cuda_no_device,
-    .open = hc_cuda_open_bare,
+    .open = hc_cuda_open_without_libraries,
     .close = hc_cuda_close,
     .allocate = hc_cuda_allocate,
     .release = hc_cuda_release,

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Of an op with fewer inputs y and z are x, read and not used. */
+/* If an op has fewer inputs, y and z are x, which is then read and not used. */
 struct hc_half {
     const void *x;
     const void *y;

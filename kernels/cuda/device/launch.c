@@ -6,7 +6,8 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
 
-/* nvcc gives each kernel a function on the host of the kernel's name, whose address stands for it. */
+/* nvcc makes a function on the host for each kernel, of the kernel's name. Its address identifies
+   the kernel. */
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_dk_##name##_entry(void);                                                               \
     extern const size_t hc_dk_##name##_size;
@@ -31,7 +32,7 @@ enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*e
         const void *symbol;
     } kernel = {entry};
     void *parameters[1];
-    memcpy(parameters, &args, sizeof args); /* the runtime's own type is not const */
+    memcpy(parameters, &args, sizeof args); /* the runtime's parameter is not const */
     struct dim3 grid = {(unsigned)blocks, 1, 1};
     struct dim3 block = {(unsigned)threads, 1, 1};
     if (blocks == 0)

@@ -1,5 +1,4 @@
-/* Holds the values of kernels/cuda/library/library.h against the libraries' own
- * headers. */
+/* Asserts that the values of kernels/cuda/library/library.h are those of the libraries' headers. */
 #if __has_include(<cublas_v2.h>) && __has_include(<cudnn.h>)
 
 #include <cublas_v2.h>
@@ -119,8 +118,7 @@ SAME(HC_DNN_NOTE_WINOGRAD_4, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4);
 SAME(HC_DNN_NOTE_WINOGRAD_6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6);
 SAME(HC_DNN_NOTE_WINOGRAD_13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
 
-/* Handles, streams and descriptors are pointers, enumerations as wide as int.
- */
+/* Handles, streams and descriptors are pointers, and enumerations are as wide as int. */
 _Static_assert(sizeof(cublasHandle_t) == sizeof(void *), "cublasHandle_t");
 _Static_assert(sizeof(cudnnHandle_t) == sizeof(void *), "cudnnHandle_t");
 _Static_assert(sizeof(cudnnBackendDescriptor_t) == sizeof(void *), "cudnnBackendDescriptor_t");

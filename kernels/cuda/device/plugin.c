@@ -1,4 +1,4 @@
-/* The one door of the plug-in. */
+/* The entry of the plug-in halfcheck-cuda.so, and its backend cuda. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,7 +8,8 @@
 
 static hc_fail_function *program_fail;
 
-/* In place of op/status.c's: the line is also kept by the program, which shows it. */
+/* The plug-in's own hc_fail, in place of op/status.c's. It passes the line to the program, which
+   shows it. */
 static _Thread_local char line[512];
 
 enum hc_status hc_fail(enum hc_status status, const char *format, ...)
@@ -25,7 +26,7 @@ const char *hc_message(void)
     return line;
 }
 
-/* Its accumulator is the device's, filled in when it is handed over. */
+/* The accumulator depends on the device and is filled in by hc_plugin. */
 static struct hc_backend cuda = {
     .abi = HC_BACKEND_ABI,
     .name = "cuda",

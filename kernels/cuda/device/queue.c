@@ -6,7 +6,7 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/handles.h"
 
-/* What fails here failed before, and was told then. */
+/* An error here was reported by an earlier call. */
 void hc_cuda_close(struct hc_queue *queue)
 {
     if (queue->stream)
@@ -16,25 +16,6 @@ void hc_cuda_close(struct hc_queue *queue)
     if (queue->stream)
         (void)cudaStreamDestroy(queue->stream);
     free(queue);
-}
-
-static enum hc_status make_stream(struct hc_queue *queue)
-{
-    cudaStream_t stream = NULL;
-    enum hc_status status = hc_cuda_check(cudaSetDevice(0), "taking device 0");
-    if (status == HC_OK)
-        status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                               "making a stream");
-    queue->stream = stream;
-    return status;
-}
-
-/* Without the libraries. */
-static enum hc_status open_bare(struct hc_queue **queue)
-{
-    struct hc_queue *q = calloc(1, sizeof *q);
-    *queue = q;
-    return q ? make_stream(q) : hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
 }
 
 static enum hc_status open_libraries(struct hc_queue *queue)
@@ -49,17 +30,25 @@ static enum hc_status open_libraries(struct hc_queue *queue)
     return status;
 }
 
-static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool bare)
+/* why: the reason that there is no queue, or NULL. */
+static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool with_libraries)
 {
-    struct hc_queue *q;
+    cudaStream_t stream = NULL;
     if (why)
         return hc_fail(HC_DEVICE, "cuda: %s", why);
-    enum hc_status status = open_bare(&q);
-    if (status == HC_OK && !bare)
+    struct hc_queue *q = calloc(1, sizeof *q);
+    if (!q)
+        return hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
+    enum hc_status status = hc_cuda_check(cudaSetDevice(0), "taking device 0");
+    if (status == HC_OK)
+        status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                               "making a stream");
+    q->stream = stream;
+    if (status == HC_OK && with_libraries)
         status = open_libraries(q);
     if (status == HC_OK)
         *queue = q;
-    else if (q)
+    else
         hc_cuda_close(q);
     return status;
 }
@@ -67,13 +56,13 @@ static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool 
 enum hc_status hc_cuda_open(struct hc_queue **queue, int threads)
 {
     (void)threads;
-    return open_queue(queue, hc_cuda_unavailable(), false);
+    return open_queue(queue, hc_cuda_unavailable(), true);
 }
 
-enum hc_status hc_cuda_open_bare(struct hc_queue **queue, int threads)
+enum hc_status hc_cuda_open_without_libraries(struct hc_queue **queue, int threads)
 {
     (void)threads;
-    return open_queue(queue, hc_cuda_no_device(), true);
+    return open_queue(queue, hc_cuda_no_device(), false);
 }
 
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
@@ -91,7 +80,7 @@ void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
     return status == HC_OK ? memory : NULL;
 }
 
-/* cudaFree waits for the kernels that may use the memory. */
+/* cudaFree waits for kernels that may use the memory. */
 void hc_cuda_release(struct hc_queue *queue, void *memory)
 {
     if (hc_cuda_capture_allows(queue, "release"))

@@ -1,4 +1,6 @@
-/* cuda-emulated: the device kernels on the CPU, with memory of their own. */
+/* The backend cuda-emulated: the device kernels on the CPU, on streams of the emulation, with
+   memory of its own. An allocation is filled with NaN and lies between guards, so that a value read
+   before it is written shows, and a write beside it ends the program. */
 #include "backend.h"
 
 #include <assert.h>
@@ -54,7 +56,7 @@ static enum hc_status open_queue(struct hc_queue **queue, int threads)
     return status;
 }
 
-/* An allocation lies between guards, and the first of them knows its size. */
+/* The guard before an allocation, which knows its size. The one behind it has 64 bytes, too. */
 struct guard {
     size_t bytes;
     unsigned char fill[56];
@@ -66,8 +68,8 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
 {
     if (!hc_cuda_capture_allows(queue, "allocate"))
         return NULL;
-    size_t room = (bytes + 63) / 64 * 64;
-    struct guard *guard = aligned_alloc(64, sizeof *guard + room + 64);
+    size_t padded = (bytes + 63) / 64 * 64;
+    struct guard *guard = aligned_alloc(64, sizeof *guard + padded + 64);
     if (!guard) {
         (void)hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for %zu bytes", bytes);
         return NULL;

@@ -1,4 +1,5 @@
-/* cuBLAS: column-major, as its documentation of cublasGemmEx and cublasSetWorkspace has it. */
+/* The stand-in for cuBLAS, by the documentation of cublasGemmEx and cublasSetWorkspace: matrices
+   are column-major. */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 struct blas {
     struct hc_emulated_stream *stream;
-    void *workspace; /* set by the caller since the last stream */
+    void *workspace; /* which the caller has set since the last stream; NULL: none */
     size_t bytes;
     int math;
 };
@@ -76,8 +77,8 @@ static float element(const struct matrix *m, int64_t i, int64_t j)
     return hc_load(m->format, m->data, at);
 }
 
-/* The rows of the documentation's table for these compute types, but for those of integers and
-   complex numbers. The scale type is fp32, for COMPUTE_16F it is fp16. */
+/* The rows of the documentation's table for these compute types, without those of integers and
+   complex numbers. The scale type is fp32, and fp16 for COMPUTE_16F. */
 static bool supported(int compute, enum hc_format a, enum hc_format b, enum hc_format c)
 {
     switch (compute) {
@@ -103,7 +104,7 @@ static bool leading_is_enough(const struct matrix *m)
     return m->leading >= (m->rows > 1 ? m->rows : 1);
 }
 
-/* fp32 keeps its bits under PEDANTIC alone, a 16-bit sum under the math mode. */
+/* fp32 factors keep their bits only under PEDANTIC, 16-bit sums theirs only under the math mode. */
 static struct hc_sum_rule rule_of(const struct blas *b, enum hc_format inputs, int compute)
 {
     struct hc_sum_rule rule = {HC_FP32, HC_FP32, HC_SUM_BLOCK};
@@ -160,7 +161,7 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
                      .plus = scale(compute, beta),
                      .to = c};
     if (!h->workspace || h->bytes < (size_t)4 << 20)
-        return HC_BLAS_NOT_INITIALIZED; /* not the library's answer: results would not repeat */
+        return HC_BLAS_NOT_INITIALIZED; /* cuBLAS would not: results vary */
     if (m < 0 || n < 0 || k < 0 || !leading_is_enough(&g.a) || !leading_is_enough(&g.b) ||
         !leading_is_enough(&g.c) || !a || !b || !c)
         return HC_BLAS_INVALID_VALUE;

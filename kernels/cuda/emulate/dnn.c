@@ -1,11 +1,11 @@
-/* cuDNN's backend interface: descriptors that are made, set, finalized and read. */
+/* The stand-in for cuDNN's backend interface: descriptors are created, set, finalized and read. */
 #include "kernels/cuda/emulate/dnn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first three are quicker than they are right, the third only where the inputs are fp32; the fourth is
-   slow to make. */
+/* The first three are quick and coarse, the third only for fp32 inputs. The fourth is slow to
+   make. */
 const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
     {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16, 1}, false},
     {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16, 1}, false},
@@ -82,7 +82,7 @@ int hc_dnn_set(void *descriptor, int name, int type, int64_t count, const void *
     return 0;
 }
 
-/* A finalized operation is read again where it is run: nothing it rests on can change. */
+/* A finalized operation is read again where it is run: its descriptors cannot change any more. */
 int hc_dnn_finalize(void *descriptor)
 {
     struct hc_dnn_descriptor *d = descriptor;
@@ -105,7 +105,7 @@ int hc_dnn_finalize(void *descriptor)
     return status;
 }
 
-/* The configurations that the caller made get an engine each, and the graph that they are for. */
+/* Gives each configuration that the caller made an engine, and the graph that it is for. */
 static int propose(const struct hc_dnn_descriptor *d, int64_t capacity, int64_t *count,
                    struct hc_dnn_descriptor **configs)
 {

@@ -1,4 +1,4 @@
-/* What the files of the stand-in for cuDNN share: descriptors as bags of attributes. */
+/* What the files of the stand-in for cuDNN share: a descriptor is a list of attributes. */
 #ifndef HC_KERNELS_CUDA_EMULATE_DNN_H
 #define HC_KERNELS_CUDA_EMULATE_DNN_H
 
@@ -35,7 +35,7 @@ struct hc_dnn_descriptor {
     struct hc_dnn_attribute attribute[HC_DNN_ATTRIBUTES];
 };
 
-/* An engine of the stand-in: what it notes of itself, and how it sums. */
+/* An engine of the stand-in: its notes, and how it sums. */
 struct hc_dnn_engine {
     int64_t index;
     int notes;
@@ -46,13 +46,13 @@ struct hc_dnn_engine {
 enum { HC_DNN_ENGINES = 5 };
 extern const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES];
 
-/* NULL where it was not set with that type and count. */
+/* The attribute, or NULL if it was not set with this type and count; the descriptor that it
+   holds. */
 const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, int name, int type,
                                            int64_t count);
 struct hc_dnn_descriptor *hc_dnn_child(const struct hc_dnn_descriptor *d, int name);
 
-/* One convolution, as an operation's descriptors say it; what is not said is asserted by the
-   operation's finalization. */
+/* One convolution, read from the descriptors of an operation. */
 struct hc_dnn_tensor {
     enum hc_format format;
     int64_t id;
@@ -66,16 +66,17 @@ struct hc_dnn_operation {
     int64_t before[2], after[2], stride[2], dilation[2];
 };
 
-/* 0, or the status that finalizing the operation has. */
+/* 0, or the status of finalizing the operation. */
 int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *operation);
 
-/* The operation of a plan, a configuration, heuristics' graph. */
+/* The operation of a plan, of a configuration or of a graph. */
 const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descriptor *plan);
 
 /* Whether its inputs are fp32. */
 bool hc_dnn_single(const struct hc_dnn_operation *operation);
 
-/* What the operation writes, and how many bytes of workspace a plan for it wants: its sums in fp32. */
+/* The tensor that the operation writes, and the bytes of workspace that its plans need for the sums
+   in fp32. */
 const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *operation);
 int64_t hc_dnn_workspace(const struct hc_dnn_operation *operation);
 

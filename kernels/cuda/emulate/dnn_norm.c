@@ -1,5 +1,6 @@
-/* cuDNN's older batch norm, as its documentation has it: data by its descriptor's extents and strides,
-   parameters by theirs, alpha and beta, and the running averages by the factor. */
+/* The stand-in for cuDNN's older batch norm, by its documentation: data and parameters by the
+   extents and strides of their descriptors, alpha and beta, and running averages updated by the
+   factor. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ int hc_dnn_derive_norm(void *parameters, void *x, int mode)
     return hc_dnn_set_tensor(parameters, HC_DNN_FP32, 1, c, 1, 1, c, 1, 1, 1);
 }
 
-/* Tensors of one call; `rows` elements a channel. */
+/* The data of one call, `rows` elements of each channel. */
 struct work {
     const struct tensor *data;
     enum hc_format format;
@@ -73,7 +74,7 @@ static bool begin(struct work *w, void *handle, int mode, void *x, void *y, void
     return true;
 }
 
-/* Where row i of channel c lies. */
+/* The number of the element in row i of channel c. */
 static int64_t place(const struct work *w, int64_t i, int c)
 {
     const struct tensor *t = w->data;
@@ -88,9 +89,9 @@ static float at(const struct work *w, const void *data, int64_t i, int c)
     return hc_load(w->format, data, place(w, i, c));
 }
 
-/* data = alpha * value + beta * data; data is not read where beta is 0. */
-static void put(const struct work *w, void *data, int64_t i, int c, const void *alpha,
-                const void *beta, float value)
+/* data = alpha * value + beta * data. With beta 0 data is not read. */
+static void write(const struct work *w, void *data, int64_t i, int c, const void *alpha,
+                  const void *beta, float value)
 {
     float a = *(const float *)alpha;
     float b = *(const float *)beta;
@@ -107,7 +108,7 @@ static void normalize(const struct work *w, int c, const void *alpha, const void
                       const void *x, void *y, float mean, float invstd, float gamma, float bias)
 {
     for (int64_t i = 0; i < w->rows; i++)
-        put(w, y, i, c, alpha, beta, (at(w, x, i, c) - mean) * invstd * gamma + bias);
+        write(w, y, i, c, alpha, beta, (at(w, x, i, c) - mean) * invstd * gamma + bias);
 }
 
 /* runningMean = runningMean * (1 - factor) + newMean * factor */
@@ -188,7 +189,7 @@ int hc_dnn_norm_bwd(void *handle, int mode, const void *alpha, const void *beta,
         float by_product = (float)(product / (double)w.rows);
         for (int64_t i = 0; i < w.rows; i++) {
             float hat = (at(&w, x, i, c) - mean) * invstd;
-            put(&w, dx, i, c, alpha, beta, gain * (at(&w, dy, i, c) - by_sum - hat * by_product));
+            write(&w, dx, i, c, alpha, beta, gain * (at(&w, dy, i, c) - by_sum - hat * by_product));
         }
         blend_parameter(dgamma, c, alpha_parameters, beta_parameters, product);
         blend_parameter(dbias, c, alpha_parameters, beta_parameters, sum);

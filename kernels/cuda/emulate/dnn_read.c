@@ -1,4 +1,5 @@
-/* An operation from its descriptors. */
+/* Reads an operation of the stand-in for cuDNN from its descriptors. Nothing has a default: an
+   attribute that is missing, or has another type or count, makes the operation fail. */
 #include "kernels/cuda/emulate/dnn.h"
 
 const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, int name, int type,

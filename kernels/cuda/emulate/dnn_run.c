@@ -1,9 +1,10 @@
-/* Runs a plan: sums in its workspace, one for each element that is written. */
+/* Runs a plan of the stand-in for cuDNN: one sum in the workspace for each element that is written,
+   then the elements. */
 #include "kernels/cuda/emulate/dnn.h"
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/element/load.h"
 
-/* Memory of the three tensors, by place in it. */
+/* A convolution with the memory of its tensors. */
 struct run {
     struct hc_dnn_operation o;
     struct hc_sum_rule rule;
@@ -16,14 +17,14 @@ static int64_t place(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64_
     return a * t->stride[0] + b * t->stride[1] + c * t->stride[2] + d * t->stride[3];
 }
 
-/* The number of the element [a, b, c, d] among those of its tensor. */
+/* The number of element [a, b, c, d] of its tensor. */
 static int64_t number(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return ((a * t->extent[1] + b) * t->extent[2] + c) * t->extent[3] + d;
 }
 
-/* Adds the term of filter element [k, c, r, s] and output element [n, k, p, q], if it is in the
-   image. */
+/* Adds the term of filter element f = [k, c, r, s] and output element [n, k, p, q], if it lies in
+   the image. */
 static void add(const struct run *run, struct hc_sum *sum, const int64_t f[4], int64_t n, int64_t p,
                 int64_t q)
 {
@@ -42,7 +43,7 @@ static void add(const struct run *run, struct hc_sum *sum, const int64_t f[4], i
     hc_sum_add(sum, left, right);
 }
 
-/* y[n, k, p, q]: over the filter. */
+/* y[n, k, p, q] is a sum over the filter. */
 static void forward(const struct run *run, struct hc_sum *sum, const int64_t at[4])
 {
     const int64_t *w = run->o.w.extent;
@@ -53,7 +54,7 @@ static void forward(const struct run *run, struct hc_sum *sum, const int64_t at[
                 add(run, sum, f, at[0], at[2], at[3]);
 }
 
-/* x[n, c, h, v]: over the filter, where it takes an output element there. */
+/* x[n, c, h, v] is a sum over the taps of the filter that lead to an output element. */
 static void to_data(const struct run *run, struct hc_sum *sum, const int64_t at[4])
 {
     const struct hc_dnn_operation *o = &run->o;
@@ -71,7 +72,7 @@ static void to_data(const struct run *run, struct hc_sum *sum, const int64_t at[
         }
 }
 
-/* w[k, c, r, s]: over the images. */
+/* w[k, c, r, s] is a sum over the images. */
 static void to_filter(const struct run *run, struct hc_sum *sum, const int64_t at[4])
 {
     const int64_t *y = run->o.y.extent;
@@ -109,7 +110,8 @@ static void write_all(const struct run *run)
                     hc_store(t->format, to, place(t, a, b, c, d), run->sums[number(t, a, b, c, d)]);
 }
 
-/* The pointer that the pack has for the tensor; NULL where it has none that is aligned as said. */
+/* The pointer that the pack has for the tensor, or NULL if it has none with the stated
+   alignment. */
 static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dnn_tensor *t)
 {
     const struct hc_dnn_attribute *ids = hc_dnn_find(pack, HC_DNN_PACK_IDS, HC_DNN_TYPE_INT64, 3);
@@ -134,7 +136,7 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
 {
     const struct hc_dnn_descriptor *p = plan;
     const struct hc_dnn_descriptor *v = pack;
-    const struct hc_dnn_attribute *room =
+    const struct hc_dnn_attribute *workspace =
         hc_dnn_find(v, HC_DNN_PACK_WORKSPACE, HC_DNN_TYPE_POINTER, 1);
     struct run run;
     if (!handle || !p || !v || !p->final || !v->final)
@@ -148,7 +150,7 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     run.w = pointer_of(v, &run.o.w);
     run.x = pointer_of(v, &run.o.x);
     run.y = pointer_of(v, &run.o.y);
-    run.sums = room ? room->value.pointer[0] : NULL;
+    run.sums = workspace ? workspace->value.pointer[0] : NULL;
     if (!run.w || !run.x || !run.y)
         return HC_DNN_BAD_MISALIGNED;
     if (!run.sums)

@@ -30,7 +30,7 @@ bool hc_same_site(struct hc_site a, struct hc_site b)
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
-/* The i-th of n in the present order: forwards or backwards from any of them on. */
+/* The i-th of n in the current order: forwards or backwards from any of them on. */
 static int nth(uint32_t order, int i, int n)
 {
     uint32_t start = (order >> 1) % (uint32_t)n;
@@ -43,8 +43,8 @@ static void next_order(struct hc_emulator *e)
     e->order = (e->order * 1664525u + 1013904223u) ^ e->order >> 15;
 }
 
-/* A fiber runs threads from their beginning as long as there are some that have not begun: those that
-   never wait cost no switch. */
+/* What a fiber runs: one thread after the other, as long as there are threads that have not begun.
+   The next one begins on the same fiber, so that threads that never wait cost no switch. */
 static void run_threads(void)
 {
     for (;;) {
@@ -95,7 +95,7 @@ static int count(const struct hc_emulator *e, int from, int to, enum hc_thread_s
     return n;
 }
 
-/* Threads that met have met in the same call of the source. */
+/* Ends the program unless threads that wait together wait in the same call of the source. */
 static void same_site(const struct hc_emulator *e, int from, int to)
 {
     for (int t = from + 1; t < to; t++) {
@@ -107,7 +107,8 @@ static void same_site(const struct hc_emulator *e, int from, int to)
     }
 }
 
-/* Lets the warps shuffle in which all 32 lanes have come. Whether there were any. */
+/* Performs the shuffle of every warp whose 32 lanes have all come to it. Returns whether there was
+   one. */
 static bool shuffle_warps(struct hc_emulator *e)
 {
     bool any = false;
@@ -145,7 +146,8 @@ static _Noreturn void diverged(const struct hc_emulator *e)
                     state_names[e->thread[other].state]);
 }
 
-/* When no thread can run: lets those go on that have met. Whether there are any. */
+/* Called when no thread can run: lets those go on that have met. Returns whether there are any;
+   there are none when all have ended. */
 static bool release_some(struct hc_emulator *e)
 {
     int n = e->grid->threads;

@@ -1,10 +1,19 @@
-/* A launch on the CPU: the blocks one after the other, the threads of a block as fibers that switch at
-   barriers and shuffles. Blocks and threads run in an order that changes from launch to launch and
-   from barrier to barrier, so that what leans on an order shows. Shared memory starts as NaN.
+/* A launch of a device kernel on the CPU, to find errors in its text without a GPU.
 
-   What a device would do silently ends the program with one line here: a barrier or a shuffle that
-   some threads of the block or the warp do not come to, or come to in another line of the source, a
-   write beside the shared memory, shared memory that was not asked for. */
+   The blocks run one after the other. The threads of a block are fibers: a thread runs until it
+   comes to a barrier or a shuffle, then another one runs. When all have come, the emulator checks
+   that they came to the same line of the source, exchanges the values of a shuffle, and lets them
+   go on. A thread that never waits costs no switch.
+
+   A kernel must not depend on an order of blocks or threads. The order therefore changes from
+   launch to launch and from barrier to barrier: forwards or backwards from any of them on. Shared
+   memory is filled with NaN, so that a value read before it is written shows in the results.
+
+   Errors that a device would pass over in silence end the program with one line here: a barrier or
+   a shuffle that some threads of the block or warp do not come to, or come to in another line; a
+   write beside the shared memory; shared memory that the launch did not ask for. The emulation does
+   not find races between barriers that happen to give the same result in every order it tries, and
+   it says nothing about speed. */
 #ifndef HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 #define HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 
@@ -12,7 +21,7 @@
 
 struct hc_emulator;
 
-/* NULL when there is no memory. One launch at a time. */
+/* NULL when there is no memory. An emulator runs one launch at a time. */
 struct hc_emulator *hc_emulator_new(void);
 void hc_emulator_free(struct hc_emulator *emulator);
 

@@ -4,42 +4,42 @@
 
 #include "kernels/cuda/emulate/inner.h"
 
-static struct hc_emulated_fault present;
+static struct hc_emulated_fault current;
 
 enum { SITES = 16 };
 
 static struct hc_site sites[SITES];
-static int known;
+static int site_count;
 
 void hc_emulated_fault_set(const struct hc_emulated_fault *fault)
 {
-    present = *fault;
-    known = 0;
+    current = *fault;
+    site_count = 0;
 }
 
 int hc_emulated_fault_sites(void)
 {
-    return known;
+    return site_count;
 }
 
-static bool hits(const char *kernel)
+static bool is_faulty(const char *kernel)
 {
-    return present.kernel && strcmp(present.kernel, kernel) == 0;
+    return current.kernel && strcmp(current.kernel, kernel) == 0;
 }
 
 bool hc_emulated_fault_is(const char *kernel, enum hc_emulated_fault_kind kind)
 {
-    return present.kind == kind && hits(kernel);
+    return current.kind == kind && is_faulty(kernel);
 }
 
 bool hc_emulated_fault_skips(const char *kernel, struct hc_site site)
 {
     int at = 0;
-    if (!hits(kernel))
+    if (!is_faulty(kernel))
         return false;
-    while (at < known && !hc_same_site(sites[at], site))
+    while (at < site_count && !hc_same_site(sites[at], site))
         at++;
-    if (at == known && known < SITES)
-        sites[known++] = site;
-    return present.kind == HC_NO_BARRIER && at == present.site;
+    if (at == site_count && site_count < SITES)
+        sites[site_count++] = site;
+    return current.kind == HC_NO_BARRIER && at == current.site;
 }

@@ -1,27 +1,27 @@
-/* For tests: a defect in what one kernel gets from the emulation, so that it can be seen that such a
-   defect in its text would be found. */
+/* For tests: a fault in what one kernel gets from the emulation. The tests see that the checks find
+   it, as they would find the same fault in the kernel's text. */
 #ifndef HC_KERNELS_CUDA_EMULATE_FAULT_H
 #define HC_KERNELS_CUDA_EMULATE_FAULT_H
 
 enum hc_emulated_fault_kind {
     HC_SOUND,
-    HC_NO_BARRIER,    /* one of the hc_sync of its source is not there */
-    HC_WRONG_SHUFFLE, /* steps of 1 are steps of 2 */
-    HC_WRONG_THREAD,  /* hc_thread is one more */
-    HC_WRONG_BLOCK,   /* hc_block is one more */
-    HC_WRONG_BLOCKS,  /* hc_blocks is one more */
+    HC_NO_BARRIER,    /* one hc_sync of its source does nothing */
+    HC_WRONG_SHUFFLE, /* a shuffle by 1 is one by 2 */
+    HC_WRONG_THREAD,  /* hc_thread() is one too large */
+    HC_WRONG_BLOCK,   /* hc_block() is one too large */
+    HC_WRONG_BLOCKS,  /* hc_blocks() is one too large */
 };
 
 struct hc_emulated_fault {
     enum hc_emulated_fault_kind kind;
     const char *kernel;
-    int site; /* which hc_sync, in the order in which the kernel comes to them first */
+    int site; /* which hc_sync, in the order in which the kernel first comes to them */
 };
 
-/* Sound until it is set; sites are counted anew after each setting. One thread. */
+/* There is no fault until one is set. Setting starts the count of sites anew. For one thread. */
 void hc_emulated_fault_set(const struct hc_emulated_fault *fault);
 
-/* How many hc_sync of the source the planted kernel has come to. */
+/* How many hc_sync of its source the faulty kernel has come to. */
 int hc_emulated_fault_sites(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Defects planted in what the kernels get from the emulation: the generated cases of their ops fail, or
-   the emulation ends the program. */
+/* Faults in what the kernels get from the emulation: the generated cases of their ops fail, or the
+   emulation ends the program. */
 #include "kernels/cuda/emulate/fault.h"
 
 #include <criterion/criterion.h>
@@ -15,7 +15,7 @@
 struct tally {
     int passed;
     int failed;
-    bool beside; /* a note says that the scratch was left */
+    bool beside; /* a note says that the kernel wrote beside its scratch */
 };
 
 static bool report(const struct hc_result *result, void *context)
@@ -27,7 +27,7 @@ static bool report(const struct hc_result *result, void *context)
     return result->verdict != HC_FAIL;
 }
 
-/* The cases of the pattern on cuda-emulated, up to the first that fails. */
+/* Runs the cases of the pattern on cuda-emulated, up to the first that fails. */
 static struct tally run(const char *pattern)
 {
     const struct hc_case_table *table = hc_op_cases();
@@ -101,7 +101,7 @@ Test(cuda_fault, without_a_defect_the_cases_pass)
     }
 }
 
-/* Whether, in a process of its own, a case of the pattern failed, or the emulation ended it. */
+/* Whether a case of the pattern fails with the fault, or the emulation ends the process. */
 static bool found(const char *pattern, const struct hc_emulated_fault *fault)
 {
     int how;

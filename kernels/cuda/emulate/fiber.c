@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The address sanitizer wants to be told of each switch (sanitizer/common_interface_defs.h); its own
-   swapcontext, which we pass by, only warns. */
+/* The address sanitizer has to be told of each switch (sanitizer/common_interface_defs.h). Its own
+   swapcontext only warns, so that libc's is called instead. */
 #ifdef __SANITIZE_ADDRESS__
 #include <dlfcn.h>
 #include <sanitizer/common_interface_defs.h>

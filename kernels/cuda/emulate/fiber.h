@@ -1,4 +1,4 @@
-/* Fibers: stacks of their own, between which one thread of the CPU switches. */
+/* Fibers: functions with stacks of their own, between which one thread of the CPU switches. */
 #ifndef HC_KERNELS_CUDA_EMULATE_FIBER_H
 #define HC_KERNELS_CUDA_EMULATE_FIBER_H
 
@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* Who resumes fibers, and is come back to when they pause. */
+/* The code that resumes a fiber, and that runs again when the fiber pauses. */
 struct hc_fiber_caller {
     ucontext_t context;
-    void *fake_stack; /* of the address sanitizer */
+    void *fake_stack; /* of the address sanitizer, while the fiber runs */
 };
 
 struct hc_fiber {
-    struct hc_fiber *next; /* in whatever list its owner keeps */
+    struct hc_fiber *next; /* for a list of its owner */
     ucontext_t context;
     struct hc_fiber_caller *caller; /* who resumed it */
     unsigned char *stack;
@@ -23,11 +23,11 @@ struct hc_fiber {
     void (*run)(void);
 };
 
-/* A fiber that will run `run`, which never returns; NULL when there is no memory. */
+/* A fiber that will call `run`, which must not return. NULL when there is no memory. */
 struct hc_fiber *hc_fiber_new(void (*run)(void));
 void hc_fiber_free(struct hc_fiber *fiber);
 
-/* Runs the fiber until it pauses. Whether it stayed within its stack. */
+/* Runs the fiber until it pauses. Returns whether it stayed within its stack. */
 bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_fiber_caller *caller);
 void hc_fiber_pause(struct hc_fiber *fiber);
 

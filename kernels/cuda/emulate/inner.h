@@ -1,4 +1,5 @@
-/* What the files of the emulation share: the launch that runs, as the kernels' calls see it. */
+/* The launch in progress, which emulator.c runs and which the calls of a kernel see
+   (intrinsics.c). */
 #ifndef HC_KERNELS_CUDA_EMULATE_INNER_H
 #define HC_KERNELS_CUDA_EMULATE_INNER_H
 
@@ -24,7 +25,7 @@ struct hc_emulated_thread {
     enum hc_thread_state state;
     struct hc_fiber *fiber; /* where it waits */
     struct hc_site site;    /* the call that it waits in */
-    float value;            /* handed to a shuffle, then what came back */
+    float value;            /* given to a shuffle, then received from it */
     int delta;
 };
 
@@ -39,16 +40,17 @@ struct hc_emulator {
     struct hc_fiber *fiber; /* the one that runs */
     struct hc_fiber *idle;
     struct hc_emulated_thread thread[HC_MAX_THREADS];
-    struct hc_shared_memory shared; /* shared memory */
+    struct hc_shared_memory shared;
 };
 
-/* The launch that this thread of the CPU runs. */
+/* The emulator whose launch this thread of the CPU runs; NULL: none. */
 extern _Thread_local struct hc_emulator *hc_running;
 
-/* Ends the program with a line that names kernel and block. */
+/* Ends the program with a line that names the kernel and the block. */
 _Noreturn void hc_emulator_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether that defect is planted in the kernel; whether it leaves out that hc_sync. */
+/* Whether the kernel has a fault of this kind; whether its fault leaves out the hc_sync at this
+   site. */
 bool hc_emulated_fault_is(const char *kernel, enum hc_emulated_fault_kind kind);
 bool hc_emulated_fault_skips(const char *kernel, struct hc_site site);
 

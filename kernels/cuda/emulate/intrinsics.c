@@ -1,4 +1,4 @@
-/* What a kernel calls (kernels/cuda/kernel/device.h). */
+/* The functions that a kernel calls (kernels/cuda/kernel/device.h), on the CPU. */
 #include "kernels/cuda/kernel/device.h"
 #include "kernels/cuda/emulate/inner.h"
 

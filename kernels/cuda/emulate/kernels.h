@@ -17,8 +17,8 @@ struct hc_emulated_kernel {
 
 extern const struct hc_emulated_kernel hc_emulated_kernels[HC_DEVICE_KERNEL_COUNT];
 
-/* Runs the kernel, or records it with a copy of its arguments while the stream captures. Returns whether
-   there was memory. */
+/* Runs the kernel, or records it with a copy of its arguments while the stream captures. Returns
+   whether there was memory. */
 bool hc_emulated_launch(struct hc_emulated_stream *stream, const struct hc_emulated_kernel *kernel,
                         int blocks, int threads, size_t shared, const void *args);
 

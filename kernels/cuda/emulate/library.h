@@ -1,9 +1,12 @@
-/* Stand-ins for cuBLAS and cuDNN that do in plain C what the descriptors they are handed say, and
-   nothing that they don't: layouts, leading dimensions, strides, paddings, alignments and compute
-   types are taken from the calls. 16-bit and tf32 numbers are summed as an H100 does it (sum.h). Where
-   the libraries are free to lose precision these do: fp32 without PEDANTIC becomes tf32, 16-bit sums
-   without the math mode are rounded to 16 bits, and cuDNN's heuristics propose engines that are quick
-   and coarse first. */
+/* Stand-ins for cuBLAS and cuDNN in plain C, so that every call into the libraries can be tested
+   without them.
+
+   They do what the descriptors and arguments of the calls say, and nothing else: layouts, leading
+   dimensions, strides, paddings, alignments and compute types are taken from the calls. A wrong
+   argument gives a wrong result or a status. 16-bit and tf32 numbers are summed as an H100 sums
+   them (sum.h). Where the libraries are free to lose precision, the stand-ins do lose it: fp32
+   without PEDANTIC becomes tf32, 16-bit sums without the math mode are rounded to 16 bits, and
+   cuDNN's heuristics propose quick and coarse engines first. */
 #ifndef HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 #define HC_KERNELS_CUDA_EMULATE_LIBRARY_H
 
@@ -12,7 +15,7 @@
 
 extern const struct hc_library hc_library_emulated;
 
-/* The numbers that cuBLAS and cuDNN return. */
+/* Statuses of cuBLAS and cuDNN. */
 enum {
     HC_BLAS_NOT_INITIALIZED = 1,
     HC_BLAS_ALLOC_FAILED = 3,

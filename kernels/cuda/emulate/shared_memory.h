@@ -1,4 +1,4 @@
-/* A block's shared memory, between guards. */
+/* A block's shared memory, between guard bytes that show a write beside it. */
 #ifndef HC_KERNELS_CUDA_EMULATE_SHARED_MEMORY_H
 #define HC_KERNELS_CUDA_EMULATE_SHARED_MEMORY_H
 
@@ -13,10 +13,10 @@ struct hc_shared_memory {
     _Alignas(16) unsigned char memory[HC_SHARED_GUARD + HC_MAX_SHARED + HC_SHARED_GUARD];
 };
 
-/* Fills `bytes` of it with NaN, and the guards. */
+/* Sets its size, and fills it with NaN and the guards with their bytes. */
 void hc_shared_memory_fill(struct hc_shared_memory *shared, size_t bytes);
 
-/* NULL, or the text of what was written beside it. */
+/* NULL, or in `text` where something was written beside it. */
 const char *hc_shared_memory_error(const struct hc_shared_memory *shared, char text[96]);
 
 #endif

@@ -1,4 +1,4 @@
-/* A stream of the emulation: what is put on it is done at once, or recorded while a graph is
+/* A stream of the emulation. Submitted work is done at once, or recorded while a graph is
    captured. */
 #ifndef HC_KERNELS_CUDA_EMULATE_STREAM_H
 #define HC_KERNELS_CUDA_EMULATE_STREAM_H
@@ -14,21 +14,22 @@ struct hc_emulated_stream;
 struct hc_emulated_stream *hc_emulated_stream_new(void);
 void hc_emulated_stream_free(struct hc_emulated_stream *stream);
 
-/* That of the stream, for its kernels. */
+/* The emulator that runs the stream's kernels. */
 struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream);
 
-/* Does work(stream, args), or records it with a copy of the `size` bytes of args. Without a stream (NULL) it
-   is done. Whether there was memory. */
+/* Calls work(stream, args), or records the call with a copy of the `size` bytes of args while the
+   stream captures. stream may be NULL. Returns whether there was memory. */
 typedef void hc_emulated_work(struct hc_emulated_stream *stream, const void *args);
 bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
                                const void *args, size_t size);
 
-/* From `begin` to `end` the stream records; `begin` is false when there is no memory. */
+/* Between the two calls the stream records. The first returns whether there was memory. */
 bool hc_emulated_stream_begin_capture(struct hc_emulated_stream *stream);
 struct hc_graph *hc_emulated_stream_end_capture(struct hc_emulated_stream *stream);
 bool hc_emulated_stream_is_capturing(const struct hc_emulated_stream *stream);
 
-/* A graph with all that the other has, which is empty then; NULL when there is no memory. */
+/* Moves the work of a graph into a new one and leaves the old one empty. NULL when there is no
+   memory. */
 struct hc_graph *hc_graph_move(struct hc_graph *graph);
 
 void hc_graph_run(const struct hc_graph *graph, struct hc_emulated_stream *stream);

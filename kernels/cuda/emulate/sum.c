@@ -1,6 +1,16 @@
-/* A matrix unit in integers: the terms of a block and the sum so far are aligned to the largest of them,
-   cut below its last bit and the extra ones, and added; what comes out is cut to fp32. Products of
-   16-bit and of tf32 numbers have 22 bits at most and are exact in fp64, between 2^-266 and 2^256. */
+/* A model of a matrix unit, in integers.
+
+   Published measurements (library/accumulator.c) say that a tensor core does not round after each
+   addition. It takes a block of products and the sum so far, aligns all of them to the largest
+   exponent, cuts off what lies below the last bit of that number and a few extra bits, adds the
+   integers exactly, and cuts the total to 24 bits. Everything is cut towards zero. Errors of such a
+   sum are therefore larger than those of fp32 additions, and biased.
+
+   Here the aligned terms are int64_t multiples of 2^last. A product of 16-bit or tf32 numbers has
+   at most 22 bits and is exact in fp64, between 2^-266 and 2^256, and a block of 17 terms of 26
+   bits fits easily. The bounds of gemm and of convolutions are derived from the same description
+   (struct hc_accumulator), so that the tests here hold the bounds against a unit that behaves
+   so. */
 #include "kernels/cuda/emulate/sum.h"
 
 #include <math.h>
@@ -27,13 +37,13 @@ static double power(int exponent)
     return hc_fp64_value((uint64_t)(exponent + 1023) << 52);
 }
 
-/* Of zero, one below all others. */
+/* The exponent of x; zero's is below all others. */
 static int exponent_of(double x)
 {
     return (int)(hc_fp64_bits(x) >> 52 & 0x7ff) - 1023;
 }
 
-/* total * 2^last cut to 24 bits, and to a multiple of 2^-149. */
+/* total * 2^last, cut to 24 bits and to a multiple of 2^-149. */
 static float cut(int64_t total, int last)
 {
     uint64_t size = (uint64_t)(total < 0 ? -total : total);
@@ -46,7 +56,7 @@ static float cut(int64_t total, int last)
     return (float)(total < 0 ? -value : value);
 }
 
-/* An infinity or a NaN among the terms: the ordinary sum has it, too. */
+/* The sum with an infinity or a NaN among the terms: that of ordinary arithmetic. */
 static float special(const struct hc_sum *sum)
 {
     double value = (double)sum->value;

@@ -1,26 +1,24 @@
-/* Sums of products as the stand-ins make them. */
+/* Sums of products as the stand-ins for cuBLAS and cuDNN make them (sum.c). */
 #ifndef HC_KERNELS_CUDA_EMULATE_SUM_H
 #define HC_KERNELS_CUDA_EMULATE_SUM_H
 
 #include "num/format.h"
 
-/* The matrix unit: an H100's by the published models, as struct hc_accumulator. tf32 fills half a
-   block. */
+/* The matrix unit of an H100 by the published models, as a struct hc_accumulator. A block has half
+   as many tf32 terms. */
 #define HC_SUM_UNIT                                                                                \
     {                                                                                              \
         .precision = 24, .block = 16, .extra_bits = 2, .truncates = true                           \
     }
 enum { HC_SUM_PRECISION = 24, HC_SUM_BLOCK = 16, HC_SUM_EXTRA_BITS = 2 };
 
-/* What factors are cut to (fp32: nothing) and every partial sum is rounded to, and how many terms the
-   unit aligns and adds at once; 1: ordinary arithmetic, one after the other. */
 struct hc_sum_rule {
-    enum hc_format operand;
-    enum hc_format partial;
-    int block;
+    enum hc_format operand; /* factors are cut to it; fp32: they stay */
+    enum hc_format partial; /* partial sums are rounded to it where block is 1 */
+    int block; /* terms that the unit aligns and adds at once; 1: one after the other */
 };
 
-/* One sum: the terms of a block that is not full wait in `term`. */
+/* A sum in progress. The terms of a block that is not full wait in `term`. */
 struct hc_sum {
     const struct hc_sum_rule *rule;
     float value;

@@ -1,4 +1,4 @@
-/* The matrix unit of the stand-ins: sums worked out by hand, and the bounds on it. */
+/* The matrix unit of the stand-ins: sums calculated by hand, and the bounds held against it. */
 #include "kernels/cuda/emulate/sum.h"
 
 #include <criterion/criterion.h>
@@ -21,7 +21,7 @@ static float sum_of(const struct hc_sum_rule *rule, int n, const float *x, const
     return hc_sum_end(&sum);
 }
 
-/* Beside 2^24 bits from 2^-1 on are kept: 2^1 is its last one, and two more. */
+/* Beside 2^24 the bits from 2^-1 on are kept: its last bit is 2^1, and two more follow. */
 Test(sum, of_a_block_keeps_two_bits_below_the_last_of_its_largest_term)
 {
     float x[16] = {4096, -4096};
@@ -120,7 +120,7 @@ Test(sum, of_random_tf32_numbers_keeps_to_its_bound)
     cr_assert(worst <= 1 && worst > 0.2, "%g", worst);
 }
 
-/* The largest error over bound of short sums by the rule; fp32 factors are cut to multiples
+/* The largest ratio of error to bound of short sums by the rule. fp32 factors are cut to multiples
    of `grid` first. */
 static double worst_of(const struct hc_sum_rule *rule, bool single, double grid)
 {
@@ -170,8 +170,8 @@ Test(sum, in_bf16_breaks_the_bound_of_sums_in_half)
     cr_assert_gt(worst_of(&coarse, false, 0), 1);
 }
 
-/* Of two terms the second is cut off beside the first: nearly an ulp of the sum, where to nearest it
-   is half of one. */
+/* The second of two terms is cut off beside the first. The error is nearly an ulp of the sum;
+   rounding to nearest would leave half an ulp. */
 Test(sum, of_two_terms_breaks_the_bound_of_rounding_to_nearest)
 {
     float x[2] = {1, 0x1.ffcp-12f};

@@ -4,7 +4,8 @@
 
 #include "op/tensor.h"
 
-/* to[i] = round(by * from[i % count of from]), the product in fp32; zeros where `from` has no data. */
+/* to[i] = round(by * from[i % count of from]), the product in fp32; zeros where `from` has no
+   data. */
 struct hc_dk_broadcast {
     struct hc_tensor from;
     struct hc_tensor to;

@@ -1,5 +1,5 @@
-/* What a training step counts and decides, and the batch that it reads: small kernels, so that nothing
-   of a step has to come to the host. */
+/* What a training step counts and decides, and the batch that it reads: small kernels, so that
+   nothing of a step has to come to the host. */
 #include "kernels/element/control.h"
 
 #include "kernels/cuda/kernel/elements.h"
@@ -67,8 +67,8 @@ HC_ON_DEVICE void hc_dk_clip_body(const struct hc_call *c)
 }
 HC_LAUNCHABLE(clip, struct hc_call)
 
-/* A thread for each pixel of the batch, with its three channels. Every thread draws its image's crop
-   again: ten rounds of integers against three reads and writes. */
+/* A thread for each pixel of the batch, with its three channels. Every thread draws its image's
+   crop again: ten rounds of integers against three reads and writes. */
 HC_ON_DEVICE void hc_dk_augment_body(const struct hc_call *c)
 {
     const struct hc_augment *p = &c->params.augment;

@@ -1,12 +1,13 @@
-/* What the source of a device kernel may use. A kernel is C that nvcc compiles for the device and the C
-   compiler for the emulation, so it keeps to what C and C++ share: pointers from void are cast.
+/* What the source of a device kernel may use. A kernel is C that nvcc compiles for the device and
+   the C compiler for the emulation, so it keeps to what C and C++ share: pointers from void are
+   cast.
 
      HC_ON_DEVICE void hc_dk_scale_body(const struct hc_call *c)   what one thread does
      HC_LAUNCHABLE(scale, struct hc_call)                          makes it a kernel
 
-   and a row in kernels.def. Most kernels take the op's call as it is: its tensors, its parameters, its
-   scratch. A kernel that needs more takes a struct of its own, plain data, which stands in a header
-   because the launching side fills it in. The emulation switches threads only at hc_sync and
+   and a row in kernels.def. Most kernels take the op's call as it is: its tensors, its parameters,
+   its scratch. A kernel that needs more takes a struct of its own, plain data, which stands in a
+   header because the launching side fills it in. The emulation switches threads only at hc_sync and
    hc_shuffle_down, in an order that changes. */
 #ifndef HC_KERNELS_CUDA_KERNEL_DEVICE_H
 #define HC_KERNELS_CUDA_KERNEL_DEVICE_H
@@ -106,8 +107,8 @@ void hc_sync_at(const char *file, int line);
 #define hc_sync()                 hc_sync_at(__FILE__, __LINE__)
 
 /* hc_shuffle_down(float x, int delta): the value of x in the lane `delta` above this one, or the
-   thread's own x where there is no such lane. All 32 lanes of the warp take part, in the same call of
-   the source. */
+   thread's own x where there is no such lane. All 32 lanes of the warp take part, in the same call
+   of the source. */
 float hc_shuffle_down_at(float x, int delta, const char *file, int line);
 #define hc_shuffle_down(x, delta) hc_shuffle_down_at(x, delta, __FILE__, __LINE__)
 

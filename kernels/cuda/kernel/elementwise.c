@@ -78,8 +78,8 @@ HC_ON_DEVICE void hc_dk_elementwise_body(const struct hc_call *c)
 }
 HC_LAUNCHABLE(elementwise, struct hc_call)
 
-/* One thread, before the kernel unscale: the flag starts from the overflow that was seen earlier. Both
-   may be the same tensor. */
+/* One thread, before the kernel unscale: the flag starts from the overflow that was seen earlier.
+   Both may be the same tensor. */
 HC_ON_DEVICE void hc_dk_unscale_flag_body(const struct hc_call *c)
 {
     hc_dk_store(&c->out[HC_UNSCALE_NEW_FOUND_INF], 0,
@@ -87,8 +87,8 @@ HC_ON_DEVICE void hc_dk_unscale_flag_body(const struct hc_call *c)
 }
 HC_LAUNCHABLE(unscale_flag, struct hc_call)
 
-/* The flag is 0 or 1 before. A thread that finds an infinity or NaN sets it: 0 or the bits of 1 is 1, in
-   whatever order the threads come. */
+/* The flag is 0 or 1 before. A thread that finds an infinity or NaN sets it: 0 or the bits of 1 is
+   1, in whatever order the threads come. */
 HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_call *c)
 {
     bool reciprocal = c->params.unscale.reciprocal;

@@ -24,8 +24,8 @@ HC_ON_DEVICE float hc_dk_logit(const struct hc_dk_row *r, int64_t class_)
     return hc_dk_load(r->logits, r->first + class_);
 }
 
-/* The largest logit that is not NaN, and the sum of exp(z - max), where a NaN comes back: the same in
-   every thread of the block. */
+/* The largest logit that is not NaN, and the sum of exp(z - max), where a NaN comes back: the same
+   in every thread of the block. */
 HC_ON_DEVICE void hc_dk_softmax_sum(const struct hc_dk_row *r, float *max, float *sum)
 {
     float *shared = (float *)hc_shared();
@@ -40,8 +40,8 @@ HC_ON_DEVICE void hc_dk_softmax_sum(const struct hc_dk_row *r, float *max, float
     *max = largest;
 }
 
-/* 1 if the row's largest logit is at the label, the first of equals. It is not if a thread found one
-   that is larger, or equal and earlier. */
+/* 1 if the row's largest logit is at the label, the first of equals. It is not if a thread found
+   one that is larger, or equal and earlier. */
 HC_ON_DEVICE float hc_dk_is_correct(const struct hc_dk_row *r)
 {
     float at = hc_dk_logit(r, r->label);

@@ -1,15 +1,16 @@
 /* Batch norm, forward.
 
-   The moments take one journey through memory. A thread reads eight rows, takes their mean a (any value
-   near it would do, for what follows is exact in a), sums r = sum (x - a) and q = sum (x - a)^2 in fp32,
-   and brings both to the channel's pivot p in fp64:
+   The moments take one journey through memory. A thread reads eight rows, takes their mean a (any
+   value near it would do, for what follows is exact in a), sums r = sum (x - a) and q = sum (x -
+   a)^2 in fp32, and brings both to the channel's pivot p in fp64:
 
      sum (x - p) = n (a - p) + r,     sum (x - p)^2 = q + 2 (a - p) r + n (a - p)^2.
 
-   q is off by at most (n + 2) u of itself, and r by n u sum |x - a|. By Cauchy and Schwarz the latter is
-   n u of the variance's sum over all groups. n is at most 8, and at most an eighth of all rows but one,
-   so the contract's bound of one u for each row has room for both. p is one of the channel's numbers;
-   what fp64 cancels in the end is therefore at most the count of rows times 2^-53. */
+   q is off by at most (n + 2) u of itself, and r by n u sum |x - a|. By Cauchy and Schwarz the
+   latter is n u of the variance's sum over all groups. n is at most 8, and at most an eighth of all
+   rows but one, so the contract's bound of one u for each row has room for both. p is one of the
+   channel's numbers; what fp64 cancels in the end is therefore at most the count of rows times
+   2^-53. */
 #include <math.h>
 
 #include "kernels/cuda/kernel/norm_tiling.h"
@@ -87,9 +88,9 @@ HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struc
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* The saved and the running statistics from the slices' sums. A block has 32 channels, and warps that
-   share the slices, a power of two. Shared memory: two doubles a thread. Where all x are equal fp64's
-   last bits may leave a sum of squares below zero. */
+/* The saved and the running statistics from the slices' sums. A block has 32 channels, and warps
+   that share the slices, a power of two. Shared memory: two doubles a thread. Where all x are equal
+   fp64's last bits may leave a sum of squares below zero. */
 HC_ON_DEVICE void hc_dk_bn_statistics_body(const struct hc_dk_norm *a)
 {
     const struct hc_call *call = &a->call;

@@ -4,9 +4,10 @@
 
 #include "op/call.h"
 
-/* How x [rows, channels] lies over a grid of tiles * slices blocks. A slice has `chunk` rows, the last
-   one what is left. In a block, a thread has `wide` neighbouring channels (1 or HC_DK_WIDE), `columns`
-   threads (a power of two) lie side by side in a row, and the others take the rows below it. */
+/* How x [rows, channels] lies over a grid of tiles * slices blocks. A slice has `chunk` rows, the
+   last one what is left. In a block, a thread has `wide` neighbouring channels (1 or HC_DK_WIDE),
+   `columns` threads (a power of two) lie side by side in a row, and the others take the rows below
+   it. */
 struct hc_dk_tiling {
     int64_t rows;
     int64_t channels;

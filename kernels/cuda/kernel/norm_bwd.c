@@ -69,7 +69,8 @@ HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_norm *a)
 }
 HC_LAUNCHABLE(bn_bwd_sums, struct hc_dk_norm)
 
-/* dgamma and dbeta, and both divided by the rows before they are rounded. Blocks as in bn_statistics. */
+/* dgamma and dbeta, and both divided by the rows before they are rounded. Blocks as in
+   bn_statistics. */
 HC_ON_DEVICE void hc_dk_bn_bwd_means_body(const struct hc_dk_norm *a)
 {
     int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;

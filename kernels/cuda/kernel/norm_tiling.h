@@ -1,5 +1,5 @@
-/* For the bodies of batch norm's kernels: a thread's channels and rows, the choice of formats, and sums
-   over threads and slices. */
+/* For the bodies of batch norm's kernels: a thread's channels and rows, the choice of formats, and
+   sums over threads and slices. */
 #ifndef HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 #define HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 
@@ -53,8 +53,8 @@ HC_ON_DEVICE int64_t hc_dk_row_step(const struct hc_dk_tiling *r)
     return hc_threads() / r->columns;
 }
 
-/* Adds up the threads of each column (thread % columns), value by value. Every thread calls, the first
-   `columns` get the sums. The tree is fixed: the block has columns * 2^k threads. */
+/* Adds up the threads of each column (thread % columns), value by value. Every thread calls, the
+   first `columns` get the sums. The tree is fixed: the block has columns * 2^k threads. */
 HC_ON_DEVICE void hc_dk_add_columns(double *values, int count, int columns)
 {
     double *shared = (double *)hc_shared();
@@ -88,8 +88,8 @@ HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, doubl
     }
 }
 
-/* Adds up all slices: each of the first 32 threads gets the totals of channel 32 block + thread. Every
-   thread calls. Returns whether this one has a channel. */
+/* Adds up all slices: each of the first 32 threads gets the totals of channel 32 block + thread.
+   Every thread calls. Returns whether this one has a channel. */
 HC_ON_DEVICE bool hc_dk_all_slices(const struct hc_dk_tiling *r, const double *sums,
                                    double total[2])
 {

@@ -1,6 +1,6 @@
-/* SGD, Adam and AdamW. A block's first thread works out the step's coefficients for all of it; then each
-   thread updates elements that are a grid apart. After an overflow (found_inf) the state is copied as
-   it is.
+/* SGD, Adam and AdamW. A block's first thread works out the step's coefficients for all of it; then
+   each thread updates elements that are a grid apart. After an overflow (found_inf) the state is
+   copied as it is.
 
    Stochastic rounding shares each random counter among the four elements of a lane of
    num/stochastic.h, so that a thread takes lanes instead of elements. */

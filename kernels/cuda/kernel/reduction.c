@@ -1,6 +1,6 @@
-/* sum, dot and sum_squares. With an fp32 accumulator every thread sums its own elements, every block its
-   threads, and one block the blocks: an order that depends on the number of elements alone. With a
-   16-bit accumulator one thread takes the terms in order. */
+/* sum, dot and sum_squares. With an fp32 accumulator every thread sums its own elements, every
+   block its threads, and one block the blocks: an order that depends on the number of elements
+   alone. With a 16-bit accumulator one thread takes the terms in order. */
 #include "kernels/cuda/kernel/reduction.h"
 
 #include "kernels/cuda/kernel/block.h"
@@ -40,7 +40,8 @@ HC_ON_DEVICE void hc_dk_whole_sum_body(const struct hc_dk_whole_sum *a)
 }
 HC_LAUNCHABLE(whole_sum, struct hc_dk_whole_sum)
 
-/* One thread: products and partial sums are rounded into the accumulator, in the order 0, 1, 2, ... */
+/* One thread: products and partial sums are rounded into the accumulator, in the order 0, 1, 2,
+   ... */
 HC_ON_DEVICE void hc_dk_sum_in_order_body(const struct hc_call *c)
 {
     enum hc_format accumulator = c->params.reduce.accumulator;

@@ -1,11 +1,13 @@
-/* Sweeps over all operands of 16 bits or all fp32 and i32 numbers: the operands, generated from their
-   numbers, and the judge that compares the results with the integer arithmetic of num/integer16.h. */
+/* Sweeps over all operands of 16 bits or all fp32 and i32 numbers: the operands, generated from
+   their numbers, and the judge that compares the results with the integer arithmetic of
+   num/integer16.h. */
 #include "kernels/cuda/kernel/sweep.h"
 
 #include "kernels/cuda/kernel/elements.h"
 #include "num/integer16.h"
 
-/* A cast's operand is its number; of the other ops the upper half of the number is x, the lower y. */
+/* A cast's operand is its number; of the other ops the upper half of the number is x, the lower
+   y. */
 HC_ON_DEVICE void hc_dk_operands_body(const struct hc_dk_sweep *a)
 {
     const struct hc_call *c = &a->call;
@@ -44,8 +46,8 @@ HC_ON_DEVICE uint16_t hc_dk_right_result(const struct hc_call *c, uint32_t k)
     }
 }
 
-/* The threads of a block gather in shared memory (three unsigned integers) what each has seen; the first
-   of them adds it to the whole. */
+/* The threads of a block gather in shared memory (three unsigned integers) what each has seen; the
+   first of them adds it to the whole. */
 HC_ON_DEVICE void hc_dk_judge_body(const struct hc_dk_sweep *a)
 {
     const struct hc_call *c = &a->call;

@@ -1,5 +1,5 @@
-/* For the bodies of device kernels: one element of a tensor, or four next to each other in one
-   access, to fp32 and back. With constants for `format` and `wide` nothing is left of the choice. */
+/* For the bodies of device kernels: one element of a tensor, or four neighbours in one access, to
+   fp32 and back. If `format` and `wide` are constants, no branch is left. */
 #ifndef HC_KERNELS_CUDA_KERNEL_VECTOR_H
 #define HC_KERNELS_CUDA_KERNEL_VECTOR_H
 
@@ -14,7 +14,7 @@ enum { HC_DK_WIDE = 4 };
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* The device's own instructions round as num/bits.h does; their NaN is another one. */
+/* The device's own instructions round as num/bits.h does, but give another NaN. */
 HC_ON_DEVICE float hc_dk_widen(enum hc_format format, uint16_t bits)
 {
     return format == HC_FP16 ? __half2float(__ushort_as_half(bits)) : hc_bf16_value(bits);
@@ -26,7 +26,7 @@ HC_ON_DEVICE uint16_t hc_dk_narrow(enum hc_format format, float x)
                              : __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
-/* 8 or 16 bytes, aligned to as many. */
+/* 2 or 4 words in one access, which is aligned to its size. */
 HC_ON_DEVICE void hc_dk_read_words(const void *from, int words, uint32_t *to)
 {
     if (words == 2) {
@@ -80,7 +80,8 @@ HC_ON_DEVICE float hc_dk_through(enum hc_format format, float x)
     return format == HC_FP32 ? x : hc_dk_widen(format, hc_dk_narrow(format, x));
 }
 
-/* Elements at, at + 1, ... (wide of them, 1 or HC_DK_WIDE); four lie aligned to their size. */
+/* Read and write the elements at, at + 1, ...: `wide` of them, 1 or HC_DK_WIDE. Four are aligned to
+   their size. */
 HC_ON_DEVICE void hc_dk_read(enum hc_format format, int wide, const void *data, int64_t at,
                              float *to)
 {

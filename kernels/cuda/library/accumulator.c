@@ -1,6 +1,6 @@
-/* Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ CS 2021 (V100,
-   A100); Khattak and Mikaitis, models of tensor cores (L40S, H100, H200, B200); FTTN, arXiv
-   2403.00232. All cut towards zero. */
+/* Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ CS
+   2021 (V100, A100); Khattak and Mikaitis, models of tensor cores (L40S, H100, H200, B200); FTTN,
+   arXiv 2403.00232. All of these units cut towards zero. */
 #include "kernels/cuda/library/accumulator.h"
 
 static const struct {

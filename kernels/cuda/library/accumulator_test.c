@@ -12,7 +12,7 @@ Test(accumulator, is_the_published_one_of_each_device)
               ampere.truncates);
 }
 
-/* The growth of an error a term: U (b 2^-e + 1) / b (src/check/bound/sum.c). */
+/* The growth of the error with each term: U (b 2^-e + 1) / b (src/check/bound/sum.c). */
 static double a_term(struct hc_accumulator a)
 {
     return (a.block / (double)(1 << a.extra_bits) + 1) / a.block;

@@ -1,7 +1,8 @@
-/* Convolutions by cuDNN. It writes the output's own format where that is the inputs' or fp32. Otherwise
-   it writes fp32 into scratch, and that is rounded into the output at the end, so that there is always
-   one rounding. Scratch holds that result, then cuDNN's workspace. Where cuDNN has no plan whose sums
-   are in fp32, or a tensor is not aligned as it asks, a kernel of our own takes its place. */
+/* Convolutions by cuDNN. It writes the output's own format where that is the inputs' or fp32.
+   Otherwise it writes fp32 into scratch, and that is rounded into the output at the end, so that
+   there is always one rounding. Scratch holds that result, then cuDNN's workspace. Where cuDNN has
+   no plan whose sums are in fp32, or a tensor is not aligned as it asks, a kernel of our own takes
+   its place. */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/kernel/conv_direct.h"
 #include "kernels/cuda/launch.h"
@@ -18,7 +19,7 @@ struct hc_conv_key hc_conv_key_of(const struct hc_call *call)
     };
 }
 
-/* Bytes of the fp32 result, if there is one; what follows stays aligned. */
+/* Bytes of the fp32 result in scratch, or 0. The workspace behind it stays aligned. */
 static size_t result_bytes(const struct hc_call *call, const struct hc_conv_key *key)
 {
     size_t bytes = (size_t)hc_tensor_count(&call->out[HC_CONV_RESULT]) * sizeof(float);
@@ -35,7 +36,7 @@ size_t hc_cuda_conv_scratch(struct hc_libraries *libraries, const struct hc_call
     return result_bytes(call, &key) + (size_t)plan->workspace;
 }
 
-/* Whether the tensors lie as the plan was promised. */
+/* Whether the tensors are aligned as the plan relies on. */
 static bool aligned(const struct hc_call *call)
 {
     return (uintptr_t)call->in[HC_CONV_FIRST].data % HC_DNN_ALIGNMENT == 0 &&
@@ -52,7 +53,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call,
     void *first = call->in[HC_CONV_FIRST].data;
     void *second = call->in[HC_CONV_SECOND].data;
     void *workspace = plan->workspace ? (char *)call->scratch + result : NULL;
-    /* x, w, y, workspace. */
+    /* x, w, y and workspace of each op. */
     void *pointers[3][4] = {{first, second, out, workspace},
                             {out, second, first, workspace},
                             {first, out, second, workspace}};

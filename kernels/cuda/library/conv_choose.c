@@ -1,13 +1,13 @@
-/* Which of cuDNN's engines runs a convolution. */
+/* Chooses the engine of cuDNN that runs a convolution. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/cuda/library/conv_plan.h"
 
-/* A plan that wants more is passed over. */
-static const int64_t most_workspace = (int64_t)1 << 29;
+/* A plan that needs more is refused. */
+static const int64_t max_workspace = (int64_t)1 << 29;
 
-/* What cuDNN says of a proposal's engine. */
+/* What cuDNN says of the engine of a proposal. */
 struct proposal {
     int64_t engine;
     int64_t notes;
@@ -24,8 +24,8 @@ static bool has(const int *list, int64_t count, int entry)
     return false;
 }
 
-/* Sums must be sums in fp32, in an order that repeats. Of fp32 inputs the matrix units make tf32. A note
-   that we do not know may mean anything. */
+/* Sums must be in fp32 and in an order that repeats. The matrix units take fp32 inputs as tf32,
+   which a call must allow. A note that is not known here may mean anything. */
 static bool acceptable(const struct hc_conv_key *key, const struct proposal *p)
 {
     static const bool refused[HC_DNN_NOTE_COUNT] = {
@@ -56,7 +56,7 @@ static void read_engine(struct hc_conv_builder *b, void *config, struct proposal
                 &p->behaviours, p->behaviour);
 }
 
-/* Appends " knob=value" for each of the configuration's knobs; what cannot be read is left out. */
+/* Appends " knob=value" for each knob of the configuration that can be read. */
 static void tell_knobs(struct hc_conv_builder *b, void *config, char *text, size_t size)
 {
     struct hc_conv_builder attempt = *b;
@@ -93,9 +93,10 @@ static void tell(struct hc_conv_builder *b, void *config, const struct proposal 
     tell_knobs(b, config, plan->text, sizeof plan->text);
 }
 
-/* Makes the plan of one proposal the plan of b, or leaves b without one. What cannot be finalized is
-   not supported after all, which is no failure. */
-static void take(struct hc_conv_builder *b, void *config, bool compiles)
+/* Makes the plan of one proposal the plan of b if it is acceptable. A plan that cannot be finalized
+   is not supported after all, which is no error. `compiles`: of the engines that are compiled when
+   a plan is made, or of the others. */
+static void try_proposal(struct hc_conv_builder *b, void *config, bool compiles)
 {
     struct hc_conv_builder attempt = *b;
     struct hc_conv_plan *plan = b->plan;
@@ -105,20 +106,20 @@ static void take(struct hc_conv_builder *b, void *config, bool compiles)
     void *made = NULL;
     struct proposal p = {0};
     read_engine(&attempt, config, &p);
-    bool meant = attempt.status == 0 &&
-                 compiles == has(p.behaviour, p.behaviours, HC_DNN_BEHAVIOUR_COMPILES);
-    bool taken = meant && acceptable(&plan->key, &p);
+    bool considered = attempt.status == 0 &&
+                      compiles == has(p.behaviour, p.behaviours, HC_DNN_BEHAVIOUR_COMPILES);
+    bool taken = considered && acceptable(&plan->key, &p);
     if (taken) {
         made = hc_conv_make(&attempt, HC_DNN_PLAN);
         hc_conv_set(&attempt, made, HC_DNN_PLAN_HANDLE, HC_DNN_TYPE_HANDLE, 1, &b->handle);
         hc_conv_set(&attempt, made, HC_DNN_PLAN_CONFIG, HC_DNN_TYPE_DESCRIPTOR, 1, &config);
         hc_conv_finalize(&attempt, made);
         hc_conv_get(&attempt, made, HC_DNN_PLAN_WORKSPACE, HC_DNN_TYPE_INT64, 1, &got, &workspace);
-        taken = attempt.status == 0 && workspace <= most_workspace;
+        taken = attempt.status == 0 && workspace <= max_workspace;
     }
     if (!taken) {
         hc_conv_undo(b, count);
-        plan->refused += meant;
+        plan->refused += considered;
         return;
     }
     plan->plan = made;
@@ -127,8 +128,8 @@ static void take(struct hc_conv_builder *b, void *config, bool compiles)
     tell(b, config, &p);
 }
 
-/* Takes the first acceptable proposal of the mode. A graph that a mode has no heuristics for ends with an
-   error there, as one that nothing supports: that is an answer, too. */
+/* Takes the first acceptable proposal of the mode. For a graph that the mode has no heuristics for,
+   or that no engine supports, cuDNN gives an error, which means that there is no proposal. */
 static void choose(struct hc_conv_builder *b, void *graph, int mode, bool compiles)
 {
     struct hc_conv_plan *plan = b->plan;
@@ -145,13 +146,13 @@ static void choose(struct hc_conv_builder *b, void *graph, int mode, bool compil
     hc_conv_get(b, heuristics, HC_DNN_HEURISTICS_RESULTS, HC_DNN_TYPE_DESCRIPTOR, HC_CONV_PROPOSALS,
                 &got, configs);
     for (int64_t i = 0; i < got && i < HC_CONV_PROPOSALS && b->status == 0 && !plan->plan; i++)
-        take(b, configs[i], compiles);
+        try_proposal(b, configs[i], compiles);
     if (!plan->plan)
         hc_conv_undo(b, count);
 }
 
-/* Engines that are compiled when a plan is made take seconds each and need a compiler there: after all
-   others. */
+/* Engines that are compiled when a plan is made take seconds each and need a compiler on the
+   machine. They come after all others. */
 void hc_conv_choose(struct hc_conv_builder *b, void *graph)
 {
     static const int modes[] = {HC_DNN_MODE_A, HC_DNN_MODE_FALLBACK};

@@ -1,5 +1,5 @@
-/* One convolution as an operation graph of cuDNN's backend interface. cuDNN counts dimensions as N, C,
-   H, W (filters K, C, R, S) whatever the layout; ours, channels last, is in the strides. */
+/* One convolution as an operation graph of cuDNN's backend interface. cuDNN orders dimensions as N,
+   C, H, W (filters K, C, R, S) whatever the layout is. Ours, channels last, is in the strides. */
 #include "kernels/cuda/library/conv_plan.h"
 
 #include <assert.h>
@@ -52,7 +52,7 @@ void hc_conv_undo(struct hc_conv_builder *b, int count)
         (void)b->library->cudnn_destroy_descriptor(b->plan->made[--b->plan->count]);
 }
 
-/* [n, h, w, c] in memory. */
+/* A tensor [n, h, w, c]. */
 static void *tensor(struct hc_conv_builder *b, int64_t id, enum hc_format format, int64_t n,
                     int64_t h, int64_t w, int64_t c)
 {
@@ -91,7 +91,7 @@ static void *convolution(struct hc_conv_builder *b)
     return c;
 }
 
-/* What cuDNN calls the operation, and the slots of the three tensors among its attributes. */
+/* The kind of the operation's descriptor, and the first of its attributes. */
 struct operation {
     int kind;
     int first;

@@ -1,4 +1,4 @@
-/* Which engines are taken, that plans and packs are made once, and what the real cuDNN says of our
+/* Which engines are chosen, that plans and packs are made once, and that the real cuDNN takes our
    descriptors. */
 #include "kernels/cuda/library/conv_plan.h"
 

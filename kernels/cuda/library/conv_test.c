@@ -1,5 +1,5 @@
-/* Convolutions through the stand-ins and by our own kernel, against MPFR. What cuDNN is asked for, altered
-   on its way: each alteration must show. */
+/* Convolutions through the stand-ins and by our own kernel, compared with MPFR. Then an attribute
+   is altered on its way to cuDNN: each alteration must show. */
 #include <signal.h>
 #include <string.h>
 
@@ -102,7 +102,7 @@ Test(cuda_conv, on_a_tensor_that_is_not_aligned_is_our_own_kernels)
     end();
 }
 
-/* Every engine says that it is Winograd's. */
+/* Every engine has the note that it uses Winograd's transform. */
 static int all_winograd(const void *descriptor, int name, int type, int64_t capacity,
                         int64_t *count, void *values)
 {

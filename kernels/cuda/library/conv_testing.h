@@ -1,4 +1,4 @@
-/* Convolutions for the tests through the stand-ins. */
+/* Convolutions for the tests that run through the stand-ins. */
 #ifndef HC_KERNELS_CUDA_LIBRARY_CONV_TESTING_H
 #define HC_KERNELS_CUDA_LIBRARY_CONV_TESTING_H
 

@@ -1,8 +1,8 @@
-/* Batch norm by cuDNN's older functions, which cuDNN 9 marks as deprecated; nothing else of that
-   interface is used, and only here. Why not its graphs: what layouts, formats and outputs an engine for
-   a graph of batch norm takes can only be asked of a device, whereas these functions' table of
-   supported types says NHWC with fp32 parameters and statistics for fp32, fp16 and bf16 data. The
-   spatial mode, not the persistent one, whose range of values is limited. */
+/* Batch norm by cuDNN's older functions, which cuDNN 9 marks as deprecated. Nothing else of that
+   interface is used. The graph interface is no choice: which layouts, formats and outputs its
+   engines for batch norm take can only be asked of a device. The table of types that these
+   functions support says NHWC with fp32 parameters and statistics for fp32, fp16 and bf16 data. The
+   mode is the spatial one, not the persistent one, whose range of values is limited. */
 #include "kernels/cuda/library/dnn_norm.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@ struct norm {
     const struct hc_library *library;
     void *handle;
     void *data;       /* descriptor of x, y, dy and dx */
-    void *parameters; /* of all else */
+    void *parameters; /* descriptor of all other tensors */
 };
 
 static const float alpha = 1;
@@ -58,8 +58,8 @@ static enum hc_status begin(struct norm *n, const struct hc_queue *queue, const 
     return status;
 }
 
-/* Whether cuDNN takes the formats and x's extents: x and two other tensors, which may be one, are of one
-   format, all others are fp32. */
+/* Whether cuDNN takes the formats and x's extents: x and two other tensors, which may be one, are
+   of one format, all others are fp32. */
 static bool takes(const struct hc_call *call, const struct hc_tensor *one,
                   const struct hc_tensor *other)
 {
@@ -80,7 +80,7 @@ static enum hc_status refuse(const struct hc_call *call)
                    hc_ops[call->op].name);
 }
 
-/* cuDNN updates the running statistics where they are. */
+/* cuDNN updates the running statistics in place. */
 static enum hc_status copy(struct hc_queue *queue, const struct hc_tensor *from,
                            const struct hc_tensor *to)
 {

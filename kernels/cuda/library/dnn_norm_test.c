@@ -1,5 +1,5 @@
-/* The generated cases of batch norm on cuDNN's stand-in, as the backend cuda-cudnn has it; and what
-   cuDNN is asked for, altered on its way: each alteration must fail cases. */
+/* The generated cases of batch norm on cuDNN's stand-in, as the backend cuda-cudnn runs them. Then
+   an argument is altered on its way to cuDNN: cases must fail. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -14,8 +14,9 @@ const char hc_library_places[] =
     "$CUDA_HOME, the loader's path, /usr/local/cuda and nvidia/*/lib of the Python packages in "
     "$VIRTUAL_ENV, $CONDA_PREFIX, beside each python3 on $PATH, in ~/.local, /usr/local, /usr";
 
-/* A folder for glob(3): below each of the folders that a variable lists, or `folder` itself. With
-   `beside` only those with this file in them count. The empty folder is where the loader looks. */
+/* A folder for glob(3): below each folder that the variable lists, or `folder` itself without a
+   variable. With `beside`, only listed folders that have this file count. An empty folder stands
+   for the places of the loader. */
 struct place {
     const char *variable;
     const char *beside;
@@ -35,7 +36,7 @@ static const struct place places[] = {
     {NULL, NULL, "/usr" PACKAGES},
 };
 
-/* The first file of the pattern that loads; NULL. */
+/* The first file of the pattern that loads, or NULL. */
 static void *load_first(const char *pattern)
 {
     glob_t found;
@@ -55,7 +56,7 @@ static bool exists_below(const char *root, int length, const char *file)
     return used >= 0 && (size_t)used < sizeof path && access(path, F_OK) == 0;
 }
 
-/* Below the first `length` characters of `root`. */
+/* `root` is its first `length` characters. */
 static void *load_below(const struct place *place, const char *root, int length, const char *name)
 {
     char path[4096];

@@ -1,13 +1,13 @@
 /* gemm by cuBLAS.
 
-   A row-major D [m, n] is what cuBLAS calls a column-major n by m matrix with leading dimension n. It is
-   therefore asked for D' = op(B)' op(A)': the operands change places, a transposed one stays transposed,
-   and a leading dimension is the length of a stored row.
+   A row-major D [m, n] is what cuBLAS calls a column-major n by m matrix with leading dimension n.
+   It is therefore asked for D' = op(B)' op(A)': the operands change places, a transposed one stays
+   transposed, and a leading dimension is the length of a stored row.
 
-   cuBLAS computes D = alpha * sum + beta * D in fp32 with one rounding into D, whose format is that of
-   the inputs or fp32. C is first written to D in full. Where the output has another format, or D would
-   round C, D is fp32 in scratch and is rounded into the output at the end. With fp16 sums all of it is
-   fp16, alpha and beta too, and D is in scratch where the output is not fp16. */
+   cuBLAS computes D = alpha * sum + beta * D in fp32 with one rounding into D, whose format is that
+   of the inputs or fp32. C is first written to D in full. Where the output has another format, or D
+   would round C, D is fp32 in scratch and is rounded into the output at the end. With fp16 sums all
+   of it is fp16, alpha and beta too, and D is in scratch where the output is not fp16. */
 #include <limits.h>
 
 #include "kernels/cuda/cuda.h"

@@ -1,5 +1,5 @@
-/* gemm through the stand-ins, against MPFR. What cuBLAS is asked for, altered on its way: each alteration
-   must show. */
+/* gemm through the stand-ins, compared with MPFR. Then an argument is altered on its way to cuBLAS:
+   each alteration must show. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ struct formats {
     enum hc_format in, c, out;
 };
 
-/* m = 4, n = 3, k = 5 unless said otherwise; variant: bit 0 turns A, bit 1 B, 2 adds C, 3 one row. */
+/* A product with m = 4 and n = 3. variant: bit 0 transposes A, bit 1 B, bit 2 adds C, bit 3 makes C
+   one row. */
 static struct hc_call product(struct formats f, int64_t k, int variant)
 {
     struct hc_call call = {.op = HC_OP_gemm,

@@ -17,7 +17,7 @@ static enum hc_status dnn(const struct hc_library *l, int status, const char *wh
                        : hc_fail(HC_DEVICE, "cuda: cuDNN: %s: %s", what, l->cudnn_text(status));
 }
 
-/* The stream before the workspace: setting the stream puts back cuBLAS's own workspace. */
+/* The stream comes before the workspace: setting the stream restores cuBLAS's own workspace. */
 static enum hc_status open_handles(struct hc_libraries *l, void *stream, void *workspace)
 {
     const struct hc_library *call = l->library;
@@ -81,7 +81,7 @@ void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *
     tell("cudnn", text, context);
 }
 
-/* A plan a line: which convolution, and what runs it. */
+/* A line for each plan: which convolution it is, and which engine runs it. */
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context)
 {
     for (const struct hc_conv_plan *p = libraries->plans; p; p = p->next) {

@@ -1,5 +1,5 @@
-/* cuBLAS and cuDNN as a queue of the cuda backends has them: their handles on its stream, and the
-   convolutions' plans. */
+/* What a queue of the cuda backends holds of cuBLAS and cuDNN: their handles on its stream, and the
+   plans of its convolutions. */
 #ifndef HC_KERNELS_CUDA_LIBRARY_HANDLES_H
 #define HC_KERNELS_CUDA_LIBRARY_HANDLES_H
 
@@ -15,21 +15,22 @@ struct hc_libraries {
     const struct hc_library *library;
     void *blas;
     void *dnn;
-    struct hc_conv_plan *plans; /* in the order of making, up to `last` */
+    struct hc_conv_plan *plans; /* oldest first, up to `last` */
     struct hc_conv_plan *last;
     struct hc_conv_plan *bucket[HC_CONV_BUCKETS];
 };
 
-/* cuBLAS's workspace, fixed so that results repeat: what its documentation asks for on Hopper. */
+/* cuBLAS's workspace: fixed, so that results repeat, and as large as its documentation asks on
+   Hopper. */
 enum { HC_BLAS_WORKSPACE = 32 << 20 };
 
-/* `workspace` is HC_BLAS_WORKSPACE bytes of device memory, aligned to 256, which stay the caller's and
-   live until after the close. HC_OK, HC_NO_MEMORY or HC_DEVICE. */
+/* `workspace` is HC_BLAS_WORKSPACE bytes of device memory, aligned to 256. The caller owns it and
+   frees it after the close. HC_OK, HC_NO_MEMORY or HC_DEVICE. */
 enum hc_status hc_libraries_open(struct hc_libraries **libraries, const struct hc_library *library,
                                  void *stream, void *workspace);
 void hc_libraries_close(struct hc_libraries *libraries);
 
-/* For the slot `describe`: the libraries' versions; what a queue has chosen. */
+/* For the slot `describe`: the versions of the libraries; the plans that a queue has made. */
 void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context);
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
 
@@ -37,8 +38,9 @@ void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, 
 size_t hc_cuda_gemm_scratch(const struct hc_call *call);
 size_t hc_cuda_conv_scratch(struct hc_libraries *libraries, const struct hc_call *call);
 
-/* to = by * from, rounded, the product in fp32, with `no_minus` +0 instead of -0. `from` is repeated
-   over the rows of `to`; where it has no data the results are zeros. Both are fp32, bf16 or fp16. */
+/* to = by * from, rounded, the product in fp32, with `no_minus` +0 instead of -0. `from` is
+   repeated over the rows of `to`; where it has no data the results are zeros. Both are fp32, bf16
+   or fp16. */
 enum hc_status hc_cuda_broadcast(struct hc_queue *queue, const struct hc_tensor *from, float by,
                                  bool no_minus, const struct hc_tensor *to);
 

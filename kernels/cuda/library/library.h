@@ -1,7 +1,8 @@
-/* What we use of cuBLAS (12 or 13) and of cuDNN 9's backend interface: a table of their functions, so
-   that the emulation can stand in for them (emulate/library.h). The interfaces are theirs, in plain C:
-   enumerations are ints, handles and descriptors are pointers, streams are cudaStream_t. The values
-   are their headers' (held against them by device/library_values.c, where there are any). */
+/* cuBLAS (12 or 13) and cuDNN 9's backend interface, as far as they are used: the values of their
+   enumerations, and a table of pointers to their functions. The libraries are not linked, so that
+   the program is built without their headers, starts on a machine that lacks them, and can be
+   tested with stand-ins (emulate/library.h). device/library_values.c compares the values with the
+   headers where there are any. */
 #ifndef HC_KERNELS_CUDA_LIBRARY_LIBRARY_H
 #define HC_KERNELS_CUDA_LIBRARY_LIBRARY_H
 
@@ -103,7 +104,7 @@ enum {
     HC_DNN_MODE_FALLBACK = 2,
     HC_DNN_MODE_A = 3,
     HC_DNN_NORM_SPATIAL = 1,
-    HC_DNN_NOT_SUPPORTED = 3000, /* cudnnStatus_t; up to 3999 its special cases */
+    HC_DNN_NOT_SUPPORTED = 3000, /* a cudnnStatus_t; its special cases go up to 3999 */
 };
 
 /* cudnnBackendNumericalNote_t. */
@@ -126,8 +127,8 @@ enum {
     HC_DNN_BEHAVIOUR_COUNT = 5,
 };
 
-/* A pointer for each function of functions.def. cudnn_norm_train is NULL where a cuDNN no longer has
-   the older interface of batch norm. */
+/* A pointer for each function of functions.def. cudnn_norm_train is NULL where a cuDNN no longer
+   has the older interface of batch norm. */
 struct hc_library {
 #define HC_BLAS(name, symbol, type, parameters)     type(*cublas_##name) parameters;
 #define HC_DNN(name, symbol, type, parameters)      type(*cudnn_##name) parameters;
@@ -149,9 +150,8 @@ static inline int hc_dnn_type(enum hc_format format)
     return format == HC_FP16 ? HC_DNN_FP16 : format == HC_BF16 ? HC_DNN_BF16 : HC_DNN_FP32;
 }
 
-/* The libraries of this machine, loaded when they are first asked for and never unloaded: from
-   $CUDA_HOME, from where the loader looks, from the toolkit's usual place, from the Python packages
-   that PyTorch installs. HC_DEVICE with a line that says what was looked for. */
+/* The libraries of this machine (find.h says where they may be), loaded by the first call and never
+   unloaded. HC_DEVICE with a line that says what was looked for. */
 enum hc_status hc_library_load(const struct hc_library **library);
 
 #endif

@@ -54,9 +54,9 @@ static enum hc_status fill(struct hc_library *to, void *library, const char *tit
     return HC_OK;
 }
 
-/* cuBLASLt before cuBLAS, which then finds the one that is there; of both versions, since cuDNN may
-   have been made for the other one. What cuDNN loads by name when it needs it comes before cuDNN
-   itself; what is missing there is its own business. */
+/* Libraries that cuBLAS and cuDNN load by name. They are loaded first, so that theirs is found
+   wherever it is; both versions of cuBLASLt, since cuDNN may be built for the other one. One that
+   is missing here may not be needed. */
 static const char *const helpers[] = {
     "libcublasLt.so.13",
     "libcublasLt.so.12",

@@ -1,5 +1,5 @@
-/* For the tests of gemm and of convolutions through the stand-ins: calls on small integers, whose sums are
-   exact in fp32 in any order, and a library that may alter what the stand-ins are asked for. */
+/* For the tests of gemm and of convolutions through the stand-ins: calls on small integers, whose
+   sums are exact in fp32 in any order, and a library that can alter the arguments of a call. */
 #ifndef HC_KERNELS_CUDA_LIBRARY_TESTING_H
 #define HC_KERNELS_CUDA_LIBRARY_TESTING_H
 
@@ -8,7 +8,7 @@
 #include "kernels/cuda/library/handles.h"
 #include "kernels/exact/testing.h"
 
-/* The stand-ins behind a library that alters what it is asked for. */
+/* The queue's library: the stand-ins, of which a test replaces functions. */
 static struct hc_library altered;
 static struct hc_queue *queue;
 
@@ -24,8 +24,8 @@ static inline void end(void)
     hc_backend_by_name("cuda-emulated")->close(queue);
 }
 
-/* Runs the call with as much scratch as is asked for, between the backend's guards, less `missing`.
-   Returns how many elements are not the reference's, or -1 where the call failed. */
+/* Runs the call with `missing` bytes less scratch than it asks for, between the backend's guards.
+   Returns how many elements differ from the reference, or -1 if the call failed. */
 static inline int64_t run(struct hc_call *call, size_t missing)
 {
     const struct hc_backend *backend = hc_backend_by_name("cuda-emulated");
@@ -44,11 +44,11 @@ static inline int64_t run(struct hc_call *call, size_t missing)
     return wrong;
 }
 
-/* Zeroed memory of its own, aligned as cuDNN is told. */
+/* A copy of the shape with zeroed memory of its own, aligned as cuDNN's plans rely on. */
 static inline struct hc_tensor aligned(struct hc_tensor t)
 {
-    struct hc_tensor room = made(hc_tensor1(t.format, hc_tensor_count(&t) + 16, NULL));
-    t.data = (char *)room.data + (16 - (uintptr_t)room.data % 16) % 16;
+    struct hc_tensor wider = made(hc_tensor1(t.format, hc_tensor_count(&t) + 16, NULL));
+    t.data = (char *)wider.data + (16 - (uintptr_t)wider.data % 16) % 16;
     return t;
 }
 

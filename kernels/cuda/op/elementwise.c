@@ -1,4 +1,5 @@
-/* Ops with a thread for each element of their output: the elementwise ops, pooling, the step log. */
+/* Ops with a thread for each element of their output: the elementwise ops, pooling, the step
+   log. */
 #include "kernels/cuda/kernel/elementwise.h"
 
 #include "kernels/cuda/cuda.h"

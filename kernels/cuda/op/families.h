@@ -1,4 +1,5 @@
-/* What the op families share: how their work is divided over a grid, bytes of scratch, and a launch. */
+/* What the op families share: how their work is divided over a grid, bytes of scratch, and a
+   launch. */
 #ifndef HC_KERNELS_CUDA_OP_FAMILIES_H
 #define HC_KERNELS_CUDA_OP_FAMILIES_H
 

@@ -1,5 +1,5 @@
-/* Softmax cross-entropy: a block takes a row at a time. A warp is enough for the few classes that there
-   are. */
+/* Softmax cross-entropy: a block takes a row at a time. A warp is enough for the few classes that
+   there are. */
 #include "kernels/cuda/op/families.h"
 
 enum { THREADS = HC_WARP, SHARED = THREADS / HC_WARP * (int)sizeof(float) };

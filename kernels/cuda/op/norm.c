@@ -1,9 +1,9 @@
 /* Batch norm, forward and backward, with and without leaky ReLU.
 
-   Sums over the rows are made in two kernels. The first cuts the rows into slices and leaves two sums of
-   each slice and channel in scratch, in fp64; the second adds up the slices. How many slices there are
-   depends on x's shape alone, and each kernel adds in a fixed order, so that the same call gives the
-   same bits. A last kernel goes over the elements. */
+   Sums over the rows are made in two kernels. The first cuts the rows into slices and leaves two
+   sums of each slice and channel in scratch, in fp64; the second adds up the slices. How many
+   slices there are depends on x's shape alone, and each kernel adds in a fixed order, so that the
+   same call gives the same bits. A last kernel goes over the elements. */
 #include "kernels/cuda/kernel/norm.h"
 
 #include "kernels/cuda/kernel/vector.h"
@@ -17,8 +17,8 @@ static int columns_for(int64_t groups)
     return columns;
 }
 
-/* Whether the channels come in fours, and the tensors (up to a NULL) have one format and data aligned to a
-   vector. */
+/* Whether the channels come in fours, and the tensors (up to a NULL) have one format and data
+   aligned to a vector. */
 static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
 {
     enum hc_format format = tensors[0]->format;
@@ -31,8 +31,8 @@ static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
     return true;
 }
 
-/* Slices of at least HC_CUDA_NORM_ROWS rows a thread, and at most max_slices. With or without vectors
-   the slices are the same. */
+/* Slices of at least HC_CUDA_NORM_ROWS rows a thread, and at most max_slices. With or without
+   vectors the slices are the same. */
 static struct hc_dk_tiling tiling_of(const struct hc_tensor *x, int max_slices, bool wide)
 {
     struct hc_dk_tiling t = {.channels = x->shape[x->rank - 1]};

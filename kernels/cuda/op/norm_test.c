@@ -66,9 +66,9 @@ static const struct {
 } shapes[] = {{3, 4}, {131, 8}, {300, 3}, {70, 136}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* The mean of a channel is p, which is exact, and the mean of x - p, whose sum is off by n u |x - p| with
-   |x - p| at most a hundredth of the mean. The variance's sum is within 19 u (kernel/norm.c), its root
-   within half of that and a few roundings. */
+/* The mean of a channel is p, which is exact, and the mean of x - p, whose sum is off by n u |x -
+   p| with |x - p| at most a hundredth of the mean. The variance's sum is within 19 u
+   (kernel/norm.c), its root within half of that and a few roundings. */
 Test(cuda_norm, statistics_hold_with_a_mean_far_from_zero)
 {
     for (int s = 0; s < SHAPES; s++)

@@ -1,5 +1,5 @@
-/* The slots `operands` and `judge` of the backends: sweeps whose operands and expected results never leave
-   the device. */
+/* The slots `operands` and `judge` of the backends: sweeps whose operands and expected results
+   never leave the device. */
 #include "kernels/cuda/kernel/sweep.h"
 
 #include "kernels/cuda/op/families.h"

@@ -1,4 +1,4 @@
-/* Nothing stands in for the hardware's half arithmetic. */
+/* cuda-half is unavailable with the stand-in: nothing on the CPU stands for these instructions. */
 #include "kernels/cuda/device/device.h"
 
 static const char *unavailable(void)

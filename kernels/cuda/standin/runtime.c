@@ -1,4 +1,4 @@
-/* Streams, memory, launches and graphs. */
+/* The stand-in's streams, memory, launches and graphs. A stream is one of the emulation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,17 +115,17 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     return error;
 }
 
-/* The executable graph takes the other's list; that is empty from then on. */
+/* The work moves into the executable graph; the other one is empty from then on. */
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
                                  unsigned long long flags)
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaGraphInstantiate", &calls);
-    struct hc_graph *taken = error == cudaSuccess ? hc_graph_move((struct hc_graph *)graph) : NULL;
-    *executable = (cudaGraphExec_t)taken;
+    struct hc_graph *moved = error == cudaSuccess ? hc_graph_move((struct hc_graph *)graph) : NULL;
+    *executable = (cudaGraphExec_t)moved;
     if (flags != 0)
         return cudaErrorInvalidValue;
-    return error == cudaSuccess && !taken ? cudaErrorMemoryAllocation : error;
+    return error == cudaSuccess && !moved ? cudaErrorMemoryAllocation : error;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

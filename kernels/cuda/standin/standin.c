@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cudaError_t for_ever = cudaSuccess;
+static cudaError_t permanent = cudaSuccess;
 static cudaError_t last = cudaSuccess;
 
 int hc_standin_setting(const char *name, int otherwise)
@@ -21,10 +21,10 @@ cudaError_t hc_standin_error(const char *function, int *calls)
     char name[80];
     (void)snprintf(name, sizeof name, "%s:%d", function, ++*calls);
     cudaError_t error = (cudaError_t)hc_standin_setting(name, cudaSuccess);
-    if (for_ever != cudaSuccess)
-        return for_ever;
+    if (permanent != cudaSuccess)
+        return permanent;
     if (error >= cudaErrorIllegalAddress && error < cudaErrorStreamCaptureUnsupported)
-        for_ever = error;
+        permanent = error;
     if (error != cudaSuccess)
         last = error;
     return error;
@@ -33,7 +33,7 @@ cudaError_t hc_standin_error(const char *function, int *calls)
 cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = last;
-    last = for_ever;
+    last = permanent;
     return error;
 }
 

@@ -1,5 +1,5 @@
-/* The plug-in's own code (device/) on a CUDA runtime and libraries of ours, which fail when they are told
-   to: kernels/cuda/standin/standin.h. */
+/* The plug-in's own code (device/) on the stand-in for the CUDA runtime and the libraries, which
+   fails on demand (standin.h). */
 #include "cli/testing.h"
 
 #include "check/record/record.h"
@@ -50,7 +50,7 @@ Test(standin, runs_cases_through_copies_launches_and_libraries, .init = enter_fo
     hc_record_free(&record);
 }
 
-/* What fails ends in errors of one line each and status 2, whatever is left to run. */
+/* A failure ends in status 2 and one line for each case, whatever is left to run. */
 static void expect_errors(const char *standin, const char *line)
 {
     char command[1024];
