@@ -1,10 +1,8 @@
-/* Workers are threads that run cases side by side. Each has queues of its own. It takes the next
-   unit, runs it, and puts what came out into the unit's slot; the caller's thread reports the slots
-   in the order of the units, so that the output does not depend on the workers. A single worker is
-   the caller's thread itself.
-
-   A unit's memory is kept until it is reported, so workers wait when they are MAX_AHEAD units ahead
-   of the report. After a failure, or when the report says so, nobody takes another unit. */
+/* Workers are threads that run cases side by side, each with queues of its own. A worker takes the
+   next unit, runs it, and puts what came out into the unit's slot. The caller's thread reports the
+   slots in the order of the units, so that the output does not depend on the workers; a unit's
+   memory is kept until then, so workers wait when they are MAX_AHEAD units ahead. A single worker
+   is the caller's thread itself. */
 #include "check/workers.h"
 
 #include <assert.h>
