@@ -1,7 +1,8 @@
 # The plug-in halfcheck-cuda.so, beside the program. nvcc compiles the device kernels
 # (kernels/cuda/kernel), the C compiler all the rest. The CUDA runtime is linked in, and finds the
 # driver when it runs: the file loads with and without one.
-set(HALFCHECK_CUDA AUTO CACHE STRING "build the backend cuda: AUTO (where there is nvcc), ON or OFF")
+set(HALFCHECK_CUDA AUTO CACHE STRING
+    "build the backend cuda: AUTO (where there is nvcc), ON or OFF")
 set_property(CACHE HALFCHECK_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(no_cuda "")
@@ -28,7 +29,8 @@ if(no_cuda)
   return()
 endif()
 
-# Of the architectures that we want those that this nvcc knows, and the last also as PTX for newer ones.
+# Machine code for those of these architectures that this nvcc knows, and PTX of the last for newer
+# devices.
 execute_process(COMMAND ${CUDA_NVCC} --list-gpu-arch OUTPUT_VARIABLE known)
 set(architectures "")
 foreach(arch 80 90 100)
@@ -59,8 +61,8 @@ foreach(source ${device_kernels})
   get_filename_component(name ${source} NAME_WE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
-  # nvcc writes the name after -MT as it stands: one with a space in it would be two names, and the
-  # object would be built anew each time.
+  # nvcc does not quote the name after -MT. One with a space would be two names, and the object
+  # would be built again each time.
   add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
                      COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT cuda/${name}.o
                              -c ${source} -o ${object}
@@ -81,6 +83,7 @@ set_target_properties(halfcheck-cuda PROPERTIES PREFIX ""
                       LINK_DEPENDS ${exports})
 target_include_directories(halfcheck-cuda PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_include_directories(halfcheck-cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
-target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs -static-libgcc)
+target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs
+                    -static-libgcc)
 target_link_libraries(halfcheck-cuda PRIVATE hc_interface ${CUDA_RUNTIME} Threads::Threads
                       ${CMAKE_DL_LIBS} rt ${HC_STATIC_stdc++})

@@ -9,7 +9,7 @@ pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_library(GMP_LIBRARY NAMES libgmp${archive} gmp REQUIRED)
 
-# The compiler's own libraries as archives; only it knows where they are.
+# The compiler's own libraries as archives. Only the compiler knows where they are.
 foreach(library gomp stdc++)
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=lib${library}.a
                   OUTPUT_VARIABLE HC_STATIC_${library} OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -24,7 +24,7 @@ if(HC_PORTABLE)
 endif()
 find_package(OpenMP REQUIRED COMPONENTS C)
 
-# Optional: fast convolutions on the host; without it the host backend uses exact's. There is no
+# Optional: fast convolutions on the host. Without it the host backend uses exact's. There is no
 # archive of it.
 if(NOT HC_PORTABLE)
   find_library(DNNL_LIBRARY dnnl)

@@ -1,4 +1,5 @@
-# What src/check/record/environment.c stamps on records: hc_build.h at configuration, hc_commit.h at each build.
+# Writes the headers that src/check/record/environment.c stamps on records with: hc_build.h at
+# configuration, hc_commit.h at each build.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 get_directory_property(options COMPILE_OPTIONS)
 list(FILTER options EXCLUDE REGEX "^-(W|ffile)")

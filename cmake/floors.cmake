@@ -1,8 +1,8 @@
 # hc_floor(NAME [DIRECTORY dir] [HEADERS entry...] [OWN entry...] [BELOW floor...] [LINK library...])
 #
-# A floor is a static library of the .c files below `dir` (tests and main.c left out). Its headers are
-# reached through a folder of links of its own, build/floors/NAME, so that the include directories of
-# a target name exactly the floors that it may see. OWN headers are seen by the floor alone.
+# Makes a floor: a static library of the .c files below `dir`, without tests and main.c. Its headers
+# are reached through a folder of links, build/floors/NAME, so that the include directories of a
+# target name exactly the floors that it may see. Only the floor itself sees its OWN headers.
 function(hc_floor name)
   cmake_parse_arguments(F "" "DIRECTORY" "HEADERS;OWN;BELOW;LINK" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/floors/${name})
@@ -42,8 +42,8 @@ function(hc_floor name)
   endif()
 endfunction()
 
-# Compiles each header of a floor by itself, with what its floor may see and nothing else. (Not
-# testing.h, which is the tests'.)
+# Compiles each header of a floor by itself, with the include directories of its floor. testing.h,
+# which belongs to the tests, is left out.
 function(hc_headers_alone name directory)
   list(FILTER ARGN INCLUDE REGEX "\\.h$")
   set(headers ${ARGN})

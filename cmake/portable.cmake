@@ -1,10 +1,10 @@
-# The folder build/portable, for machines where nothing can be installed: `cmake --preset portable`, then
-# `cmake --build --preset portable`. It is made anew each time.
+# Makes the folder build/portable, for machines where nothing can be installed: `cmake --preset
+# portable`, then `cmake --build --preset portable`. An older one is removed first.
 set(folder ${CMAKE_SOURCE_DIR}/build/portable)
 set(copies COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder}
            COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/licences)
 
-# hc_carry(TO FILE...): copies that the target `portable` makes.
+# hc_carry(TO FILE...): the target `portable` copies the files to the folder TO in build/portable.
 function(hc_carry to)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/ REGEX "^[^/$]")
   set(copies ${copies} COMMAND ${CMAKE_COMMAND} -E copy ${ARGN} ${folder}/${to} PARENT_SCOPE)
@@ -16,7 +16,7 @@ if(TARGET halfcheck-cuda)
 endif()
 hc_carry(. ${programs} portable/gpu-check benches/pytorch/darknet16.py LICENSE)
 
-# What is linked in has conditions of its own (MPFR and GMP: LGPL); Debian keeps them here.
+# The linked libraries have licences of their own (MPFR and GMP: LGPL), which Debian keeps here.
 foreach(package libmpfr-dev libgmp-dev libjansson-dev gcc-12-base)
   if(EXISTS /usr/share/doc/${package}/copyright)
     hc_carry(licences/${package} /usr/share/doc/${package}/copyright)

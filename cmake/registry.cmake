@@ -1,8 +1,8 @@
 # hc_registry(FLOOR PREFIX TYPE ROOT PATTERN...)
 #
-# Writes the list of what the files below ROOT that match PATTERN export, so that a new file needs no
-# line anywhere: the file sub/name.c exports PREFIX_sub_name (a backend.c: PREFIX_sub), of type TYPE.
-# The floor's code includes PREFIX_list.h, which declares them and defines HC_LIST as their addresses
+# Writes the list of what the files below ROOT export that match PATTERN. A new file needs no line
+# anywhere: the file sub/name.c exports PREFIX_sub_name (a backend.c: PREFIX_sub), of type TYPE. The
+# floor's code includes PREFIX_list.h, which declares them and defines HC_LIST as their addresses
 # and a closing NULL (so that a list may be empty). Tests, and what cases share (cases/fixture), are
 # left out.
 function(hc_registry floor prefix type root)

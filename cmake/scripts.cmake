@@ -1,4 +1,4 @@
-# The gnuplot scripts of reports/ go into the program as text, so that it can be moved: scripts.inc has a
+# Puts the gnuplot scripts of reports/ into the program, so that it can be moved: scripts.inc has a
 # row {"name.gp", "its text"} for each, the text as bytes.
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/reports/*.gp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})

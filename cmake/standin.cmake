@@ -1,5 +1,6 @@
-# For tests: the code of kernels/cuda/device on a CUDA runtime that is the emulation (kernels/cuda/
-# standin), and a cuBLAS and a cuDNN by their own names, in build/<preset>/standin and below its lib.
+# For tests: the plug-in's own code, linked with the stand-in for the CUDA runtime
+# (kernels/cuda/standin) as build/<preset>/standin/standin.so, and beside it in lib stand-ins by the
+# names of cuBLAS and cuDNN.
 set(here ${CMAKE_BINARY_DIR}/standin)
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 list(FILTER kernels EXCLUDE REGEX "/cuda/emulate/")
@@ -17,11 +18,12 @@ target_include_directories(standin PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-ow
 target_include_directories(standin SYSTEM PRIVATE ${CUDA_INCLUDE})
 target_link_libraries(standin PRIVATE standin_emulation hc_interface m ${CMAKE_DL_LIBS})
 
-# hc_standin_library(NAME VERSION LIST OURS): a library that exports functions of the emulation, OURS_name,
-# by the symbols that the rows LIST(name, symbol, ...) of functions.def give them.
+# hc_standin_library(NAME VERSION LIST OURS): makes a library that exports the emulation's functions
+# OURS_name by the symbols of the rows LIST(name, symbol, ...) of functions.def.
 function(hc_standin_library name version list ours)
   file(STRINGS ${functions} rows REGEX "^${list}\\(")
-  list(TRANSFORM rows REPLACE "^${list}\\(([a-z_]+), ([A-Za-z0-9_]+),.*" "-Wl,--defsym=\\2=${ours}_\\1")
+  list(TRANSFORM rows REPLACE "^${list}\\(([a-z_]+), ([A-Za-z0-9_]+),.*"
+       "-Wl,--defsym=\\2=${ours}_\\1")
   add_library(standin_${name} MODULE $<TARGET_OBJECTS:standin_emulation>)
   target_link_options(standin_${name} PRIVATE ${rows})
   target_link_libraries(standin_${name} PRIVATE hc_interface m)

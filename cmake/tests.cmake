@@ -1,4 +1,5 @@
-# Every foo_test.c is a Criterion program of its own, linked with everything; and .ci/style.
+# Every foo_test.c is a Criterion program of its own, linked with everything. Scripts are tests,
+# too.
 include(CTest)
 find_library(CRITERION_LIBRARY criterion)
 if(BUILD_TESTING AND NOT CRITERION_LIBRARY)
@@ -14,20 +15,20 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     target_link_libraries(${name} PRIVATE hc_cli ${CRITERION_LIBRARY})
     target_compile_definitions(${name} PRIVATE HC_PROGRAM="$<TARGET_FILE:halfcheck>"
                                HC_SOURCE="${CMAKE_SOURCE_DIR}")
-    # A test beside a kernel or a reference may look at its floor's own headers.
+    # A test beside a kernel or a reference may include its floor's own headers.
     target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own
                                ${CMAKE_BINARY_DIR}/floors/reference-own)
     add_dependencies(${name} halfcheck)
-    # Criterion's macros are the one place where these warnings are not ours.
+    # Criterion's macros cause these warnings.
     target_compile_options(${name} PRIVATE -Wno-missing-prototypes -Wno-conversion
                            -Wno-double-promotion -Wno-shadow)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
-  # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are left out
-  # of them (preset asan): they see every case once in src/cli/run/run_test.c.
+  # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are
+  # left out of them (preset asan): they see every case once in src/cli/run/run_test.c.
   set_tests_properties(cases.constant_test cases.idle_test cases.partial_test src.check.selftest.cheat_test
                        src.cli.commands.commands_test PROPERTIES LABELS wrong-kernels)
-  # What kernels/plugin_test.c loads.
+  # kernels/plugin_test.c loads these.
   foreach(plugin other_version nothing broken)
     add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
     target_link_libraries(${plugin} PRIVATE hc_interface)
@@ -66,7 +67,7 @@ if(BUILD_TESTING)
            $<TARGET_FILE:halfcheck>)
   set_tests_properties(docs torch-scaler PROPERTIES SKIP_RETURN_CODE 77)
 endif()
-# Fetches packages; without a network it is skipped.
+# This test fetches packages. Without a network it is skipped.
 if(BUILD_TESTING)
   add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test
            $<TARGET_FILE:halfcheck> ${CMAKE_BINARY_DIR}/real-scalers)

@@ -1,4 +1,4 @@
-# Files compiled for one instruction set; which of them run is decided at run time.
+# Some files are compiled for one instruction set. Which of them run is decided at run time.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   set(avx2 -mavx2 -mfma -mf16c)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
 endif()
 set_source_files_properties(kernels/host/loops_portable.c PROPERTIES COMPILE_OPTIONS "-O3")
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
-  # It says of each loop that it leaves scalar; the bits are the same.
+  # Clang warns of each loop that it leaves scalar. The bits are the same.
   set_property(SOURCE kernels/host/loops_portable.c kernels/host/loops_avx2.c
                kernels/host/loops_avx512.c src/check/sweep/sweep_proof.c APPEND PROPERTY COMPILE_OPTIONS -Wno-pass-failed)
 endif()
