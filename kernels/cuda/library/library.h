@@ -127,6 +127,8 @@ enum {
     HC_DNN_BEHAVIOUR_COUNT = 5,
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own. */
+
 /* A pointer for each function of functions.def. cudnn_norm_train is NULL where a cuDNN no longer
    has the older interface of batch norm. */
 struct hc_library {
@@ -138,6 +140,8 @@ struct hc_library {
 #undef HC_DNN
 #undef HC_DNN_NORM
 };
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* The type's number in either library; they differ for bf16. */
 static inline int hc_blas_type(enum hc_format format)
