@@ -2,7 +2,7 @@
 #ifndef HC_KERNELS_CUDA_LIBRARY_CONV_TESTING_H
 #define HC_KERNELS_CUDA_LIBRARY_CONV_TESTING_H
 
-#include "kernels/cuda/library/testing.h"
+#include "kernels/cuda/emulate/testing.h"
 
 /* n, h, w, c, k, r, s, stride, pad */
 static const int shapes[][9] = {

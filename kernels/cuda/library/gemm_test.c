@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cuda/library/testing.h"
+#include "kernels/cuda/emulate/testing.h"
 
 static struct hc_tensor matrix(enum hc_format format, int64_t rows, int64_t columns, bool turned,
                                int64_t salt)

@@ -1,7 +1,7 @@
 /* For the tests of gemm and of convolutions through the stand-ins: calls on small integers, whose
    sums are exact in fp32 in any order, and a library that can alter the arguments of a call. */
-#ifndef HC_KERNELS_CUDA_LIBRARY_TESTING_H
-#define HC_KERNELS_CUDA_LIBRARY_TESTING_H
+#ifndef HC_KERNELS_CUDA_EMULATE_TESTING_H
+#define HC_KERNELS_CUDA_EMULATE_TESTING_H
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/library.h"
