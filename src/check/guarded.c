@@ -66,8 +66,8 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
     const struct hc_op_info *op = &hc_ops[call->op];
     const struct hc_descriptor *d = hc_descriptor(call->op);
     static atomic_uint_fast64_t calls;
-    int input[HC_MAX_IN];
-    int output[HC_MAX_OUT];
+    int input[HC_MAX_IN] = {0};
+    int output[HC_MAX_OUT] = {0};
     *g = (struct hc_guarded){.backend = backend, .queue = queue, .host = call, .call = *call};
     g->salt = atomic_fetch_add(&calls, 1) << 32;
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;

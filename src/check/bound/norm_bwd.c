@@ -67,7 +67,8 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
     struct hc_ball dbeta = hc_ball_total(f, &terms_of_dbeta);
     if (e->out != HC_BN_BWD_DX)
         return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
-    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    int64_t elements = hc_tensor_count(in.x) / in.channels;
+    struct hc_ball n = hc_ball_exact((double)elements);
     struct hc_ball by_gamma =
         hc_ball_mul(f, normalized(&in, e->index, c), hc_ball_div(f, dgamma, n));
     struct hc_ball dx = hc_ball_sub(f, dz_of(&in, e->index), hc_ball_div(f, dbeta, n));
