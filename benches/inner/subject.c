@@ -1,5 +1,6 @@
 #include "benches/inner/subject.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { PATTERN = 1 << 14 }; /* elements that are made, and then repeated */
@@ -11,8 +12,10 @@ static double value(const struct hc_call *call, int slot, int64_t i)
         [HC_HYPER_LR] = 1e-3, [HC_HYPER_BETA1] = 0.9, [HC_HYPER_STEP] = 1};
     enum hc_op_class class_ = hc_ops[call->op].class_;
     double x = hc_random_normal(1, (uint64_t)slot, (uint64_t)i);
-    if (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->hyper)
+    if (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->hyper) {
+        assert(i >= 0 && i < HC_HYPER_COUNT);
         return hyper[i];
+    }
     if (call->op == HC_OP_unscale && slot != HC_UNSCALE_X)
         return slot == HC_UNSCALE_SCALE ? 1024 : 0;
     bool is_square = (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->v) ||
