@@ -1,0 +1,112 @@
+/* The shapes of a call fit together as its op's rule says: products, images, batches, tables. */
+#include "op/testing.h"
+
+Test(call, gemm_shapes_fit_together)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.transpose_a = true, .alpha = 1}};
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP16, 4, 2, NULL);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP16, 4, 3, NULL);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 2, 3, NULL);
+    accepted(&call);
+    call.params.gemm.transpose_b = true;
+    refused(&call, "gemm: b has shape [4, 3], not [3, 4]");
+    call.params.gemm.transpose_b = false;
+    call.params.gemm.beta = 1;
+    call.in[HC_GEMM_C] = hc_tensor1(HC_FP32, 2, call.in);
+    refused(&call, "gemm: c has shape [2], not [3]");
+    call.in[HC_GEMM_C] = hc_tensor1(HC_FP32, 3, call.in);
+    accepted(&call);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 4, 3, NULL);
+    refused(&call, "gemm: out has shape [4, 3], not [2, 3]");
+}
+
+Test(call, convolutions_have_the_extents_of_their_stride_and_pad)
+{
+    struct hc_tensor x = hc_tensor4(HC_FP16, 2, 7, 5, 3, NULL);
+    struct hc_tensor w = hc_tensor4(HC_FP16, 4, 3, 3, 3, NULL);
+    struct hc_tensor y = hc_tensor4(HC_FP16, 2, 4, 3, 4, NULL);
+    struct hc_call call = {
+        .op = HC_OP_conv2d, .in = {x, w}, .out = {y}, .params.conv = {.stride = 2, .pad = 1}};
+    accepted(&call);
+    call.params.conv.stride = 1;
+    refused(&call, "conv2d: y has shape [2, 4, 3, 4], not [2, 7, 5, 4]");
+    call.params.conv.stride = 0;
+    refused(&call, "conv2d: stride 0, pad 1");
+    call = (struct hc_call){.op = HC_OP_conv2d_bwd_filter,
+                            .in = {x, y},
+                            .out = {w},
+                            .params.conv = {.stride = 2, .pad = 1}};
+    accepted(&call);
+    call.out[HC_CONV_BWD_FILTER_DW].shape[3] = 2;
+    refused(&call, "conv2d_bwd_filter: dw has shape [4, 3, 3, 2], not [4, 3, 3, 3]");
+    call = (struct hc_call){.op = HC_OP_conv2d_bwd_data,
+                            .in = {y, w},
+                            .out = {x},
+                            .params.conv = {.stride = 2, .pad = 1}};
+    accepted(&call);
+    call.out[HC_CONV_BWD_DATA_DX].shape[1] = 9;
+    refused(&call, "conv2d_bwd_data: dy has shape [2, 4, 3, 4], not [2, 5, 3, 4]");
+    call.out[HC_CONV_BWD_DATA_DX].shape[1] = 0;
+    refused(&call, "conv2d_bwd_data: the filter does not fit into the padded image");
+    call.in[HC_CONV_BWD_DATA_DY].rank = 2;
+    refused(&call, "conv2d_bwd_data: dy has rank 2, not 4");
+}
+
+Test(call, batches_losses_and_windows)
+{
+    struct hc_call call = {.op = HC_OP_bn_train};
+    call.in[HC_BN_X] = call.out[HC_BN_Y] = hc_tensor4(HC_FP16, 2, 1, 1, 3, NULL);
+    for (int i = 1; i < 5; i++)
+        call.in[i] = call.out[i] = vector(HC_FP32, 3);
+    accepted(&call);
+    call.out[HC_BN_SAVED_INVSTD].format = HC_FP16;
+    refused(&call, "bn_train: saved_invstd is fp16, not fp32");
+    call.out[HC_BN_SAVED_INVSTD] = vector(HC_FP32, 2);
+    refused(&call, "bn_train: saved_invstd has shape [2], not 3 elements");
+    call.out[HC_BN_SAVED_INVSTD] = vector(HC_FP32, 3);
+    call.in[HC_BN_X].shape[0] = call.out[HC_BN_Y].shape[0] = 0;
+    refused(&call, "bn_train: an empty batch");
+    call.op = HC_OP_bn_leaky_train;
+    refused(&call, "bn_leaky_train: an empty batch");
+
+    call = (struct hc_call){.op = HC_OP_bn_leaky_bwd};
+    for (int i = 0; i < 6; i++)
+        call.in[i] = i < 3 ? hc_tensor4(HC_FP16, 2, 1, 1, 3, NULL) : vector(HC_FP32, 3);
+    for (int i = 0; i < 3; i++)
+        call.out[i] = i < 1 ? call.in[HC_BN_LEAKY_BWD_X] : vector(HC_FP32, 3);
+    accepted(&call);
+    call.in[HC_BN_LEAKY_BWD_DY].format = HC_BF16;
+    refused(&call, "bn_leaky_bwd: dy is bf16, not fp16");
+
+    call = (struct hc_call){.op = HC_OP_xent};
+    call.in[HC_XENT_LOGITS] = hc_tensor2(HC_FP16, 2, 3, NULL);
+    call.in[HC_XENT_LABELS] = vector(HC_I32, 3);
+    call.out[HC_XENT_LOSS] = vector(HC_FP32, 1);
+    refused(&call, "xent: labels has shape [3], not [2]");
+
+    call = (struct hc_call){.op = HC_OP_avg_pool, .params.pool = {2}};
+    call.in[HC_POOL_X] = hc_tensor4(HC_FP16, 1, 4, 5, 3, NULL);
+    call.out[HC_POOL_Y] = hc_tensor4(HC_FP16, 1, 2, 2, 3, NULL);
+    refused(&call, "avg_pool: extents 4 x 5 are no multiples of the window 2");
+}
+
+Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
+{
+    struct hc_call call = {.op = HC_OP_rates,
+                           .in = {hc_tensor2(HC_FP32, 5, 2, NULL), vector(HC_I32, HC_COUNTS)},
+                           .out = {vector(HC_FP32, 3)}};
+    accepted(&call);
+    call.in[HC_RATES_COUNTS] = vector(HC_I32, 7);
+    refused(&call, "rates: counts has shape [7], not 8 elements");
+    call.in[HC_RATES_COUNTS] = vector(HC_I32, 8);
+    call.in[HC_RATES_TABLE] = hc_tensor2(HC_FP32, 5, 3, NULL);
+    refused(&call, "rates: table has shape [5, 3], not [5, 2]");
+    call.in[HC_RATES_TABLE] = hc_tensor2(HC_FP32, 0, 2, NULL);
+    refused(&call, "rates: a table of no rows");
+    call = (struct hc_call){.op = HC_OP_step_log,
+                            .in = {hc_tensor2(HC_FP32, 5, 4, NULL), vector(HC_I32, HC_COUNTS)},
+                            .out = {hc_tensor2(HC_FP32, 5, 4, NULL)}};
+    accepted(&call);
+    call.in[HC_STEP_LOG_ROWS] = call.out[HC_STEP_LOG_NEW_ROWS] = hc_tensor2(HC_FP32, 5, 2, NULL);
+    refused(&call, "step_log: rows has shape [5, 2], not [5, 4]");
+}
