@@ -26,7 +26,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   endforeach()
   # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are
   # left out of them (preset asan): they see every case once in src/cli/run/run_test.c.
-  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test src.check.selftest.cheat_test
+  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test
+                       src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
                        src.cli.commands.commands_test PROPERTIES LABELS wrong-kernels)
   # kernels/plugin_test.c loads these.
   foreach(plugin other_version nothing broken)
