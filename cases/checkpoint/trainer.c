@@ -17,7 +17,7 @@ static const struct hc_network minute = {.name = "minute",
                                          .blocks = {1},
                                          .strides = {2}};
 
-struct world {
+struct resumption {
     struct hc_check *check;
     struct hc_recipe recipe;
     struct hc_dataset data;
@@ -31,27 +31,27 @@ static bool stops_between(const struct hc_progress *progress, void *context)
     return !(progress->evaluated && progress->epoch == 0);
 }
 
-static bool train(struct world *world, bool stops, bool resume)
+static bool train(struct resumption *resumption, bool stops, bool resume)
 {
     struct hc_train_result result;
-    struct hc_train_options options = {.recipe = &world->recipe,
+    struct hc_train_options options = {.recipe = &resumption->recipe,
                                        .network = &minute,
-                                       .data = &world->data,
-                                       .backend = hc_check_backend(world->check),
+                                       .data = &resumption->data,
+                                       .backend = hc_check_backend(resumption->check),
                                        .threads = 1,
                                        .epochs = 2,
                                        .batch = 4,
                                        .max_lr = 1e-2,
-                                       .seed = hc_check_seed(world->check),
-                                       .out = world->folder,
+                                       .seed = hc_check_seed(resumption->check),
+                                       .out = resumption->folder,
                                        .resume = resume,
                                        .progress = stops ? stops_between : NULL};
-    return hc_check_ok(world->check, hc_train(&options, &result));
+    return hc_check_ok(resumption->check, hc_train(&options, &result));
 }
 
-static bool look(struct world *world, struct hc_checkpoint_contents *parts)
+static bool read_checkpoint(struct resumption *resumption, struct hc_checkpoint_contents *parts)
 {
-    return hc_check_ok(world->check, hc_checkpoint_unpack(world->path, parts));
+    return hc_check_ok(resumption->check, hc_checkpoint_unpack(resumption->path, parts));
 }
 
 static bool equal(const struct hc_checkpoint_contents *want,
@@ -61,12 +61,12 @@ static bool equal(const struct hc_checkpoint_contents *want,
 }
 
 /* Resumes from `middle` with zeros for the blobs whose names begin with `prefix`. */
-static void without(struct world *world, struct hc_checkpoint_contents *middle,
+static void without(struct resumption *resumption, struct hc_checkpoint_contents *middle,
                     const struct hc_checkpoint_contents *whole, const char *prefix)
 {
     struct hc_blob blob[HC_CONTENTS_BLOBS];
     static unsigned char zeros[HC_CONTENTS_BYTES];
-    struct hc_checkpoint_contents *end = hc_check_memory(world->check, sizeof *end);
+    struct hc_checkpoint_contents *end = hc_check_memory(resumption->check, sizeof *end);
     char claim[80];
     int zeroed = 0;
     for (int i = 0; i < middle->count; i++) {
@@ -78,27 +78,28 @@ static void without(struct world *world, struct hc_checkpoint_contents *middle,
     }
     (void)snprintf(claim, sizeof claim, "zeros for \"%s\", %d of them: another end", prefix,
                    zeroed);
-    if (hc_check_ok(world->check,
-                    hc_checkpoint_write(world->path, middle->identity, blob, middle->count)) &&
-        train(world, false, true) && look(world, end))
-        (void)hc_claim_true(world->check, claim, zeroed > 0 && !equal(whole, end));
+    if (hc_check_ok(resumption->check,
+                    hc_checkpoint_write(resumption->path, middle->identity, blob, middle->count)) &&
+        train(resumption, false, true) && read_checkpoint(resumption, end))
+        (void)hc_claim_true(resumption->check, claim, zeroed > 0 && !equal(whole, end));
 }
 
-static void stop_and_go_on(struct world *world)
+static void stop_and_go_on(struct resumption *resumption)
 {
     static const char *const prefixes[] = {
         "step counts", "scale and counts", "model ", "master ", "m ", "v ", "statistic "};
-    struct hc_checkpoint_contents *whole = hc_check_memory(world->check, sizeof *whole);
-    struct hc_checkpoint_contents *middle = hc_check_memory(world->check, sizeof *middle);
-    struct hc_checkpoint_contents *end = hc_check_memory(world->check, sizeof *end);
-    if (!train(world, false, false) || !look(world, whole) || !train(world, true, false) ||
-        !look(world, middle) || !train(world, false, true) || !look(world, end))
+    struct hc_checkpoint_contents *whole = hc_check_memory(resumption->check, sizeof *whole);
+    struct hc_checkpoint_contents *middle = hc_check_memory(resumption->check, sizeof *middle);
+    struct hc_checkpoint_contents *end = hc_check_memory(resumption->check, sizeof *end);
+    if (!train(resumption, false, false) || !read_checkpoint(resumption, whole) ||
+        !train(resumption, true, false) || !read_checkpoint(resumption, middle) ||
+        !train(resumption, false, true) || !read_checkpoint(resumption, end))
         return;
-    (void)hc_claim_true(world->check, "there is something left to do", !equal(whole, middle));
-    (void)hc_claim_true(world->check, "the uninterrupted run's checkpoint, bit for bit",
+    (void)hc_claim_true(resumption->check, "there is something left to do", !equal(whole, middle));
+    (void)hc_claim_true(resumption->check, "the uninterrupted run's checkpoint, bit for bit",
                         equal(whole, end));
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        without(world, middle, whole, prefixes[i]);
+        without(resumption, middle, whole, prefixes[i]);
 }
 
 static void clear(const char *folder)
@@ -115,24 +116,24 @@ static void clear(const char *folder)
 /* From 2^20 the scale comes down before the stop. */
 static void trainer(struct hc_check *check)
 {
-    struct world world = {.check = check,
-                          .recipe = *hc_recipe_by_name("amp"),
-                          .folder = "/tmp/halfcheck-checkpoint-XXXXXX"};
+    struct resumption resumption = {.check = check,
+                                    .recipe = *hc_recipe_by_name("amp"),
+                                    .folder = "/tmp/halfcheck-checkpoint-XXXXXX"};
     struct hc_data_options set = {.classes = "airplane,dog",
                                   .seed = hc_check_seed(check),
                                   .train_per_class = 8,
                                   .test_per_class = 2};
-    world.recipe.scaler.initial = 0x1p20F;
-    if (!hc_check_ok(check, hc_dataset_open(&set, &world.data)))
+    resumption.recipe.scaler.initial = 0x1p20F;
+    if (!hc_check_ok(check, hc_dataset_open(&set, &resumption.data)))
         return;
-    if (mkdtemp(world.folder)) {
-        (void)snprintf(world.path, sizeof world.path, "%s/checkpoint", world.folder);
-        stop_and_go_on(&world);
-        clear(world.folder);
+    if (mkdtemp(resumption.folder)) {
+        (void)snprintf(resumption.path, sizeof resumption.path, "%s/checkpoint", resumption.folder);
+        stop_and_go_on(&resumption);
+        clear(resumption.folder);
     } else {
-        (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be made", world.folder));
+        (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be made", resumption.folder));
     }
-    hc_dataset_close(&world.data);
+    hc_dataset_close(&resumption.data);
 }
 
 static const struct hc_case cases[] = {
