@@ -14,7 +14,7 @@
    Coefficients that depend on hyper and on parameters alone are computed in fp64 and rounded once
    into the arithmetic's format (into fp32 for orders that are not ours). beta^t is a product of
    squares: from 1, for each bit of t from the lowest on, times the square that belongs to the bit,
-   each product and square rounded to fp64 (kernels/element/power.h); t is an integer from 1 to
+   each product and square rounded to fp64 (kernels/element/beta_power.h); t is an integer from 1 to
    2^24. Decay that is added to the gradient is left out where weight_decay is 0, so that an
    infinite weight keeps a finite gradient.
 
