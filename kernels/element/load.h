@@ -54,7 +54,7 @@ HC_INLINE void hc_store(enum hc_format format, void *data, int64_t i, hc_number 
 
 #endif
 
-/* Whether a format is one of those marked H in op/call.h. */
+/* Whether a format is fp32, bf16 or fp16: those that the op's contracts call float. */
 HC_INLINE int hc_is_h(enum hc_format format)
 {
     return format == HC_FP32 || format == HC_BF16 || format == HC_FP16;

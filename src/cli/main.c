@@ -57,6 +57,8 @@ static int run(int argc, char **argv)
         return HC_AS_CLAIMED;
     }
     if (strcmp(argv[1], "--version") == 0) {
+        if (argc > 2)
+            return hc_complain("--version stands alone, without '%s'", argv[2]);
         (void)puts(hc_version());
         return HC_AS_CLAIMED;
     }

@@ -40,6 +40,7 @@ Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folde
     cr_expect_eq(run_shell("$hc")->status, 2);
     expect_refusal("$hc trian", "no command 'trian'; did you mean 'train'?");
     expect_refusal("$hc exp", "did you mean 'explain'?");
+    expect_refusal("$hc --version run", "--version stands alone, without 'run'");
 }
 
 Test(options, what_is_wrong_is_said_in_one_line, .init = enter_folder)

@@ -204,7 +204,7 @@ static void append(struct hc_case_table *table, const struct hc_border_row *what
     cases[table->count++] =
         (struct hc_case){.name = to->name,
                          .title = to->title,
-                         .source = "contract in src/op/call.h; borders in the backends' tables",
+                         .source = "the op's contract in src/op/; borders in the backends' tables",
                          .level = HC_STANDARD,
                          .run = run,
                          .data = to};

@@ -262,7 +262,7 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_explain = {
     .name = "explain",
     .usage = "CASE|op/NAME [options]",
-    .summary = "show the claim, source and numbers of a case, or the contract of an op",
+    .summary = "show a case's claim, source and numbers, or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
             "on one backend, and what it compares is printed, then its verdict; a long text is\n"
             "shortened to one screen unless --all is given. Every other backend gets one line.\n"

@@ -101,11 +101,11 @@ const struct hc_command hc_command_run = {
             "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
             "A partial backend has only some of the ops. Cases that need another op are left out\n"
             "there, and counted by component in the table and in the record; calls that its\n"
-            "kernels refused are counted apart. With --strict a kernel fails that refuses calls\n"
-            "in formats that it takes elsewhere. A backend on which every case was left out\n"
+            "kernels refused are counted apart. With --strict, a kernel that refuses calls in\n"
+            "formats that it takes elsewhere fails. A backend on which every case was left out\n"
             "always fails.\n\n"
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"
-            "backend lacks an op); MISTRUSTED (the case ran, but exercised nothing); ERROR (the\n"
-            "environment failed).",
+            "backend lacks an op); MISTRUSTED (the claims hold, but show little; the result says\n"
+            "why); ERROR (the environment failed).",
     .run = run,
 };

@@ -177,9 +177,8 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     if (c->recipes > 1)
         hc_print(out,
                  "\nAccuracy against %s, in pairs of equal seed. Equivalent means within %g "
-                 "points, by two "
-                 "one-sided t tests at 5 %%.\n",
-                 c->recipe[c->base]->name, c->margin);
+                 "point%s, by two one-sided t tests at 5 %%.\n",
+                 c->recipe[c->base]->name, c->margin, c->margin == 1 ? "" : "s");
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             print_pair(c, r, out);

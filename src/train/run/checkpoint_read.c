@@ -125,8 +125,8 @@ static enum hc_status check_complete(const char *path, const struct hc_blob *blo
         return HC_OK;
     if (missing == 1)
         return hc_fail(HC_INVALID, "%s: lacks \"%s\" of this run's state", path, first);
-    return hc_fail(HC_INVALID, "%s: lacks \"%s\" and %d more pieces of this run's state", path,
-                   first, missing - 1);
+    return hc_fail(HC_INVALID, "%s: lacks \"%s\" of this run's state, and %d more", path, first,
+                   missing - 1);
 }
 
 /* Points content[i] at what the file holds for blobs[i]. */

@@ -190,7 +190,7 @@ Test(checkpoint, what_is_missing_is_named)
     cr_assert_eq(hc_checkpoint_write(path, identity, blobs + 1, 1), HC_OK);
     memset(&state, 0, sizeof state);
     cr_assert_eq(load(identity, &state), HC_INVALID);
-    cr_assert_not_null(strstr(hc_message(), ": lacks \"masters\" and 1 more pieces"));
+    cr_assert_not_null(strstr(hc_message(), ": lacks \"masters\" of this run's state, and 1 more"));
     cr_assert_eq(state.model[0], 0);
 }
 

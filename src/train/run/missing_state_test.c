@@ -70,7 +70,7 @@ static void take_apart(struct hc_checkpoint_contents *parts)
     cr_assert_gt(parts->count, 20);
 }
 
-/* Without the pieces whose names begin so, or with half of each one's bytes. */
+/* Without the blobs whose names begin so, or with half of each one's bytes. */
 static void refused(const struct hc_checkpoint_contents *parts, const char *prefix, bool halved,
                     const char *want)
 {
