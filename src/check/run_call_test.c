@@ -100,7 +100,7 @@ Test(do, refuses_a_call_without_data, .init = setup)
     cr_assert_eq(strcmp(hc_message(), "add: out has no data"), 0, "%s", hc_message());
 }
 
-static int at; /* the element of out0, or of in0, that is written besides */
+static int at; /* the element of the output, or of x, that is written besides */
 static bool in_input;
 
 static enum hc_status strays(struct hc_queue *queue, const struct hc_call *call)

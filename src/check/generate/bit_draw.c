@@ -17,11 +17,13 @@ static bool is_16(enum hc_format format)
     return format == HC_FP16 || format == HC_BF16;
 }
 
-/* Whether the slot holds data: as many elements as in0, or in0 itself. */
+/* Whether the slot holds data: as many elements as the first input, or that itself. */
 static bool is_data(const struct hc_call *call, int slot)
 {
     return slot == 0 || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
 }
+
+_Static_assert((int)HC_UNSCALE_SCALE == (int)HC_SCALE_S, "unscale and scale share a row");
 
 /* A number that all elements share and all results depend on: the scale of an unscaling, the step
    count of an optimizer. */
@@ -32,17 +34,18 @@ struct scalar {
     double values[16];
 };
 
-static const struct scalar scale = {1,
+static const struct scalar scale = {HC_UNSCALE_SCALE,
                                     0,
                                     13,
                                     {65536, 1, 3, 1.0 / 3, 0x1p-24, 65504, 1e30, 1e-30, 1e-40, 0,
                                      -0.0, (double)INFINITY, (double)NAN}};
 
-static const struct scalar steps = {4, 2, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
-static const struct scalar sgd_steps = {3, 2, 2, {1, 1000}};
+static const struct scalar steps = {
+    HC_ADAM_HYPER, HC_HYPER_STEP, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
+static const struct scalar sgd_steps = {HC_SGD_HYPER, HC_HYPER_STEP, 2, {1, 1000}};
 
 /* Sums of squares. */
-static const struct scalar squares = {0,
+static const struct scalar squares = {HC_CLIP_SUM_SQUARES,
                                       0,
                                       15,
                                       {0, 1, 0.25, 25, 1e-12, 1e-14, 1e-30, 0x1p-149,

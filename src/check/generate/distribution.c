@@ -70,7 +70,8 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
     }
 }
 
-/* Steps within in0's rows; with boundaries the first beyond them, and log-normally any number. */
+/* Steps within the first input's rows; with boundaries the first beyond them, and log-normally any
+   number. */
 static double count(const struct hc_call *call, int64_t i, enum hc_distribution distribution,
                     double u)
 {

@@ -35,16 +35,18 @@ static int terms_slot(enum hc_op op)
 {
     switch (op) {
     case HC_OP_dot:
+        return HC_DOT_Y;
     case HC_OP_gemm:
+        return HC_GEMM_B;
     case HC_OP_conv2d:
     case HC_OP_conv2d_bwd_data:
     case HC_OP_conv2d_bwd_filter:
+        return HC_CONV_SECOND;
     case HC_OP_bn_bwd:
-        return 1;
     case HC_OP_bn_leaky_bwd:
-        return 2;
+        return hc_bn_bwd_slots(op)->dy;
     default:
-        return 0;
+        return HC_FIRST;
     }
 }
 
@@ -139,13 +141,13 @@ static double either_sign(const struct hc_draw_site *p, double x)
 /* Batch norm backward: x - mean has both signs, dy is small enough for the products. */
 static double whole_of_batch(const struct hc_draw_site *p, int slot)
 {
-    int dy = terms_slot(p->call->op);
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(p->call->op);
     double most = fmin(largest(p->call, true, p->format), 127);
-    if (slot == 0)
+    if (slot == s->x)
         return either_sign(p, odd(p, most) - 1) + 1;
-    if (slot == dy)
+    if (slot == s->dy)
         return either_sign(p, odd(p, most)) * unit(p->call);
-    return slot == dy + 3 ? 0.5 : 1;
+    return slot == s->invstd ? 0.5 : 1;
 }
 
 /* One class of a row has all of the probability, down to e^-128: the loss is the label's logit. */
@@ -168,10 +170,10 @@ static double whole(const struct hc_draw_site *p, int slot)
         return either_sign(p, odd(p, largest(call, true, p->format))) * 0x1p-4;
     if (call->op == HC_OP_sum || call->op == HC_OP_avg_pool)
         return either_sign(p, odd(p, largest(call, false, p->format))) * unit(call);
-    if (slot == 2)
+    if (call->op == HC_OP_gemm && slot == HC_GEMM_C)
         return unit(call);
     double x = odd(p, largest(call, true, p->format));
-    return slot == 0 ? x * unit(call) : either_sign(p, x);
+    return slot == HC_FIRST ? x * unit(call) : either_sign(p, x);
 }
 
 /* Below this many terms nothing stagnates. */
