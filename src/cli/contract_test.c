@@ -95,3 +95,11 @@ Test(contract, explain_suggests_an_op_whose_name_is_not_quite_right, .init = ent
 {
     expect_refusal("$hc explain op/adem", "did you mean 'op/adam'?");
 }
+
+Test(contract, explain_of_an_op_refuses_a_backend_that_is_none, .init = enter_folder)
+{
+    expect_refusal("$hc explain op/adam --backend nonsense", "no backend 'nonsense'");
+    expect_refusal("$hc explain op/adam --backend ''", "--backend");
+    expect_refusal("$hc explain op/adam --backend exact,,host", "exact,,host");
+    cr_expect_eq(run_shell("$hc explain op/adam --backend exact")->status, 0);
+}

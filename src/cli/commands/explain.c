@@ -239,14 +239,14 @@ static int run(int argc, char **argv)
         return status;
     if (words != 1)
         return hc_complain("explain needs exactly one CASE or op/NAME; see: halfcheck list cases");
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    if (hc_choose_backends(backends, chosen, &story.run.backend_count) != HC_OK)
+        return hc_complain_message();
     enum hc_op op = strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : HC_OP_COUNT;
     if (op < HC_OP_COUNT) {
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }
-    const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    if (hc_choose_backends(backends, chosen, &story.run.backend_count) != HC_OK)
-        return hc_complain_message();
     story.run.backends = chosen;
     story.run.level = (enum hc_level)level;
     story.run.cases = hc_all_cases(&story.run.case_count);
