@@ -1,5 +1,8 @@
 #include "cli/contract.h"
 
+#include <assert.h>
+#include <stdarg.h>
+
 #include "cli/wrap.h"
 #include "op/descriptor.h"
 
@@ -19,51 +22,68 @@ static const char *shape_of(enum hc_op op, int number, char text[64])
     return text;
 }
 
-static void formats_text(FILE *out, enum hc_op op, int number)
+/* What a slot's line says, which is wrapped when it is complete. */
+struct line {
+    char text[512];
+    size_t used;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+say(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length =
+        vsnprintf(line->text + line->used, sizeof line->text - line->used, format, arguments);
+    va_end(arguments);
+    assert(length >= 0 && (size_t)length < sizeof line->text - line->used);
+    line->used += (size_t)length;
+}
+
+static void say_formats(struct line *line, enum hc_op op, int number)
 {
     const struct hc_slot *slot = hc_slot(op, number);
     const struct hc_descriptor *d = hc_descriptor(op);
     unsigned formats = hc_slot_formats(op, number, false);
     char text[HC_FORMATS_TEXT];
     if (slot->format == HC_ALLOW_LIKE) {
-        (void)fprintf(out, "%s's format", d->in[slot->like].name);
+        say(line, "%s's format", d->in[slot->like].name);
         return;
     }
-    (void)fputs(hc_formats_text(formats, text), out);
+    say(line, "%s", hc_formats_text(formats, text));
     if (d->fp64 && formats != hc_slot_formats(op, number, true))
-        (void)fprintf(out, " (fp64 if %s is)", d->in[HC_FIRST].name);
+        say(line, " (fp64 if %s is)", d->in[HC_FIRST].name);
 }
 
-static void shape_text(FILE *out, enum hc_op op, int number)
+static void say_shape(struct line *line, enum hc_op op, int number)
 {
     const struct hc_slot *slot = hc_slot(op, number);
     char text[64];
     if (slot->size == HC_SIZE_FIRST && number == HC_FIRST)
-        (void)fputs("; any shape", out);
+        say(line, "; any shape");
     else if (slot->size == HC_SIZE_FIRST)
-        (void)fprintf(out, "; as many elements as %s", hc_slot(op, HC_FIRST)->name);
+        say(line, "; as many elements as %s", hc_slot(op, HC_FIRST)->name);
     else
-        (void)fprintf(out, " %s", shape_of(op, number, text));
+        say(line, " %s", shape_of(op, number, text));
     for (int e = 0; slot->elements && e < slot->count; e++)
-        (void)fprintf(out, "%s%s", e ? ", " : ": ", slot->elements[e]);
+        say(line, "%s%s", e ? ", " : ": ", slot->elements[e]);
 }
 
 static void print_slot(FILE *out, enum hc_op op, int number)
 {
     enum { INDENT = 20 };
     const struct hc_slot *slot = hc_slot(op, number);
-    char text[512] = "";
-    FILE *line = fmemopen(text, sizeof text, "w");
-    if (!line)
-        return;
-    formats_text(line, op, number);
-    shape_text(line, op, number);
+    struct line line = {0};
+    say_formats(&line, op, number);
+    say_shape(&line, op, number);
     if (slot->optional)
-        (void)fputs("; optional", line);
+        say(&line, "; optional");
     if (slot->in_place)
-        (void)fprintf(line, "; may be %s itself", hc_descriptor(op)->in[slot->like].name);
-    (void)fclose(line);
-    hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, slot->name), INDENT, text);
+        say(&line, "; may be %s itself", hc_descriptor(op)->in[slot->like].name);
+    hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, slot->name), INDENT, line.text);
 }
 
 void hc_contract_print(FILE *out, enum hc_op op)

@@ -103,3 +103,17 @@ Test(contract, explain_of_an_op_refuses_a_backend_that_is_none, .init = enter_fo
     expect_refusal("$hc explain op/adam --backend exact,,host", "exact,,host");
     cr_expect_eq(run_shell("$hc explain op/adam --backend exact")->status, 0);
 }
+
+Test(contract, explain_has_a_line_for_every_slot_of_every_op, .init = enter_folder)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "$hc explain op/%s", hc_ops[op].name);
+        const struct ran *ran = run_shell(line);
+        cr_assert_eq(ran->status, 0, "%s", ran->err);
+        int lines = 0;
+        for (const char *at = ran->out; (at = strstr(at, "\n  ")) != NULL; at++)
+            lines += at[3] != ' ';
+        cr_expect_eq(lines, hc_ops[op].inputs + hc_ops[op].outputs + 2, "%s", ran->out);
+    }
+}
