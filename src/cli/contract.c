@@ -107,29 +107,55 @@ static json_t *name_or_null(bool is, const struct hc_slot *slot)
     return is ? json_string(slot->name) : json_null();
 }
 
-json_t *hc_contract_json(enum hc_op op)
+/* The formats that a slot takes in calls in fp64, or in all others. hc_slot_formats gives the first
+   input, and what has its format, those of both. */
+static json_t *formats_json(enum hc_op op, int number, bool fp64)
+{
+    const struct hc_descriptor *d = hc_descriptor(op);
+    if (fp64 && !d->fp64)
+        return json_null();
+    unsigned set = hc_slot_formats(op, number, fp64);
+    unsigned first = hc_slot_formats(op, HC_FIRST, fp64);
+    if (d->fp64 && set == first)
+        set = fp64 ? set & 1u << HC_FP64 : set & ~(1u << HC_FP64);
+    json_t *formats = json_array();
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        if (set >> f & 1)
+            (void)json_array_append_new(formats, json_string(hc_formats[f].name));
+    return formats;
+}
+
+static json_t *elements_json(const struct hc_slot *slot)
+{
+    json_t *elements = slot->elements ? json_array() : json_null();
+    for (int e = 0; slot->elements && e < slot->count; e++)
+        (void)json_array_append_new(elements, json_string(slot->elements[e]));
+    return elements;
+}
+
+static json_t *slots_json(enum hc_op op)
 {
     json_t *slots = json_array();
     for (int i = 0; i < hc_slot_count(op); i++) {
         const struct hc_slot *slot = hc_slot(op, i);
         const struct hc_slot *like = &hc_descriptor(op)->in[slot->like];
-        json_t *formats = json_array();
-        json_t *elements = slot->elements ? json_array() : json_null();
         char text[64];
-        unsigned set = hc_slot_formats(op, i, false);
-        if (hc_descriptor(op)->fp64)
-            set |= hc_slot_formats(op, i, true);
-        for (int f = 0; f < HC_FORMAT_COUNT; f++)
-            if (set >> f & 1)
-                (void)json_array_append_new(formats, json_string(hc_formats[f].name));
-        for (int e = 0; slot->elements && e < slot->count; e++)
-            (void)json_array_append_new(elements, json_string(slot->elements[e]));
         (void)json_array_append_new(
-            slots, json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:b, s:o}", "name", slot->name,
-                             "direction", i < hc_ops[op].inputs ? "in" : "out", "formats", formats,
-                             "format_of", name_or_null(slot->format == HC_ALLOW_LIKE, like),
-                             "shape", shape_of(op, i, text), "elements", elements, "optional",
-                             (int)slot->optional, "in_place", name_or_null(slot->in_place, like)));
+            slots,
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:b, s:o}", "name", slot->name,
+                      "direction", i < hc_ops[op].inputs ? "in" : "out", "formats",
+                      formats_json(op, i, false), "formats_fp64", formats_json(op, i, true),
+                      "format_of", name_or_null(slot->format == HC_ALLOW_LIKE, like), "shape",
+                      shape_of(op, i, text), "elements", elements_json(slot), "optional",
+                      (int)slot->optional, "in_place", name_or_null(slot->in_place, like)));
     }
     return slots;
+}
+
+void hc_contract_json(json_t *o, enum hc_op op)
+{
+    (void)json_object_set_new(o, "slots", slots_json(op));
+    (void)json_object_set_new(o, "fp64", json_boolean(hc_descriptor(op)->fp64));
+    (void)json_object_set_new(o, "same_bits", json_boolean(hc_op_settled(op)));
+    (void)json_object_set_new(o, "contract", json_string(hc_op_contract(op)));
 }

@@ -11,9 +11,21 @@
    overwrite. */
 void hc_contract_print(FILE *out, enum hc_op op);
 
-/* An array of one object a slot, inputs first: name, direction ("in" or "out"), formats (an array),
-   format_of (the input whose format it has, or null), shape, elements (an array of names, or null),
-   optional, in_place (the input that it may overwrite, or null). */
-json_t *hc_contract_json(enum hc_op op);
+/* Adds the contract to the op's object. Its members are
+     slots       an array of one object a slot, inputs first
+     fp64        whether it can be had in fp64: a call is in fp64 if its first input is
+     same_bits   whether every backend gives the same bits
+     contract    the header that says what it computes
+   and those of a slot are
+     name
+     direction     "in" or "out"
+     formats       an array: what it takes in calls that are not in fp64
+     formats_fp64  what it takes in calls in fp64, or null where the op has none
+     format_of     the input whose format it has, or null
+     shape
+     elements      an array of names, or null
+     optional      whether it may be absent
+     in_place      the input that it may overwrite, or null */
+void hc_contract_json(json_t *o, enum hc_op op);
 
 #endif

@@ -44,7 +44,7 @@ Test(contract, list_ops_as_json_has_every_slot_with_what_it_takes, .init = enter
                      json_string_value(json_object_get(op, "name")));
     }
     json_t *adam = op_named(ops, "adam");
-    cr_expect_str_eq(value(adam, "w", "formats"), "[\"fp64\", \"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(adam, "w", "formats"), "[\"fp32\", \"bf16\", \"fp16\"]");
     cr_expect_str_eq(value(adam, "w", "direction"), "\"in\"");
     cr_expect_str_eq(value(adam, "w", "shape"), "\"any\"");
     cr_expect_str_eq(value(adam, "hyper", "formats"), "[\"fp32\"]");
@@ -60,7 +60,7 @@ Test(contract, list_ops_as_json_has_every_slot_with_what_it_takes, .init = enter
     cr_expect_str_eq(value(conv, "w", "shape"), "\"[K, R, S, C]\"");
     cr_expect_str_eq(value(conv, "w", "format_of"), "\"x\"");
     json_t *norm = op_named(ops, "bn_train");
-    cr_expect_str_eq(value(norm, "saved_mean", "formats"), "[\"fp64\", \"fp32\"]");
+    cr_expect_str_eq(value(norm, "saved_mean", "formats"), "[\"fp32\"]");
     cr_expect_str_eq(value(norm, "saved_mean", "shape"), "\"[C]\"");
     cr_expect_str_eq(value(norm, "dy", "shape"), "missing");
     json_decref(ops);
@@ -116,4 +116,29 @@ Test(contract, explain_has_a_line_for_every_slot_of_every_op, .init = enter_fold
             lines += at[3] != ' ';
         cr_expect_eq(lines, hc_ops[op].inputs + hc_ops[op].outputs + 2, "%s", ran->out);
     }
+}
+
+/* A call is in fp64 if its first input is; both kinds of call are told apart. */
+Test(contract, list_ops_as_json_tells_calls_in_fp64_from_others, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("$hc list ops --json > ops.json")->status, 0);
+    json_t *ops = json_load_file("ops.json", 0, NULL);
+    json_t *adam = op_named(ops, "adam");
+    cr_expect_str_eq(value(adam, "w", "formats"), "[\"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(adam, "w", "formats_fp64"), "[\"fp64\"]");
+    cr_expect_str_eq(value(adam, "g", "formats"), "[\"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(adam, "g", "formats_fp64"), "[\"fp64\"]");
+    cr_expect_str_eq(value(adam, "hyper", "formats_fp64"), "[\"fp32\"]");
+    cr_expect(json_is_true(json_object_get(adam, "fp64")));
+    cr_expect(json_is_true(json_object_get(adam, "same_bits")));
+    cr_expect_str_eq(json_string_value(json_object_get(adam, "contract")), "src/op/optimizer.h");
+    json_t *gemm = op_named(ops, "gemm");
+    cr_expect_str_eq(value(gemm, "b", "formats"), "[\"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(gemm, "b", "formats_fp64"), "[\"fp64\"]");
+    cr_expect(json_is_false(json_object_get(gemm, "same_bits")));
+    json_t *add = op_named(ops, "add"); /* takes fp64, without a rule about it */
+    cr_expect_str_eq(value(add, "x", "formats"), "[\"fp64\", \"fp32\", \"bf16\", \"fp16\"]");
+    cr_expect_str_eq(value(add, "x", "formats_fp64"), "null");
+    cr_expect(json_is_false(json_object_get(add, "fp64")));
+    json_decref(ops);
 }

@@ -12,7 +12,8 @@
 
 const struct hc_command hc_command_list;
 
-/* A row is an object. Its members are in the order of the columns, the name first. */
+/* A row is an object. Its members are in the order of the columns, the name first. The first array
+   or object ends the columns: it and what follows it is shown as JSON only. */
 static json_t *row(json_t *rows, const char *name)
 {
     json_t *o = json_object();
@@ -66,7 +67,7 @@ static void list_ops(json_t *rows)
         put_number(o, "outputs", hc_ops[op].outputs);
         put(o, "title", hc_ops[op].title);
         put(o, "backends", known);
-        (void)json_object_set_new(o, "slots", hc_contract_json((enum hc_op)op));
+        hc_contract_json(o, (enum hc_op)op);
     }
 }
 
@@ -172,7 +173,7 @@ static void print_text(const json_t *rows)
         for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
             const json_t *value = json_object_iter_value(at);
             if (json_is_object(value) || json_is_array(value))
-                continue;
+                break;
             if (at != json_object_iter(o))
                 (void)putchar('\t');
             print_value(value);
