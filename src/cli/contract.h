@@ -12,10 +12,12 @@
 void hc_contract_print(FILE *out, enum hc_op op);
 
 /* Adds the contract to the op's object. Its members are
-     slots       an array of one object a slot, inputs first
-     fp64        whether it can be had in fp64: a call is in fp64 if its first input is
-     same_bits   whether every backend gives the same bits
-     contract    the header that says what it computes
+     slots         an array of one object a slot, inputs first
+     fp64          whether it can be had in fp64: a call is in fp64 if its first input is
+     same_bits     whether every backend gives the same bits
+     in_place_any  whether an output may be any input of the same format and size, and not only
+                   the one that its slot names
+     contract      the header that says what it computes
    and those of a slot are
      name
      direction     "in" or "out"
