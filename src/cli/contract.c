@@ -9,7 +9,7 @@
 static const char *shape_of(enum hc_op op, int number, char text[64])
 {
     const struct hc_slot *slot = hc_slot(op, number);
-    if (slot->size == HC_SIZE_RULE)
+    if (slot->shape)
         return slot->shape;
     if (slot->size == HC_SIZE_CHANNELS)
         return "[C]";
@@ -62,9 +62,9 @@ static void say_shape(struct line *line, enum hc_op op, int number)
 {
     const struct hc_slot *slot = hc_slot(op, number);
     char text[64];
-    if (slot->size == HC_SIZE_FIRST && number == HC_FIRST)
+    if (slot->size == HC_SIZE_FIRST && number == HC_FIRST && !slot->shape)
         say(line, "; any shape");
-    else if (slot->size == HC_SIZE_FIRST)
+    else if (slot->size == HC_SIZE_FIRST && number != HC_FIRST)
         say(line, "; as many elements as %s", hc_slot(op, HC_FIRST)->name);
     else
         say(line, " %s", shape_of(op, number, text));
@@ -79,10 +79,12 @@ static void print_slot(FILE *out, enum hc_op op, int number)
     struct line line = {0};
     say_formats(&line, op, number);
     say_shape(&line, op, number);
-    if (slot->optional)
+    if (slot->optional && !slot->note)
         say(&line, "; optional");
     if (slot->in_place)
         say(&line, "; may be %s itself", hc_descriptor(op)->in[slot->like].name);
+    if (slot->note)
+        say(&line, "; %s", slot->note);
     hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, slot->name), INDENT, line.text);
 }
 
@@ -144,12 +146,13 @@ static json_t *slots_json(enum hc_op op)
         char text[64];
         (void)json_array_append_new(
             slots,
-            json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:b, s:o}", "name", slot->name,
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s?, s:o, s:b, s:o}", "name", slot->name,
                       "direction", i < hc_ops[op].inputs ? "in" : "out", "formats",
                       formats_json(op, i, false), "formats_fp64", formats_json(op, i, true),
                       "format_of", name_or_null(slot->format == HC_ALLOW_LIKE, like), "shape",
-                      shape_of(op, i, text), "elements", elements_json(slot), "optional",
-                      (int)slot->optional, "in_place", name_or_null(slot->in_place, like)));
+                      shape_of(op, i, text), "note", slot->note, "elements", elements_json(slot),
+                      "optional", (int)slot->optional, "in_place",
+                      name_or_null(slot->in_place, like)));
     }
     return slots;
 }

@@ -25,6 +25,7 @@ void hc_contract_print(FILE *out, enum hc_op op);
      formats_fp64  what it takes in calls in fp64, or null where the op has none
      format_of     the input whose format it has, or null
      shape
+     note          what else a rule says of it, or null
      elements      an array of names, or null
      optional      whether it may be absent
      in_place      the input that it may overwrite, or null */

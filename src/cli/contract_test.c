@@ -157,3 +157,36 @@ Test(contract, any_input_may_be_overwritten_where_all_backends_give_the_same_bit
     cr_expect(json_is_false(json_object_get(op_named(ops, "bn_train"), "in_place_any")));
     json_decref(ops);
 }
+
+Test(contract, rules_between_operands_are_told, .init = enter_folder)
+{
+    static const struct {
+        const char *op;
+        const char *line;
+    } rules[] = {
+        {"bn_train",
+         "\n  x                 fp32, bf16, fp16 or fp64 [N, H, W, C]; any rank from 2 on\n"},
+        {"bn_bwd", " [N, H, W, C]; any rank from 2 on\n"},
+        {"bn_leaky_train", " [N, H, W, C]; any rank from 2 on\n"},
+        {"bn_leaky_bwd", " [N, H, W, C]; any rank from 2 on\n"},
+        {"bn_infer", "\n  x                 fp32, bf16, fp16 or fp64; any shape\n"},
+        {"gemm", " [M, K]; [K, M] with transpose_a\n"},
+        {"gemm", " [K, N]; [N, K] with transpose_b\n"},
+        {"gemm", "; optional\n                    if beta is 0\n"},
+        {"unscale", "fp32 with an override"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "$hc explain op/%s", rules[i].op);
+        const struct ran *ran = run_shell(line);
+        cr_expect_not_null(strstr(ran->out, rules[i].line), "no '%s' in:\n%s", rules[i].line,
+                           ran->out);
+    }
+    cr_assert_eq(run_shell("$hc list ops --json > ops.json")->status, 0);
+    json_t *ops = json_load_file("ops.json", 0, NULL);
+    json_t *gemm = op_named(ops, "gemm");
+    cr_expect_str_eq(value(gemm, "a", "note"), "\"[K, M] with transpose_a\"");
+    cr_expect_str_eq(value(gemm, "out", "note"), "null");
+    cr_expect_str_eq(value(op_named(ops, "bn_train"), "x", "shape"), "\"[N, H, W, C]\"");
+    json_decref(ops);
+}

@@ -75,7 +75,8 @@ struct hc_slot {
     enum hc_allowed format;
     enum hc_size_rule size;
     int count;         /* of HC_SIZE_FIXED */
-    const char *shape; /* of HC_SIZE_RULE: "[N, H, W, C]" */
+    const char *shape; /* of HC_SIZE_RULE, or of the first input: "[N, H, W, C]" */
+    const char *note;  /* what else the rule says, when it may be absent; or NULL */
     bool optional;     /* absent when its data is NULL */
     int like;          /* the input whose format HC_ALLOW_LIKE means */
     bool in_place;     /* the output may be in[like] itself */

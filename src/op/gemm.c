@@ -38,11 +38,14 @@ static enum hc_status shapes(const struct hc_call *call)
    forward pass, the gradient of the input, or that of the weights. */
 static const struct hc_descriptor gemm = {
     .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
-                          .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
+                          .note = "[K, M] with transpose_a", .values = HC_VALUES_DATA,
+                          .pass = HC_PASS_EITHER},
            [HC_GEMM_B] = {"b", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = "[K, N]",
-                          .values = HC_VALUES_FACTOR, .pass = HC_PASS_EITHER},
+                          .note = "[N, K] with transpose_b", .values = HC_VALUES_FACTOR,
+                          .pass = HC_PASS_EITHER},
            [HC_GEMM_C] = {"c", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, N] or [N]",
-                          .optional = true, .values = HC_VALUES_OFFSET}},
+                          .note = "optional if beta is 0", .optional = true,
+                          .values = HC_VALUES_OFFSET}},
     .out = {[HC_GEMM_OUT] = {"out", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, N]"}},
     .fp64 = true,
     .cancels = true,

@@ -46,7 +46,8 @@ static int64_t length(const struct hc_call *call)
 }
 
 static const struct hc_descriptor train = {
-    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
+    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]", .note = "any rank from 2 on",
+                        .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
            [HC_BN_GAMMA] = {"gamma", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_GAIN},
            [HC_BN_BETA] = {"beta", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
            [HC_BN_MEAN] = {"mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
@@ -77,7 +78,8 @@ static const struct hc_descriptor infer = {
 };
 
 static const struct hc_descriptor bwd = {
-    .in = {[HC_BN_BWD_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,
+    .in = {[HC_BN_BWD_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]",
+                            .note = "any rank from 2 on", .values = HC_VALUES_DATA,
                             .pass = HC_PASS_ACTIVATION},
            [HC_BN_BWD_DY] = {"dy", HC_ALLOW_FLOAT, .values = HC_VALUES_FACTOR,
                              .pass = HC_PASS_GRADIENT},
@@ -98,7 +100,8 @@ static const struct hc_descriptor bwd = {
 
 /* Of y only the sign is read. */
 static const struct hc_descriptor leaky_bwd = {
-    .in = {[HC_BN_LEAKY_BWD_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,
+    .in = {[HC_BN_LEAKY_BWD_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]",
+                                  .note = "any rank from 2 on", .values = HC_VALUES_DATA,
                                   .pass = HC_PASS_ACTIVATION},
            [HC_BN_LEAKY_BWD_Y] = {"y", HC_ALLOW_FLOAT, .values = HC_VALUES_FACTOR},
            [HC_BN_LEAKY_BWD_DY] = {"dy", HC_ALLOW_LIKE, .like = HC_BN_LEAKY_BWD_Y,
