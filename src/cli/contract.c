@@ -96,6 +96,8 @@ void hc_contract_print(FILE *out, enum hc_op op)
                   hc_op_settled(op) ? "every backend gives the same bits"
                                     : "results lie within a derived bound",
                   hc_descriptor(op)->fp64 ? "; can be had in fp64" : "");
+    if (hc_descriptor(op)->ordered)
+        (void)fputs("  with a 16-bit accumulator every backend gives the same bits\n", out);
     if (hc_op_settled(op))
         (void)fputs("  an output may be any input of the same format and size\n", out);
     (void)fprintf(out, "  what it computes stands in %s\n\ninputs\n", hc_op_contract(op));

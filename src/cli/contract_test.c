@@ -190,3 +190,13 @@ Test(contract, rules_between_operands_are_told, .init = enter_folder)
     cr_expect_str_eq(value(op_named(ops, "bn_train"), "x", "shape"), "\"[N, H, W, C]\"");
     json_decref(ops);
 }
+
+Test(contract, sums_in_a_format_of_16_bits_have_the_same_bits, .init = enter_folder)
+{
+    const char *line = "with a 16-bit accumulator every backend gives the same bits";
+    cr_expect_not_null(strstr(run_shell("$hc explain op/sum")->out, line));
+    cr_expect_not_null(strstr(run_shell("$hc explain op/dot")->out, line));
+    cr_expect_null(strstr(run_shell("$hc explain op/sum_squares")->out, line));
+    cr_expect_not_null(strstr(run_shell("$hc explain op/leaky_relu_bwd")->out,
+                              "slope * dy where the output is not above zero"));
+}

@@ -96,6 +96,10 @@ struct hc_descriptor {
        rounded once.) */
     bool through_fp32;
 
+    /* With a 16-bit accumulator the order of the sum is stated, and so every backend gives the same
+       bits. */
+    bool ordered;
+
     /* Data of both signs can cancel in the result. */
     bool cancels;
 

@@ -19,6 +19,7 @@ static int64_t length(const struct hc_call *call)
 static const struct hc_descriptor sum = {
     .in = {[HC_REDUCE_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA}},
     .out = {[HC_REDUCE_OUT] = {"out", HC_ALLOW_FLOAT, HC_SIZE_FIXED, 1}},
+    .ordered = true,
     .cancels = true,
     .rule = accumulator,
     .length = length,
@@ -28,6 +29,7 @@ static const struct hc_descriptor dot = {
     .in = {[HC_REDUCE_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
            [HC_DOT_Y] = {"y", HC_ALLOW_LIKE, .values = HC_VALUES_FACTOR}},
     .out = {[HC_REDUCE_OUT] = {"out", HC_ALLOW_FLOAT, HC_SIZE_FIXED, 1}},
+    .ordered = true,
     .cancels = true,
     .rule = accumulator,
     .length = length,
