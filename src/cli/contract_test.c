@@ -200,3 +200,9 @@ Test(contract, sums_in_a_format_of_16_bits_have_the_same_bits, .init = enter_fol
     cr_expect_not_null(strstr(run_shell("$hc explain op/leaky_relu_bwd")->out,
                               "slope * dy where the output is not above zero"));
 }
+
+Test(contract, explain_of_no_op_names_both_lists, .init = enter_folder)
+{
+    expect_refusal("$hc explain op/Foo", "no case or op 'op/Foo'");
+    expect_refusal("$hc explain op/Foo", "see: halfcheck list cases, halfcheck list ops");
+}

@@ -128,7 +128,7 @@ static int refuse(const struct hc_run_options *run, const char *name)
         (void)snprintf(op_name, sizeof op_name, "op/%s", hc_ops[op].name);
         hc_nearest_try(&nearest, op_name);
     }
-    return hc_complain("no case '%s'%s; see: halfcheck list cases", name,
+    return hc_complain("no case or op '%s'%s; see: halfcheck list cases, halfcheck list ops", name,
                        hc_nearest_hint(&nearest));
 }
 
