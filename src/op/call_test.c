@@ -135,6 +135,16 @@ Test(call, the_length_of_a_sum_is_what_the_shapes_and_parameters_say)
     cr_assert_eq(hc_call_length(&call), 1);
 }
 
+Test(call, batch_norm_sums_over_all_extents_but_the_last_at_every_rank)
+{
+    struct hc_call call = {.op = HC_OP_bn_train,
+                           .in = {[HC_BN_X] = hc_tensor2(HC_FP32, 7, 3, NULL)}};
+    cr_assert_eq(hc_call_length(&call), 7);
+    call.in[HC_BN_X].rank = 3;
+    call.in[HC_BN_X].shape[2] = 5;
+    cr_assert_eq(hc_call_length(&call), 7 * 3);
+}
+
 Test(call, casts_have_a_direction)
 {
     struct hc_call call = {

@@ -41,8 +41,11 @@ static enum hc_status batch(const struct hc_call *call)
 
 static int64_t length(const struct hc_call *call)
 {
-    const int64_t *shape = call->in[HC_FIRST].shape;
-    return shape[0] * shape[1] * shape[2];
+    const struct hc_tensor *x = &call->in[HC_FIRST];
+    int64_t n = 1;
+    for (int d = 0; d < x->rank - 1; d++)
+        n *= x->shape[d];
+    return n;
 }
 
 static const struct hc_descriptor train = {
