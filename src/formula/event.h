@@ -1,0 +1,39 @@
+/* What happened to the numbers of a formula in one arm, and where: the first time of each kind at
+   each node. This is what calc tells a reader, so that he need not search in a table of digits. */
+#ifndef HC_FORMULA_EVENT_H
+#define HC_FORMULA_EVENT_H
+
+#include "formula/evaluate.h"
+
+enum hc_event_kind {
+    HC_EVENT_LITERAL_ZERO, /* a constant that is not 0 is 0 in the format */
+    HC_EVENT_LITERAL_ONE,  /* a constant that is not 1 is 1 in the format */
+    HC_EVENT_LITERAL_INF,  /* a finite constant is infinite in the format */
+    HC_EVENT_ABSORBED,     /* x + y or x - y is x, and y is not 0 */
+    HC_EVENT_VANISHED,     /* a result that is not 0 was rounded to 0 */
+    HC_EVENT_OVERFLOWED,   /* a finite result was rounded to infinity (to NaN in e4m3) */
+    HC_EVENT_NAN,          /* NaN out of operands that were none */
+    HC_EVENT_DIVIDED_BY_0, /* infinity out of a division by 0 */
+    HC_EVENT_KIND_COUNT
+};
+
+struct hc_event {
+    enum hc_event_kind kind;
+    const struct hc_node *node;
+    enum hc_format format; /* of the result */
+    int64_t first;         /* the step of the first time; 0: before the loop */
+    int64_t last;          /* and of the latest */
+    int64_t times;         /* elements and steps together */
+    int operands;
+    double operand[3]; /* of the first time, as the format has them */
+    double exact;      /* of the first time: what was rounded, to nearest in fp64 */
+    double result;
+};
+
+/* The events so far, in the order of their first times. */
+int hc_evaluation_events(const struct hc_evaluation *e, const struct hc_event **events);
+
+/* One sentence about an event, without a full stop: "1e-4 is below half an ulp of w, 2^-12". */
+void hc_event_text(const struct hc_event *event, char *buffer, size_t size);
+
+#endif

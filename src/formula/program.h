@@ -1,0 +1,97 @@
+/* A program: the text of one or more formulas as a tree. The language is described in
+   docs/formulas.md. All blocks of a program share their names: what one assigns, another may read.
+
+   Nothing in a program depends on formats or on values, so that the arms of a comparison and all
+   four evaluations walk over the same tree. */
+#ifndef HC_FORMULA_PROGRAM_H
+#define HC_FORMULA_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "formula/arm.h"
+#include "formula/function.h"
+
+/* Limits of a program; a text beyond one of them is refused with a line. */
+enum {
+    HC_LONGEST_FORMULA = 65536, /* characters of a text */
+    HC_MAX_NAMES = 64,
+    HC_LONGEST_NAME_IN_FORMULA = 31,
+    HC_DEEPEST_FORMULA = 100 /* nested operands */
+};
+
+enum hc_node_kind {
+    HC_NODE_NUMBER, /* a decimal number, inf, nan or pi: `text` */
+    HC_NODE_STEP,   /* the number of the step */
+    HC_NODE_NAME,   /* a value, a constant or an index: `name` */
+    HC_NODE_LIST,   /* [a, b, c]: `operand` */
+    HC_NODE_AT,     /* operand[0] [ operand[1] ] */
+    HC_NODE_APPLY,  /* `function` of `operand` */
+    HC_NODE_OVER    /* sum(name: operand[0], operand[1]): `function` is of kind LIST */
+};
+
+struct hc_node {
+    enum hc_node_kind kind;
+    int id; /* 0, 1, 2, ... in the program: an index into what an evaluation notes about nodes */
+    const char *at; /* where it stands in its block's text, */
+    int length;     /* and how long it is */
+    enum hc_function function;
+    enum hc_format format;       /* of a cast; HC_FORMAT_COUNT: the arm's cast `cast_name` */
+    enum hc_direction direction; /* of a cast */
+    char cast_name[HC_LONGEST_CAST + 1];
+    int name; /* an index into the program's names */
+    int operands;
+    struct hc_node **operand;
+};
+
+struct hc_statement {
+    int name;       /* what is assigned; -1 in a block of expressions */
+    bool constant;  /* by := */
+    const char *at; /* the statement's text */
+    int length;
+    const struct hc_node *value;
+};
+
+/* Statements, or expressions to show, in their order. */
+struct hc_block {
+    const char *text; /* a copy of what was parsed */
+    int count;
+    const struct hc_statement *statement;
+};
+
+/* Where in which text something is wrong, and what. */
+struct hc_formula_error {
+    const char *text; /* the block's whole text; as long-lived as the caller's, or the program */
+    int at;           /* an offset into it */
+    int length;       /* of what is marked, at least 1 */
+    char what[160];   /* a sentence without a full stop */
+};
+
+struct hc_program;
+
+/* An empty program. NULL if there is no memory. */
+struct hc_program *hc_program_new(void);
+void hc_program_free(struct hc_program *program);
+
+/* Adds the name of a cast that arms give a format to (struct hc_arm). A name is added once. */
+bool hc_program_add_cast(struct hc_program *program, const char *name);
+
+/* Parses statements; or, with `expressions`, expressions between commas or semicolons. The block
+   lives as long as the program. NULL with *error filled in if the text is no formula. Names that
+   are read before any block has assigned them are an error. */
+const struct hc_block *hc_program_parse(struct hc_program *program, const char *text,
+                                        bool expressions, struct hc_formula_error *error);
+
+int hc_program_names(const struct hc_program *program);
+const char *hc_program_name(const struct hc_program *program, int name);
+int hc_program_nodes(const struct hc_program *program); /* ids are below it */
+
+/* Whether a node, or an operand of it, reads `step`. */
+bool hc_node_reads_step(const struct hc_node *node);
+
+/* Prints an error for a terminal: a line that says what is wrong, the line of the text in which it
+   is, and a caret below. At most 80 columns: a long line is cut around the place. Control characters are
+   printed as '?'. `buffer` gets at most `size` bytes. */
+void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, size_t size);
+
+#endif
