@@ -66,7 +66,8 @@ enum hc_evaluated hc_evaluation_run(struct hc_evaluation *e, const struct hc_blo
 const struct hc_value *hc_evaluation_value(const struct hc_evaluation *e, int name);
 
 /* The value of expression `i` of a block of expressions; constants take the arm's format. NULL if
-   it cannot be had; *evaluated then says why. The value lives until the next call of show or run. */
+   it cannot be had; *evaluated then says why. The value lives until the next call of show or
+   run. */
 const struct hc_value *hc_evaluation_show(struct hc_evaluation *e, const struct hc_block *block,
                                           int i, int64_t step, enum hc_evaluated *evaluated,
                                           struct hc_formula_error *error);
