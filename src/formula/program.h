@@ -90,8 +90,8 @@ int hc_program_nodes(const struct hc_program *program); /* ids are below it */
 bool hc_node_reads_step(const struct hc_node *node);
 
 /* Prints an error for a terminal: a line that says what is wrong, the line of the text in which it
-   is, and a caret below. At most 80 columns: a long line is cut around the place. Control characters
-   are printed as '?'. `buffer` gets at most `size` bytes. */
+   is, and a caret below. A line is cut to 80 columns around the place. Control characters are
+   printed as '?'. `buffer` gets at most `size` bytes. */
 void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, size_t size);
 
 #endif
