@@ -1,6 +1,7 @@
 #include "reference.h"
 
 #include <assert.h>
+#include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
 
@@ -12,9 +13,14 @@ struct hc_real {
 
 struct hc_real *hc_real_new(double value)
 {
+    return hc_real_new_bits(value, HC_REFERENCE_PRECISION);
+}
+
+struct hc_real *hc_real_new_bits(double value, long precision)
+{
     struct hc_real *r = malloc(sizeof *r);
     assert(r);
-    mpfr_init2(r->x, HC_REFERENCE_PRECISION);
+    mpfr_init2(r->x, precision);
     mpfr_set_d(r->x, value, MPFR_RNDN);
     return r;
 }
@@ -32,54 +38,95 @@ void hc_real_set(struct hc_real *x, double value)
 
 void hc_real_set_text(struct hc_real *x, const char *decimal)
 {
-    int failed = mpfr_set_str(x->x, decimal, 10, MPFR_RNDN);
-    assert(!failed);
-    (void)failed;
+    bool is_number = hc_real_read(x, decimal);
+    assert(is_number);
+    (void)is_number;
 }
 
-void hc_real_copy(struct hc_real *x, const struct hc_real *a)
+bool hc_real_read(struct hc_real *x, const char *decimal)
 {
-    mpfr_set(x->x, a->x, MPFR_RNDN);
+    if (mpfr_set_str(x->x, decimal, 10, MPFR_RNDN) == 0)
+        return true;
+    mpfr_set_nan(x->x);
+    return false;
 }
 
-void hc_real_add(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
+void hc_real_pi(struct hc_real *x)
 {
-    mpfr_add(x->x, a->x, b->x, MPFR_RNDN);
+    mpfr_const_pi(x->x, MPFR_RNDN);
 }
 
-void hc_real_sub(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
+typedef int of_one(mpfr_t x, mpfr_srcptr a, mpfr_rnd_t rounding);
+
+static void angle(struct hc_real *x, const struct hc_real *a, of_one *function)
 {
-    mpfr_sub(x->x, a->x, b->x, MPFR_RNDN);
+    if (mpfr_number_p(a->x) && fabs(mpfr_get_d(a->x, MPFR_RNDA)) > HC_REAL_MAX_ANGLE)
+        mpfr_set_nan(x->x);
+    else
+        function(x->x, a->x, MPFR_RNDN);
 }
 
-void hc_real_mul(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
+void hc_real_cos(struct hc_real *x, const struct hc_real *a)
 {
-    mpfr_mul(x->x, a->x, b->x, MPFR_RNDN);
+    angle(x, a, mpfr_cos);
 }
 
-void hc_real_div(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
+void hc_real_sin(struct hc_real *x, const struct hc_real *a)
 {
-    mpfr_div(x->x, a->x, b->x, MPFR_RNDN);
+    angle(x, a, mpfr_sin);
 }
 
-void hc_real_sqrt(struct hc_real *x, const struct hc_real *a)
-{
-    mpfr_sqrt(x->x, a->x, MPFR_RNDN);
-}
+#define UNARY(name, function)                                                                      \
+    void hc_real_##name(struct hc_real *x, const struct hc_real *a)                                \
+    {                                                                                              \
+        mpfr_##function(x->x, a->x, MPFR_RNDN);                                                    \
+    }
+/* mpfr_floor would take the next integer below that has the destination's bits. */
+UNARY(floor, rint_floor)
+UNARY(copy, set)
+UNARY(neg, neg)
+UNARY(abs, abs)
+UNARY(sqrt, sqrt)
+UNARY(exp, exp)
+UNARY(log, log)
+UNARY(log1p, log1p)
+UNARY(tanh, tanh)
+UNARY(erf, erf)
 
-void hc_real_exp(struct hc_real *x, const struct hc_real *a)
-{
-    mpfr_exp(x->x, a->x, MPFR_RNDN);
-}
+#define BINARY(name)                                                                               \
+    void hc_real_##name(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)       \
+    {                                                                                              \
+        mpfr_##name(x->x, a->x, b->x, MPFR_RNDN);                                                  \
+    }
+BINARY(add)
+BINARY(sub)
+BINARY(mul)
+BINARY(div)
 
-void hc_real_log(struct hc_real *x, const struct hc_real *a)
+void hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
+                 const struct hc_real *c)
 {
-    mpfr_log(x->x, a->x, MPFR_RNDN);
+    mpfr_fma(x->x, a->x, b->x, c->x, MPFR_RNDN);
 }
 
 void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n)
 {
     mpfr_pow_si(x->x, a->x, n, MPFR_RNDN);
+}
+
+bool hc_real_is_nan(const struct hc_real *x)
+{
+    return mpfr_nan_p(x->x) != 0;
+}
+
+bool hc_real_is_inf(const struct hc_real *x)
+{
+    return mpfr_inf_p(x->x) != 0;
+}
+
+int hc_real_compare(const struct hc_real *a, const struct hc_real *b)
+{
+    return mpfr_unordered_p(a->x, b->x) ? 0 : mpfr_cmp(a->x, b->x);
 }
 
 double hc_real_double(const struct hc_real *x)
