@@ -139,8 +139,8 @@ double hc_ratio(double error, double bound)
     return bound > 0 && !isnan(error) ? error / bound : (double)INFINITY;
 }
 
-/* Whether a call could not be run: later claims would be about outputs that nobody has made. */
-static bool is_cut(const struct hc_check *check)
+/* Later claims would be about outputs that nobody has made. */
+bool hc_check_is_cut(const struct hc_check *check)
 {
     return check->result.verdict == HC_UNIMPLEMENTED || check->result.verdict == HC_ERROR;
 }
@@ -149,7 +149,7 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
 {
     bool held = error <= bound;
     double ratio = hc_ratio(error, bound);
-    if (is_cut(check))
+    if (hc_check_is_cut(check))
         return held;
     check->result.checked++;
     if (check->result.unit == NULL || ratio > check->worst) {

@@ -51,6 +51,7 @@ struct hc_case_table {
 };
 
 struct hc_picture;
+struct hc_exhibits;
 
 struct hc_result {
     const struct hc_case *what;
@@ -68,7 +69,8 @@ struct hc_result {
     int64_t special;       /* of looked_at: infinite, NaN, subnormal or -0, or with such an input */
     uint64_t seed;
     double seconds;
-    struct hc_picture *pictures; /* the first one, or NULL (check/record/picture.h) */
+    struct hc_picture *pictures;        /* the first one, or NULL (check/record/picture.h) */
+    const struct hc_exhibits *exhibits; /* a bug's table, or NULL (check/exhibit.h) */
     char note[320];
 };
 
@@ -202,6 +204,9 @@ void hc_mistrust(struct hc_check *check, const char *format, ...);
 /* Whether status is HC_OK; if not, sets the verdict UNIMPLEMENTED (HC_UNSUPPORTED) or ERROR (any
    other) with hc_message(). */
 bool hc_check_ok(struct hc_check *check, enum hc_status status);
+
+/* Whether a call could not be run, so that claims are ignored from now on. */
+bool hc_check_is_cut(const struct hc_check *check);
 
 /* Sets the verdict ERROR with hc_message(). */
 void hc_check_failed(struct hc_check *check);
