@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
+#include "cases/reports.h"
 #include "check/record/json.h"
 #include "check/selftest/fault.h"
 #include "check/runner.h"
@@ -136,6 +137,18 @@ static void list_faults(json_t *rows)
     }
 }
 
+static void list_reports(json_t *rows)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    for (int i = 0; i < n; i++) {
+        json_t *o = row(rows, reports[i].slug);
+        put(o, "case", reports[i].shown_by ? reports[i].shown_by->name : NULL);
+        put(o, "source", reports[i].source);
+        put(o, "left out", reports[i].reason);
+    }
+}
+
 static void list_formats(json_t *rows)
 {
     for (int f = 0; f < HC_FORMAT_COUNT; f++) {
@@ -156,7 +169,7 @@ static const struct {
     void (*list)(json_t *rows);
 } subjects[] = {{"cases", list_cases},     {"ops", list_ops},         {"backends", list_backends},
                 {"recipes", list_recipes}, {"scalers", list_scalers}, {"faults", list_faults},
-                {"formats", list_formats}};
+                {"formats", list_formats}, {"reports", list_reports}};
 
 static void print_value(const json_t *value)
 {
@@ -208,18 +221,21 @@ static int run(int argc, char **argv)
     int count;
     if (strcmp(subject, "cases") == 0 && !hc_all_cases(&count))
         return hc_complain_message();
+    if (strcmp(subject, "reports") == 0 && !hc_reports(&count))
+        return hc_complain_message();
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
         if (strcmp(subjects[i].name, subject) == 0)
             return print(subjects[i].list, json);
     return hc_complain(
-        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults or formats",
+        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats "
+        "or reports",
         words > 1 ? argv[2] : subject);
 }
 
 const struct hc_command hc_command_list = {
     .name = "list",
-    .usage = "[cases|ops|backends|recipes|scalers|faults|formats] [--json]",
-    .summary = "list cases, ops, backends, recipes, scalers, faults or formats",
+    .usage = "[cases|ops|backends|recipes|scalers|faults|formats|reports] [--json]",
+    .summary = "list cases, ops, backends, recipes, scalers, faults, formats or reports",
     .text = "Prints one row a line: the name first, columns separated by tabs, '-' for an empty\n"
             "column. The columns are:\n\n"
             "  cases     name, level, once or on each backend, claim, source\n"
@@ -233,6 +249,8 @@ const struct hc_command hc_command_list = {
             "  faults    name, ops, defect, the cases that catch it, its class, where it is\n"
             "            planted\n"
             "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
-            "            smallest subnormal, unit roundoff",
+            "            smallest subnormal, unit roundoff\n"
+            "  reports   slug of a report from the field, the case that shows it, source, why no\n"
+            "            case shows it",
     .run = run,
 };

@@ -1,0 +1,115 @@
+#include "cases/reports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/fixture/bug.h"
+#include "cases/registry.h"
+
+/* A line of cases/field/reports.def. */
+static const struct line {
+    const char *slug;
+    const char *source;
+    const char *name; /* of the case, or NULL */
+    const char *reason;
+} lines[] = {
+#define HC_REPORT(slug, source, name)     {slug, source, name, NULL},
+#define HC_LEFT_OUT(slug, source, reason) {slug, source, NULL, reason},
+#include "cases/field/reports.def"
+#undef HC_REPORT
+#undef HC_LEFT_OUT
+    {NULL, NULL, NULL, NULL}};
+
+enum { LINES = sizeof lines / sizeof lines[0] - 1 };
+
+static struct hc_report *all;
+static int count;
+
+static int by_slug(const void *a, const void *b)
+{
+    return strcmp(((const struct hc_report *)a)->slug, ((const struct hc_report *)b)->slug);
+}
+
+static int case_by_name(const void *name, const void *what)
+{
+    return strcmp(name, (*(const struct hc_case *const *)what)->name);
+}
+
+static void add(const char *slug, const char *source, const struct hc_case *what,
+                const char *reason)
+{
+    all[count++] = (struct hc_report){slug, source, what, reason};
+}
+
+static bool add_lines(const struct hc_case *const *cases, int n)
+{
+    for (int i = 0; i < LINES; i++) {
+        const struct hc_case *const *found = NULL;
+        if (lines[i].name)
+            found = bsearch(lines[i].name, cases, (size_t)n, sizeof *cases, case_by_name);
+        if (lines[i].name && !found) {
+            (void)hc_fail(HC_INVALID, "cases/field/reports.def: '%s' is shown by no case '%s'",
+                          lines[i].slug, lines[i].name);
+            return false;
+        }
+        add(lines[i].slug, lines[i].source, found ? *found : NULL, lines[i].reason);
+    }
+    return true;
+}
+
+static void add_row(const struct hc_case *what, const struct hc_bug *bug)
+{
+    const char *slash = strrchr(what->name, '/');
+    add(slash ? slash + 1 : what->name, what->source, what, NULL);
+    for (int i = 0; i < HC_MAX_ALSO && bug->also[i].slug; i++)
+        add(bug->also[i].slug, bug->also[i].source, what, NULL);
+}
+
+static void release(void)
+{
+    free(all);
+}
+
+static bool collect(void)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    int rows = 0;
+    for (int i = 0; i < n; i++)
+        rows += hc_bug_of(cases[i]) != NULL;
+    if (!cases)
+        return false;
+    all = calloc((size_t)rows * (1 + HC_MAX_ALSO) + LINES + 1, sizeof *all);
+    if (!all) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for the list of reports");
+        return false;
+    }
+    for (int i = 0; i < n; i++)
+        if (hc_bug_of(cases[i]))
+            add_row(cases[i], hc_bug_of(cases[i]));
+    if (!add_lines(cases, n)) {
+        release();
+        all = NULL;
+        return false;
+    }
+    (void)atexit(release);
+    qsort(all, (size_t)count, sizeof *all, by_slug);
+    return true;
+}
+
+const struct hc_report *hc_reports(int *n)
+{
+    *n = 0;
+    if (!all && !collect())
+        return NULL;
+    *n = count;
+    return all;
+}
+
+const struct hc_report *hc_report_by_slug(const char *slug)
+{
+    const struct hc_report key = {.slug = slug};
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    return n ? bsearch(&key, reports, (size_t)n, sizeof *reports, by_slug) : NULL;
+}

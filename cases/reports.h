@@ -1,0 +1,23 @@
+/* All reports from the field: those that are rows of HC_BUG, the further ones of such a row, and
+   those that stand in cases/field/reports.def. */
+#ifndef HC_CASES_REPORTS_H
+#define HC_CASES_REPORTS_H
+
+#include "check/check.h"
+
+/* A report. Of a row the slug is the last part of the case's name. */
+struct hc_report {
+    const char *slug;
+    const char *source;
+    const struct hc_case *shown_by; /* NULL: left out, */
+    const char *reason;             /* for this reason; NULL otherwise */
+};
+
+/* All reports sorted by slug; *n becomes their number. NULL, with a line and *n = 0, if there is no
+   memory or if reports.def names a case that does not exist. */
+const struct hc_report *hc_reports(int *n);
+
+/* The report of that slug, or NULL. */
+const struct hc_report *hc_report_by_slug(const char *slug);
+
+#endif

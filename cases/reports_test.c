@@ -1,0 +1,75 @@
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cases/fixture/bug.h"
+#include "cases/registry.h"
+#include "cases/reports.h"
+
+static const struct line {
+    const char *slug;
+    const char *source;
+    const char *why; /* the case's name, or the reason */
+} lines[] = {
+#define HC_REPORT(slug, source, name)     {slug, source, name},
+#define HC_LEFT_OUT(slug, source, reason) {slug, source, reason},
+#include "cases/field/reports.def"
+    {NULL, NULL, NULL}};
+
+static bool is_slug(const char *text)
+{
+    return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-")] == '\0';
+}
+
+Test(reports, every_case_that_the_index_names_exists_and_no_report_stands_twice)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    cr_assert_not_null(reports, "%s", hc_message());
+    for (int i = 0; i < n; i++) {
+        const struct hc_report *r = &reports[i];
+        cr_assert(is_slug(r->slug), "'%s' is no slug", r->slug);
+        cr_assert(r->source && *r->source, "%s has no source", r->slug);
+        cr_assert((r->shown_by != NULL) != (r->reason && *r->reason), "%s", r->slug);
+        if (i)
+            cr_assert_str_neq(r->slug, reports[i - 1].slug, "%s stands twice: %s and %s", r->slug,
+                              r->shown_by ? r->shown_by->name : "left out",
+                              reports[i - 1].shown_by ? reports[i - 1].shown_by->name : "left out");
+    }
+}
+
+Test(reports, the_index_is_sorted)
+{
+    for (int i = 1; lines[0].slug && lines[i].slug; i++)
+        cr_assert_lt(strcmp(lines[i - 1].slug, lines[i].slug), 0, "%s stands before %s",
+                     lines[i - 1].slug, lines[i].slug);
+}
+
+Test(reports, every_report_is_found_by_its_slug)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    for (int i = 0; i < n; i++)
+        cr_assert_eq(hc_report_by_slug(reports[i].slug), &reports[i]);
+    cr_assert_null(hc_report_by_slug("no-such-report"));
+}
+
+/* field/<mechanism>/<slug>, and a symptom that is a sentence. */
+Test(reports, a_row_is_named_by_mechanism_and_slug_and_has_a_lesson)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        if (!bug)
+            continue;
+        char mechanism[64];
+        char slug[100];
+        cr_assert_eq(sscanf(cases[i]->name, "field/%63[a-z0-9-]/%99s", mechanism, slug), 2, "%s",
+                     cases[i]->name);
+        cr_assert_null(strchr(slug, '/'), "%s", cases[i]->name);
+        cr_assert_eq(cases[i]->title[strlen(cases[i]->title) - 1], '.', "%s: '%s'", cases[i]->name,
+                     cases[i]->title);
+        cr_assert(bug->lesson && *bug->lesson, "%s has no lesson", cases[i]->name);
+    }
+}
