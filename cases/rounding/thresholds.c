@@ -1,4 +1,6 @@
 /* The numbers of half precision that everybody should know, on the backend's own conversion. */
+#include <stdio.h>
+
 #include "case.h"
 
 /* An input, its fp16 value, and what is worth knowing about it. */
@@ -30,10 +32,12 @@ static void thresholds(struct hc_check *check)
     for (int i = 0; i < claim->count && status == HC_OK; i++) {
         const struct row *row = &claim->rows[i];
         hc_real_set_text(real, row->input);
-        hc_say(check, "%s: %s", row->input, row->why);
-        hc_claim_bits(check, "    by MPFR", HC_FP16, row->want,
-                      hc_real_bits(real, HC_FP16, HC_NEAREST));
-        hc_claim_bits(check, "    by the backend", HC_FP16, row->want, hc_tensor_bits(&h, i));
+        hc_say(check, "%-13s %s", row->input, row->why);
+        char what[48];
+        (void)snprintf(what, sizeof what, "%s by MPFR", row->input);
+        hc_claim_bits(check, what, HC_FP16, row->want, hc_real_bits(real, HC_FP16, HC_NEAREST));
+        (void)snprintf(what, sizeof what, "%s by the backend", row->input);
+        hc_claim_bits(check, what, HC_FP16, row->want, hc_tensor_bits(&h, i));
     }
     hc_real_free(real);
 }

@@ -13,6 +13,7 @@
    are left to the sample that is compared with MPFR. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/bound/bound.h"
@@ -163,7 +164,9 @@ void hc_claim_against(struct hc_claim *claim, int out, const char *what)
     int64_t different = find_differences(claim, out, list);
     int64_t most = affordable(claim);
     int64_t judged = different < most ? different : most;
-    struct hc_comparisons all = {.checked = count - different + judged};
+    char name[80];
+    struct hc_comparisons all = {.what = name, .checked = count - different + judged};
+    (void)snprintf(name, sizeof name, "%s: all elements against exact", what);
     struct terms terms;
     if (different && !compute_terms(claim, out, &terms))
         return;

@@ -167,13 +167,15 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
 
 void hc_check_breach(struct hc_check *check, const char *backend, const char *line)
 {
-    hc_say(check, "%s: %s", backend, line);
+    char what[320];
+    (void)hc_text_write(what, sizeof what, "%s: %s", backend, line);
+    hc_check_tell(check, &(struct hc_claimed){.kind = HC_CLAIMED_TRUE, .what = what, .error = 1});
     check->result.checked++;
     check->wrong++;
     if (check->result.verdict != HC_FAIL)
         check->result.note[0] = '\0';
     hc_check_verdict(check, HC_FAIL);
-    hc_check_note(check, "%s: %s", backend, line);
+    hc_check_note(check, "%s", what);
     if (hc_ratio(1, 0) > check->worst || !check->result.unit) {
         check->worst = hc_ratio(1, 0);
         check->result.error = 1;
@@ -231,14 +233,18 @@ void hc_remark(struct hc_check *check, const char *format, ...)
     va_end(arguments);
 }
 
+void hc_check_tell(struct hc_check *check, const struct hc_claimed *claimed)
+{
+    if (check->story && !hc_check_is_cut(check))
+        hc_story_claim(check->story, claimed);
+}
+
 void hc_say(struct hc_check *check, const char *format, ...)
 {
-    if (!check->trace)
+    if (!check->story)
         return;
     va_list arguments;
     va_start(arguments, format);
-    (void)fputs("  ", check->trace);
-    hc_vprint(check->trace, format, arguments);
-    (void)fputc('\n', check->trace);
+    hc_story_say(check->story, format, arguments);
     va_end(arguments);
 }

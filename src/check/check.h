@@ -115,6 +115,7 @@ bool hc_same_bits(enum hc_format format, uint64_t want, uint64_t got);
 /* Many comparisons that are claimed as one: how many were made, how many failed, and words about
    the first that failed. Begins as {0}. */
 struct hc_comparisons {
+    const char *what; /* is compared, for halfcheck explain; NULL: "comparisons" */
     int64_t checked;
     int64_t wrong;
     char first[240];
@@ -218,7 +219,9 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void hc_remark(struct hc_check *check, const char *format, ...);
 
-/* Prints a line in `halfcheck explain`; does nothing elsewhere. */
+/* Prints a line in `halfcheck explain`; does nothing elsewhere. These lines are the story of the
+   case: all stand before its claims, which become a table, so none can be a heading for claims.
+   Some 20 lines of at most 77 columns fit on a screen. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif

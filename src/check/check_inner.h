@@ -3,9 +3,9 @@
 #define HC_CHECK_CHECK_INNER_H
 
 #include <setjmp.h>
-#include <stdio.h>
 
 #include "check/check.h"
+#include "check/story/story.h"
 
 struct hc_check_block;
 struct hc_omissions;
@@ -20,7 +20,7 @@ struct hc_check {
     int backend_count;
     uint64_t seed;
     enum hc_level level;
-    FILE *trace;                    /* where hc_say goes, or NULL */
+    struct hc_story *story;         /* of halfcheck explain, or NULL */
     struct hc_omissions *omissions; /* or NULL */
     bool refused;                   /* a kernel returned HC_UNSUPPORTED */
     bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
@@ -34,6 +34,9 @@ struct hc_check {
 /* Counts one comparison, with error and bound in `unit`; it fails if !(error <= bound). Counts
    nothing once a call could not be run. */
 bool hc_check_compared(struct hc_check *check, double error, double bound, const char *unit);
+
+/* Tells a claim that has been counted to `halfcheck explain`; does nothing elsewhere. */
+void hc_check_tell(struct hc_check *check, const struct hc_claimed *claimed);
 
 /* Makes the case FAIL with that line: a kernel of that backend did what no kernel may. */
 void hc_check_breach(struct hc_check *check, const char *backend, const char *line);

@@ -1,5 +1,5 @@
-/* Claims about numbers: each compares what the case wants with what it got, prints a line for
-   `halfcheck explain`, and leaves words about the first failure in the result. */
+/* Claims about numbers: each compares what the case wants with what it got, is told to `halfcheck
+   explain`, and leaves words about the first failure in the result. */
 #include <math.h>
 #include <stdarg.h>
 
@@ -20,19 +20,31 @@ double hc_bits_apart(enum hc_format format, uint64_t want, uint64_t got)
     return apart == 0 && !hc_same_bits(format, want, got) ? 1 : apart;
 }
 
+/* Counts the claim, keeps the words of the first failure, and tells it to the story. */
+static bool settle(struct hc_check *check, const struct hc_claimed *claimed)
+{
+    char words[320];
+    bool held = hc_check_compared(check, claimed->error, claimed->bound, claimed->unit);
+    if (!held) {
+        hc_claimed_failure(claimed, words, sizeof words);
+        hc_check_note(check, "%s", words);
+    }
+    hc_check_tell(check, claimed);
+    return held;
+}
+
 bool hc_claim_bits(struct hc_check *check, const char *what, enum hc_format format, uint64_t want,
                    uint64_t got)
 {
-    int digits = hc_formats[format].bytes * 2;
-    hc_say(check, "%-32s want %.10g (0x%0*llx), got %.10g (0x%0*llx)", what,
-           hc_decode(format, want), digits, (unsigned long long)want, hc_decode(format, got),
-           digits, (unsigned long long)got);
-    bool held = hc_check_compared(check, hc_bits_apart(format, want, got), 0, "ulp");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g (0x%0*llx), got %.9g (0x%0*llx)", what,
-                      hc_decode(format, want), digits, (unsigned long long)want,
-                      hc_decode(format, got), digits, (unsigned long long)got);
-    return held;
+    return settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_BITS,
+                                              .what = what,
+                                              .want = hc_decode(format, want),
+                                              .got = hc_decode(format, got),
+                                              .error = hc_bits_apart(format, want, got),
+                                              .unit = "ulp",
+                                              .format = format,
+                                              .want_bits = want,
+                                              .got_bits = got});
 }
 
 bool hc_claim_value(struct hc_check *check, const char *what, double want, double got)
@@ -43,31 +55,31 @@ bool hc_claim_value(struct hc_check *check, const char *what, double want, doubl
         error = 0;
     else if (!(error > 0)) /* +0 against -0, or NaN against a number */
         error = (double)INFINITY;
-    hc_say(check, "%-32s want %.10g, got %.10g", what, want, got);
-    bool held = hc_check_compared(check, error, 0, "abs");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g, got %.9g", what, want, got);
-    return held;
+    return settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_VALUE,
+                                              .what = what,
+                                              .want = want,
+                                              .got = got,
+                                              .error = error,
+                                              .unit = "abs"});
 }
 
 bool hc_claim_within(struct hc_check *check, const char *what, double want, double got,
                      double bound)
 {
-    double error = want == got ? 0 : fabs(want - got);
-    hc_say(check, "%-32s want %.10g, got %.10g, bound %.3g", what, want, got, bound);
-    bool held = hc_check_compared(check, error, bound, "abs");
-    if (!held)
-        hc_check_note(check, "%s: want %.9g, got %.9g, error %.3g, bound %.3g", what, want, got,
-                      error, bound);
-    return held;
+    return settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_WITHIN,
+                                              .what = what,
+                                              .want = want,
+                                              .got = got,
+                                              .error = want == got ? 0 : fabs(want - got),
+                                              .bound = bound,
+                                              .unit = "abs"});
 }
 
 bool hc_claim_true(struct hc_check *check, const char *what, bool held)
 {
-    hc_say(check, "%-32s %s", what, held ? "yes" : "NO");
-    if (!hc_check_compared(check, held ? 0 : 1, 0, "claims"))
-        hc_check_note(check, "not so: %s", what);
-    return held;
+    return settle(
+        check, &(struct hc_claimed){
+                   .kind = HC_CLAIMED_TRUE, .what = what, .error = held ? 0 : 1, .unit = "claims"});
 }
 
 void hc_comparisons_wrong(struct hc_comparisons *c, const char *format, ...)
@@ -80,18 +92,26 @@ void hc_comparisons_wrong(struct hc_comparisons *c, const char *format, ...)
     va_end(arguments);
 }
 
+static void claim_sweep(struct hc_check *check, const char *what, int64_t checked, int64_t wrong,
+                        const char *first)
+{
+    (void)settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_SWEEP,
+                                             .what = what ? what : "comparisons",
+                                             .error = (double)wrong,
+                                             .unit = "bits",
+                                             .checked = checked,
+                                             .wrong = wrong,
+                                             .first = first});
+    check->result.checked += checked - 1;
+}
+
 void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first)
 {
-    hc_say(check, "%lld comparisons, %lld differ%s%s", (long long)checked, (long long)wrong,
-           first ? "; first " : "", first ? first : "");
-    if (!hc_check_compared(check, (double)wrong, 0, "bits"))
-        hc_check_note(check, "%lld of %lld differ; first %s", (long long)wrong, (long long)checked,
-                      first ? first : "not given");
-    check->result.checked += checked - 1;
+    claim_sweep(check, NULL, checked, wrong, first);
 }
 
 void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c)
 {
     if (c->checked)
-        hc_claim_sweep(check, c->checked, c->wrong, c->wrong ? c->first : NULL);
+        claim_sweep(check, c->what, c->checked, c->wrong, c->wrong ? c->first : NULL);
 }

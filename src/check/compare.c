@@ -68,7 +68,9 @@ static void compare_bits(struct hc_claim *claim, int out, const char *what)
 {
     const struct hc_tensor *got = &claim->call.out[out];
     const struct hc_tensor *want = &claim->exact.out[out];
-    struct hc_comparisons all = {.checked = hc_tensor_count(got)};
+    char name[80];
+    struct hc_comparisons all = {.what = name, .checked = hc_tensor_count(got)};
+    (void)snprintf(name, sizeof name, "%s: all elements against exact", what);
     for (int64_t i = 0; i < all.checked; i++)
         if (!hc_same_bits(got->format, hc_tensor_bits(want, i), hc_tensor_bits(got, i)))
             hc_comparisons_wrong(&all, "%s[%" PRId64 "]: exact gives %.9g, got %.9g", what, i,

@@ -2,6 +2,7 @@
    MPFR, bounded, and counted element by element. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/bound/bound.h"
@@ -9,6 +10,7 @@
 #include "check/exercise.h"
 #include "check/bound/line.h"
 #include "check/sample.h"
+#include "op/text.h"
 
 /* One compared element. The three answers are in units of the bound. */
 struct comparison {
@@ -98,36 +100,45 @@ static void count_exact(const struct hc_claim *claim, int out, const char *what,
     if (c->bits ? hc_same_bits(t->format, c->want_bits, hc_tensor_bits(t, c->index))
                 : error <= bound)
         return;
+    char words[160];
+    (void)hc_text_write(words, sizeof words,
+                        "%s[%" PRId64 "]: want %.9g, the backend exact itself gives %.9g", what,
+                        c->index, c->want.hi, exact);
     (void)hc_check_compared(check, 1, 0, "claims");
-    hc_check_note(check, "%s[%" PRId64 "]: want %.9g, the backend exact itself gives %.9g", what,
-                  c->index, c->want.hi, exact);
+    hc_check_note(check, "%s", words);
+    hc_check_tell(check, &(struct hc_claimed){.kind = HC_CLAIMED_TRUE, .what = words, .error = 1});
 }
 
 /* Terms that take some milliseconds. Less work is done before a second thread has woken up. */
 enum { WORTH_THREADS = 1 << 15 };
 
-/* For `halfcheck explain`: the element that came nearest to its bound, and the three answers. */
-static void say(struct hc_check *check, const struct hc_tensor *t, const char *what,
-                const struct comparison *all, int64_t n)
+static double ratio_of(const struct hc_tensor *t, const struct comparison *c)
 {
+    return c->bits ? hc_ratio(hc_bits_apart(t->format, c->want_bits, c->got_bits), 0)
+                   : hc_ratio(c->error, c->bound);
+}
+
+/* Tells `halfcheck explain` of the sample, and shows the element that came nearest to its bound. */
+static void tell(struct hc_check *check, const struct hc_tensor *t, const char *output,
+                 const struct comparison *all, int64_t n)
+{
+    char what[96];
     const struct comparison *worst = &all[0];
-    double implementation = (double)NAN;
-    double format = (double)NAN;
+    struct hc_claimed claimed = {
+        .kind = HC_CLAIMED_SAMPLE, .what = what, .unit = "abs", .checked = n};
+    (void)snprintf(what, sizeof what, "%s: %" PRId64 " of %" PRId64 " elements", output, n,
+                   hc_tensor_count(t));
     for (int64_t k = 0; k < n; k++) {
-        const struct comparison *c = &all[k];
-        if (c->error * worst->bound > worst->error * c->bound)
-            worst = c;
-        implementation = larger(implementation, c->implementation);
-        format = larger(format, c->format);
+        if (ratio_of(t, &all[k]) > ratio_of(t, worst))
+            worst = &all[k];
+        claimed.wrong += ratio_of(t, &all[k]) > 1;
     }
-    hc_say(check,
-           "%s: %" PRId64 " of %" PRId64 " elements against MPFR; in units of the bound, got "
-           "against exact %.3g, exact against real %.3g",
-           what, n, hc_tensor_count(t), implementation, format);
-    hc_say(check,
-           "  nearest to its bound: [%" PRId64 "] want %.10g, got %.10g, error %.3g, bound %.3g",
-           worst->index, worst->want.hi, hc_decode(t->format, worst->got_bits), worst->error,
-           worst->bound);
+    claimed.want = worst->bits ? hc_decode(t->format, worst->want_bits) : worst->want.hi;
+    claimed.got = hc_decode(t->format, worst->got_bits);
+    claimed.error = worst->bits && ratio_of(t, worst) == 0 ? 0 : worst->error;
+    claimed.bound = worst->bits ? 0 : worst->bound;
+    claimed.index = worst->index;
+    hc_check_tell(check, &claimed);
 }
 
 /* Sums that stand still need no last rounding, and summed in another order they have next to no
@@ -184,7 +195,7 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     check->result.looked_at += n;
     check->result.looked_of += total;
     judge(claim, &exercise, t, what);
-    if (check->trace)
-        say(check, t, what, all, n);
+    if (check->story)
+        tell(check, t, what, all, n);
     free(all);
 }

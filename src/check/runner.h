@@ -6,6 +6,7 @@
 
 #include "check/check.h"
 #include "check/omissions.h"
+#include "check/story/story.h"
 
 #define HC_MAX_BACKENDS 16
 
@@ -27,7 +28,7 @@ struct hc_run_options {
     uint64_t seed;
     int threads; /* of the queues and of the comparisons; 0: one per core */
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
-    FILE *trace; /* for hc_say, or NULL */
+    struct hc_story *story; /* what is told of the cases (check/story/story.h), or NULL */
 
     /* Called before each case on each backend ("-" if it runs once), or, with several workers,
        before its result is waited for. May be NULL. All callbacks are called by one thread. */

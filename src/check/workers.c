@@ -118,7 +118,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
                                .seed = options->seed,
                                .level = options->level,
                                .omissions = options->omissions,
-                               .trace = options->trace};
+                               .story = options->story};
     check->result = (struct hc_result){.what = unit->what,
                                        .backend = backend ? backend->name : "-",
                                        .seed = options->seed,
@@ -295,7 +295,7 @@ enum hc_status hc_run_units(const struct hc_run_options *options, const struct h
     for (int b = 0; b < options->backend_count; b++)
         if (!options->backends[b]->concurrent)
             workers = 1;
-    if (workers <= 1 || options->trace || !exact_of(options)->concurrent)
+    if (workers <= 1 || options->story || !exact_of(options)->concurrent)
         return run_alone(options, units, count);
     return run_in_team(options, units, count, workers);
 }

@@ -17,7 +17,7 @@ struct hc_command {
     const char *name;
     const char *usage;   /* what follows the name: "[PATTERN...] [options]" */
     const char *summary; /* one line, no full stop */
-    const char *text;    /* the paragraphs of its help (cli/wrap.h), or NULL */
+    const char *text;    /* the paragraphs of its help (op/wrap.h), or NULL */
 
     /* argv[0] is the command's name. Returns one of enum hc_exit. */
     int (*run)(int argc, char **argv);

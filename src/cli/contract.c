@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdarg.h>
 
-#include "cli/wrap.h"
+#include "op/wrap.h"
 #include "op/descriptor.h"
 
 static const char *shape_of(enum hc_op op, int number, char text[64])

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/wrap.h"
+#include "op/wrap.h"
 #include "op/typed.h"
 
 static void help(const struct hc_command *command, const struct hc_option *options)

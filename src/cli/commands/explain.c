@@ -9,44 +9,23 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/contract.h"
-#include "cli/wrap.h"
+#include "op/wrap.h"
 #include "op/text.h"
 #include "op/typed.h"
 
 const struct hc_command hc_command_explain;
 
-/* If a story is longer than HEAD + TAIL + 1 lines, its middle is left out. */
-enum { HEAD = 20, TAIL = 14, INDENT = 10 };
+enum { INDENT = 10 };
 
-/* The story of a case: what it prints on the first backend, and the results so far. */
-struct story {
+/* A case that is explained, and its results so far. */
+struct explained {
     struct hc_run_options run;
-    bool all;    /* print all lines */
-    char *text;  /* what the case says on the first backend */
-    size_t size; /* of it */
-    int told;    /* results */
+    bool all; /* print all claims, line by line */
+    int told; /* results */
     int failed;
     int errors;
     int checked;
 };
-
-/* Prints the story, without its middle if it is long. */
-static void print_story(const struct story *story)
-{
-    int lines = 0;
-    int line = 0;
-    for (const char *at = story->text; (at = strchr(at, '\n')) != NULL; at++)
-        lines++;
-    bool cut = !story->all && lines > HEAD + TAIL + 1;
-    for (const char *at = story->text; *at; line++) {
-        int length = (int)strcspn(at, "\n");
-        if (!cut || line < HEAD || line >= lines - TAIL)
-            printf("%.*s\n", length, at);
-        else if (line == HEAD)
-            printf("  ... %d lines; --all shows them\n", lines - HEAD - TAIL);
-        at += length + (at[length] == '\n');
-    }
-}
 
 /* Where the error comes from, as shares of the bound. */
 static void print_answers(const struct hc_result *result)
@@ -59,40 +38,56 @@ static void print_answers(const struct hc_result *result)
              result->implementation, result->format);
 }
 
+/* How near the result came to its bound, in words where the numbers would be zeros. */
+static void print_error(const struct hc_result *result)
+{
+    bool truths = strcmp(result->unit, "claims") == 0;
+    bool counts = strcmp(result->unit, "bits") == 0;
+    if (result->error == 0 && result->bound == 0)
+        hc_print(stdout, ", all %s", truths ? "hold" : "equal to the bit");
+    else if (result->error == 0)
+        hc_print(stdout, "; every error is 0, bound %.4g %s", result->bound, result->unit);
+    else if (result->bound > 0)
+        hc_print(stdout, "; error %.4g, bound %.4g %s, error/bound %.3g", result->error,
+                 result->bound, result->unit, hc_ratio(result->error, result->bound));
+    else if (!truths)
+        hc_print(stdout, "; %s%.4g %s", counts ? "" : "error ", result->error,
+                 counts ? "differ" : result->unit);
+}
+
 static void print_verdict(const struct hc_result *result)
 {
     (void)fputs(hc_verdict_names[result->verdict], stdout);
-    if (result->checked)
-        hc_print(stdout, ": %lld checked; error %.4g, bound %.4g %s, error/bound %.3g",
-                 (long long)result->checked, result->error, result->bound, result->unit,
-                 hc_ratio(result->error, result->bound));
+    if (result->checked) {
+        hc_print(stdout, ": %lld checked", (long long)result->checked);
+        print_error(result);
+    }
     (void)putchar('\n');
 }
 
-static void count(struct story *story, const struct hc_result *result)
+static void count(struct explained *explained, const struct hc_result *result)
 {
-    story->told++;
-    story->failed += result->verdict == HC_FAIL;
-    story->errors += result->verdict == HC_ERROR;
-    story->checked += result->verdict != HC_SKIPPED;
+    explained->told++;
+    explained->failed += result->verdict == HC_FAIL;
+    explained->errors += result->verdict == HC_ERROR;
+    explained->checked += result->verdict != HC_SKIPPED;
 }
 
 /* The result on the first backend, with the story. */
 static bool report(const struct hc_result *result, void *context)
 {
-    struct story *story = context;
-    (void)fflush(story->run.trace);
+    struct explained *explained = context;
     if (result->what->once)
         (void)putchar('\n');
     else
         printf("\non %s:\n", result->backend);
-    print_story(story);
+    hc_story_print(explained->run.story, stdout);
     (void)fputs("\n  ", stdout);
     print_verdict(result);
     if (result->note[0])
         printf("  %s\n", result->note);
     print_answers(result);
-    count(story, result);
+    count(explained, result);
     return true;
 }
 
@@ -144,11 +139,11 @@ static int rank(const struct hc_case *what, const struct hc_backend *backend, bo
 }
 
 /* Moves the backend whose story is told to the front. */
-static void order_backends(const struct story *story, const struct hc_case *what, bool asked,
-                           const struct hc_backend **backends)
+static void order_backends(const struct explained *explained, const struct hc_case *what,
+                           bool asked, const struct hc_backend **backends)
 {
     int first = 0;
-    for (int b = 1; b < story->run.backend_count; b++)
+    for (int b = 1; b < explained->run.backend_count; b++)
         if (rank(what, backends[b], asked) < rank(what, backends[first], asked))
             first = b;
     const struct hc_backend *told = backends[first];
@@ -157,28 +152,25 @@ static void order_backends(const struct story *story, const struct hc_case *what
     backends[0] = told;
 }
 
-static enum hc_status tell_first(struct story *story)
+static enum hc_status tell_first(struct explained *explained)
 {
-    struct hc_run_options run = story->run;
+    struct hc_run_options run = explained->run;
     run.backend_count = 1;
     run.report = report;
-    story->run.trace = run.trace = open_memstream(&story->text, &story->size);
-    if (!run.trace)
-        return hc_fail(HC_NO_MEMORY, "no memory for the text of the case");
-    (void)fputs("", run.trace);
-    (void)fflush(run.trace);
+    explained->run.story = run.story = hc_story_new(explained->all);
+    if (!run.story)
+        return HC_NO_MEMORY;
     enum hc_status status = hc_run_cases(&run);
-    (void)fclose(run.trace);
-    free(story->text);
-    if (status == HC_OK && !story->told)
+    hc_story_free(run.story);
+    if (status == HC_OK && !explained->told)
         printf("\non %s: left out\n", run.backends[0]->name);
     return status;
 }
 
-static enum hc_status tell_others(struct story *story, const struct hc_case *what)
+static enum hc_status tell_others(struct explained *explained, const struct hc_case *what)
 {
-    struct hc_run_options run = story->run;
-    run.trace = NULL;
+    struct hc_run_options run = explained->run;
+    run.story = NULL;
     run.report = report_shortly;
     if (run.backend_count == 1 || what->once)
         return HC_OK;
@@ -190,31 +182,31 @@ static enum hc_status tell_others(struct story *story, const struct hc_case *wha
     return exact_alone ? HC_OK : hc_run_cases(&run);
 }
 
-static int tell(struct story *story, const struct hc_case *what)
+static int tell(struct explained *explained, const struct hc_case *what)
 {
     printf("%s\n", what->name);
     hc_print_wrapped(stdout, printf("  claim   "), INDENT, what->title);
     hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
-    story->run.cases = &what;
-    story->run.case_count = 1;
-    story->run.context = story;
-    if (what->level > story->run.level)
-        story->run.level = what->level;
-    if (tell_first(story) != HC_OK || tell_others(story, what) != HC_OK)
+    explained->run.cases = &what;
+    explained->run.case_count = 1;
+    explained->run.context = explained;
+    if (what->level > explained->run.level)
+        explained->run.level = what->level;
+    if (tell_first(explained) != HC_OK || tell_others(explained, what) != HC_OK)
         return hc_complain_message();
-    if (story->failed)
+    if (explained->failed)
         return HC_CLAIM_FAILED;
-    if (!story->told)
+    if (!explained->told)
         return hc_complain("%s lacks an op, or a format, that %s needs",
-                           story->run.backends[0]->name, what->name);
-    return story->errors || !story->checked ? HC_WRONG : HC_AS_CLAIMED;
+                           explained->run.backends[0]->name, what->name);
+    return explained->errors || !explained->checked ? HC_WRONG : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
 {
     const char *backends = NULL;
     int level = HC_STANDARD;
-    struct story story = {0};
+    struct explained explained = {0};
     const struct hc_option options[] = {
         {.name = "backend",
          .value = "B[,B]",
@@ -228,9 +220,9 @@ static int run(int argc, char **argv)
          .help = "quick, standard (default) or exhaustive"},
         {.name = "seed",
          .value = "N",
-         .seed = &story.run.seed,
+         .seed = &explained.run.seed,
          .help = "seed of all random inputs (default 0)"},
-        {.name = "all", .flag = &story.all, .help = "print a long text in full"},
+        {.name = "all", .flag = &explained.all, .help = "print every claim, in the order made"},
         {0},
     };
     int words;
@@ -240,23 +232,23 @@ static int run(int argc, char **argv)
     if (words != 1)
         return hc_complain("explain needs exactly one CASE or op/NAME; see: halfcheck list cases");
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    if (hc_choose_backends(backends, chosen, &story.run.backend_count) != HC_OK)
+    if (hc_choose_backends(backends, chosen, &explained.run.backend_count) != HC_OK)
         return hc_complain_message();
     enum hc_op op = strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : HC_OP_COUNT;
     if (op < HC_OP_COUNT) {
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }
-    story.run.backends = chosen;
-    story.run.level = (enum hc_level)level;
-    story.run.cases = hc_all_cases(&story.run.case_count);
-    if (!story.run.cases)
+    explained.run.backends = chosen;
+    explained.run.level = (enum hc_level)level;
+    explained.run.cases = hc_all_cases(&explained.run.case_count);
+    if (!explained.run.cases)
         return hc_complain_message();
-    const struct hc_case *what = find(&story.run, argv[1]);
+    const struct hc_case *what = find(&explained.run, argv[1]);
     if (!what)
-        return refuse(&story.run, argv[1]);
-    order_backends(&story, what, backends != NULL, chosen);
-    return tell(&story, what);
+        return refuse(&explained.run, argv[1]);
+    order_backends(&explained, what, backends != NULL, chosen);
+    return tell(&explained, what);
 }
 
 const struct hc_command hc_command_explain = {
@@ -264,8 +256,9 @@ const struct hc_command hc_command_explain = {
     .usage = "CASE|op/NAME [options]",
     .summary = "show a case's claim, source and numbers, or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
-            "on one backend, and what it compares is printed, then its verdict; a long text is\n"
-            "shortened to one screen unless --all is given. Every other backend gets one line.\n"
+            "on one backend. What it shows is printed first, then what it claims, on one screen:\n"
+            "claims of one kind share a line; --all prints each. Then comes the verdict. Every\n"
+            "other backend gets one line.\n"
             "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
             "with the formats and shapes that they may have.",
     .run = run,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/wrap.h"
+#include "op/wrap.h"
 #include "op/text.h"
 
 /* Of the rows that share kind, component and backend, so many are printed. */

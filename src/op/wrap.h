@@ -1,6 +1,6 @@
 /* Text for a terminal of 80 columns. */
-#ifndef HC_CLI_WRAP_H
-#define HC_CLI_WRAP_H
+#ifndef HC_OP_WRAP_H
+#define HC_OP_WRAP_H
 
 #include <stdio.h>
 

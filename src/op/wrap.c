@@ -1,4 +1,4 @@
-#include "cli/wrap.h"
+#include "op/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
