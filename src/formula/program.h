@@ -35,6 +35,8 @@ struct hc_node {
     int id; /* 0, 1, 2, ... in the program: an index into what an evaluation notes about nodes */
     const char *at; /* where it stands in its block's text, */
     int length;     /* and how long it is */
+    bool constant;  /* made of numbers, constants, step and indices alone; len(x) counts as one */
+    int depth;      /* of the tree: 1 without operands, at most HC_DEEPEST_FORMULA */
     enum hc_function function;
     enum hc_format format;       /* of a cast; HC_FORMAT_COUNT: the arm's cast `cast_name` */
     enum hc_direction direction; /* of a cast */
@@ -73,15 +75,18 @@ struct hc_program;
 struct hc_program *hc_program_new(void);
 void hc_program_free(struct hc_program *program);
 
-/* Adds the name of a cast that arms give a format to (struct hc_arm). A name is added once. */
+/* Adds the name of a cast that arms give a format to (struct hc_arm); adding it again changes
+   nothing. False if the word has a meaning already, or if there are too many. */
 bool hc_program_add_cast(struct hc_program *program, const char *name);
 
 /* Parses statements; or, with `expressions`, expressions between commas or semicolons. The block
-   lives as long as the program. NULL with *error filled in if the text is no formula. Names that
-   are read before any block has assigned them are an error. */
+   lives as long as the program. NULL with *error filled in if the text is no formula; the program
+   is then as it was before. Names that are read before any block has assigned them are an error. */
 const struct hc_block *hc_program_parse(struct hc_program *program, const char *text,
                                         bool expressions, struct hc_formula_error *error);
 
+/* The names that were assigned, and the indices of sums. Sums of which none stands in a term of
+   another may share the name of their indices. */
 int hc_program_names(const struct hc_program *program);
 const char *hc_program_name(const struct hc_program *program, int name);
 int hc_program_nodes(const struct hc_program *program); /* ids are below it */
@@ -90,8 +95,8 @@ int hc_program_nodes(const struct hc_program *program); /* ids are below it */
 bool hc_node_reads_step(const struct hc_node *node);
 
 /* Prints an error for a terminal: a line that says what is wrong, the line of the text in which it
-   is, and a caret below. A line is cut to 80 columns around the place. Control characters are
-   printed as '?'. `buffer` gets at most `size` bytes. */
+   is, and a caret below. At most 80 columns: a long line is cut around the place. Control
+   characters are printed as '?'. `buffer` gets at most `size` bytes. */
 void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, size_t size);
 
 #endif
