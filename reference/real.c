@@ -11,6 +11,8 @@ struct hc_real {
     mpfr_t x;
 };
 
+enum { MAX_FORMAT_PRECISION = 53 };
+
 struct hc_real *hc_real_new(double value)
 {
     return hc_real_new_bits(value, HC_REFERENCE_PRECISION);
@@ -38,17 +40,25 @@ void hc_real_set(struct hc_real *x, double value)
 
 void hc_real_set_text(struct hc_real *x, const char *decimal)
 {
-    bool is_number = hc_real_read(x, decimal);
+    bool is_number = hc_real_read(x, decimal, NULL);
     assert(is_number);
     (void)is_number;
 }
 
-bool hc_real_read(struct hc_real *x, const char *decimal)
+bool hc_real_read(struct hc_real *x, const char *decimal, bool *exact)
 {
-    if (mpfr_set_str(x->x, decimal, 10, MPFR_RNDN) == 0)
-        return true;
-    mpfr_set_nan(x->x);
-    return false;
+    char *end;
+    int above = mpfr_strtofr(x->x, decimal, &end, 10, MPFR_RNDN);
+    bool is_number = end != decimal && *end == '\0';
+    if (!is_number)
+        mpfr_set_nan(x->x);
+    if (exact)
+        *exact = is_number && above == 0;
+    /* A number of so few bits may lie half way between two numbers of a format, which the decimal
+       does not: x becomes the neighbour on the decimal's side. */
+    if (above != 0 && mpfr_regular_p(x->x) && mpfr_min_prec(x->x) <= MAX_FORMAT_PRECISION + 1)
+        above > 0 ? mpfr_nextbelow(x->x) : mpfr_nextabove(x->x);
+    return is_number;
 }
 
 void hc_real_pi(struct hc_real *x)
@@ -58,28 +68,28 @@ void hc_real_pi(struct hc_real *x)
 
 typedef int of_one(mpfr_t x, mpfr_srcptr a, mpfr_rnd_t rounding);
 
-static void angle(struct hc_real *x, const struct hc_real *a, of_one *function)
+static int angle(struct hc_real *x, const struct hc_real *a, of_one *function)
 {
-    if (mpfr_number_p(a->x) && fabs(mpfr_get_d(a->x, MPFR_RNDA)) > HC_REAL_MAX_ANGLE)
-        mpfr_set_nan(x->x);
-    else
-        function(x->x, a->x, MPFR_RNDN);
+    if (!mpfr_number_p(a->x) || fabs(mpfr_get_d(a->x, MPFR_RNDA)) <= HC_REAL_MAX_ANGLE)
+        return function(x->x, a->x, MPFR_RNDN);
+    mpfr_set_nan(x->x);
+    return 1;
 }
 
-void hc_real_cos(struct hc_real *x, const struct hc_real *a)
+int hc_real_cos(struct hc_real *x, const struct hc_real *a)
 {
-    angle(x, a, mpfr_cos);
+    return angle(x, a, mpfr_cos);
 }
 
-void hc_real_sin(struct hc_real *x, const struct hc_real *a)
+int hc_real_sin(struct hc_real *x, const struct hc_real *a)
 {
-    angle(x, a, mpfr_sin);
+    return angle(x, a, mpfr_sin);
 }
 
 #define UNARY(name, function)                                                                      \
-    void hc_real_##name(struct hc_real *x, const struct hc_real *a)                                \
+    int hc_real_##name(struct hc_real *x, const struct hc_real *a)                                 \
     {                                                                                              \
-        mpfr_##function(x->x, a->x, MPFR_RNDN);                                                    \
+        return mpfr_##function(x->x, a->x, MPFR_RNDN);                                             \
     }
 /* mpfr_floor would take the next integer below that has the destination's bits. */
 UNARY(floor, rint_floor)
@@ -94,24 +104,24 @@ UNARY(tanh, tanh)
 UNARY(erf, erf)
 
 #define BINARY(name)                                                                               \
-    void hc_real_##name(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)       \
+    int hc_real_##name(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)        \
     {                                                                                              \
-        mpfr_##name(x->x, a->x, b->x, MPFR_RNDN);                                                  \
+        return mpfr_##name(x->x, a->x, b->x, MPFR_RNDN);                                           \
     }
 BINARY(add)
 BINARY(sub)
 BINARY(mul)
 BINARY(div)
 
-void hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
-                 const struct hc_real *c)
+int hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
+                const struct hc_real *c)
 {
-    mpfr_fma(x->x, a->x, b->x, c->x, MPFR_RNDN);
+    return mpfr_fma(x->x, a->x, b->x, c->x, MPFR_RNDN);
 }
 
-void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n)
+int hc_real_pow(struct hc_real *x, const struct hc_real *a, long n)
 {
-    mpfr_pow_si(x->x, a->x, n, MPFR_RNDN);
+    return mpfr_pow_si(x->x, a->x, n, MPFR_RNDN);
 }
 
 bool hc_real_is_nan(const struct hc_real *x)

@@ -129,10 +129,10 @@ Test(real, a_text_of_a_user_s_may_be_no_number)
                 {"0x1p3", false, NAN}};
     struct hc_real *x = hc_real_new(7);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cr_assert_eq(hc_real_read(x, rows[i].text), rows[i].is_number, "'%s'", rows[i].text);
+        cr_assert_eq(hc_real_read(x, rows[i].text, NULL), rows[i].is_number, "'%s'", rows[i].text);
         cr_assert(same(rows[i].value, hc_real_double(x)), "'%s'", rows[i].text);
     }
-    hc_real_read(x, "1e400");
+    hc_real_read(x, "1e400", NULL);
     cr_assert_not(hc_real_is_inf(x));
     hc_real_free(x);
 }
@@ -152,4 +152,32 @@ Test(real, compares_beyond_doubles_and_tells_nan_apart)
     cr_assert(hc_real_is_nan(b) && hc_real_compare(a, b) == 0 && hc_real_compare(b, b) == 0);
     hc_real_free(a);
     hc_real_free(b);
+}
+
+/* 1 + 2^-11 lies half way between two numbers of fp16; the text's last digit is 10^-100. */
+Test(real, a_decimal_next_to_a_tie_keeps_its_side)
+{
+    static const char zeros[] =
+        "00000000000000000000000000000000000000000000000000000000000000000000000000000000";
+    char text[160];
+    bool exact;
+    struct hc_real *x = hc_real_new(0);
+    (void)snprintf(text, sizeof text, "1.00048828125%s1", zeros);
+    cr_assert(hc_real_read(x, text, &exact) && !exact);
+    cr_assert_eq(hc_real_bits(x, HC_FP16, HC_NEAREST), 0x3c01);
+    cr_assert(hc_real_read(x, "1.00048828125", &exact) && exact);
+    cr_assert_eq(hc_real_bits(x, HC_FP16, HC_NEAREST), 0x3c00);
+    hc_real_free(x);
+}
+
+Test(real, says_whether_a_result_is_exact)
+{
+    struct hc_real *x = hc_real_new(3);
+    struct hc_real *y = hc_real_new(0);
+    cr_assert_eq(hc_real_mul(y, x, x), 0);
+    cr_assert_neq(hc_real_div(y, y, x) | hc_real_sqrt(y, x), 0);
+    cr_assert_eq(hc_real_pow(y, x, 100), 0);
+    cr_assert_neq(hc_real_pow(y, x, -1), 0);
+    hc_real_free(x);
+    hc_real_free(y);
 }

@@ -43,7 +43,8 @@ void hc_reference_end(void);
 
 /* A real number for expectations that are no single op: closed forms and trajectories. It has
    HC_REFERENCE_PRECISION bits, or as many as it was made with. Every operation rounds once to the
-   bits of its destination, which may be an operand, too. Infinities and NaN are as in IEEE 754.
+   bits of its destination, which may be an operand, too, and returns 0 if the result is exact.
+   Infinities and NaN are as in IEEE 754.
    hc_real_exact splits the value as above (magnitude |hi|). */
 struct hc_real;
 struct hc_real *hc_real_new(double value);
@@ -51,22 +52,24 @@ struct hc_real *hc_real_new_bits(double value, long precision);
 void hc_real_free(struct hc_real *x);
 void hc_real_set(struct hc_real *x, double value);
 void hc_real_set_text(struct hc_real *x, const char *decimal); /* "1e-4" means the decimal itself */
-/* The same for a text of a user's. False if it is no decimal number, inf or nan; x is then NaN. */
-bool hc_real_read(struct hc_real *x, const char *decimal);
+/* The same for a text of a user's. False if it is no decimal number, inf or nan; x is then NaN.
+   `exact`, which may be NULL, says whether x is the decimal itself. If it is not, rounding x into a
+   format still is rounding the decimal: x is never half way between two of the format's numbers. */
+bool hc_real_read(struct hc_real *x, const char *decimal, bool *exact);
 void hc_real_pi(struct hc_real *x);
 
 /* cos and sin are NaN where |a| > HC_REAL_MAX_ANGLE: MPFR takes as many bits of pi as `a` has
    before its binary point, which may be 2^30. */
 #define HC_REAL_MAX_ANGLE 0x1p1000
-typedef void hc_real_unary(struct hc_real *x, const struct hc_real *a);
+typedef int hc_real_unary(struct hc_real *x, const struct hc_real *a);
 hc_real_unary hc_real_copy, hc_real_neg, hc_real_abs, hc_real_floor, hc_real_sqrt, hc_real_exp;
 hc_real_unary hc_real_log, hc_real_log1p, hc_real_tanh, hc_real_cos, hc_real_sin, hc_real_erf;
-typedef void hc_real_binary(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
+typedef int hc_real_binary(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
 hc_real_binary hc_real_add, hc_real_sub, hc_real_mul, hc_real_div;
 /* a b + c, rounded once. */
-void hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
-                 const struct hc_real *c);
-void hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
+int hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
+                const struct hc_real *c);
+int hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
 
 bool hc_real_is_nan(const struct hc_real *x);
 bool hc_real_is_inf(const struct hc_real *x);
