@@ -20,19 +20,20 @@
 /* The terms of a sum and the elements of a list are at most so many. */
 #define HC_MAX_TERMS (1 << 20)
 
-/* A value: n elements of one format, or a constant, which has none. */
+/* A value: n elements of one format; or a constant, which has none; or truths and counts. These
+   have none either, but come out differently in the four evaluations. Where truths and constants
+   meet a value they are rounded to its format. Between them, arithmetic is fp64's if there are
+   truths, and otherwise that of real numbers. */
 struct hc_value {
     bool constant;         /* `real` is all there is: want, got and rad are not filled in */
-    enum hc_format format; /* of want and got; HC_FORMAT_COUNT for a constant */
+    enum hc_format format; /* of want and got; HC_FORMAT_COUNT for a constant, a truth or a count */
     bool list;             /* false: a scalar, n = 1 */
     int64_t n;
     double *got;
     double *want;
     double *rad;
     struct hc_real **real;
-    double
-        *real_rad; /* a bound on the error of `real` itself, which has HC_REFERENCE_PRECISION bits
-                         or as many as were asked for */
+    double *real_rad; /* a bound on the error of `real` itself, whose bits are limited */
 };
 
 /* Runs a call of one op whose tensors lie in host memory. */
@@ -65,9 +66,9 @@ enum hc_evaluated hc_evaluation_run(struct hc_evaluation *e, const struct hc_blo
 /* The value of a name, NULL if it has none yet. It lives until the next run. */
 const struct hc_value *hc_evaluation_value(const struct hc_evaluation *e, int name);
 
-/* The value of expression `i` of a block of expressions; constants take the arm's format. NULL if
-   it cannot be had; *evaluated then says why. The value lives until the next call of show or
-   run. */
+/* The value of expression `i` of a block of expressions; constants take the arm's format, truths
+   and counts stay what they are. NULL if it cannot be had; *evaluated then says why. The value
+   lives until the next call of show or run. */
 const struct hc_value *hc_evaluation_show(struct hc_evaluation *e, const struct hc_block *block,
                                           int i, int64_t step, enum hc_evaluated *evaluated,
                                           struct hc_formula_error *error);

@@ -20,10 +20,11 @@ enum hc_event_kind {
 struct hc_event {
     enum hc_event_kind kind;
     const struct hc_node *node;
-    enum hc_format format; /* of the result */
-    int64_t first;         /* the step of the first time; 0: before the loop */
-    int64_t last;          /* and of the latest */
-    int64_t times;         /* elements and steps together */
+    enum hc_function function; /* that did it: add in a sum, cast where a value is stored */
+    enum hc_format format;     /* of the result */
+    int64_t first;             /* the step of the first time; 0: before the loop */
+    int64_t last;              /* and of the latest */
+    int64_t times;             /* elements and steps together */
     int operands;
     double operand[3]; /* of the first time, as the format has them */
     double exact;      /* of the first time: what was rounded, to nearest in fp64 */

@@ -1,0 +1,369 @@
+/* The walk over a program's tree, and the values of its names. */
+#include "formula/evaluation.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *hc_wrong(struct hc_evaluation *e, const struct hc_node *node, const char *format, ...)
+{
+    va_list args;
+    struct hc_formula_error *error = e->error;
+    e->wrong = true;
+    error->text = e->text;
+    error->at = (int)(node->at - e->text);
+    error->length = node->length > 0 ? node->length : 1;
+    va_start(args, format);
+    (void)vsnprintf(error->what, sizeof error->what, format, args);
+    va_end(args);
+    return NULL;
+}
+
+void *hc_lack(struct hc_evaluation *e, enum hc_status status)
+{
+    e->status = status;
+    return NULL;
+}
+
+struct hc_value *hc_new_value(struct hc_evaluation *e, bool list, int64_t n)
+{
+    struct hc_value *v = hc_values_new(&e->values, list, n);
+    if (!v)
+        (void)hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for %lld values", (long long)n));
+    return v;
+}
+
+/* The format that two formats promote to, as in torch; HC_FORMAT_COUNT: there is none, since one of
+   them has no arithmetic. Truths take the other's. */
+static enum hc_format promote(enum hc_format a, enum hc_format b)
+{
+    if (a == b || b == HC_FORMAT_COUNT)
+        return a;
+    if (a == HC_FORMAT_COUNT)
+        return b;
+    if (hc_formats[a].bytes == 1 || hc_formats[b].bytes == 1)
+        return HC_FORMAT_COUNT;
+    return a == HC_FP64 || b == HC_FP64 ? HC_FP64 : HC_FP32;
+}
+
+void *hc_no_arithmetic(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format)
+{
+    const char *name = hc_formats[format].name;
+    return hc_wrong(e, node, "%s has no arithmetic: cast it first, fp32(x)", name);
+}
+
+bool hc_unite(struct hc_evaluation *e, const struct hc_node *node, const struct hc_node *const *of,
+              struct hc_value **x, int operands)
+{
+    enum hc_format format = HC_FORMAT_COUNT;
+    bool constant = true;
+    for (int k = 0; k < operands; k++) {
+        enum hc_format both = promote(format, x[k]->format);
+        if (both == HC_FORMAT_COUNT && x[k]->format != HC_FORMAT_COUNT)
+            return hc_no_arithmetic(e, node, hc_formats[format].bytes == 1 ? format : x[k]->format);
+        format = both;
+        constant &= x[k]->constant;
+    }
+    for (int k = 0; k < operands && !constant; k++) {
+        x[k] = hc_meet(e, of[k], x[k], format);
+        if (!x[k])
+            return false;
+    }
+    return true;
+}
+
+/* The number of elements of the result: lists that meet have the same. */
+static bool common_length(struct hc_evaluation *e, const struct hc_node *node,
+                          struct hc_value *const *x, int operands, bool *list, int64_t *n)
+{
+    *list = false;
+    *n = 1;
+    for (int k = 0; k < operands; k++) {
+        if (x[k]->list && *list && x[k]->n != *n)
+            return hc_wrong(e, node, "a list of %lld elements meets one of %lld", (long long)*n,
+                            (long long)x[k]->n);
+        if (x[k]->list) {
+            *n = x[k]->n;
+            *list = true;
+        }
+    }
+    return true;
+}
+
+/* Whether a function of constants alone needs the arm's format. */
+static bool needs_format(enum hc_function f)
+{
+    return f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
+}
+
+struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *node,
+                                enum hc_function f, struct hc_value **x, int operands)
+{
+    const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
+    enum hc_function_kind kind = hc_functions[f].kind;
+    if (needs_format(f) && x[0]->constant && !e->constants)
+        x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
+    int condition = f == HC_FN_select ? 1 : 0;
+    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, operands - condition))
+        return NULL;
+    const struct hc_value *like = x[condition];
+    if (condition && x[0]->constant != like->constant) {
+        for (int k = 0; k < operands; k++)
+            if (x[k]->constant && !(x[k] = hc_meet(e, of[k], x[k], HC_FORMAT_COUNT)))
+                return NULL;
+        like = x[condition];
+    }
+    bool small = like->format != HC_FORMAT_COUNT && hc_formats[like->format].bytes == 1;
+    if (small && kind != HC_FUNCTION_TRUTH && f != HC_FN_select)
+        return hc_no_arithmetic(e, node, like->format);
+    bool list;
+    int64_t n;
+    if (!common_length(e, node, x, operands, &list, &n))
+        return NULL;
+    struct hc_value *y = hc_new_value(e, list, n);
+    if (!y)
+        return NULL;
+    y->constant = like->constant;
+    y->format = kind == HC_FUNCTION_TRUTH ? HC_FORMAT_COUNT : like->format;
+    enum hc_format format = like->format == HC_FORMAT_COUNT ? HC_FP64 : like->format;
+    struct hc_operation operation = {node, f, format, HC_NEAREST};
+    struct hc_operand operand[HC_MAX_OPERANDS];
+    for (int k = 0; k < operands; k++)
+        operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
+    bool done = f == HC_FN_power ? hc_power(e, node, operand, y)
+                                 : hc_operate(e, &operation, operand, y, 0, n);
+    return done ? y : NULL;
+}
+
+static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v = hc_walk(e, node->operand[0]);
+    enum hc_format format = node->format;
+    if (format == HC_FORMAT_COUNT) {
+        format = e->arm.arithmetic;
+        for (int i = 0; i < e->arm.casts; i++)
+            if (strcmp(e->arm.cast[i].name, node->cast_name) == 0)
+                format = e->arm.cast[i].format;
+    }
+    const struct hc_node *of = v && v->constant ? node->operand[0] : node;
+    return v ? hc_cast_value(e, of, v, format, node->direction) : NULL;
+}
+
+static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *x[HC_MAX_OPERANDS];
+    enum hc_function f = node->function;
+    bool of_list = hc_functions[f].kind == HC_FUNCTION_LIST ||
+                   ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
+    if (of_list)
+        return hc_of_list(e, node);
+    if (f == HC_FN_cast)
+        return walk_cast(e, node);
+    for (int k = 0; k < node->operands; k++) {
+        x[k] = hc_walk(e, node->operand[k]);
+        if (!x[k])
+            return NULL;
+    }
+    return hc_elementwise(e, node, f, x, node->operands);
+}
+
+struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v;
+    switch (node->kind) {
+    case HC_NODE_NAME:
+        v = e->name[node->name].read;
+        return v ? v : hc_wrong(e, node, "this name has no value yet");
+    case HC_NODE_LIST:
+        return hc_list_of(e, node);
+    case HC_NODE_AT:
+        return hc_list_at(e, node);
+    case HC_NODE_APPLY:
+        return walk_apply(e, node);
+    case HC_NODE_OVER:
+        return hc_over(e, node);
+    default:
+        return hc_literal(e, node);
+    }
+}
+
+static void forget(struct hc_evaluation *e, struct hc_named *named)
+{
+    if (named->read != named->stored)
+        hc_values_drop(&e->values, named->read);
+    hc_values_drop(&e->values, named->stored);
+    *named = (struct hc_named){NULL, NULL};
+}
+
+/* The value of a statement with =: rounded to the arm's storage, if it has one, and as it is read
+   back. */
+static bool store(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
+                  struct hc_named *named)
+{
+    if (v->format == HC_FORMAT_COUNT)
+        v = hc_meet(e, node, v, e->arm.arithmetic);
+    bool stores = e->arm.storage != e->arm.arithmetic;
+    if (v && stores)
+        v = hc_cast_value(e, node, v, e->arm.storage, HC_NEAREST);
+    struct hc_value *read = v && stores ? hc_meet(e, node, v, e->arm.arithmetic) : v;
+    if (!v || !read)
+        return false;
+    named->stored = hc_values_own(&e->values, v);
+    named->read = read == v ? named->stored : hc_values_own(&e->values, read);
+    if (!named->stored || !named->read)
+        return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a value"));
+    return true;
+}
+
+static bool assign(struct hc_evaluation *e, const struct hc_statement *statement)
+{
+    struct hc_named *name = &e->name[statement->name];
+    struct hc_named named = {NULL, NULL};
+    e->constants = statement->constant;
+    struct hc_value *v = hc_walk(e, statement->value);
+    e->constants = false;
+    if (v && statement->constant && !v->constant)
+        return hc_wrong(e, statement->value, "a constant is made of numbers and constants: use =");
+    if (v && statement->constant) {
+        named.stored = named.read = hc_values_own(&e->values, v);
+        v = named.read ? v : hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a constant"));
+    } else if (v && !store(e, statement->value, v, &named)) {
+        v = NULL;
+    }
+    if (v) {
+        forget(e, name);
+        *name = named;
+    }
+    hc_values_release(&e->values, 0, NULL);
+    return v != NULL;
+}
+
+/* Room for what is noted about nodes: blocks may have been added since the last run. */
+static bool make_room(struct hc_evaluation *e)
+{
+    int nodes = hc_program_nodes(e->program);
+    if (nodes <= e->nodes)
+        return true;
+    size_t count = (size_t)nodes;
+    size_t before = (size_t)e->nodes;
+    struct hc_value **literal = realloc(e->literal, count * sizeof(struct hc_value *));
+    e->literal = literal ? literal : e->literal;
+    int *event_of = realloc(e->event_of, count * HC_EVENT_KIND_COUNT * sizeof *event_of);
+    e->event_of = event_of ? event_of : e->event_of;
+    if (!literal || !event_of)
+        return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for %d nodes", nodes));
+    memset(literal + before, 0, (count - before) * sizeof(struct hc_value *));
+    memset(event_of + before * HC_EVENT_KIND_COUNT, 0,
+           (count - before) * HC_EVENT_KIND_COUNT * sizeof *event_of);
+    e->nodes = nodes;
+    return true;
+}
+
+static bool begin(struct hc_evaluation *e, const struct hc_block *block, int64_t step,
+                  struct hc_formula_error *error)
+{
+    hc_values_release(&e->values, 0, NULL);
+    e->wrong = false;
+    e->status = HC_OK;
+    e->step = step;
+    e->text = block->text;
+    e->error = error;
+    return make_room(e);
+}
+
+static enum hc_evaluated evaluated(const struct hc_evaluation *e)
+{
+    return e->wrong ? HC_EVALUATED_WRONGLY : HC_EVALUATED_FAILED;
+}
+
+enum hc_evaluated hc_evaluation_run(struct hc_evaluation *e, const struct hc_block *block,
+                                    int64_t step, struct hc_formula_error *error)
+{
+    bool done = begin(e, block, step, error);
+    for (int i = 0; done && i < block->count; i++)
+        done = assign(e, &block->statement[i]);
+    return done ? HC_EVALUATED : evaluated(e);
+}
+
+const struct hc_value *hc_evaluation_show(struct hc_evaluation *e, const struct hc_block *block,
+                                          int i, int64_t step, enum hc_evaluated *result,
+                                          struct hc_formula_error *error)
+{
+    const struct hc_node *node = block->statement[i].value;
+    struct hc_value *v = begin(e, block, step, error) ? hc_walk(e, node) : NULL;
+    if (v && node->kind == HC_NODE_NAME && e->name[node->name].read == v)
+        v = e->name[node->name].stored;
+    if (v && v->constant)
+        v = hc_meet(e, node, v, e->arm.arithmetic);
+    *result = v ? HC_EVALUATED : evaluated(e);
+    return v;
+}
+
+const struct hc_value *hc_evaluation_value(const struct hc_evaluation *e, int name)
+{
+    return e->name[name].stored;
+}
+
+enum hc_status hc_evaluation_status(const struct hc_evaluation *e)
+{
+    return e->status;
+}
+
+const struct hc_evaluation_difference *hc_evaluation_difference(const struct hc_evaluation *e)
+{
+    return &e->difference;
+}
+
+int hc_evaluation_events(const struct hc_evaluation *e, const struct hc_event **events)
+{
+    *events = e->event;
+    return e->events;
+}
+
+struct hc_evaluation *hc_evaluation_open(const struct hc_program *program, const struct hc_arm *arm,
+                                         const struct hc_evaluation_options *options)
+{
+    struct hc_evaluation *e = calloc(1, sizeof *e);
+    if (!e) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for an evaluation");
+        return NULL;
+    }
+    e->program = program;
+    e->arm = *arm;
+    e->options = *options;
+    e->values.precision = options->precision ? options->precision : HC_REFERENCE_PRECISION;
+    e->values.got = options->call != NULL;
+    e->real_unit = ldexp(1, (int)-e->values.precision);
+    for (int k = 0; k < HC_MAX_OPERANDS; k++)
+        e->scratch.operand[k] = hc_real_new_bits(0, 64);
+    e->scratch.result = hc_real_new_bits(0, HC_REFERENCE_PRECISION);
+    e->scratch.narrow_sum = hc_real_new_bits(0, 576);
+    e->scratch.fp64_sum = hc_real_new_bits(0, 4224);
+    e->scratch.zero = hc_real_new_bits(0, 64);
+    return e;
+}
+
+void hc_evaluation_close(struct hc_evaluation *e)
+{
+    if (!e)
+        return;
+    for (int i = 0; i < HC_MAX_NAMES; i++)
+        forget(e, &e->name[i]);
+    for (int i = 0; i < e->nodes; i++)
+        hc_values_drop(&e->values, e->literal[i]);
+    hc_values_close(&e->values);
+    for (int k = 0; k < HC_MAX_OPERANDS; k++)
+        hc_real_free(e->scratch.operand[k]);
+    hc_real_free(e->scratch.result);
+    hc_real_free(e->scratch.narrow_sum);
+    hc_real_free(e->scratch.fp64_sum);
+    hc_real_free(e->scratch.zero);
+    for (int k = 0; k <= HC_MAX_OPERANDS; k++)
+        free(e->scratch.memory[k]);
+    free(e->literal);
+    free(e->event_of);
+    free(e->event);
+    free(e);
+}

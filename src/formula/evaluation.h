@@ -1,0 +1,153 @@
+/* What the files of the evaluation share. A function that returns a value returns NULL after
+   hc_wrong or hc_lack; whoever called it returns NULL, too, and the run ends. */
+#ifndef HC_FORMULA_EVALUATION_H
+#define HC_FORMULA_EVALUATION_H
+
+#include "formula/event.h"
+#include "formula/radius.h"
+#include "formula/value.h"
+
+enum { HC_MAX_OPERANDS = 3 };
+
+/* A name's value: as it is stored, and as the next formula reads it. They are the same value but
+   for an arm with a storage format. */
+struct hc_named {
+    struct hc_value *stored;
+    struct hc_value *read;
+};
+
+/* Numbers that every operation uses again. */
+struct hc_scratch {
+    struct hc_real *operand[HC_MAX_OPERANDS];
+    struct hc_real *result;     /* of most functions */
+    struct hc_real *narrow_sum; /* an exact sum, or fma, of numbers of fp32, bf16 or fp16 */
+    struct hc_real *fp64_sum;   /* the same of numbers of fp64 */
+    struct hc_real *zero;
+    void *memory[HC_MAX_OPERANDS + 1]; /* of a call's tensors, the last one of its output */
+    int64_t room;                      /* elements of each */
+};
+
+struct hc_evaluation {
+    const struct hc_program *program;
+    struct hc_arm arm;
+    struct hc_evaluation_options options;
+    struct hc_values values;
+    struct hc_named name[HC_MAX_NAMES];
+    struct hc_value **literal; /* by node */
+    int nodes;                 /* for which there is room */
+    struct hc_scratch scratch;
+    double real_unit; /* unit roundoff of the real numbers */
+    bool constants;   /* in the right side of :=, where constants never take a format */
+    int64_t step;
+    const char *text; /* of the block that runs */
+    struct hc_formula_error *error;
+    enum hc_status status;
+    bool wrong;
+    struct hc_evaluation_difference difference;
+    struct hc_event *event;
+    int events;
+    int *event_of; /* by node and kind: 1 + its number, 0 if there is none */
+};
+
+/* One operation: a function, and into what its result is rounded. */
+struct hc_operation {
+    const struct hc_node *node; /* that it is part of */
+    enum hc_function function;
+    enum hc_format format; /* of the rounding */
+    enum hc_direction direction;
+};
+
+/* Elements at, at + stride, at + 2 stride, ... of a value. */
+struct hc_operand {
+    const struct hc_value *value;
+    int64_t at;
+    int64_t stride;
+};
+
+/* operation.c: element at, at + 1, ... of y become the operation on n elements of each operand, in
+   all ways that y's kind has. y may be an operand if n is 1. False if a call failed. */
+bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
+                const struct hc_operand *x, struct hc_value *y, int64_t at, int64_t n);
+
+/* The disc of a real number, and what its rounding to its bits adds. */
+struct hc_disc hc_real_disc(const struct hc_real *x, double rad);
+double hc_real_rounding(const struct hc_evaluation *e, const struct hc_real *x, bool exact);
+
+/* define.c: a function of real numbers. 0 if the result is exact. */
+int hc_apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x);
+
+/* The definition: the function of numbers of the operation's format, rounded once. */
+struct hc_defined {
+    double value;
+    double before; /* the rounding, to nearest in fp64 */
+    bool exact;
+};
+
+struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operation *operation,
+                            const double *x);
+
+/* The bits of a real number as a value of the format; *exact: it was one. */
+double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_direction direction,
+                     bool *exact);
+
+/* constant.c: the value of a number's text, of `step` and of integers. */
+struct hc_value *hc_literal(struct hc_evaluation *e, const struct hc_node *node);
+struct hc_value *hc_integer(struct hc_evaluation *e, int64_t value);
+
+/* y = a ^ b, element by element. */
+bool hc_power(struct hc_evaluation *e, const struct hc_node *node, const struct hc_operand *x,
+              struct hc_value *y);
+
+/* The integer of at most `most` that element i of a constant is. False after hc_wrong. */
+bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const struct hc_value *v,
+                   int64_t i, int64_t least, int64_t most, int64_t *integer);
+
+/* v in a format: a constant is rounded once, a value is cast. HC_FORMAT_COUNT gives a constant the
+   kind of truths. `node` is what v is the value of. */
+struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
+                         enum hc_format format);
+
+/* v rounded into a format in a direction; tf32 numbers are fp32 numbers. */
+struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_node *node,
+                               struct hc_value *v, enum hc_format format,
+                               enum hc_direction direction);
+
+/* evaluate.c: the value of a node. */
+struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node);
+
+/* A function of values, element by element. */
+struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *node,
+                                enum hc_function f, struct hc_value **x, int operands);
+
+/* The format in which values meet: brings x to it. */
+bool hc_unite(struct hc_evaluation *e, const struct hc_node *node, const struct hc_node *const *of,
+              struct hc_value **x, int operands);
+
+void *hc_no_arithmetic(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format);
+
+/* list.c */
+struct hc_value *hc_list_of(struct hc_evaluation *e, const struct hc_node *node);
+struct hc_value *hc_list_at(struct hc_evaluation *e, const struct hc_node *node);
+struct hc_value *hc_over(struct hc_evaluation *e, const struct hc_node *node);
+struct hc_value *hc_of_list(struct hc_evaluation *e, const struct hc_node *node);
+
+/* A new temporary value; NULL after hc_lack. */
+struct hc_value *hc_new_value(struct hc_evaluation *e, bool list, int64_t n);
+
+/* event.c: notes what happened in one element of an operation, or to a constant. */
+void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, const double *x,
+             const struct hc_defined *result);
+void hc_note_literal(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format,
+                     const struct hc_real *x, double result);
+
+/* Something is wrong with the formula at a node. NULL. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void *
+hc_wrong(struct hc_evaluation *e, const struct hc_node *node, const char *format, ...);
+
+/* A status that is not HC_OK ends the run. NULL. */
+void *hc_lack(struct hc_evaluation *e, enum hc_status status);
+
+#endif
