@@ -119,7 +119,9 @@ static const struct hc_case cases[] = {
            .play = scale_grows, .buggy = {.prints = "262144 exact, 0, 11, -"},
            .fixed = {.prints = "16384 exact, 3, 8, 0.99192"}, .fault = "skip-counts-t",
            .lesson = "Look for infinities before anything cleans the gradients; a scaler that sees "
-                     "none doubles its scale."),
+                     "none doubles its scale.",
+           .correction = "The request says that zeros in the place of NaN make the batch a no-op "
+                         "update; under Adam the weight goes on along m, decays, and t counts."),
     HC_BUG("field/hidden-overflow/adam-state-advances-on-skip",
            "Bad gradients are replaced by zeros but the optimizer still updates: the step count, "
            "both moments and the weights move on a step that should not have been.",
