@@ -1,0 +1,293 @@
+/* The running error bound (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
+   section 3.3).
+
+   A computed number x stands for a real number x', and |x' - x| <= ex is known. An operation first
+   carries the errors of its operands over, and then rounds. So the error of fl(f(x, y)) is at most
+   |f(x, y) - f(x', y')| (hc_radius_apply) plus what the rounding adds (hc_radius_rounding), by the
+   triangle inequality. Each rule below has its proof above it.
+
+   If no operand has an error, then f is taken twice of the same numbers and the bound is 0. This is
+   true of infinities and NaN as well, and it is the only thing that is said of them in most rules.
+
+   The rules are inequalities between real numbers, and are computed in fp64. Every step is rounded
+   upward (formula/upward.h), and where |x| makes a bound larger or smaller, `most` or `least` of it
+   stands in its place: they also cover the distance from mid to a computed number with more bits
+   than fp64. The limits of the method are those of any worst case: errors that cancel are added,
+   and a quotient or a logarithm close to a pole has no bound. */
+#include "formula/radius.h"
+
+#include <assert.h>
+
+#include "formula/upward.h"
+
+static const double unknown = (double)INFINITY;
+
+/* The computed number's magnitude is in [least, most]. Its distance from mid is at most
+   2^-52 |mid|, plus 2^-1074 if it has an error; the factors 1 -+ 2^-50 leave room for rounding. */
+static double most(const struct hc_disc *d)
+{
+    double size = hc_mul_up(fabs(d->mid), 1 + 0x1p-50);
+    return d->rad > 0 ? hc_add_up(size, 0x1p-1074) : size;
+}
+
+static double least(const struct hc_disc *d)
+{
+    double size = fabs(d->mid) * (1 - 0x1p-50) - (d->rad > 0 ? 0x1p-1073 : 0);
+    return size > 0 ? size : 0;
+}
+
+/* Below the distance from 0 to the disc; 0 or less if 0 may lie in it. */
+static double distance(const struct hc_disc *d)
+{
+    double size = least(d);
+    return isinf(size) ? size : nextafter(size - d->rad, -unknown);
+}
+
+static bool is_unknown(const struct hc_disc *d)
+{
+    return isinf(d->rad) || (d->rad > 0 && !isfinite(d->mid));
+}
+
+/* To nearest: let 2^k <= |r| < 2^(k+1) for the result r. Numbers above 2^k are 2u 2^k apart, and
+   those below it are closer, so that r is at most u 2^k <= u |r| from what was rounded, powers of
+   two included. Subnormal numbers are `tiny` apart, and r is at most tiny / 2 away. A directed
+   rounding goes at most the whole distance: between 2^k and 2^(k+1) this is 2u 2^k <= 2u |r|, and
+   where |r| = 2^k was reached from below it is less. It stops at the largest finite number
+   (1 - u) 2^(emax+1), from however far. With tiny = 2u 2^emin and emax = 1 - emin this number is
+   (1 - u) 8u / tiny; e4m3's is larger, which makes this test stricter than need be. u 2^k is a
+   number of fp64 or half of its smallest, and fl(u |r|) >= u 2^k since rounding is monotone. */
+double hc_radius_rounding(double result, double u, double tiny, bool directed, bool exact)
+{
+    double largest = tiny > 0 ? (1 - u) * (4 * u / tiny) * 2 : unknown;
+    if (exact)
+        return 0;
+    if (!isfinite(result) || (directed && fabs(result) >= largest))
+        return unknown;
+    double half = fmax(tiny / 2, 0x1p-1074);
+    return (directed ? 2 : 1) * fmax(u * fabs(result), half);
+}
+
+/* (x' +- y') - (x +- y) = (x' - x) +- (y' - y). */
+static double add(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return hc_add_up(d[0].rad, d[1].rad);
+}
+
+/* x'y' - xy = x (y' - y) + y (x' - x) + (x' - x)(y' - y). */
+static double mul(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double sides = hc_add_up(hc_mul_up(most(&d[0]), d[1].rad), hc_mul_up(most(&d[1]), d[0].rad));
+    return hc_add_up(sides, hc_mul_up(d[0].rad, d[1].rad));
+}
+
+static double fused(const struct hc_disc *d, double value)
+{
+    return hc_add_up(mul(d, value), d[2].rad);
+}
+
+/* x'/y' - x/y = ((x' - x) y - x (y' - y)) / (y y'), and |y'| >= |y| - ey > 0. So the bound is
+   (ex + |x| / |y| ey) / (|y| - ey). A divisor that is exactly 0 gives the same infinity if x cannot
+   have the other sign and is not 0. */
+static double divide(const struct hc_disc *d, double value)
+{
+    (void)value;
+    if (d[1].mid == 0 && d[1].rad == 0)
+        return distance(&d[0]) > 0 ? 0 : unknown;
+    double away = distance(&d[1]);
+    if (!(away > 0))
+        return unknown;
+    double quotient = hc_div_up(most(&d[0]), least(&d[1]));
+    return hc_add_up(hc_div_up(d[0].rad, away), hc_mul_up(quotient, hc_div_up(d[1].rad, away)));
+}
+
+/* |sqrt x' - sqrt x| = |x' - x| / (sqrt x' + sqrt x). The denominator is at least sqrt x, and at
+   least sqrt |x' - x|, since x' + x is. */
+static double root(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double below = nextafter(sqrt(least(d)), 0);
+    return fmin(hc_up(sqrt(d->rad)), hc_div_up(d->rad, below));
+}
+
+/* |e^x' - e^x| = e^x |e^(x'-x) - 1|, which is largest where x' - x = ex. */
+static double power_of_e(const struct hc_disc *d, double value)
+{
+    double size = hc_add_up(hc_library_up(value), 0x1p-1074);
+    return hc_mul_up(size, hc_library_up(expm1(d->rad)));
+}
+
+/* |log x' - log x| is largest where x' = x - ex, since log is concave: -log(1 - ex / x). `x` is a
+   lower bound. */
+static double log_above(double x, double rad)
+{
+    double ratio = hc_div_up(rad, x);
+    return ratio < 1 ? hc_library_up(-log1p(-ratio)) : unknown;
+}
+
+static double logarithm(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return log_above(d->mid > 0 ? least(d) : 0, d->rad);
+}
+
+/* The logarithm of 1 + x, whose error is ex. The sum's rounding and mid's are below 2^-51 of
+   1 + |x|. */
+static double logarithm_of_1_plus(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return log_above(1 + d->mid - (1 + fabs(d->mid)) * 0x1p-50, d->rad);
+}
+
+/* By the mean value theorem the error is at most ex times the largest slope in the disc. No two
+   values of tanh, sin, cos and erf are further apart than 2. */
+static double by_slope(double slope, double rad)
+{
+    return fmin(hc_mul_up(slope, rad), 2);
+}
+
+/* No number between x and x' is closer to 0 than this. */
+static double smallest(const struct hc_disc *d)
+{
+    return fmax(distance(d), 0);
+}
+
+static double wave(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return by_slope(1, d->rad);
+}
+
+/* The slope is 1 / cosh(x)^2 <= min(1, 4 e^(-2|x|)), since cosh x >= 1 and cosh x >= e^|x| / 2. */
+static double hyperbolic_tangent(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double slope = hc_up(hc_library_up(4 * exp(-2 * smallest(d))));
+    return by_slope(fmin(1, slope), d->rad);
+}
+
+/* The slope is 2 / sqrt(pi) e^(-x^2). Rounding x^2 changes the exponent by at most 2^-53 of it,
+   which is 2^-43 at -750. Below that exp is 0, and hc_up gives more than the slope. */
+static double error_function(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double x = smallest(d);
+    double slope = hc_up(hc_library_up(exp(-(x * x)) * 0x1.20dd750429b6ep+0));
+    return by_slope(slope, d->rad);
+}
+
+static double same(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return d->rad;
+}
+
+/* x and x' lie in [mid - r, mid + r], and floor does not decrease. */
+static double whole(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double r = hc_add_up(hc_add_up(d->rad, fabs(d->mid) * 0x1p-51), 0x1p-1074);
+    return floor(hc_up(d->mid + r)) - floor(nextafter(d->mid - r, -unknown));
+}
+
+/* Let x' <= y', so that min(x', y') = x'. min(x, y) - x' <= x - x' <= ex. And x' - min(x, y) is
+   x' - x <= ex, or x' - y <= y' - y <= ey. By symmetry this holds for max. Equal infinities are at
+   no distance. */
+static double larger(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return fmax(d[0].rad, d[1].rad);
+}
+
+/* If c' is 0 only where c is, both take the same branch. Otherwise one may take a and the other b':
+   |a - b'| <= |a - b| + eb, and the other way round. */
+static double choose(const struct hc_disc *d)
+{
+    if (d[0].rad == 0 || distance(&d[0]) > 0)
+        return d[d[0].mid != 0 ? 1 : 2].rad;
+    if (isinf(d[1].mid) && d[1].mid == d[2].mid)
+        return fmax(d[1].rad, d[2].rad);
+    double apart = hc_up(fabs(d[1].mid - d[2].mid));
+    double room = hc_mul_up(fmax(most(&d[1]), most(&d[2])), 0x1p-50);
+    double bound = hc_add_up(hc_add_up(apart, room), fmax(d[1].rad, d[2].rad));
+    return isnan(bound) ? unknown : bound;
+}
+
+/* A comparison depends on the order of x and y alone, which is that of x' and y' if no number lies
+   in both discs. NaN is in no order with anything. Whether a number is finite is the same for all
+   of a disc about which anything is known. */
+static double truth(enum hc_function f, const struct hc_disc *d)
+{
+    if (hc_functions[f].most == 1)
+        return is_unknown(d) ? 1 : 0;
+    for (int i = 0; i < 2; i++)
+        if (isnan(d[i].mid) && d[i].rad == 0)
+            return 0;
+    if (is_unknown(&d[0]) || is_unknown(&d[1]))
+        return 1;
+    /* An infinity is a point, and it is beyond every disc around a number. */
+    bool infinite = isinf(d[0].mid) || isinf(d[1].mid);
+    double room = infinite ? 0 : fabs(d[0].mid) * 0x1p-50 + fabs(d[1].mid) * 0x1p-50;
+    double reach = hc_add_up(hc_add_up(d[0].rad, d[1].rad), hc_add_up(room, 0x1p-1073));
+    return fabs(d[0].mid - d[1].mid) > reach ? 0 : 1;
+}
+
+/* Some operand is an infinity without error, and another has an error. A sum is the same infinity,
+   and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. */
+static double beside_infinity(enum hc_function f, const struct hc_disc *d)
+{
+    bool factors = f == HC_FN_mul || f == HC_FN_fma;
+    if ((factors || f == HC_FN_div) && isinf(d[0].mid))
+        return distance(&d[1]) > 0 ? 0 : unknown;
+    if (factors && isinf(d[1].mid))
+        return distance(&d[0]) > 0 ? 0 : unknown;
+    return 0;
+}
+
+typedef double rule(const struct hc_disc *operand, double value);
+
+static rule *const rules[HC_FUNCTION_COUNT] = {
+    [HC_FN_add] = add,       [HC_FN_sub] = add,
+    [HC_FN_mul] = mul,       [HC_FN_div] = divide,
+    [HC_FN_sqrt] = root,     [HC_FN_fma] = fused,
+    [HC_FN_cast] = same,     [HC_FN_exp] = power_of_e,
+    [HC_FN_log] = logarithm, [HC_FN_log1p] = logarithm_of_1_plus,
+    [HC_FN_sin] = wave,      [HC_FN_tanh] = hyperbolic_tangent,
+    [HC_FN_cos] = wave,      [HC_FN_erf] = error_function,
+    [HC_FN_negate] = same,   [HC_FN_abs] = same,
+    [HC_FN_floor] = whole,
+};
+
+double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double value)
+{
+    int n = hc_functions[f].most;
+    bool wrong = false;
+    bool nan = false;
+    bool lost = false;
+    bool infinite = false;
+    for (int i = 0; i < n; i++) {
+        wrong = wrong || operand[i].rad != 0;
+        nan = nan || (isnan(operand[i].mid) && operand[i].rad == 0);
+        lost = lost || is_unknown(&operand[i]);
+        infinite = infinite || isinf(operand[i].mid);
+    }
+    if (!wrong)
+        return 0;
+    if (f == HC_FN_select)
+        return choose(operand);
+    if (hc_functions[f].kind == HC_FUNCTION_TRUTH)
+        return truth(f, operand);
+    if (f == HC_FN_min || f == HC_FN_max)
+        return larger(operand, value);
+    assert(rules[f]);
+    if (nan)
+        return 0;
+    if (lost)
+        return unknown;
+    if (infinite)
+        return beside_infinity(f, operand);
+    if (!isfinite(value) && !(f == HC_FN_div && operand[1].mid == 0))
+        return unknown;
+    return rules[f](operand, value);
+}
