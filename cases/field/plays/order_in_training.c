@@ -41,7 +41,8 @@ static double norm_of(struct hc_tiny *tiny)
     return sqrt(sum);
 }
 
-static bool train(struct hc_check *check, const struct hc_recipe *recipe, struct ends *ends)
+static bool train(struct hc_check *check, const struct hc_recipe *recipe,
+                  struct hc_picture *picture, const char *series, struct ends *ends)
 {
     struct hc_tiny tiny;
     struct hc_counters counters = {0};
@@ -51,6 +52,8 @@ static bool train(struct hc_check *check, const struct hc_recipe *recipe, struct
         double loss = hc_tiny_step(&tiny, step, 0.04);
         if (step == 0)
             ends->first = loss;
+        if (isfinite(loss))
+            hc_point(check, picture, series, step + 1, loss);
     }
     ends->last = hc_tiny_validate(&tiny);
     ends->norm = norm_of(&tiny);
@@ -74,8 +77,14 @@ static struct hc_recipe plain(const char *name)
 static bool compare(struct hc_check *check, struct hc_exhibits *shown,
                     const struct hc_recipe recipe[3], struct ends ends[3])
 {
+    static const char *const series[] = {"buggy", "fixed", "fp64"};
+    static const struct hc_frame frame = {.title = "The loss of a small training",
+                                          .x = "step",
+                                          .y = "loss of the batch",
+                                          .log_y = true};
+    struct hc_picture *picture = hc_picture_new(check, &frame);
     for (int i = 0; i < 3; i++)
-        if (!train(check, &recipe[i], &ends[i]))
+        if (!train(check, &recipe[i], picture, series[i], &ends[i]))
             return false;
     hc_exhibits_add(shown, "loss at first", HC_FP32, ends[0].first, ends[1].first, ends[2].first,
                     ends[2].first / 512);

@@ -43,7 +43,7 @@ static bool lost(struct hc_check *check, double scale, int *zeros)
 {
     struct hc_tensor g = hc_check_vector(check, HC_FP32, GRADIENTS);
     struct hc_tensor half = hc_check_vector(check, HC_FP16, GRADIENTS);
-    struct hc_comparisons tally = {0};
+    struct hc_comparisons tally = {.what = "gradient in half"};
     for (int i = 0; i < GRADIENTS; i++)
         hc_tensor_set(&g, i, 1e-6 * pow(200, (double)i / (GRADIENTS - 1)));
     if (hc_scale_into(check, &g, scale, &half) != HC_OK)
