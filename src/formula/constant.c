@@ -90,7 +90,7 @@ static void integer_power(struct hc_evaluation *e, struct hc_real *y, double *y_
 static bool real_power(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *y,
                        int64_t i, const struct hc_operand *a_and_b)
 {
-    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST};
+    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST, false};
     struct hc_operand x[2] = {a_and_b[0], a_and_b[1]};
     for (int k = 0; k < 2; k++)
         x[k].at += i * x[k].stride;
@@ -121,52 +121,53 @@ bool hc_power(struct hc_evaluation *e, const struct hc_node *node, const struct 
     return true;
 }
 
-static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_node *node,
-                                       const struct hc_value *v, enum hc_format format,
-                                       enum hc_direction direction)
+/* tf32 is the format of no value: its numbers are fp32 numbers. */
+static enum hc_format format_of_value(enum hc_format format)
+{
+    return format == HC_TF32 ? HC_FP32 : format;
+}
+
+static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_operation *cast,
+                                       const struct hc_value *v)
 {
     struct hc_value *y = hc_new_value(e, v->list, v->n);
+    double u = hc_format_unit(cast->format);
+    double tiny = hc_format_tiny(cast->format);
+    bool directed = cast->direction != HC_NEAREST;
     for (int64_t i = 0; y && i < v->n; i++) {
         bool exact;
-        double rounded = hc_round_real(v->real[i], format, direction, &exact);
+        double rounded = hc_round_real(v->real[i], cast->format, cast->direction, &exact);
         y->want[i] = y->got[i] = rounded;
-        y->rad[i] = up(v->real_rad[i] + hc_radius_rounding(rounded, hc_format_unit(format),
-                                                           hc_format_tiny(format),
-                                                           direction != HC_NEAREST, exact));
+        y->rad[i] = up(v->real_rad[i] + hc_radius_rounding(rounded, u, tiny, directed, exact));
         (void)hc_real_copy(y->real[i], v->real[i]);
         y->real_rad[i] = v->real_rad[i];
-        hc_note_literal(e, node, format, v->real[i], rounded);
+        hc_note_constant(e, cast, v->real[i], rounded);
     }
     return y;
 }
 
-struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_node *node,
-                               struct hc_value *v, enum hc_format format,
-                               enum hc_direction direction)
+struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
+                               struct hc_value *v)
 {
-    struct hc_value *y;
-    if (v->constant) {
-        y = round_constant(e, node, v, format, direction);
-    } else {
-        y = hc_new_value(e, v->list, v->n);
-        struct hc_operation operation = {node, HC_FN_cast, format, direction};
-        struct hc_operand x = {v, 0, 1};
-        if (!y || !hc_operate(e, &operation, &x, y, 0, v->n))
-            return NULL;
-    }
-    if (y)
-        y->format = format == HC_TF32 ? HC_FP32 : format;
+    struct hc_value *y =
+        v->constant ? round_constant(e, operation, v) : hc_new_value(e, v->list, v->n);
+    struct hc_operand x = {v, 0, 1};
+    if (!y || (!v->constant && !hc_operate(e, operation, &x, y, 0, v->n)))
+        return NULL;
+    y->format = format_of_value(operation->format);
     return y;
 }
 
 struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
                          enum hc_format format)
 {
-    if (!v->constant && v->format == format)
+    struct hc_operation cast = {node, HC_FN_cast, format, HC_NEAREST, true};
+    if (!v->constant && v->format == format_of_value(format))
         return v;
     if (format != HC_FORMAT_COUNT)
-        return hc_cast_value(e, node, v, format, HC_NEAREST);
-    struct hc_value *y = round_constant(e, node, v, HC_FP64, HC_NEAREST);
+        return hc_cast_value(e, &cast, v);
+    cast.format = HC_FP64;
+    struct hc_value *y = hc_cast_value(e, &cast, v);
     if (y)
         y->format = HC_FORMAT_COUNT;
     return y;

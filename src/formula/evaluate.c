@@ -128,7 +128,7 @@ struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *n
     y->constant = like->constant;
     y->format = kind == HC_FUNCTION_TRUTH ? HC_FORMAT_COUNT : like->format;
     enum hc_format format = like->format == HC_FORMAT_COUNT ? HC_FP64 : like->format;
-    struct hc_operation operation = {node, f, format, HC_NEAREST};
+    struct hc_operation operation = {node, f, format, HC_NEAREST, false};
     struct hc_operand operand[HC_MAX_OPERANDS];
     for (int k = 0; k < operands; k++)
         operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
@@ -147,8 +147,8 @@ static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node 
             if (strcmp(e->arm.cast[i].name, node->cast_name) == 0)
                 format = e->arm.cast[i].format;
     }
-    const struct hc_node *of = v && v->constant ? node->operand[0] : node;
-    return v ? hc_cast_value(e, of, v, format, node->direction) : NULL;
+    struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false};
+    return v ? hc_cast_value(e, &cast, v) : NULL;
 }
 
 static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node *node)
@@ -205,8 +205,9 @@ static bool store(struct hc_evaluation *e, const struct hc_node *node, struct hc
     if (v->format == HC_FORMAT_COUNT)
         v = hc_meet(e, node, v, e->arm.arithmetic);
     bool stores = e->arm.storage != e->arm.arithmetic;
+    struct hc_operation cast = {node, HC_FN_cast, e->arm.storage, HC_NEAREST, true};
     if (v && stores)
-        v = hc_cast_value(e, node, v, e->arm.storage, HC_NEAREST);
+        v = hc_cast_value(e, &cast, v);
     struct hc_value *read = v && stores ? hc_meet(e, node, v, e->arm.arithmetic) : v;
     if (!v || !read)
         return false;
@@ -342,6 +343,7 @@ struct hc_evaluation *hc_evaluation_open(const struct hc_program *program, const
     e->scratch.narrow_sum = hc_real_new_bits(0, 576);
     e->scratch.fp64_sum = hc_real_new_bits(0, 4224);
     e->scratch.zero = hc_real_new_bits(0, 64);
+    e->scratch.one = hc_real_new_bits(1, 64);
     return e;
 }
 
@@ -360,6 +362,7 @@ void hc_evaluation_close(struct hc_evaluation *e)
     hc_real_free(e->scratch.narrow_sum);
     hc_real_free(e->scratch.fp64_sum);
     hc_real_free(e->scratch.zero);
+    hc_real_free(e->scratch.one);
     for (int k = 0; k <= HC_MAX_OPERANDS; k++)
         free(e->scratch.memory[k]);
     free(e->literal);

@@ -23,6 +23,7 @@ struct hc_scratch {
     struct hc_real *narrow_sum; /* an exact sum, or fma, of numbers of fp32, bf16 or fp16 */
     struct hc_real *fp64_sum;   /* the same of numbers of fp64 */
     struct hc_real *zero;
+    struct hc_real *one;
     void *memory[HC_MAX_OPERANDS + 1]; /* of a call's tensors, the last one of its output */
     int64_t room;                      /* elements of each */
 };
@@ -55,6 +56,7 @@ struct hc_operation {
     enum hc_function function;
     enum hc_format format; /* of the rounding */
     enum hc_direction direction;
+    bool implied; /* a cast of what `node` is, since it meets a format or is stored */
 };
 
 /* Elements at, at + stride, at + 2 stride, ... of a value. */
@@ -107,10 +109,9 @@ bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const st
 struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
                          enum hc_format format);
 
-/* v rounded into a format in a direction; tf32 numbers are fp32 numbers. */
-struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_node *node,
-                               struct hc_value *v, enum hc_format format,
-                               enum hc_direction direction);
+/* v cast by an operation; tf32 numbers are fp32 numbers. */
+struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
+                               struct hc_value *v);
 
 /* evaluate.c: the value of a node. */
 struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node);
@@ -137,8 +138,8 @@ struct hc_value *hc_new_value(struct hc_evaluation *e, bool list, int64_t n);
 /* event.c: notes what happened in one element of an operation, or to a constant. */
 void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, const double *x,
              const struct hc_defined *result);
-void hc_note_literal(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format,
-                     const struct hc_real *x, double result);
+void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
+                      const struct hc_real *x, double result);
 
 /* Something is wrong with the formula at a node. NULL. */
 #if defined(__GNUC__)

@@ -13,7 +13,7 @@ enum hc_event_kind {
     HC_EVENT_VANISHED,     /* a result that is not 0 was rounded to 0 */
     HC_EVENT_OVERFLOWED,   /* a finite result was rounded to infinity (to NaN in e4m3) */
     HC_EVENT_NAN,          /* NaN out of operands that were none */
-    HC_EVENT_DIVIDED_BY_0, /* infinity out of a division by 0 */
+    HC_EVENT_DIVIDED_BY_0, /* infinity out of a division by 0, or of a logarithm of 0 */
     HC_EVENT_KIND_COUNT
 };
 
@@ -21,10 +21,12 @@ struct hc_event {
     enum hc_event_kind kind;
     const struct hc_node *node;
     enum hc_function function; /* that did it: add in a sum, cast where a value is stored */
+    bool implied;              /* a cast that the formula does not name: `node` meets a format */
     enum hc_format format;     /* of the result */
-    int64_t first;             /* the step of the first time; 0: before the loop */
-    int64_t last;              /* and of the latest */
-    int64_t times;             /* elements and steps together */
+    enum hc_direction direction;
+    int64_t first; /* the step of the first time; 0: before the loop */
+    int64_t last;  /* and of the latest */
+    int64_t times; /* elements and steps together */
     int operands;
     double operand[3]; /* of the first time, as the format has them */
     double exact;      /* of the first time: what was rounded, to nearest in fp64 */
