@@ -70,7 +70,7 @@ typedef int of_one(mpfr_t x, mpfr_srcptr a, mpfr_rnd_t rounding);
 
 static int angle(struct hc_real *x, const struct hc_real *a, of_one *function)
 {
-    if (!mpfr_number_p(a->x) || fabs(mpfr_get_d(a->x, MPFR_RNDA)) <= HC_REAL_MAX_ANGLE)
+    if (!mpfr_number_p(a->x) || isfinite(mpfr_get_d(a->x, MPFR_RNDN)))
         return function(x->x, a->x, MPFR_RNDN);
     mpfr_set_nan(x->x);
     return 1;

@@ -58,9 +58,8 @@ void hc_real_set_text(struct hc_real *x, const char *decimal); /* "1e-4" means t
 bool hc_real_read(struct hc_real *x, const char *decimal, bool *exact);
 void hc_real_pi(struct hc_real *x);
 
-/* cos and sin are NaN where |a| > HC_REAL_MAX_ANGLE: MPFR takes as many bits of pi as `a` has
+/* cos and sin are NaN where |a| is beyond fp64's range: MPFR takes as many bits of pi as `a` has
    before its binary point, which may be 2^30. */
-#define HC_REAL_MAX_ANGLE 0x1p1000
 typedef int hc_real_unary(struct hc_real *x, const struct hc_real *a);
 hc_real_unary hc_real_copy, hc_real_neg, hc_real_abs, hc_real_floor, hc_real_sqrt, hc_real_exp;
 hc_real_unary hc_real_log, hc_real_log1p, hc_real_tanh, hc_real_cos, hc_real_sin, hc_real_erf;

@@ -338,6 +338,8 @@ Test(radius, counts_of_lists_differ_by_at_most_the_bound)
     const struct hc_disc list[] = {{1, 0.5}, {1, INFINITY}, {NAN, 0}, {0, 0}};
     cr_assert_eq(hc_radius_list(HC_FN_distinct, list, 4), 3);
     cr_assert_eq(hc_radius_list(HC_FN_distinct, list, 1), 0);
+    const struct hc_disc chain[] = {{5, 5}, {1.5, 0.5}, {3.5, 0.5}};
+    cr_assert_eq(hc_radius_list(HC_FN_distinct, chain, 3), 1);
     cr_assert_eq(hc_radius_list(HC_FN_count, list, 4), 1);
     cr_assert_eq(hc_radius_list(HC_FN_max, list, 4), INFINITY);
     cr_assert_eq(hc_radius_list(HC_FN_min, list, 1), 0.5);
