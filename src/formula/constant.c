@@ -79,10 +79,12 @@ static void integer_power(struct hc_evaluation *e, struct hc_real *y, double *y_
     bool exact = hc_real_pow(y, a, n) == 0;
     double size = fabs(hc_real_double(y));
     double base = fabs(hc_real_double(a)) * (1 - 0x1p-50);
-    double relative = rad < base ? rad / (base - rad) : (double)INFINITY;
-    double growth = 0;
-    if (rad > 0 && n != 0)
-        growth = size * expm1(fabs((double)n) * log1p(relative)) * (1 + 0x1p-40) + DBL_MIN;
+    double most = (fabs(hc_real_double(a)) + rad) * (1 + 0x1p-50);
+    double growth = n < 0 ? (double)INFINITY : 2 * pow(most, (double)n);
+    if (rad < base)
+        growth = size * expm1(fabs((double)n) * log1p(rad / (base - rad)));
+    growth = rad > 0 && n != 0 ? growth * (1 + 0x1p-40) + DBL_MIN : 0;
+    growth = isnan(growth) ? (double)INFINITY : growth;
     *y_rad = up(growth + hc_real_rounding(e, y, exact));
 }
 
