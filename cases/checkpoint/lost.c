@@ -5,65 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases/fixture/tiny_training.h"
+#include "cases/fixture/tiny_state.h"
 
-enum { STOP = 20, STEPS = 40, STATES = 4 };
+enum { STOP = 20, STEPS = 40, STATES = HC_TINY_TENSORS };
 
 static const double rate = 2e-3;
-static const enum hc_state_tensor states[STATES] = {HC_STATE_MODEL, HC_STATE_MASTER, HC_STATE_M,
-                                                    HC_STATE_V};
-
-/* All that a step moves, copied to the host in its formats. */
-struct state {
-    struct hc_tensor *tensor; /* [parameters * STATES] */
-    struct hc_tensor *statistic;
-    struct hc_counters counters;
-};
-
-static bool ok(struct hc_tiny *tiny, enum hc_status status)
-{
-    if (!hc_check_ok(tiny->check, status))
-        tiny->failed = true;
-    return !tiny->failed;
-}
-
-static struct state save(struct hc_tiny *tiny)
-{
-    const struct hc_plan *plan = hc_net_plan(tiny->net);
-    struct state state = {0};
-    state.tensor =
-        hc_check_memory(tiny->check, (size_t)plan->parameters * STATES * sizeof *state.tensor);
-    state.statistic =
-        hc_check_memory(tiny->check, (size_t)plan->statistics * sizeof *state.statistic);
-    for (int i = 0; i < plan->parameters * STATES && !tiny->failed; i++) {
-        struct hc_tensor *t = &state.tensor[i];
-        *t = hc_update_tensor(tiny->update, states[i % STATES], i / STATES);
-        t->data = hc_check_memory(tiny->check, hc_tensor_bytes(t));
-        (void)ok(tiny, hc_update_read(tiny->update, states[i % STATES], i / STATES, t->data));
-    }
-    for (int i = 0; i < plan->statistics && !tiny->failed; i++) {
-        struct hc_tensor *t = &state.statistic[i];
-        *t = hc_parameter_tensor(hc_net_statistics(tiny->net)[i]);
-        t->data = hc_check_memory(tiny->check, hc_tensor_bytes(t));
-        (void)ok(tiny, hc_storage_read(hc_net_statistics(tiny->net)[i]->storage, t->data));
-    }
-    if (!tiny->failed)
-        (void)ok(tiny, hc_update_counters(tiny->update, &state.counters));
-    return state;
-}
-
-static void load(struct hc_tiny *tiny, const struct state *state)
-{
-    const struct hc_plan *plan = hc_net_plan(tiny->net);
-    for (int i = 0; i < plan->parameters * STATES && !tiny->failed; i++)
-        (void)ok(tiny, hc_update_write(tiny->update, states[i % STATES], i / STATES,
-                                       state->tensor[i].data));
-    for (int i = 0; i < plan->statistics && !tiny->failed; i++)
-        (void)ok(tiny, hc_storage_write(hc_net_statistics(tiny->net)[i]->storage,
-                                        state->statistic[i].data));
-    if (!tiny->failed)
-        (void)ok(tiny, hc_update_set_counters(tiny->update, &state->counters));
-}
 
 /* What each loader leaves of the state. `start` is the state at the beginning of the run. */
 struct loss {
@@ -72,7 +18,7 @@ struct loss {
                  struct hc_counters *counters, const struct hc_counters *initial);
 };
 
-enum { MODEL, MASTER, M, V };
+enum { MODEL = HC_TINY_MODEL, MASTER = HC_TINY_MASTER, M = HC_TINY_M, V = HC_TINY_V };
 
 static void copy(struct hc_tensor *to, const struct hc_tensor *from)
 {
@@ -167,8 +113,8 @@ static const struct loss losses[] = {
 enum { LOSSES = sizeof losses / sizeof losses[0] };
 
 /* |got - want| / |want - start| over all masters. */
-static double distance(const struct hc_plan *plan, const struct state *got,
-                       const struct state *want, const struct state *start)
+static double distance(const struct hc_plan *plan, const struct hc_tiny_state *got,
+                       const struct hc_tiny_state *want, const struct hc_tiny_state *start)
 {
     double difference = 0;
     double moved = 0;
@@ -193,18 +139,19 @@ static void begin(struct hc_tiny *tiny, struct hc_check *check)
 
 /* The states at the start, at the stop, and after each step from there on: STEPS - STOP + 1 of
    them. */
-static bool uninterrupted(struct hc_check *check, struct state *start, struct state *after)
+static bool uninterrupted(struct hc_check *check, struct hc_tiny_state *start,
+                          struct hc_tiny_state *after)
 {
     struct hc_tiny tiny;
     begin(&tiny, check);
     if (!tiny.failed)
-        *start = save(&tiny);
+        *start = hc_tiny_save(&tiny);
     for (int s = 0; s < STEPS && !tiny.failed; s++) {
         if (s == STOP)
-            after[0] = save(&tiny);
+            after[0] = hc_tiny_save(&tiny);
         (void)hc_tiny_step(&tiny, s, rate);
         if (s >= STOP)
-            after[s - STOP + 1] = save(&tiny);
+            after[s - STOP + 1] = hc_tiny_save(&tiny);
     }
     return hc_tiny_close(&tiny);
 }
@@ -212,8 +159,9 @@ static bool uninterrupted(struct hc_check *check, struct state *start, struct st
 /* How far the masters are from the uninterrupted run's after the first step. `rounding` is what
    rounding explains of it. Later the two runs grow apart whatever the cause, so that the end says
    less. */
-static double resume(struct hc_check *check, const struct loss *loss, const struct state *start,
-                     const struct state *after, double rounding, struct hc_picture *picture)
+static double resume(struct hc_check *check, const struct loss *loss,
+                     const struct hc_tiny_state *start, const struct hc_tiny_state *after,
+                     double rounding, struct hc_picture *picture)
 {
     struct hc_tiny tiny;
     double far = 0;
@@ -224,15 +172,15 @@ static double resume(struct hc_check *check, const struct loss *loss, const stru
         return (double)NAN;
     }
     const struct hc_plan *plan = hc_net_plan(tiny.net);
-    load(&tiny, &after[0]);
-    struct state left = save(&tiny);
+    hc_tiny_load(&tiny, &after[0]);
+    struct hc_tiny_state left = hc_tiny_save(&tiny);
     for (int p = 0; p < plan->parameters && loss->lose && !tiny.failed; p++)
         loss->lose(&left.tensor[(size_t)p * STATES], &start->tensor[(size_t)p * STATES],
                    &left.counters, &start->counters);
-    load(&tiny, &left);
+    hc_tiny_load(&tiny, &left);
     for (int s = STOP; s < STEPS && !tiny.failed; s++) {
         (void)hc_tiny_step(&tiny, s, rate);
-        struct state now = save(&tiny);
+        struct hc_tiny_state now = hc_tiny_save(&tiny);
         far = tiny.failed ? (double)NAN : distance(plan, &now, &after[s - STOP + 1], start);
         if (s == STOP)
             first = far;
@@ -264,8 +212,8 @@ static void lost(struct hc_check *check)
         .x = "step",
         .y = "distance / way from the start",
         .log_y = true};
-    struct state start = {0};
-    struct state *after = hc_check_memory(check, (STEPS - STOP + 1) * sizeof *after);
+    struct hc_tiny_state start = {0};
+    struct hc_tiny_state *after = hc_check_memory(check, (STEPS - STOP + 1) * sizeof *after);
     if (!uninterrupted(check, &start, after))
         return;
     struct hc_picture *picture = hc_picture_new(check, &frame);
