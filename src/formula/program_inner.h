@@ -47,7 +47,8 @@ struct hc_word {
 
 struct hc_word hc_program_word(const struct hc_program *program, const struct hc_token *token);
 
-/* "; did you mean 'NAME'?" or "": what the token may have meant, a name or else a function. */
+/* "; did you mean 'NAME'?" or "": what the token may have meant, a name or else a function.
+   Any letter is near to any other, so that one letter alone gets no hint. */
 void hc_program_hint(const struct hc_program *program, const struct hc_token *token, bool function,
                      char *hint, size_t size);
 

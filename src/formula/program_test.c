@@ -1,0 +1,267 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formula/testing.h"
+
+/* The tree as text: (function operands), names as they are, an index with its number. */
+static void dump(const struct hc_program *program, const struct hc_node *node, char *text)
+{
+    char *end = text + strlen(text);
+    const char *name = node->function < HC_FUNCTION_COUNT ? hc_functions[node->function].name : "?";
+    if (node->kind == HC_NODE_NUMBER)
+        (void)sprintf(end, "%.*s", node->length, node->at);
+    else if (node->kind == HC_NODE_STEP)
+        (void)strcpy(end, "step");
+    else if (node->kind == HC_NODE_NAME)
+        (void)sprintf(end, "%s", hc_program_name(program, node->name));
+    else if (node->kind == HC_NODE_OVER)
+        (void)sprintf(end, "(%s %s:", name, hc_program_name(program, node->name));
+    else if (node->kind == HC_NODE_APPLY && node->function == HC_FN_cast)
+        (void)sprintf(end, "(%s-%s",
+                      node->format == HC_FORMAT_COUNT ? node->cast_name
+                                                      : hc_formats[node->format].name,
+                      hc_direction_names[node->direction]);
+    else
+        (void)sprintf(end, "(%s",
+                      node->kind == HC_NODE_LIST ? "list"
+                      : node->kind == HC_NODE_AT ? "at"
+                                                 : name);
+    for (int i = 0; i < node->operands; i++) {
+        (void)strcat(text, " ");
+        dump(program, node->operand[i], text);
+    }
+    if (node->operands > 0)
+        (void)strcat(text, ")");
+}
+
+static void expect_tree(const char *text, const char *want)
+{
+    struct hc_formula_error error;
+    char got[4096] = "";
+    struct hc_program *program = hc_some_program();
+    const struct hc_block *block = hc_program_parse(program, text, true, &error);
+    cr_assert_not_null(block, "%s: %s", text, error.what);
+    cr_assert_eq(block->count, 1);
+    dump(program, block->statement[0].value, got);
+    cr_expect_str_eq(got, want, "%s: want %s, got %s", text, want, got);
+    hc_program_free(program);
+}
+
+Test(program, operators_bind_as_in_python)
+{
+    expect_tree("-2^2", "(negate (power 2 2))");
+    expect_tree("2^3^2", "(power 2 (power 3 2))");
+    expect_tree("2^-24", "(power 2 (negate 24))");
+    expect_tree("2^-3^2*4", "(mul (power 2 (negate (power 3 2))) 4)");
+    expect_tree("w - grad - 1", "(sub (sub w grad) 1)");
+    expect_tree("w / grad * 2", "(mul (div w grad) 2)");
+    expect_tree("w + grad * 2", "(add w (mul grad 2))");
+    expect_tree("(w + grad) * 2", "(mul (add w grad) 2)");
+    expect_tree("-w * grad", "(mul (negate w) grad)");
+    expect_tree("w * -grad", "(mul w (negate grad))");
+    expect_tree("w - -grad", "(sub w (negate grad))");
+    expect_tree("--w", "(negate (negate w))");
+    expect_tree("w + 1 <= grad * 2", "(less_equal (add w 1) (mul grad 2))");
+    expect_tree("-x[0]", "(negate (at x 0))");
+}
+
+Test(program, every_operator_and_function_has_its_own_node)
+{
+    expect_tree("w < grad", "(less w grad)");
+    expect_tree("w <= grad", "(less_equal w grad)");
+    expect_tree("w > grad", "(greater w grad)");
+    expect_tree("w >= grad", "(greater_equal w grad)");
+    expect_tree("w == grad", "(equal w grad)");
+    expect_tree("w != grad", "(not_equal w grad)");
+    static const char plain[] = "+-*/<>=!^";
+    for (int f = 0; f < HC_FUNCTION_COUNT; f++) {
+        const struct hc_function_info *info = &hc_functions[f];
+        for (int n = info->least; n <= info->most && f != HC_FN_cast; n++) {
+            if (strchr(plain, *info->spelling))
+                continue;
+            char text[64];
+            char want[64];
+            bool over = info->kind == HC_FUNCTION_LIST && n == 2;
+            (void)snprintf(text, sizeof text, "%s(%s", info->spelling, over ? "n" : "w");
+            (void)snprintf(want, sizeof want, "(%s%s %s", info->name, over ? " i:" : "",
+                           over ? "n" : "w");
+            for (int i = 1; i < n; i++) {
+                (void)strcat(text, ", grad");
+                (void)strcat(want, " grad");
+            }
+            expect_tree(strcat(text, ")"), strcat(want, ")"));
+        }
+    }
+}
+
+Test(program, numbers_and_words_keep_their_text)
+{
+    static const char *const numbers[] = {"0",     "12",     "0.5",     ".5",  "5.",  "1e-8",
+                                          "1E+10", "1e5000", "1e-5000", "inf", "nan", "pi"};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        expect_tree(numbers[i], numbers[i]);
+    expect_tree("step", "step");
+}
+
+Test(program, casts_have_a_format_and_a_direction)
+{
+    expect_tree("bf16(w)", "(bf16-nearest w)");
+    expect_tree("bf16_rz(w)", "(bf16-toward-zero w)");
+    expect_tree("e4m3_ru(w)", "(e4m3-upward w)");
+    expect_tree("tf32_rd(w)", "(tf32-downward w)");
+    expect_tree("double(float(half(bfloat16(w))))",
+                "(fp64-nearest (fp32-nearest (fp16-nearest (bf16-nearest w))))");
+    expect_tree("float64(float32(float16(e5m2(w))))",
+                "(fp64-nearest (fp32-nearest (fp16-nearest (e5m2-nearest w))))");
+    expect_tree("acc(w) + acc_rz(w)", "(add (acc-nearest w) (acc-toward-zero w))");
+}
+
+Test(program, lists_are_made_taken_apart_and_summed)
+{
+    expect_tree("[1, -2.5, w]", "(list 1 (negate 2.5) w)");
+    expect_tree("x[n - 1]", "(at x (sub n 1))");
+    expect_tree("[1, 2][0]", "(at (list 1 2) 0)");
+    expect_tree("sum(4096, 1)", "(sum i: 4096 1)");
+    expect_tree("tree(len(x), x[i])", "(tree i: (len x) (at x i))");
+    expect_tree("sum(j: 3, sum(2, i*j))", "(sum j: 3 (sum i: 2 (mul i j)))");
+    expect_tree("min(x) + max(w, 1)", "(add (min x) (max w 1))");
+    expect_tree("list(n, 2^-i)", "(list i: n (power 2 (negate i)))");
+}
+
+/* In the tree an inner sum's index differs from that of the outer one, though both are called i. */
+Test(program, an_index_hides_what_has_its_name)
+{
+    struct hc_formula_error error;
+    struct hc_program *program = hc_program_new();
+    const struct hc_block *block = hc_program_parse(
+        program, "a = sum(2, sum(i + 1, i) * i)\ni = 5\nb = i + sum(i: 3, i)\nc = i", false,
+        &error);
+    cr_assert_not_null(block, "%s", error.what);
+    const struct hc_node *outer = block->statement[0].value;
+    const struct hc_node *inner = outer->operand[1]->operand[0];
+    int value = block->statement[1].name;
+    const struct hc_node *later = block->statement[2].value->operand[1];
+    cr_expect_neq(outer->name, inner->name);
+    cr_expect_eq(inner->operand[0]->operand[0]->name, outer->name);
+    cr_expect_eq(inner->operand[1]->name, inner->name);
+    cr_expect_eq(outer->operand[1]->operand[1]->name, outer->name);
+    cr_expect_eq(block->statement[2].value->operand[0]->name, value);
+    cr_expect_eq(later->operand[1]->name, later->name);
+    cr_expect_eq(later->name, outer->name, "an index is used again");
+    cr_expect_eq(block->statement[3].value->name, value);
+    cr_expect_eq(hc_program_names(program), 6);
+    hc_program_free(program);
+}
+
+static void expect_text(const char *at, int length, const char *want)
+{
+    cr_expect(length == (int)strlen(want) && strncmp(at, want, strlen(want)) == 0,
+              "want '%s', got '%.*s'", want, length, at);
+}
+
+Test(program, a_node_knows_its_whole_text)
+{
+    struct hc_formula_error error;
+    struct hc_program *program = hc_some_program();
+    const struct hc_block *block =
+        hc_program_parse(program, " w -= (grad + 1) * sqrt( 2 )  # why\n;v = -x[0]", false, &error);
+    cr_assert_not_null(block, "%s", error.what);
+    cr_assert_eq(block->count, 2);
+    const struct hc_node *update = block->statement[0].value;
+    const struct hc_node *product = update->operand[1];
+    expect_text(block->statement[0].at, block->statement[0].length, "w -= (grad + 1) * sqrt( 2 )");
+    expect_text(update->at, update->length, "w -= (grad + 1) * sqrt( 2 )");
+    expect_text(update->operand[0]->at, update->operand[0]->length, "w");
+    expect_text(product->at, product->length, "(grad + 1) * sqrt( 2 )");
+    expect_text(product->operand[0]->at, product->operand[0]->length, "grad + 1");
+    expect_text(product->operand[1]->at, product->operand[1]->length, "sqrt( 2 )");
+    const struct hc_node *negated = block->statement[1].value;
+    expect_text(negated->at, negated->length, "-x[0]");
+    expect_text(negated->operand[0]->at, negated->operand[0]->length, "x[0]");
+    cr_expect(update->at >= block->text && update->at < block->text + strlen(block->text));
+    hc_program_free(program);
+}
+
+Test(program, an_update_is_the_operation_and_the_assignment)
+{
+    static const char *const names[] = {"add", "sub", "mul", "div"};
+    for (int i = 0; i < 4; i++) {
+        struct hc_formula_error error;
+        char text[] = "w += 1 + grad";
+        char got[256] = "";
+        char want[64];
+        text[2] = "+-*/"[i];
+        struct hc_program *program = hc_some_program();
+        const struct hc_block *block = hc_program_parse(program, text, false, &error);
+        cr_assert_not_null(block, "%s", error.what);
+        dump(program, block->statement[0].value, got);
+        (void)snprintf(want, sizeof want, "(%s w (add 1 grad))", names[i]);
+        cr_expect_str_eq(got, want);
+        cr_expect_str_eq(hc_program_name(program, block->statement[0].name), "w");
+        cr_expect_not(block->statement[0].constant);
+        hc_program_free(program);
+    }
+}
+
+Test(program, a_block_of_expressions_assigns_nothing)
+{
+    struct hc_formula_error error;
+    struct hc_program *program = hc_some_program();
+    int nodes = hc_program_nodes(program);
+    const struct hc_block *block =
+        hc_program_parse(program, "w, x[0]; max(w, grad)\n", true, &error);
+    cr_assert_not_null(block, "%s", error.what);
+    cr_assert_eq(block->count, 3);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(block->statement[i].name, -1);
+    expect_text(block->statement[1].at, block->statement[1].length, "x[0]");
+    cr_expect_eq(hc_program_nodes(program), nodes + 1 + 3 + 3);
+    hc_program_free(program);
+}
+
+Test(program, what_reads_the_step_is_known)
+{
+    struct hc_formula_error error;
+    struct hc_program *program = hc_some_program();
+    const struct hc_block *block =
+        hc_program_parse(program, "step, w, 1 - 0.9^step, sum(3, i)", true, &error);
+    cr_assert_not_null(block, "%s", error.what);
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(hc_node_reads_step(block->statement[i].value), i == 0 || i == 2);
+    hc_program_free(program);
+}
+
+Test(program, constants_are_made_of_numbers_constants_steps_and_indices)
+{
+    static const struct {
+        const char *text;
+        bool constant;
+    } cases[] = {{"1", true},          {"eps", true},        {"step", true},
+                 {"1 - n^step", true}, {"sqrt(2)", true},    {"max(1, n) < 2", true},
+                 {"len(x)", true},     {"[1, eps]", true},   {"list(3, i*i)", true},
+                 {"w", false},         {"w < 1", false},     {"fp16(1)", false},
+                 {"sum(3, i)", false}, {"[1, w][0]", false}, {"list(3, w)", false}};
+    struct hc_formula_error error;
+    struct hc_program *program = hc_some_program();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct hc_block *block = hc_program_parse(program, cases[i].text, true, &error);
+        cr_assert_not_null(block, "%s: %s", cases[i].text, error.what);
+        cr_expect_eq(block->statement[0].value->constant, cases[i].constant, "%s", cases[i].text);
+    }
+    hc_program_free(program);
+}
+
+Test(program, a_cast_of_arms_takes_a_free_word)
+{
+    struct hc_program *program = hc_some_program();
+    int names = hc_program_names(program);
+    cr_expect(hc_program_add_cast(program, "acc"), "again");
+    cr_expect(hc_program_add_cast(program, "store"));
+    static const char *const taken[] = {
+        "fp16", "half", "sqrt", "step", "inf", "w", "bf16_rz", "1x", "", "a b", "a_name_of_16_let"};
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        cr_expect_not(hc_program_add_cast(program, taken[i]), "%s", taken[i]);
+    cr_expect_eq(hc_program_names(program), names);
+    hc_program_free(program);
+}
