@@ -67,6 +67,8 @@ static int columns(const char *from, const char *to)
 void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, size_t size)
 {
     struct output out = {buffer, size, 0};
+    if (size == 0)
+        return;
     const char *place = error->text + error->at;
     const char *line = place;
     const char *end = place + strcspn(place, "\n");

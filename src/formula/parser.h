@@ -65,7 +65,8 @@ int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token,
 bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token, enum hc_name_kind kind,
                         int *name);
 
-/* The rule for expressions; the operators outside of brackets bind at least as tightly as `level`. */
+/* The rule for expressions whose operators, outside of brackets, bind at least as tightly as
+   `level`. */
 bool hc_parser_expression(struct hc_parser *p, int level);
 
 /* The rule for a name, a word of a fixed meaning, or a call. */
