@@ -56,8 +56,8 @@ Test(error_text, cuts_a_long_line_around_the_place)
             cr_assert_leq((int)strlen(below), COLUMNS, "%s", got);
             cr_assert_eq(below[caret], '^');
             cr_assert(at == 300 || line[caret] == text[at], "%d:\n%s", at, got);
-            cr_assert_eq(strncmp(line + 2, at < 35 ? text : "...", 3), 0, "%d:\n%s", at, got);
-            cr_assert_eq(strncmp(below - 4, at > 270 ? text + 297 : "...", 3), 0, "%d:\n%s", at,
+            cr_assert_eq(strncmp(line + 2, at <= 38 ? text : "...", 3), 0, "%d:\n%s", at, got);
+            cr_assert_eq(strncmp(below - 4, at > 260 ? text + 297 : "...", 3), 0, "%d:\n%s", at,
                          got);
         }
 }

@@ -134,17 +134,16 @@ int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token,
     return found;
 }
 
-/* Gives the token a name of this kind that is not there yet. */
-bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token, enum hc_name_kind kind,
-                        int *name)
+bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token,
+                        const struct hc_token *place, enum hc_name_kind kind, int *name)
 {
     struct hc_program *program = p->program;
     if (token->length > HC_LONGEST_NAME_IN_FORMULA)
-        return hc_parser_wrong(p, token->at, token->length, "a name has at most %d characters",
+        return hc_parser_wrong(p, place->at, place->length, "a name has at most %d characters",
                                HC_LONGEST_NAME_IN_FORMULA);
     enum hc_word_kind word = hc_program_word(program, token).kind;
     if (word != HC_WORD_FREE)
-        return hc_parser_wrong(p, token->at, token->length, "%s is %s and can be no name",
+        return hc_parser_wrong(p, place->at, place->length, "%s is %s and can be no name",
                                hc_parser_quote(token->at, token->length).text,
                                word == HC_WORD_FUNCTION ? "a function"
                                : word == HC_WORD_CAST   ? "a format"
@@ -155,7 +154,7 @@ bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token, enum 
             hc_token_is(token, program->name[*name].text))
             break;
     if (*name == HC_MAX_NAMES)
-        return hc_parser_wrong(p, token->at, token->length, "there are more than %d names",
+        return hc_parser_wrong(p, place->at, place->length, "there are more than %d names",
                                HC_MAX_NAMES);
     if (*name == program->names)
         program->names++;

@@ -62,7 +62,7 @@ static bool terms(struct hc_parser *p, const struct hc_token *open, struct hc_no
     if (!hc_parser_take(p, ","))
         return hc_parser_unexpected(p, "the term");
     node->kind = HC_NODE_OVER;
-    if (!hc_parser_add_name(p, &index, HC_NAME_INDEX, &node->name))
+    if (!hc_parser_add_name(p, &index, named ? &index : open, HC_NAME_INDEX, &node->name))
         return false;
     bool read = expressions(p, open, ")", operands);
     p->program->name[node->name].kind = HC_NAME_UNUSED;

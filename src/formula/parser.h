@@ -61,9 +61,9 @@ bool hc_parser_constant(struct hc_parser *p, const char *rule);
    hides what has its name. */
 int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token, bool read);
 
-/* Gives the token a name of this kind that is not there yet. */
-bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token, enum hc_name_kind kind,
-                        int *name);
+/* Adds a name of this kind that is not there yet. An error is at `place`. */
+bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token,
+                        const struct hc_token *place, enum hc_name_kind kind, int *name);
 
 /* The rule for expressions whose operators, outside of brackets, bind at least as tightly as
    `level`. */

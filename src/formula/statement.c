@@ -38,7 +38,7 @@ static bool assign(struct hc_parser *p, enum hc_function update, struct hc_state
     if (update != HC_FUNCTION_COUNT && !hc_parser_reduce(p, node, name.at, 2))
         return false;
     return made->name >= 0 ||
-           hc_parser_add_name(p, &name, made->constant ? HC_NAME_CONSTANT : HC_NAME_VALUE,
+           hc_parser_add_name(p, &name, &name, made->constant ? HC_NAME_CONSTANT : HC_NAME_VALUE,
                               &made->name);
 }
 
