@@ -5,6 +5,7 @@
 #include "cases/fixture/bug.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
+#include "check/selftest/fault.h"
 
 static const struct line {
     const char *slug;
@@ -71,5 +72,20 @@ Test(reports, a_row_is_named_by_mechanism_and_slug_and_has_a_lesson)
         cr_assert_eq(cases[i]->title[strlen(cases[i]->title) - 1], '.', "%s: '%s'", cases[i]->name,
                      cases[i]->title);
         cr_assert(bug->lesson && *bug->lesson, "%s has no lesson", cases[i]->name);
+    }
+}
+
+Test(reports, every_fault_that_a_row_names_exists)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        int f = 0;
+        while (bug && bug->fault && f < hc_fault_count() &&
+               strcmp(hc_fault_at(f)->name, bug->fault) != 0)
+            f++;
+        cr_assert_lt(f, hc_fault_count(), "%s: no fault '%s'", cases[i]->name,
+                     bug ? bug->fault : "");
     }
 }

@@ -35,7 +35,7 @@ void hc_exhibits_show(struct hc_check *check, const struct hc_exhibits *shown)
         hc_say(check, "%-21s %15s %15s %15s %8s", "", "buggy", "fixed", "real", "bound");
     for (int i = 0; i < shown->count; i++) {
         const struct hc_exhibit *e = &shown->exhibit[i];
-        hc_say(check, "%-21s %15.9g %15.9g %15.9g %8.1e", e->name, e->buggy, e->fixed, e->real,
+        hc_say(check, "%-21s %15.9g %15.9g %15.9g %8.2g", e->name, e->buggy, e->fixed, e->real,
                e->rad);
     }
 }

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "cases/registry.h"
+#include "cases/reports.h"
 #include "check/former.h"
 #include "check/record/rows.h"
+#include "cli/bug.h"
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/contract.h"
@@ -102,15 +104,39 @@ static bool report_shortly(const struct hc_result *result, void *context)
     return true;
 }
 
-static const struct hc_case *find(const struct hc_run_options *run, const char *name)
+/* The case of that name, or the one that shows the report of that slug. */
+static const struct hc_case *find(const struct hc_run_options *run, const char *name,
+                                  const struct hc_report **report)
 {
     hc_case_name current;
+    *report = NULL;
     if (hc_current_name(name, current))
         name = current;
     for (int i = 0; i < run->case_count; i++)
         if (strcmp(run->cases[i]->name, name) == 0)
             return run->cases[i];
-    return NULL;
+    *report = hc_report_by_slug(name);
+    return *report ? (*report)->shown_by : NULL;
+}
+
+static bool is_last_part(const char *slug, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return strcmp(slash ? slash + 1 : name, slug) == 0;
+}
+
+/* A report that is told elsewhere, or not at all. */
+static void print_report(const struct hc_report *report)
+{
+    if (report->shown_by && is_last_part(report->slug, report->shown_by->name))
+        return;
+    if (report->shown_by) {
+        printf("%s is shown by %s\n", report->slug, report->shown_by->name);
+    } else {
+        printf("%s\n", report->slug);
+        hc_print_wrapped(stdout, printf("  source  "), INDENT, report->source);
+        hc_print_wrapped(stdout, printf("  no case "), INDENT, report->reason);
+    }
 }
 
 static int refuse(const struct hc_run_options *run, const char *name)
@@ -123,8 +149,13 @@ static int refuse(const struct hc_run_options *run, const char *name)
         (void)snprintf(op_name, sizeof op_name, "op/%s", hc_ops[op].name);
         hc_nearest_try(&nearest, op_name);
     }
-    return hc_complain("no case or op '%s'%s; see: halfcheck list cases, halfcheck list ops", name,
-                       hc_nearest_hint(&nearest));
+    int reports;
+    const struct hc_report *report = hc_reports(&reports);
+    for (int i = 0; i < reports; i++)
+        hc_nearest_try(&nearest, report[i].slug);
+    return hc_complain("no case or op '%s'%s; see: halfcheck list cases, halfcheck list ops, "
+                       "halfcheck find WORDS",
+                       name, hc_nearest_hint(&nearest));
 }
 
 /* Which backend's story is told: that of the lowest rank. A backend that the case is not about
@@ -184,9 +215,12 @@ static enum hc_status tell_others(struct explained *explained, const struct hc_c
 
 static int tell(struct explained *explained, const struct hc_case *what)
 {
+    const struct hc_bug *bug = hc_bug_of(what);
     printf("%s\n", what->name);
-    hc_print_wrapped(stdout, printf("  claim   "), INDENT, what->title);
+    hc_print_wrapped(stdout, printf(bug ? "  symptom " : "  claim   "), INDENT, what->title);
     hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
+    if (bug)
+        hc_bug_print_arms(stdout, bug);
     explained->run.cases = &what;
     explained->run.case_count = 1;
     explained->run.context = explained;
@@ -194,6 +228,8 @@ static int tell(struct explained *explained, const struct hc_case *what)
         explained->run.level = what->level;
     if (tell_first(explained) != HC_OK || tell_others(explained, what) != HC_OK)
         return hc_complain_message();
+    if (bug)
+        hc_bug_print_lesson(stdout, bug);
     if (explained->failed)
         return HC_CLAIM_FAILED;
     if (!explained->told)
@@ -230,7 +266,8 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_explain, options, argc, argv, &words, &status))
         return status;
     if (words != 1)
-        return hc_complain("explain needs exactly one CASE or op/NAME; see: halfcheck list cases");
+        return hc_complain(
+            "explain needs exactly one CASE, SLUG or op/NAME; see: halfcheck list cases");
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
     if (hc_choose_backends(backends, chosen, &explained.run.backend_count) != HC_OK)
         return hc_complain_message();
@@ -244,21 +281,28 @@ static int run(int argc, char **argv)
     explained.run.cases = hc_all_cases(&explained.run.case_count);
     if (!explained.run.cases)
         return hc_complain_message();
-    const struct hc_case *what = find(&explained.run, argv[1]);
-    if (!what)
+    const struct hc_report *report;
+    const struct hc_case *what = find(&explained.run, argv[1], &report);
+    if (!what && !report)
         return refuse(&explained.run, argv[1]);
+    if (report)
+        print_report(report);
+    if (!what)
+        return HC_AS_CLAIMED;
     order_backends(&explained, what, backends != NULL, chosen);
     return tell(&explained, what);
 }
 
 const struct hc_command hc_command_explain = {
     .name = "explain",
-    .usage = "CASE|op/NAME [options]",
+    .usage = "CASE|SLUG|op/NAME [options]",
     .summary = "show a case's claim, source and numbers, or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
             "on one backend. What it shows is printed first, then what it claims, on one screen:\n"
             "claims of one kind share a line; --all prints each. Then comes the verdict. Every\n"
             "other backend gets one line.\n"
+            "SLUG is a report from the field, as halfcheck list reports prints it: the case that\n"
+            "shows it is explained.\n"
             "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
             "with the formats and shapes that they may have.",
     .run = run,

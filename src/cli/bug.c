@@ -1,0 +1,159 @@
+#include "cli/bug.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "formula/arm.h"
+#include "op/text.h"
+#include "op/wrap.h"
+
+enum { INDENT = 10 };
+
+/* A label of at most seven letters, and a text behind it; nothing where there is no text. Each line
+   of the text is one of the output, or more if it is long. */
+static void print(FILE *out, const char *label, const char *text)
+{
+    char line[512];
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, text);
+        if (line[strspn(line, " ")]) {
+            int column = fprintf(out, "  %-7s ", label);
+            hc_print_wrapped(out, column, INDENT, line + strspn(line, " "));
+            label = "";
+        }
+        text += length + (text[length] == '\n');
+    }
+}
+
+bool hc_bug_is_shared(const struct hc_bug *bug)
+{
+    const struct hc_bug_arm *a = &bug->buggy;
+    const struct hc_bug_arm *b = &bug->fixed;
+    return !a->with && !b->with && !a->formula && !b->formula && !a->each && !b->each;
+}
+
+static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
+                      const struct hc_bug_arm *arm)
+{
+    char line[320];
+    (void)snprintf(line, sizeof line, "%s%s%s%s%s", arm->in ? "in " : "", arm->in ? arm->in : "",
+                   arm->in && arm->prints ? "; " : "", arm->prints ? "reported: " : "",
+                   arm->prints ? arm->prints : "");
+    print(out, label, line);
+    label = line[0] ? "" : label;
+    print(out, label, arm->with);
+    print(out, label, arm->formula);
+    if (arm->each)
+        (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, arm->each);
+    print(out, label, arm->each ? line : NULL);
+}
+
+void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
+{
+    char line[512];
+    for (int i = 0; i < HC_MAX_ALSO && bug->also[i].slug; i++) {
+        (void)snprintf(line, sizeof line, "%s: %s", bug->also[i].slug, bug->also[i].source);
+        print(out, i ? "" : "also", line);
+    }
+    (void)fputc('\n', out);
+    if (bug->play)
+        print(out, "play",
+              bug->arithmetic_only ? "both arms restate the arithmetic alone"
+                                   : "both arms run the code that trains");
+    bool own = bug->buggy.formula && bug->fixed.formula;
+    print(out, "formula", own ? NULL : bug->formula);
+    if (bug->each && !(bug->buggy.each && bug->fixed.each)) {
+        (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, bug->each);
+        print(out, own || !bug->formula ? "formula" : "", line);
+    }
+    print_arm(out, bug, "buggy", &bug->buggy);
+    print_arm(out, bug, "fixed", &bug->fixed);
+}
+
+/* A command as its words, each of which is an option with its value. */
+enum { MOST_PIECES = 5 };
+
+struct pieces {
+    int count;
+    char piece[MOST_PIECES][HC_LONGEST_COMMAND / 4];
+};
+
+/* The option, and its value as one word of shell; nothing without a value. */
+static void add(struct pieces *pieces, const char *option, const char *value)
+{
+    char word[HC_LONGEST_COMMAND / 4 - 16];
+    if (!value || !*value)
+        return;
+    bool whole = hc_text_shell(word, sizeof word, value);
+    assert(whole);
+    (void)whole;
+    char *piece = pieces->piece[pieces->count++];
+    (void)snprintf(piece, sizeof pieces->piece[0], "%s %s", option, word);
+}
+
+static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
+{
+    struct pieces pieces = {0};
+    const struct hc_bug_arm *arm = buggy ? &bug->buggy : &bug->fixed;
+    const char *own = arm->formula ? arm->formula : bug->formula;
+    const char *each = arm->each ? arm->each : bug->each;
+    char formula[HC_LONGEST_COMMAND / 8];
+    char in[2 * HC_LONGEST_ARM + 4];
+    char steps[32];
+    if (bug->play)
+        return pieces;
+    int length = snprintf(formula, sizeof formula, "%s%s%s", arm->with ? arm->with : "",
+                          arm->with && own ? "; " : "", own ? own : "");
+    assert(length < (int)sizeof formula);
+    (void)length;
+    (void)snprintf(in, sizeof in, "%s%s%s", hc_bug_is_shared(bug) ? bug->buggy.in : arm->in,
+                   hc_bug_is_shared(bug) ? "," : "", hc_bug_is_shared(bug) ? bug->fixed.in : "");
+    (void)snprintf(steps, sizeof steps, "%" PRId64, bug->steps);
+    add(&pieces, "halfcheck calc", formula);
+    add(&pieces, "--each", each);
+    add(&pieces, "--steps", each ? steps : NULL);
+    add(&pieces, "--in", in);
+    add(&pieces, "--show", bug->show);
+    return pieces;
+}
+
+void hc_bug_command(const struct hc_bug *bug, bool buggy, char line[HC_LONGEST_COMMAND])
+{
+    const struct pieces pieces = pieces_of(bug, buggy);
+    size_t used = 0;
+    line[0] = '\0';
+    for (int i = 0; i < pieces.count; i++)
+        used += (size_t)snprintf(line + used, HC_LONGEST_COMMAND - used, "%s%s", i ? " " : "",
+                                 pieces.piece[i]);
+}
+
+/* The command on as many lines as it needs; it can be pasted into a shell as it stands. */
+static void print_command(FILE *out, const char *label, const struct pieces *pieces)
+{
+    int column = fprintf(out, "  %-7s %s", label, pieces->piece[0]);
+    for (int i = 1; i < pieces->count; i++) {
+        int length = (int)strlen(pieces->piece[i]);
+        if (column + 1 + length + 2 > HC_COLUMNS)
+            column = fprintf(out, " \\\n%*s", INDENT + 3, "") - 3;
+        column += fprintf(out, " %s", pieces->piece[i]);
+    }
+    (void)fputc('\n', out);
+}
+
+void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
+{
+    (void)fputc('\n', out);
+    print(out, "lesson", bug->lesson);
+    print(out, "not so", bug->correction);
+    if (bug->fault)
+        (void)fprintf(out, "  %-7s a defect of the same kind: halfcheck selftest %s\n", "fault",
+                      bug->fault);
+    for (int buggy = 1; buggy >= 0 && !bug->play; buggy--) {
+        const struct pieces pieces = pieces_of(bug, buggy);
+        print_command(out, buggy ? "try" : "", &pieces);
+        if (hc_bug_is_shared(bug))
+            break;
+    }
+}

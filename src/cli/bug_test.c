@@ -1,0 +1,117 @@
+#include "cli/bug.h"
+
+#include "cases/registry.h"
+#include "cli/testing.h"
+
+static const char *printed(void (*print)(FILE *, const struct hc_bug *), const struct hc_bug *bug)
+{
+    static char text[1 << 12];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    cr_assert_not_null(out);
+    print(out, bug);
+    cr_assert_eq(fclose(out), 0);
+    return text;
+}
+
+static const struct hc_bug weight = {.formula = "w = 1; eps := 1e-4",
+                                     .each = "w -= eps",
+                                     .steps = 1000,
+                                     .show = "w, 1 - w",
+                                     .buggy = {.in = "fp16 acc=fp32", .prints = "1 exact, 0"},
+                                     .fixed = {.in = "fp32", .prints = "0.9000, -"},
+                                     .lesson = "Keep masters.",
+                                     .correction = "The thread prints 0.8.",
+                                     .also = {{"other", "a thread"}, {"third", "a forum"}}};
+
+Test(bug, what_the_arms_share_is_shown_once)
+{
+    cr_assert_str_eq(printed(hc_bug_print_arms, &weight),
+                     "  also    other: a thread\n"
+                     "          third: a forum\n"
+                     "\n"
+                     "  formula w = 1; eps := 1e-4\n"
+                     "          1000 times: w -= eps\n"
+                     "  buggy   in fp16 acc=fp32; reported: 1 exact, 0\n"
+                     "  fixed   in fp32; reported: 0.9000, -\n");
+    cr_assert_str_eq(printed(hc_bug_print_lesson, &weight),
+                     "\n"
+                     "  lesson  Keep masters.\n"
+                     "  not so  The thread prints 0.8.\n"
+                     "  try     halfcheck calc 'w = 1; eps := 1e-4' --each 'w -= eps' "
+                     "--steps 1000 \\\n"
+                     "              --in 'fp16 acc=fp32,fp32' --show 'w, 1 - w'\n");
+}
+
+Test(bug, what_differs_is_shown_beside_its_arm)
+{
+    struct hc_bug bug = weight;
+    bug.also[0].slug = NULL;
+    bug.correction = NULL;
+    bug.buggy = (struct hc_bug_arm){.in = "fp16", .with = "eps := 1e-8", .each = "w -= 2 * eps"};
+    bug.fixed = (struct hc_bug_arm){.in = "fp16", .formula = "w = 2\neps := it's"};
+    cr_assert_str_eq(printed(hc_bug_print_arms, &bug), "\n"
+                                                       "  formula w = 1; eps := 1e-4\n"
+                                                       "          1000 times: w -= eps\n"
+                                                       "  buggy   in fp16\n"
+                                                       "          eps := 1e-8\n"
+                                                       "          1000 times: w -= 2 * eps\n"
+                                                       "  fixed   in fp16\n"
+                                                       "          w = 2\n"
+                                                       "          eps := it's\n");
+    cr_assert_str_eq(
+        printed(hc_bug_print_lesson, &bug),
+        "\n"
+        "  lesson  Keep masters.\n"
+        "  try     halfcheck calc 'eps := 1e-8; w = 1; eps := 1e-4' \\\n"
+        "              --each 'w -= 2 * eps' --steps 1000 --in fp16 --show 'w, 1 - w'\n"
+        "          halfcheck calc 'w = 2\neps := it'\\''s' --each 'w -= eps' --steps 1000 \\\n"
+        "              --in fp16 --show 'w, 1 - w'\n");
+}
+
+static void none(struct hc_check *check, struct hc_exhibits *shown)
+{
+    (void)check;
+    (void)shown;
+}
+
+Test(bug, a_play_has_no_command_but_says_what_runs)
+{
+    const struct hc_bug bug = {.play = none, .lesson = "Skip.", .fault = "skip-nothing"};
+    cr_assert_str_eq(printed(hc_bug_print_arms, &bug),
+                     "\n  play    both arms run the code that trains\n");
+    cr_assert_str_eq(printed(hc_bug_print_lesson, &bug),
+                     "\n  lesson  Skip.\n"
+                     "  fault   a defect of the same kind: halfcheck selftest skip-nothing\n");
+    char line[HC_LONGEST_COMMAND];
+    hc_bug_command(&bug, true, line);
+    cr_assert_str_eq(line, "");
+}
+
+Test(bug, a_slug_is_explained_by_the_case_that_shows_it, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain adam-state-advances-on-skip --backend exact");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_assert_eq(strncmp(ran->out, "field/hidden-overflow/adam-state-advances-on-skip\n", 50), 0);
+    cr_assert_not_null(strstr(ran->out, "\n  lesson  A zero gradient is a step"), "%s", ran->out);
+    expect_refusal("$hc explain adam-state-advances-on-skipp",
+                   "did you mean 'adam-state-advances-on-skip'?");
+}
+
+/* A screen has 40 lines. */
+Test(bug, each_bug_is_explained_on_one_screen, .init = enter_folder)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        char line[256];
+        if (!hc_bug_of(cases[i]))
+            continue;
+        (void)snprintf(line, sizeof line, "$hc explain %s --backend exact,host", cases[i]->name);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%s: %s", line, ran->err);
+        cr_expect_leq(lines_of(ran->out), 40, "%s: %d lines", line, lines_of(ran->out));
+        for (const char *at = ran->out; *at; at += strcspn(at, "\n") + 1)
+            cr_expect(strcspn(at, "\n") <= 80 || strncmp(at, "on ", 3) == 0, "%s: %.*s", line,
+                      (int)strcspn(at, "\n"), at);
+    }
+}
