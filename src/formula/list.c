@@ -243,11 +243,8 @@ static void count_elements(struct hc_evaluation *e, enum hc_function f, const st
         certain &= v->real_rad[i] == 0;
     }
     hc_real_set(y->real[0], (double)count_reals(e, f, real, n));
-    /* The centre is rounded to fp64. */
-    for (int64_t i = 0; i < n && !certain; i++) {
+    for (int64_t i = 0; i < n && !certain; i++)
         memory[i] = hc_real_disc(v->real[i], v->real_rad[i]);
-        memory[i].rad += fabs(memory[i].mid) * 0x1p-52;
-    }
     y->real_rad[0] = certain ? 0 : hc_radius_list(f, memory, (long)n);
     if (y->constant)
         return;
