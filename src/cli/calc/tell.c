@@ -1,0 +1,243 @@
+/* The sentences below a table.
+
+   A table shows that a number stands still, but not why. The evaluation notes the first time that
+   each of its operations lost something (formula/event.h), and so the reason can be told: "1e-4 is
+   below half an ulp of w". For a number that stands still the reason is an event that still happens
+   at the last step; the latest to begin is the nearest to it. */
+#include "cli/calc/tell.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/calc/number.h"
+#include "op/wrap.h"
+#include "formula/event.h"
+#include "num/ulp.h"
+
+enum { TEXT = 240 };
+
+/* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
+static void when(const struct hc_event *event, char text[TEXT])
+{
+    bool constant = event->kind == HC_EVENT_LITERAL_ZERO || event->kind == HC_EVENT_LITERAL_ONE ||
+                    event->kind == HC_EVENT_LITERAL_INF;
+    text[0] = '\0';
+    if (!constant && event->first > 0)
+        (void)snprintf(text, TEXT, "at step %" PRId64 ", ", event->first);
+}
+
+/* The first two events that made a 0, an infinity or a NaN, or changed a constant much. Without a
+   loop an addend that was lost is told, too: nothing else tells it. */
+static bool tell_births(const struct hc_calc_run *run, int arm, char *sentence)
+{
+    const struct hc_event *event;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    int told = 0;
+    size_t used = 0;
+    for (int i = 0; i < count && told < 2; i++) {
+        char text[TEXT];
+        char step[TEXT];
+        if (event[i].kind == HC_EVENT_ABSORBED && run->calc->loop)
+            continue;
+        hc_event_text(&event[i], text, sizeof text);
+        when(&event[i], step);
+        int n = snprintf(sentence + used, HC_CALC_SENTENCE - used, "%s%s%s", told ? "; " : "", step,
+                         text);
+        if (used + (size_t)n >= HC_CALC_SENTENCE)
+            break;
+        used += (size_t)n;
+        told++;
+    }
+    return told > 0;
+}
+
+/* Whether the shown expression reads a name that the statement around this place assigns. */
+static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, const char *at)
+{
+    for (int i = 0; shown->kind == HC_NODE_NAME && i < calc->loop->count; i++) {
+        const struct hc_statement *s = &calc->loop->statement[i];
+        if (s->name == shown->name && at >= s->at && at < s->at + s->length)
+            return true;
+    }
+    for (int i = 0; i < shown->operands; i++)
+        if (concerns(calc, shown->operand[i], at))
+            return true;
+    return false;
+}
+
+/* The event that explains why a number stands still: the last one to begin of those that still
+   happen in the end, where the number is assigned. */
+static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, int arm)
+{
+    const struct hc_event *event;
+    const struct hc_event *cause = NULL;
+    const struct hc_calc *calc = run->calc;
+    const struct hc_node *shown = calc->shown->statement[run->item[item].expression].value;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    for (int i = 0; i < count; i++)
+        if (event[i].kind == HC_EVENT_ABSORBED && event[i].last >= run->last.step &&
+            concerns(calc, shown, event[i].node->at))
+            cause = &event[i];
+    return cause;
+}
+
+static void tell_stall(const struct hc_calc_run *run, int item, int arm, char *sentence)
+{
+    char name[HC_CALC_NAME];
+    char number[HC_NUMBER_TEXT];
+    char text[TEXT] = "what a step would change is rounded away";
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    int64_t step = run->course[item * HC_CALC_ARMS + arm].changed.step;
+    bool plain = isfinite(cell->want) && cell->want != 0;
+    const struct hc_event *cause = plain ? cause_of(run, item, arm) : NULL;
+    hc_calc_name(run, item, name);
+    hc_number_text(number, cell->format, cell->want, 0);
+    if (cause)
+        hc_event_text(cause, text, sizeof text);
+    if (step == run->first)
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s", name,
+                       plain ? "never moves from" : "is always", number, plain ? ": " : "",
+                       plain ? text : "");
+    else
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s from step %" PRId64 " on%s%s", name,
+                       plain ? "stands at" : "is", number, step, plain ? ": " : "",
+                       plain ? text : "");
+}
+
+/* How far a number is from the real one, beside its running bound. */
+static void tell_distance(const struct hc_calc_run *run, int item, int arm, char *sentence)
+{
+    char name[HC_CALC_NAME];
+    char distance[HC_NUMBER_TEXT];
+    char bound[HC_NUMBER_TEXT];
+    char ulps[HC_NUMBER_TEXT];
+    char parts[TEXT] = "";
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    const struct hc_calc_real *real = &run->last.real[item];
+    int64_t step = run->course[item * HC_CALC_ARMS + arm].parts;
+    double off = fabs((cell->want - real->value.hi) - real->value.lo);
+    enum hc_format format = cell->format == HC_FORMAT_COUNT ? HC_FP64 : cell->format;
+    bool finite = isfinite(cell->rad);
+    hc_calc_name(run, item, name);
+    hc_distance_text(distance, off);
+    hc_distance_text(bound, cell->rad);
+    hc_distance_text(ulps, off / hc_ulp(format, real->value.hi));
+    if (run->calc->loop)
+        (void)snprintf(parts, sizeof parts,
+                       " parts from the real number at step %" PRId64 "; in the end it", step);
+    if (isfinite(off))
+        (void)snprintf(
+            sentence, HC_CALC_SENTENCE, "%s%s is %s (%s ulp) off%s%s", name, parts, distance, ulps,
+            finite ? ", within its running bound of " : "; its running bound is infinite",
+            finite ? bound : "");
+    else
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s is %s", name, parts,
+                       isnan(off) ? "nan" : "infinitely far off");
+}
+
+int hc_calc_sentences(const struct hc_calc_run *run, int arm,
+                      char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
+{
+    int told = tell_births(run, arm, sentence[0]);
+    for (int i = 0; i < run->items && told < HC_CALC_TOLD; i++) {
+        const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
+        if (hc_calc_stalls(run, i, arm))
+            tell_stall(run, i, arm, sentence[told++]);
+        else if (course->parts >= 0)
+            tell_distance(run, i, arm, sentence[told++]);
+    }
+    return told;
+}
+
+static void print(FILE *out, const char *subject, const char *sentence)
+{
+    hc_print_wrapped(out, fprintf(out, "%s: ", subject), 4, sentence);
+}
+
+static bool tell_backend(const struct hc_calc_run *run, int arm, FILE *out)
+{
+    const struct hc_evaluation_difference *d = hc_evaluation_difference(run->arm[arm]);
+    const char *backend = run->calc->backend->name;
+    char text[HC_CALC_SENTENCE];
+    char want[HC_NUMBER_TEXT];
+    char got[HC_NUMBER_TEXT];
+    char bits[2][HC_NUMBER_TEXT];
+    char step[TEXT] = "";
+    if (d->differed == 0) {
+        (void)snprintf(text, sizeof text,
+                       "%s has the definition's bits in all %" PRId64 " operations", backend,
+                       d->compared);
+        print(out, run->calc->arm[arm].text, text);
+        return true;
+    }
+    hc_number_text(want, d->format, d->want, 0);
+    hc_number_text(got, d->format, d->got, 0);
+    hc_bits_text(bits[0], d->format, d->want);
+    hc_bits_text(bits[1], d->format, d->got);
+    if (run->calc->loop)
+        (void)snprintf(step, sizeof step, " at step %" PRId64, d->step);
+    (void)snprintf(text, sizeof text,
+                   "%s differs from the definition in %" PRId64 " of %" PRId64
+                   " operations, first%s in '%.*s': want %s (%s), got %s (%s)",
+                   backend, d->differed, d->compared, step, d->node->length, d->node->at, want,
+                   bits[0], got, bits[1]);
+    print(out, run->calc->arm[arm].text, text);
+    return false;
+}
+
+static void tell_real(const struct hc_calc_run *run, FILE *out)
+{
+    char text[TEXT];
+    char step[TEXT] = "";
+    if (run->unsettled < 0)
+        return;
+    if (run->calc->loop)
+        (void)snprintf(step, sizeof step, " from step %" PRId64 " on", run->unsettled);
+    (void)snprintf(text, sizeof text, "is not known well%s, not even with %ld bits", step,
+                   run->precision);
+    print(out, "real", text);
+}
+
+/* The arms of which there is nothing to tell. */
+static void tell_nearest(const struct hc_calc_run *run, const bool *silent, FILE *out)
+{
+    char arms[HC_CALC_ARMS * (HC_LONGEST_ARM + 2)] = "";
+    char text[TEXT];
+    char name[HC_CALC_NAME];
+    int count = 0;
+    for (int a = 0; a < run->calc->arms; a++)
+        if (silent[a])
+            (void)strcat(strcat(arms, count++ ? ", " : ""), run->calc->arm[a].text);
+    hc_calc_name(run, 0, name);
+    (void)snprintf(text, sizeof text, "%s is the nearest of its format to the real number%s",
+                   run->items > 1 ? "each number" : name, run->calc->loop ? " at every step" : "");
+    if (count > 0)
+        print(out, arms, text);
+}
+
+bool hc_calc_tell(const struct hc_calc_run *run, FILE *out)
+{
+    char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE];
+    char text[TEXT];
+    bool silent[HC_CALC_ARMS];
+    bool right = true;
+    for (int a = 0; a < run->calc->arms; a++) {
+        int told = hc_calc_sentences(run, a, sentence);
+        silent[a] = told == 0;
+        for (int i = 0; i < told; i++)
+            print(out, run->calc->arm[a].text, sentence[i]);
+    }
+    tell_nearest(run, silent, out);
+    for (int a = 0; a < run->calc->arms && run->calc->backend; a++)
+        right &= tell_backend(run, a, out);
+    tell_real(run, out);
+    if (run->still >= 0) {
+        (void)snprintf(text, sizeof text,
+                       "Nothing changes after step %" PRId64 ", so the other %" PRId64
+                       " steps were left out.",
+                       run->still, run->calc->steps - run->still);
+        hc_print_wrapped(out, 0, 0, text);
+    }
+    return right;
+}

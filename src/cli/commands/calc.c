@@ -1,0 +1,187 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/record/json.h"
+#include "cli/calc/calc.h"
+#include "cli/calc/document.h"
+#include "cli/calc/draw.h"
+#include "cli/calc/input.h"
+#include "cli/calc/number.h"
+#include "cli/calc/table.h"
+#include "cli/calc/tell.h"
+#include "cli/choose.h"
+#include "cli/command.h"
+#include "cli/stop.h"
+#include "op/output.h"
+
+const struct hc_command hc_command_calc;
+
+/* Where results go. */
+struct outputs {
+    FILE *out;
+    const char *json;
+    const char *plot;
+};
+
+static int probe(struct hc_calc *calc, struct outputs *outputs)
+{
+    bool json = outputs->json && strcmp(outputs->json, "-") == 0;
+    outputs->out = json ? stderr : stdout;
+    calc->curves = outputs->plot != NULL;
+    if (outputs->plot && !calc->loop)
+        return hc_complain("calc: --plot needs --each: it draws numbers over the steps");
+    if (outputs->json && outputs->plot && hc_output_same(outputs->json, outputs->plot))
+        return hc_complain("calc: --json and --plot name the same file: %s", outputs->plot);
+    if (outputs->json && hc_output_probe(outputs->json) != HC_OK)
+        return hc_complain_message();
+    if (outputs->plot && hc_calc_draw_probe(outputs->plot) != HC_OK)
+        return hc_complain_message();
+    return HC_AS_CLAIMED;
+}
+
+static void print_json(FILE *out, const void *run)
+{
+    json_t *document = hc_calc_document(run);
+    (void)hc_json_print(out, document);
+    json_decref(document);
+}
+
+static enum hc_status write_files(const struct hc_calc_run *run, const struct outputs *outputs)
+{
+    enum hc_status status = HC_OK;
+    if (outputs->plot)
+        status = hc_calc_draw(run, outputs->plot);
+    if (status == HC_OK && outputs->json)
+        status = hc_output_print(outputs->json, print_json, run);
+    return status == HC_OK ? hc_json_status() : status;
+}
+
+/* Prints and writes what there is, also of a run that was stopped. */
+static int conclude(const struct hc_calc_run *run, const struct outputs *outputs)
+{
+    bool right = true;
+    if (run->last.step >= 0) {
+        if (hc_calc_print_table(run, outputs->out) != HC_OK)
+            return hc_complain_message();
+        (void)fputc('\n', outputs->out);
+        right = hc_calc_tell(run, outputs->out);
+        if (write_files(run, outputs) != HC_OK)
+            return hc_complain_message();
+    }
+    if (run->stopped_by)
+        (void)hc_complain("stopped by signal %d after step %lld of %lld", run->stopped_by,
+                          (long long)(run->last.step > 0 ? run->last.step : 0),
+                          (long long)run->calc->steps);
+    if (!right)
+        return HC_CLAIM_FAILED;
+    return run->stopped_by ? HC_WRONG : HC_AS_CLAIMED;
+}
+
+static int calculate(struct hc_calc *calc, struct outputs *outputs, const char *backend)
+{
+    struct hc_calc_run run = {.calc = calc};
+    int status = probe(calc, outputs);
+    if (status != HC_AS_CLAIMED)
+        return status;
+    if (backend && (hc_choose_backend("calc computes", backend, &calc->backend) != HC_OK ||
+                    calc->backend->open(&calc->queue, 0) != HC_OK))
+        return hc_complain_message();
+    hc_stop_on_request();
+    status = hc_calc_run(&run, calc);
+    if (status == HC_AS_CLAIMED)
+        status = conclude(&run, outputs);
+    hc_calc_free(&run);
+    if (calc->backend)
+        calc->backend->close(calc->queue);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct hc_calc calc = {0};
+    struct hc_calc_typed typed = {0};
+    struct outputs outputs = {0};
+    const char *backend = NULL;
+    const struct hc_option options[] = {
+        {.name = "each",
+         .value = "FORMULA",
+         .text = &typed.each,
+         .help = "what every step does; it may read step, the number of the step"},
+        {.name = "steps",
+         .value = "N",
+         .text = &typed.steps,
+         .help = "steps of --each, up to 1e12 (default 100)"},
+        {.name = "in",
+         .value = "ARM,...",
+         .list = &typed.in,
+         .help = "FORMAT, FORMAT/STORAGE, or one of these and NAME=FORMAT for the formula's casts\n"
+                 "(default fp16,bf16,fp32)"},
+        {.name = "show",
+         .value = "EXPR,...",
+         .text = &typed.show,
+         .help = "expressions to show (default: what --each assigns, or else all names)"},
+        {.name = "every",
+         .value = "N",
+         .text = &typed.every,
+         .help = "show every Nth step (default: about twenty that tell most)"},
+        {.name = "hex", .flag = &calc.hex, .help = "print the bits of each number behind it"},
+        {.name = "digits",
+         .value = "N",
+         .count = &calc.digits,
+         .least = 1,
+         .most = HC_MAX_DIGITS,
+         .help = "significant digits (default: as many as tell numbers apart)"},
+        {.name = "backend",
+         .value = "B",
+         .text = &backend,
+         .help = "compute on this backend, too, and compare each operation's bits"},
+        {.name = "plot",
+         .value = "FILE",
+         .text = &outputs.plot,
+         .help = "draw the numbers over the steps: FILE.png or FILE.svg"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &outputs.json,
+         .help = "write all that is printed, with bits; with -, it goes to standard output and\n"
+                 "the table to standard error"},
+        {.name = "file",
+         .value = "FILE",
+         .text = &typed.file,
+         .help = "read FORMULA from a file, or with - from standard input"},
+        {0},
+    };
+    int words;
+    int status;
+    if (!hc_read_options(&hc_command_calc, options, argc, argv, &words, &status))
+        return status;
+    char *formula = hc_calc_formula(&typed, argv + 1, words);
+    if (!formula)
+        return HC_WRONG;
+    status = hc_calc_read(&calc, &typed, formula);
+    if (status == HC_AS_CLAIMED)
+        status = calculate(&calc, &outputs, backend);
+    hc_program_free(calc.program);
+    free(formula);
+    return status;
+}
+
+const struct hc_command hc_command_calc = {
+    .name = "calc",
+    .usage = "FORMULA [--each FORMULA] [--steps N] [--in ARM,...] [options]",
+    .summary = "a few numbers through a loop, in several formats beside the real ones",
+    .text =
+        "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
+        "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
+        "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
+        "  halfcheck calc 'v = 0' --each 'v = 0.999*v + 0.001*g*g; g := 1e-3' \\\n"
+        "      --steps 10000 --in bf16,fp32/bf16,fp32\n\n"
+        "A literal takes the format of what it meets. fp32/bf16 computes in fp32 and rounds\n"
+        "to bf16 what is assigned, as op math does on devices. Several FORMULAs are lines of\n"
+        "one; - reads it from standard input. docs/formulas.md describes the language.\n\n"
+        "Numbers are printed with as many digits as tell them from their neighbours, the real\n"
+        "ones with eight or more. Sentences below the table say where a number parts from the\n"
+        "real one, that is where it is no longer the nearest of its format; where it stands\n"
+        "still; why; and how far it is off in the end, beside a bound that is carried along.\n\n"
+        "Ctrl-C ends a long loop with the table up to there, and status 2.",
+    .run = run,
+};
