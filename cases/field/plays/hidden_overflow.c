@@ -28,9 +28,9 @@ struct state {
 };
 
 /* Takes clean steps except for the numbers from `bad` to `last`, whose gradient is infinite at any
-   scale; cleaned gradients are 0 instead. */
-static bool train(struct hc_check *check, bool cleaned, int bad, int last, int steps,
-                  struct state *end)
+   scale; cleaned gradients are 0 instead. Draws the scale if there is a picture. */
+static bool train(struct hc_check *check, struct hc_picture *picture, bool cleaned, int bad,
+                  int last, int steps, struct state *end)
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     struct hc_fixture fixture;
@@ -41,6 +41,9 @@ static bool train(struct hc_check *check, bool cleaned, int bad, int last, int s
             hc_fixture_gradients(&fixture, g);
         else
             hc_fixture_set(&fixture, HC_STATE_GRADIENT, 0, 0, cleaned ? 0 : (double)INFINITY);
+        if (picture)
+            hc_point(check, picture, cleaned ? "buggy" : "fixed", step,
+                     (double)hc_fixture_counters(&fixture).scale);
         hc_fixture_step(&fixture, lr, 0.9);
     }
     *end = (struct state){
@@ -73,7 +76,13 @@ static void scale_grows(struct hc_check *check, struct hc_exhibits *shown)
 {
     struct state buggy;
     struct state fixed;
-    if (!train(check, true, 4, 6, 11, &buggy) || !train(check, false, 4, 6, 11, &fixed))
+    static const struct hc_frame frame = {.title = "The loss scale; batches 4 to 6 overflow",
+                                          .x = "step",
+                                          .y = "loss scale",
+                                          .log_y = true};
+    struct hc_picture *picture = hc_picture_new(check, &frame);
+    if (!train(check, picture, true, 4, 6, 11, &buggy) ||
+        !train(check, picture, false, 4, 6, 11, &fixed))
         return;
     hc_exhibits_add(shown, "loss scale", HC_FP32, (double)buggy.counters.scale,
                     (double)fixed.counters.scale, 16384, 0);
@@ -93,8 +102,8 @@ static void state_advances(struct hc_check *check, struct hc_exhibits *shown)
     struct state before;
     struct state buggy;
     struct state fixed;
-    if (!train(check, false, 4, 4, 3, &before) || !train(check, true, 4, 4, 4, &buggy) ||
-        !train(check, false, 4, 4, 4, &fixed))
+    if (!train(check, NULL, false, 4, 4, 3, &before) ||
+        !train(check, NULL, true, 4, 4, 4, &buggy) || !train(check, NULL, false, 4, 4, 4, &fixed))
         return;
     double m = g * (1 - pow(0.9, 3));
     double v = g * g * (1 - pow(0.99, 3));

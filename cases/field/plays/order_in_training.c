@@ -21,10 +21,10 @@ enum { STEPS = 30 };
 
 /* How a training began and ended. */
 struct ends {
-    double first;   /* loss of the first batch */
-    double last;    /* loss over batches that it has not seen */
-    double norm;    /* of the weights */
-    double skipped; /* steps */
+    double first;    /* loss of the first batch */
+    double last;     /* loss over batches that it has not seen */
+    double norm;     /* of the weights */
+    int32_t skipped; /* steps */
 };
 
 static double norm_of(struct hc_tiny *tiny)
@@ -146,7 +146,7 @@ static const struct hc_case cases[] = {
            "fp16 training', https://github.com/Lightning-AI/pytorch-lightning/issues/9599; "
            "milesial/Pytorch-UNet issue 468; pytorch/examples issue 1196; "
            "harubaru/waifu-diffusion issue 64; allenai/allennlp PR 5426; rwth-i6/returnn PR 1595",
-           .play = clipped, .fault = "clip-grows",
+           .play = clipped, .fault = "restated-not-unscaled",
            .lesson = "Unscale first, then clip: a limit for gradients is no limit for S times "
                      "them."),
     HC_BUG("field/order-in-training/wd-before-unscale",

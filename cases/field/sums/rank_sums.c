@@ -21,6 +21,7 @@ static const struct hc_case cases[] = {
            .show = "tp, few, many",
            .buggy = {.in = "fp32 acc=bf16", .prints = "256 exact, 96 exact, 256 exact"},
            .fixed = {.in = "fp32 acc=fp32", .prints = "257 exact, 96 exact, 384 exact"},
+           .fault = "sum-in-bf16",
            .lesson = "Sum gradients over ranks in fp32, and check each of the sums: 256 on one "
                      "rank and 1 on another show it."),
 };

@@ -19,6 +19,7 @@ static const struct hc_case cases[] = {
            .show = "w_norm, g_norm, rate",
            .buggy = {.in = "fp32", .with = "S := 65536", .prints = "1.000, 65.54, 3.052e-4"},
            .fixed = {.in = "fp32", .with = "S := 1", .prints = "1.000, 0.001000, 18.18"},
+           .fault = "restated-not-unscaled",
            .lesson = "Unscale before a norm of gradients meets a norm of weights.",
            .correction = "The ratio is too small by S = 65536 only where nothing decays; with the "
                          "usual decay of 1e-4 and these norms it is 59,578."),
