@@ -157,8 +157,9 @@ static bool item(struct hc_parser *p)
            hc_parser_reduce(p, (struct hc_node){.kind = HC_NODE_LIST}, open.at, elements);
 }
 
-/* How tightly operators bind. Comparisons do not chain, and ^ takes its right side first. */
-enum { COMPARES = 1, ADDS, MULTIPLIES, NEGATES, RAISES };
+/* How tightly operators bind. Comparisons do not chain, and ^ takes its right side first. A minus
+   sign before an operand binds less tightly than ^ alone: -2^2 is -4. */
+enum { COMPARES = 1, ADDS, MULTIPLIES, RAISES };
 
 static const struct infix {
     enum hc_function function;
@@ -185,7 +186,7 @@ static bool operand(struct hc_parser *p)
 {
     const char *start = p->token.at;
     if (hc_parser_take(p, "-"))
-        return hc_parser_expression(p, NEGATES) &&
+        return hc_parser_expression(p, RAISES) &&
                hc_parser_reduce(
                    p, (struct hc_node){.kind = HC_NODE_APPLY, .function = HC_FN_negate}, start, 1);
     if (!item(p))
