@@ -16,16 +16,16 @@
 
 #include <math.h>
 
-enum { STEPS = 30 };
+enum { STEPS = 30, EVERY = 5, EVALUATIONS = STEPS / EVERY + 1 };
 
 static const double rate = 4e-3;
 
 enum reader { NOBODY, EVALUATION, TRAINING };
 
 struct ends {
-    double first; /* loss of the first batch at the beginning */
-    double last;  /* and of the same batch at the end */
-    double evaluated[2];
+    double first; /* loss of the first batch, before and after the training */
+    double last;
+    double evaluated[EVALUATIONS];
     double moved; /* the largest change of a master */
 };
 
@@ -55,7 +55,7 @@ static double evaluate(struct hc_tiny *tiny, const struct hc_tiny_state *kept, b
 
 /* Under `amp` with norms in half, too: every weight is in half and has a master. */
 static bool train(struct hc_check *check, const char *name, enum reader reads_kept,
-                  struct ends *ends)
+                  struct ends *ends, struct hc_picture *picture, const char *series)
 {
     struct hc_tiny tiny;
     struct hc_recipe recipe = *hc_recipe_by_name(name);
@@ -65,8 +65,11 @@ static bool train(struct hc_check *check, const char *name, enum reader reads_ke
     hc_tiny_start(&tiny, &recipe);
     struct hc_tiny_state kept = hc_tiny_save(&tiny);
     for (int step = 0; step <= STEPS && !tiny.failed; step++) {
-        if (step == 0 || step == STEPS)
-            ends->evaluated[step == STEPS] = evaluate(&tiny, &kept, reads_kept != NOBODY);
+        if (step % EVERY == 0) {
+            double loss = evaluate(&tiny, &kept, reads_kept != NOBODY);
+            ends->evaluated[step / EVERY] = loss;
+            hc_point(check, picture, series, step, loss);
+        }
         if (reads_kept == TRAINING)
             hc_tiny_load_model(&tiny, &kept, false);
         double loss = hc_tiny_step(&tiny, step % STEPS, rate);
@@ -80,30 +83,34 @@ static bool train(struct hc_check *check, const char *name, enum reader reads_ke
 
 static void compare(struct hc_check *check, struct hc_exhibits *shown, enum reader reads_kept)
 {
+    static const struct hc_frame frame = {
+        .title = "The evaluation of a small training", .x = "step", .y = "loss", .log_y = true};
+    struct hc_picture *picture = hc_picture_new(check, &frame);
     struct ends buggy;
     struct ends fixed;
     struct ends real;
-    if (!train(check, "amp", reads_kept, &buggy) || !train(check, "amp", NOBODY, &fixed) ||
-        !train(check, "fp64", NOBODY, &real))
+    if (!train(check, "amp", reads_kept, &buggy, picture, "buggy") ||
+        !train(check, "amp", NOBODY, &fixed, picture, "fixed") ||
+        !train(check, "fp64", NOBODY, &real, picture, "fp64"))
         return;
+    const int last = EVALUATIONS - 1;
     double margin = real.first / 8;
-    hc_exhibits_add(shown, "evaluation before", HC_FP32, buggy.evaluated[0], fixed.evaluated[0],
+    hc_exhibits_add(shown, "evaluation at first", HC_FP32, buggy.evaluated[0], fixed.evaluated[0],
                     real.evaluated[0], margin);
-    hc_exhibits_add(shown, "evaluation after 30 steps", HC_FP32, buggy.evaluated[1],
-                    fixed.evaluated[1], real.evaluated[1], margin);
-    hc_exhibits_add(shown, "loss of the first batch, before", HC_FP32, buggy.first, fixed.first,
-                    real.first, margin);
-    hc_exhibits_add(shown, "loss of the first batch, after", HC_FP32, buggy.last, fixed.last,
-                    real.last, margin);
-    hc_say(check, "a master moves by %.3f in the buggy arm, by %.3f in the fixed one", buggy.moved,
-           fixed.moved);
-    hc_claim_true(check, "buggy arm: the masters move", buggy.moved > 10 * rate);
-    hc_claim_value(check, "buggy arm: evaluation is constant", buggy.evaluated[0],
-                   buggy.evaluated[1]);
-    if (reads_kept == EVALUATION)
-        hc_claim_value(check, "buggy arm: the training is right", fixed.last, buggy.last);
-    else
-        hc_claim_value(check, "buggy arm: the loss is constant", buggy.first, buggy.last);
+    hc_exhibits_add(shown, "evaluation in the end", HC_FP32, buggy.evaluated[last],
+                    fixed.evaluated[last], real.evaluated[last], margin);
+    hc_exhibits_add(shown, "a batch's loss at first", HC_FP32, buggy.first, fixed.first, real.first,
+                    margin);
+    hc_exhibits_add(shown, "its loss in the end", HC_FP32, buggy.last, fixed.last, real.last,
+                    margin);
+    hc_exhibits_add(shown, "largest way of a master", HC_FP32, buggy.moved, fixed.moved, real.moved,
+                    real.moved / 4);
+    hc_claim_true(check, "buggy arm: masters move", buggy.moved > 10 * rate);
+    for (int i = 1; i < EVALUATIONS; i++)
+        hc_claim_value(check, "buggy arm: every evaluation", buggy.evaluated[0],
+                       buggy.evaluated[i]);
+    hc_claim_value(check, "buggy arm: its loss in the end",
+                   reads_kept == EVALUATION ? fixed.last : buggy.first, buggy.last);
 }
 
 static void by_evaluation(struct hc_check *check, struct hc_exhibits *shown)

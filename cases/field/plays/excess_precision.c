@@ -39,7 +39,7 @@ static void pair_removed(struct hc_check *check, struct hc_exhibits *shown)
         char name[48];
         if (bf16.failed)
             return;
-        (void)snprintf(name, sizeof name, "what the casts take from %s", numbers[i]);
+        (void)snprintf(name, sizeof name, "%s minus its cast", numbers[i]);
         hc_exhibits_add(shown, name, HC_FP32, 0, x - got, x - want, 0);
     }
 }
@@ -90,7 +90,7 @@ static void residue_is_0(struct hc_check *check, struct hc_exhibits *shown)
     }
     if (bf16.failed || single.failed)
         return;
-    hc_exhibits_add(shown, "1 after 1000 updates of 1e-4", HC_BF16, weight_after(check, false),
+    hc_exhibits_add(shown, "1 after 1000 times 1e-4", HC_BF16, weight_after(check, false),
                     weight_after(check, true), 1.1, 0x1p-8 + 1001 * 0x1p-17);
 }
 
@@ -114,11 +114,10 @@ static void saved_and_used(struct hc_check *check, struct hc_exhibits *shown)
     }
     if (single.failed || bf16.failed)
         return;
-    hc_exhibits_add(shown, "slope of the loss, by differences", HC_FP32, slope[0], slope[1],
+    hc_exhibits_add(shown, "slope by differences", HC_FP32, slope[0], slope[1],
                     hc_round(HC_BF16, h), 0x1p-16);
-    hc_exhibits_add(shown, "gradient of the backward pass", HC_BF16, saved, saved,
-                    hc_round(HC_BF16, h), 0);
-    hc_exhibits_add(shown, "relative difference of the two", HC_FP32, saved / slope[0] - 1,
+    hc_exhibits_add(shown, "gradient", HC_BF16, saved, saved, hc_round(HC_BF16, h), 0);
+    hc_exhibits_add(shown, "relative difference", HC_FP32, saved / slope[0] - 1,
                     saved / slope[1] - 1, 0, 0x1p-16);
 }
 
@@ -130,8 +129,7 @@ static const struct hc_case cases[] = {
            "(bf16/fp16)', https://github.com/openxla/xla/issues/41605; jax-ml/jax issue 6283; "
            "openxla/xla PR 10687; pytorch/pytorch issues 176565 and 183761",
            .play = pair_removed, .buggy = {.prints = "0, 0, 0, 0"},
-           .fixed = {.prints = "6.5e-3, -6.1e-3, 0.001953125 exact, 0"},
-           .fault = "cast-pair-removed",
+           .fixed = {.prints = "6.5e-3, -, -, 0"}, .fault = "cast-pair-removed",
            .lesson = "Round with an operation that the compiler must keep, lax.reduce_precision "
                      "say, and test that a number changes."),
     HC_BUG("field/excess-precision/two-sum-residue-elided",

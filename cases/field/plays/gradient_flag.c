@@ -64,7 +64,7 @@ static void first_alone(struct hc_check *check, struct hc_exhibits *shown)
             return;
     for (int i = 0; i < MICROBATCHES; i++)
         mean += gradient(i) / MICROBATCHES;
-    hc_exhibits_add(shown, "gradients that reach main_grad", HC_FORMAT_COUNT, added[0], added[1],
+    hc_exhibits_add(shown, "gradients in main_grad", HC_FORMAT_COUNT, added[0], added[1],
                     MICROBATCHES, 0);
     hc_exhibits_add(shown, "step of the weight", HC_FP32, weight[0] - 1, weight[1] - 1, -lr * mean,
                     0);
@@ -76,8 +76,8 @@ static const struct hc_case cases[] = {
            "32 reaches the optimizer.",
            "AMD-AGI/Primus PR 1046, 'fix(turbo): accumulate the weight gradient on every "
            "microbatch, not just the first', https://github.com/AMD-AGI/Primus/pull/1046",
-           .play = first_alone, .buggy = {.prints = "1 exact, 0.0039"},
-           .fixed = {.prints = "32 exact, 0.1254"}, .fault = "gradients-overwritten",
+           .play = first_alone, .buggy = {.prints = "1 exact, -"},
+           .fixed = {.prints = "32 exact, -"}, .fault = "gradients-overwritten",
            .lesson = "Compare the gradient of a batch in microbatches with that of the same batch "
                      "in one piece, once, before a long run."),
 };

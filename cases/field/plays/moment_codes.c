@@ -72,11 +72,9 @@ static void runs_away(struct hc_check *check, struct hc_exhibits *shown)
     for (int fixed = 0; fixed < 2; fixed++)
         if (!train(check, fixed, &weight[fixed], &residue[fixed]))
             return;
-    hc_exhibits_add(shown, "weight whose gradient is always 0", HC_FP32, weight[0], weight[1], 0,
-                    0);
-    hc_exhibits_add(shown, "its first moment in Adam, at most", HC_FP32, residue[0], residue[1], 0,
-                    0);
-    hc_claim_true(check, "buggy arm: the weight moves by a hundred rates and more",
+    hc_exhibits_add(shown, "weight without a gradient", HC_FP32, weight[0], weight[1], 0, 0);
+    hc_exhibits_add(shown, "its first moment, at most", HC_FP32, residue[0], residue[1], 0, 0);
+    hc_claim_true(check, "buggy arm: the weight moves by more than a hundred rates",
                   fabs(weight[0]) > 100 * lr);
 }
 
@@ -86,7 +84,7 @@ static const struct hc_case cases[] = {
            "unslothai/unsloth-zoo PR 962, 'feat(mlx): Make adamw_8bit actually use 8-bit optimizer "
            "state', https://github.com/unslothai/unsloth-zoo/pull/962; MrNeRF/LichtFeld-Studio PR "
            "2066, 'Adam: decode zero-variance joint moments as exactly zero'",
-           .play = runs_away, .fixed = {.prints = "0, 0"}, .fault = "moment-without-zero",
+           .play = runs_away, .fixed = {.prints = "0, -"}, .fault = "moment-without-zero",
            .lesson = "A code for signed numbers needs an exact zero, or the decoder must put it "
                      "where the second moment is 0."),
 };
