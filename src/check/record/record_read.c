@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/former.h"
+#include "check/record/exhibits.h"
 #include "check/record/facts.h"
 #include "check/record/picture.h"
 #include "check/record/record.h"
@@ -93,7 +94,10 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
     if (json_object_get(o, "line"))
         row.line = number_of(r, o, "line");
     row.pictures = json_object_get(o, "pictures");
+    row.exhibits = json_object_get(o, "exhibits");
     const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;
+    if (row.exhibits && !wrong)
+        wrong = hc_exhibits_wrong(row.exhibits);
     if (r->status == HC_OK && wrong)
         r->status = hc_fail(HC_INVALID, "%s: result %zu: %s", r->path, r->index + 1, wrong);
     if (r->status == HC_OK && !json_is_integer(json_object_get(o, "checked")))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/record/exhibits.h"
 #include "check/record/picture.h"
 
 /* Writes the repro line of a result, cut to `size` bytes, and returns its whole length. */
@@ -48,6 +49,7 @@ enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     rows->row[rows->count] = hc_row_of(result, text);
     rows->row[rows->count].note = text + length;
     rows->row[rows->count].pictures = hc_pictures_write(result->pictures);
+    rows->row[rows->count].exhibits = hc_exhibits_write(result->exhibits);
     rows->text[rows->count] = text;
     rows->count++;
     return HC_OK;
@@ -58,6 +60,7 @@ void hc_rows_free(struct hc_rows *rows)
     for (int i = 0; i < rows->count; i++) {
         free(rows->text[i]);
         json_decref(rows->row[i].pictures);
+        json_decref(rows->row[i].exhibits);
     }
     free(rows->text);
     free(rows->row);
