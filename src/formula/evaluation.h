@@ -7,7 +7,8 @@
 #include "formula/radius.h"
 #include "formula/value.h"
 
-enum { HC_MAX_OPERANDS = 3 };
+/* The bits of exact sums and fma: see define.c. */
+enum { HC_MAX_OPERANDS = 3, HC_NARROW_SUM_BITS = 576, HC_FP64_SUM_BITS = 4224 };
 
 /* A name's value: as it is stored, and as the next formula reads it. They are the same value but
    for an arm with a storage format. */
@@ -113,7 +114,7 @@ struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, st
 struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
                                struct hc_value *v);
 
-/* evaluate.c: the value of a node. */
+/* walk.c: the value of a node. */
 struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node);
 
 /* A function of values, element by element. */
@@ -140,6 +141,11 @@ void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, cons
              const struct hc_defined *result);
 void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
                       const struct hc_real *x, double result);
+
+/* fold.c: what the function of `node` makes of the n elements of v, or of n times the scalar v,
+   which is what the node `of` comes to. */
+struct hc_value *hc_fold(struct hc_evaluation *e, const struct hc_node *node,
+                         const struct hc_node *of, struct hc_value *v, int64_t n);
 
 /* Something is wrong with the formula at a node. NULL. */
 #if defined(__GNUC__)

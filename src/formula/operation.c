@@ -109,7 +109,7 @@ static void operate_real(struct hc_evaluation *e, const struct hc_operation *ope
    where that is. */
 static bool is_of_another_kind(const struct hc_real *real, double want)
 {
-    return hc_real_is_nan(real) != isnan(want) || hc_real_is_inf(real) != isinf(want);
+    return hc_real_is_nan(real) != (isnan(want) != 0) || hc_real_is_inf(real) != (isinf(want) != 0);
 }
 
 /* Element at + i of y, but for `real`; `returned` is what the op returned, if it was called. */

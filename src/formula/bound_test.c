@@ -1,0 +1,229 @@
+/* The running bound as a whole: random formulas in random arms, whose real values MPFR knows to
+   1000 bits. |want - real| <= rad must hold for each. And the real numbers' own radius: at 256 bits
+   it must cover the distance from what 4096 bits give. */
+#include <stdint.h>
+
+#include "formula/testing.h"
+
+enum { FORMULAS = 4000, LONGEST = 4000 };
+
+static uint64_t state;
+
+static int draw(int n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((state >> 33) % (uint64_t)n);
+}
+
+static void append(char *text, const char *more)
+{
+    if (strlen(text) + strlen(more) < LONGEST)
+        strcat(text, more);
+}
+
+/* Writes a number, a name or an element: i is there in terms alone. */
+static void leaf(char *text, bool term)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "k", "x[2]", "i", "x[i]"};
+    char number[32];
+    (void)snprintf(number, sizeof number, "%d.%03de%d", draw(10), draw(1000), draw(9) - 4);
+    append(text, draw(4) == 0 ? number : names[draw(term ? 8 : 6)]);
+}
+
+static void expression(char *text, int depth, bool term)
+{
+    static const char *const infix[] = {" + ", " - ", " * ", " / ", " + ", " - ", " * "};
+    static const char *const of_one[] = {
+        "sqrt(", "sqrt(abs(", "exp(",     "log(",     "log1p(", "tanh(",      "cos(",
+        "sin(",  "erf(",      "abs(",     "floor(",   "-(",     "fp16(",      "bf16(",
+        "fp32(", "fp16_rz(",  "bf16_ru(", "fp32_rd(", "tf32(",  "fp32(e4m3(", "fp16(e5m2_rd("};
+    static const char *const of_more[] = {
+        "min(",     "max(",     "fma(",     "select(a < ",        "select(",  "sum(3, ",
+        "tree(5, ", "prod(2, ", "(x[1] < ", "0.5 * distinct(4, ", "count(4, "};
+    static const int operands[] = {2, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1};
+    if (depth == 0 || draw(8) == 0) {
+        leaf(text, term);
+        return;
+    }
+    int kind = draw(10);
+    if (kind < 5) {
+        append(text, "(");
+        expression(text, depth - 1, term);
+        append(text, infix[draw(7)]);
+        expression(text, depth - 1, term);
+        append(text, ")");
+    } else if (kind < 8) {
+        const char *name = of_one[draw(21)];
+        append(text, name);
+        expression(text, depth - 1, term);
+        append(text, strchr(name, '(') == strrchr(name, '(') ? ")" : "))");
+    } else {
+        int f = draw(11);
+        bool inner = (f >= 5 && f <= 7) || f >= 9;
+        if (inner && term) {
+            leaf(text, term);
+            return;
+        }
+        append(text, of_more[f]);
+        for (int k = 0; k < operands[f]; k++) {
+            append(text, k ? ", " : "");
+            expression(text, depth - 1, term || inner);
+        }
+        append(text, ")");
+    }
+}
+
+struct tally {
+    int finite;  /* bounds */
+    int small;   /* bounds below a tenth of the real number */
+    int moved;   /* values that are not the real number */
+    int certain; /* bounds of 0 */
+};
+
+/* The difference of want and real, upward. */
+static double distance(double want, const struct hc_real *real)
+{
+    struct hc_real *d = hc_real_new_bits(want, 2000);
+    (void)hc_real_sub(d, d, real);
+    double size = fabs(hc_real_double(d));
+    hc_real_free(d);
+    return size;
+}
+
+static void check(const struct hc_value *v, const char *in, const char *text, struct tally *tally)
+{
+    double real = hc_real_double(v->real[0]);
+    double want = v->want[0];
+    double rad = v->rad[0];
+    tally->finite += isfinite(rad) != 0;
+    tally->certain += rad == 0;
+    tally->small += rad > 0 && rad < fabs(real) / 10;
+    cr_assert(rad >= 0, "%s in %s: rad is %g", text, in, rad);
+    if (isinf(rad))
+        return;
+    if (!isfinite(want)) {
+        cr_assert(isnan(want) ? hc_real_is_nan(v->real[0]) : want == real, "%s in %s: %g, %g", text,
+                  in, want, real);
+        return;
+    }
+    double apart = distance(want, v->real[0]);
+    tally->moved += apart > 0;
+    double most = (rad + v->real_rad[0]) * (1 + 0x1p-50);
+    cr_assert(apart <= most, "%s in %s: want %a, real %a +- %g, apart %g, rad %g", text, in, want,
+              real, v->real_rad[0], apart, rad);
+}
+
+static void check_one(struct tally *tally)
+{
+    static const char *const arms[] = {"fp16",      "bf16",      "fp32",     "fp64",
+                                       "fp32/fp16", "fp32/bf16", "fp64/fp32"};
+    static char text[LONGEST];
+    char start[200];
+    struct hc_formula_error error = {.what = ""};
+    enum hc_evaluated done;
+    const char *in = arms[draw(7)];
+    (void)snprintf(start, sizeof start,
+                   "a = %d.%03d; b = -0.%05d; c = fp32(%d.%d); d = bf16(%de-3); k := 1.%d; "
+                   "x = [1, -0.%d, 3.%d, 0.1, 7]",
+                   draw(4), draw(1000), draw(100000), draw(40), draw(1000), draw(1000), draw(1000),
+                   draw(1000), draw(1000));
+    strcpy(text, "");
+    expression(text, 1 + draw(4), false);
+    struct trial t = begin_with(in, start, (struct hc_evaluation_options){NULL, NULL, 1000});
+    const struct hc_value *v =
+        hc_evaluation_show(t.e, block_of(&t, text, true), 0, 0, &done, &error);
+    cr_assert(v, "%s: %s", text, error.what);
+    check(v, in, text, tally);
+    finish(&t);
+}
+
+Test(bound, holds_for_random_formulas)
+{
+    struct tally tally = {0, 0, 0, 0};
+    state = 2024;
+    for (int i = 0; i < FORMULAS; i++)
+        check_one(&tally);
+    /* It says something: most bounds are finite, and most of those are small. */
+    cr_assert_gt(tally.finite, FORMULAS * 6 / 10, "%d finite", tally.finite);
+    cr_assert_gt(tally.small, FORMULAS * 3 / 10, "%d small", tally.small);
+    cr_assert_gt(tally.moved, FORMULAS * 3 / 10, "%d moved", tally.moved);
+    cr_assert_lt(tally.certain, FORMULAS * 4 / 10, "%d certain", tally.certain);
+}
+
+Test(bound, holds_along_loops)
+{
+    static const char *const arms[] = {"fp16", "bf16", "fp32", "fp32/fp16", "fp64"};
+    for (size_t i = 0; i < sizeof arms / sizeof *arms; i++) {
+        struct tally tally = {0, 0, 0, 0};
+        struct trial t = begin(arms[i], "w = 1; v = 0; m = 0");
+        for (int step = 1; step <= 60; step++) {
+            run(&t,
+                "g = 0.3 * w + 0.01 * cos(step); m = 0.9 * m + 0.1 * g; v = 0.99 * v + 0.01 * g * "
+                "g",
+                step);
+            run(&t, "w -= 0.01 * m / (sqrt(v) + 1e-2)", step);
+            check(value_of(&t, "w"), arms[i], "w", &tally);
+            check(value_of(&t, "v"), arms[i], "v", &tally);
+        }
+        cr_assert_geq(tally.finite, 60, "%s: %d", arms[i], tally.finite);
+        finish(&t);
+    }
+}
+
+/* A value at 256 bits, its radius, and the same at 4096 bits. */
+static void check_real(const char *start, const char *each, int steps, const char *what,
+                       double *rad)
+{
+    struct trial low = begin_with("fp64", start, (struct hc_evaluation_options){NULL, NULL, 256});
+    struct trial high = begin_with("fp64", start, (struct hc_evaluation_options){NULL, NULL, 4096});
+    loop(&low, each, steps);
+    loop(&high, each, steps);
+    const struct hc_value *v = value_of(&low, what);
+    const struct hc_value *truth = value_of(&high, what);
+    struct hc_real *d = hc_real_new_bits(0, 5000);
+    (void)hc_real_sub(d, v->real[0], truth->real[0]);
+    *rad = v->real_rad[0];
+    cr_assert(fabs(hc_real_double(d)) <= *rad, "%s: %g, and the radius is %g", what,
+              hc_real_double(d), *rad);
+    cr_assert(truth->real_rad[0] < 1e-150);
+    hc_real_free(d);
+    finish(&low);
+    finish(&high);
+}
+
+Test(bound, the_real_numbers_know_how_good_they_are)
+{
+    double rad;
+    check_real("c := (1 + 1e-100) - 1", "", 0, "c", &rad);
+    cr_assert_lt(rad, 1e-76);
+    check_real("x = 1; y = 1e-100; z = (x + y) - x", "", 0, "z", &rad);
+    cr_assert(rad > 1e-100 && rad < 1e-76);
+    check_real("x = 0.3", "x = 3.9 * x * (1 - x)", 50, "x", &rad);
+    cr_assert_lt(rad, 1e-40);
+    /* 256 bits are spent after some 130 steps: each multiplies an error by up to 3.9. */
+    check_real("x = 0.3", "x = 3.9 * x * (1 - x)", 140, "x", &rad);
+    cr_assert_gt(rad, 1e-20);
+    check_real("c := 1.001^10000 * 3^0.7 * pi", "", 0, "c", &rad);
+    check_real("x = exp(sin(2) / erf(0.3)); y = log1p(tanh(x)) * cos(x)", "", 0, "y", &rad);
+    cr_assert_lt(rad, 1e-70);
+}
+
+Test(bound, is_zero_where_everything_is_exact)
+{
+    static const char *const texts[] = {"floor(x * 4) / 4",  "sum(100, i * 0.5)",
+                                        "tree(2000, 3)",     "select(x * 3 > 6, 1, 2)",
+                                        "2^-10 * x",         "distinct(x * 2 + i - i)",
+                                        "max(x, 3 * x) - 1", "fma(x, x, -x)",
+                                        "x - nan * 0",       "-x / 0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct trial t = begin("fp32", "x = 2.25");
+        char text[80];
+        (void)snprintf(text, sizeof text,
+                       strncmp(texts[i], "distinct", 8) ? "%s" : "distinct(4, x * 2 + i - i)",
+                       texts[i]);
+        const struct hc_value *v = value_of(&t, text);
+        cr_assert(v->rad[0] == 0 && v->real_rad[0] == 0, "%s: %g, %g", text, v->rad[0],
+                  v->real_rad[0]);
+        finish(&t);
+    }
+}

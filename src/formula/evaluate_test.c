@@ -1,0 +1,200 @@
+/* The evaluation: what sums of ones come to, how formats meet, what an arm stores, and errors. */
+#include "formula/testing.h"
+
+/* From 2048 on, half's numbers are two apart, and 2048 + 1 is a tie that goes to 2048. A sum of
+   threes moves by 4 from 4096 on (4096 + 3 = 4099 -> 4100), and so on: 7316 by exact integers in
+   sum_of_threes below. */
+static int sum_of_threes(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 2000; i++) {
+        int next = sum + 3;
+        int ulp = next < 2048 ? 1 : next < 4096 ? 2 : 4;
+        int down = next / ulp * ulp;
+        int rest = next - down;
+        bool up = 2 * rest > ulp || (2 * rest == ulp && down / ulp % 2 == 1);
+        sum = up ? down + ulp : down;
+    }
+    return sum;
+}
+
+Test(evaluate, sums_in_half_stop_or_drift_where_integers_say)
+{
+    cr_assert_eq(sum_of_threes(), 7316);
+    cr_assert_eq(want_in("fp16", "sum(2000, 3)"), sum_of_threes());
+    cr_assert_eq(want_in("fp16", "sum(4096, 1)"), 2048);
+    cr_assert_eq(want_in("fp16", "tree(4096, 1)"), 4096);
+    cr_assert_eq(want_in("bf16", "sum(4096, 1)"), 256);
+    cr_assert_eq(want_in("fp32", "sum(4096, 1)"), 4096);
+    cr_assert_eq(want_in("fp16", "tree(2000, 3)"), 6000);
+}
+
+/* PyTorch's promotion of floating-point tensors (torch.promote_types). */
+Test(evaluate, formats_promote_as_in_torch)
+{
+    static const char *const names[] = {"fp64", "fp32", "bf16", "fp16"};
+    static const enum hc_format formats[] = {HC_FP64, HC_FP32, HC_BF16, HC_FP16};
+    struct trial t = begin("fp16", "x = 1.5");
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            char text[64];
+            (void)snprintf(text, sizeof text, "%s(x) * %s(x)", names[i], names[j]);
+            int wider = i < j ? i : j;
+            enum hc_format want = i == j ? formats[i] : wider >= 2 ? HC_FP32 : formats[wider];
+            const struct hc_value *v = value_of(&t, text);
+            cr_assert_eq(v->format, want, "%s", text);
+            cr_assert_eq(v->want[0], 2.25);
+            (void)snprintf(text, sizeof text, "select(x > 0, %s(x), %s(x))", names[i], names[j]);
+            cr_assert_eq(value_of(&t, text)->format, want, "%s", text);
+        }
+    finish(&t);
+}
+
+Test(evaluate, a_constant_takes_the_format_of_what_it_meets_and_is_rounded_once)
+{
+    struct trial t = begin("fp32", "x = fp16(1); y = 1; third := 1 / 3");
+    cr_assert_eq(want_of(&t, "x * third"), 0x1.554p-2);
+    cr_assert_eq(want_of(&t, "y * third"), (double)(1.0f / 3.0f));
+    cr_assert_eq(value_of(&t, "third")->format, HC_FP32);
+    cr_assert_eq(want_of(&t, "fp64(third)"), 1.0 / 3.0);
+    /* 1 + 2^-11 + 2^-30: rounded to fp32 first it would be a tie in half. */
+    cr_assert_eq(want_of(&t, "fp16(1 + 2^-11 + 2^-30)"), 1 + 0x1p-10);
+    cr_assert_eq(want_of(&t, "sqrt(2)"), (double)sqrtf(2));
+    finish(&t);
+}
+
+Test(evaluate, constants_are_real_numbers)
+{
+    struct trial t = begin("fp64", "c := 1 - 0.999^1000; lr := 0.5 * (1 + cos(pi / 3))");
+    struct hc_real *want = hc_real_new(0);
+    struct hc_real *one = hc_real_new(1);
+    hc_real_set_text(want, "0.999");
+    (void)hc_real_pow(want, want, 1000);
+    (void)hc_real_sub(want, one, want);
+    cr_assert_eq(want_of(&t, "c"), hc_real_double(want));
+    cr_assert_eq(want_of(&t, "lr"), 0.75);
+    cr_assert_eq(want_of(&t, "2^0.5"), sqrt(2));
+    cr_assert_eq(want_of(&t, "sum(4, 2^-i)"), 1.875);
+    hc_real_free(want);
+    hc_real_free(one);
+    finish(&t);
+}
+
+Test(evaluate, an_arm_with_a_storage_rounds_what_is_assigned)
+{
+    struct trial t = begin("fp32/fp16", "x = 2049; y = 0.1; z = x + 1");
+    cr_assert_eq(hc_evaluation_value(t.e, 0)->format, HC_FP16);
+    cr_assert_eq(want_of(&t, "x"), 2048);
+    cr_assert_eq(want_of(&t, "y"), 0x1.998p-4);
+    cr_assert_eq(value_of(&t, "x + 1")->format, HC_FP32);
+    cr_assert_eq(want_of(&t, "x + 1"), 2049);
+    cr_assert_eq(want_of(&t, "z"), 2048);
+    cr_assert_eq(value_of(&t, "x")->format, HC_FP16);
+    finish(&t);
+}
+
+Test(evaluate, a_value_keeps_its_format_in_an_arm_without_storage)
+{
+    struct trial t = begin("fp16 acc=fp32", "x = 300; y = acc(x) * x; z = x * x; k = acc(0.1)");
+    cr_assert_eq(want_of(&t, "y"), 90000);
+    cr_assert_eq(value_of(&t, "y")->format, HC_FP32);
+    cr_assert_eq(want_of(&t, "z"), INFINITY);
+    cr_assert_eq(want_of(&t, "k"), (double)0.1f);
+    finish(&t);
+}
+
+Test(evaluate, casts_go_in_all_directions)
+{
+    cr_assert_eq(want_in("fp32", "bf16_ru(1.001)"), 1 + 0x1p-7);
+    cr_assert_eq(want_in("fp32", "bf16_rd(1.001)"), 1);
+    cr_assert_eq(want_in("fp32", "fp16_rz(-1e9)"), -65504);
+    cr_assert_eq(want_in("fp32", "fp16_rz(1e400)"), 65504);
+    cr_assert_eq(want_in("fp32", "fp16_ru(1e-400)"), 0x1p-24);
+    cr_assert_eq(want_in("fp32", "e5m2(60000)"), 57344);
+    cr_assert(isnan(want_in("fp32", "e4m3(1000)")));
+    cr_assert_eq(want_in("fp32", "tf32(1 + 2^-11 + 2^-20)"), 1 + 0x1p-10);
+    struct trial t = begin("fp32", "x = 1");
+    cr_assert_eq(value_of(&t, "tf32(x)")->format, HC_FP32);
+    finish(&t);
+}
+
+/* A truth and a count have no format: 301 is no number of bf16. From 1 to 2 the numbers of bf16 are
+   2^-7 apart, and above twice as far: 1 + 129 * 2^-7 is a tie that goes to 2, and 1 + 299 * 2^-7
+   one that goes to 428 * 2^-7. */
+Test(evaluate, truths_and_counts_keep_out_of_formats)
+{
+    struct trial t = begin("bf16", "x = list(300, 1 + i * 2^-7); b = distinct(x)");
+    cr_assert_eq(want_of(&t, "distinct(x)"), 129 + 86);
+    cr_assert_eq(value_of(&t, "distinct(x)")->format, HC_FORMAT_COUNT);
+    cr_assert_eq(want_of(&t, "count(300, i > 10)"), 289);
+    cr_assert_eq(want_of(&t, "1 - (x[1] > 1)"), 0);
+    cr_assert_eq(want_of(&t, "count(300, 1) + 1"), 301);
+    cr_assert_eq(value_of(&t, "x[0] + count(300, 1)")->format, HC_BF16);
+    cr_assert_eq(want_of(&t, "len(x)"), 300);
+    cr_assert_eq(want_of(&t, "sum(300, x[i] > 2)"), 170);
+    finish(&t);
+}
+
+Test(evaluate, lists_meet_element_by_element)
+{
+    struct trial t = begin("fp32", "x = [1, 2.5, -3]; y = x * x - 1; m = min(x)");
+    const struct hc_value *v = value_of(&t, "y");
+    cr_assert(v->list && v->n == 3);
+    cr_assert(v->want[0] == 0 && v->want[1] == 5.25 && v->want[2] == 8);
+    cr_assert_eq(want_of(&t, "m"), -3);
+    cr_assert_eq(want_of(&t, "max(x)"), 2.5);
+    cr_assert_eq(want_of(&t, "prod(x)"), -7.5);
+    cr_assert_eq(want_of(&t, "sum(3, x[2 - i] * x[i])"), -3 + 6.25 - 3);
+    cr_assert_eq(want_of(&t, "sum(j: 3, sum(i: 3, x[i] * x[j]))"), 0.25);
+    cr_assert_eq(want_of(&t, "sum(3, sum(x))"), 1.5);
+    cr_assert_eq(want_of(&t, "distinct([1, 1, 2, inf, nan, nan])"), 4);
+    finish(&t);
+}
+
+/* Errors stand where the reader looks. */
+Test(evaluate, an_error_has_a_place_and_a_sentence)
+{
+    static const struct {
+        const char *text;
+        const char *place;
+        const char *what;
+    } rows[] = {
+        {"e4m3(x) + 1", "e4m3(x) + 1", "e4m3 has no arithmetic: cast it first, fp32(x)"},
+        {"sum(4, e5m2(x))", "e5m2(x)", "e5m2 has no arithmetic: cast it first, fp32(x)"},
+        {"exp(e5m2(x))", "exp(e5m2(x))", "e5m2 has no arithmetic: cast it first, fp32(x)"},
+        {"y[3]", "3", "this has to be an integer from 0 to 2, and it is 3"},
+        {"y[0.5]", "0.5", "this has to be an integer, and it is 0.5"},
+        {"y[-1]", "-1", "this has to be an integer from 0 to 2, and it is -1"},
+        {"sum(2000000, 1)", "2000000",
+         "this has to be an integer from 1 to 1048576, and it is 2000000"},
+        {"sum(0, 1)", "0", "this has to be an integer from 1 to 1048576, and it is 0"},
+        {"x[0]", "x", "this is a number, and not a list"},
+        {"y + [1, 2]", "y + [1, 2]", "a list of 3 elements meets one of 2"},
+        {"[y, 1]", "y", "an element of a list is a number, and this is a list"},
+        {"sum(x)", "x", "sum of one operand takes a list, and this is a number"},
+        {"sum(3, y)", "y", "a term is a number, and this is a list"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trial t = begin("fp32", "x = 1; y = [1, 2, 3]");
+        const struct hc_block *block = block_of(&t, rows[i].text, true);
+        struct hc_formula_error error = {.what = ""};
+        enum hc_evaluated done;
+        cr_assert_null(hc_evaluation_show(t.e, block, 0, 0, &done, &error), "%s", rows[i].text);
+        cr_assert_eq(done, HC_EVALUATED_WRONGLY);
+        cr_assert_str_eq(error.what, rows[i].what, "%s: %s", rows[i].text, error.what);
+        cr_assert_eq(error.at, strstr(block->text, rows[i].place) - block->text, "%s",
+                     rows[i].text);
+        cr_assert_eq((size_t)error.length, strlen(rows[i].place), "%s", rows[i].text);
+        cr_assert_eq(want_of(&t, "x"), 1); /* and the evaluation goes on */
+        finish(&t);
+    }
+}
+
+Test(evaluate, the_step_is_a_constant)
+{
+    struct trial t = begin("fp32", "s = 0");
+    loop(&t, "s += step; c := 1 - 0.5^step", 10);
+    cr_assert_eq(want_of(&t, "s"), 55);
+    cr_assert_eq(want_of(&t, "c"), 1 - 0x1p-10);
+    finish(&t);
+}

@@ -1,0 +1,133 @@
+/* Events and their sentences. The numbers in them are exact, or MPFR's by the evaluation's own
+   tests; where a threshold stands in a sentence, the numbers on both of its sides are tried. */
+#include "formula/testing.h"
+
+static void assert_tells(const char *in, const char *text, const char *want)
+{
+    char all[1000] = "";
+    char sentence[200];
+    const struct hc_event *event;
+    struct trial t = begin(in, text);
+    int n = hc_evaluation_events(t.e, &event);
+    for (int i = 0; i < n; i++) {
+        hc_event_text(&event[i], sentence, sizeof sentence);
+        cr_assert_leq(strlen(sentence), 78, "%s", sentence);
+        (void)snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? "\n" : "",
+                       sentence);
+    }
+    cr_assert_str_eq(all, want, "%s in %s: '%s', not '%s'", text, in, all, want);
+    finish(&t);
+}
+
+Test(event, a_constant_may_become_0_1_or_infinite)
+{
+    assert_tells("fp16", "x = 1e-8", "1e-8 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp16", "x = 2^-25",
+                 "2^-25 = 2.98023e-08 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp16", "x = 2.9802323e-8", ""); /* just above 2^-25 = 2.98023223876953125e-8 */
+    assert_tells("bf16", "x = 1; y = x * 0.999",
+                 "0.999 is 1 in bf16: all from 1 - 2^-9 to 1 + 2^-8 is");
+    assert_tells("bf16", "x = 1 - 2^-9",
+                 "1 - 2^-9 = 0.998047 is 1 in bf16: all from 1 - 2^-9 to 1 + 2^-8 is");
+    assert_tells("bf16", "x = 1 + 2^-8 + 2^-20; y = 1 - 2^-9 - 2^-20", "");
+    assert_tells("fp32", "x = 0.99999999",
+                 "0.99999999 is 1 in fp32: all from 1 - 2^-25 to 1 + 2^-24 is");
+    assert_tells("fp16", "x = 1e5", "1e5 is infinite in fp16, which ends at 65504");
+    assert_tells("fp16", "x = 65519.99", "");
+    assert_tells("fp16", "x = 65520", "65520 is infinite in fp16, which ends at 65504");
+    assert_tells("fp32", "x = e4m3(500)", "500 is NaN in e4m3, which ends at 448");
+    assert_tells("fp32", "x = fp16_rz(1e-8)", "1e-8 is 0 in fp16, rounded toward-zero");
+    assert_tells("fp32", "x = bf16_rd(1.001)", "1.001 is 1 in bf16, rounded downward");
+    assert_tells("fp16", "eps := 1e-8; x = 1; y = x + eps",
+                 "eps = 1e-08 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp16", "x = 0; y = 1; z = inf; n = nan; y = x * 0", "");
+}
+
+/* Half's numbers are 2^-11 apart below 1 and 2^-10 above it. */
+Test(event, an_addend_may_be_below_half_an_ulp)
+{
+    assert_tells("fp16", "w = 1; w = w - 1e-4", "1e-4 is below half an ulp of w, 2^-12");
+    assert_tells("fp16", "w = 1; w -= 1e-4", "1e-4 is below half an ulp of w, 2^-12");
+    assert_tells("fp16", "w = 1; w += 1e-4", "1e-4 is below half an ulp of w, 2^-11");
+    assert_tells("fp16", "w = -1; w += 1e-4", "1e-4 is below half an ulp of w, 2^-12");
+    assert_tells("fp16", "w = 1; w += 2^-11",
+                 "2^-11 = 0.000488281 is half an ulp of w, 2^-11: a tie goes to even");
+    assert_tells("fp16", "w = 1; w += 4.9e-4; w = 1; w = w - 2.5e-4", "");
+    assert_tells("fp16", "w = 1; g = 1e-3; w = g * 0.1 + w",
+                 "g * 0.1 = 0.000100017 is below half an ulp of w, 2^-11");
+    assert_tells("bf16", "w = 256; w = w + 1", "1 is half an ulp of w, 1: a tie goes to even");
+    assert_tells("fp16", "w = 2^-24; w = w + 2^-24; z = 0; z = w + z", "");
+    assert_tells("fp16", "s = sum(4096, 1)",
+                 "1 is half an ulp of the sum (2048), 1: a tie goes to even");
+    assert_tells("fp16", "x = [4096, 1]; s = sum(x)",
+                 "a term = 1 is below half an ulp of the sum (4096), 2^1");
+}
+
+Test(event, a_result_may_vanish_or_overflow)
+{
+    assert_tells("fp16", "g = 1e-4; v = g * g",
+                 "g * g = 1.00033e-08 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp16", "x = 257; y = x * 257",
+                 "x * 257 = 66049 is infinite in fp16, which ends at 65504");
+    assert_tells("fp32", "x = 66049; y = fp16(x)",
+                 "x = 66049 is infinite in fp16, which ends at 65504");
+    assert_tells("fp32", "x = fp32(500); y = e4m3(x)", "x = 500 is NaN in e4m3, which ends at 448");
+    assert_tells("fp32/fp16", "x = 300; y = x * x",
+                 "x * x = 90000 is infinite in fp16, which ends at 65504");
+    assert_tells("fp16", "x = 65504; s = sum(3, x)",
+                 "the sum = 131008 is infinite in fp16, which ends at 65504");
+    assert_tells("fp16", "p = prod(20, 10)",
+                 "the product = 100000 is infinite in fp16, which ends at 65504");
+    assert_tells("fp16", "x = 12; y = exp(x); z = exp(-2 * x)",
+                 "exp(x) = 162755 is infinite in fp16, which ends at 65504\n"
+                 "exp(-2 * x) = 3.77513e-11 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp64", "x = 1000; y = exp(x)",
+                 "exp(x) is infinite in fp64, which ends at 1.79769e+308");
+    assert_tells("fp32", "x = 1e-6; y = fp16_rd(x * 0.01)",
+                 "x * 0.01 = 1e-08 is 0 in fp16, rounded downward");
+}
+
+Test(event, a_result_may_be_no_number)
+{
+    assert_tells("fp16", "x = 0; y = x / x", "0 / 0 is NaN: x / x");
+    assert_tells("fp16", "x = inf; y = x - x; z = y + 1", "inf - inf is NaN: x - x");
+    assert_tells("fp16", "x = inf; y = x * 0", "inf * 0 is NaN: x * 0");
+    assert_tells("fp16", "x = -1; y = sqrt(x); z = log(x)",
+                 "sqrt(-1) is NaN: sqrt(x)\nlog(-1) is NaN: log(x)");
+    assert_tells("fp16", "x = inf; y = fma(x, 0, 1)", "fma(inf, 0, 1) is NaN: fma(x, 0, 1)");
+    assert_tells("fp16", "x = 0; y = 1 / x; z = -1 / x",
+                 "1 / 0 is infinite: 1 / x\n-1 / 0 is -inf: -1 / x");
+    assert_tells("fp16", "x = 0; y = log(x)", "log(0) is -inf: log(x)");
+    assert_tells("fp16", "x = inf; y = x + 1; z = x * 2; a = exp(x); b = 1 / x; c = tanh(x)", "");
+    assert_tells("fp16", "x = [1, 0, nan]; y = min(x); z = select(x > 0, x, 1); t = isnan(x)", "");
+}
+
+Test(event, counts_how_often_and_when)
+{
+    struct trial t = begin("fp16", "w = 2046");
+    const struct hc_event *event;
+    loop(&t, "w += 1", 10); /* 2047, 2048, and then it stands still */
+    cr_assert_eq(hc_evaluation_events(t.e, &event), 1);
+    cr_assert_eq(event->kind, HC_EVENT_ABSORBED);
+    cr_assert(event->first == 3 && event->last == 10 && event->times == 8);
+    finish(&t);
+    t = begin("fp16", "x = list(10, i * 20)");
+    loop(&t, "y = x * x * step", 3);
+    cr_assert_eq(hc_evaluation_events(t.e, &event), 1);
+    cr_assert_eq(event->kind, HC_EVENT_OVERFLOWED);
+    /* (20 i)^2 step > 65520: none at step 1, 180^2 2 = 64800 is not, 160^2 3 and 180^2 3 are. */
+    cr_assert(event->first == 3 && event->last == 3 && event->times == 2);
+    cr_assert(event->operands == 2 && event->operand[0] == 25600 && event->operand[1] == 3);
+    cr_assert(event->exact == 76800 && event->result == INFINITY && event->format == HC_FP16);
+    finish(&t);
+}
+
+Test(event, a_long_formula_is_cut)
+{
+    assert_tells("fp16",
+                 "a_long_name = 1e-4; another_long_name = 1; y = a_long_name * a_long_name * 1e4; "
+                 "z = another_long_name * another_long_name * 0.5 + another_long_name - 2 * "
+                 "a_long_name",
+                 "a_long_name * a_long_... = 1.00033e-08 is 0 in fp16: everything up to 2^-25 is\n"
+                 "2 * a_long_name = 0.000200033 is below half an ulp of another_long_..., 2^-11");
+}

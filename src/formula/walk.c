@@ -1,0 +1,158 @@
+/* The walk over a program's tree: what each node computes, and in which format values meet. */
+#include <string.h>
+
+#include "formula/evaluation.h"
+
+/* The format that two formats promote to, as in torch; HC_FORMAT_COUNT: there is none, since one of
+   them has no arithmetic. Truths take the other's. */
+static enum hc_format promote(enum hc_format a, enum hc_format b)
+{
+    if (a == b || b == HC_FORMAT_COUNT)
+        return a;
+    if (a == HC_FORMAT_COUNT)
+        return b;
+    if (hc_formats[a].bytes == 1 || hc_formats[b].bytes == 1)
+        return HC_FORMAT_COUNT;
+    return a == HC_FP64 || b == HC_FP64 ? HC_FP64 : HC_FP32;
+}
+
+void *hc_no_arithmetic(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format)
+{
+    const char *name = hc_formats[format].name;
+    return hc_wrong(e, node, "%s has no arithmetic: cast it first, fp32(x)", name);
+}
+
+bool hc_unite(struct hc_evaluation *e, const struct hc_node *node, const struct hc_node *const *of,
+              struct hc_value **x, int operands)
+{
+    enum hc_format format = HC_FORMAT_COUNT;
+    bool constant = true;
+    for (int k = 0; k < operands; k++) {
+        enum hc_format both = promote(format, x[k]->format);
+        if (both == HC_FORMAT_COUNT && x[k]->format != HC_FORMAT_COUNT)
+            return hc_no_arithmetic(e, node, hc_formats[format].bytes == 1 ? format : x[k]->format);
+        format = both;
+        constant &= x[k]->constant;
+    }
+    for (int k = 0; k < operands && !constant; k++) {
+        x[k] = hc_meet(e, of[k], x[k], format);
+        if (!x[k])
+            return false;
+    }
+    return true;
+}
+
+/* The number of elements of the result: lists that meet have the same. */
+static bool common_length(struct hc_evaluation *e, const struct hc_node *node,
+                          struct hc_value *const *x, int operands, bool *list, int64_t *n)
+{
+    *list = false;
+    *n = 1;
+    for (int k = 0; k < operands; k++) {
+        if (x[k]->list && *list && x[k]->n != *n)
+            return hc_wrong(e, node, "a list of %lld elements meets one of %lld", (long long)*n,
+                            (long long)x[k]->n);
+        if (x[k]->list) {
+            *n = x[k]->n;
+            *list = true;
+        }
+    }
+    return true;
+}
+
+/* Whether a function of constants alone needs the arm's format. */
+static bool needs_format(enum hc_function f)
+{
+    return f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
+}
+
+struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *node,
+                                enum hc_function f, struct hc_value **x, int operands)
+{
+    const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
+    enum hc_function_kind kind = hc_functions[f].kind;
+    if (needs_format(f) && x[0]->constant && !e->constants)
+        x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
+    int condition = f == HC_FN_select ? 1 : 0;
+    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, operands - condition))
+        return NULL;
+    const struct hc_value *like = x[condition];
+    if (condition && x[0]->constant != like->constant) {
+        for (int k = 0; k < operands; k++)
+            if (x[k]->constant && !(x[k] = hc_meet(e, of[k], x[k], HC_FORMAT_COUNT)))
+                return NULL;
+        like = x[condition];
+    }
+    bool small = like->format != HC_FORMAT_COUNT && hc_formats[like->format].bytes == 1;
+    if (small && kind != HC_FUNCTION_TRUTH && f != HC_FN_select)
+        return hc_no_arithmetic(e, node, like->format);
+    bool list;
+    int64_t n;
+    if (!common_length(e, node, x, operands, &list, &n))
+        return NULL;
+    struct hc_value *y = hc_new_value(e, list, n);
+    if (!y)
+        return NULL;
+    y->constant = like->constant;
+    y->format = kind == HC_FUNCTION_TRUTH ? HC_FORMAT_COUNT : like->format;
+    enum hc_format format = like->format == HC_FORMAT_COUNT ? HC_FP64 : like->format;
+    struct hc_operation operation = {node, f, format, HC_NEAREST, false};
+    struct hc_operand operand[HC_MAX_OPERANDS];
+    for (int k = 0; k < operands; k++)
+        operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
+    bool done = f == HC_FN_power ? hc_power(e, node, operand, y)
+                                 : hc_operate(e, &operation, operand, y, 0, n);
+    return done ? y : NULL;
+}
+
+static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v = hc_walk(e, node->operand[0]);
+    enum hc_format format = node->format;
+    if (format == HC_FORMAT_COUNT) {
+        format = e->arm.arithmetic;
+        for (int i = 0; i < e->arm.casts; i++)
+            if (strcmp(e->arm.cast[i].name, node->cast_name) == 0)
+                format = e->arm.cast[i].format;
+    }
+    struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false};
+    return v ? hc_cast_value(e, &cast, v) : NULL;
+}
+
+static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *x[HC_MAX_OPERANDS];
+    enum hc_function f = node->function;
+    bool of_list = hc_functions[f].kind == HC_FUNCTION_LIST ||
+                   ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
+    if (of_list)
+        return hc_of_list(e, node);
+    if (f == HC_FN_cast)
+        return walk_cast(e, node);
+    for (int k = 0; k < node->operands; k++) {
+        x[k] = hc_walk(e, node->operand[k]);
+        if (!x[k])
+            return NULL;
+    }
+    return hc_elementwise(e, node, f, x, node->operands);
+}
+
+struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v;
+    switch (node->kind) {
+    case HC_NODE_NAME:
+        v = e->name[node->name].read;
+        return v ? v : hc_wrong(e, node, "this name has no value yet");
+    case HC_NODE_LIST:
+        return hc_list_of(e, node);
+    case HC_NODE_AT:
+        return hc_list_at(e, node);
+    case HC_NODE_APPLY:
+        return walk_apply(e, node);
+    case HC_NODE_OVER:
+        return hc_over(e, node);
+    default:
+        return hc_literal(e, node);
+    }
+}
