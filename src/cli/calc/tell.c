@@ -82,27 +82,45 @@ static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, 
     return cause;
 }
 
+/* Why a number stands still. Where nothing was absorbed, several roundings together gave the old
+   number again, or the one into the arm's storage format did. What is rounded to a number lies
+   within half an ulp of it. */
+static void tell_cause(const struct hc_calc_run *run, int item, int arm, const char *name,
+                       char text[TEXT])
+{
+    const struct hc_event *cause = cause_of(run, item, arm);
+    const struct hc_arm *a = &run->calc->arm[arm];
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    char half[HC_NUMBER_TEXT];
+    if (cause) {
+        hc_event_text(cause, text, TEXT);
+    } else if (a->storage != a->arithmetic && cell->format == a->storage) {
+        hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
+        (void)snprintf(text, TEXT, "what a step adds is at most half an ulp of %s in %s, %s", name,
+                       hc_formats[cell->format].name, half);
+    } else {
+        (void)snprintf(text, TEXT, "what a step adds is rounded away");
+    }
+}
+
 static void tell_stall(const struct hc_calc_run *run, int item, int arm, char *sentence)
 {
     char name[HC_CALC_NAME];
     char number[HC_NUMBER_TEXT];
-    char text[TEXT] = "what a step would change is rounded away";
+    char text[TEXT] = "";
     const struct hc_calc_cell *cell = &run->last.cell[item][arm];
     int64_t step = run->course[item * HC_CALC_ARMS + arm].changed.step;
     bool plain = isfinite(cell->want) && cell->want != 0;
-    const struct hc_event *cause = plain ? cause_of(run, item, arm) : NULL;
     hc_calc_name(run, item, name);
     hc_number_text(number, cell->format, cell->want, 0);
-    if (cause)
-        hc_event_text(cause, text, sizeof text);
+    if (plain)
+        tell_cause(run, item, arm, name, text);
     if (step == run->first)
         (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s", name,
-                       plain ? "never moves from" : "is always", number, plain ? ": " : "",
-                       plain ? text : "");
+                       plain ? "never moves from" : "is always", number, plain ? ": " : "", text);
     else
         (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s from step %" PRId64 " on%s%s", name,
-                       plain ? "stands at" : "is", number, step, plain ? ": " : "",
-                       plain ? text : "");
+                       plain ? "stands at" : "is", number, step, plain ? ": " : "", text);
 }
 
 /* How far a number is from the real one, beside its running bound. */
