@@ -54,7 +54,7 @@ static void rounds_between(struct hc_check *check, enum hc_format format)
     }
     hc_claim_comparisons(check, &c);
     hc_claim_true(check, "some codes tell the two apart", telling > CODES / 32);
-    hc_say(check, "%s: %d codes, %d of which would be others if z were not rounded, %d differ",
+    hc_say(check, "%s: %d codes, %d would be others if z were not rounded; %d differ",
            hc_formats[format].name, CODES, telling, (int)c.wrong);
 }
 

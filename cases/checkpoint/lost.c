@@ -190,10 +190,7 @@ static double resume(struct hc_check *check, const struct loss *loss,
     }
     if (!tiny.failed) {
         int skipped = left.counters.skipped - after[STEPS - STOP].counters.skipped;
-        hc_say(check,
-               "lost: %-24s %2d steps skipped more, masters %.2e of their way apart after a step, "
-               "%.2e in the end",
-               loss->name, skipped, first, far);
+        hc_say(check, "%-26s  %13d  %-16.2e  %.2e", loss->name, skipped, first, far);
         if (!loss->lose)
             hc_claim_value(check, "whole: distance from the uninterrupted run", 0, far);
         else if (loss->lose != nudge) /* NaN: far away */
@@ -219,6 +216,8 @@ static void lost(struct hc_check *check)
     struct hc_picture *picture = hc_picture_new(check, &frame);
     hc_say(check, "stopped after %d of %d steps, at a scale of %g", STOP, STEPS,
            (double)after[0].counters.scale);
+    hc_say(check, "                                           masters are apart by this share");
+    hc_say(check, "lost                        steps skipped  after a step      in the end");
     if (!(after[0].counters.scale < start.counters.scale && after[0].counters.taken > 0))
         hc_mistrust(check, "the scaler's state is still what it starts with");
     double rounding = 0;

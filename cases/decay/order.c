@@ -4,6 +4,7 @@
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* How much one SGD step of lr 1 at zero gradient, decay 5e-4, takes off w = 1: the decay that the
    weight really got. */
@@ -46,6 +47,8 @@ static void before_unscaling(struct hc_check *check)
     hc_real_set_text(wd, "5e-4");
     double real = hc_real_double(wd);
     hc_real_free(wd);
+    hc_say(check, "decay that reaches the weight, wd = 5e-4");
+    hc_say(check, "S        added before unscaling  added after unscaling  S wd added after");
     for (int i = 0; i < 2; i++) {
         double scale = (double)scales[i];
         double before;
@@ -54,12 +57,14 @@ static void before_unscaling(struct hc_check *check)
         if (!effective(check, scales[i], HC_DECAY_SCALED, &before) ||
             !effective(check, scales[i], HC_DECAY_L2, &after) || !multiplied(check, scale, &times))
             return;
-        hc_say(check, "S = %g, wd = 5e-4: the weight gets", scale);
-        hc_claim_within(check, "added before unscaling: wd / S", real / scale, before,
-                        real / scale * ldexp(1, -11));
-        hc_claim_within(check, "added after unscaling: wd", real, after, real * ldexp(1, -23));
-        hc_claim_within(check, "S wd added after unscaling", real * scale, times,
-                        real * scale * ldexp(1, -23));
+        char what[3][48];
+        (void)snprintf(what[0], sizeof what[0], "S = %g, before: wd / S", scale);
+        (void)snprintf(what[1], sizeof what[1], "S = %g, after: wd", scale);
+        (void)snprintf(what[2], sizeof what[2], "S = %g, S wd after: S wd", scale);
+        hc_say(check, "%-7g  %-22.7g  %-21.7g  %.7g", scale, before, after, times);
+        hc_claim_within(check, what[0], real / scale, before, real / scale * ldexp(1, -11));
+        hc_claim_within(check, what[1], real, after, real * ldexp(1, -23));
+        hc_claim_within(check, what[2], real * scale, times, real * scale * ldexp(1, -23));
     }
 }
 
@@ -117,8 +122,11 @@ static void groups_once(struct hc_check *check, bool norms, bool flat)
         hc_fixture_gradients(&fixture, 0);
         hc_fixture_step(&fixture, 0.1, 0.9);
     }
-    hc_say(check, "decay for norms and biases: %s; masters %s", norms ? "yes" : "no",
-           flat ? "flat" : "apart");
+    hc_say(check, "%-6s norms and biases %-7s weight %.5f, bias %.5f, gamma %.5f",
+           flat ? "flat," : "apart,",
+           norms ? "decay:" : "do not:", hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+           hc_fixture_get(&fixture, HC_STATE_MASTER, 1, 0),
+           hc_fixture_get(&fixture, HC_STATE_MASTER, 2, 0));
     for (int i = 0; i < 3; i++)
         for (int e = 0; e < 3; e++) {
             double got = hc_fixture_get(&fixture, HC_STATE_MASTER, i, e);

@@ -49,9 +49,9 @@ static struct hc_comparisons train(struct hc_check *check, bool on_copy, double 
             hc_fixture_set(&fixture, HC_STATE_MODEL, 0, e,
                            hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e) * (1 - lr * wd));
         int64_t apart = fixture.failed ? 0 : out_of_sync(&fixture, &tally, step);
-        if (hc_running_tally_row(step))
-            hc_say(check, "decay on the %s, step %4lld: master %.8g, model %.8g, %lld of %d differ",
-                   on_copy ? "copy   " : "masters", (long long)step,
+        if (hc_running_tally_power(step))
+            hc_say(check, "%-18s %4lld  %-13.8g %-13.8g %lld of %d",
+                   on_copy ? "the copy" : "the masters", (long long)step,
                    hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
                    hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0), (long long)apart,
                    WEIGHTS + NORMS);
@@ -63,6 +63,7 @@ static struct hc_comparisons train(struct hc_check *check, bool on_copy, double 
 static void in_sync(struct hc_check *check)
 {
     bool failed;
+    hc_say(check, "decay on           step  master        model         copies that differ");
     struct hc_comparisons masters = train(check, false, 1e-3, 1e-2, &failed);
     if (failed)
         return;

@@ -20,8 +20,8 @@ static struct hc_adam_run start(struct hc_check *check, enum hc_format format, d
 
 static void say_step(struct hc_check *check, const char *arm, double g, const struct hc_adam_run *r)
 {
-    hc_say(check, "%-18s step %lld  g = %-8.4g m = %-12.5g v = %-12.5g w = %.9g", arm,
-           (long long)r->t, g, r->m, r->v, r->w);
+    hc_say(check, "%-15s step %lld: g %-9.4g m %-9.4g v %-9.4g w %.7g", arm, (long long)r->t, g,
+           r->m, r->v, r->w);
 }
 
 /* One step of both arms from the same weight: all in half on the backend, held bit for bit to the

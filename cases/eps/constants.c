@@ -59,7 +59,7 @@ static void zero_up_to(struct hc_check *check)
         double want = copysign(fabs(x) <= ldexp(1, -25) ? 0 : ldexp(1, -24), x);
         hc_running_tally_note(&tally, i, want, hc_tensor_get(&call.out[HC_OUT], i));
     }
-    hc_say(check, "2^-25 = %.10g goes to 0, its successor %.10g to %.10g", ldexp(1, -25),
+    hc_say(check, "2^-25 = %.9g becomes 0, the next number %.9g %.5g", ldexp(1, -25),
            (double)hc_fp32_value(last + 1), ldexp(1, -24));
     hc_claim_comparisons(check, &tally);
 }

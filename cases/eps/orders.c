@@ -26,7 +26,7 @@ static bool two_steps(struct hc_check *check, enum hc_adam_order order, double w
         hc_fixture_step(&fixture, lr, beta1);
         for (int i = 0; i < 3; i++)
             w[step][i] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, i);
-        hc_say(check, "%-11s step %d: g = %s make w = 0.5 into %.7g, %.7g, %.7g",
+        hc_say(check, "%-11s step %d: g = %-13s make w = %.7g, %.7g, %.7g",
                hc_adam_order_names[order], step + 1, step == 0 ? "0, 1e-5, 5e-3" : "0, 0, 0",
                w[step][0], w[step][1], w[step][2]);
     }

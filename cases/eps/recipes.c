@@ -16,8 +16,8 @@ static bool step(struct hc_check *check, const char *name, double w[3])
     hc_fixture_step(&fixture, 1e-3, 0.9);
     for (int i = 0; i < 3; i++)
         w[i] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, i);
-    hc_say(check, "%-14s eps %.0e: g = 0, 1e-5, 5e-3 make w = 0.5 into %.7g, %.7g, %.7g", name,
-           recipe.eps, w[0], w[1], w[2]);
+    hc_say(check, "%-16s eps %.0e: g = 0, 1e-5, 5e-3 make w = %.7g, %.7g, %.7g", name, recipe.eps,
+           w[0], w[1], w[2]);
     return hc_fixture_close(&fixture);
 }
 

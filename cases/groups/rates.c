@@ -188,8 +188,6 @@ static void frozen(struct hc_check *check)
         for (int p = 0; p < 2 && !fixture.failed; p++) {
             struct hc_bytes after = hc_fixture_bytes(&fixture, states[p]);
             size_t still = bytes_of(&fixture, states[p], 4);
-            hc_say(check, "%s, ten steps of 0.1: %s of layers a and b, then of c and linear",
-                   names[k], hc_state_tensor_names[states[p]]);
             hc_claim_true(check, "a group of rate 0 keeps its bytes",
                           !fixture.failed && memcmp(before[p].data, after.data, still) == 0);
             hc_claim_true(check, "the others do not",
@@ -197,6 +195,8 @@ static void frozen(struct hc_check *check)
                                                     after.count - still) != 0);
         }
         bool moved = hc_fixture_get(&fixture, HC_STATE_M, 0, 0) != 0;
+        hc_say(check, "%-14s ten steps; rate 0 for layers a and b, whose momentum %s", names[k],
+               moved ? "moves" : "stays 0");
         hc_claim_true(check, "its momentum moves, if it does not hold the rate",
                       moved != recipe.rate_inside);
         if (!hc_fixture_close(&fixture))

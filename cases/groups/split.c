@@ -34,13 +34,15 @@ static void undecayed(struct hc_check *check)
             bool norm = fixture.parameter[i].role != HC_ROLE_WEIGHT;
             hc_claim_true(check, "it begins with a number that is not 0", isnormal(start[i]));
             double decayed = start[i] * pow(1 - 0.01 * 0.1, 100);
-            hc_say(check, "%s, decay_norm %s: %s", names[k / 2],
-                   recipe.decay_norm ? "true" : "false", fixture.parameter[i].name);
             if (norm && !recipe.decay_norm)
                 hc_claim_value(check, "undecayed", start[i], got);
             else
                 hc_claim_within(check, "decayed", decayed, got, 201 * 0x1p-24 * fabs(decayed));
         }
+        hc_say(check, "%-17s decay_norm %-6s filters keep %.5f, gammas %.5f", names[k / 2],
+               recipe.decay_norm ? "true:" : "false:",
+               hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0) / start[0],
+               hc_fixture_get(&fixture, HC_STATE_MASTER, 1, 0) / start[1]);
         if (!hc_fixture_close(&fixture))
             return;
     }
@@ -69,6 +71,7 @@ static void no_bit(struct hc_check *check)
                                         "fastai-1.0.61",  "bf16-pure", "fastai-004b-flat",
                                         "fastai2-native", "adamw16",   "bf16-kahan"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        char what[64];
         struct hc_bytes bytes[2][STATES];
         bool failed = false;
         for (int split = 0; split < 2 && !failed; split++) {
@@ -82,10 +85,12 @@ static void no_bit(struct hc_check *check)
         }
         if (failed)
             return;
-        hc_say(check, "%s: in one group, and in three layer groups with norms apart", names[k]);
-        for (int p = 0; p < STATES; p++)
-            hc_claim_true(check, hc_state_tensor_names[state[p]],
-                          hc_bytes_equal(&bytes[0][p], &bytes[1][p]));
+        hc_say(check, "%-18s in one group, and in three layer groups with norms apart", names[k]);
+        for (int p = 0; p < STATES; p++) {
+            (void)snprintf(what, sizeof what, "the bytes of %s are the same in both",
+                           hc_state_tensor_names[state[p]]);
+            hc_claim_true(check, what, hc_bytes_equal(&bytes[0][p], &bytes[1][p]));
+        }
     }
 }
 
@@ -140,12 +145,15 @@ static void vectors(struct hc_check *check)
         hc_fixture_step(&fixture, 1e-3, 0.9);
         fixture.device.observe = NULL;
         struct hc_bytes after = hc_fixture_bytes(&fixture, HC_STATE_MASTER);
-        hc_say(check, "%s", groups ? "three layer groups, norms and biases apart" : "one group");
+        hc_say(check, "%-43s %d calls of the optimizer",
+               groups ? "three layer groups, norms and biases apart:" : "one group:", seen.calls);
         hc_claim_value(check, "calls of the optimizer", groups ? 6 : 1, seen.calls);
-        hc_claim_value(check, "vectors that gradients are copied to", groups ? 6 : 1, seen.copies);
-        for (int i = 0; i < fixture.n && !fixture.failed; i++)
-            hc_claim_value(check, fixture.parameter[i].name, want[groups][i],
-                           call_of(&fixture, &seen, i));
+        hc_claim_value(check, "vectors of gradients", groups ? 6 : 1, seen.copies);
+        for (int i = 0; i < fixture.n && !fixture.failed; i++) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "the call that takes %s", fixture.parameter[i].name);
+            hc_claim_value(check, what, want[groups][i], call_of(&fixture, &seen, i));
+        }
         bool failed = fixture.failed;
         if (!failed)
             hc_claim_true(check, "the step moves the masters", !hc_bytes_equal(&before, &after));

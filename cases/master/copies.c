@@ -2,6 +2,7 @@
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A recipe whose step is w -= lr * g and nothing else. */
@@ -60,6 +61,7 @@ static void flat_and_apart(struct hc_check *check)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k]);
         struct hc_bytes bytes[2][HC_STATE_COUNT];
+        double moved = 0;
         bool failed = false;
         recipe.decay_norm = false;
         for (int flat = 0; flat < 2 && !failed; flat++) {
@@ -70,8 +72,7 @@ static void flat_and_apart(struct hc_check *check)
             hc_fixture_start(&fixture, &recipe);
             for (uint64_t step = 0; step < 20; step++)
                 random_step(&fixture, step);
-            double moved = farthest(&fixture);
-            hc_say(check, "20 steps move a weight by %g at most", moved);
+            moved = farthest(&fixture);
             if (!fixture.failed)
                 hc_claim_true(check, "20 steps move a weight, by no more than 5 rates each",
                               moved > 0 && moved <= 0.1);
@@ -81,10 +82,14 @@ static void flat_and_apart(struct hc_check *check)
         }
         if (failed)
             return;
-        hc_say(check, "%s: 71 weights in 4 tensors, 20 steps", names[k]);
-        for (size_t p = 0; p < sizeof state / sizeof state[0]; p++)
-            hc_claim_true(check, hc_state_tensor_names[state[p]],
-                          hc_bytes_equal(&bytes[0][state[p]], &bytes[1][state[p]]));
+        hc_say(check, "%-16s  20 steps move 71 weights in 4 tensors by %g at most", names[k],
+               moved);
+        for (size_t p = 0; p < sizeof state / sizeof state[0]; p++) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "the bytes of %s are the same, flat and apart",
+                           hc_state_tensor_names[state[p]]);
+            hc_claim_true(check, what, hc_bytes_equal(&bytes[0][state[p]], &bytes[1][state[p]]));
+        }
     }
 }
 
@@ -103,6 +108,7 @@ static void from_rounded(struct hc_check *check)
         recipe.masters = fixed ? HC_MASTERS_FROM_FP32 : HC_MASTERS_FROM_MODEL;
         hc_fixture_start(&fixture, &recipe);
         for (int e = 0; e < COUNT; e++) {
+            char what[64];
             struct hc_real *x = hc_real_new(0);
             hc_real_set_text(x, values[e]);
             uint64_t half = hc_real_bits(x, HC_FP16, HC_NEAREST);
@@ -112,9 +118,9 @@ static void from_rounded(struct hc_check *check)
             hc_real_free(x);
             if (fixture.failed)
                 break;
-            hc_say(check, "w = %s", values[e]);
-            hc_claim_value(check, fixed ? "master before half()" : "master after half()", want,
-                           master);
+            (void)snprintf(what, sizeof what, "w = %s, master made %s half()", values[e],
+                           fixed ? "before" : "after");
+            hc_claim_value(check, what, want, master);
         }
         if (!hc_fixture_close(&fixture))
             return;
@@ -130,6 +136,7 @@ static void made_anew(struct hc_check *check)
     double update = hc_round(HC_FP16, 512e-4) / 512;
     double model[2];
     double master[2];
+    hc_say(check, "masters    fit  master       model");
     for (int fixed = 0; fixed < 2; fixed++) {
         struct hc_fixture fixture;
         hc_fixture_open(&fixture, check);
@@ -143,8 +150,9 @@ static void made_anew(struct hc_check *check)
             }
             master[fixed] = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
             model[fixed] = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, 0);
-            hc_say(check, "fit %2d, masters %s: master %.9g, model %.9g", fit,
-                   fixed ? "kept     " : "made anew", master[fixed], model[fixed]);
+            if (fit == 1 || fit % 5 == 0)
+                hc_say(check, "%-9s  %3d  %-11.9g  %.9g", fixed ? "kept" : "made anew", fit,
+                       master[fixed], model[fixed]);
         }
         if (!hc_fixture_close(&fixture))
             return;
@@ -164,14 +172,16 @@ static void edits(struct hc_check *check)
     hc_fixture_open_weights(&fixture, check, &recipe, 2, 1);
     hc_fixture_set(&fixture, HC_STATE_MODEL, 0, 0, 2);
     hc_fixture_set(&fixture, HC_STATE_MASTER, 0, 1, 2);
-    hc_say(check, "edit: model[0] += 1, master[1] += 1");
     hc_fixture_gradients(&fixture, 0);
     hc_fixture_step(&fixture, 1e-3, 0.9);
     for (int e = 0; e < 2 && !fixture.failed; e++) {
         double want = e ? 2 : 1;
-        hc_say(check, "%s after one step", e ? "the edited master" : "the edited model's copy");
-        hc_claim_value(check, "master", want, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, e));
-        hc_claim_value(check, "model", want, hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e));
+        double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, e);
+        double model = hc_fixture_get(&fixture, HC_STATE_MODEL, 0, e);
+        hc_say(check, "%s += 1, and a step: master %g, model %g", e ? "master[1]" : "model[0]",
+               master, model);
+        hc_claim_value(check, e ? "edited master: master" : "edited copy: master", want, master);
+        hc_claim_value(check, e ? "edited master: model" : "edited copy: model", want, model);
     }
     hc_fixture_close(&fixture);
 }

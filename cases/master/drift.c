@@ -142,8 +142,7 @@ static void drift(struct hc_check *check)
     struct crowd crowd = crowd_new(check, d16);
     struct hc_comparisons tally = {0};
     const struct drawing drawing = drawing_new(check);
-    hc_say(check, "step   real        fp16        bf16  master       half(master) Kahan        "
-                  "stochastic (mean of 256)");
+    hc_say(check, "step  real       fp16  bf16  master     half(master)  Kahan      stochastic");
     for (int n = 1; n <= STEPS; n++) {
         w16 = hc_scalar_add(&half, w16, d16);
         wb = hc_scalar_add(&bfloat, wb, db);
@@ -162,9 +161,8 @@ static void drift(struct hc_check *check)
         draw(&drawing, "fp16, stochastic (mean of 256)", n, crowd_mean(&crowd), d16);
         if (!hc_running_tally_row(n))
             continue;
-        hc_say(check, "%4d   %-10.8g  %-10.8g  %-4g  %-10.8g   %-10.8g   %-10.8g   %.8g", n,
-               real_sum(n, d32), w16, wb, master, hc_round(HC_FP16, master), compensated,
-               crowd_mean(&crowd));
+        hc_say(check, "%4d  %-9.7g  %-4g  %-4g  %-9.7g  %-12.7g  %-9.7g  %.7g", n, real_sum(n, d32),
+               w16, wb, master, hc_round(HC_FP16, master), compensated, crowd_mean(&crowd));
     }
     hc_claim_comparisons(check, &tally);
     hc_claim_value(check, "fp16: 1.0 for ever", 1, w16);

@@ -50,7 +50,8 @@ static int row_of(const char *recipe)
 }
 
 /* 0.1 in fp32 is neither a half nor a bfloat16. */
-static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, int row)
+static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, int row,
+                       int kinds[HC_FORMAT_COUNT][HC_FORMAT_COUNT])
 {
     struct hc_fixture fixture;
     double x = (double)0.1F;
@@ -63,7 +64,7 @@ static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, i
     double master = hc_fixture_get(&fixture, HC_STATE_MASTER, 1, 1);
     if (!hc_fixture_close(&fixture))
         return;
-    hc_say(check, "%-20s weight %.9g, norm %.9g", recipe->name, weight, norm);
+    kinds[begins[row].weight][begins[row].norm]++;
     hc_claim_value(check, "the weight that the optimizer works on", hc_round(begins[row].weight, x),
                    weight);
     hc_claim_value(check, "a norm's parameter", hc_round(begins[row].norm, x), norm);
@@ -73,13 +74,21 @@ static void one_recipe(struct hc_check *check, const struct hc_recipe *recipe, i
 static void first(struct hc_check *check)
 {
     int n;
+    int kinds[HC_FORMAT_COUNT][HC_FORMAT_COUNT] = {0};
     const struct hc_recipe *recipes = hc_recipes(&n);
     for (int r = 0; r < n; r++) {
         int row = row_of(recipes[r].name);
         hc_claim_true(check, "the recipe has its statement in master/first.c", row >= 0);
         if (row >= 0)
-            one_recipe(check, &recipes[r], row);
+            one_recipe(check, &recipes[r], row, kinds);
     }
+    hc_say(check, "0.1 begins as a weight          as a norm's parameter   in");
+    for (int w = 0; w < HC_FORMAT_COUNT; w++)
+        for (int p = 0; p < HC_FORMAT_COUNT; p++)
+            if (kinds[w][p])
+                hc_say(check, "%-5s %-24.9g  %-5s %-16.9g  %2d recipes", hc_formats[w].name,
+                       hc_round((enum hc_format)w, (double)0.1F), hc_formats[p].name,
+                       hc_round((enum hc_format)p, (double)0.1F), kinds[w][p]);
 }
 
 static const struct hc_case cases[] = {

@@ -29,7 +29,7 @@ static void lost_in_half(struct hc_check *check)
             if (half.failed)
                 return;
             hc_running_tally_note(&tally, step, 1, w);
-            if (hc_running_tally_row(step))
+            if (hc_running_tally_power(step))
                 hc_say(check, "step %4lld: half(w %c 1e-4) = %.10g", (long long)step, d ? '-' : '+',
                        w);
         }

@@ -188,11 +188,11 @@ static struct hc_call call_of(struct hc_check *check, const struct arm *arm,
 static void claim(struct hc_check *check, const struct arm *arm, int setting,
                   const struct formats *f)
 {
-    char what[120];
+    char where[120];
     struct hc_call call = call_of(check, arm, &settings[setting], f);
-    (void)snprintf(what, sizeof what, "%s at t = %.0f, setting %d, %s", arm->name,
+    (void)snprintf(where, sizeof where, "%s at t = %.0f, setting %d, %s", arm->name,
                    settings[setting].t, setting, f->name);
-    hc_claim_defined(check, what, &call);
+    hc_claim_defined(check, arm->name, where, &call);
 }
 
 /* Every arm under every setting; the formats take turns, so that each arm meets all of them. */

@@ -76,6 +76,7 @@ static double squares_with(struct hc_fixture *fixture, const struct hc_recipe *r
 static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *touched)
 {
     struct hc_fixture fixture;
+    double norm[2] = {0};
     *touched = 0;
     hc_fixture_open_layers(&fixture, check, recipe);
     for (int step = 0; step < 2; step++) {
@@ -86,11 +87,14 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
         double squares = squares_with(&fixture, recipe, i);
         double want = clipped(gradient(i), factor(squares, recipe->clip));
         double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
-        hc_say(check, "%s: %s, norm %.6g, clipped to %g%s", recipe->name, fixture.parameter[i].name,
-               sqrt(squares), recipe->clip, recipe->clip_groups ? " by group" : "");
+        if (i < 2)
+            norm[i] = sqrt(squares);
         hc_claim_value(check, "the gradient that the optimizer gets at step 2", want, got);
         *touched += got != gradient(i);
     }
+    hc_say(check, "%-18s  %-16s  %-9s  %-12.6g  %.6g", recipe->name,
+           recipe->clip_groups ? "each group" : "all together", recipe->group_rates.n ? "3" : "1",
+           norm[0], norm[1]);
     return hc_fixture_close(&fixture);
 }
 
@@ -100,6 +104,8 @@ static void by_group(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-1.0.61-clip", "amp", "fp32", "apex-O2",
                                         "fastai-004b-flat"};
+    hc_say(check, "recipe              clipped to 0.1    layers in  norm that     norm that");
+    hc_say(check, "                                      groups     clips weight  clips gamma");
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         for (int way = 0; way < 3; way++) {
             struct hc_recipe recipe = plain(names[k], 0.1);
@@ -160,13 +166,14 @@ static void infinite(struct hc_check *check)
         hc_fixture_step(&fixture, 1e-3, 0);
         for (int i = 0; i < fixture.n && !fixture.failed; i++) {
             double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
-            hc_say(check, "%s: %s", recipe.name, fixture.parameter[i].name);
             if (i == 0)
                 hc_claim_true(check, "the infinity is NaN", isnan(got));
             else
                 hc_claim_value(check, "a finite gradient of its norm is 0, another's stays",
                                weight(i) || unseen ? 0 : gradient(i), got);
         }
+        hc_say(check, "%-18s inf in a.filter makes the gradient of %s %g", recipe.name,
+               fixture.parameter[1].name, hc_fixture_get(&fixture, HC_STATE_M, 1, 0));
         hc_fixture_close(&fixture);
     }
 }
@@ -188,7 +195,8 @@ static void after_nan(struct hc_check *check)
         hc_fixture_step(&fixture, 1e-3, 0);
         if (!fixture.failed) {
             struct hc_counters counters = hc_fixture_counters(&fixture);
-            hc_say(check, "amp, clipped %s unscaling", scaled ? "before" : "after");
+            hc_say(check, "amp, clipped %-6s unscaling: %d step skipped, %d taken",
+                   scaled ? "before" : "after", counters.skipped, counters.taken);
             hc_claim_value(check, "steps skipped", 1, counters.skipped);
             hc_claim_value(check, "steps taken", 1, counters.taken);
             hc_claim_value(check, "the gradient of the second", 2,

@@ -34,6 +34,7 @@ static void one(struct hc_check *check, int sequence)
 {
     struct hc_amp amp;
     char said[80] = "";
+    char what[160];
     int stage = HC_AMP_READY;
     int steps = 0;
     bool as_the_table = true;
@@ -53,7 +54,9 @@ static void one(struct hc_check *check, int sequence)
             hc_amp_backward(&amp, 0, 0, 0.7);
         }
     }
-    hc_amp_holds(&amp, said, as_the_table);
+    (void)snprintf(what, sizeof what, "what the table refuses is refused%s%s",
+                   as_the_table ? "" : ", and nothing else: ", as_the_table ? "" : said);
+    hc_amp_holds(&amp, what, as_the_table);
     hc_amp_within(&amp, "the way is lr g for each step", steps * amp.lr * g,
                   hc_amp_moved(&amp, 0, 0), steps * 0x1p-25);
 }

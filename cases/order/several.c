@@ -41,7 +41,7 @@ static void update_for_each(struct hc_check *check)
         (void)hc_amp_step(&amp, 0);
         (void)hc_amp_update(&amp);
         (void)hc_amp_step(&amp, 1);
-        hc_say(check, "%s: %.4g instead of %.4g", rows[r].what, hc_amp_moved(&amp, 1, 0),
+        hc_say(check, "%s:\n      %.4g instead of %.4g", rows[r].what, hc_amp_moved(&amp, 1, 0),
                amp.lr * g);
         hc_amp_claim_moved(&amp, rows[r].what, 1, 0, rows[r].factor * g, 0);
         (void)hc_amp_update(&amp);

@@ -87,9 +87,7 @@ static void update_first(struct hc_check *check)
         amp.optimizer[1].found = (float)overflow;
         (void)hc_amp_update(&amp);
         (void)hc_amp_step(&amp, 0);
-        hc_say(check,
-               "update before unscale: the scale went from 1024 to %g, the weight goes %.4g "
-               "of %.4g",
+        hc_say(check, "the scale went from 1024 to %4g: the weight goes %.4g in place of %.4g",
                (double)amp.scale, hc_amp_moved(&amp, 0, 0), amp.lr * g);
         hc_amp_claim_moved(&amp, overflow ? "twice the way after a halving" : "half at a growth", 0,
                            0, overflow ? 2 * g : g / 2, 0);

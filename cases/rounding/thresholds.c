@@ -72,7 +72,7 @@ static const struct row underflow[] = {
 };
 
 static const struct row wide[] = {
-    {"63343.99805", 0x7bbb, "63328: below the middle 63344; through fp32 it is the middle itself"},
+    {"63343.99805", 0x7bbb, "63328: below the middle 63344; in fp32 it is the middle"},
     {"63344", 0x7bbc, "the middle between 63328 and 63360, to even"},
     {"63344.00195", 0x7bbc, "above it"},
 };

@@ -82,8 +82,7 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
     if (hc_replay(check, &rule, &start, trace, there + LATER, after) != HC_OK)
         return;
     double later = (double)after[there + LATER - 1].scale;
-    hc_say(check, "%-16s %s after %d steps; %d steps of the other kind later it is %g", name,
-           name_of(end->log2), end->steps, LATER, later);
+    hc_say(check, "%-22s  %5d  %-29s  %g", name, end->steps, name_of(end->log2), later);
     hc_claim_true(check, "not a step before", (double)after[end->steps - 2].scale != want);
     for (int i = end->steps; i <= there; i++)
         hc_claim_value(check, name, want, (double)after[i - 1].scale);
@@ -96,6 +95,7 @@ static void reach(struct hc_check *check, const struct end *end, int interval, b
 /* The scale grows after 100 clean steps, so that LATER of them show it. */
 static void halvings(struct hc_check *check)
 {
+    hc_say(check, "overflows of            steps  until the scale is             300 clean later");
     for (int i = 0; i < ENDS; i++)
         reach(check, &down[i], 100, true);
 }
@@ -103,6 +103,7 @@ static void halvings(struct hc_check *check)
 /* The scale grows after each clean step, so that hundreds of them are enough. */
 static void doublings(struct hc_check *check)
 {
+    hc_say(check, "clean steps of          steps  until the scale is             300 inf later");
     for (int i = 0; i < ENDS; i++)
         reach(check, &up[i], 1, false);
 }

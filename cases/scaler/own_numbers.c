@@ -84,8 +84,7 @@ static void one_system(struct hc_check *check, int i)
     }
     if (!hc_fixture_close(&fixture))
         return;
-    hc_say(check, "%-20s 1000, grown by 1.5, backed off to 0.3 and grown: %.9g", recipe.name,
-           scale);
+    hc_say(check, "%-20s 1000, grown by 1.5, backed off by 0.3, grown: %.9g", recipe.name, scale);
     if (kept)
         hc_claim_true(check, "dividing is not multiplying with the reciprocal", differ > 0);
 }

@@ -81,9 +81,9 @@ static void scale_alone(struct hc_check *check)
         for (int64_t i = stop; i < steps; i++)
             late += whole[i].scale != rest[i - stop].scale;
         bool loses = !hc_scalers[rule].saves_clean;
-        (void)snprintf(what, sizeof what, "%s%s: steps at another scale", hc_scalers[rule].name,
-                       loses ? ", as it is" : ", were its count not saved");
-        hc_say(check, "%s: %lld of %lld", what, (long long)late, (long long)(steps - stop));
+        (void)snprintf(what, sizeof what, "%s, steps", hc_scalers[rule].name);
+        hc_say(check, "%-22s %-12s %4lld of %lld steps at another scale", hc_scalers[rule].name,
+               loses ? "as it is:" : "if it did:", (long long)late, (long long)(steps - stop));
         hc_claim_value(check, what, (double)half, (double)late);
     }
 }

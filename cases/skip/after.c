@@ -78,6 +78,8 @@ static void statistics(struct hc_check *check)
         const char *what;
         int call; /* 1: the first convolution; -1: the gradient of the first filter */
     } rows[] = {{"in the images", 1}, {"in a gradient", -1}};
+    hc_say(check, "15 steps, inf at    skipped  loss in       loss by     statistics");
+    hc_say(check, "step 3                       training      statistics  lost");
     for (int r = 0; r < 2; r++) {
         struct course course = {0};
         const struct hc_injection_site at = {rows[r].call < 0 ? 0 : -1, rows[r].call, 0,
@@ -85,11 +87,8 @@ static void statistics(struct hc_check *check)
         if (!train(check, &at, STEPS, &course))
             return;
         bool forward = rows[r].call >= 0;
-        hc_say(check,
-               "inf %s at step 3 of %d: %d skipped; training loss %g, loss by running statistics "
-               "%g; %lld of them are no numbers",
-               rows[r].what, STEPS, course.skipped, (double)course.train, (double)course.eval,
-               (long long)course.statistics);
+        hc_say(check, "%-18s  %-7d  %-12.7g  %-10.7g  %lld", rows[r].what, course.skipped,
+               (double)course.train, (double)course.eval, (long long)course.statistics);
         hc_claim_value(check, "one step is skipped", 1, (double)course.skipped);
         hc_claim_true(check, "all weights are finite", course.weights == 0);
         hc_claim_true(check, "so is the loss in training", isfinite(course.train));

@@ -6,6 +6,7 @@
 #include "cases/fixture/scalar.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { STEPS = 1000, WEIGHTS = 256 };
 
@@ -70,9 +71,13 @@ static void on_the_average(struct hc_check *check)
                 continue;
             double want = arm ? 1 + n * 0x1p-12 : 1;
             double got = mean(&fixture);
-            hc_say(check, "%s, step %4d: %.8g on the average, want %.8g", names[arm], n, got, want);
+            char what[48];
+            if (hc_running_tally_power(n))
+                hc_say(check, "%-9s  step %4d: %.8g on the average, want %.8g", names[arm], n, got,
+                       want);
             /* w + 2^-12 is an fp32 number: what is rounded is the real sum. */
-            hc_claim_within(check, names[arm], want, got, arm ? spread(2 * u, n, WEIGHTS) : 0);
+            (void)snprintf(what, sizeof what, "%s, step %d", names[arm], n);
+            hc_claim_within(check, what, want, got, arm ? spread(2 * u, n, WEIGHTS) : 0);
         }
         hc_fixture_close(&fixture);
     }
@@ -102,6 +107,7 @@ static void compensated(struct hc_check *check)
     struct hc_real *real = hc_real_new(1);
     struct hc_real *update = hc_real_new(d);
     start(&fixture, check, &recipe, 3, -1);
+    hc_say(check, "step  w          c               w + c        real sum");
     for (int n = 1; n <= STEPS && !fixture.failed; n++) {
         hc_fixture_step(&fixture, d, 0);
         by_definition(&w, &c, -d);
@@ -113,8 +119,7 @@ static void compensated(struct hc_check *check)
         if (!hc_running_tally_row(n) || fixture.failed)
             continue;
         double want = hc_real_double(real);
-        hc_say(check, "step %4d: w %.8g, c %.8g, w + c %.10g, real sum %.10g", n, got, rest,
-               got + rest, want);
+        hc_say(check, "%4d  %-9.7g  %-14.7g  %-11.9g  %.9g", n, got, rest, got + rest, want);
         hc_claim_within(check, "w + c", want, got + rest, n * u * (u + d));
         hc_claim_within(check, "w", want, got, n * u * (u + d) + u);
     }
@@ -143,10 +148,13 @@ static void decays(struct hc_check *check)
             const double bound[] = {0, spread(u, n, WEIGHTS) + n * 0x1p-23, n * u * (u + 5 * d)};
             double want = arm ? hc_decayed(1e-2, recipe.weight_decay, n) : 1;
             double got = mean(&fixture);
+            char what[48];
             if (arm == 2)
                 got += hc_fixture_get(&fixture, HC_STATE_COMPENSATION, 0, 0);
-            hc_say(check, "%s, step %4d: %.8g, want %.8g", names[arm], n, got, want);
-            hc_claim_within(check, names[arm], want, got, bound[arm]);
+            if (hc_running_tally_power(n))
+                hc_say(check, "%-10s  step %4d: %.8g, want %.8g", names[arm], n, got, want);
+            (void)snprintf(what, sizeof what, "%s, step %d", names[arm], n);
+            hc_claim_within(check, what, want, got, bound[arm]);
         }
         hc_fixture_close(&fixture);
     }

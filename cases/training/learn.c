@@ -73,12 +73,9 @@ static bool train(struct hc_check *check, const struct hc_recipe *recipe,
         open_data(check, course->images, &data) && hc_check_ok(check, hc_train(&options, result));
     hc_dataset_close(&data);
     if (ok)
-        hc_say(check,
-               "%-14s training loss %.4f, test accuracy %.1f %%, %lld of %lld steps skipped, final "
-               "scale %g%s%s",
+        hc_say(check, "%-16s loss %.4f, accuracy %.0f %%, skipped %lld of %lld, scale 2^%g%s",
                recipe->name, result->train_loss, 100 * result->accuracy, (long long)result->skipped,
-               (long long)result->steps, result->final_scale,
-               result->learned ? "" : "; did not learn: ", result->reason);
+               (long long)result->steps, log2(result->final_scale), result->learned ? "" : ": no");
     return ok;
 }
 

@@ -112,7 +112,7 @@ static void see_training(struct watch *w, struct hc_check *check, const struct h
     for (int i = 0; i < BATCH; i++) {
         struct look *look = &w->look[epoch][at + i];
         *look = find(check, w->pixels + (size_t)i * VALUES);
-        hc_claim_value(check, "the label of an image", hc_restated_label(look->number),
+        hc_claim_value(check, "label of an image", hc_restated_label(look->number),
                        hc_tensor_get(labels, i));
     }
 }
@@ -122,14 +122,13 @@ static void see_test(struct watch *w, struct hc_check *check, const struct hc_te
 {
     int left = TESTS - w->tests;
     int count = left < BATCH ? left : BATCH;
-    hc_claim_value(check, "images that count in a batch of test images", count,
-                   (double)labels->shape[0]);
+    hc_claim_value(check, "test images that count", count, (double)labels->shape[0]);
     for (int i = 0; i < count && i < labels->shape[0]; i++) {
         struct look look = find(check, w->pixels + (size_t)i * VALUES);
         hc_claim_value(check, "a test image", HC_RESTATED_TESTS + w->tests + i, look.number);
         hc_claim_true(check, "a test image is whole and not flipped",
                       look.down == 0 && look.right == 0 && !look.flip);
-        hc_claim_value(check, "the label of a test image", hc_restated_label(look.number),
+        hc_claim_value(check, "label of a test image", hc_restated_label(look.number),
                        hc_tensor_get(labels, i));
     }
     w->tests += count;
@@ -137,7 +136,7 @@ static void see_test(struct watch *w, struct hc_check *check, const struct hc_te
         return;
     w->tests = 0;
     w->evaluations++;
-    hc_claim_value(check, "batches before an evaluation", w->evaluations * BATCHES, w->batches);
+    hc_claim_value(check, "batches before evaluation", w->evaluations * BATCHES, w->batches);
 }
 
 static void see(struct hc_observed *observed, const struct hc_call *there,
@@ -186,12 +185,12 @@ static void claim_crops(struct hc_check *check, const struct watch *w)
     }
     for (int s = 0; s < SHIFTS; s++) {
         hc_claim_true(check, "a crop begins in every row and column", downs[s] && rights[s]);
-        claim_share(check, "share of a row that crops begin in", 1.0 / SHIFTS, downs[s], n);
-        claim_share(check, "share of a column that crops begin in", 1.0 / SHIFTS, rights[s], n);
+        claim_share(check, "crops that begin in a row", 1.0 / SHIFTS, downs[s], n);
+        claim_share(check, "crops that begin in a column", 1.0 / SHIFTS, rights[s], n);
     }
-    claim_share(check, "share of flipped images", 0.5, flips, n);
-    claim_share(check, "share of crops as far down as right", 1.0 / SHIFTS, diagonal, n);
-    claim_share(check, "share of crops as the image before", 1.0 / (SHIFTS * SHIFTS), repeated, n);
+    claim_share(check, "flipped images", 0.5, flips, n);
+    claim_share(check, "crops as far down as right", 1.0 / SHIFTS, diagonal, n);
+    claim_share(check, "crops as the image before", 1.0 / (SHIFTS * SHIFTS), repeated, n);
 }
 
 /* Where image i stands in an epoch, or NULL if it is left out. */
@@ -227,11 +226,9 @@ static void claim_order(struct hc_check *check, const struct watch *w, int image
         hc_claim_true(check, "every image has its turn", times > 0);
     }
     int n = EPOCHS * DRAWN;
-    claim_share(check, "share of images at the same place in the next epoch", 1.0 / DRAWN, moved,
-                n);
-    claim_share(check, "share of images at their own place", 1.0 / DRAWN, still, n);
-    claim_share(check, "share of images with the same crop in the next epoch",
-                1.0 / (SHIFTS * SHIFTS), same, n);
+    claim_share(check, "at the same place next epoch", 1.0 / DRAWN, moved, n);
+    claim_share(check, "images at their own place", 1.0 / DRAWN, still, n);
+    claim_share(check, "with the same crop next epoch", 1.0 / (SHIFTS * SHIFTS), same, n);
 }
 
 static bool train(struct hc_check *check, const struct plan *plan, struct watch *w)
@@ -264,8 +261,7 @@ static void images(struct hc_check *check)
     int same = 0;
     for (int k = 0; k < EPOCHS * DRAWN; k++)
         same += w[0].look[k / DRAWN][k % DRAWN].number == w[1].look[k / DRAWN][k % DRAWN].number;
-    claim_share(check, "share of images that another seed puts in the same place", 1.0 / DRAWN,
-                same, EPOCHS * DRAWN);
+    claim_share(check, "another seed: the same place", 1.0 / DRAWN, same, EPOCHS * DRAWN);
 }
 
 static const struct hc_case cases[] = {

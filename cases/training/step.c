@@ -56,7 +56,6 @@ static void claim(const struct hc_call *call, void *context)
     copy.scratch = NULL;
     bool ok = bring(watch->check, copy.in, op->inputs);
     ok = bring(watch->check, copy.out, op->outputs) && ok;
-    hc_say(watch->check, "call %d: %s", watch->calls, op->name);
     if (ok)
         hc_claim_call_met(watch->check, &copy);
     drop(copy.in, op->inputs);
@@ -106,6 +105,9 @@ static void every_call(struct hc_check *check)
     if (status == HC_OK)
         status = run_step(&device, net, update, images, labels, &watch);
     if (hc_check_ok(check, status))
+        hc_say(check, "%d calls: a step forward, back and through the optimizer, and an evaluation",
+               watch.calls);
+    if (status == HC_OK)
         hc_claim_true(check, "a step went forward, back, and through the optimizer",
                       watch.seen[HC_OP_conv2d_bwd_filter] && watch.seen[HC_OP_bn_leaky_bwd] &&
                           watch.seen[HC_OP_adamw] && watch.seen[HC_OP_bn_leaky_infer]);

@@ -80,7 +80,6 @@ static void captured(struct hc_check *check)
         hc_say(check, "step %d, loss %.4g", step, loss);
         if (tiny.failed)
             break;
-        hc_exponents_say(check, &g);
         hc_exponents_draw(check, exponents, names[look], &g, 1);
         if (!captured_shares(check, &g, names[look], shares, &lost[look]))
             break;

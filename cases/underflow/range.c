@@ -3,6 +3,7 @@
 #include "cases/fixture/running_tally.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The gradient that the optimizer gets after an fp32 gradient was scaled, stored in half and
@@ -18,7 +19,7 @@ static bool through(struct hc_check *check, double g, double scale, double *kept
         hc_unscale_into(check, &half, scale, false, &master, &found) != HC_OK)
         return false;
     *kept = hc_tensor_get(&master, 0);
-    hc_say(check, "g = %-13.9g S = %-5g half(S g) = %-14.9g unscaled %.9g",
+    hc_say(check, "g = %-12.7g S = %-4g half(S g) = %-12.7g unscaled %.7g",
            hc_tensor_get(&gradient, 0), scale, hc_tensor_get(&half, 0), *kept);
     return true;
 }
@@ -64,8 +65,9 @@ static void static_512(struct hc_check *check)
     if (hc_scale_into(check, &gradient, 512, &half) != HC_OK)
         return;
     for (int i = 0; i < 4; i++) {
-        hc_say(check, "g = %.10g", (double)g[i]);
-        hc_claim_value(check, "half(512 g)", want[i], hc_tensor_get(&half, i));
+        char what[48];
+        (void)snprintf(what, sizeof what, "half(512 g), g = %.10g", (double)g[i]);
+        hc_claim_value(check, what, want[i], hc_tensor_get(&half, i));
     }
     hc_claim_within(check, "lost up to, as claimed", 5.8e-11, (double)low, 0.05e-11);
     hc_claim_within(check, "infinite from, as claimed", 127.97, (double)high, 0.005);
@@ -97,7 +99,7 @@ static void scale_8(struct hc_check *check)
         if (i && hc_tensor_get(&scaled, i) == 0)
             hc_claim_true(check, "scale 8 keeps every gradient from 2^-27 on", false);
     }
-    hc_say(check, "of %d gradients in [2^-27, 2^-24) %d are zeros without a scale, none at scale 8",
+    hc_say(check, "of %d gradients in [2^-27, 2^-24) %d are 0 without a scale, none at 8",
            COUNT - 1, zeros);
     hc_claim_comparisons(check, &kept);
     hc_claim_value(check, "2^-28 at scale 8", 0, hc_tensor_get(&scaled, 0));

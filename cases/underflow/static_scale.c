@@ -10,6 +10,7 @@
 static void poisons(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-004b-flat", "amp"};
+    hc_say(check, "recipe           step  master      m           v           another master");
     for (int arm = 0; arm < 2; arm++) {
         struct hc_fixture fixture;
         hc_fixture_open_weights(&fixture, check, hc_recipe_by_name(names[arm]), 2, 1);
@@ -18,8 +19,8 @@ static void poisons(struct hc_check *check)
             hc_fixture_gradient(&fixture, 0, 1, 1e-3);
             hc_fixture_step(&fixture, 1e-3, 0.9);
             if (step <= 3 || step == 101)
-                hc_say(check, "%-12s step %3d: master %-10.7g m %-10.4g v %-10.4g; beside it %.7g",
-                       names[arm], step, hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
+                hc_say(check, "%-16s %4d  %-10.7g  %-10.4g  %-10.4g  %.7g", names[arm], step,
+                       hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0),
                        hc_fixture_get(&fixture, HC_STATE_M, 0, 0),
                        hc_fixture_get(&fixture, HC_STATE_V, 0, 0),
                        hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 1));

@@ -21,10 +21,13 @@ static void overflow(struct hc_fixture *fixture)
     hc_fixture_step(fixture, lr, beta1);
 }
 
+static const char *const columns =
+    "                       master     model      m          v          t   scale";
+
 static void tell(struct hc_fixture *fixture, const char *what)
 {
     struct hc_counters c = hc_fixture_counters(fixture);
-    hc_say(fixture->check, "%-28s master %.9g, model %.9g, m %.6g, v %.6g, t %d, scale %g", what,
+    hc_say(fixture->check, "%-22s %-10.6g %-10.6g %-10.4g %-10.4g %-3d %g", what,
            hc_fixture_get(fixture, HC_STATE_MASTER, 0, 0),
            hc_fixture_get(fixture, HC_STATE_MODEL, 0, 0), hc_fixture_get(fixture, HC_STATE_M, 0, 0),
            hc_fixture_get(fixture, HC_STATE_V, 0, 0), c.taken, (double)c.scale);
@@ -41,7 +44,8 @@ static void decays(struct hc_check *check)
         hc_fixture_close(&fixture);
         return;
     }
-    tell(&fixture, "overflow at the first step");
+    hc_say(check, "%s", columns);
+    tell(&fixture, "step 1, overflow");
     hc_claim_value(check, "the master has decayed", keep(),
                    hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0));
     hc_claim_value(check, "m is untouched", 0, hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
@@ -50,11 +54,11 @@ static void decays(struct hc_check *check)
                    (double)hc_fixture_counters(&fixture).scale);
     hc_fixture_gradients(&fixture, 1e-3);
     hc_fixture_step(&fixture, lr, beta1);
-    tell(&fixture, "a clean step");
+    tell(&fixture, "step 2, clean");
     double m = hc_fixture_get(&fixture, HC_STATE_M, 0, 0);
     double before = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
     overflow(&fixture);
-    tell(&fixture, "overflow at the third");
+    tell(&fixture, "step 3, overflow");
     double decayed = (double)(float)(before * keep());
     hc_claim_value(check, "m has shrunk", (double)(float)((double)(float)beta1 * m),
                    hc_fixture_get(&fixture, HC_STATE_M, 0, 0));
@@ -71,6 +75,7 @@ static void garbage_steps(struct hc_check *check)
 {
     static const char *const names[] = {"fastai-1.0.61", "fastai-1.0.61-flat"};
     double moved[2] = {0};
+    hc_say(check, "%s", columns);
     for (int flat = 0; flat < 2; flat++) {
         struct hc_fixture fixture;
         hc_fixture_open_weights(&fixture, check, hc_recipe_by_name(names[flat]), 3, 1);
@@ -89,11 +94,11 @@ static void garbage_steps(struct hc_check *check)
             hc_fixture_gradients(&fixture, 1e-3);
             hc_fixture_step(&fixture, lr, 0);
         }
-        tell(&fixture, "a hundred clean steps later");
+        tell(&fixture, "100 clean steps later");
         moved[flat] = first * pow(keep(), 100) - hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
         hc_fixture_close(&fixture);
     }
-    hc_say(check, "a hundred clean steps moved the weight by %g, after garbage by %g", moved[0],
+    hc_say(check, "100 clean steps moved the weight by %g, after garbage by %g", moved[0],
            moved[1]);
     hc_claim_within(check, "without garbage each step is one of lr", 0.1, moved[0], 0.01);
     hc_claim_true(check, "after garbage they hardly move it", fabs(moved[1]) < 1e-3 * moved[0]);

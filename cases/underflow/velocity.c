@@ -94,7 +94,7 @@ static void many_steps(struct hc_check *check)
         v[r] = hc_check_vector(check, formats[r], 1);
         hc_tensor_set(&g[r], 0, gradient);
     }
-    hc_say(check, "step  %-22s  %-28s  the same in fp32", rule[0], rule[1]);
+    hc_say(check, "step  %-21s  %-28s  the same, fp32", rule[0], rule[1]);
     for (int64_t t = 1; t <= STEPS; t++) {
         for (int r = 0; r < 3; r++)
             if (!step(check, r > 0, true, &w[r], &g[r], &v[r]))
@@ -105,7 +105,7 @@ static void many_steps(struct hc_check *check)
             hc_running_tally_note(&tally, t, want[r][1], hc_tensor_get(&v[r], 0));
         }
         if (hc_running_tally_row(t))
-            hc_say(check, "%4lld  w = %-18.9g  w = %-24.9g  w = %.9g", (long long)t,
+            hc_say(check, "%4lld  w = %-17.7g  w = %-24.7g  w = %.7g", (long long)t,
                    hc_tensor_get(&w[0], 0), hc_tensor_get(&w[1], 0), hc_tensor_get(&w[2], 0));
     }
     double single = hc_tensor_get(&w[2], 0);

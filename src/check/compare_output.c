@@ -2,7 +2,6 @@
    MPFR, bounded, and counted element by element. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/bound/bound.h"
@@ -122,12 +121,12 @@ static double ratio_of(const struct hc_tensor *t, const struct comparison *c)
 static void tell(struct hc_check *check, const struct hc_tensor *t, const char *output,
                  const struct comparison *all, int64_t n)
 {
-    char what[96];
     const struct comparison *worst = &all[0];
-    struct hc_claimed claimed = {
-        .kind = HC_CLAIMED_SAMPLE, .what = what, .unit = "abs", .checked = n};
-    (void)snprintf(what, sizeof what, "%s: %" PRId64 " of %" PRId64 " elements", output, n,
-                   hc_tensor_count(t));
+    struct hc_claimed claimed = {.kind = HC_CLAIMED_SAMPLE,
+                                 .what = output,
+                                 .unit = "abs",
+                                 .checked = n,
+                                 .of = hc_tensor_count(t)};
     for (int64_t k = 0; k < n; k++) {
         if (ratio_of(t, &all[k]) > ratio_of(t, worst))
             worst = &all[k];

@@ -37,6 +37,6 @@ void hc_claim_sweeps_catch_faults(struct hc_check *check)
         if (result.verdict != HC_FAIL)
             result = try(check, faulty, hc_sweep_from_fp64);
         hc_claim_true(check, fault->title, result.verdict == HC_FAIL);
-        hc_say(check, "    %s", result.note);
+        hc_say(check, "%.77s", result.note);
     }
 }

@@ -46,8 +46,9 @@ void hc_claimed_failure(const struct hc_claimed *c, char *text, size_t size)
         (void)hc_text_write(text, size, "%lld of %lld differ; first %s", (long long)c->wrong,
                             (long long)c->checked, c->first ? c->first : "not given");
     else if (c->kind == HC_CLAIMED_SAMPLE)
-        (void)hc_text_write(text, size, "%s: %lld are wrong; the farthest is [%lld]: %s", c->what,
-                            (long long)c->wrong, (long long)c->index, numbers);
+        (void)hc_text_write(text, size, "%s: %lld of %lld are wrong, the farthest [%lld]: %s",
+                            c->what, (long long)c->wrong, (long long)c->checked,
+                            (long long)c->index, numbers);
     else
         (void)hc_text_write(text, size, "%s: %s", c->what, numbers);
 }
@@ -63,8 +64,9 @@ void hc_claimed_line(const struct hc_claimed *c, char *text, size_t size)
                             (long long)c->wrong, c->first ? "; first " : "",
                             c->first ? c->first : "");
     else if (c->kind == HC_CLAIMED_SAMPLE)
-        (void)hc_text_write(text, size, "%s; nearest to its bound [%lld]: %s", c->what,
-                            (long long)c->index, numbers);
+        (void)hc_text_write(text, size,
+                            "%s: %lld of %lld elements; nearest to its bound [%lld]: %s", c->what,
+                            (long long)c->checked, (long long)c->of, (long long)c->index, numbers);
     else
         (void)hc_text_write(text, size, "%-32s %s", c->what, numbers);
 }

@@ -17,6 +17,7 @@ struct hc_story_row hc_story_row_of(const struct hc_claimed *c)
     struct hc_story_row row = {.kind = c->kind,
                                .claims = 1,
                                .checked = many ? c->checked : 1,
+                               .of = c->of,
                                .wrong = many ? c->wrong : !hc_claimed_held(c),
                                .want = range_of(c->want),
                                .got = range_of(c->got),
@@ -77,5 +78,6 @@ void hc_story_row_join(struct hc_story_row *row, const struct hc_story_row *next
     row->boundless |= next->boundless;
     row->claims += next->claims;
     row->checked += next->checked;
+    row->of += next->of;
     row->wrong += next->wrong;
 }

@@ -20,7 +20,8 @@ struct hc_story_row {
     struct hc_story_number low[HC_NAME_NUMBERS]; /* of the names' numbers */
     struct hc_story_number high[HC_NAME_NUMBERS];
     int64_t claims;
-    int64_t checked; /* comparisons of these claims */
+    int64_t checked; /* comparisons of these claims, */
+    int64_t of;      /* out of so many elements */
     int64_t wrong;
     struct hc_story_row_range want;
     struct hc_story_row_range got;

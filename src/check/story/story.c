@@ -8,12 +8,11 @@
 #include "op/wrap.h"
 
 enum {
-    EXACT_ROWS = 12, /* rows whose names may differ in numbers alone */
-    ROWS = 20,
+    ROWS = 16,
     FAILURES = 6, /* claims whose words are kept */
     /* If the case says more than HEAD + TAIL + 1 lines, its middle is left out. */
-    HEAD = 16,
-    TAIL = 8
+    HEAD = 14,
+    TAIL = 6
 };
 
 struct hc_story {
@@ -83,7 +82,7 @@ static void add(struct hc_story *story, const struct hc_story_row *row)
             hc_story_row_join(&story->rows[r], row);
             return;
         }
-    if (story->count == EXACT_ROWS && !story->alike) {
+    if (story->count == ROWS && !story->alike) {
         join_alike(story);
         add(story, row);
     } else if (story->count <= ROWS) {

@@ -4,11 +4,11 @@
    A case may make some ten claims or some million. People read a screen of them. So each claim is
    handed over as data, and the story keeps rows instead of lines:
 
-   - As long as at most 12 names of claims are known, each name is a row. Claims that share a name
+   - As long as at most 16 names of claims are known, each name is a row. Claims that share a name
      are counted in it, with the range of their numbers and the one that came nearest to its bound.
-   - With the 13th name, rows whose names differ in numbers alone are joined: "w after step 1" and
+   - With the 17th name, rows whose names differ in numbers alone are joined: "w after step 1" and
      "w after step 2" become "w after step 1..2".
-   - From the 21st row on, further claims are counted in a last row.
+   - From the 17th row on, further claims are counted in a last row.
    - The words of the first claims that failed are kept, and stand before the table.
 
    So a story's memory is bounded, whatever a case claims; only what the case says itself is kept in
@@ -30,8 +30,8 @@ enum hc_claimed_kind {
     HC_CLAIMED_WITHIN, /* two numbers are within a bound of each other */
     HC_CLAIMED_TRUE,   /* the name of the claim is a sentence, and it holds */
     HC_CLAIMED_SWEEP,  /* many comparisons, of which none fails */
-    HC_CLAIMED_SAMPLE, /* elements of an output, each within its bound; want and got are those of
-                          the element that came nearest to its bound */
+    HC_CLAIMED_SAMPLE, /* elements of an output against MPFR, each within its bound; want and got
+                          are those of the element that came nearest to its bound */
 };
 
 /* A claim and what came of it. */
@@ -46,7 +46,8 @@ struct hc_claimed {
     enum hc_format format; /* of the codes of HC_CLAIMED_BITS */
     uint64_t want_bits;
     uint64_t got_bits;
-    int64_t checked;   /* comparisons of a sweep or a sample */
+    int64_t checked;   /* comparisons of a sweep or a sample, */
+    int64_t of;        /* out of so many elements of a sample's output */
     int64_t wrong;     /* of these */
     const char *first; /* words about the first that is wrong, or NULL */
     int64_t index;     /* of the element that a sample shows */

@@ -61,14 +61,14 @@ static void expect(const char *text)
     cr_expect_not_null(strstr(told, text), "no '%s' in\n%s", text, told);
 }
 
-Test(story, twelve_names_are_twelve_rows)
+Test(story, sixteen_names_are_sixteen_rows)
 {
     struct hc_story *story = hc_story_new(false);
-    for (int step = 1; step <= 12; step++)
+    for (int step = 1; step <= 16; step++)
         claim_step(story, step, step, 1);
     tell_all(story);
-    cr_assert_eq(lines(), 13, "%s", told); /* and the header */
-    expect("  w after step 12  12    12   equal\n");
+    cr_assert_eq(lines(), 17, "%s", told); /* and the header */
+    expect("  w after step 16  16    16   equal\n");
 }
 
 Test(story, names_that_differ_in_numbers_alone_share_a_row_where_there_are_more)
@@ -169,7 +169,8 @@ Test(story, comparisons_are_counted_as_what_they_are)
     struct hc_story *story = hc_story_new(false);
     struct hc_claimed sweep = {.kind = HC_CLAIMED_SWEEP, .what = "codes", .checked = 65536};
     struct hc_claimed sample = {.kind = HC_CLAIMED_SAMPLE,
-                                .what = "sum: 31 of 128 elements",
+                                .what = "sum",
+                                .of = 128,
                                 .want = 1,
                                 .got = 1.5,
                                 .error = 0.5,
@@ -180,8 +181,8 @@ Test(story, comparisons_are_counted_as_what_they_are)
     hc_story_claim(story, &sweep);
     hc_story_claim(story, &sample);
     tell_all(story);
-    expect("  131072  codes                               none differs\n");
-    expect("      31  sum: 31 of 128 elements  1     1.5  0.25 at [17]\n");
+    expect("  131072  codes                   none differs\n");
+    expect("      31  sum, of 128  1     1.5  0.25 at [17]\n");
 }
 
 Test(story, a_million_claims_take_no_more_memory_than_some)
@@ -216,8 +217,8 @@ Test(story, a_case_that_says_too_much_loses_its_middle)
     for (int line = 1; line <= 100; line++)
         say(story, "line %d", line);
     tell_all(story);
-    cr_expect_eq(lines(), 25);
-    expect("  line 16\n  ... 76 lines; --all shows them\n  line 93\n");
+    cr_expect_eq(lines(), 21);
+    expect("  line 14\n  ... 80 lines; --all shows them\n  line 95\n");
 }
 
 Test(name, numbers_stand_by_themselves)

@@ -26,9 +26,11 @@ struct widths {
     int judged;
 };
 
+/* Whether no numbers are shown: of a sample that is right to the bit no element stands out. */
 static bool is_sentence(const struct hc_story_row *row)
 {
-    return row->others || row->kind == HC_CLAIMED_TRUE || row->kind == HC_CLAIMED_SWEEP;
+    return row->others || row->kind == HC_CLAIMED_TRUE || row->kind == HC_CLAIMED_SWEEP ||
+           (row->kind == HC_CLAIMED_SAMPLE && row->ratio == 0);
 }
 
 /* Whole numbers in full, others short. */
@@ -47,15 +49,16 @@ static void put_range(char *text, const struct hc_story_row_range *range)
     if (!range->some)
         (void)hc_text_write(text, CELL, "nan");
     else if (range->low == range->high)
-        (void)hc_text_write(text, CELL, "%.9g%s", range->low, range->nan ? " or nan" : "");
+        (void)hc_text_write(text, CELL, "%.7g%s", range->low, range->nan ? " or nan" : "");
     else
         (void)hc_text_write(text, CELL, "%s to %s%s", low, high, range->nan ? " or nan" : "");
 }
 
-/* Two numbers, with as many digits as tell them apart. */
+/* Two numbers, with as many digits as tell them apart; whole numbers in full. */
 static void put_pair(struct cells *cells, double want, double got)
 {
-    for (int digits = 9; digits <= 17; digits += 4) {
+    bool whole = want == floor(want) && got == floor(got) && fmax(fabs(want), fabs(got)) < 1e9;
+    for (int digits = whole ? 9 : 7; digits <= 17; digits += 2) {
         (void)hc_text_write(cells->want, CELL, "%.*g", digits, want);
         (void)hc_text_write(cells->got, CELL, "%.*g", digits, got);
         if (want == got || strcmp(cells->want, cells->got) != 0)
@@ -95,11 +98,11 @@ static void put_place(char *text, size_t size, const struct hc_story_row *row)
 static void put_judged(struct cells *cells, const struct hc_story_row *row)
 {
     char place[CELL / 2];
-    const char *all = row->kind == HC_CLAIMED_TRUE    ? "yes"
-                      : row->kind == HC_CLAIMED_SWEEP ? "none differs"
-                      : row->boundless                ? "unbounded"
-                      : row->want.finite              ? "equal"
-                                                      : "as wanted";
+    const char *all = row->kind == HC_CLAIMED_TRUE                         ? "yes"
+                      : row->kind == HC_CLAIMED_SWEEP                      ? "none differs"
+                      : row->boundless                                     ? "unbounded"
+                      : row->want.finite || row->kind == HC_CLAIMED_SAMPLE ? "equal"
+                                                                           : "as wanted";
     put_place(place, sizeof place, row);
     if (row->wrong && row->checked == 1)
         (void)hc_text_write(cells->judged, CELL, "%s", is_sentence(row) ? "NO" : "FAILED");
@@ -122,6 +125,11 @@ static struct cells cells_of(const struct hc_story_row *row)
         (void)hc_text_write(cells.name, sizeof cells.name, "further claims (--all shows them)");
     else
         hc_story_name_write(cells.name, sizeof cells.name, &row->name, row->low, row->high);
+    if (row->kind == HC_CLAIMED_SAMPLE && row->checked < row->of && !row->others) {
+        size_t used = strlen(cells.name);
+        (void)hc_text_write(cells.name + used, sizeof cells.name - used, ", of %lld",
+                            (long long)row->of);
+    }
     if (!is_sentence(row))
         put_numbers(&cells, row);
     put_judged(&cells, row);
@@ -137,6 +145,7 @@ static struct widths widths_of(const struct hc_story_row *rows, int count)
 {
     struct widths w = {0};
     int both = 0;
+    int sentence = 0;
     bool numbers = false;
     for (int r = 0; r < count; r++) {
         struct cells cells = cells_of(&rows[r]);
@@ -149,6 +158,8 @@ static struct widths widths_of(const struct hc_story_row *rows, int count)
         if (!is_sentence(&rows[r])) {
             numbers = true;
             w.name = larger(w.name, (int)strlen(cells.name));
+        } else {
+            sentence = larger(sentence, (int)strlen(cells.name));
         }
         both = larger(both, one ? (int)strlen(cells.want) : 0);
         w.want = larger(w.want, one ? 0 : (int)strlen(cells.want));
@@ -161,7 +172,8 @@ static struct widths widths_of(const struct hc_story_row *rows, int count)
     }
     int left = HC_COLUMNS - 1 - INDENT - GAP - w.judged - (w.count ? w.count + GAP : 0) -
                (numbers ? w.want + GAP + w.got + GAP : 0);
-    w.name = numbers && w.name < left ? larger(w.name, 5) : left;
+    w.name = larger(w.name, sentence - (w.want + GAP + w.got + GAP));
+    w.name = numbers && w.name < left ? larger(w.name, (int)strlen("claim")) : left;
     return w;
 }
 

@@ -165,7 +165,7 @@ void hc_sweep_from_i32(struct hc_check *check, enum hc_direction direction)
         s->want[0][size] = code_of(size, direction);
         s->want[1][size] = code_of(-size, direction);
     }
-    hc_say(check, "2049 lies half way between 2048 and 2050: fp16 has 11 bits; %s it is %g",
+    hc_say(check, "fp16 has 11 bits: 2049 is half way from 2048 to 2050; %s it is %g",
            hc_direction_names[direction], hc_decode(HC_FP16, want_of(s, 2049)));
     struct hc_miss miss = {0};
     if (!hc_check_ok(check, proved(check, s)) || !hc_check_ok(check, turns(check, s, &miss)) ||

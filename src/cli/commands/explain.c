@@ -32,12 +32,17 @@ struct explained {
 /* Where the error comes from, as shares of the bound. */
 static void print_answers(const struct hc_result *result)
 {
-    if (isnan(result->implementation) || isnan(result->format))
+    if (result->error == 0 || isnan(result->implementation) || isnan(result->format))
         return;
-    hc_print(stdout,
-             "  the implementation uses %.3g of the bound (against the format-exact value), the "
-             "format %.3g\n",
-             result->implementation, result->format);
+    hc_print(stdout, "  of the bound, the implementation (got against exact) uses %.3g\n",
+             result->implementation);
+    hc_print(stdout, "  and the format (exact against real) %.3g\n", result->format);
+}
+
+static void print_note(const struct hc_result *result)
+{
+    if (result->note[0])
+        hc_print_wrapped(stdout, printf("  "), 2, result->note);
 }
 
 /* How near the result came to its bound, in words where the numbers would be zeros. */
@@ -86,8 +91,7 @@ static bool report(const struct hc_result *result, void *context)
     hc_story_print(explained->run.story, stdout);
     (void)fputs("\n  ", stdout);
     print_verdict(result);
-    if (result->note[0])
-        printf("  %s\n", result->note);
+    print_note(result);
     print_answers(result);
     count(explained, result);
     return true;
@@ -98,8 +102,7 @@ static bool report_shortly(const struct hc_result *result, void *context)
 {
     printf("on %s: ", result->backend);
     print_verdict(result);
-    if (result->note[0])
-        printf("  %s\n", result->note);
+    print_note(result);
     count(context, result);
     return true;
 }

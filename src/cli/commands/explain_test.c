@@ -1,0 +1,38 @@
+/* What explain prints of every case that was written by hand. */
+#include "cli/testing.h"
+
+/* A terminal; the claim, the source and the verdict are in it. */
+enum { LINES = 40, COLUMNS = 79, MOST = 2000 };
+
+static char names[MOST][128];
+
+/* The cases whose rows are not generated. */
+static int read_names(void)
+{
+    int count = 0;
+    FILE *file = fopen("names", "r");
+    cr_assert_not_null(file);
+    while (count < MOST && fscanf(file, "%127s", names[count]) == 1)
+        count++;
+    (void)fclose(file);
+    return count;
+}
+
+Test(explain, every_case_is_a_story_on_one_screen, .init = enter_folder)
+{
+    (void)run_shell("$hc list cases | cut -f1 | grep -vE '^(op|bits|border)/' >names");
+    int count = read_names();
+    cr_assert_gt(count, 250);
+    for (int c = 0; c < count; c++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "$hc explain '%s' --backend exact --level quick",
+                       names[c]);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%s: %s", names[c], ran->err);
+        cr_expect_leq(lines_of(ran->out), LINES, "%s\n%s", names[c], ran->out);
+        for (const char *at = ran->out; *at; at += strcspn(at, "\n") + 1)
+            cr_expect_leq(strcspn(at, "\n"), COLUMNS, "%s\n%.*s", names[c], (int)strcspn(at, "\n"),
+                          at);
+        cr_expect_null(strstr(ran->out, "error 0,"), "%s\n%s", names[c], ran->out);
+    }
+}
