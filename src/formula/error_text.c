@@ -66,9 +66,7 @@ static int columns(const char *from, const char *to)
 
 void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, size_t size)
 {
-    struct output out = {buffer, size, 0};
-    if (size == 0)
-        return;
+    struct output out = {.size = size};
     const char *place = error->text + error->at;
     const char *line = place;
     const char *end = place + strcspn(place, "\n");
@@ -84,6 +82,9 @@ void hc_formula_error_text(const struct hc_formula_error *error, char *buffer, s
     if (first > 0 && all - first < ROOM)
         first = all - ROOM;
     int last = all - first > ROOM ? first + ROOM : all;
+    if (size == 0)
+        return;
+    out.buffer = buffer;
     print_words(&out, error->what);
     print(&out, "%*s", INDENT, "");
     for (int n = 0; n < last; n++) {

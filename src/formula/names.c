@@ -119,16 +119,15 @@ bool hc_program_add_cast(struct hc_program *program, const char *name)
     return true;
 }
 
-/* The name of this text that is in scope, or -1: an index hides what has its name, and the index
-   of an inner sum, which comes later in the list, hides that of an outer one. */
-int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token, bool index)
+/* The index of an inner sum comes later in the list than that of an outer one. */
+int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token, bool read)
 {
     int found = -1;
     for (int i = 0; i < p->program->names; i++) {
         const struct hc_name *name = &p->program->name[i];
         if (!hc_token_is(token, name->text) || name->kind == HC_NAME_UNUSED)
             continue;
-        if (index ? name->kind == HC_NAME_INDEX || found < 0 : name->kind != HC_NAME_INDEX)
+        if (read ? name->kind == HC_NAME_INDEX || found < 0 : name->kind != HC_NAME_INDEX)
             found = i;
     }
     return found;

@@ -30,7 +30,6 @@ bool hc_parser_ends(const struct hc_parser *p)
     return p->token.kind == HC_TOKEN_END || hc_parser_is(p, ";") || hc_parser_is(p, "\n");
 }
 
-/* The error at a piece of the text. Returns false. */
 bool hc_parser_wrong(struct hc_parser *p, const char *at, long length, const char *format, ...)
 {
     va_list arguments;
@@ -55,8 +54,7 @@ struct hc_quoted hc_parser_quote(const char *at, int length)
     return q;
 }
 
-/* The token cannot stand where it stands; `instead` says what should. */
-bool hc_parser_unexpected(struct hc_parser *p, const char *instead)
+bool hc_parser_unexpected(struct hc_parser *p, const char *missing)
 {
     static const struct {
         const char *sign;
@@ -83,9 +81,9 @@ bool hc_parser_unexpected(struct hc_parser *p, const char *instead)
         return hc_parser_wrong(p, t->at, t->length, "%s means nothing in a formula",
                                hc_parser_quote(t->at, t->length).text);
     if (hc_parser_ends(p))
-        return hc_parser_wrong(p, p->end, 1, "%s is missing%s", instead,
+        return hc_parser_wrong(p, p->end, 1, "%s is missing%s", missing,
                                hc_parser_is(p, "\n") ? ": a formula ends with its line" : "");
-    return hc_parser_wrong(p, t->at, t->length, "%s is missing before %s", instead,
+    return hc_parser_wrong(p, t->at, t->length, "%s is missing before %s", missing,
                            hc_parser_quote(t->at, t->length).text);
 }
 
@@ -104,8 +102,6 @@ static bool keeps_constants(const struct hc_node *node)
            (hc_functions[node->function].kind != HC_FUNCTION_LIST || node->function == HC_FN_list);
 }
 
-/* Makes a node of the last `operands` ones. Its text is from `start` to the end of the last
-   token. A node without operands comes with `constant` filled in. */
 bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *start, int operands)
 {
     struct hc_node *made = hc_program_allocate(p->program, sizeof *made);
@@ -145,7 +141,6 @@ const struct hc_node *hc_parser_top(const struct hc_parser *p)
     return p->stack[p->count - 1];
 }
 
-/* Checks that the last node is constant; if not, the error is at the first thing that is none. */
 bool hc_parser_constant(struct hc_parser *p, const char *rule)
 {
     const struct hc_node *node = hc_parser_top(p);

@@ -57,7 +57,8 @@ static bool statement(struct hc_parser *p, struct hc_statement *made)
     return hc_parser_wrong(p, first.at, first.length, "a statement assigns: NAME = EXPRESSION");
 }
 
-static bool blocks(struct hc_parser *p, struct hc_block *block, bool shows)
+/* There are at most as many statements as separators, and one more. */
+static bool read_block(struct hc_parser *p, struct hc_block *block, bool shows)
 {
     int most = 1;
     for (const char *at = p->text; *at; at++)
@@ -70,9 +71,7 @@ static bool blocks(struct hc_parser *p, struct hc_block *block, bool shows)
     for (;;) {
         while (hc_parser_take(p, ";") || hc_parser_take(p, "\n"))
             ;
-        if (p->token.kind == HC_TOKEN_END && block->count > 0)
-            return true;
-        if (p->token.kind == HC_TOKEN_END && !shows)
+        if (p->token.kind == HC_TOKEN_END && (block->count > 0 || !shows))
             return true;
         do {
             made->name = -1;
@@ -98,7 +97,7 @@ bool hc_parse(struct hc_program *program, struct hc_block *block, bool shows,
     struct hc_parser p = {.program = program, .error = error, .text = block->text};
     p.end = block->text;
     p.token = hc_token_at(block->text);
-    bool parsed = blocks(&p, block, shows);
+    bool parsed = read_block(&p, block, shows);
     free(p.stack);
     return parsed;
 }
