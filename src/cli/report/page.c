@@ -1,5 +1,6 @@
 #include "cli/report/page.h"
 #include "cli/report/page_cases.h"
+#include "cli/report/page_museum.h"
 #include "cli/report/page_runs.h"
 
 #include <math.h>
@@ -22,6 +23,13 @@ static const char head[] =
     ".FAIL, .ERROR { color: #b00000; font-weight: bold }\n"
     ".SKIPPED, .UNIMPLEMENTED, .MISTRUSTED { color: #8a5a00 }\n"
     "svg { max-width: 100%; height: auto }\n"
+    "details.m > summary { font-size: 1.1em; margin: .3em 0 } .f { color: #777; font-size: .85em "
+    "}\n"
+    "h4 { margin: 2em 0 .3em; border-top: 1px solid #ddd; padding-top: .8em } h4 ~ p { margin: "
+    ".3em "
+    "0 }\n"
+    "pre { font: 13px/1.4 ui-monospace, monospace; background: #f6f6f4; padding: .6em; "
+    "white-space: pre-wrap }\n"
     "</style></head><body>\n<h1>halfcheck</h1>\n";
 
 static void cell(FILE *out, const char *class, const char *text)
@@ -179,6 +187,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                   " result from the format-exact value; the format's is the distance of the"
                   " format-exact value from the real one.",
                   pictures->answers);
+    hc_page_write_museum(out, records, count, pictures->cases);
     hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {
         (void)fputs("<p>No pictures: ", out);

@@ -200,12 +200,17 @@ struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int co
     return first;
 }
 
+/* The pictures of bugs stand in the museum. */
 void hc_page_write_cases(FILE *out, const struct hc_drawn *drawn)
 {
     const char *name = "";
-    if (drawn)
-        (void)fputs("<h2>Pictures of the cases</h2>\n", out);
+    bool any = false;
     for (; drawn; drawn = drawn->next) {
+        if (drawn->row->exhibits && drawn->svg)
+            continue;
+        if (!any)
+            (void)fputs("<h2>Pictures of the cases</h2>\n", out);
+        any = true;
         if (strcmp(drawn->row->name, name) != 0) {
             name = drawn->row->name;
             (void)fputs("<h3><code>", out);

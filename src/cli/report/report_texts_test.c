@@ -24,6 +24,7 @@ static const char *const hostile[] = {
     "< touch pwned",
     "| touch pwned",
     "\xc2\x85\xe2\x80\xa8\xef\xbf\xbe\xf0\x9f\x98\x80",
+    "https://a.b/\" onclick=\"alert(1) javascript:alert(1)",
     "",
 };
 enum { HOSTILE = sizeof hostile / sizeof hostile[0], LONG = 5000, MOST_FIELDS = 400 };
@@ -96,12 +97,14 @@ static json_t *load(void)
     return record;
 }
 
-/* A record of few results, with a picture that has a mark, and facts of a backend. */
+/* A record of few results, with a picture that has a mark, the table of a bug, and facts of a
+   backend. */
 static void make_small(void)
 {
     enter_folder();
     cr_assert_eq(run_shell("$hc run batchnorm/running-mean-bf16-operations rounding/after-one"
-                           " eps/recipes --backend exact,host --json r.json")
+                           " eps/recipes field/hidden-overflow/nan-to-num-hides"
+                           " --backend exact,host --json r.json")
                      ->status,
                  0);
     json_t *record = json_load_file("r.json", 0, NULL);

@@ -1,0 +1,19 @@
+/* The museum: the bugs from the field that are in the records, by mechanism. */
+#ifndef HC_CLI_REPORT_PAGE_MUSEUM_H
+#define HC_CLI_REPORT_PAGE_MUSEUM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/report/page_cases.h"
+
+/* Writes a section, or nothing if no result has a bug's table. Of a case that this program knows,
+   symptom, source, formulas and lesson are those of its own list of cases; verdicts, tables and
+   curves are the records'. */
+void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int count,
+                          const struct hc_drawn *drawn);
+
+/* Writes a text escaped. Addresses in it that begin with http:// or https:// become links. */
+void hc_page_write_linked(FILE *out, const char *text);
+
+#endif

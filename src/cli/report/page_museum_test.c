@@ -1,0 +1,111 @@
+/* The museum of bugs on the page of `halfcheck report`. */
+#include "cli/report/page_museum.h"
+
+#include "cli/report/wellformed.h"
+#include "cli/testing.h"
+
+static const char *linked(const char *text)
+{
+    static char page[1 << 12];
+    FILE *out = fmemopen(page, sizeof page, "w");
+    page[0] = '\0';
+    cr_assert_not_null(out);
+    hc_page_write_linked(out, text);
+    cr_assert_eq(fclose(out), 0);
+    return page;
+}
+
+Test(museum, addresses_become_links, .init = enter_folder)
+{
+    static const struct {
+        const char *text;
+        const char *page;
+    } rows[] = {
+        {"no address", "no address"},
+        {"at https://a.b/c?d=1&e=2, 'title'",
+         "at <a href=\"https://a.b/c?d=1&amp;e=2\">https://a.b/c?d=1&amp;e=2</a>, "
+         "&#39;title&#39;"},
+        {"(http://a.b).", "(<a href=\"http://a.b\">http://a.b</a>)."},
+        {"https://a; http://b",
+         "<a href=\"https://a\">https://a</a>; <a href=\"http://b\">http://b</a>"},
+        {"https://", "https://"},
+        {"javascript:alert(1)", "javascript:alert(1)"},
+        {"data:text/html,x ftp://a.b", "data:text/html,x ftp://a.b"},
+        {"https://a.b/\"onclick=\"x",
+         "<a href=\"https://a.b/\">https://a.b/</a>&quot;onclick=&quot;x"},
+        {"https://a.b/<script>", "<a href=\"https://a.b/\">https://a.b/</a>&lt;script&gt;"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect_str_eq(linked(rows[i].text), rows[i].page, "%s: %s", rows[i].text,
+                         linked(rows[i].text));
+}
+
+static void make_record(void)
+{
+    enter_folder();
+    cr_assert_eq(run_shell("$hc run 'field/hidden-overflow/*' rounding/after-one --backend "
+                           "exact,host --json a.json")
+                     ->status,
+                 0);
+}
+
+static const char *page_of(const char *records)
+{
+    static char page[1 << 22];
+    char line[256];
+    (void)snprintf(line, sizeof line, "$hc report %s --out page", records);
+    cr_assert_eq(run_shell(line)->status, 0);
+    read_text("page/report.html", page, sizeof page);
+    cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
+    return page;
+}
+
+Test(museum, a_bug_has_its_symptom_source_table_and_lesson, .init = make_record)
+{
+    const char *page = page_of("a.json");
+    static const char *const parts[] = {
+        "<h2>Bugs from the field</h2>",
+        "<details class=\"m\"><summary>hidden-overflow <span class=\"f\">",
+        "<p><code>field/hidden-overflow/adam-state-advances-on-skip</code> from ",
+        "<a href=\"https://github.com/mlnomadpy/flaxchat/issues/6\">",
+        "<td class=\"c\">weight</td>",
+        "<p><b>A zero gradient is a step: ",
+        "<span class=\"PASS\">PASS</span> on exact, <span class=\"PASS\">PASS</span> on host",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        cr_expect_not_null(strstr(page, parts[i]), "%s", parts[i]);
+}
+
+Test(museum, a_failure_is_open_and_tells_its_words, .init = make_record)
+{
+    cr_assert_eq(run_shell("python3 -c 'import json; r = json.load(open(\"a.json\")); x = [x for x "
+                           "in r[\"results\"] if x[\"case\"].endswith(\"nan-to-num-hides\")][0]; "
+                           "x[\"verdict\"] = \"FAIL\"; x[\"note\"] = \"it <did> not show\"; "
+                           "x[\"exhibits\"][0][\"name\"] = \"<b>w\"; "
+                           "json.dump(r, open(\"b.json\", \"w\"))'")
+                     ->status,
+                 0);
+    const char *page = page_of("b.json a.json");
+    cr_expect_not_null(strstr(page, "open=\"open\"><summary>hidden-overflow"));
+    cr_expect_not_null(strstr(page, "<span class=\"FAIL\">1 failed</span>"));
+    cr_expect_not_null(strstr(page, "<p class=\"FAIL\">it &lt;did&gt; not show</p>"));
+    cr_expect_not_null(strstr(page, "<td class=\"c\">&lt;b&gt;w</td>"));
+    cr_expect_not_null(strstr(page, "on b.json: exact"));
+}
+
+Test(museum, a_case_that_this_program_does_not_know_is_shown_by_its_name, .init = make_record)
+{
+    cr_assert_eq(
+        run_shell("sed 's,field/hidden-overflow/,field/later-version/,' a.json >b.json")->status,
+        0);
+    const char *page = page_of("b.json");
+    cr_expect_not_null(strstr(page, "<summary>later-version "));
+    cr_expect_not_null(strstr(page, "<h4>field/later-version/nan-to-num-hides</h4>"));
+}
+
+Test(museum, there_is_none_without_bugs, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("$hc run rounding/after-one --json a.json")->status, 0);
+    cr_expect_null(strstr(page_of("a.json"), "Bugs from the field"));
+}
