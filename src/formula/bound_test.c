@@ -227,3 +227,17 @@ Test(bound, is_zero_where_everything_is_exact)
         finish(&t);
     }
 }
+
+/* 1 - 1.001 is 0 in bf16, whose root is 0; the real difference has none. */
+Test(bound, is_infinite_where_the_real_number_is_of_another_kind)
+{
+    struct trial t = begin("bf16", "x = 1; y = x - 1.001");
+    cr_assert_eq(want_of(&t, "y"), 0);
+    cr_assert(isfinite(value_of(&t, "y")->rad[0]));
+    cr_assert_eq(want_of(&t, "sqrt(y)"), 0);
+    cr_assert_eq(value_of(&t, "sqrt(y)")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "1 / y")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "log(y)")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "fp16(x * 1e5)")->rad[0], INFINITY);
+    finish(&t);
+}

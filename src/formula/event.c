@@ -18,7 +18,7 @@ static bool is_pole(enum hc_function f, const double *x)
 static bool is_absorbed(enum hc_function f, const double *x, const struct hc_defined *y)
 {
     double second = f == HC_FN_sub ? -x[1] : x[1];
-    return (f == HC_FN_add || f == HC_FN_sub) && !y->exact &&
+    return (f == HC_FN_add || f == HC_FN_sub) &&
            ((y->value == x[0] && x[1] != 0) || (y->value == second && x[0] != 0));
 }
 
