@@ -68,7 +68,7 @@ Test(explain, tells_one_backend_up_to_a_screen_and_of_others_the_verdict, .init 
 
 Test(explain, refuses_what_is_no_case, .init = enter_folder)
 {
-    expect_refusal("$hc explain", "exactly one CASE or op/NAME");
+    expect_refusal("$hc explain", "exactly one CASE, SLUG or op/NAME");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
     expect_refusal("$hc explain bits/add/fp16 --backend exact", "with exact");
     expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");

@@ -234,23 +234,24 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_list = {
     .name = "list",
-    .usage = "[cases|ops|backends|recipes|scalers|faults|formats|reports] [--json]",
+    .usage = "[SUBJECT] [--json]",
     .summary = "list cases, ops, backends, recipes, scalers, faults, formats or reports",
-    .text = "Prints one row a line: the name first, columns separated by tabs, '-' for an empty\n"
-            "column. The columns are:\n\n"
-            "  cases     name, level, once or on each backend, claim, source\n"
-            "  ops       name, inputs, outputs, title, backends that have it; with --json\n"
-            "            every input and output (halfcheck explain op/NAME shows them)\n"
-            "  backends  name, available, ops, title, why not available\n"
-            "  recipes   name, title, source, known defects; with --json also all fields\n"
-            "  scalers   name, first scale, clean steps before growth (0: never), what\n"
-            "            becomes of a step in which it finds an infinity, how it finds one,\n"
-            "            title, source, known defects\n"
-            "  faults    name, ops, defect, the cases that catch it, its class, where it is\n"
-            "            planted\n"
-            "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
-            "            smallest subnormal, unit roundoff\n"
-            "  reports   slug of a report from the field, the case that shows it, source, why no\n"
-            "            case shows it",
+    .text =
+        "SUBJECT is cases (the default) or another one of those below. Prints one row a line: the\n"
+        "name first, columns separated by tabs, '-' for an empty column. The columns are:\n\n"
+        "  cases     name, level, once or on each backend, claim, source\n"
+        "  ops       name, inputs, outputs, title, backends that have it; with --json\n"
+        "            every input and output (halfcheck explain op/NAME shows them)\n"
+        "  backends  name, available, ops, title, why not available\n"
+        "  recipes   name, title, source, known defects; with --json also all fields\n"
+        "  scalers   name, first scale, clean steps before growth (0: never), what\n"
+        "            becomes of a step in which it finds an infinity, how it finds one,\n"
+        "            title, source, known defects\n"
+        "  faults    name, ops, defect, the cases that catch it, its class, where it is\n"
+        "            planted\n"
+        "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
+        "            smallest subnormal, unit roundoff\n"
+        "  reports   slug of a report from the field, the case that shows it, source,\n"
+        "            why it is left out",
     .run = run,
 };
