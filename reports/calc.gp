@@ -1,7 +1,8 @@
 # The curves of `halfcheck calc`, one frame above the other.
-# Given: title_text; png (0: svg); the number frames with the arrays frame_name and log_y (0 or 1); the
-# number n of curves in each frame with the array name, of which the first is the real number. Reads
-# points: step and value, a block for each curve of each frame. Writes picture.
+# Given: title_text; png (0: svg); the number frames with the arrays frame_name and axis (0: linear,
+# 1: logarithmic, 2: no number is finite); the number n of curves in each frame with the array name,
+# of which the first is the real number. Reads points: step and value, a block for each curve of
+# each frame. Writes picture.
 height = 80 + 300 * frames
 if (png) {
     set terminal pngcairo size 1380, 1.5 * height font "Sans,12" fontscale 1.3 linewidth 1.5 background "#ffffff"
@@ -31,7 +32,9 @@ do for [f = 1 : frames] {
     set tmargin at screen 1 - (36.0 + 300.0 * (f - 1)) / height
     set bmargin at screen 1 - (36.0 + 300.0 * f - 54.0) / height
     set ylabel frame_name[f] noenhanced
-    if (log_y[f]) {
+    set yrange [*:*]
+    if (axis[f] == 2) { set yrange [0:1] }
+    if (axis[f] == 1) {
         set logscale y 10
         set format y "10^{%L}"
         unset offsets

@@ -194,6 +194,12 @@ static int read_option(const struct hc_command *command, const struct hc_option 
     return set(command, option, argv[*i], again);
 }
 
+/* A lone dash is a file name, and "-1/3" or "-(x)" a formula. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !strchr("0123456789.(", word[1]);
+}
+
 bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
                      char **argv, int *words, int *status)
 {
@@ -206,7 +212,7 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *o
             help(command, options);
             return false;
         }
-        if (argv[i][0] != '-' || argv[i][1] == '\0') {
+        if (!is_option(argv[i])) {
             argv[++kept] = argv[i];
             continue;
         }

@@ -44,7 +44,8 @@ struct hc_calc_cell {
 
 struct hc_calc_real {
     struct hc_exact value;
-    double rad; /* how far it may be off */
+    double rad;   /* how far it may be off */
+    bool outside; /* it is neither 0 nor infinite, but its value here is, which is fp64's */
 };
 
 /* All shown numbers after one step. */
@@ -76,6 +77,7 @@ struct hc_calc_run {
     const struct hc_calc *calc;
     struct hc_evaluation *arm[HC_CALC_ARMS];
     long precision; /* of the real numbers, in bits */
+    struct hc_real *zero;
     int items;
     struct hc_calc_item item[HC_CALC_ITEMS];
     struct hc_calc_rows rows;      /* of the table */
@@ -83,6 +85,7 @@ struct hc_calc_run {
     int64_t stride;                /* steps between samples */
     struct hc_calc_course *course; /* [items][HC_CALC_ARMS] */
     int64_t first;                 /* the step of the first row; -1: there is none yet */
+    struct hc_calc_row next;       /* that is being made */
     struct hc_calc_row last;
     int64_t still;     /* nothing changed after this step, so the rest was left out; -1 */
     int stopped_by;    /* a signal, or 0 */
@@ -102,7 +105,7 @@ void hc_calc_name(const struct hc_calc_run *run, int item, char name[HC_CALC_NAM
 bool hc_calc_nearest(const struct hc_calc_cell *cell, const struct hc_calc_real *real);
 
 /* Whether the number stands still from the step of its last change on, away from a real number that
-   moves. */
+   moves; or is infinite or NaN, and the real one is not. */
 bool hc_calc_stalls(const struct hc_calc_run *run, int item, int arm);
 
 /* Prints an error in a formula on stderr; HC_WRONG. */

@@ -150,6 +150,69 @@ Test(calc, a_bare_expression_is_shown, .init = enter_folder)
                      "%s", ran->out);
 }
 
+Test(calc, a_formula_may_begin_with_a_minus_sign, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc calc '-1/3' '-(2)' --in fp16 | head -n 3");
+    cr_expect_str_eq(ran->out,
+                     "      fp16     real\n-1/3  -0.3333  -0.33333333\n-(2)  -2       -2\n", "%s%s",
+                     ran->out, ran->err);
+}
+
+Test(calc, real_numbers_beyond_fp64_are_not_called_infinite_or_0, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc calc 1e400 -1e400 1e-400 1/0 --in fp64 | head -n 5");
+    cr_expect_str_eq(ran->out,
+                     "        fp64  real\n"
+                     "1e400   inf   above 1.79e308\n"
+                     "-1e400  -inf  below -1.79e308\n"
+                     "1e-400  0     below 5e-324\n"
+                     "1/0     inf   inf\n",
+                     "%s", ran->err);
+}
+
+/* Adam in half with a gradient of 1e-5: v and eps are 0, so that the first step divides by 0. The
+   cause is told before what came of it, and both before where w is in the end. */
+Test(calc, what_became_0_infinite_or_nan_is_told_first, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc calc 'w = 1; v = 0; g = 1e-5' --each 'v = 0.999*v + 0.001*g*g; "
+                  "w = w - 1e-3*(g/(sqrt(v) + 1e-8))' --in fp16 --steps 9 --show w");
+    cr_expect_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "\n   1  -inf  "), "%s", ran->out);
+    const char *zero = strstr(ran->out, "\n\nfp16: at step 1, 0.001*g = ");
+    const char *division = strstr(ran->out, " is infinite: ");
+    const char *end = strstr(ran->out, "\nfp16: w is -inf from step 1 on\n");
+    cr_expect(zero && division && end && zero < division && division < end, "%s", ran->out);
+}
+
+/* In fp32 arithmetic 1 + 1e-4 is no 1, but it is stored as 1. */
+Test(calc, an_arm_may_store_in_another_format, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc calc 'w = 1' --each 'w += 1e-4' --in fp32/fp16 --hex");
+    cr_expect_not_null(strstr(ran->out, "\n 100  1 0x3c00   1.01\n"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "w never moves from 1: what a step adds is at most half an "
+                                        "ulp of w\n    in fp16, 0.00049\n"),
+                       "%s", ran->out);
+}
+
+Test(calc, an_arm_may_give_a_cast_its_format, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc calc 's = sum(4096, acc(1))' --in 'fp16,fp16 acc=fp32' | head -n 2");
+    cr_expect_str_eq(ran->out, "   fp16  fp16 acc=fp32  real\ns  2048  4096           4096\n");
+}
+
+Test(calc, rows_are_few_or_as_asked_for, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc calc 'w = 1' --each 'w = w*1.0001 + step*0' --steps 200000 --in fp16,fp32");
+    cr_expect_leq(lines_of(ran->out), 24, "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "\n100000 "), "%s", ran->out);
+    ran = run_shell("$hc calc 'w = 0' --each 'w += 1' --every 30 --in fp32 | cut -c-4");
+    cr_expect_eq(strstr(ran->out, "    \nstep\n   0\n  30\n  60\n  90\n 100\n\n"), ran->out, "%s",
+                 ran->out);
+}
+
 Test(calc, hex_shows_the_bits, .init = enter_folder)
 {
     const struct ran *ran =

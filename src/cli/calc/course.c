@@ -16,6 +16,8 @@ bool hc_calc_nearest(const struct hc_calc_cell *cell, const struct hc_calc_real 
     enum hc_format format = cell->format == HC_FORMAT_COUNT ? HC_FP64 : cell->format;
     if (isnan(x->hi) || isnan(cell->want))
         return isnan(x->hi) && isnan(cell->want);
+    if (isinf(cell->want) && isfinite(x->hi))
+        return false;
     if (hc_decode(format, hc_encode(format, x->hi, x->lo, HC_NEAREST)) == cell->want)
         return true;
     double distance = fabs((cell->want - x->hi) - x->lo);
@@ -31,9 +33,11 @@ static bool differ(double a, double b)
 bool hc_calc_stalls(const struct hc_calc_run *run, int item, int arm)
 {
     const struct hc_calc_row *changed = &run->course[item * HC_CALC_ARMS + arm].changed;
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
     const struct hc_exact *then = &changed->real[item].value;
     const struct hc_exact *now = &run->last.real[item].value;
-    return run->last.step - changed->step > 1 &&
-           (differ(then->hi, now->hi) || then->lo != now->lo) &&
-           !hc_calc_nearest(&run->last.cell[item][arm], &run->last.real[item]);
+    bool moved = differ(then->hi, now->hi) || then->lo != now->lo;
+    if (!run->calc->loop || hc_calc_nearest(cell, &run->last.real[item]))
+        return false;
+    return !isfinite(cell->want) || (moved && run->last.step - changed->step > 1);
 }

@@ -69,11 +69,14 @@ static enum hc_status write_points(const struct hc_calc_run *run, const char *pa
     return written ? HC_OK : hc_fail(HC_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* Whether a frame needs a logarithmic axis: all numbers are positive, and span three decades. */
-static bool is_wide(const struct hc_calc_run *run, int item)
+/* The axis of a frame: logarithmic if all numbers are positive and span three decades. Where no
+   number is finite, gnuplot finds no range by itself. */
+enum axis { LINEAR, LOGARITHMIC, EMPTY };
+
+static enum axis axis_of(const struct hc_calc_run *run, int item)
 {
     double least = INFINITY;
-    double most = 0;
+    double most = -INFINITY;
     for (int r = 0; r < run->samples.count; r++)
         for (int s = 0; s <= run->calc->arms; s++) {
             double value = value_of(&run->samples.row[r], item, s);
@@ -82,7 +85,9 @@ static bool is_wide(const struct hc_calc_run *run, int item)
                 most = fmax(most, value);
             }
         }
-    return least > 0 && most / least > 1000;
+    if (least > most)
+        return EMPTY;
+    return least > 0 && most / least > 1000 ? LOGARITHMIC : LINEAR;
 }
 
 static struct hc_plot_values *values_of(const struct hc_calc_run *run, bool png)
@@ -96,11 +101,11 @@ static struct hc_plot_values *values_of(const struct hc_calc_run *run, bool png)
     hc_plot_text(values, "title_text", 0, title, LONGEST_TITLE);
     hc_plot_integer(values, "frames", 0, run->items);
     hc_plot_array(values, "frame_name", run->items);
-    hc_plot_array(values, "log_y", run->items);
+    hc_plot_array(values, "axis", run->items);
     for (int i = 0; i < run->items; i++) {
         hc_calc_name(run, i, name);
         hc_plot_text(values, "frame_name", i + 1, name, LONGEST_LABEL);
-        hc_plot_integer(values, "log_y", i + 1, is_wide(run, i));
+        hc_plot_integer(values, "axis", i + 1, axis_of(run, i));
     }
     hc_plot_integer(values, "n", 0, calc->arms + 1);
     hc_plot_array(values, "name", calc->arms + 1);

@@ -60,8 +60,9 @@ char *hc_calc_formula(const struct hc_calc_typed *typed, char *const *words, int
     char *text = calloc(1, length);
     if (!text)
         (void)hc_complain("calc: no memory");
+    size_t used = 0;
     for (int i = 0; i < count && text; i++)
-        (void)strcat(strcat(text, i ? "\n" : ""), words[i]);
+        used += (size_t)snprintf(text + used, length - used, "%s%s", i ? "\n" : "", words[i]);
     return text;
 }
 
@@ -123,24 +124,27 @@ static bool parse(struct hc_calc *calc, const char *text, bool expressions,
 
 /* The names that a block assigns, once each, with commas between; of constants only if there is
    nothing else. */
-static void names_of(const struct hc_calc *calc, const struct hc_block *block, char *text)
+enum { NAMES = HC_MAX_NAMES * (HC_LONGEST_NAME_IN_FORMULA + 2) + 1 };
+
+static void names_of(const struct hc_calc *calc, const struct hc_block *block, char text[NAMES])
 {
     bool listed[HC_MAX_NAMES] = {false};
-    *text = '\0';
-    for (int constants = 0; constants < 2 && !*text; constants++)
+    size_t used = 0;
+    for (int constants = 0; constants < 2 && used == 0; constants++)
         for (int i = 0; block && i < block->count; i++) {
             const struct hc_statement *s = &block->statement[i];
             if (listed[s->name] || s->constant != (constants == 1))
                 continue;
             listed[s->name] = true;
-            (void)strcat(strcat(text, *text ? ", " : ""), hc_program_name(calc->program, s->name));
+            used += (size_t)snprintf(text + used, NAMES - used, "%s%s", used ? ", " : "",
+                                     hc_program_name(calc->program, s->name));
         }
 }
 
 /* Parses what is to be shown: expressions in the formula, then those of --show; otherwise names. */
 static int read_shown(struct hc_calc *calc, const char *expressions, const char *show)
 {
-    char names[HC_MAX_NAMES * (HC_LONGEST_NAME_IN_FORMULA + 2) + 1] = "";
+    char names[NAMES] = "";
     if (!expressions && !show) {
         names_of(calc, calc->loop ? calc->loop : calc->start, names);
         show = names;

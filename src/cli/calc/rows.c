@@ -60,9 +60,9 @@ enum hc_status hc_calc_sample(struct hc_calc_run *run, const struct hc_calc_row 
     if (row->step % run->stride != 0 && row->step != run->calc->steps)
         return HC_OK;
     if (samples->count == HC_CALC_SAMPLES) {
-        int kept = 0;
+        int kept = 1; /* the first one stays */
         run->stride *= 2;
-        for (int i = 0; i < samples->count; i++)
+        for (int i = 1; i < samples->count; i++)
             if (samples->row[i].step % run->stride == 0)
                 samples->row[kept++] = samples->row[i];
         samples->count = kept;

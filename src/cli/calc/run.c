@@ -70,13 +70,22 @@ static int take_items(struct hc_calc_run *run, int expression, const struct hc_v
     return HC_AS_CLAIMED;
 }
 
-static void fill_cells(const struct hc_value *value, int a, int item, struct hc_calc_row *row)
+static struct hc_calc_real real_of(const struct hc_calc_run *run, const struct hc_real *x,
+                                   double rad)
+{
+    struct hc_calc_real real = {.value = hc_real_exact(x), .rad = rad};
+    bool inside = isfinite(real.value.hi) && real.value.hi != 0;
+    real.outside =
+        !inside && !hc_real_is_nan(x) && !hc_real_is_inf(x) && hc_real_compare(x, run->zero) != 0;
+    return real;
+}
+
+static void fill_cells(const struct hc_calc_run *run, const struct hc_value *value, int a, int item,
+                       struct hc_calc_row *row)
 {
     for (int64_t i = 0; i < value->n; i++, item++) {
-        if (a == 0) {
-            row->real[item].value = hc_real_exact(value->real[i]);
-            row->real[item].rad = value->real_rad[i];
-        }
+        if (a == 0)
+            row->real[item] = real_of(run, value->real[i], value->real_rad[i]);
         double constant = value->constant ? hc_real_double(value->real[i]) : 0;
         row->cell[item][a] = (struct hc_calc_cell){
             .format = value->format,
@@ -115,7 +124,7 @@ static int take_row(struct hc_calc_run *run, int64_t step, struct hc_calc_row *r
             if (value->n != end - item)
                 return hc_complain("calc: the length of '%.*s' changes", shown->statement[x].length,
                                    shown->statement[x].at);
-            fill_cells(value, a, item, row);
+            fill_cells(run, value, a, item, row);
             item = end;
         }
     *there = true;
@@ -143,6 +152,7 @@ static enum hc_status follow(struct hc_calc_run *run, const struct hc_calc_row *
             double before = run->last.cell[i][a].want;
             if (run->last.step < 0 || memcmp(&before, &cell->want, sizeof before) != 0)
                 course->changed = *row;
+            shown |= i < 2 && !run->calc->every && !isfinite(cell->want) && isfinite(before);
             if (course->parts < 0 && !hc_calc_nearest(cell, &row->real[i])) {
                 course->parts = row->step;
                 shown |= i < 2 && !run->calc->every;
@@ -157,13 +167,12 @@ static enum hc_status follow(struct hc_calc_run *run, const struct hc_calc_row *
 /* One step, or with step 0 what stands before the loop. */
 static int step_on(struct hc_calc_run *run, int64_t step)
 {
-    struct hc_calc_row row;
     bool there;
     const struct hc_block *block = step == 0 ? run->calc->start : run->calc->loop;
     int status = run_block(run, block, step);
     if (status == HC_AS_CLAIMED)
-        status = take_row(run, step, &row, &there);
-    if (status == HC_AS_CLAIMED && there && follow(run, &row) != HC_OK)
+        status = take_row(run, step, &run->next, &there);
+    if (status == HC_AS_CLAIMED && there && follow(run, &run->next) != HC_OK)
         status = hc_complain_message();
     return status;
 }
@@ -202,6 +211,8 @@ static void close_run(struct hc_calc_run *run)
     for (int a = 0; a < HC_CALC_ARMS; a++)
         if (run->arm[a])
             hc_evaluation_close(run->arm[a]);
+    if (run->zero)
+        hc_real_free(run->zero);
     free(run->course);
     free(run->rows.row);
     free(run->samples.row);
@@ -225,6 +236,7 @@ static int run_at(struct hc_calc_run *run, const struct hc_calc *calc, long prec
                                 .still = -1,
                                 .unsettled = -1};
     run->last.step = -1;
+    run->zero = hc_real_new(0);
     run->course = calloc((size_t)HC_CALC_ITEMS * HC_CALC_ARMS, sizeof *run->course);
     if (!run->course)
         return hc_complain("calc: no memory");

@@ -61,6 +61,11 @@ void hc_calc_real_text(const struct hc_calc_run *run, const struct hc_calc_row *
         hc_real_text(number, &real->value, ++digits);
     if (fabs(real->value.hi) <= real->rad && real->rad < 0x1p-160)
         (void)snprintf(number, sizeof number, "0");
+    if (real->outside)
+        (void)snprintf(number, sizeof number, "%s",
+                       real->value.hi == 0  ? "below 5e-324"
+                       : real->value.hi < 0 ? "below -1.79e308"
+                                            : "above 1.79e308");
     bool known = real->rad <= fabs(real->value.hi) * 0x1p-30 || real->rad < 0x1p-160;
     (void)snprintf(text, size, "%s%s", number, known || isnan(real->value.hi) ? "" : " ?");
 }

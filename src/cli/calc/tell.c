@@ -15,7 +15,7 @@
 #include "formula/event.h"
 #include "num/ulp.h"
 
-enum { TEXT = 240 };
+enum { TEXT = 200 };
 
 /* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
 static void when(const struct hc_event *event, char text[TEXT])
@@ -27,29 +27,52 @@ static void when(const struct hc_event *event, char text[TEXT])
         (void)snprintf(text, TEXT, "at step %" PRId64 ", ", event->first);
 }
 
-/* The first two events that made a 0, an infinity or a NaN, or changed a constant much. Without a
-   loop an addend that was lost is told, too: nothing else tells it. */
+static bool is_infinite_or_nan(const struct hc_event *event)
+{
+    return isinf(event->result) || isnan(event->result);
+}
+
+/* Whether an event is told for itself, and not as the cause of something. */
+static bool is_told(const struct hc_calc_run *run, const struct hc_event *event)
+{
+    return event->kind != HC_EVENT_ABSORBED || !run->calc->loop;
+}
+
+/* Two events: the first that made a 0 or changed a constant much, and the first that made an
+   infinity or NaN; or else the first two. Without a loop an addend that was lost is told, too:
+   nothing else tells it. */
+static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
+                         const struct hc_event *chosen[2])
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_told(run, &event[i]))
+            continue;
+        if (n < 2)
+            chosen[n++] = &event[i];
+        else if (is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
+                 is_infinite_or_nan(&event[i]) != is_infinite_or_nan(chosen[0]))
+            chosen[1] = &event[i];
+    }
+    return n;
+}
+
 static bool tell_births(const struct hc_calc_run *run, int arm, char *sentence)
 {
     const struct hc_event *event;
+    const struct hc_event *chosen[2];
+    char text[2][TEXT];
+    char step[2][TEXT];
     int count = hc_evaluation_events(run->arm[arm], &event);
-    int told = 0;
-    size_t used = 0;
-    for (int i = 0; i < count && told < 2; i++) {
-        char text[TEXT];
-        char step[TEXT];
-        if (event[i].kind == HC_EVENT_ABSORBED && run->calc->loop)
-            continue;
-        hc_event_text(&event[i], text, sizeof text);
-        when(&event[i], step);
-        int n = snprintf(sentence + used, HC_CALC_SENTENCE - used, "%s%s%s", told ? "; " : "", step,
-                         text);
-        if (used + (size_t)n >= HC_CALC_SENTENCE)
-            break;
-        used += (size_t)n;
-        told++;
+    int n = choose_births(run, event, count, chosen);
+    for (int i = 0; i < n; i++) {
+        hc_event_text(chosen[i], text[i], TEXT);
+        when(chosen[i], step[i]);
     }
-    return told > 0;
+    if (n > 0)
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s%s%s%s", step[0], text[0],
+                       n > 1 ? "; " : "", n > 1 ? step[1] : "", n > 1 ? text[1] : "");
+    return n > 0;
 }
 
 /* Whether the shown expression reads a name that the statement around this place assigns. */
@@ -162,7 +185,7 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
         const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
         if (hc_calc_stalls(run, i, arm))
             tell_stall(run, i, arm, sentence[told++]);
-        else if (course->parts >= 0)
+        else if (course->parts >= 0 && (run->calc->loop || isfinite(run->last.cell[i][arm].want)))
             tell_distance(run, i, arm, sentence[told++]);
     }
     return told;
@@ -223,14 +246,15 @@ static void tell_nearest(const struct hc_calc_run *run, const bool *silent, FILE
     char arms[HC_CALC_ARMS * (HC_LONGEST_ARM + 2)] = "";
     char text[TEXT];
     char name[HC_CALC_NAME];
-    int count = 0;
+    size_t used = 0;
     for (int a = 0; a < run->calc->arms; a++)
         if (silent[a])
-            (void)strcat(strcat(arms, count++ ? ", " : ""), run->calc->arm[a].text);
+            used += (size_t)snprintf(arms + used, sizeof arms - used, "%s%s", used ? ", " : "",
+                                     run->calc->arm[a].text);
     hc_calc_name(run, 0, name);
     (void)snprintf(text, sizeof text, "%s is the nearest of its format to the real number%s",
                    run->items > 1 ? "each number" : name, run->calc->loop ? " at every step" : "");
-    if (count > 0)
+    if (used > 0)
         print(out, arms, text);
 }
 
@@ -238,7 +262,7 @@ bool hc_calc_tell(const struct hc_calc_run *run, FILE *out)
 {
     char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE];
     char text[TEXT];
-    bool silent[HC_CALC_ARMS];
+    bool silent[HC_CALC_ARMS] = {false};
     bool right = true;
     for (int a = 0; a < run->calc->arms; a++) {
         int told = hc_calc_sentences(run, a, sentence);

@@ -6,7 +6,7 @@
 
 #include "cli/calc/calc.h"
 
-enum { HC_CALC_TOLD = 3, HC_CALC_SENTENCE = 512 };
+enum { HC_CALC_TOLD = 3, HC_CALC_SENTENCE = 1024 };
 
 /* The sentences about one arm, without its name; returns how many. First comes what became 0,
    infinite or NaN, then where a number parts from the real one or stands still, and why. */
