@@ -198,3 +198,32 @@ Test(evaluate, the_step_is_a_constant)
     cr_assert_eq(want_of(&t, "c"), 1 - 0x1p-10);
     finish(&t);
 }
+
+/* Sums of more than one block of terms, by closed forms. */
+Test(evaluate, a_long_sum_has_the_terms_of_a_short_one)
+{
+    struct trial t = begin("fp64", "x = list(10000, i); y = x; x = 1");
+    cr_assert_eq(want_of(&t, "sum(10000, i)"), 49995000);
+    cr_assert_eq(want_of(&t, "tree(10000, i * i)"), 333283335000);
+    cr_assert_eq(want_of(&t, "sum(4097, 1)"), 4097);
+    cr_assert_eq(want_of(&t, "distinct(10000, floor(i / 4))"), 2500);
+    cr_assert_eq(want_of(&t, "sum(8193, y[i] - y[8192 - i])"), 0);
+    cr_assert_eq(want_of(&t, "sum(5000, sum(2, i))"), 5000);
+    cr_assert_eq(want_of(&t, "sum(1, i + 3)"), 3);
+    cr_assert_eq(value_of(&t, "list(1, i)")->n, 1);
+    cr_assert_eq(want_of(&t, "x"), 1);
+    finish(&t);
+}
+
+/* As in torch, min and max are NaN if an operand is, and NaN is true. */
+Test(evaluate, nan_stays)
+{
+    struct trial t = begin("fp16", "x = nan; y = 1");
+    cr_assert(isnan(want_of(&t, "min(x, y)")) && isnan(want_of(&t, "min(y, x)")));
+    cr_assert(isnan(want_of(&t, "max(x, y)")) && isnan(want_of(&t, "max([1, x, 2])")));
+    cr_assert_eq(want_of(&t, "select(x, 2, 3)"), 2);
+    cr_assert_eq(want_of(&t, "x != x"), 1);
+    cr_assert_eq(want_of(&t, "(x == x) + (x < y) + (x >= y)"), 0);
+    cr_assert_eq(want_of(&t, "isnan(x) - isfinite(x) + isinf(y / 0)"), 2);
+    finish(&t);
+}

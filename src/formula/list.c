@@ -1,13 +1,13 @@
 /* Lists, and the terms of sum(n, f), tree(n, f), distinct(n, f) and so on.
 
-   A term that contains no list of its own is computed for all i at once, element by element: an op
-   is called once for all terms. Otherwise it is computed for one i after the other. Both are the
-   same operations. The terms are then added in order, each addition a call of one element, or
-   pairwise, each level a call. */
-#include <math.h>
+   A term that contains no list of its own is computed for a block of i at once, element by element:
+   an op is called once for the block. Otherwise it is computed for one i after the other. Both are
+   the same operations. Blocks keep the memory of a long sum's terms small. */
 #include <stdlib.h>
 
 #include "formula/evaluation.h"
+
+enum { BLOCK = 4096 };
 
 struct hc_value *hc_list_of(struct hc_evaluation *e, const struct hc_node *node)
 {
@@ -77,45 +77,44 @@ static bool is_flat(const struct hc_evaluation *e, const struct hc_node *node)
     return flat;
 }
 
-/* Calls body with the index bound to `index`, a temporary value. */
-static struct hc_value *walk_with(struct hc_evaluation *e, const struct hc_node *node,
-                                  struct hc_value *index)
+/* The term for i = first, first + 1, ..., one element each; of a single i it is a scalar. */
+static struct hc_value *some_terms(struct hc_evaluation *e, const struct hc_node *node,
+                                   int64_t first, int64_t n)
 {
     struct hc_named before = e->name[node->name];
+    struct hc_value *index = hc_new_value(e, n > 1, n);
+    if (!index)
+        return NULL;
+    index->constant = true;
+    for (int64_t i = 0; i < n; i++) {
+        hc_real_set(index->real[i], (double)(first + i));
+        index->real_rad[i] = 0;
+    }
     e->name[node->name] = (struct hc_named){index, index};
     struct hc_value *v = hc_walk(e, node->operand[1]);
     e->name[node->name] = before;
     return v;
 }
 
-static struct hc_value *terms_at_once(struct hc_evaluation *e, const struct hc_node *node,
-                                      int64_t n)
+/* All terms; a scalar if a flat term does not depend on i. */
+static struct hc_value *all_terms(struct hc_evaluation *e, const struct hc_node *node, int64_t n)
 {
-    struct hc_value *index = hc_new_value(e, true, n);
-    if (!index)
-        return NULL;
-    index->constant = true;
-    for (int64_t i = 0; i < n; i++) {
-        hc_real_set(index->real[i], (double)i);
-        index->real_rad[i] = 0;
-    }
-    return walk_with(e, node, index);
-}
-
-static struct hc_value *terms_in_turn(struct hc_evaluation *e, const struct hc_node *node,
-                                      int64_t n)
-{
+    bool flat = is_flat(e, node->operand[1]);
+    int64_t most = flat ? BLOCK : 1;
+    if (flat && n <= BLOCK)
+        return some_terms(e, node, 0, n);
     struct hc_value *terms = hc_new_value(e, true, n);
     int mark = e->values.count;
-    for (int64_t i = 0; terms && i < n; i++) {
-        struct hc_value *index = hc_integer(e, i);
-        const struct hc_value *term = index ? walk_with(e, node, index) : NULL;
-        if (!term)
-            return NULL;
-        if (term->list)
+    for (int64_t first = 0; terms && first < n; first += most) {
+        int64_t some = n - first < most ? n - first : most;
+        struct hc_value *v = some_terms(e, node, first, some);
+        if (!v || (flat && !v->list && some > 1))
+            return v;
+        if (!flat && v->list)
             return hc_wrong(e, node->operand[1], "a term is a number, and this is a list");
-        hc_value_like(terms, term);
-        hc_value_copy(terms, i, term, 0);
+        hc_value_like(terms, v);
+        for (int64_t i = 0; i < some; i++)
+            hc_value_copy(terms, first + i, v, i);
         hc_values_release(&e->values, mark, NULL);
     }
     return terms;
@@ -128,7 +127,7 @@ struct hc_value *hc_over(struct hc_evaluation *e, const struct hc_node *node)
     if (!terms || !hc_integer_of(e, node->operand[0], terms, 0, 1, HC_MAX_TERMS, &n))
         return NULL;
     const struct hc_node *term = node->operand[1];
-    struct hc_value *v = is_flat(e, term) ? terms_at_once(e, node, n) : terms_in_turn(e, node, n);
+    struct hc_value *v = all_terms(e, node, n);
     return v ? hc_fold(e, node, term, v, n) : NULL;
 }
 
