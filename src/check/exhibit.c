@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check/check_inner.h"
 
@@ -26,16 +27,22 @@ bool hc_exhibit_shows(const struct hc_exhibit *e)
     return !same && !(fabs(e->buggy - e->real) <= e->rad);
 }
 
+/* The width of the names in the table, which has 79 columns; a longer name has its own line. */
+enum { NAME = 20 };
+
 void hc_exhibits_show(struct hc_check *check, const struct hc_exhibits *shown)
 {
     struct hc_exhibits *kept = hc_check_memory(check, sizeof *kept);
     *kept = *shown;
     check->result.exhibits = kept;
     if (shown->count)
-        hc_say(check, "%-21s %15s %15s %15s %8s", "", "buggy", "fixed", "real", "bound");
+        hc_say(check, "%-*s %15s %15s %15s %8s", NAME, "", "buggy", "fixed", "real", "bound");
     for (int i = 0; i < shown->count; i++) {
         const struct hc_exhibit *e = &shown->exhibit[i];
-        hc_say(check, "%-21s %15.9g %15.9g %15.9g %8.2g", e->name, e->buggy, e->fixed, e->real,
-               e->rad);
+        bool fits = strlen(e->name) <= NAME;
+        if (!fits)
+            hc_say(check, "%s", e->name);
+        hc_say(check, "%-*s %15.9g %15.9g %15.9g %8.2g", NAME, fits ? e->name : "", e->buggy,
+               e->fixed, e->real, e->rad);
     }
 }

@@ -147,9 +147,12 @@ void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
     (void)fputc('\n', out);
     print(out, "lesson", bug->lesson);
     print(out, "not so", bug->correction);
-    if (bug->fault)
-        (void)fprintf(out, "  %-7s a defect of the same kind: halfcheck selftest %s\n", "fault",
-                      bug->fault);
+    if (bug->fault) {
+        char line[160];
+        (void)snprintf(line, sizeof line, "a defect of the same kind: halfcheck selftest %s",
+                       bug->fault);
+        print(out, "fault", line);
+    }
     for (int buggy = 1; buggy >= 0 && !bug->play; buggy--) {
         const struct pieces pieces = pieces_of(bug, buggy);
         print_command(out, buggy ? "try" : "", &pieces);

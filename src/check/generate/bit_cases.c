@@ -104,7 +104,7 @@ static bool run_one(struct hc_check *check, const struct row *row, int number,
 
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call)
 {
-    struct hc_comparisons all = {0};
+    struct hc_comparisons all = {.what = "elements as exact gives them"};
     bool ran = run_both(check, call, what, false, &all);
     if (ran)
         hc_claim_comparisons(check, &all);
@@ -114,7 +114,7 @@ bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct 
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    struct hc_comparisons all = {0};
+    struct hc_comparisons all = {.what = "elements as exact gives them"};
     for (int number = 0; number < HC_BIT_DRAWS; number++)
         if (!run_one(check, row, number, &all))
             return;

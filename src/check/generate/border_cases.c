@@ -166,7 +166,7 @@ static void run(struct hc_check *check)
     struct hc_border_point *points =
         hc_check_memory(check, HC_BORDER_POINTS * sizeof(struct hc_border_point));
     struct room room = {0};
-    struct hc_comparisons all = {0};
+    struct hc_comparisons all = {.what = "elements as integer arithmetic gives them"};
     int count =
         hc_border_points(&row->what, check->level, check->backends, check->backend_count, points);
     struct hc_call probe = hc_border_call(&row->what, &points[0]);

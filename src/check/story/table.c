@@ -173,7 +173,8 @@ static struct widths widths_of(const struct hc_story_row *rows, int count)
     int left = HC_COLUMNS - 1 - INDENT - GAP - w.judged - (w.count ? w.count + GAP : 0) -
                (numbers ? w.want + GAP + w.got + GAP : 0);
     w.name = larger(w.name, sentence - (w.want + GAP + w.got + GAP));
-    w.name = numbers && w.name < left ? larger(w.name, (int)strlen("claim")) : left;
+    w.name = larger(w.name, numbers ? (int)strlen("claim") : sentence);
+    w.name = w.name < left ? w.name : left;
     return w;
 }
 

@@ -11,7 +11,8 @@ void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const
     if (hc_do(check, call) != HC_OK)
         return;
     const struct hc_tensor *out = &call->out[HC_OUT];
-    struct hc_comparisons all = {.checked = hc_tensor_count(out)};
+    struct hc_comparisons all = {.what = "results as the definition gives them",
+                                 .checked = hc_tensor_count(out)};
     for (int64_t i = 0; i < all.checked; i++) {
         uint64_t got = hc_tensor_bits(out, i);
         if (!hc_same_bits(out->format, want[i], got))

@@ -34,12 +34,14 @@ void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
 
 void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const char *format, ...)
 {
-    char first[240];
+    struct hc_comparisons all = {.what = "results as the definition gives them",
+                                 .checked = miss->checked,
+                                 .wrong = miss->wrong};
     va_list arguments;
     va_start(arguments, format);
-    (void)hc_text_format(first, sizeof first, format, arguments);
+    (void)hc_text_format(all.first, sizeof all.first, format, arguments);
     va_end(arguments);
-    hc_claim_sweep(check, miss->checked, miss->wrong, miss->wrong ? first : NULL);
+    hc_claim_comparisons(check, &all);
 }
 
 struct threads {
