@@ -121,3 +121,15 @@ Test(backend, a_call_that_fails_ends_the_run)
     finish(&t);
     s->backend->close(s->queue);
 }
+
+/* 'acc(x)' is such a cast in the arm 'fp16 acc=fp16', and a backend may lack fp16 to fp16. */
+Test(backend, a_cast_to_the_format_that_a_value_has_calls_nothing)
+{
+    struct stand *s = stand_on("exact");
+    s->calls = 0;
+    struct trial t = begin_with("fp16", "v = 0.1; w = half(fp16_rz(v)); t = tf32(float(float(w)))",
+                                (struct hc_evaluation_options){run_call, s, 0});
+    cr_assert_eq(s->calls, 2, "want float and tf32 alone, got %d", s->calls);
+    finish(&t);
+    s->backend->close(s->queue);
+}

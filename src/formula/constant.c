@@ -151,6 +151,8 @@ static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_
 struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
                                struct hc_value *v)
 {
+    if (!v->constant && v->format == operation->format)
+        return v;
     struct hc_value *y =
         v->constant ? round_constant(e, operation, v) : hc_new_value(e, v->list, v->n);
     struct hc_operand x = {v, 0, 1};
