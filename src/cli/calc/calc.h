@@ -97,9 +97,10 @@ struct hc_calc_run {
 int hc_calc_run(struct hc_calc_run *run, const struct hc_calc *calc);
 void hc_calc_free(struct hc_calc_run *run);
 
-/* The text of a shown number, as it was typed: "w", "x[2]". */
-enum { HC_CALC_NAME = 64 };
-void hc_calc_name(const struct hc_calc_run *run, int item, char name[HC_CALC_NAME]);
+/* The text of a shown number, as it was typed: "w", "x[2]". The end of a text of more than `most`
+   characters is left out. */
+enum { HC_CALC_NAME = 45 };
+void hc_calc_name(const struct hc_calc_run *run, int item, int most, char name[HC_CALC_NAME]);
 
 /* Whether a number is the nearest of its format to the real one, as far as that is known. */
 bool hc_calc_nearest(const struct hc_calc_cell *cell, const struct hc_calc_real *real);

@@ -185,6 +185,24 @@ Test(calc, what_became_0_infinite_or_nan_is_told_first, .init = enter_folder)
     cr_expect(zero && division && end && zero < division && division < end, "%s", ran->out);
 }
 
+Test(calc, arms_of_which_the_same_is_told_share_a_sentence, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc calc 'distinct(1000, fp16(1 + i*1e-5))'");
+    /* From 1 to 1.00999 there are 11 numbers of fp16, 2^-10 apart. A count has no ulp. */
+    cr_expect_not_null(strstr(ran->out, "\nfp16, bf16, fp32: distinct(1000, fp16(1 + i*1e-5)) is "
+                                        "989 off, within its\n"),
+                       "%s", ran->out);
+}
+
+/* 0.9999 is 1, so nothing more need be said of why e stands still. */
+Test(calc, a_constant_that_is_1_is_reason_enough, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc calc 'e = 1' --each 'e = 0.9999 * e' --in bf16 | tail -n 2");
+    cr_expect_str_eq(ran->out, "bf16: 0.9999 is 1 in bf16: all from 1 - 2^-9 to 1 + 2^-8 is\n"
+                               "bf16: e never moves from 1\n");
+}
+
 /* In fp32 arithmetic 1 + 1e-4 is no 1, but it is stored as 1. */
 Test(calc, an_arm_may_store_in_another_format, .init = enter_folder)
 {

@@ -3,7 +3,7 @@
 #include "check/record/json.h"
 #include "cli/calc/number.h"
 #include "cli/calc/table.h"
-#include "cli/calc/tell.h"
+#include "cli/calc/sentences.h"
 #include "formula/event.h"
 
 static const char *const kinds[HC_EVENT_KIND_COUNT] = {[HC_EVENT_LITERAL_ZERO] = "literal_zero",
@@ -64,8 +64,8 @@ static json_t *row_document(const struct hc_calc_run *run, const struct hc_calc_
     for (int i = 0; i < run->items; i++) {
         json_t *item = json_object();
         json_t *arms = json_array();
-        char text[HC_CALC_NAME];
-        hc_calc_name(run, i, text);
+        char text[HC_NUMBER_TEXT];
+        hc_calc_name(run, i, HC_CALC_NAME - 1, text);
         set_text(item, "name", text);
         for (int a = 0; a < run->calc->arms; a++)
             (void)json_array_append_new(arms, cell_document(run->calc, &row->cell[i][a]));
@@ -104,7 +104,7 @@ static json_t *courses_document(const struct hc_calc_run *run, int arm)
         const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
         json_t *object = json_object();
         char name[HC_CALC_NAME];
-        hc_calc_name(run, i, name);
+        hc_calc_name(run, i, HC_CALC_NAME - 1, name);
         set_text(object, "name", name);
         set_step(object, "parts", course->parts);
         set_step(object, "stands_from", hc_calc_stalls(run, i, arm) ? course->changed.step : -1);

@@ -103,7 +103,7 @@ static struct hc_plot_values *values_of(const struct hc_calc_run *run, bool png)
     hc_plot_array(values, "frame_name", run->items);
     hc_plot_array(values, "axis", run->items);
     for (int i = 0; i < run->items; i++) {
-        hc_calc_name(run, i, name);
+        hc_calc_name(run, i, HC_CALC_NAME - 1, name);
         hc_plot_text(values, "frame_name", i + 1, name, LONGEST_LABEL);
         hc_plot_integer(values, "axis", i + 1, axis_of(run, i));
     }

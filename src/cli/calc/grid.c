@@ -184,23 +184,28 @@ static void print_group(struct block *b, int first, int behind, FILE *out)
     }
 }
 
+bool hc_grid_fits(const struct hc_grid *grid)
+{
+    int width = label_width(grid);
+    for (int c = 0; c < grid->columns; c++)
+        width += GAP + column_width(grid, c);
+    return width < HC_COLUMNS;
+}
+
 void hc_grid_print(const struct hc_grid *grid, FILE *out)
 {
     struct block b = {.grid = grid, .has = calloc((size_t)grid->columns, sizeof(bool))};
-    if (!b.has)
-        return;
-    memset(b.has, true, (size_t)grid->columns);
-    if (block_width(&b) < HC_COLUMNS) {
+    if (b.has && hc_grid_fits(grid)) {
+        memset(b.has, true, (size_t)grid->columns);
         print_block(&b, out);
-        free(b.has);
-        return;
-    }
-    for (int first = 0, c = 0; first < grid->columns; first = c) {
-        for (c = first; c < grid->columns && same_group(grid, first, c);)
-            c++;
-        if (first > 0)
-            (void)fputc('\n', out);
-        print_group(&b, first, c, out);
+    } else if (b.has) {
+        for (int first = 0, c = 0; first < grid->columns; first = c) {
+            for (c = first; c < grid->columns && same_group(grid, first, c);)
+                c++;
+            if (first > 0)
+                (void)fputc('\n', out);
+            print_group(&b, first, c, out);
+        }
     }
     free(b.has);
 }

@@ -29,6 +29,9 @@ struct hc_grid {
 enum hc_status hc_grid_new(struct hc_grid *grid, int rows, int columns);
 void hc_grid_free(struct hc_grid *grid);
 
+/* Whether all columns fit beside each other. */
+bool hc_grid_fits(const struct hc_grid *grid);
+
 /* All columns beside each other if they fit; otherwise a block for each group, and for the parts of
    a group that is too wide. */
 void hc_grid_print(const struct hc_grid *grid, FILE *out);

@@ -7,16 +7,17 @@
 #include "cli/calc/grid.h"
 #include "cli/calc/number.h"
 
-enum { LONGEST_LABEL = 24 };
+/* Labels of rows are cut to this if the table does not fit otherwise; names of groups always. */
+enum { SHORT_LABEL = 24 };
 
-void hc_calc_name(const struct hc_calc_run *run, int item, char name[HC_CALC_NAME])
+void hc_calc_name(const struct hc_calc_run *run, int item, int most, char name[HC_CALC_NAME])
 {
     const struct hc_calc_item *what = &run->item[item];
     const struct hc_statement *shown = &run->calc->shown->statement[what->expression];
     char element[24] = "";
     if (what->element >= 0)
         (void)snprintf(element, sizeof element, "[%" PRId64 "]", what->element);
-    int room = LONGEST_LABEL - (int)strlen(element);
+    int room = most - (int)strlen(element);
     bool cut = shown->length > room;
     (void)snprintf(name, HC_CALC_NAME, "%.*s%s%s", cut ? room - 3 : shown->length, shown->at,
                    cut ? "..." : "", element);
@@ -97,7 +98,7 @@ static enum hc_status print_loop(const struct hc_calc_run *run, FILE *out)
     int columns = run->calc->arms + 1;
     enum hc_status status = hc_grid_new(&grid, run->rows.count, run->items * columns);
     for (int i = 0; i < run->items && status == HC_OK; i++) {
-        hc_calc_name(run, i, name[i]);
+        hc_calc_name(run, i, SHORT_LABEL, name[i]);
         head(run->calc, name[i], grid.column + i * columns);
         for (int r = 0; r < grid.rows; r++)
             fill(run, &run->rows.row[r], i, grid.cell + r * grid.columns + i * columns);
@@ -113,20 +114,28 @@ static enum hc_status print_loop(const struct hc_calc_run *run, FILE *out)
     return status;
 }
 
+static void label_rows(const struct hc_calc_run *run, int most, struct hc_grid *grid)
+{
+    for (int i = 0; i < run->items; i++) {
+        char name[HC_CALC_NAME];
+        hc_calc_name(run, i, most, name);
+        (void)snprintf(grid->label[i], HC_GRID_TEXT, "%s", name);
+    }
+}
+
 enum hc_status hc_calc_print_table(const struct hc_calc_run *run, FILE *out)
 {
     struct hc_grid grid;
-    char name[HC_CALC_NAME];
     if (run->calc->loop)
         return print_loop(run, out);
     enum hc_status status = hc_grid_new(&grid, run->items, run->calc->arms + 1);
-    for (int i = 0; i < run->items && status == HC_OK; i++) {
-        hc_calc_name(run, i, name);
-        (void)snprintf(grid.label[i], HC_GRID_TEXT, "%s", name);
+    for (int i = 0; i < run->items && status == HC_OK; i++)
         fill(run, &run->last, i, grid.cell + i * grid.columns);
-    }
     if (status == HC_OK) {
         head(run->calc, "", grid.column);
+        label_rows(run, HC_CALC_NAME - 1, &grid);
+        if (!hc_grid_fits(&grid))
+            label_rows(run, SHORT_LABEL, &grid);
         hc_grid_print(&grid, out);
     }
     hc_grid_free(&grid);

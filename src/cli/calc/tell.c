@@ -1,195 +1,13 @@
-/* The sentences below a table.
-
-   A table shows that a number stands still, but not why. The evaluation notes the first time that
-   each of its operations lost something (formula/event.h), and so the reason can be told: "1e-4 is
-   below half an ulp of w". For a number that stands still the reason is an event that still happens
-   at the last step; the latest to begin is the nearest to it. */
 #include "cli/calc/tell.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "cli/calc/number.h"
+#include "cli/calc/sentences.h"
 #include "op/wrap.h"
-#include "formula/event.h"
-#include "num/ulp.h"
 
 enum { TEXT = 200 };
-
-/* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
-static void when(const struct hc_event *event, char text[TEXT])
-{
-    bool constant = event->kind == HC_EVENT_LITERAL_ZERO || event->kind == HC_EVENT_LITERAL_ONE ||
-                    event->kind == HC_EVENT_LITERAL_INF;
-    text[0] = '\0';
-    if (!constant && event->first > 0)
-        (void)snprintf(text, TEXT, "at step %" PRId64 ", ", event->first);
-}
-
-static bool is_infinite_or_nan(const struct hc_event *event)
-{
-    return isinf(event->result) || isnan(event->result);
-}
-
-/* Whether an event is told for itself, and not as the cause of something. */
-static bool is_told(const struct hc_calc_run *run, const struct hc_event *event)
-{
-    return event->kind != HC_EVENT_ABSORBED || !run->calc->loop;
-}
-
-/* Two events: the first that made a 0 or changed a constant much, and the first that made an
-   infinity or NaN; or else the first two. Without a loop an addend that was lost is told, too:
-   nothing else tells it. */
-static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
-                         const struct hc_event *chosen[2])
-{
-    int n = 0;
-    for (int i = 0; i < count; i++) {
-        if (!is_told(run, &event[i]))
-            continue;
-        if (n < 2)
-            chosen[n++] = &event[i];
-        else if (is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
-                 is_infinite_or_nan(&event[i]) != is_infinite_or_nan(chosen[0]))
-            chosen[1] = &event[i];
-    }
-    return n;
-}
-
-static bool tell_births(const struct hc_calc_run *run, int arm, char *sentence)
-{
-    const struct hc_event *event;
-    const struct hc_event *chosen[2];
-    char text[2][TEXT];
-    char step[2][TEXT];
-    int count = hc_evaluation_events(run->arm[arm], &event);
-    int n = choose_births(run, event, count, chosen);
-    for (int i = 0; i < n; i++) {
-        hc_event_text(chosen[i], text[i], TEXT);
-        when(chosen[i], step[i]);
-    }
-    if (n > 0)
-        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s%s%s%s", step[0], text[0],
-                       n > 1 ? "; " : "", n > 1 ? step[1] : "", n > 1 ? text[1] : "");
-    return n > 0;
-}
-
-/* Whether the shown expression reads a name that the statement around this place assigns. */
-static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, const char *at)
-{
-    for (int i = 0; shown->kind == HC_NODE_NAME && i < calc->loop->count; i++) {
-        const struct hc_statement *s = &calc->loop->statement[i];
-        if (s->name == shown->name && at >= s->at && at < s->at + s->length)
-            return true;
-    }
-    for (int i = 0; i < shown->operands; i++)
-        if (concerns(calc, shown->operand[i], at))
-            return true;
-    return false;
-}
-
-/* The event that explains why a number stands still: the last one to begin of those that still
-   happen in the end, where the number is assigned. */
-static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, int arm)
-{
-    const struct hc_event *event;
-    const struct hc_event *cause = NULL;
-    const struct hc_calc *calc = run->calc;
-    const struct hc_node *shown = calc->shown->statement[run->item[item].expression].value;
-    int count = hc_evaluation_events(run->arm[arm], &event);
-    for (int i = 0; i < count; i++)
-        if (event[i].kind == HC_EVENT_ABSORBED && event[i].last >= run->last.step &&
-            concerns(calc, shown, event[i].node->at))
-            cause = &event[i];
-    return cause;
-}
-
-/* Why a number stands still. Where nothing was absorbed, several roundings together gave the old
-   number again, or the one into the arm's storage format did. What is rounded to a number lies
-   within half an ulp of it. */
-static void tell_cause(const struct hc_calc_run *run, int item, int arm, const char *name,
-                       char text[TEXT])
-{
-    const struct hc_event *cause = cause_of(run, item, arm);
-    const struct hc_arm *a = &run->calc->arm[arm];
-    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
-    char half[HC_NUMBER_TEXT];
-    if (cause) {
-        hc_event_text(cause, text, TEXT);
-    } else if (a->storage != a->arithmetic && cell->format == a->storage) {
-        hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
-        (void)snprintf(text, TEXT, "what a step adds is at most half an ulp of %s in %s, %s", name,
-                       hc_formats[cell->format].name, half);
-    } else {
-        (void)snprintf(text, TEXT, "what a step adds is rounded away");
-    }
-}
-
-static void tell_stall(const struct hc_calc_run *run, int item, int arm, char *sentence)
-{
-    char name[HC_CALC_NAME];
-    char number[HC_NUMBER_TEXT];
-    char text[TEXT] = "";
-    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
-    int64_t step = run->course[item * HC_CALC_ARMS + arm].changed.step;
-    bool plain = isfinite(cell->want) && cell->want != 0;
-    hc_calc_name(run, item, name);
-    hc_number_text(number, cell->format, cell->want, 0);
-    if (plain)
-        tell_cause(run, item, arm, name, text);
-    if (step == run->first)
-        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s", name,
-                       plain ? "never moves from" : "is always", number, plain ? ": " : "", text);
-    else
-        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s from step %" PRId64 " on%s%s", name,
-                       plain ? "stands at" : "is", number, step, plain ? ": " : "", text);
-}
-
-/* How far a number is from the real one, beside its running bound. */
-static void tell_distance(const struct hc_calc_run *run, int item, int arm, char *sentence)
-{
-    char name[HC_CALC_NAME];
-    char distance[HC_NUMBER_TEXT];
-    char bound[HC_NUMBER_TEXT];
-    char ulps[HC_NUMBER_TEXT];
-    char parts[TEXT] = "";
-    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
-    const struct hc_calc_real *real = &run->last.real[item];
-    int64_t step = run->course[item * HC_CALC_ARMS + arm].parts;
-    double off = fabs((cell->want - real->value.hi) - real->value.lo);
-    enum hc_format format = cell->format == HC_FORMAT_COUNT ? HC_FP64 : cell->format;
-    bool finite = isfinite(cell->rad);
-    hc_calc_name(run, item, name);
-    hc_distance_text(distance, off);
-    hc_distance_text(bound, cell->rad);
-    hc_distance_text(ulps, off / hc_ulp(format, real->value.hi));
-    if (run->calc->loop)
-        (void)snprintf(parts, sizeof parts,
-                       " parts from the real number at step %" PRId64 "; in the end it", step);
-    if (isfinite(off))
-        (void)snprintf(
-            sentence, HC_CALC_SENTENCE, "%s%s is %s (%s ulp) off%s%s", name, parts, distance, ulps,
-            finite ? ", within its running bound of " : "; its running bound is infinite",
-            finite ? bound : "");
-    else
-        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s is %s", name, parts,
-                       isnan(off) ? "nan" : "infinitely far off");
-}
-
-int hc_calc_sentences(const struct hc_calc_run *run, int arm,
-                      char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
-{
-    int told = tell_births(run, arm, sentence[0]);
-    for (int i = 0; i < run->items && told < HC_CALC_TOLD; i++) {
-        const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
-        if (hc_calc_stalls(run, i, arm))
-            tell_stall(run, i, arm, sentence[told++]);
-        else if (course->parts >= 0 && (run->calc->loop || isfinite(run->last.cell[i][arm].want)))
-            tell_distance(run, i, arm, sentence[told++]);
-    }
-    return told;
-}
 
 static void print(FILE *out, const char *subject, const char *sentence)
 {
@@ -240,37 +58,46 @@ static void tell_real(const struct hc_calc_run *run, FILE *out)
     print(out, "real", text);
 }
 
-/* The arms of which there is nothing to tell. */
-static void tell_nearest(const struct hc_calc_run *run, const bool *silent, FILE *out)
+/* The sentences of all arms. */
+struct told {
+    int count[HC_CALC_ARMS];
+    char sentence[HC_CALC_ARMS][HC_CALC_TOLD][HC_CALC_SENTENCE];
+};
+
+static bool same_sentences(const struct told *told, int a, int b)
 {
-    char arms[HC_CALC_ARMS * (HC_LONGEST_ARM + 2)] = "";
-    char text[TEXT];
-    char name[HC_CALC_NAME];
-    size_t used = 0;
+    bool same = told->count[a] == told->count[b];
+    for (int i = 0; same && i < told->count[a]; i++)
+        same = strcmp(told->sentence[a][i], told->sentence[b][i]) == 0;
+    return same;
+}
+
+/* Arms of which the same is to be told share their sentences. */
+static void print_arms(const struct hc_calc_run *run, FILE *out)
+{
+    struct told told;
+    bool printed[HC_CALC_ARMS] = {false};
     for (int a = 0; a < run->calc->arms; a++)
-        if (silent[a])
-            used += (size_t)snprintf(arms + used, sizeof arms - used, "%s%s", used ? ", " : "",
-                                     run->calc->arm[a].text);
-    hc_calc_name(run, 0, name);
-    (void)snprintf(text, sizeof text, "%s is the nearest of its format to the real number%s",
-                   run->items > 1 ? "each number" : name, run->calc->loop ? " at every step" : "");
-    if (used > 0)
-        print(out, arms, text);
+        told.count[a] = hc_calc_sentences(run, a, told.sentence[a]);
+    for (int a = 0; a < run->calc->arms; a++) {
+        char arms[HC_CALC_ARMS * (HC_LONGEST_ARM + 3)];
+        size_t used = 0;
+        for (int b = a; b < run->calc->arms; b++)
+            if (!printed[b] && same_sentences(&told, a, b)) {
+                used += (size_t)snprintf(arms + used, sizeof arms - used, "%s%s", used ? ", " : "",
+                                         run->calc->arm[b].text);
+                printed[b] = true;
+            }
+        for (int i = 0; used > 0 && i < told.count[a]; i++)
+            print(out, arms, told.sentence[a][i]);
+    }
 }
 
 bool hc_calc_tell(const struct hc_calc_run *run, FILE *out)
 {
-    char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE];
     char text[TEXT];
-    bool silent[HC_CALC_ARMS] = {false};
     bool right = true;
-    for (int a = 0; a < run->calc->arms; a++) {
-        int told = hc_calc_sentences(run, a, sentence);
-        silent[a] = told == 0;
-        for (int i = 0; i < told; i++)
-            print(out, run->calc->arm[a].text, sentence[i]);
-    }
-    tell_nearest(run, silent, out);
+    print_arms(run, out);
     for (int a = 0; a < run->calc->arms && run->calc->backend; a++)
         right &= tell_backend(run, a, out);
     tell_real(run, out);

@@ -1,0 +1,204 @@
+/* The sentences below a table.
+
+   A table shows that a number stands still, but not why. The evaluation notes the first time that
+   each of its operations lost something (formula/event.h), and so the reason can be told: "1e-4 is
+   below half an ulp of w". For a number that stands still the reason is an event that still happens
+   at the last step; the latest to begin is the nearest to it. */
+#include "cli/calc/sentences.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/calc/number.h"
+#include "formula/event.h"
+#include "num/ulp.h"
+
+enum { TEXT = 200 };
+
+/* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
+static void when(const struct hc_event *event, char text[TEXT])
+{
+    bool constant = event->kind == HC_EVENT_LITERAL_ZERO || event->kind == HC_EVENT_LITERAL_ONE ||
+                    event->kind == HC_EVENT_LITERAL_INF;
+    text[0] = '\0';
+    if (!constant && event->first > 0)
+        (void)snprintf(text, TEXT, "at step %" PRId64 ", ", event->first);
+}
+
+static bool is_infinite_or_nan(const struct hc_event *event)
+{
+    return isinf(event->result) || isnan(event->result);
+}
+
+/* Whether an event is told for itself, and not as the cause of something. */
+static bool is_told(const struct hc_calc_run *run, const struct hc_event *event)
+{
+    return event->kind != HC_EVENT_ABSORBED || !run->calc->loop;
+}
+
+/* Two events: the first that made a 0 or changed a constant much, and the first that made an
+   infinity or NaN; or else the first two. Without a loop an addend that was lost is told, too:
+   nothing else tells it. */
+static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
+                         const struct hc_event *chosen[2])
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_told(run, &event[i]))
+            continue;
+        if (n < 2)
+            chosen[n++] = &event[i];
+        else if (is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
+                 is_infinite_or_nan(&event[i]) != is_infinite_or_nan(chosen[0]))
+            chosen[1] = &event[i];
+    }
+    return n;
+}
+
+static bool tell_births(const struct hc_calc_run *run, int arm, char *sentence)
+{
+    const struct hc_event *event;
+    const struct hc_event *chosen[2];
+    char text[2][TEXT];
+    char step[2][TEXT];
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    int n = choose_births(run, event, count, chosen);
+    for (int i = 0; i < n; i++) {
+        hc_event_text(chosen[i], text[i], TEXT);
+        when(chosen[i], step[i]);
+    }
+    if (n > 0)
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s%s%s%s", step[0], text[0],
+                       n > 1 ? "; " : "", n > 1 ? step[1] : "", n > 1 ? text[1] : "");
+    return n > 0;
+}
+
+/* Whether the shown expression reads a name that the statement around this place assigns. */
+static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, const char *at)
+{
+    for (int i = 0; shown->kind == HC_NODE_NAME && i < calc->loop->count; i++) {
+        const struct hc_statement *s = &calc->loop->statement[i];
+        if (s->name == shown->name && at >= s->at && at < s->at + s->length)
+            return true;
+    }
+    for (int i = 0; i < shown->operands; i++)
+        if (concerns(calc, shown->operand[i], at))
+            return true;
+    return false;
+}
+
+/* The event that explains why a number stands still: the last one to begin of those that still
+   happen in the end, where the number is assigned. */
+static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, int arm)
+{
+    const struct hc_event *event;
+    const struct hc_event *cause = NULL;
+    const struct hc_calc *calc = run->calc;
+    const struct hc_node *shown = calc->shown->statement[run->item[item].expression].value;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    for (int i = 0; i < count; i++)
+        if (event[i].kind == HC_EVENT_ABSORBED && event[i].last >= run->last.step &&
+            concerns(calc, shown, event[i].node->at))
+            cause = &event[i];
+    return cause;
+}
+
+/* Why a number stands still. Where nothing was absorbed, several roundings together gave the old
+   number again, or the one into the arm's storage format did. What is rounded to a number lies
+   within half an ulp of it. If something was told before, that is the reason: 0.999 is 1. */
+static void tell_cause(const struct hc_calc_run *run, int item, int arm, bool births,
+                       const char *name, char text[TEXT])
+{
+    const struct hc_event *cause = cause_of(run, item, arm);
+    const struct hc_arm *a = &run->calc->arm[arm];
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    char half[HC_NUMBER_TEXT];
+    text[0] = '\0';
+    if (cause) {
+        hc_event_text(cause, text, TEXT);
+    } else if (births) {
+        return;
+    } else if (a->storage != a->arithmetic && cell->format == a->storage) {
+        hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
+        (void)snprintf(text, TEXT, "what a step adds is at most half an ulp of %s in %s, %s", name,
+                       hc_formats[cell->format].name, half);
+    } else {
+        (void)snprintf(text, TEXT, "what a step adds is rounded away");
+    }
+}
+
+static void tell_stall(const struct hc_calc_run *run, int item, int arm, bool births,
+                       char *sentence)
+{
+    char name[HC_CALC_NAME];
+    char number[HC_NUMBER_TEXT];
+    char text[TEXT] = "";
+    char from[TEXT] = "";
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    int64_t step = run->course[item * HC_CALC_ARMS + arm].changed.step;
+    bool always = step == run->first;
+    bool plain = isfinite(cell->want) && cell->want != 0;
+    hc_calc_name(run, item, HC_CALC_NAME - 1, name);
+    hc_number_text(number, cell->format, cell->want, 0);
+    if (plain)
+        tell_cause(run, item, arm, births, name, text);
+    if (!always)
+        (void)snprintf(from, sizeof from, " from step %" PRId64 " on", step);
+    (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s%s", name,
+                   always ? (plain ? "never moves from" : "is always")
+                          : (plain ? "stands at" : "is"),
+                   number, from, text[0] ? ": " : "", text);
+}
+
+/* How far a number is from the real one, beside its running bound. */
+static void tell_distance(const struct hc_calc_run *run, int item, int arm, char *sentence)
+{
+    char name[HC_CALC_NAME];
+    char distance[HC_NUMBER_TEXT];
+    char bound[HC_NUMBER_TEXT];
+    char number[HC_NUMBER_TEXT];
+    char ulps[HC_NUMBER_TEXT + 8] = "";
+    char parts[TEXT] = "";
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    const struct hc_calc_real *real = &run->last.real[item];
+    int64_t step = run->course[item * HC_CALC_ARMS + arm].parts;
+    double off = fabs((cell->want - real->value.hi) - real->value.lo);
+    bool finite = isfinite(cell->rad);
+    hc_calc_name(run, item, HC_CALC_NAME - 1, name);
+    hc_distance_text(distance, off);
+    hc_distance_text(bound, cell->rad);
+    if (cell->format != HC_FORMAT_COUNT) {
+        hc_distance_text(number, off / hc_ulp(cell->format, real->value.hi));
+        (void)snprintf(ulps, sizeof ulps, " (%s ulp)", number);
+    }
+    if (run->calc->loop)
+        (void)snprintf(parts, sizeof parts,
+                       " parts from the real number at step %" PRId64 "; in the end it", step);
+    (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s is %s%s off%s%s", name, parts, distance, ulps,
+                   finite ? ", within its running bound of " : "; its running bound is infinite",
+                   finite ? bound : "");
+}
+
+int hc_calc_sentences(const struct hc_calc_run *run, int arm,
+                      char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
+{
+    char name[HC_CALC_NAME];
+    int told = tell_births(run, arm, sentence[0]);
+    bool births = told > 0;
+    for (int i = 0; i < run->items && told < HC_CALC_TOLD; i++) {
+        const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
+        double off = run->last.cell[i][arm].want - run->last.real[i].value.hi;
+        if (hc_calc_stalls(run, i, arm))
+            tell_stall(run, i, arm, births, sentence[told++]);
+        else if (course->parts >= 0 && isfinite(off))
+            tell_distance(run, i, arm, sentence[told++]);
+    }
+    if (told > 0)
+        return told;
+    hc_calc_name(run, 0, HC_CALC_NAME - 1, name);
+    (void)snprintf(sentence[0], HC_CALC_SENTENCE,
+                   "%s is the nearest of its format to the real number%s",
+                   run->items > 1 ? "each number" : name, run->calc->loop ? " at every step" : "");
+    return 1;
+}
