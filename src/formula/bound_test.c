@@ -17,8 +17,8 @@ static int draw(int n)
 
 static void append(char *text, const char *more)
 {
-    if (strlen(text) + strlen(more) < LONGEST)
-        strcat(text, more);
+    size_t length = strlen(text);
+    (void)snprintf(text + length, LONGEST - length, "%s", more);
 }
 
 /* Writes a number, a name or an element: i is there in terms alone. */
@@ -127,7 +127,7 @@ static void check_one(struct tally *tally)
                    "x = [1, -0.%d, 3.%d, 0.1, 7]",
                    draw(4), draw(1000), draw(100000), draw(40), draw(1000), draw(1000), draw(1000),
                    draw(1000), draw(1000));
-    strcpy(text, "");
+    text[0] = '\0';
     expression(text, 1 + draw(4), false);
     struct trial t = begin_with(in, start, (struct hc_evaluation_options){NULL, NULL, 1000});
     const struct hc_value *v =

@@ -89,7 +89,7 @@ struct hc_defined {
 struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operation *operation,
                             const double *x);
 
-/* The bits of a real number as a value of the format; *exact: it was one. */
+/* A real number rounded to a value of the format; *exact: it was one. */
 double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_direction direction,
                      bool *exact);
 
@@ -101,7 +101,7 @@ struct hc_value *hc_integer(struct hc_evaluation *e, int64_t value);
 bool hc_power(struct hc_evaluation *e, const struct hc_node *node, const struct hc_operand *x,
               struct hc_value *y);
 
-/* The integer of at most `most` that element i of a constant is. False after hc_wrong. */
+/* The integer from `least` to `most` that element i of a constant is. False after hc_wrong. */
 bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const struct hc_value *v,
                    int64_t i, int64_t least, int64_t most, int64_t *integer);
 
@@ -117,11 +117,7 @@ struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operatio
 /* walk.c: the value of a node. */
 struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node);
 
-/* A function of values, element by element. */
-struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *node,
-                                enum hc_function f, struct hc_value **x, int operands);
-
-/* The format in which values meet: brings x to it. */
+/* Brings values to the format in which they meet. of[k] is what x[k] is the value of. */
 bool hc_unite(struct hc_evaluation *e, const struct hc_node *node, const struct hc_node *const *of,
               struct hc_value **x, int operands);
 

@@ -15,7 +15,9 @@ struct hc_value *hc_list_of(struct hc_evaluation *e, const struct hc_node *node)
     const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
     struct hc_value **x = calloc((size_t)n + 1, sizeof(struct hc_value *));
     struct hc_value *y = NULL;
-    bool done = x || hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a list of %d", n));
+    if (!x)
+        return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a list of %d", n));
+    bool done = true;
     for (int k = 0; done && k < n; k++) {
         x[k] = hc_walk(e, of[k]);
         done = x[k] != NULL;

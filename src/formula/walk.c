@@ -1,4 +1,5 @@
 /* The walk over a program's tree: what each node computes, and in which format values meet. */
+#include <assert.h>
 #include <string.h>
 
 #include "formula/evaluation.h"
@@ -66,39 +67,47 @@ static bool needs_format(enum hc_function f)
     return f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
 }
 
-struct hc_value *hc_elementwise(struct hc_evaluation *e, const struct hc_node *node,
-                                enum hc_function f, struct hc_value **x, int operands)
+/* Brings the operands of a function to the format in which it works. The condition of select stays
+   as it is; but among constants alone a truth makes the others what truths are. */
+static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, struct hc_value **x)
 {
+    enum hc_function f = node->function;
     const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
-    enum hc_function_kind kind = hc_functions[f].kind;
+    int condition = f == HC_FN_select ? 1 : 0;
     if (needs_format(f) && x[0]->constant && !e->constants)
         x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
-    int condition = f == HC_FN_select ? 1 : 0;
-    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, operands - condition))
-        return NULL;
-    const struct hc_value *like = x[condition];
-    if (condition && x[0]->constant != like->constant) {
-        for (int k = 0; k < operands; k++)
-            if (x[k]->constant && !(x[k] = hc_meet(e, of[k], x[k], HC_FORMAT_COUNT)))
-                return NULL;
-        like = x[condition];
-    }
-    bool small = like->format != HC_FORMAT_COUNT && hc_formats[like->format].bytes == 1;
-    if (small && kind != HC_FUNCTION_TRUTH && f != HC_FN_select)
-        return hc_no_arithmetic(e, node, like->format);
+    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
+        return false;
+    bool mixed = x[0]->constant != x[condition]->constant;
+    for (int k = 0; mixed && k < node->operands; k++)
+        if (x[k]->constant && !(x[k] = hc_meet(e, of[k], x[k], HC_FORMAT_COUNT)))
+            return false;
+    return true;
+}
+
+/* A function of values, element by element. */
+static struct hc_value *compute(struct hc_evaluation *e, const struct hc_node *node,
+                                struct hc_value **x)
+{
+    enum hc_function f = node->function;
+    bool truth = hc_functions[f].kind == HC_FUNCTION_TRUTH;
     bool list;
     int64_t n;
-    if (!common_length(e, node, x, operands, &list, &n))
+    if (!bring_together(e, node, x) || !common_length(e, node, x, node->operands, &list, &n))
         return NULL;
+    enum hc_format format = x[f == HC_FN_select]->format;
+    bool small = format != HC_FORMAT_COUNT && hc_formats[format].bytes == 1;
+    if (small && !truth && f != HC_FN_select)
+        return hc_no_arithmetic(e, node, format);
     struct hc_value *y = hc_new_value(e, list, n);
     if (!y)
         return NULL;
-    y->constant = like->constant;
-    y->format = kind == HC_FUNCTION_TRUTH ? HC_FORMAT_COUNT : like->format;
-    enum hc_format format = like->format == HC_FORMAT_COUNT ? HC_FP64 : like->format;
+    y->constant = x[0]->constant;
+    y->format = truth ? HC_FORMAT_COUNT : format;
+    format = format == HC_FORMAT_COUNT ? HC_FP64 : format;
     struct hc_operation operation = {node, f, format, HC_NEAREST, false};
     struct hc_operand operand[HC_MAX_OPERANDS];
-    for (int k = 0; k < operands; k++)
+    for (int k = 0; k < node->operands; k++)
         operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
     bool done = f == HC_FN_power ? hc_power(e, node, operand, y)
                                  : hc_operate(e, &operation, operand, y, 0, n);
@@ -121,7 +130,7 @@ static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node 
 
 static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node *node)
 {
-    struct hc_value *x[HC_MAX_OPERANDS];
+    struct hc_value *x[HC_MAX_OPERANDS] = {NULL};
     enum hc_function f = node->function;
     bool of_list = hc_functions[f].kind == HC_FUNCTION_LIST ||
                    ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
@@ -129,12 +138,13 @@ static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node
         return hc_of_list(e, node);
     if (f == HC_FN_cast)
         return walk_cast(e, node);
+    assert(node->operands >= 1);
     for (int k = 0; k < node->operands; k++) {
         x[k] = hc_walk(e, node->operand[k]);
         if (!x[k])
             return NULL;
     }
-    return hc_elementwise(e, node, f, x, node->operands);
+    return compute(e, node, x);
 }
 
 struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node)
