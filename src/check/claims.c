@@ -102,7 +102,8 @@ static void claim_sweep(struct hc_check *check, const char *what, int64_t checke
                                              .checked = checked,
                                              .wrong = wrong,
                                              .first = first});
-    check->result.checked += checked - 1;
+    if (!hc_check_is_cut(check))
+        check->result.checked += checked - 1;
 }
 
 void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first)

@@ -13,6 +13,7 @@ static size_t told_size;
 
 static void tell_all(struct hc_story *story)
 {
+    free(told);
     FILE *out = open_memstream(&told, &told_size);
     hc_story_print(story, out);
     (void)fclose(out);

@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/contract.h"
+#include "cli/verdict.h"
 #include "op/wrap.h"
-#include "op/text.h"
 #include "op/typed.h"
 
 const struct hc_command hc_command_explain;
@@ -21,6 +20,7 @@ enum { INDENT = 10 };
 
 /* A case that is explained, and its results so far. */
 struct explained {
+    const struct hc_case *what;
     struct hc_run_options run;
     bool all; /* print all claims, line by line */
     int told; /* results */
@@ -28,49 +28,6 @@ struct explained {
     int errors;
     int checked;
 };
-
-/* Where the error comes from, as shares of the bound. */
-static void print_answers(const struct hc_result *result)
-{
-    if (result->error == 0 || isnan(result->implementation) || isnan(result->format))
-        return;
-    hc_print(stdout, "  of the bound, the implementation (got against exact) uses %.3g\n",
-             result->implementation);
-    hc_print(stdout, "  and the format (exact against real) %.3g\n", result->format);
-}
-
-static void print_note(const struct hc_result *result)
-{
-    if (result->note[0])
-        hc_print_wrapped(stdout, printf("  "), 2, result->note);
-}
-
-/* How near the result came to its bound, in words where the numbers would be zeros. */
-static void print_error(const struct hc_result *result)
-{
-    bool truths = strcmp(result->unit, "claims") == 0;
-    bool counts = strcmp(result->unit, "bits") == 0;
-    if (result->error == 0 && result->bound == 0)
-        hc_print(stdout, ", all %s", truths ? "hold" : "equal to the bit");
-    else if (result->error == 0)
-        hc_print(stdout, "; every error is 0, bound %.4g %s", result->bound, result->unit);
-    else if (result->bound > 0)
-        hc_print(stdout, "; error %.4g, bound %.4g %s, error/bound %.3g", result->error,
-                 result->bound, result->unit, hc_ratio(result->error, result->bound));
-    else if (!truths)
-        hc_print(stdout, "; %s%.4g %s", counts ? "" : "error ", result->error,
-                 counts ? "differ" : result->unit);
-}
-
-static void print_verdict(const struct hc_result *result)
-{
-    (void)fputs(hc_verdict_names[result->verdict], stdout);
-    if (result->checked) {
-        hc_print(stdout, ": %lld checked", (long long)result->checked);
-        print_error(result);
-    }
-    (void)putchar('\n');
-}
 
 static void count(struct explained *explained, const struct hc_result *result)
 {
@@ -90,9 +47,7 @@ static bool report(const struct hc_result *result, void *context)
         printf("\non %s:\n", result->backend);
     hc_story_print(explained->run.story, stdout);
     (void)fputs("\n  ", stdout);
-    print_verdict(result);
-    print_note(result);
-    print_answers(result);
+    hc_print_verdict(result, true);
     count(explained, result);
     return true;
 }
@@ -101,8 +56,7 @@ static bool report(const struct hc_result *result, void *context)
 static bool report_shortly(const struct hc_result *result, void *context)
 {
     printf("on %s: ", result->backend);
-    print_verdict(result);
-    print_note(result);
+    hc_print_verdict(result, false);
     count(context, result);
     return true;
 }
@@ -224,7 +178,8 @@ static int tell(struct explained *explained, const struct hc_case *what)
     hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
     if (bug)
         hc_bug_print_arms(stdout, bug);
-    explained->run.cases = &what;
+    explained->what = what;
+    explained->run.cases = &explained->what;
     explained->run.case_count = 1;
     explained->run.context = explained;
     if (what->level > explained->run.level)

@@ -1,0 +1,49 @@
+#include "cli/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "op/text.h"
+#include "op/wrap.h"
+
+/* Where the error comes from, as shares of the bound. */
+static void print_answers(const struct hc_result *result)
+{
+    if (result->error == 0 || isnan(result->implementation) || isnan(result->format))
+        return;
+    hc_print(stdout, "  of the bound, the implementation (got against exact) uses %.3g\n",
+             result->implementation);
+    hc_print(stdout, "  and the format (exact against real) %.3g\n", result->format);
+}
+
+/* How near the result came to its bound, in words where the numbers would be zeros. */
+static void print_error(const struct hc_result *result)
+{
+    bool truths = strcmp(result->unit, "claims") == 0;
+    bool counts = strcmp(result->unit, "bits") == 0;
+    if (result->error == 0 && result->bound == 0)
+        hc_print(stdout, ", all %s", truths ? "hold" : "equal to the bit");
+    else if (result->error == 0)
+        hc_print(stdout, "; every error is 0, bound %.4g %s", result->bound, result->unit);
+    else if (result->bound > 0)
+        hc_print(stdout, "; error %.4g, bound %.4g %s, error/bound %.3g", result->error,
+                 result->bound, result->unit, hc_ratio(result->error, result->bound));
+    else if (!truths)
+        hc_print(stdout, "; %s%.4g %s", counts ? "" : "error ", result->error,
+                 counts ? "differ" : result->unit);
+}
+
+void hc_print_verdict(const struct hc_result *result, bool answers)
+{
+    (void)fputs(hc_verdict_names[result->verdict], stdout);
+    if (result->checked) {
+        hc_print(stdout, ": %lld checked", (long long)result->checked);
+        print_error(result);
+    }
+    (void)putchar('\n');
+    if (result->note[0])
+        hc_print_wrapped(stdout, printf("  "), 2, result->note);
+    if (answers)
+        print_answers(result);
+}
