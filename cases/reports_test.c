@@ -1,11 +1,15 @@
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases/fixture/bug.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/selftest/fault.h"
+
+enum { MOST_LINES = 30 };
 
 static const struct line {
     const char *slug;
@@ -88,4 +92,48 @@ Test(reports, every_fault_that_a_row_names_exists)
         cr_assert_lt(f, hc_fault_count(), "%s: no fault '%s'", cases[i]->name,
                      bug ? bug->fault : "");
     }
+}
+
+/* Counts the lines of each row of a file, from HC_BUG( to the bracket that closes it. */
+static void count_lines(const char *path, int *lines, int *rows)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    for (const char *at = text; (at = strstr(at, "HC_BUG(")) != NULL; (*rows)++) {
+        const char *start = at;
+        int depth = 0;
+        bool quoted = false;
+        lines[*rows] = 1;
+        for (at += strlen("HC_BUG"); *at && (at == start + 6 || depth > 0); at++) {
+            quoted = quoted != (*at == '"' && at[-1] != '\\');
+            depth += quoted ? 0 : (*at == '(') - (*at == ')');
+            lines[*rows] += *at == '\n';
+        }
+        cr_assert_eq(depth, 0, "%s: a row does not end", path);
+        cr_expect_leq(lines[*rows], MOST_LINES, "%s: %.60s... takes %d lines", path, start,
+                      lines[*rows]);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The price of one more report. */
+Test(reports, a_row_has_at_most_thirty_lines)
+{
+    static int lines[1000];
+    int rows = 0;
+    glob_t files;
+    cr_assert_eq(glob(HC_SOURCE "/cases/field/*/*.c", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        count_lines(files.gl_pathv[i], lines, &rows);
+    globfree(&files);
+    cr_assert_gt(rows, 20);
+    qsort(lines, (size_t)rows, sizeof *lines, by_number);
+    printf("%d rows: %d lines in the middle, %d at most\n", rows, lines[rows / 2], lines[rows - 1]);
 }

@@ -72,25 +72,43 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
     print_arm(out, bug, "fixed", &bug->fixed);
 }
 
-/* A command as its words, each of which is an option with its value. */
-enum { MOST_PIECES = 5 };
+/* A command in pieces between which a line may end: a statement of its formula, or an option with
+   its value. Where the arms differ, both commands are shown if they have few. */
+enum { MOST_PIECES = 24, LONGEST_PIECE = 512, MOST_TWICE = 6 };
 
 struct pieces {
     int count;
-    char piece[MOST_PIECES][HC_LONGEST_COMMAND / 4];
+    char piece[MOST_PIECES][LONGEST_PIECE];
 };
 
-/* The option, and its value as one word of shell; nothing without a value. */
+/* The option, if there is one, and its value as one word of shell; nothing without a value. */
 static void add(struct pieces *pieces, const char *option, const char *value)
 {
-    char word[HC_LONGEST_COMMAND / 4 - 16];
+    char word[LONGEST_PIECE - 16];
     if (!value || !*value)
         return;
     bool whole = hc_text_shell(word, sizeof word, value);
-    assert(whole);
+    assert(whole && pieces->count < MOST_PIECES);
     (void)whole;
-    char *piece = pieces->piece[pieces->count++];
-    (void)snprintf(piece, sizeof pieces->piece[0], "%s %s", option, word);
+    (void)snprintf(pieces->piece[pieces->count++], LONGEST_PIECE, "%s%s%s", option,
+                   *option ? " " : "", word);
+}
+
+/* Each statement of a formula as a word, without comments. */
+static void add_statements(struct pieces *pieces, const char *formula)
+{
+    char statement[LONGEST_PIECE - 16];
+    while (formula && *formula) {
+        formula += strspn(formula, " ;\n");
+        size_t length = strcspn(formula, "#;\n");
+        (void)snprintf(statement, sizeof statement, "%.*s", (int)length, formula);
+        for (size_t n = strlen(statement); n > 0 && statement[n - 1] == ' '; n--)
+            statement[n - 1] = '\0';
+        add(pieces, "", statement);
+        formula += length;
+        if (*formula == '#')
+            formula += strcspn(formula, "\n");
+    }
 }
 
 static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
@@ -99,19 +117,15 @@ static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
     const struct hc_bug_arm *arm = buggy ? &bug->buggy : &bug->fixed;
     const char *own = arm->formula ? arm->formula : bug->formula;
     const char *each = arm->each ? arm->each : bug->each;
-    char formula[HC_LONGEST_COMMAND / 8];
     char in[2 * HC_LONGEST_ARM + 4];
     char steps[32];
     if (bug->play)
         return pieces;
-    int length = snprintf(formula, sizeof formula, "%s%s%s", arm->with ? arm->with : "",
-                          arm->with && own ? "; " : "", own ? own : "");
-    assert(length < (int)sizeof formula);
-    (void)length;
     (void)snprintf(in, sizeof in, "%s%s%s", hc_bug_is_shared(bug) ? bug->buggy.in : arm->in,
                    hc_bug_is_shared(bug) ? "," : "", hc_bug_is_shared(bug) ? bug->fixed.in : "");
     (void)snprintf(steps, sizeof steps, "%" PRId64, bug->steps);
-    add(&pieces, "halfcheck calc", formula);
+    add_statements(&pieces, arm->with);
+    add_statements(&pieces, own);
     add(&pieces, "--each", each);
     add(&pieces, "--steps", each ? steps : NULL);
     add(&pieces, "--in", in);
@@ -125,17 +139,18 @@ void hc_bug_command(const struct hc_bug *bug, bool buggy, char line[HC_LONGEST_C
     size_t used = 0;
     line[0] = '\0';
     for (int i = 0; i < pieces.count; i++)
-        used += (size_t)snprintf(line + used, HC_LONGEST_COMMAND - used, "%s%s", i ? " " : "",
-                                 pieces.piece[i]);
+        used += (size_t)snprintf(line + used, HC_LONGEST_COMMAND - used, "%s %s",
+                                 i ? "" : "halfcheck calc", pieces.piece[i]);
+    assert(used < HC_LONGEST_COMMAND);
 }
 
 /* The command on as many lines as it needs; it can be pasted into a shell as it stands. */
 static void print_command(FILE *out, const char *label, const struct pieces *pieces)
 {
-    int column = fprintf(out, "  %-7s %s", label, pieces->piece[0]);
-    for (int i = 1; i < pieces->count; i++) {
+    int column = fprintf(out, "  %-7s halfcheck calc", label);
+    for (int i = 0; i < pieces->count; i++) {
         int length = (int)strlen(pieces->piece[i]);
-        if (column + 1 + length + 2 > HC_COLUMNS)
+        if (column + 1 + length + 2 >= HC_COLUMNS)
             column = fprintf(out, " \\\n%*s", INDENT + 3, "") - 3;
         column += fprintf(out, " %s", pieces->piece[i]);
     }
@@ -153,10 +168,10 @@ void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
                        bug->fault);
         print(out, "fault", line);
     }
-    for (int buggy = 1; buggy >= 0 && !bug->play; buggy--) {
-        const struct pieces pieces = pieces_of(bug, buggy);
-        print_command(out, buggy ? "try" : "", &pieces);
-        if (hc_bug_is_shared(bug))
-            break;
-    }
+    const struct pieces fixed = pieces_of(bug, false);
+    const struct pieces buggy = pieces_of(bug, true);
+    if (buggy.count)
+        print_command(out, "try", &buggy);
+    if (fixed.count && fixed.count <= MOST_TWICE && !hc_bug_is_shared(bug))
+        print_command(out, "", &fixed);
 }

@@ -42,7 +42,7 @@ Test(bug, what_the_arms_share_is_shown_once)
                      "\n"
                      "  lesson  Keep masters.\n"
                      "  not so  The thread prints 0.8.\n"
-                     "  try     halfcheck calc 'w = 1; eps := 1e-4' --each 'w -= eps' "
+                     "  try     halfcheck calc 'w = 1' 'eps := 1e-4' --each 'w -= eps' "
                      "--steps 1000 \\\n"
                      "              --in 'fp16 acc=fp32,fp32' --show 'w, 1 - w'\n");
 }
@@ -53,7 +53,7 @@ Test(bug, what_differs_is_shown_beside_its_arm)
     bug.also[0].slug = NULL;
     bug.correction = NULL;
     bug.buggy = (struct hc_bug_arm){.in = "fp16", .with = "eps := 1e-8", .each = "w -= 2 * eps"};
-    bug.fixed = (struct hc_bug_arm){.in = "fp16", .formula = "w = 2\neps := it's"};
+    bug.fixed = (struct hc_bug_arm){.in = "fp16", .formula = "w = 2 # two; it is\n eps := it's ;"};
     cr_assert_str_eq(printed(hc_bug_print_arms, &bug), "\n"
                                                        "  formula w = 1; eps := 1e-4\n"
                                                        "          1000 times: w -= eps\n"
@@ -61,16 +61,16 @@ Test(bug, what_differs_is_shown_beside_its_arm)
                                                        "          eps := 1e-8\n"
                                                        "          1000 times: w -= 2 * eps\n"
                                                        "  fixed   in fp16\n"
-                                                       "          w = 2\n"
-                                                       "          eps := it's\n");
+                                                       "          w = 2 # two; it is\n"
+                                                       "          eps := it's ;\n");
     cr_assert_str_eq(
         printed(hc_bug_print_lesson, &bug),
         "\n"
         "  lesson  Keep masters.\n"
-        "  try     halfcheck calc 'eps := 1e-8; w = 1; eps := 1e-4' \\\n"
+        "  try     halfcheck calc 'eps := 1e-8' 'w = 1' 'eps := 1e-4' \\\n"
         "              --each 'w -= 2 * eps' --steps 1000 --in fp16 --show 'w, 1 - w'\n"
-        "          halfcheck calc 'w = 2\neps := it'\\''s' --each 'w -= eps' --steps 1000 \\\n"
-        "              --in fp16 --show 'w, 1 - w'\n");
+        "          halfcheck calc 'w = 2' 'eps := it'\\''s' --each 'w -= eps' \\\n"
+        "              --steps 1000 --in fp16 --show 'w, 1 - w'\n");
 }
 
 static void none(struct hc_check *check, struct hc_exhibits *shown)
