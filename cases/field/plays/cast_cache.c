@@ -87,9 +87,9 @@ static void compare(struct hc_check *check, struct hc_exhibits *shown, enum read
     static const struct hc_frame frame = {
         .title = "The evaluation of a small training", .x = "step", .y = "loss", .log_y = true};
     struct hc_picture *picture = hc_picture_new(check, &frame);
-    struct ends buggy;
-    struct ends fixed;
-    struct ends real;
+    struct ends buggy = {0};
+    struct ends fixed = {0};
+    struct ends real = {0};
     if (!train(check, "amp", reads_kept, &buggy, picture, "buggy") ||
         !train(check, "amp", NOBODY, &fixed, picture, "fixed") ||
         !train(check, "fp32", NOBODY, &real, picture, "fp32"))

@@ -28,7 +28,7 @@ struct ends {
 static struct hc_tiny_state checkpoint(struct hc_check *check, struct ends *real, double *initial)
 {
     struct hc_tiny tiny;
-    struct hc_tiny_state state = {0};
+    struct hc_tiny_state state;
     hc_tiny_open(&tiny, check, 1);
     hc_tiny_start(&tiny, hc_recipe_by_name("amp"));
     *initial = hc_tiny_validate(&tiny);
@@ -77,8 +77,8 @@ static bool resume(struct hc_check *check, const struct hc_tiny_state *state, bo
 static void cloned_first(struct hc_check *check, struct hc_exhibits *shown)
 {
     struct ends real = {0};
-    struct ends buggy;
-    struct ends fixed;
+    struct ends buggy = {0};
+    struct ends fixed = {0};
     double initial = 0;
     struct hc_tiny_state state = checkpoint(check, &real, &initial);
     if (!state.tensor || !resume(check, &state, true, &buggy) ||

@@ -52,8 +52,8 @@ static bool train(struct hc_check *check, bool before, double *network, double *
 
 static void cast_late(struct hc_check *check, struct hc_exhibits *shown)
 {
-    double network[2];
-    double optimizer[2];
+    double network[2] = {0};
+    double optimizer[2] = {0};
     for (int fixed = 0; fixed < 2; fixed++)
         if (!train(check, !fixed, &network[fixed], &optimizer[fixed]))
             return;
