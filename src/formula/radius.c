@@ -49,13 +49,14 @@ static bool is_unknown(const struct hc_disc *d)
 }
 
 /* To nearest: let 2^k <= |r| < 2^(k+1) for the result r. Numbers above 2^k are 2u 2^k apart, and
-   those below it are closer, so that r is at most u 2^k <= u |r| from what was rounded, powers of
-   two included. Subnormal numbers are `tiny` apart, and r is at most tiny / 2 away. A directed
-   rounding goes at most the whole distance: between 2^k and 2^(k+1) this is 2u 2^k <= 2u |r|, and
-   where |r| = 2^k was reached from below it is less. It stops at the largest finite number
-   (1 - u) 2^(emax+1), from however far. With tiny = 2u 2^emin and emax = 1 - emin this number is
-   (1 - u) 8u / tiny; e4m3's is larger, which makes this test stricter than need be. u 2^k is a
-   number of fp64 or half of its smallest, and fl(u |r|) >= u 2^k since rounding is monotone. */
+   those below it are closer, so that r is at most u 2^k from what was rounded, powers of two
+   included. This is half an ulp of r, and down to half of the usual u |r|. No number that was
+   rounded once is farther off, but one that was rounded twice may be. Subnormal numbers are `tiny`
+   apart, and r is at most tiny / 2 away. A directed rounding goes at most the whole distance:
+   between 2^k and 2^(k+1) this is 2u 2^k, and where |r| = 2^k was reached from below it is less. It
+   stops at the largest finite number (1 - u) 2^(emax+1), from however far. With tiny = 2u 2^emin
+   and emax = 1 - emin this number is (1 - u) 8u / tiny; e4m3's is larger, which makes this test
+   stricter than need be. u 2^k is a number of fp64 or half of its smallest. */
 double hc_radius_rounding(double result, double u, double tiny, bool directed, bool exact)
 {
     double largest = tiny > 0 ? (1 - u) * (4 * u / tiny) * 2 : unknown;
@@ -63,8 +64,8 @@ double hc_radius_rounding(double result, double u, double tiny, bool directed, b
         return 0;
     if (!isfinite(result) || (directed && fabs(result) >= largest))
         return unknown;
-    double half = fmax(tiny / 2, 0x1p-1074);
-    return (directed ? 2 : 1) * fmax(u * fabs(result), half);
+    double binade = result != 0 ? ldexp(1, ilogb(result)) : 0;
+    return (directed ? 2 : 1) * fmax(u * binade, fmax(tiny / 2, 0x1p-1074));
 }
 
 /* (x' +- y') - (x +- y) = (x' - x) +- (y' - y). */

@@ -38,7 +38,7 @@ Test(calc, prints_formats_beside_the_real_number_and_says_why_they_part, .init =
                      "bf16: w never moves from 1: 1e-4 is below half an ulp of w, 2^-9\n"
                      "fp32: w parts from the real number at step 2; in the end it is 1.7e-5 (280 "
                      "ulp)\n"
-                     "    off, within its running bound of 5.7e-5\n",
+                     "    off, within its running bound of 3e-5\n",
                      "%s", ran->out);
 }
 
