@@ -1,0 +1,35 @@
+/* Two roundings in a row, through a format in between.
+
+   The first rounding can move a number onto the midpoint between two numbers of the second format.
+   The second rounding then sees a tie and goes to the even one, though the number itself lay beside
+   the midpoint and its neighbour on the other side was nearer. The result is off by more than half
+   an ulp, for a few numbers in each binade, so that no random test is likely to meet one.
+
+   For sums, products, quotients and roots of numbers of p bits it is harmless if the format in
+   between has at least 2p + 2 bits, as fp32 has for fp16 and bf16. For the cast of any other number
+   it never is.
+
+   Rule of thumb: cast from the widest format that you have, once. */
+#include "cases/fixture/bug.h"
+
+static const struct hc_case cases[] = {
+    HC_BUG("field/double-rounding/double-rounding-bf16",
+           "A double becomes the wrong bf16 number, because it goes through float.",
+           "JuliaMath/BFloat16s.jl issue 78, 'Avoid double rounding', "
+           "https://github.com/JuliaMath/BFloat16s.jl/issues/78",
+           .formula = "x = 1 + 2^-8 + 2^-30; y = bf16(via(x))", .show = "y",
+           .buggy = {.in = "fp64 via=fp32", .prints = "1 exact"},
+           .fixed = {.in = "fp64 via=fp64", .prints = "1.0078125 exact"},
+           .lesson = "Round a double to bf16 in one step: float(x) is the tie 1 + 2^-8 here."),
+    HC_BUG("field/double-rounding/e4m3-double-rounding-bf16",
+           "A float becomes the wrong E4M3 number, because it goes through bf16.",
+           "MurrellGroup/Microfloats.jl PR 25, 'Rounding modes and per-call overflow override for "
+           "conversions', https://github.com/MurrellGroup/Microfloats.jl/pull/25; "
+           "pytorch/ao issue 4725, https://github.com/pytorch/ao/issues/4725",
+           .formula = "x = 1.31640625; y = e4m3(via(x))", .show = "y",
+           .buggy = {.in = "fp32 via=bf16", .prints = "1.25 exact"},
+           .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"},
+           .lesson = "Round to fp8 from fp32: bf16(x) is 1.3125 here, midway from 1.25 to 1.375."),
+};
+
+HC_CASES(field_numbers_double_rounding, cases);
