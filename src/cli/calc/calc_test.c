@@ -226,6 +226,8 @@ Test(calc, rows_are_few_or_as_asked_for, .init = enter_folder)
         run_shell("$hc calc 'w = 1' --each 'w = w*1.0001 + step*0' --steps 200000 --in fp16,fp32");
     cr_expect_leq(lines_of(ran->out), 24, "%s", ran->out);
     cr_expect_not_null(strstr(ran->out, "\n100000 "), "%s", ran->out);
+    ran = run_shell("$hc calc --each 'w = 0.5 * step' --steps 2 --in fp32 | head -n 3");
+    cr_expect_str_eq(ran->out, "      w\nstep  fp32  real\n   1  0.5   0.5\n", "%s", ran->err);
     ran = run_shell("$hc calc 'w = 0' --each 'w += 1' --every 30 --in fp32 | cut -c-4");
     cr_expect_eq(strstr(ran->out, "    \nstep\n   0\n  30\n  60\n  90\n 100\n\n"), ran->out, "%s",
                  ran->out);
@@ -263,6 +265,9 @@ Test(calc, everything_fits_into_80_columns, .init = enter_folder)
         "u = m/(sqrt(v) + 1e-8)' --hex --in fp16,bf16,fp32,fp64,fp32/fp16,fp32/bf16 --steps 100",
         "$hc calc '1/3' '1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11 + 12 + 13' --hex "
         "--in fp16,bf16,fp32,fp64,fp32/fp16,fp64/bf16",
+        "$hc calc '1/3' --show '1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11 + 12 + 13 + 14' --in "
+        "'fp16 a_long_name=fp32 another_one=bf16 and_another=fp64,fp64 and_a_cast=fp16' --hex",
+        "$hc calc '1e400*1e-410' 'exp(700)/7' --in fp64 --hex",
         "$hc calc --help",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -370,6 +375,8 @@ Test(calc, bad_options_get_one_line, .init = enter_folder)
 {
     static const char *const rows[][2] = {
         {"$hc calc", "needs a FORMULA"},
+        {"$hc calc ''", "the formula is empty"},
+        {"$hc calc '# nothing'", "the formula is empty"},
         {"$hc calc w=1 --each w=w+1 --steps 0", "from 1 to 1000000000000, not '0'"},
         {"$hc calc w=1 --each w=w+1 --steps -1", "not '-1'"},
         {"$hc calc w=1 --each w=w+1 --steps 1e13", "not '1e13'"},
@@ -384,7 +391,7 @@ Test(calc, bad_options_get_one_line, .init = enter_folder)
         {"$hc calc w=1 --in fp16,bf16,fp32,fp64,fp32/fp16,fp32/bf16,fp64/fp16", "at most 6 arms"},
         {"$hc calc w=1 --backend abacus", "no backend 'abacus'"},
         {"$hc calc w=1 --backend exact,host", "on one backend"},
-        {"$hc calc 'x = list(40, i)'", "shows 1 to 16 numbers; 'x' has 40"},
+        {"$hc calc 'x = list(40, i)'", "shows at most 16 numbers, and with 'x' they are 40"},
         {"$hc calc w=1 --plot p.png", "--plot needs --each"},
         {"$hc calc w=1 --each w=w+1 --plot p.gif", "FILE.png or FILE.svg"},
         {"$hc calc w=1 --each w=w+1 --plot /nonexistent/p.png", "cannot write"},

@@ -135,52 +135,39 @@ static void print_block(const struct block *b, FILE *out)
     }
 }
 
-/* Leaves of all columns only the shared ones of a group, or none. */
-static void choose_shared(struct block *b, int first, int behind, bool in)
+/* A block of the columns of a group from `next` on that fit, at least one, and of its last one if
+   that is shared and fits, too. Returns the first column that is left. */
+static int choose(struct block *b, int next, int behind)
 {
-    for (int c = 0; c < b->grid->columns; c++)
-        b->has[c] = in && c >= first && c < behind && b->grid->column[c].shared;
-}
-
-/* Adds columns to the block from `next` on while there is room: at least one, and the shared ones
-   only if they fit beside it. Returns the first column that is not in it. */
-static int choose_parts(struct block *b, int first, int next, int behind)
-{
-    choose_shared(b, first, behind, true);
-    for (int parts = 0; next < behind; next++) {
-        if (b->grid->column[next].shared)
-            continue;
+    const struct hc_grid *grid = b->grid;
+    int last = behind - 1;
+    int first = next;
+    memset(b->has, false, (size_t)grid->columns);
+    b->has[next++] = true;
+    b->has[last] |= grid->column[last].shared;
+    if (block_width(b) >= HC_COLUMNS && first < last)
+        b->has[last] = false;
+    for (; next < behind && !b->has[next]; next++) {
         b->has[next] = true;
-        if (block_width(b) >= HC_COLUMNS && parts > 0) {
-            b->has[next] = false;
-            return next;
-        }
         if (block_width(b) >= HC_COLUMNS) {
-            choose_shared(b, first, behind, false);
-            b->has[next] = true;
+            b->has[next] = false;
+            break;
         }
-        parts++;
     }
     return next;
 }
 
 /* Prints the columns first to behind - 1, which belong to one group, in as many blocks as they
-   need. The shared ones, which stand last, have a block of their own if they fit nowhere else. */
+   need. If the shared one, the last, has been in a block, it needs no other. */
 static void print_group(struct block *b, int first, int behind, FILE *out)
 {
     bool shared = false;
-    int last = behind - 1;
-    for (int next = first; next < last || !shared;) {
+    for (int next = first; next < behind - shared;) {
         if (next > first)
             (void)fputc('\n', out);
-        if (next >= last)
-            choose_shared(b, first, behind, true);
-        else
-            next = choose_parts(b, first, next, behind);
-        shared |= b->has[last] || !b->grid->column[last].shared;
+        next = choose(b, next, behind);
+        shared |= b->has[behind - 1] && b->grid->column[behind - 1].shared;
         print_block(b, out);
-        if (next >= last && shared)
-            return;
     }
 }
 

@@ -12,7 +12,7 @@ enum { HC_GRID_TEXT = 72 };
 struct hc_grid_column {
     const char *group; /* stands above the columns of a group; "" for none */
     char head[HC_GRID_TEXT];
-    bool shared; /* stands in every block that has a part of its group */
+    bool shared; /* the last one of its group, stands in each block of it where there is room */
 };
 
 struct hc_grid {

@@ -52,7 +52,7 @@ char *hc_calc_formula(const struct hc_calc_typed *typed, char *const *words, int
     size_t length = 1;
     for (int i = 0; i < count; i++)
         length += strlen(words[i]) + 1;
-    if (count == 0 || length > HC_LONGEST_FORMULA) {
+    if ((count == 0 && !typed->each) || length > HC_LONGEST_FORMULA) {
         (void)hc_complain(count == 0 ? "calc needs a FORMULA; see: halfcheck calc --help"
                                      : "calc: the formula is too long");
         return NULL;
@@ -173,6 +173,8 @@ static int read_blocks(struct hc_calc *calc, const char *formula, const struct h
         status = hc_complain("calc: no memory");
     else
         part(start, shown, &statements, &expressions);
+    if (status == HC_AS_CLAIMED && !statements && !expressions && !typed->each && !typed->show)
+        status = hc_complain("calc: the formula is empty");
     if (status == HC_AS_CLAIMED && statements && !parse(calc, start, false, &calc->start))
         status = HC_WRONG;
     if (status == HC_AS_CLAIMED && typed->each && !parse(calc, typed->each, false, &calc->loop))

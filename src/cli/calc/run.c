@@ -61,9 +61,10 @@ static int run_block(struct hc_calc_run *run, const struct hc_block *block, int6
 static int take_items(struct hc_calc_run *run, int expression, const struct hc_value *value)
 {
     const struct hc_statement *shown = &run->calc->shown->statement[expression];
-    if (run->items + value->n > HC_CALC_ITEMS || value->n == 0)
-        return hc_complain("calc: it shows 1 to %d numbers; '%.*s' has %lld", HC_CALC_ITEMS,
-                           shown->length, shown->at, (long long)value->n);
+    if (run->items + value->n > HC_CALC_ITEMS)
+        return hc_complain("calc shows at most %d numbers, and with '%.*s' they are %lld",
+                           HC_CALC_ITEMS, shown->length, shown->at,
+                           (long long)(run->items + value->n));
     for (int64_t i = 0; i < value->n; i++)
         run->item[run->items++] =
             (struct hc_calc_item){.expression = expression, .element = value->list ? i : -1};

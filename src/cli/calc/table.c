@@ -8,7 +8,7 @@
 #include "cli/calc/number.h"
 
 /* Labels of rows are cut to this if the table does not fit otherwise; names of groups always. */
-enum { SHORT_LABEL = 24 };
+enum { SHORT_LABEL = 24, LONGEST_HEAD = 32 };
 
 void hc_calc_name(const struct hc_calc_run *run, int item, int most, char name[HC_CALC_NAME])
 {
@@ -86,8 +86,10 @@ static void head(const struct hc_calc *calc, const char *group, struct hc_grid_c
     for (int a = 0; a <= calc->arms; a++) {
         column[a].group = group;
         column[a].shared = a == calc->arms;
-        (void)snprintf(column[a].head, HC_GRID_TEXT, "%s",
-                       a == calc->arms ? "real" : calc->arm[a].text);
+        const char *arm = a == calc->arms ? "real" : calc->arm[a].text;
+        bool cut = strlen(arm) > LONGEST_HEAD;
+        (void)snprintf(column[a].head, HC_GRID_TEXT, "%.*s%s", cut ? LONGEST_HEAD - 3 : 99, arm,
+                       cut ? "..." : "");
     }
 }
 

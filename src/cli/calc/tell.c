@@ -5,13 +5,16 @@
 
 #include "cli/calc/number.h"
 #include "cli/calc/sentences.h"
+#include "op/text.h"
 #include "op/wrap.h"
 
-enum { TEXT = 200 };
+enum { TEXT = 200, SUBJECT = HC_CALC_ARMS * (HC_LONGEST_ARM + 3) };
 
 static void print(FILE *out, const char *subject, const char *sentence)
 {
-    hc_print_wrapped(out, fprintf(out, "%s: ", subject), 4, sentence);
+    char text[HC_CALC_SENTENCE + SUBJECT + 2];
+    (void)hc_text_write(text, sizeof text, "%s: %s", subject, sentence);
+    hc_print_wrapped(out, 0, 4, text);
 }
 
 static bool tell_backend(const struct hc_calc_run *run, int arm, FILE *out)
@@ -80,7 +83,7 @@ static void print_arms(const struct hc_calc_run *run, FILE *out)
     for (int a = 0; a < run->calc->arms; a++)
         told.count[a] = hc_calc_sentences(run, a, told.sentence[a]);
     for (int a = 0; a < run->calc->arms; a++) {
-        char arms[HC_CALC_ARMS * (HC_LONGEST_ARM + 3)];
+        char arms[SUBJECT];
         size_t used = 0;
         for (int b = a; b < run->calc->arms; b++)
             if (!printed[b] && same_sentences(&told, a, b)) {
