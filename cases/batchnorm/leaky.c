@@ -34,7 +34,7 @@ static double through(enum hc_format format, double x)
    rounding. */
 static void rounds_between(struct hc_check *check, enum hc_format format)
 {
-    struct hc_comparisons c = {.checked = CODES};
+    struct hc_comparisons c = {.what = "codes", .checked = CODES};
     int telling = 0;
     struct hc_call call = inference(check, format);
     double gain = hc_tensor_get(&call.in[HC_BN_GAMMA], 0);

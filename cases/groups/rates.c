@@ -114,7 +114,7 @@ static void compare(struct hc_fixture *fixture, const char *name, int step, stru
 {
     static const enum hc_state_tensor states[] = {HC_STATE_MASTER, HC_STATE_M, HC_STATE_V};
     for (int i = 0; i < fixture->n && !fixture->failed; i++) {
-        struct hc_comparisons c = {0};
+        struct hc_comparisons c = {.what = "weights by group"};
         if (hc_claim_call_met(fixture->check, &wanted[i].call) != HC_OK)
             return;
         for (int p = 0; p < (wanted[i].adam ? 3 : 2); p++) {

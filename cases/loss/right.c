@@ -26,7 +26,7 @@ static void every_row(struct hc_check *check)
     all.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
     all.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
     for (int label = 0; label < CLASSES; label++) {
-        struct hc_comparisons c = {.checked = ROWS};
+        struct hc_comparisons c = {.what = "rows", .checked = ROWS};
         int want = 0;
         for (int row = 0; row < ROWS; row++) {
             const double z[CLASSES] = {values[row % VALUES], values[row / VALUES % VALUES],

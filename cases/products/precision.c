@@ -60,7 +60,7 @@ static void single_keeps(struct hc_check *check)
         if (hc_do(check, &call) != HC_OK)
             return;
         int64_t wrong = inexact(&call);
-        hc_claim_sweep(check, hc_tensor_count(&call.out[HC_FIRST]), wrong,
+        hc_claim_sweep(check, "elements in fp32", hc_tensor_count(&call.out[HC_FIRST]), wrong,
                        wrong ? "a sum of fp32 numbers that fp32 holds" : NULL);
     }
 }
@@ -99,7 +99,8 @@ static bool odd_sum(struct hc_check *check, bool half, double *got)
     *got = hc_tensor_get(&call.out[HC_GEMM_OUT], 0);
     int64_t wrong = inexact(&call);
     if (!half)
-        hc_claim_sweep(check, (int64_t)M * N, wrong, wrong ? "2048 and 511 ones" : NULL);
+        hc_claim_sweep(check, "elements in fp32", (int64_t)M * N, wrong,
+                       wrong ? "2048 and 511 ones" : NULL);
     return true;
 }
 

@@ -39,7 +39,8 @@ static void neighbours(struct hc_check *check)
                         checked++;
                     }
     }
-    hc_claim_sweep(check, checked, wrong, wrong ? "hc_encode of a midpoint and a rest" : NULL);
+    hc_claim_sweep(check, "midpoints and what lies beside them", checked, wrong,
+                   wrong ? "hc_encode of a midpoint and a rest" : NULL);
 }
 
 static const struct hc_case cases[] = {

@@ -82,7 +82,8 @@ static void from_gradients(struct hc_check *check)
         found[s - 1] = flag;
         wrong += flag != !isfinite(planted(s));
     }
-    hc_claim_sweep(check, STEPS, wrong, wrong ? "found where there is nothing, or not" : NULL);
+    hc_claim_sweep(check, "steps", STEPS, wrong,
+                   wrong ? "found where there is nothing, or not" : NULL);
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
         hc_replay_claim(check, hc_scalers[rule].name, (enum hc_scaler_rule)rule, 5, found, STEPS);
 }

@@ -49,7 +49,8 @@ static void goes_on(struct hc_check *check)
             for (int64_t i = stop; i < steps; i++, checked++)
                 wrong += !same(&whole[i], &rest[i - stop]);
         }
-        hc_claim_sweep(check, checked, wrong, wrong ? hc_scalers[rule].name : NULL);
+        hc_claim_sweep(check, "scales after each step", checked, wrong,
+                       wrong ? hc_scalers[rule].name : NULL);
     }
 }
 
@@ -61,6 +62,7 @@ static void scale_alone(struct hc_check *check)
     unsigned char *found = hc_check_memory(check, MAX);
     struct hc_scaler_memory *whole = hc_check_memory(check, MAX * sizeof *whole);
     struct hc_scaler_memory *rest = hc_check_memory(check, MAX * sizeof *rest);
+    hc_say(check, "rule                   its count              steps at another scale");
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++) {
         const struct hc_scaler own = {.rule = (enum hc_scaler_rule)rule};
         struct hc_scaler_update params = hc_scaler_params(&own);
@@ -82,8 +84,9 @@ static void scale_alone(struct hc_check *check)
             late += whole[i].scale != rest[i - stop].scale;
         bool loses = !hc_scalers[rule].saves_clean;
         (void)snprintf(what, sizeof what, "%s, steps", hc_scalers[rule].name);
-        hc_say(check, "%-22s %-12s %4lld of %lld steps at another scale", hc_scalers[rule].name,
-               loses ? "as it is:" : "if it did:", (long long)late, (long long)(steps - stop));
+        hc_say(check, "%-22s %-21s  %4lld of %lld", hc_scalers[rule].name,
+               loses ? "is not saved" : "is saved; taken away", (long long)late,
+               (long long)(steps - stop));
         hc_claim_value(check, what, (double)half, (double)late);
     }
 }

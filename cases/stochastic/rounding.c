@@ -82,7 +82,7 @@ static void carries(struct hc_check *check)
 {
     uint64_t seed = hc_check_seed(check);
     struct weights s = weights_new(check);
-    struct hc_comparisons c = {.checked = INT64_C(4) * N};
+    struct hc_comparisons c = {.what = "weights", .checked = INT64_C(4) * N};
     for (uint32_t t = 1; t <= 4; t++) {
         for (uint32_t i = 0; i < N; i++) {
             s.w[i] = (uint16_t)(t % 2 ? DOWN : DOWN | 0x8000);
@@ -105,7 +105,7 @@ static void carries(struct hc_check *check)
 static void unbiased(struct hc_check *check)
 {
     static const uint32_t highs[] = {0, 1, 0x007f, 0x3f80, 0x4123, 0x7f7f, 0x8000, 0xbf80, 0xff7f};
-    struct hc_comparisons c = {0};
+    struct hc_comparisons c = {.what = "weights"};
     for (size_t h = 0; h < sizeof highs / sizeof highs[0]; h++)
         for (uint32_t f = 0; f < 65536; f += f < 3 || f > 65530 ? 1 : 2731) {
             float x = hc_fp32_value(highs[h] << 16 | f);

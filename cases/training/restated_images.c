@@ -53,7 +53,7 @@ static int reflected(int at)
    being in fp64, whose three roundings come to less than 2^-48. */
 static void read_bytes(struct hc_check *check, const float *values, uint8_t bytes[VALUES])
 {
-    struct hc_comparisons c = {.checked = VALUES};
+    struct hc_comparisons c = {.what = "pixels of a batch", .checked = VALUES};
     for (int i = 0; i < VALUES; i++) {
         double mean = hc_restated_mean[i % COLOURS];
         double deviation = hc_restated_deviation[i % COLOURS];

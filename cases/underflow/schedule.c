@@ -33,7 +33,7 @@ static void compare(struct hc_check *check, FILE *file, int64_t steps, double ma
     int skipped = 0;
     bool more = fgets(header, sizeof header, file) != NULL;
     while (more && read_row(file, &row)) {
-        hc_say(check, "step %lld: scale 2^%-2.0f lr %.6g%s", row.step, log2(row.scale), row.lr,
+        hc_say(check, "step %2lld: scale 2^%-2.0f lr %.6g%s", row.step, log2(row.scale), row.lr,
                row.skipped ? ", skipped" : "");
         double lr = hc_one_cycle(max_lr, steps, rows).lr;
         hc_claim_within(check, "lr", lr, row.lr, 5e-9 * lr);

@@ -64,13 +64,13 @@ static void by_scale(struct hc_check *check)
     hc_exponents_draw(check, exponents, "times the dynamic scale", &g, dynamic);
     for (int e = 0; e <= (int)log2(dynamic); e++)
         hc_point(check, shares, "real share of zeros", exp2(e), 100 * below(spread, -25 - e));
-    hc_say(check, "scale   zeros       subnormal   infinite");
+    hc_say(check, "scale    zeros       subnormal   infinite");
     for (int i = 0; i < SCALES; i++) {
         double log2_scale = log2(scales[i]);
         if (hc_scale_into(check, &g, scales[i], &half) != HC_OK)
             return;
         struct hc_stored s = hc_stored_count(&g, scales[i], &half, &tally);
-        hc_say(check, "%-7g %8.4f %%  %8.4f %%  %8.4f %%", scales[i],
+        hc_say(check, "2^%-5g %8.4f %%  %8.4f %%  %8.4f %%", log2(scales[i]),
                100.0 * (double)s.zero / COUNT, 100.0 * (double)s.subnormal / COUNT,
                100.0 * (double)s.infinite / COUNT);
         draw(check, shares, scales[i], &s);

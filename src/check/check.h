@@ -132,7 +132,8 @@ void hc_comparisons_wrong(struct hc_comparisons *c, const char *format, ...);
 void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c);
 
 /* The same with words that are there already: `first` is NULL if none failed. */
-void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first);
+void hc_claim_sweep(struct hc_check *check, const char *what, int64_t checked, int64_t wrong,
+                    const char *first);
 
 /* What is known of the inputs of a call. */
 enum hc_inputs {

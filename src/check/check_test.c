@@ -24,7 +24,7 @@ Test(check, what_is_claimed_after_a_call_that_could_not_be_run_is_of_nothing)
         cr_assert(hc_claim_true(&check, "before", true));
         cr_assert_not(hc_check_ok(&check, hc_fail(rows[i].status, "no such op")));
         cr_assert_not(hc_claim_true(&check, "after", false));
-        hc_claim_sweep(&check, 10, 3, "the first");
+        hc_claim_sweep(&check, "ten", 10, 3, "the first");
         cr_assert_eq(check.result.checked, 1);
         cr_assert_eq(check.result.verdict, rows[i].verdict);
         cr_assert_eq(check.result.error, 0);

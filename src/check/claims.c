@@ -92,11 +92,11 @@ void hc_comparisons_wrong(struct hc_comparisons *c, const char *format, ...)
     va_end(arguments);
 }
 
-static void claim_sweep(struct hc_check *check, const char *what, int64_t checked, int64_t wrong,
-                        const char *first)
+void hc_claim_sweep(struct hc_check *check, const char *what, int64_t checked, int64_t wrong,
+                    const char *first)
 {
     (void)settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_SWEEP,
-                                             .what = what ? what : "comparisons",
+                                             .what = what,
                                              .error = (double)wrong,
                                              .unit = "bits",
                                              .checked = checked,
@@ -106,13 +106,9 @@ static void claim_sweep(struct hc_check *check, const char *what, int64_t checke
         check->result.checked += checked - 1;
 }
 
-void hc_claim_sweep(struct hc_check *check, int64_t checked, int64_t wrong, const char *first)
-{
-    claim_sweep(check, NULL, checked, wrong, first);
-}
-
 void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c)
 {
     if (c->checked)
-        claim_sweep(check, c->what, c->checked, c->wrong, c->wrong ? c->first : NULL);
+        hc_claim_sweep(check, c->what ? c->what : "comparisons", c->checked, c->wrong,
+                       c->wrong ? c->first : NULL);
 }

@@ -33,11 +33,16 @@ static bool is_sentence(const struct hc_story_row *row)
            (row->kind == HC_CLAIMED_SAMPLE && row->ratio == 0);
 }
 
+/* Whether it is printed with all its digits. */
+static bool is_whole(double x)
+{
+    return x == floor(x) && fabs(x) < 1e9;
+}
+
 /* Whole numbers in full, others short. */
 static void put_bound(char *text, double x)
 {
-    bool whole = x == floor(x) && fabs(x) < 1e9;
-    (void)hc_text_write(text, CELL / 3, whole ? "%.9g" : "%.4g", x);
+    (void)hc_text_write(text, CELL / 3, "%.*g", is_whole(x) ? 9 : 4, x);
 }
 
 static void put_range(char *text, const struct hc_story_row_range *range)
@@ -49,7 +54,8 @@ static void put_range(char *text, const struct hc_story_row_range *range)
     if (!range->some)
         (void)hc_text_write(text, CELL, "nan");
     else if (range->low == range->high)
-        (void)hc_text_write(text, CELL, "%.7g%s", range->low, range->nan ? " or nan" : "");
+        (void)hc_text_write(text, CELL, "%.*g%s", is_whole(range->low) ? 9 : 7, range->low,
+                            range->nan ? " or nan" : "");
     else
         (void)hc_text_write(text, CELL, "%s to %s%s", low, high, range->nan ? " or nan" : "");
 }
@@ -57,8 +63,7 @@ static void put_range(char *text, const struct hc_story_row_range *range)
 /* Two numbers, with as many digits as tell them apart; whole numbers in full. */
 static void put_pair(struct cells *cells, double want, double got)
 {
-    bool whole = want == floor(want) && got == floor(got) && fmax(fabs(want), fabs(got)) < 1e9;
-    for (int digits = whole ? 9 : 7; digits <= 17; digits += 2) {
+    for (int digits = is_whole(want) && is_whole(got) ? 9 : 7; digits <= 17; digits += 2) {
         (void)hc_text_write(cells->want, CELL, "%.*g", digits, want);
         (void)hc_text_write(cells->got, CELL, "%.*g", digits, got);
         if (want == got || strcmp(cells->want, cells->got) != 0)
