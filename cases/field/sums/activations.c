@@ -22,7 +22,8 @@ static const struct hc_case cases[] = {
         .show = "h, y", .buggy = {.in = "fp32 wo=fp16", .prints = "inf, 100 exact, nan, 0"},
         .fixed = {.in = "fp32 wo=fp32", .prints = "66246.39, 100 exact, 1.41421, 0.00213"},
         .lesson = "Keep wo's output in fp32 or bf16: T5 was trained in bf16 and reaches beyond "
-                  "65504."),
+                  "65504.",
+        .fault = "gemm-result-in-half"),
     HC_BUG("field/activations/clamp-only-inf",
            "Clamping T5's infinite activations ends the NaNs, and leaves them 2.6 % too small.",
            "huggingface/transformers PR 9487, '[T5] enable T5 fp16', "
@@ -33,7 +34,8 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32 act=fp16", .prints = "64512 exact, 64512 exact, 2.6%"},
            .fixed = {.in = "fp32 act=fp32", .prints = "64504 exact, 66246.39, 0"},
            .correction = "The code says max - 1000 = 64504, which is no half: it clamps to 64512.",
-           .lesson = "Clamping hides an overflow; keep the residual stream in fp32 or bf16."),
+           .lesson = "Clamping hides an overflow; keep the residual stream in fp32 or bf16.",
+           .fault = "dot-saturates"),
     HC_BUG("field/activations/linear-overflow-then-ce",
            "NaN in SoftmaxCrossEntropy in float16, and a larger eps for Adam does not cure it.",
            "chainer/chainer PR 6738, 'Use larger eps in mnist example', "

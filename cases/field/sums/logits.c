@@ -25,7 +25,8 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32 forward=bf16", .prints = "1.6%, 3.2%, 6.4%, 13.3%, 28.4%, 64.9%"},
            .fixed = {.in = "fp32 forward=fp32", .prints = "0, 0, 0, 0, 0, 0"},
            .lesson = "Give both passes the same logits; preferred_element_type=float32 in the "
-                     "forward product, too."),
+                     "forward product, too.",
+           .fault = "loss-logits-in-bf16"),
     HC_BUG(
         "field/logits/logprob-positive-bf16", "Log-probabilities are positive: +0.03 to +0.125.",
         "AI-Hypercomputer/maxtext PR 5231, 'RL logprob parity: FP32 logit accumulation, clamping, "
@@ -51,7 +52,8 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32 buffer=bf16", .prints = "1.562e-5, -5.6e-4"},
            .fixed = {.in = "fp32 buffer=fp32", .prints = "1.5625e-5, -"},
            .lesson = "What one kernel leaves for the next has a format of its own: the input's "
-                     "buffer saves memory and rounds."),
+                     "buffer saves memory and rounds.",
+           .fault = "loss-gradient-through-half"),
     HC_BUG("field/logits/rl-logprob-bf16-mismatch",
            "Trainer and sampler with the same weights disagree in log-probabilities, and RL runs "
            "collapse.",

@@ -12,22 +12,22 @@
 
 static const struct hc_case cases[] = {
     HC_BUG("field/masks/mask-minus-1e9-half",
-           "An attention mask of -1e9 cannot be had in half: 'cannot be converted to type at::Half "
-           "without overflow', or -inf.",
+           "A mask of -1e9 fails in half: 'value cannot be converted to type at::Half without "
+           "overflow', or it is -inf.",
            "facebookresearch/fairseq issue 3575, 'Encoder attn_mask encounter error in fp16 mode', "
            "https://github.com/facebookresearch/fairseq/issues/3575; NVIDIA/apex issue 1105; "
            "huggingface/lerobot PR 710; pytorch/benchmark PR 794; google/flax issue 982",
            .formula = "mask = [-1e4, -65519, -65520, -1e8, -1e9]", .show = "mask",
            .buggy = {.in = "fp16", .prints = "-10000 exact, -65504 exact, -inf, -inf, -inf"},
            .fixed = {.in = "fp32", .prints = "-10000, -65519, -65520, -1e8, -1e9"},
-           .lesson = "Take masked_fill with torch.finfo(dtype).min, and nothing is added to it."),
+           .lesson = "Use masked_fill with torch.finfo(dtype).min, and add nothing to it."),
     HC_BUG("field/masks/mask-inf-times-zero",
            "GPT-2 in mixed precision: attention is NaN where nothing is masked.",
            "openai/gpt-2 PR 122, 'Update mask_attn_weights to work with mixed precision training', "
            "https://github.com/openai/gpt-2/pull/122",
            .formula = "b = [1, 0]; w = 2; w = w * b - large * (1 - b)", .show = "w",
            .buggy = {.in = "fp16", .with = "large := 1e10", .prints = "nan, -inf"},
-           .fixed = {.in = "fp16", .with = "large := 65500", .prints = "2 exact, -65504 exact"},
+           .fixed = {.in = "fp16", .with = "large := 1e4", .prints = "2 exact, -10000 exact"},
            .lesson = "Select with where(mask, w, -large): an infinite constant times 0 is NaN."),
     HC_BUG("field/masks/mask-min-plus-negative",
            "A padded row gives NaN after softmax, though the mask is finfo.min and finite.",
@@ -44,7 +44,8 @@ static const struct hc_case cases[] = {
     HC_BUG("field/masks/mask-minus-1e4-leaks",
            "With a mask of -1e4 attention goes to the masked position alone.",
            "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits in "
-           "masked softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401",
+           "masked softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401; "
+           "huggingface/transformers issue 14859; TransformerLensOrg/TransformerLens PR 366 (-1e5)",
            .formula = "score = [-12000, -12001, mask]\n"
                       "e = exp(score - max(score)); p = e / sum(e)",
            .show = "p", .buggy = {.in = "fp32", .with = "mask := -1e4", .prints = "0, 0, 1 exact"},

@@ -23,11 +23,12 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32",
                      .formula = "away = 1024.5 * 1; even = 1024.5 * 1",
                      .prints = "1024.5 exact, 1024.5 exact"},
-           .lesson = "Set torch.backends.cuda.matmul.allow_tf32 = False where 11 bits are too few: "
-                     "the card rounds inputs to TF32, ties away from 0.",
+           .lesson =
+               "Set torch.backends.cuda.matmul.allow_tf32 = False where 11 bits are too few. The "
+               "card rounds inputs with ties away from 0; ties to even give 1024.",
            .fault = "gemm-in-tf32"),
     HC_BUG("field/matrix-units/gemm-saturate-half-max",
-           "On the neural engine a product of 33000 is inf, though half holds up to 65504.",
+           "On Apple's neural engine a product of 33000 is inf, though half holds up to 65504.",
            "sbryngelson/ANEForge issue 115, 'matmul saturates at fp16_max/2 (~32752); two "
            "transpose-fed cases return inf even below that', "
            "https://github.com/sbryngelson/ANEForge/issues/115",
@@ -38,19 +39,21 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32", .with = "spare := 1", .prints = "32000 exact, 32992 exact"},
            .correction = "The title says that the product saturates at 32752; by the numbers in "
                          "the thread it is infinite above that.",
-           .lesson = "Measure the range of a unit: K ones times 1000, for K around 32 and 65."),
-    HC_BUG("field/matrix-units/fp8-accumulator-13-bits",
-           "fp8 products on Hopper lose small terms: the unit keeps only 14 bits of a sum.",
-           "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
-           "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
-           "MMA-Sim: summands are cut 13 bits behind the point of the largest",
-           .formula = "c = 1", .steps = 128, .show = "c",
-           .buggy = {.in = "fp32",
-                     .each = "c = floor((c + 2^-14) * 2^13) / 2^13",
-                     .prints = "1 exact"},
-           .fixed = {.in = "fp32", .each = "c = c + 2^-14", .prints = "1.0078125 exact"},
-           .lesson = "Promote fp8 partial sums to fp32 every 128 products, as DeepGEMM does.",
-           .fault = "gemm-cuts", .curve = "c"),
+           .lesson = "Measure a unit's range with K ones times 1000, for K around 32 and 65."),
+    HC_BUG(
+        "field/matrix-units/fp8-accumulator-13-bits",
+        "fp8 products on Hopper lose small terms: the unit keeps only 14 bits of a sum.",
+        "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
+        "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
+        "DeepGEMM issue 176 (a B200 keeps 25 bits); MMA-Sim: summands are cut 13 bits behind the "
+        "point of the largest",
+        .formula = "c = 1", .steps = 128, .show = "c",
+        .buggy = {.in = "fp32",
+                  .each = "c = floor((c + 2^-14) * 2^13) / 2^13",
+                  .prints = "1 exact"},
+        .fixed = {.in = "fp32", .each = "c = c + 2^-14", .prints = "1.0078125 exact"},
+        .lesson = "Promote fp8 partial sums to fp32 every 128 products, as DeepGEMM does.",
+        .fault = "gemm-cuts", .curve = "c"),
     HC_BUG("field/matrix-units/router-gemm-bf16-output",
            "A mixture of experts loses accuracy: 5 % of the tokens go to other experts.",
            "sgl-project/sglang PR 33764, 'Fix the router GEMM inaccuracy when using _front_w in "
@@ -63,7 +66,8 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32 out=fp32", .prints = "64 exact, 0.001953125 exact"},
            .lesson =
                "Ask the product for an fp32 output, out_dtype=torch.float32: inputs in bf16 do "
-               "no harm."),
+               "no harm.",
+           .fault = "gemm-result-in-half"),
 };
 
 HC_CASES(field_sums_matrix_units, cases);

@@ -18,6 +18,7 @@ static const struct hc_case cases[] = {
            .formula = "logit_scale = [4.605, 11.08, 11.09]; scale = exp(logit_scale)",
            .show = "scale", .buggy = {.in = "fp16", .prints = "100, 64736 exact, inf"},
            .fixed = {.in = "fp32", .prints = "100.0, 64861, 65513"},
+           .fault = "loss-plain-exponentials",
            .lesson = "Clamp a learned temperature, as CLIP's paper does at 100, and take its "
                      "exponential in fp32."),
     HC_BUG("field/softmax/log-of-softmax",

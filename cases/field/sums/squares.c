@@ -31,15 +31,17 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32", .prints = "512 exact, 262144 exact, 1 exact"},
            .lesson = "Divide by one norm and then by the other; their product needs twice the "
                      "range."),
-    HC_BUG("field/squares/box-area-overflow",
-           "The IoU of a box of 257 x 257 pixels with itself is NaN in half: NMS keeps all boxes.",
-           "pytorch/vision PR 3383, 'Fix NMS and IoU overflows for fp16', "
-           "https://github.com/pytorch/vision/pull/3383; PRs 3385 and 9175; open-mmlab/mmdetection "
-           "PR 4889",
-           .formula = "area = 257 * acc(257); union = area + area - area; iou = area / union",
-           .show = "area, iou", .buggy = {.in = "fp16 acc=fp16", .prints = "inf, nan"},
-           .fixed = {.in = "fp16 acc=fp32", .prints = "66049 exact, 1 exact"},
-           .lesson = "Compute areas in fp32: half holds none above 255 x 256 pixels."),
+    HC_BUG(
+        "field/squares/box-area-overflow",
+        "The IoU of a box of 257 x 257 pixels with itself is NaN in half: NMS keeps all boxes.",
+        "pytorch/vision PR 3383, 'Fix NMS and IoU overflows for fp16', "
+        "https://github.com/pytorch/vision/pull/3383; issue 3371 (37 boxes where fp32 keeps one); "
+        "PRs 3385 and 9175; open-mmlab/mmdetection "
+        "PR 4889",
+        .formula = "area = 257 * acc(257); union = area + area - area; iou = area / union",
+        .show = "area, iou", .buggy = {.in = "fp16 acc=fp16", .prints = "inf, nan"},
+        .fixed = {.in = "fp16 acc=fp32", .prints = "66049 exact, 1 exact"},
+        .lesson = "Compute areas in fp32: half ends at some 255 x 256 pixels."),
     HC_BUG("field/squares/gelu-cube-overflow",
            "GELU by tanh has finite outputs and NaN gradients in half, for x = 256.",
            "facebookresearch/fairseq issue 2235, 'gelu_accurate: nan gradient with fp16. add an "

@@ -26,7 +26,7 @@ static const struct hc_case cases[] = {
         .also = {{"bicubic-backward-2048",
                   "pytorch/pytorch issue 104157, '`interpolate` bicubic mode returns unexpected "
                   "value on CUDA with float16', https://github.com/pytorch/pytorch/issues/104157: "
-                  "the gradient stops at 2048"}}),
+                  "gradients of 4096 and of 16384 are 2048"}}),
     HC_BUG(
         "field/stagnation/serial-sum-wrong-7316", "The half sum of 2000 threes is 7316, not 6000.",
         "iree-org/iree issue 12606, 'FP16 error when close "

@@ -58,7 +58,8 @@ static const struct hc_case cases[] = {
            .show = "s, smoothed", .buggy = {.in = "fp16 acc=fp16", .prints = "-inf, inf"},
            .fixed = {.in = "fp16 acc=fp32", .prints = "-8.6e5, 17.2"},
            .lesson = "Give the sum over a vocabulary its own format: log_probs.sum(-1, "
-                     "dtype=torch.float32) costs nothing."),
+                     "dtype=torch.float32) costs nothing.",
+           .fault = "loss-in-half"),
     HC_BUG(
         "field/sum-overflow/mask2former-bce-sum",
         "Mask2Former's matcher fails in the first steps: its cost matrix is inf.",
