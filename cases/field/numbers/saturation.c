@@ -1,0 +1,28 @@
+/* A sum that leaves fp8.
+
+   e4m3 ends at 448 and has no infinity: what is larger by half a step, 464, is NaN. e5m2 ends at
+   57344, and beyond is infinity. Conversions come in two kinds: those that round, as IEEE 754 has
+   it, and those that saturate at the largest number. A library that saturates in products, minima
+   and scaled sums and not in plain sums gives a NaN for two finite gradients, which then spreads
+   to all ranks.
+
+   The rule of thumb: clamp to the largest number before the cast wherever a NaN or an infinity
+   would be worse than a wrong gradient; and count how often, since saturation hides overflow. */
+#include "cases/fixture/bug.h"
+
+static const struct hc_case cases[] = {
+    HC_BUG("field/saturation/fp8-sum-not-saturated",
+           "An all-reduce in fp8 turns two finite numbers into NaN or infinity.",
+           "ROCm/rocm-systems PR 9554, 'fix(rccl): saturate fp8/bf8 Sum, and fix 1-wide hadd on "
+           "gfx942', https://github.com/ROCm/rocm-systems/pull/9554, and its issue 9556 "
+           "(436 pairs of e4m3 numbers of 65536)",
+           .formula = "a = 448; b = 57344;"
+                      "x = list(38, (9 + i - 8 * floor((i + 1) / 8)) * 2^(1 + floor((i + 1) / 8)));"
+                      "nans = 2 * sum(38, count(j: 38, isnan(e4m3(min(x[i] + x[j], e4)))))",
+           .show = "fp32(e4m3(min(a + 18, e4))), fp32(e5m2(min(b + 4096, e5))), nans",
+           .buggy = {.in = "fp32", .with = "e4 := inf; e5 := inf", .prints = "nan, inf, 436 exact"},
+           .fixed = {.in = "fp32", .with = "e4 := 448; e5 := 57344", .prints = "448, 57344, 0"},
+           .lesson = "Clamp to the format's largest number before the cast to fp8."),
+};
+
+HC_CASES(field_numbers_saturation, cases);

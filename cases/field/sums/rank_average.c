@@ -1,0 +1,46 @@
+/* An average over ranks in half.
+
+   The average of N gradients is a sum and a division. Sum first, and 1024 gradients of 100 leave
+   half, which ends at 65504, though their average is 100. Divide first, and 1024 gradients of 1e-5
+   are 9.8e-9 each, which half rounds to 0. Divide by 32 before the sum and by 32 after it, and all
+   gradients from 1e-6 to 2000 arrive.
+
+   The rule of thumb: divide by the root of N twice, or sum in fp32 or bf16. A sum in order adds
+   errors of its own: 107 in the place of 100 (order/average-over-ranks). */
+#include "cases/fixture/bug.h"
+
+static const struct hc_case cases[] = {
+    HC_BUG("field/rank-average/allreduce-sum-overflow",
+           "Gradients are inf with hundreds of GPUs, although they are finite on each.",
+           "horovod/horovod issue 1699, 'Average gradients before allreduce', "
+           "https://github.com/horovod/horovod/issues/1699; pytorch/pytorch PRs 57410, 59522 and "
+           "59576, and issue 78774",
+           .formula = "part = 100 / before; in_pairs = tree(1024, part) / after;"
+                      "in_order = sum(1024, part) / after",
+           .show = "in_pairs, in_order",
+           .buggy = {.in = "fp16", .with = "before := 1; after := 1024", .prints = "inf, inf"},
+           .fixed = {.in = "fp16",
+                     .with = "before := 32; after := 32",
+                     .prints = "100 exact, 107.125 exact"},
+           .fault = "sum-blocks-in-fp16",
+           .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
+           .correction = "Dividing first does not always give 100: a half sum in order gives "
+                         "107.125, one in pairs 100."),
+    HC_BUG("field/rank-average/allreduce-prediv-underflow",
+           "With many GPUs small gradients vanish, because each is divided before the sum.",
+           "facebookresearch/fairscale PR 565, '[FSDP] Add gradient predivide factor to avoid "
+           "overflow/underflow with large world size', "
+           "https://github.com/facebookresearch/fairscale/pull/565; horovod/horovod PR 1949",
+           .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after;"
+                      "in_order = sum(1024, part) / after",
+           .show = "part, in_pairs, in_order",
+           .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .prints = "0, 0, 0"},
+           .fixed = {.in = "fp16",
+                     .with = "before := 32; after := 32",
+                     .prints = "2.98e-7, 9.54e-6, 8.40e-6"},
+           .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
+           .correction = "Of 1e-5 it is not 1e-5 that arrives: 9.54e-6 by a half sum in pairs, "
+                         "8.40e-6 by one in order."),
+};
+
+HC_CASES(field_sums_rank_average, cases);
