@@ -48,8 +48,9 @@ enum hc_prefill { HC_PREFILL_FIRST, HC_PREFILL_SECOND };
    are. */
 extern const unsigned char hc_prefill_of_outputs[];
 
-/* What byte `at` of scratch and guards is before a run. */
-unsigned char hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t at);
+/* Writes what the bytes from .. to - 1 of scratch and guards are before a run. */
+void hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from, size_t to,
+                        unsigned char *bytes);
 
 /* HC_NO_MEMORY if there is none. The call outlives the block. Close it in any case. */
 enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *backend,
