@@ -23,21 +23,18 @@ const unsigned char hc_prefill_of_outputs[] = {
 void hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from, size_t to,
                         unsigned char *bytes)
 {
-    unsigned char eight[8];
     if (prefill == HC_PREFILL_FIRST)
         memset(bytes, 0xff, to - from);
-    for (size_t at = from; at < to && prefill == HC_PREFILL_SECOND;) {
+    for (size_t at = from, n; at < to && prefill == HC_PREFILL_SECOND; at += n) {
         uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-        size_t first = at % 8;
-        size_t n = to - at < 8 - first ? to - at : 8 - first;
         word ^= word >> 32;
-        for (int i = 0; i < 8; i++)
-            eight[i] = (unsigned char)(word >> 8 * i);
-        if (n == 8)
-            memcpy(bytes + (at - from), eight, 8);
-        else
-            memcpy(bytes + (at - from), eight + first, n);
-        at += n;
+        n = 8 - at % 8;
+        if (n == 8 && to - at >= 8) {
+            memcpy(bytes + (at - from), &word, 8);
+        } else {
+            n = n < to - at ? n : to - at;
+            memcpy(bytes + (at - from), (const unsigned char *)&word + at % 8, n);
+        }
     }
 }
 
