@@ -3,11 +3,11 @@
    The first rounding can move a number onto the midpoint between two numbers of the second format.
    The second rounding then sees a tie and goes to the even one, though the number itself lay beside
    the midpoint and its neighbour on the other side was nearer. The result is off by more than half
-   an ulp, for a few numbers in each binade, so that no random test is likely to meet one.
+   an ulp, but for few numbers, so that a random test hardly meets one.
 
-   For sums, products, quotients and roots of numbers of p bits it is harmless if the format in
-   between has at least 2p + 2 bits, as fp32 has for fp16 and bf16. For the cast of any other number
-   it never is.
+   For sums, products, quotients and roots of numbers of p bits a second rounding does no harm if
+   the format in between has 2p + 2 bits or more, as fp32 has for fp16 and bf16. For a cast, whose
+   operand has more bits than that, it does.
 
    Rule of thumb: cast from the widest format that you have, once. */
 #include "cases/fixture/bug.h"
@@ -20,6 +20,7 @@ static const struct hc_case cases[] = {
            .formula = "x = 1 + 2^-8 + 2^-30; y = bf16(via(x))", .show = "y",
            .buggy = {.in = "fp64 via=fp32", .prints = "1 exact"},
            .fixed = {.in = "fp64 via=fp64", .prints = "1.0078125 exact"},
+           .fault = "cast-bf16-through-fp32",
            .lesson = "Round a double to bf16 in one step: float(x) is the tie 1 + 2^-8 here."),
     HC_BUG("field/double-rounding/e4m3-double-rounding-bf16",
            "A float becomes the wrong E4M3 number, because it goes through bf16.",
@@ -28,7 +29,7 @@ static const struct hc_case cases[] = {
            "pytorch/ao issue 4725, https://github.com/pytorch/ao/issues/4725",
            .formula = "x = 1.31640625; y = e4m3(via(x))", .show = "y",
            .buggy = {.in = "fp32 via=bf16", .prints = "1.25 exact"},
-           .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"},
+           .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"}, .fault = "cast-through-fp32",
            .lesson = "Round to fp8 from fp32: bf16(x) is 1.3125 here, midway from 1.25 to 1.375."),
 };
 
