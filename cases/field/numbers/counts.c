@@ -10,15 +10,15 @@
 #include "cases/fixture/bug.h"
 
 static const struct hc_case cases[] = {
-    HC_BUG("field/counts/bessel-nan-half",
-           "The running variance of batch norm in half is NaN for large batches: n / (n - 1).",
-           "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates NaNs "
-           "in FP16', https://github.com/tensorflow/tensorflow/pull/30230",
-           .formula = "n = 65536; m = 60000; variance = 2",
-           .show = "n, variance * (n / (n - 1)), variance * (m / (m - 1))",
-           .buggy = {.in = "fp16", .prints = "inf, nan, 2 exact"},
-           .fixed = {.in = "fp32", .prints = "65536, 2.00003, 2.00003"},
-           .lesson = "Compute n / (n - 1) in fp32, and cast the quotient."),
+    HC_BUG(
+        "field/counts/bessel-nan-half",
+        "The running variance of batch norm in half is NaN for large batches: n / (n - 1).",
+        "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates NaNs "
+        "in FP16', https://github.com/tensorflow/tensorflow/pull/30230",
+        .formula = "n = 65536; m = 60000; v = 2", .show = "n, v * (n / (n - 1)), v * (m / (m - 1))",
+        .buggy = {.in = "fp16", .prints = "inf, nan, 2 exact"},
+        .fixed = {.in = "fp32", .prints = "65536, 2.00003, 2.00003"}, .fault = "unscale-by-a-half",
+        .lesson = "Compute n / (n - 1) in fp32, and cast the quotient."),
 };
 
 HC_CASES(field_numbers_counts, cases);

@@ -13,10 +13,11 @@ static const struct hc_case cases[] = {
            "Adam with half states over- or underflows, whatever the loss scale.",
            "warner-benjamin/optimi PR 15, 'Make float16 actually work using gradient and optimizer "
            "state scaling', https://github.com/warner-benjamin/optimi/pull/15",
-           .formula = "small = list(41, 1e-4 * 2^(i - 20)); large = list(41, 1000 * 2^(i - 20));"
-                      "lost = small * small == 0; over = isinf(large * large);"
-                      "scales = 41 - count(lost + over)",
-           .show = "small[20] * small[20], large[20] * large[20], scales",
+           .formula = "small = list(41, 1e-4 * 2^(i - 20))\n"
+                      "large = list(41, 1000 * 2^(i - 20))\n"
+                      "v_small = small * small; v_large = large * large\n"
+                      "scales = 41 - count((v_small == 0) + isinf(v_large))",
+           .show = "v_small[20], v_large[20], scales",
            .buggy = {.in = "fp16", .prints = "0, inf, 0"},
            .fixed = {.in = "fp32", .prints = "1.00e-8, 1000000, 41 exact"},
            .lesson = "Scale the second moment apart from the gradient, or keep it in fp32."),

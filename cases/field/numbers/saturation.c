@@ -16,10 +16,12 @@ static const struct hc_case cases[] = {
            "ROCm/rocm-systems PR 9554, 'fix(rccl): saturate fp8/bf8 Sum, and fix 1-wide hadd on "
            "gfx942', https://github.com/ROCm/rocm-systems/pull/9554, and its issue 9556 "
            "(436 pairs of e4m3 numbers of 65536)",
-           .formula = "a = 448; b = 57344;"
-                      "x = list(38, (9 + i - 8 * floor((i + 1) / 8)) * 2^(1 + floor((i + 1) / 8)));"
-                      "nans = 2 * sum(38, count(j: 38, isnan(e4m3(min(x[i] + x[j], e4)))))",
-           .show = "fp32(e4m3(min(a + 18, e4))), fp32(e5m2(min(b + 4096, e5))), nans",
+           .formula =
+               "sum_e4m3 = fp32(e4m3(min(448 + 18, e4)))\n"
+               "sum_e5m2 = fp32(e5m2(min(57344 + 4096, e5)))\n"
+               "x = list(38, (9 + i - 8 * floor((i + 1) / 8)) * 2^(1 + floor((i + 1) / 8)))\n"
+               "nans = 2 * sum(38, count(j: 38, isnan(e4m3(min(x[i] + x[j], e4)))))",
+           .show = "sum_e4m3, sum_e5m2, nans",
            .buggy = {.in = "fp32", .with = "e4 := inf; e5 := inf", .prints = "nan, inf, 436 exact"},
            .fixed = {.in = "fp32", .with = "e4 := 448; e5 := 57344", .prints = "448, 57344, 0"},
            .lesson = "Clamp to the format's largest number before the cast to fp8."),

@@ -20,6 +20,7 @@ static const struct hc_case cases[] = {
            .formula = "v = 1e-6; g = 1e-4", .each = "v = 0.999 * v + 0.001 * g * g", .steps = 2000,
            .show = "v, g / sqrt(v)", .curve = "v",
            .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"},
+           .fault = "running-statistics-in-half",
            .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
            .lesson = "Keep v in fp32, or round "
                      "it at random: a thousandth of it is less than half an ulp in bf16."),
@@ -29,14 +30,15 @@ static const struct hc_case cases[] = {
            "PR 515; konpatp/diffae issue 16; OpenNMT/OpenNMT-py PR 1294",
            .formula = "ema = 1; w = 0", .each = "ema = 0.9999 * ema + 1e-4 * w", .steps = 2000,
            .show = "ema", .curve = "ema", .buggy = {.in = "fp16", .prints = "1 exact"},
-           .fixed = {.in = "fp32", .prints = "0.8187"},
+           .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "0.8187"},
            .lesson = "Keep the average in fp32: 0.9999 is 1 in half, and 0.999 is 1 in bf16."),
     HC_BUG("field/averages/ema-lerp-vs-mul",
-           "Two ways to write the same average differ in half: one stands still, one arrives.",
+           "Two ways to write the same average differ in half: one stands still, the "
+           "other runs ahead.",
            "d8ahazard/sd_dreambooth_extension PR 1415, 'Use float32 for EMA model', "
            "https://github.com/d8ahazard/sd_dreambooth_extension/pull/1415",
            .formula = "lerp = 1; up = 1; down = 2; t = 1.5",
-           .each = "lerp += 0.001 * (t - lerp); up = 0.999 * up + 0.001 * t;"
+           .each = "lerp += 0.001 * (t - lerp); up = 0.999 * up + 0.001 * t\n"
                    "down = 0.999 * down + 0.001 * t",
            .steps = 500, .show = "lerp, up, down", .curve = "up",
            .buggy = {.in = "fp16", .prints = "1.0117, 1.488, 2 exact"},
@@ -51,9 +53,10 @@ static const struct hc_case cases[] = {
         "https://github.com/tinygrad/tinygrad/pull/10387",
         .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0", .each = "m = 0.9 * m + g; n = 0.9 * n + h",
         .steps = 200, .show = "m, n", .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
-        .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .lesson = "Keep momentum in fp32.",
-        .correction = "9.5e-7 is fp32 arithmetic on a buffer in half; with every operation in "
-                      "half it is 8.9e-7."),
+        .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"},
+        .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
+        .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every operation "
+                      "in half it is 11 % (8.9e-7)."),
 };
 
 HC_CASES(field_steps_averages, cases);

@@ -31,7 +31,7 @@ static const struct hc_case cases[] = {
         "rms_norm_wrt_width_fp16_intrinsic', https://github.com/nntrainer/nntrainer/issues/3935; "
         "microsoft/onnxruntime PR 29043, 'Fix simplified layer norm fp16 overflow'; "
         "xlite-dev/LeetCUDA PR 335, 'bugfix: fix layernorm & rmsnorm f16 overflow'",
-        .formula = "x = 8; in_order = sum(1024, x * x); in_pairs = tree(1024, x * x);"
+        .formula = "x = 8; in_order = sum(1024, x * x); in_pairs = tree(1024, x * x)\n"
                    "y = x / sqrt(in_order / 1024)",
         .show = "x * x, in_order, in_pairs, y",
         .buggy = {.in = "fp16", .prints = "64, inf, inf, 0"},
@@ -44,7 +44,7 @@ static const struct hc_case cases[] = {
            .formula = "v = list(64, 32); g = 1; norm = sqrt(sum(v * v))",
            .show = "norm, g * v[0] / norm", .buggy = {.in = "fp16", .prints = "inf, 0"},
            .fixed = {.in = "fp32", .prints = "256, 0.125"}, .fault = "squares-saturate",
-           .lesson = "Yes, it should: the norm of 64 weights of 32 is infinite in half."),
+           .lesson = "Take norms of weights in fp32: that of 64 weights of 32 is inf in half."),
 };
 
 HC_CASES(field_sums_norm_overflow, cases);

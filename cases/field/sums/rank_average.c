@@ -15,7 +15,7 @@ static const struct hc_case cases[] = {
            "horovod/horovod issue 1699, 'Average gradients before allreduce', "
            "https://github.com/horovod/horovod/issues/1699; pytorch/pytorch PRs 57410, 59522 and "
            "59576, and issue 78774",
-           .formula = "part = 100 / before; in_pairs = tree(1024, part) / after;"
+           .formula = "part = 100 / before; in_pairs = tree(1024, part) / after\n"
                       "in_order = sum(1024, part) / after",
            .show = "in_pairs, in_order",
            .buggy = {.in = "fp16", .with = "before := 1; after := 1024", .prints = "inf, inf"},
@@ -24,14 +24,13 @@ static const struct hc_case cases[] = {
                      .prints = "100 exact, 107.125 exact"},
            .fault = "sum-blocks-in-fp16",
            .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
-           .correction = "Dividing first does not always give 100: a half sum in order gives "
-                         "107.125, one in pairs 100."),
+           .correction = "It is 100 by a half sum in pairs, and 107.125 by one in order."),
     HC_BUG("field/rank-average/allreduce-prediv-underflow",
            "With many GPUs small gradients vanish, because each is divided before the sum.",
            "facebookresearch/fairscale PR 565, '[FSDP] Add gradient predivide factor to avoid "
            "overflow/underflow with large world size', "
            "https://github.com/facebookresearch/fairscale/pull/565; horovod/horovod PR 1949",
-           .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after;"
+           .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after\n"
                       "in_order = sum(1024, part) / after",
            .show = "part, in_pairs, in_order",
            .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .prints = "0, 0, 0"},

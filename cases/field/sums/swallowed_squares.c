@@ -18,7 +18,7 @@ static const struct hc_case cases[] = {
            "sgl-project/sglang PR 27540, '[gemma4] Compute RMSNorm in fp32 to fix deep-layer "
            "hidden-state divergence vs HF', https://github.com/sgl-project/sglang/pull/27540 "
            "(cosine at layer 58: 0.513, and 0.999 with fp32)",
-           .formula = "x = list(1024, select(i == 0, 32, 1)); s = sum(acc(x) * acc(x));"
+           .formula = "x = list(1024, select(i == 0, 32, 1)); s = sum(acc(x) * acc(x))\n"
                       "rms = sqrt(fp32(s) / 1024)",
            .show = "s, rms, x[1] / rms",
            .buggy = {.in = "fp32 acc=bf16", .prints = "1024 exact, 1 exact, 1 exact"},
@@ -30,7 +30,7 @@ static const struct hc_case cases[] = {
            "The gradient norm is wrong where the ranks' norms are summed in bf16.",
            "NVIDIA-NeMo/Automodel PR 825, 'fix: Cast norm to fp32 in clip_grad_norm', "
            "https://github.com/NVIDIA-NeMo/Automodel/pull/825",
-           .formula = "norm = list(8, select(i == 0, 16, 1)); s = sum(acc(norm) * acc(norm));"
+           .formula = "norm = list(8, select(i == 0, 16, 1)); s = sum(acc(norm) * acc(norm))\n"
                       "largest = fp32(acc(1e19)) * fp32(acc(1e19))",
            .show = "s, sqrt(fp32(s)), largest",
            .buggy = {.in = "fp32 acc=bf16", .prints = "256 exact, 16 exact, 1.0e38"},
