@@ -50,3 +50,16 @@ Test(explain, and_so_is_every_other_one, .init = enter_folder)
 {
     expect_stories(1);
 }
+
+Test(explain, says_in_words_what_is_equal_and_what_is_infinite_as_wanted, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain scaler/growth-without-end --backend exact");
+    cr_expect_not_null(strstr(ran->out, "     10  fastai2 "), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "  inf           inf           as wanted\n"), "%s",
+                       ran->out);
+    ran = run_shell("$hc explain eps/adam-in-half-zero-gradient --backend exact,host");
+    cr_expect_not_null(strstr(ran->out, "  PASS: 5 checked, all equal to the bit\n"), "%s",
+                       ran->out);
+    cr_expect_not_null(strstr(ran->out, "on host: PASS: 5 checked, all equal"), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "error 0"), "%s", ran->out);
+}
