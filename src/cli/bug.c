@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formula/arm.h"
@@ -14,7 +15,7 @@ enum { INDENT = 10 };
    of the text is one of the output, or more if it is long. */
 static void print(FILE *out, const char *label, const char *text)
 {
-    char line[512];
+    char line[2048];
     while (text && *text) {
         size_t length = strcspn(text, "\n");
         (void)snprintf(line, sizeof line, "%.*s", (int)length, text);
@@ -25,6 +26,20 @@ static void print(FILE *out, const char *label, const char *text)
         }
         text += length + (text[length] == '\n');
     }
+}
+
+/* The same for a formula: where one line does not hold it, each statement has a line. */
+static void print_formula(FILE *out, const char *label, const char *formula)
+{
+    bool fits = formula && strlen(formula) < HC_COLUMNS - INDENT;
+    char *copy = formula ? strdup(formula) : NULL;
+    for (char *at = copy; at && !fits && (at = strpbrk(at, "#;")) != NULL;)
+        if (*at == '#')
+            at += strcspn(at, "\n");
+        else
+            *at++ = '\n';
+    print(out, label, copy);
+    free(copy);
 }
 
 bool hc_bug_is_shared(const struct hc_bug *bug)
@@ -43,8 +58,8 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
                    arm->prints ? arm->prints : "");
     print(out, label, line);
     label = line[0] ? "" : label;
-    print(out, label, arm->with);
-    print(out, label, arm->formula);
+    print_formula(out, label, arm->with);
+    print_formula(out, label, arm->formula);
     if (arm->each)
         (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, arm->each);
     print(out, label, arm->each ? line : NULL);
@@ -52,7 +67,7 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
 
 void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
 {
-    char line[512];
+    char line[2048];
     for (int i = 0; i < HC_MAX_ALSO && bug->also[i].slug; i++) {
         (void)snprintf(line, sizeof line, "%s: %s", bug->also[i].slug, bug->also[i].source);
         print(out, i ? "" : "also", line);
@@ -63,7 +78,7 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
               bug->arithmetic_only ? "both arms restate the arithmetic alone"
                                    : "both arms run the code that trains");
     bool own = bug->buggy.formula && bug->fixed.formula;
-    print(out, "formula", own ? NULL : bug->formula);
+    print_formula(out, "formula", own ? NULL : bug->formula);
     if (bug->each && !(bug->buggy.each && bug->fixed.each)) {
         (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, bug->each);
         print(out, own || !bug->formula ? "formula" : "", line);

@@ -105,8 +105,8 @@ const struct hc_command hc_command_report = {
     .summary = "make one self-contained page from records",
     .text = "Writes DIR/report.html, which needs no other file and no network. It shows the\n"
             "verdicts, the share of its bound that each result takes, whether an error is the\n"
-            "implementation's or the format's, the pictures of the cases that have some, what did\n"
-            "not pass, and where it was measured. Pictures need gnuplot; without it the page says\n"
-            "so.",
+            "implementation's or the format's, the bugs from the field by mechanism, the pictures\n"
+            "of the other cases, what did not pass, and where it was measured. Pictures need\n"
+            "gnuplot; without it the page says so.",
     .run = run,
 };
