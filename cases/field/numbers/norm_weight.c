@@ -11,16 +11,16 @@
 #include "cases/fixture/bug.h"
 
 static const struct hc_case cases[] = {
-    HC_BUG(
-        "field/norm-weight/one-plus-weight-bf16",
-        "A norm with weight 1 + w loses small learned weights, because the sum is in bf16.",
-        "vllm-project/vllm PR 53203, '[GemmaRMSNorm] Fix GemmaRMSNorm not dispatching to fused "
-        "kernel', https://github.com/vllm-project/vllm/pull/53203; PR 55311: 'casting 1 + weight "
-        "to bf16 changes outputs by up to ~3e-2'; issue 3653; unslothai/unsloth PR 217",
-        .formula = "w = bf16([0.05, 0.0039, -0.0019]); g = 1 + cut(w)", .show = "g",
-        .buggy = {.in = "fp32 cut=bf16", .prints = "1.046875, 1 exact, 1 exact"},
-        .fixed = {.in = "fp32 cut=fp32", .prints = "1.0500, 1.0039, 0.9981"},
-        .lesson = "Add the 1 in fp32: in bf16 a weight up to 2^-8, or down to -2^-9, acts as 0."),
+    HC_BUG("field/norm-weight/one-plus-weight-bf16",
+           "A norm with weight 1 + w loses small learned weights, because the sum is in bf16.",
+           "ggml-org/llama.cpp PR 5810, 'Fix Gemma parity issue', "
+           "https://github.com/ggml-org/llama.cpp/pull/5810: t + 1 is 4.1250 for t = 3.1406; "
+           "vllm-project/vllm PRs 3653, 53203 and 55311; unslothai/unsloth PR 217",
+           .formula = "w = bf16([3.141592, 0.05, 0.0039, -0.0019]); g = 1 + cut(w)", .show = "g",
+           .buggy = {.in = "fp32 cut=bf16", .prints = "4.1250, 1.046875, 1 exact, 1 exact"},
+           .fixed = {.in = "fp32 cut=fp32", .prints = "4.1406, 1.0500, 1.0039, 0.9981"},
+           .lesson =
+               "Add the 1 in fp32: in bf16 a weight up to 2^-8, or down to -2^-9, acts as 0."),
     HC_BUG(
         "field/norm-weight/rmsnorm-cast-before-weight",
         "The same checkpoint gives other numbers in another library: RMS norm rounds before or "
@@ -28,7 +28,7 @@ static const struct hc_case cases[] = {
         "NVIDIA/TransformerEngine issue 1132, 'RMSNorm precision different from HF "
         "implementation', https://github.com/NVIDIA/TransformerEngine/issues/1132; "
         "huggingface/transformers PR 29402 and issue 33133 (Llama rounds before the weight, "
-        "Gemma after); InternLM/lmdeploy PR 2842",
+        "Gemma after); InternLM/lmdeploy PR 2842; vllm-project/vllm issue 42325",
         .formula = "h = 1.09; w = bf16(1.125); y = bf16(cut(h) * w)\n"
                    "x = list(256, 1 + (37 * i + 0.5) / 256)\n"
                    "u = bf16(list(256, 0.75 + i / 512))\n"
