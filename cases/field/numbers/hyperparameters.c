@@ -17,11 +17,11 @@ static const struct hc_case cases[] = {
            "run different hyperparameters than requested: bf16 truncation turns beta2=0.999 into "
            "0.99609', https://github.com/tenstorrent/tt-metal/issues/55935",
            .show = "beta2, horizon",
-           .buggy = {.in = "fp64",
-                     .formula = "beta2 = bf16_rz([0.999, 0.9999]); horizon = 1 / (fp64(1) - beta2)",
+           .buggy = {.in = "fp32",
+                     .formula = "beta2 = bf16_rz([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
                      .prints = "0.99609375 exact, 0.99609375 exact, 256 exact, 256 exact"},
-           .fixed = {.in = "fp64",
-                     .formula = "beta2 = fp32([0.999, 0.9999]); horizon = 1 / (fp64(1) - beta2)",
+           .fixed = {.in = "fp32",
+                     .formula = "beta2 = fp32([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
                      .prints = "0.999, 0.9999, 1000, 1.000e4"},
            .fault = "arithmetic-beta2-single",
            .lesson = "Pass betas as fp32 or fp64: cut to bf16 they are 1 - 2^-8, and rounded to "

@@ -2,9 +2,9 @@
 
    GELU is 0.5 x (1 + tanh(u)). For x below -4 the tangent is closer to -1 than a few units of its
    last place, the sum cancels, and what is left is the rounding of the tangent. From some x on the
-   sum is 0. It is no question of 16 bits: fp32 loses a third of the value at -5 and all of it at
-   -5.5. The sum 1 + tanh(u) is 2 / (1 + e^(-2u)) without a cancellation, and the same holds for
-   1 + erf(z), which is erfc(-z).
+   sum is 0. It is no question of 16 bits: fp32 is off by a third of the value at -5, and loses all
+   of it at -5.2. The sum 1 + tanh(u) is 2 / (1 + e^(-2u)), where nothing cancels, and 1 + erf(z),
+   of the other GELU, is erfc(-z).
 
    The rule of thumb: look for sums that are small though their terms are not, and rewrite them. */
 #include "cases/fixture/bug.h"
@@ -24,7 +24,10 @@ static const struct hc_case cases[] = {
                      .formula = "x = [-5, -6]; u = sqrt(2 / pi) * (x + 0.044715 * x * x * x); "
                                 "y = x / (1 + exp(-2 * u))",
                      .prints = "-2.292e-7, -8.44e-11"},
-           .lesson = "Write 0.5 x (1 + tanh(u)) as x / (1 + exp(-2u))."),
+           .lesson = "Write 0.5 x (1 + tanh(u)) as x / (1 + exp(-2u)).",
+           .correction =
+               "The report has 0 below -6, with its own tangent: with one that is rounded "
+               "once fp32 has 0 from -5.2 on."),
 };
 
 HC_CASES(field_numbers_one_plus_tanh, cases);

@@ -16,9 +16,10 @@ static const struct hc_case cases[] = {
            "average.",
            "graphcore-research/gfloat PR 36, 'Add comparison to \"SRFast\"', "
            "https://github.com/graphcore-research/gfloat/pull/36",
-           .formula = "away = sum(n: 64, sum(2^k, (n / 64 > i / 2^k) - n / 64)) / 64 / 2^k\n"
-                      "toward = sum(n: 64, sum(2^k, floor(n / 64 + i / 2^k) - n / 64)) / 64 / 2^k\n"
-                      "worst = sum(2^k, (1 / 64 > i / 2^k) - 1 / 64) / 2^k",
+           .formula = "r := 2^k; all := 64 * r       # draws; and 64 fractions of an ulp\n"
+                      "away = sum(n: 64, sum(r, (n/64 > i/r) - n/64)) / all\n"
+                      "toward = sum(n: 64, sum(r, floor(n/64 + i/r) - n/64)) / all\n"
+                      "worst = sum(r, (1/64 > i/r) - 1/64) / r",
            .show = "away, toward, worst",
            .buggy = {.in = "fp32", .with = "k := 2", .prints = "0.12, -0.12, 0.23"},
            .fixed = {.in = "fp32", .with = "k := 8", .prints = "0, 0, 0"},
