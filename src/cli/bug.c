@@ -52,7 +52,7 @@ bool hc_bug_is_shared(const struct hc_bug *bug)
 static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
                       const struct hc_bug_arm *arm)
 {
-    char line[320];
+    char line[2048];
     (void)snprintf(line, sizeof line, "%s%s%s%s%s", arm->in ? "in " : "", arm->in ? arm->in : "",
                    arm->in && arm->prints ? "; " : "", arm->prints ? "reported: " : "",
                    arm->prints ? arm->prints : "");
