@@ -15,16 +15,15 @@ static const struct hc_case cases[] = {
         "field/averages/exp-avg-sq-bf16-stall",
         "Adam's second moment in bf16 never comes down from its first value: steps are too "
         "small.",
-        "decoderesearch/SAELens PR 728, a comment of 2026-08-29 (explained variance 0.6161, and "
-        "0.7267 "
-        "with fp32), https://github.com/decoderesearch/SAELens/pull/728; whitecircle/halo PR 30; "
-        "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 % and 72 %)",
+        "decoderesearch/SAELens PR 728, a comment (explained variance 0.6161, with fp32 0.7267), "
+        "https://github.com/decoderesearch/SAELens/pull/728; whitecircle/halo PR 30; "
+        "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 %, with fp32 72 %)",
         .formula = "v = 1e-6; g = 1e-4", .each = "v = 0.999 * v + 0.001 * g * g", .steps = 2000,
         .show = "v, g / sqrt(v)", .curve = "v",
         .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"},
         .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
-        .lesson = "Keep v in fp32, or round "
-                  "it at random: a thousandth of it is less than half an ulp in bf16."),
+        .lesson = "Keep v in fp32, or round it at random: a thousandth of it is less than half an "
+                  "ulp in bf16."),
     HC_BUG("field/averages/ema-frozen-half", "The average of half or bf16 weights never changes.",
            "d8ahazard/sd_dreambooth_extension PR 1417, 'Ema fp32', "
            "https://github.com/d8ahazard/sd_dreambooth_extension/pull/1417; PaddlePaddle/PaddleMIX "
