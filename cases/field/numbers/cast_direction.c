@@ -15,8 +15,9 @@ static const struct hc_case cases[] = {
            "Weights shrink when they are cast from float to bf16 by dropping the lower 16 bits.",
            "stillwater-sc/universal PR 1134, 'fix(bfloat16): round float conversion to "
            "nearest-even (RNE) instead of truncating', "
-           "https://github.com/stillwater-sc/universal/pull/1134; tinygrad/tinygrad issue 11848; "
-           "tenstorrent/tt-metal issue 19882; ROCm/flash-attention issue 78",
+           "https://github.com/stillwater-sc/universal/pull/1134; tenstorrent/tt-metal PR 19882, "
+           "https://github.com/tenstorrent/tt-metal/pull/19882; tinygrad/tinygrad PR 11848; "
+           "ROCm/flash-attention issue 78",
            .show = "y, mean_ulp",
            .buggy = {.in = "fp32",
                      .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16_rz(x); "

@@ -16,7 +16,8 @@ static const struct hc_case cases[] = {
     HC_BUG("field/double-rounding/double-rounding-bf16",
            "A double becomes the wrong bf16 number, because it goes through float.",
            "JuliaMath/BFloat16s.jl issue 78, 'Avoid double rounding', "
-           "https://github.com/JuliaMath/BFloat16s.jl/issues/78",
+           "https://github.com/JuliaMath/BFloat16s.jl/issues/78; JuliaLang/julia PR 57809, 'Fix "
+           "fptrunc Float64 -> Float16 rounding through Float32'",
            .formula = "x = 1 + 2^-8 + 2^-30; y = bf16(via(x))", .show = "y",
            .buggy = {.in = "fp64 via=fp32", .prints = "1 exact"},
            .fixed = {.in = "fp64 via=fp64", .prints = "1.0078125 exact"},
