@@ -24,7 +24,8 @@ static const struct hc_case cases[] = {
                      .prints = "100 exact, 107.125 exact"},
            .fault = "sum-blocks-in-fp16",
            .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
-           .correction = "It is 100 by a half sum in pairs, and 107.125 by one in order."),
+           .correction = "An average of 100 is what a half sum in pairs gives; one in order gives "
+                         "107.125."),
     HC_BUG("field/rank-average/allreduce-prediv-underflow",
            "With many GPUs small gradients vanish, because each is divided before the sum.",
            "facebookresearch/fairscale PR 565, '[FSDP] Add gradient predivide factor to avoid "
@@ -38,8 +39,8 @@ static const struct hc_case cases[] = {
                      .with = "before := 32; after := 32",
                      .prints = "2.98e-7, 9.54e-6, 8.40e-6"},
            .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
-           .correction = "Of 1e-5 it is not 1e-5 that arrives: 9.54e-6 by a half sum in pairs, "
-                         "8.40e-6 by one in order."),
+           .correction = "1e-5 does not arrive whole: a half sum in pairs gives 9.54e-6, one in "
+                         "order 8.40e-6."),
 };
 
 HC_CASES(field_sums_rank_average, cases);
