@@ -180,13 +180,15 @@ static int refuse(const struct query *query, const struct hc_case *const *cases,
     return hc_complain("find: no case has '%s'%s", word, hc_nearest_hint(&nearest));
 }
 
+/* False if there are none, or more than anybody needs. */
 static bool read_words(struct query *query, char *const *words, int count)
 {
+    char word[WORD];
     for (int i = 0; i < count; i++)
-        for (const char *at = words[i]; query->words < MAX_WORDS;) {
-            if (!hc_search_word(&at, query->word[query->words], WORD))
-                break;
-            query->words++;
+        for (const char *at = words[i]; hc_search_word(&at, word, sizeof word);) {
+            if (query->words == MAX_WORDS)
+                return false;
+            memcpy(query->word[query->words++], word, sizeof word);
         }
     return query->words > 0;
 }
@@ -208,7 +210,8 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_find, options, argc, argv, &words, &status))
         return status;
     if (!read_words(&query, argv + 1, words))
-        return hc_complain("find needs WORDS, such as: halfcheck find \"nan adam\"");
+        return hc_complain("find needs WORDS, at most %d, such as: halfcheck find \"nan adam\"",
+                           MAX_WORDS);
     const struct hc_case *const *cases = hc_all_cases(&n);
     const struct hc_report *reports = cases ? hc_reports(&r) : NULL;
     if (!reports)

@@ -62,4 +62,5 @@ Test(find, what_is_not_found_is_said_in_one_line, .init = enter_folder)
     expect_refusal("$hc find payload scatters velocity", "no case has");
     expect_refusal("$hc find", "needs WORDS");
     expect_refusal("$hc find ' '", "needs WORDS");
+    expect_refusal("$hc find a a a a a a a a a a a a a a a a a", "at most 16");
 }
