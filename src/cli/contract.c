@@ -98,7 +98,7 @@ void hc_contract_print(FILE *out, enum hc_op op)
                   hc_descriptor(op)->fp64 ? "; can be had in fp64" : "");
     if (hc_descriptor(op)->ordered)
         (void)fputs("  with a 16-bit accumulator every backend gives the same bits\n", out);
-    if (hc_op_settled(op))
+    if (info->class_ == HC_CLASS_ELEMENTWISE)
         (void)fputs("  an output may be any input of the same format and size\n", out);
     (void)fprintf(out, "  what it computes stands in %s\n\ninputs\n", hc_op_contract(op));
     for (int i = 0; i < hc_slot_count(op); i++) {
@@ -164,6 +164,7 @@ void hc_contract_json(json_t *o, enum hc_op op)
     (void)json_object_set_new(o, "slots", slots_json(op));
     (void)json_object_set_new(o, "fp64", json_boolean(hc_descriptor(op)->fp64));
     (void)json_object_set_new(o, "same_bits", json_boolean(hc_op_settled(op)));
-    (void)json_object_set_new(o, "in_place_any", json_boolean(hc_op_settled(op)));
+    (void)json_object_set_new(o, "in_place_any",
+                              json_boolean(hc_ops[op].class_ == HC_CLASS_ELEMENTWISE));
     (void)json_object_set_new(o, "contract", json_string(hc_op_contract(op)));
 }

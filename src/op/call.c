@@ -70,16 +70,14 @@ static bool overlap(const struct hc_tensor *a, const struct hc_tensor *b)
     return x && y && x < y + hc_tensor_bytes(b) && y < x + hc_tensor_bytes(a);
 }
 
-/* Whether output `o` may be input `i` itself: where every element is computed from those at the
-   same place, any input of the same format and size; elsewhere the one that the output updates. */
-static bool may_be(const struct hc_call *call, const struct hc_descriptor *d, int o, int i)
+bool hc_may_lie_in(const struct hc_call *call, int o, int i)
 {
     const struct hc_tensor *in = &call->in[i];
     const struct hc_tensor *out = &call->out[o];
-    const struct hc_slot *slot = &d->out[o];
-    bool same = in->data == out->data && in->format == out->format &&
-                hc_tensor_count(in) == hc_tensor_count(out);
-    return same && (hc_op_settled(call->op) || (slot->in_place && slot->like == i));
+    const struct hc_slot *slot = &hc_descriptor(call->op)->out[o];
+    bool same = in->format == out->format && hc_tensor_count(in) == hc_tensor_count(out);
+    bool elementwise = hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE;
+    return same && (elementwise || (slot->in_place && slot->like == i));
 }
 
 static enum hc_status check_overlaps(const struct hc_call *call, const struct hc_descriptor *d)
@@ -87,7 +85,8 @@ static enum hc_status check_overlaps(const struct hc_call *call, const struct hc
     const struct hc_op_info *op = &hc_ops[call->op];
     for (int o = 0; o < op->outputs; o++) {
         for (int i = 0; i < op->inputs; i++)
-            if (overlap(&call->out[o], &call->in[i]) && !may_be(call, d, o, i))
+            if (overlap(&call->out[o], &call->in[i]) &&
+                (call->out[o].data != call->in[i].data || !hc_may_lie_in(call, o, i)))
                 return hc_fail(HC_INVALID, "%s: %s overlaps %s", op->name, d->out[o].name,
                                d->in[i].name);
         for (int other = 0; other < o; other++)

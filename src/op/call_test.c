@@ -89,6 +89,8 @@ Test(call, a_message_says_the_name_of_the_slot_and_what_it_should_have)
     call.out[HC_ADAM_NEW_M].format = HC_FP32;
     accepted(&call);
     call.out[HC_ADAM_NEW_V].data = state;
+    refused(&call, "adam: new_v overlaps m");
+    call.in[HC_ADAM_M].data = NULL;
     refused(&call, "adam: new_v overlaps new_m");
 }
 
@@ -172,6 +174,24 @@ Test(call, in_place_is_for_elementwise_ops_and_whole_tensors)
     call.params.reduce.accumulator = HC_FP32;
     call.out[HC_REDUCE_OUT].data = memory;
     refused(&call, "sum: out overlaps x");
+}
+
+/* After an overflow new_m is a copy of m: it would be one of new_w if that lay there. */
+Test(call, an_optimizer_updates_each_tensor_in_its_own_place_alone)
+{
+    static float memory[2][8];
+    struct hc_call call = {.op = HC_OP_adam,
+                           .params.adam = {.beta2 = 0.99, .eps = 1e-8, .arithmetic = HC_FP32}};
+    for (int i = HC_ADAM_W; i <= HC_ADAM_V; i++)
+        call.in[i] = vector(HC_FP32, 8);
+    call.in[HC_ADAM_HYPER] = vector(HC_FP32, HC_HYPER_COUNT);
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
+        call.out[o] = vector(HC_FP32, 8);
+    call.in[HC_ADAM_W].data = call.out[HC_ADAM_NEW_W].data = memory[0];
+    call.in[HC_ADAM_M].data = memory[1];
+    accepted(&call);
+    call.out[HC_ADAM_NEW_W].data = memory[1];
+    refused(&call, "adam: new_w overlaps m");
 }
 
 Test(call, clipping_takes_squares_summed_in_fp32_and_a_norm)

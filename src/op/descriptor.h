@@ -125,6 +125,10 @@ const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slo
    it), or in all others. The first input, by which the two are told apart, takes those of both. */
 unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64);
 
+/* Whether output `o` of the call may be input `i` itself: they have one format and size, and the op
+   is elementwise, or else the output updates that input. */
+bool hc_may_lie_in(const struct hc_call *call, int o, int i);
+
 #define HC_FORMATS_TEXT 96
 
 /* "fp32, bf16 or fp16" */

@@ -120,7 +120,7 @@ static const struct hc_fault faults[] = {
      "master_to_model", "field/cast-cache/* field/parameter-identity/* master/*",
      .wrong = first_copy},
     {"gradients-overwritten", "a sum in place is the last term alone", HC_FAULT_IN_PLACE, "axpy",
-     "field/gradient-flag/*", .wrong = last_term},
+     "op/axpy/*in-place-of-y/* field/gradient-flag/*", .wrong = last_term},
     {"cast-pair-removed", "a cast to 16 bits and back to fp32 gives what went in", HC_FAULT_STATE,
      "cast", "field/excess-precision/*", .wrong = pair_removed},
     {"t-stands-at-256", "Adam's t stands still at 256", HC_FAULT_STATE, "rates",

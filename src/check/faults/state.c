@@ -69,6 +69,16 @@ static enum hc_status twice(const struct hc_fault_site *site, struct hc_queue *q
     return status == HC_OK && is_in_place(call) ? site->right(queue, call) : status;
 }
 
+/* In place of another operand than the first, the first one is there before the others are read. */
+static enum hc_status first_copied(const struct hc_fault_site *site, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[HC_OUT];
+    if (is_in_place(call) && call->in[HC_X].format == out->format)
+        memmove(out->data, call->in[HC_X].data, hc_tensor_bytes(out));
+    return site->right(queue, call);
+}
+
 static enum hc_status refused(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
@@ -145,6 +155,17 @@ static const struct hc_fault faults[] = {
     {"adamw-overwrites-in-place",
      "in place AdamW writes weights before it has read their neighbours", HC_FAULT_IN_PLACE,
      "adamw", "op/adamw/*in-place*", .outputs = &neighbours},
+    {"first-operand-copied-in-place",
+     "in place of another operand arithmetic copies its first one there before it reads",
+     HC_FAULT_IN_PLACE, "add sub mul div fma axpy leaky_relu_bwd",
+     "op/add/*in-place-of-y/* op/fma/*in-place-of-z/* op/axpy/*in-place-of-y/* "
+     "op/leaky_relu_bwd/*in-place-of-dy/*",
+     .wrong = first_copied},
+    {"statistics-twice-in-place", "in place running statistics are updated twice",
+     HC_FAULT_IN_PLACE, "bn_train bn_leaky_train",
+     "op/bn_train/*in-place* op/bn_leaky_train/*in-place*", .wrong = twice},
+    {"squares-twice-in-place", "in place a sum of squares is added twice", HC_FAULT_IN_PLACE,
+     "sum_squares", "op/sum_squares/*in-place*", .wrong = twice, .place = HC_PLACE_HOST},
     {"fma-not-in-place", "fma refuses to work in place", HC_FAULT_IN_PLACE, "fma sqrt",
      "op/fma/*in-place* op/sqrt/*in-place*", .wrong = refused, .shown = HC_UNIMPLEMENTED},
     {"scaler-twice-in-place", "in place a scale is updated twice", HC_FAULT_IN_PLACE,

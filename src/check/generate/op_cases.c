@@ -12,35 +12,68 @@
 #include "check/check_inner.h"
 #include "op/descriptor.h"
 
+/* In place: each output that updates an input lies in its memory (HC_OWN_PLACE), or the first
+   output lies in that of another input, whose number `place` is. A kernel that handles out = x may
+   still be wrong for out = y, because it writes out before it has read y. */
+enum { HC_OWN_PLACE = -1 };
+
 /* A case and the row of each table that it was made from. */
 struct row {
     enum hc_op op;
     const struct hc_format_set *set;
     const struct hc_op_shape *shape;
     const struct hc_variant *variant;
+    int place; /* of a shape in place */
     enum hc_distribution distribution;
     char name[96];
     char title[128];
 };
 
-static void allocate(struct hc_check *check, struct hc_call *call, bool in_place)
+/* The row's call, its tensors without memory. */
+static struct hc_call call_of(const struct row *row)
+{
+    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
+    if (row->shape->in_place && row->place == HC_OWN_PLACE && row->op == HC_OP_unscale)
+        call.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL); /* keeps the flags apart */
+    return call;
+}
+
+static bool lies_in(const struct row *row, const struct hc_call *call, int o, int i)
+{
+    int number = hc_ops[row->op].inputs + o;
+    const struct hc_slot *slot = hc_slot(row->op, number);
+    bool own = slot->in_place && slot->like == i;
+    bool other =
+        o == HC_FIRST && i == row->place && !own && hc_slot(row->op, i)->size == HC_SIZE_FIRST;
+    return (row->place == HC_OWN_PLACE ? own : other) && !hc_op_absent(call, number) &&
+           !hc_op_absent(call, i) && hc_may_lie_in(call, o, i);
+}
+
+static void allocate(struct hc_check *check, struct hc_call *call, const struct row *row)
 {
     int inputs = hc_ops[call->op].inputs;
-    if (in_place && call->op == HC_OP_unscale) /* with an override the flags are apart */
-        call->in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
     for (int i = 0; i < inputs; i++)
         if (!hc_op_absent(call, i))
             call->in[i].data = hc_check_memory(check, hc_tensor_bytes(&call->in[i]));
     for (int o = 0; o < hc_ops[call->op].outputs; o++) {
-        const struct hc_slot *slot = hc_slot(call->op, inputs + o);
         struct hc_tensor *t = &call->out[o];
         if (hc_op_absent(call, inputs + o))
             continue;
-        if (in_place && slot->in_place && !hc_op_absent(call, slot->like))
-            t->data = call->in[slot->like].data;
-        else
+        for (int i = 0; i < inputs && row->shape->in_place; i++)
+            if (lies_in(row, call, o, i))
+                t->data = call->in[i].data;
+        if (!t->data)
             t->data = hc_check_memory(check, hc_tensor_bytes(t));
     }
+}
+
+static bool is_in_place(const struct row *row, const struct hc_call *call)
+{
+    bool any = false;
+    for (int o = 0; o < hc_ops[row->op].outputs; o++)
+        for (int i = 0; i < hc_ops[row->op].inputs; i++)
+            any |= lies_in(row, call, o, i);
+    return any;
 }
 
 /* If only some elements were compared with MPFR, those that the distribution promises must be among
@@ -70,8 +103,8 @@ static enum hc_inputs inputs_of(enum hc_distribution distribution)
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
-    allocate(check, &call, row->shape->in_place);
+    struct hc_call call = call_of(row);
+    allocate(check, &call, row);
     hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
     if (!hc_distribution_reached(&call, row->distribution))
         hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
@@ -85,19 +118,16 @@ static void run(struct hc_check *check)
 /* Sums of so many terms show what they are added up in. */
 enum { LONG = 200 };
 
-/* In place: an output that is an input must have its format. */
 static bool wanted(const struct row *row)
 {
-    struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
+    struct hc_call call = call_of(row);
     if (!hc_format_set_allowed(row->op, row->set, row->variant) ||
         !hc_distribution_applies(&call, row->distribution))
         return false;
     bool long_sum = hc_distribution_of_sums(row->distribution) && hc_call_length(&call) >= LONG;
     if (!row->shape->every_distribution && row->distribution != HC_DRAW_NORMAL && !long_sum)
         return false;
-    return !row->shape->in_place || hc_ops[row->op].class_ == HC_CLASS_OPTIMIZER ||
-           (call.in[HC_FIRST].format == call.out[HC_FIRST].format &&
-            hc_tensor_count(&call.in[HC_FIRST]) == hc_tensor_count(&call.out[HC_FIRST]));
+    return !row->shape->in_place || is_in_place(row, &call);
 }
 
 struct list {
@@ -120,11 +150,24 @@ static void append(struct list *list, const struct row *row)
         return;
     struct row *to = &list->rows[list->count++];
     *to = *row;
-    (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s/%s", hc_ops[row->op].name,
-                   row->set->name, row->shape->name, row->variant->name,
+    bool other = row->shape->in_place && row->place != HC_OWN_PLACE;
+    (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s%s%s/%s", hc_ops[row->op].name,
+                   row->set->name, row->shape->name, other ? "-of-" : "",
+                   other ? hc_slot(row->op, row->place)->name : "", row->variant->name,
                    hc_distribution_names[row->distribution]);
     (void)snprintf(to->title, sizeof to->title, "%s: as its contract says, on %s numbers",
                    hc_ops[row->op].title, hc_distribution_names[row->distribution]);
+}
+
+static void append_shape(struct list *list, struct row row)
+{
+    int places = row.shape->in_place ? hc_ops[row.op].inputs : 0;
+    for (row.place = HC_OWN_PLACE; row.place < places; row.place++)
+        for (int d = 0; d < HC_DISTRIBUTION_COUNT; d++) {
+            row.distribution = (enum hc_distribution)d;
+            if (wanted(&row))
+                append(list, &row);
+        }
 }
 
 static void append_op(struct list *list, enum hc_op op)
@@ -133,12 +176,8 @@ static void append_op(struct list *list, enum hc_op op)
     for (const struct hc_format_set *set = space.sets; set->name; set++)
         for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
-                for (int distribution = 0; distribution < HC_DISTRIBUTION_COUNT; distribution++) {
-                    struct row row = {op, set, shape, variant, (enum hc_distribution)distribution,
-                                      "", ""};
-                    if (wanted(&row))
-                        append(list, &row);
-                }
+                append_shape(
+                    list, (struct row){.op = op, .set = set, .shape = shape, .variant = variant});
 }
 
 static struct hc_case *cases;

@@ -103,6 +103,7 @@ static const struct hc_op_shape sums[] = {
     {"257", HC_QUICK, true, false, {257}},
     {"0", HC_STANDARD, false, false, {0}},
     {"1", HC_STANDARD, false, false, {1}},
+    {"33-in-place", HC_STANDARD, false, true, {33}},
     {"40", HC_STANDARD, true, false, {40}},
     {"4099", HC_STANDARD, false, false, {4099}},
     {"100003", HC_EXHAUSTIVE, true, false, {100003}},
@@ -142,6 +143,7 @@ static const struct hc_op_shape batches[] = {
     {"2x3x3x0", HC_STANDARD, false, false, {2, 3, 3, 0}},
     {"17x4x4x16", HC_STANDARD, false, false, {17, 4, 4, 16}},
     {"2x3x3x132", HC_STANDARD, false, false, {2, 3, 3, 132}},
+    {"3x2x2x5-in-place", HC_STANDARD, false, true, {3, 2, 2, 5}},
     {"8x6x6x40", HC_EXHAUSTIVE, true, false, {8, 6, 6, 40}},
     {.name = NULL},
 };
