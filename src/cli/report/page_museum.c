@@ -263,11 +263,12 @@ void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int c
     for (int i = 0; i < n; i++)
         bugs += i == 0 || strcmp(entry[i].row->name, entry[i - 1].row->name) != 0;
     if (n)
-        (void)fprintf(out,
-                      "<h2>Bugs from the field</h2>\n<p>%d reports of forums and trackers, each as "
-                      "two arms: the buggy one must show the symptom, and the fixed one must lie "
-                      "within its bound of the real numbers. They are grouped by mechanism.</p>\n",
-                      bugs);
+        (void)fprintf(
+            out,
+            "<h2>Bugs from the field</h2>\n<p>%d bugs that people reported, each as two arms: "
+            "the buggy one must show the symptom, and the fixed one must lie within its "
+            "bound of the real numbers. They are grouped by mechanism.</p>\n",
+            bugs);
     for (int i = 0; i < n;)
         i += write_mechanism(out, &entry[i], n - i, drawn);
     free(entry);
