@@ -258,3 +258,22 @@ Test(bound, is_infinite_where_the_real_number_is_of_another_kind)
     cr_assert_eq(value_of(&t, "fp16(x * 1e5)")->rad[0], INFINITY);
     finish(&t);
 }
+
+/* w + 4e-4 is 1 in fp16, so that d is below 0, and the real d is above it. */
+Test(bound, is_infinite_where_an_infinity_has_the_other_sign)
+{
+    struct trial t = begin("fp16", "w = 1; d = (w + 4e-4) - 1 - 1e-4");
+    cr_assert_eq(want_of(&t, "1 / (0 * d)"), -INFINITY);
+    cr_assert_eq(hc_real_double(value_of(&t, "1 / (0 * d)")->real[0]), INFINITY);
+    cr_assert_eq(value_of(&t, "1 / (0 * d)")->rad[0], INFINITY);
+    finish(&t);
+}
+
+/* x * x is infinite in fp16, and so is c, but the real c is 0. */
+Test(bound, covers_both_branches_where_the_condition_is_lost)
+{
+    struct trial t = begin("fp16", "x = 256; c = x * x - 60000 - 5536");
+    cr_assert_eq(want_of(&t, "select(c, 1, 5)"), 1);
+    cr_assert_geq(value_of(&t, "select(c, 1, 5)")->rad[0], 4);
+    finish(&t);
+}

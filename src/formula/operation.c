@@ -105,10 +105,12 @@ static void operate_real(struct hc_evaluation *e, const struct hc_operation *ope
     y->real_rad[at] = sum_up(rad, hc_real_rounding(e, y->real[at], exact));
 }
 
-/* The rules of radii take the real result to be a number where the computed one is, and infinite
-   where that is. */
+/* The rules of radii take the real result to be a number where the computed one is, and the same
+   infinity where that is. A 0 without error may have the other sign, and so its reciprocal. */
 static bool is_of_another_kind(const struct hc_real *real, double want)
 {
+    if (hc_real_is_inf(real) && isinf(want))
+        return hc_real_double(real) != want;
     return hc_real_is_nan(real) != (isnan(want) != 0) || hc_real_is_inf(real) != (isinf(want) != 0);
 }
 

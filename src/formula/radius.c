@@ -205,7 +205,7 @@ static double larger(const struct hc_disc *d, double value)
    |a - b'| <= |a - b| + eb, and the other way round. */
 static double choose(const struct hc_disc *d)
 {
-    if (d[0].rad == 0 || distance(&d[0]) > 0)
+    if (d[0].rad == 0 || (!is_unknown(&d[0]) && distance(&d[0]) > 0))
         return d[d[0].mid != 0 ? 1 : 2].rad;
     if (isinf(d[1].mid) && d[1].mid == d[2].mid)
         return fmax(d[1].rad, d[2].rad);

@@ -287,6 +287,7 @@ Test(radius, infinities_and_nan_are_what_they_are_or_nothing_is_known)
         {HC_FN_select, {{3, 1}, {7, 0.5}, {1, inf}}, 7, 0.5},
         {HC_FN_select, {{1, 1}, {inf, 0}, {inf, 0}}, inf, 0},
         {HC_FN_select, {{1, 1}, {inf, 0}, {NAN, 0}}, inf, inf},
+        {HC_FN_select, {{inf, inf}, {inf, 0}, {NAN, 0}}, inf, inf},
     };
     for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
         double bound = hc_radius_apply(corners[i].f, corners[i].d, corners[i].value);
