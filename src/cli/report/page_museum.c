@@ -5,8 +5,10 @@
 
 #include "cases/fixture/bug.h"
 #include "cases/registry.h"
+#include "cases/reports.h"
 #include "check/record/exhibits.h"
 #include "cli/bug.h"
+#include "cli/report/page_link.h"
 #include "op/text.h"
 
 /* A result that has a table. */
@@ -30,46 +32,6 @@ static void write_lines(FILE *out, char *text)
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         markup(out, "", line, "\n");
     (void)fputs("</pre>\n", out);
-}
-
-/* The length of an address at the beginning of the text; 0 if there is none. A full stop or bracket
-   at its end belongs to the sentence. */
-static size_t address_length(const char *text)
-{
-    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
-                    : strncmp(text, "http://", 7) == 0 ? 7
-                                                       : 0;
-    size_t length = strcspn(text, " \t\n,;<>\"'`{}|\\^");
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] <= ' ' || (unsigned char)text[i] >= 0x7f)
-            length = i;
-    while (length > scheme && strchr(".:!?)]", text[length - 1]))
-        length--;
-    return scheme && length > scheme ? length : 0;
-}
-
-void hc_page_write_linked(FILE *out, const char *text)
-{
-    char *copy = strdup(text);
-    for (char *at = copy; at && *at;) {
-        char *next = at;
-        while (*next && !address_length(next))
-            next++;
-        size_t length = address_length(next);
-        char kept = *next;
-        *next = '\0';
-        hc_text_markup(out, at);
-        *next = kept;
-        kept = next[length];
-        next[length] = '\0';
-        if (length) {
-            markup(out, "<a href=\"", next, "\">");
-            markup(out, "", next, "</a>");
-        }
-        next[length] = kept;
-        at = next + length;
-    }
-    free(copy);
 }
 
 static int by_name(const void *a, const void *b)
@@ -241,6 +203,31 @@ static int write_mechanism(FILE *out, const struct entry *entry, int count,
     return end;
 }
 
+/* The reports that have no piece of their own: those that other cases show, and those left out. */
+static void write_others(FILE *out)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    (void)fputs(
+        "<details class=\"m\"><summary>further reports</summary>\n<table><tr><th>report</th>"
+        "<th>shown by</th><th>source</th></tr>\n",
+        out);
+    for (int i = 0; i < n; i++) {
+        const struct hc_report *r = &reports[i];
+        const char *slash = r->shown_by ? strrchr(r->shown_by->name, '/') : NULL;
+        if (slash && strcmp(slash + 1, r->slug) == 0)
+            continue;
+        markup(out, "<tr><td class=\"c\">", r->slug, "</td>");
+        if (r->shown_by)
+            markup(out, "<td class=\"c\">", r->shown_by->name, "</td><td>");
+        else
+            markup(out, "<td>none: ", r->reason, "</td><td>");
+        hc_page_write_linked(out, r->source);
+        (void)fputs("</td></tr>\n", out);
+    }
+    (void)fputs("</table></details>\n", out);
+}
+
 void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int count,
                           const struct hc_drawn *drawn)
 {
@@ -271,5 +258,7 @@ void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int c
             bugs);
     for (int i = 0; i < n;)
         i += write_mechanism(out, &entry[i], n - i, drawn);
+    if (n)
+        write_others(out);
     free(entry);
 }

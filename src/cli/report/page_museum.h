@@ -13,7 +13,4 @@
 void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int count,
                           const struct hc_drawn *drawn);
 
-/* Writes a text escaped. Addresses in it that begin with http:// or https:// become links. */
-void hc_page_write_linked(FILE *out, const char *text);
-
 #endif
