@@ -147,6 +147,11 @@ enum hc_inputs {
     HC_INPUTS_WHOLE,
 };
 
+/* Makes all claims of another case as well, on the same backend and from that case's own seed. They
+   are told as one claim by the other's name; its story and its pictures are left out. The other
+   case is neither `once` nor `against_exact`. */
+void hc_claim_case(struct hc_check *check, const struct hc_case *other);
+
 /* Runs the call once on the backend under test, as hc_do does, and claims that its outputs are
    right: each is compared with the reference under the bound of check/bound/bound.h (every element
    of a small output, a seeded sample of a large one), and all elements with the backend `exact`.

@@ -49,6 +49,12 @@ bool hc_bug_is_shared(const struct hc_bug *bug)
     return !a->with && !b->with && !a->formula && !b->formula && !a->each && !b->each;
 }
 
+/* A quote has one arm alone (fixture/quote.h). */
+static bool is_single(const struct hc_bug *bug)
+{
+    return !bug->play && !bug->buggy.in;
+}
+
 static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
                       const struct hc_bug_arm *arm)
 {
@@ -84,7 +90,10 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
         print(out, own || !bug->formula ? "formula" : "", line);
     }
     print_arm(out, bug, "buggy", &bug->buggy);
-    print_arm(out, bug, "fixed", &bug->fixed);
+    if (is_single(bug))
+        print(out, "formats", bug->fixed.in);
+    else
+        print_arm(out, bug, "fixed", &bug->fixed);
 }
 
 /* A command in pieces between which a line may end: a statement of its formula, or an option with
@@ -134,10 +143,11 @@ static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
     const char *each = arm->each ? arm->each : bug->each;
     char in[2 * HC_LONGEST_ARM + 4];
     char steps[32];
-    if (bug->play)
+    if (bug->play || !arm->in)
         return pieces;
-    (void)snprintf(in, sizeof in, "%s%s%s", hc_bug_is_shared(bug) ? bug->buggy.in : arm->in,
-                   hc_bug_is_shared(bug) ? "," : "", hc_bug_is_shared(bug) ? bug->fixed.in : "");
+    bool both = hc_bug_is_shared(bug) && !is_single(bug);
+    (void)snprintf(in, sizeof in, "%s%s%s", both ? bug->buggy.in : arm->in, both ? "," : "",
+                   both ? bug->fixed.in : "");
     (void)snprintf(steps, sizeof steps, "%" PRId64, bug->steps);
     add_statements(&pieces, arm->with);
     add_statements(&pieces, own);
@@ -187,6 +197,8 @@ void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
     const struct pieces buggy = pieces_of(bug, true);
     if (buggy.count)
         print_command(out, "try", &buggy);
-    if (fixed.count && fixed.count <= MOST_TWICE && !hc_bug_is_shared(bug))
+    if (is_single(bug))
+        print_command(out, "try", &fixed);
+    else if (fixed.count && fixed.count <= MOST_TWICE && !hc_bug_is_shared(bug))
         print_command(out, "", &fixed);
 }

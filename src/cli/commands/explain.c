@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/fixture/quote.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/former.h"
@@ -172,9 +173,12 @@ static enum hc_status tell_others(struct explained *explained, const struct hc_c
 
 static int tell(struct explained *explained, const struct hc_case *what)
 {
-    const struct hc_bug *bug = hc_bug_of(what);
+    const struct hc_quote *quote = hc_quote_of(what);
+    const struct hc_bug quoted = quote ? hc_quote_bug(quote) : (struct hc_bug){0};
+    const struct hc_bug *bug = quote ? &quoted : hc_bug_of(what);
+    const char *label = quote ? "quoted" : bug ? "symptom" : "claim";
     printf("%s\n", what->name);
-    hc_print_wrapped(stdout, printf(bug ? "  symptom " : "  claim   "), INDENT, what->title);
+    hc_print_wrapped(stdout, printf("  %-7s ", label), INDENT, what->title);
     hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
     if (bug)
         hc_bug_print_arms(stdout, bug);
@@ -188,6 +192,8 @@ static int tell(struct explained *explained, const struct hc_case *what)
         return hc_complain_message();
     if (bug)
         hc_bug_print_lesson(stdout, bug);
+    if (quote && quote->shown_by)
+        printf("  also    %s, whose claims are made here, too\n", quote->shown_by);
     if (explained->failed)
         return HC_CLAIM_FAILED;
     if (!explained->told)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases/fixture/bug.h"
+#include "cases/fixture/quote.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"
@@ -59,6 +59,15 @@ static void look_in_arm(struct score *score, const struct hc_bug_arm *arm)
     look(score, arm->prints, IN_FORMULA);
 }
 
+/* The bug of a case, or its quote as one; NULL if it has neither. */
+static const struct hc_bug *bug_of(const struct hc_case *what, struct hc_bug *quoted)
+{
+    const struct hc_quote *quote = hc_quote_of(what);
+    if (quote)
+        *quoted = hc_quote_bug(quote);
+    return quote ? quoted : hc_bug_of(what);
+}
+
 static void look_in_bug(struct score *score, const struct hc_bug *bug)
 {
     look(score, bug->lesson, IN_LESSON);
@@ -98,7 +107,8 @@ static int search(struct query *query, const struct hc_case *const *cases, int n
     int count = 0;
     for (int i = 0; i < n; i++) {
         struct score score = {.query = query};
-        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        struct hc_bug quoted;
+        const struct hc_bug *bug = bug_of(cases[i], &quoted);
         look(&score, cases[i]->name, IN_NAME);
         look(&score, cases[i]->title, IN_TITLE);
         look(&score, cases[i]->source, IN_SOURCE);
@@ -172,7 +182,8 @@ static int refuse(const struct query *query, const struct hc_case *const *cases,
     const char *word = query->word[missing];
     struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
     for (int i = 0; i < n; i++) {
-        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        struct hc_bug quoted;
+        const struct hc_bug *bug = bug_of(cases[i], &quoted);
         near(&nearest, cases[i]->title);
         near(&nearest, cases[i]->source);
         near(&nearest, bug && bug->lesson ? bug->lesson : "");

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/fixture/quote.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"
@@ -9,6 +10,7 @@
 #include "check/runner.h"
 #include "cli/command.h"
 #include "cli/contract.h"
+#include "op/wrap.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_list;
@@ -149,6 +151,26 @@ static void list_reports(json_t *rows)
     }
 }
 
+/* Where a text's figure is wrong: the quotes of texts, and the bugs of which a report says something
+   that is not so. */
+static void list_corrections(json_t *rows)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_quote *quote = hc_quote_of(cases[i]);
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        const char *correction = quote ? quote->correction : bug ? bug->correction : NULL;
+        if (!correction)
+            continue;
+        json_t *o = row(rows, cases[i]->name);
+        put(o, "source", cases[i]->source);
+        put(o, "correction", correction);
+        put(o, "says", quote ? quote->says : NULL);
+        put(o, "is", quote ? quote->is : NULL);
+    }
+}
+
 static void list_formats(json_t *rows)
 {
     for (int f = 0; f < HC_FORMAT_COUNT; f++) {
@@ -163,13 +185,6 @@ static void list_formats(json_t *rows)
         put_real(o, "unit roundoff", hc_format_unit((enum hc_format)f));
     }
 }
-
-static const struct {
-    const char *name;
-    void (*list)(json_t *rows);
-} subjects[] = {{"cases", list_cases},     {"ops", list_ops},         {"backends", list_backends},
-                {"recipes", list_recipes}, {"scalers", list_scalers}, {"faults", list_faults},
-                {"formats", list_formats}, {"reports", list_reports}};
 
 static void print_value(const json_t *value)
 {
@@ -195,13 +210,48 @@ static void print_text(const json_t *rows)
     }
 }
 
-static int print(void (*list)(json_t *rows), bool json)
+enum { INDENT = 14 };
+
+/* The columns are sentences: each is on lines of its own, behind its name. */
+static void print_wrapped(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(json_array_get(rows, i), key, value)
+        {
+            const char *text = json_string_value(value);
+            if (text && strcmp(key, "name") == 0)
+                printf("%s\n", text);
+            else if (text)
+                hc_print_wrapped(stdout, printf("  %-*s", INDENT - 2, key), INDENT, text);
+        }
+    }
+}
+
+static const struct subject {
+    const char *name;
+    void (*list)(json_t *rows);
+    void (*print)(const json_t *rows);
+} subjects[] = {
+    {"cases", list_cases, print_text},
+    {"ops", list_ops, print_text},
+    {"backends", list_backends, print_text},
+    {"recipes", list_recipes, print_text},
+    {"scalers", list_scalers, print_text},
+    {"faults", list_faults, print_text},
+    {"formats", list_formats, print_text},
+    {"reports", list_reports, print_text},
+    {"corrections", list_corrections, print_wrapped},
+};
+
+static int print(const struct subject *subject, bool json)
 {
     json_t *rows = json_array();
-    list(rows);
+    subject->list(rows);
     enum hc_status status = json ? hc_json_print(stdout, rows) : hc_json_status();
     if (status == HC_OK && !json)
-        print_text(rows);
+        subject->print(rows);
     json_decref(rows);
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
@@ -225,17 +275,17 @@ static int run(int argc, char **argv)
         return hc_complain_message();
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
         if (strcmp(subjects[i].name, subject) == 0)
-            return print(subjects[i].list, json);
+            return print(&subjects[i], json);
     return hc_complain(
-        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats "
-        "or reports",
+        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats, "
+        "reports or corrections",
         words > 1 ? argv[2] : subject);
 }
 
 const struct hc_command hc_command_list = {
     .name = "list",
     .usage = "[SUBJECT] [--json]",
-    .summary = "list cases, ops, backends, recipes, scalers, faults, formats or reports",
+    .summary = "list cases, ops, backends, recipes, faults, reports, corrections and more",
     .text =
         "SUBJECT is cases (the default) or another one of those below. Prints one row a line: the\n"
         "name first, columns separated by tabs, '-' for an empty column. The columns are:\n\n"
@@ -252,6 +302,8 @@ const struct hc_command hc_command_list = {
         "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
         "            smallest subnormal, unit roundoff\n"
         "  reports   slug of a report from the field, the case that shows it, source,\n"
-        "            why it is left out",
+        "            why it is left out\n"
+        "  corrections  where a text's figure is wrong: the case, the source, what is true;\n"
+        "            of a quoted text also what it says and what it is. On several lines",
     .run = run,
 };
