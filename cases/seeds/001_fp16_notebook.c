@@ -104,9 +104,9 @@ static const struct hc_case cases[] = {
                            "handle them: from 127.97 on they are inf, up to 5.82e-11 they are 0.",
              .shown_by = "underflow/static-512-range"),
     HC_QUOTE("seeds/001-fp16-notebook/masters-of-a-half-model",
-             "'Get a copy of the model params in FP32'", NOTEBOOK ", after model.half()",
-             .in = "fp32", .formula = "w = [0.1, 1e-8, 70000]; master = fp32(fp16(w))",
-             .show = "master", .says = "0.1000, 1.00e-8, 70000", .is = "0.099975586, 0, inf",
+             "'Get a copy of the model params in FP32'", NOTEBOOK, .in = "fp32",
+             .formula = "w = [0.1, 1e-8, 70000]; master = fp32(fp16(w))", .show = "master",
+             .says = "0.1000, 1.00e-8, 70000", .is = "0.099975586, 0, inf",
              .lesson = "Copy the masters before half().",
              .correction =
                  "The notebook says that masters are fp32 copies of the parameters: they "

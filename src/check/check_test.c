@@ -58,3 +58,27 @@ Test(check, a_case_that_gets_no_memory_ends_there_as_an_error)
     cr_assert_not_null(strstr(check.result.note, "no memory for"), "%s", check.result.note);
     hc_check_end(&check);
 }
+
+static void claims_three(struct hc_check *of)
+{
+    static const struct hc_frame frame = {.title = "a picture"};
+    hc_claim_true(of, "its name is its own", strcmp(hc_check_case(of)->name, "three/claims") == 0);
+    hc_claim_value(of, "one", 1, 2);
+    hc_claim_value(of, "two", 2, 2);
+    (void)hc_picture_new(of, &frame);
+}
+
+Test(check, the_claims_of_another_case_count_and_its_picture_does_not)
+{
+    static const struct hc_case three = {.name = "three/claims", .run = claims_three};
+    static const struct hc_case self = {.name = "a/case"};
+    check.what = &self;
+    hc_claim_true(&check, "before", true);
+    hc_claim_case(&check, &three);
+    cr_assert_eq(check.result.checked, 4);
+    cr_assert_eq(check.result.verdict, HC_FAIL);
+    cr_assert_str_eq(check.result.note, "one: want 1, got 2");
+    cr_assert_null(check.result.pictures);
+    cr_assert_eq(hc_check_case(&check), &self);
+    hc_check_end(&check);
+}

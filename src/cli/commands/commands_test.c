@@ -8,7 +8,8 @@
 
 Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
 {
-    const char *names[] = {"cases", "ops", "backends", "recipes", "scalers", "faults", "formats"};
+    const char *names[] = {"cases",  "ops",     "backends", "recipes",    "scalers",
+                           "faults", "formats", "reports",  "corrections"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char line[64];
         (void)snprintf(line, sizeof line, "$hc list %s | cut -f1 | grep -c '^[a-z0-9/-]*'",
@@ -26,6 +27,44 @@ Test(list, json_has_as_many_rows_as_the_text, .init = enter_folder)
                            " $($hc list cases --json | grep -c '\"name\":')")
                      ->status,
                  0);
+}
+
+Test(list, corrections_say_who_said_what_and_what_is_true, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc list corrections");
+    const char *five = strstr(ran->out, "\nseeds/001-fp16-notebook/five-updates-on-a-master\n"
+                                        "  source      fastai/fastai_old");
+    cr_assert_eq(ran->status, 0);
+    cr_assert_not_null(five, "%s", ran->out);
+    cr_assert_not_null(strstr(five, "\n  correction  The notebook says"));
+    cr_assert_not_null(strstr(ran->out, "\nfield/sum-overflow/uint8-normalise-half\n"));
+    cr_assert_null(strstr(ran->out, "seeds/001-fp16-notebook/numbers-after-1"), "it is right");
+    for (const char *at = ran->out; *at; at += strcspn(at, "\n") + 1)
+        cr_expect_lt(strcspn(at, "\n"), 80, "%.100s", at);
+    ran = run_shell("$hc list corrections --json | tr -d ' \\n' | grep -o "
+                    "'\"says\":\"1.0005,[^}]*'");
+    cr_assert_str_eq(ran->out, "\"says\":\"1.0005,1.0005,-,-,-\",\"is\":\"1.00050008,"
+                               "1.0009765625exact,0.99951171875exact,5exact,3exact\"\n");
+}
+
+Test(explain, a_quote_says_how_far_the_text_is_off, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc explain seeds/001-fp16-notebook/five-updates-on-a-master --backend exact");
+    static const char *const words[] = {
+        "\n  quoted  'if it is updated five times",
+        "\n  formats fp32\n",
+        "\n  fp16(master)                              1.0005      1.00097656   0.000477\n",
+        "\n  The text is wrong.\n",
+        "\n  not so  The notebook says",
+        "  master/crosses-at-step-5-upwards  none differs\n",
+        "\n  try     halfcheck calc 'master = 1' ",
+        " --in fp32 "};
+    cr_assert_eq(ran->status, 0);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        cr_expect_not_null(strstr(ran->out, words[i]), "%s\n%s", words[i], ran->out);
+    ran = run_shell("$hc find 1.0005 notebook");
+    cr_assert_eq(strncmp(ran->out, "seeds/001-fp16-notebook/five-updates", 36), 0, "%s", ran->out);
 }
 
 Test(list, refuses_other_subjects, .init = enter_folder)

@@ -166,8 +166,13 @@ static void list_corrections(json_t *rows)
         json_t *o = row(rows, cases[i]->name);
         put(o, "source", cases[i]->source);
         put(o, "correction", correction);
-        put(o, "says", quote ? quote->says : NULL);
-        put(o, "is", quote ? quote->is : NULL);
+        if (!quote)
+            continue;
+        json_t *numbers = json_object();
+        put(numbers, "show", quote->show);
+        put(numbers, "says", quote->says);
+        put(numbers, "is", quote->is);
+        (void)json_object_set_new(o, "numbers", numbers);
     }
 }
 
@@ -303,7 +308,9 @@ const struct hc_command hc_command_list = {
         "            smallest subnormal, unit roundoff\n"
         "  reports   slug of a report from the field, the case that shows it, source,\n"
         "            why it is left out\n"
-        "  corrections  where a text's figure is wrong: the case, the source, what is true;\n"
-        "            of a quoted text also what it says and what it is. On several lines",
+        "  corrections\n"
+        "            where a text's figure is wrong: the case, and on lines of their own\n"
+        "            the source and what is true; with --json also the numbers of a text\n"
+        "            that is quoted",
     .run = run,
 };
