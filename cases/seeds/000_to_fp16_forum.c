@@ -79,7 +79,8 @@ static const struct hc_case cases[] = {
              .formula = "x = 100; batch = log1p(exp((x - 90) / sqrt(25)))\n"
                         "first = log1p(exp((x - 0) / sqrt(1)))",
              .show = "first > batch, batch, first", .says = "1, -, -", .is = "1, 2.13, inf",
-             .right = true, .lesson = "Evaluation reads the running statistics: sync them, too "
+             .right = true,
+             .lesson = "Evaluation reads the running statistics: sync them, too "
                        "(batchnorm/validation-explodes trains such a network)."),
 };
 

@@ -2,9 +2,10 @@
 
    Its rules stand to this day: batch norm in fp32, and an fp32 copy of the parameters.
 
-   No cases: that half is not supported on the CPU is a matter of a version; that fp32 batch norm and
-   half tensors break the backward pass is an error of types; 15 %, 50 % and twofold speed are of
-   machines; "issues with fp16 overflow" has no number (field/activations/t5-ffn-overflow has). */
+   No cases: that half is not supported on the CPU is a matter of a version; that fp32 batch norm
+   and half tensors break the backward pass is an error of types; 15 %, 50 % and twofold speed are
+   of machines; "issues with fp16 overflow" has no number (field/activations/t5-ffn-overflow has
+   one). */
 #include "cases/fixture/quote.h"
 
 #define THREAD                                                                                     \

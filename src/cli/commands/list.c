@@ -151,8 +151,7 @@ static void list_reports(json_t *rows)
     }
 }
 
-/* Where a text's figure is wrong: the quotes of texts, and the bugs of which a report says something
-   that is not so. */
+/* What is said wrongly: in a text that is quoted, or in a report of a bug. */
 static void list_corrections(json_t *rows)
 {
     int n;
