@@ -115,7 +115,8 @@ Test(calc, a_chaotic_formula_gets_more_bits, .init = enter_folder)
 /* An average reaches its limit in every format and in 256 bits. */
 Test(calc, a_loop_that_changes_nothing_more_ends_early, .init = enter_folder)
 {
-    const struct ran *ran = run_shell("$hc calc 'v = 0' --each 'v = 0.5*v + 0.5' --steps 1e12");
+    const struct ran *ran =
+        run_shell("timeout 20 $hc calc 'v = 0' --each 'v = 0.5*v + 0.5' --steps 1e12");
     cr_expect_eq(ran->status, 0, "%s", ran->err);
     cr_expect_not_null(strstr(ran->out, "Nothing changes after step 320, so the other 999999999680 "
                                         "steps were left out."),
@@ -127,7 +128,7 @@ Test(calc, a_loop_that_changes_nothing_more_ends_early, .init = enter_folder)
 Test(calc, a_stopped_loop_prints_what_it_has, .init = enter_folder)
 {
     const struct ran *ran = run_shell(
-        "timeout -s INT 2 $hc calc 'w = 1' --each 'w = w * 1.0000001' --steps 1e12 --in fp32; "
+        "timeout -k 9 -s INT 2 $hc calc 'w = 1' --each 'w = w * 1.0000001' --steps 1e12 --in fp32; "
         "test $? = 124");
     cr_expect_eq(ran->status, 0);
     cr_expect_not_null(strstr(ran->out, " 1000  1.0001192  1.0001\n"), "%s", ran->out);
