@@ -96,6 +96,15 @@ Test(calc, what_became_0_infinite_or_nan_is_told_first, .init = enter_folder)
     cr_expect(zero && division && end && zero < division && division < end, "%s", ran->out);
 }
 
+/* 3^11 = 177147 is beyond fp16, and the table shows the step at which that happens. */
+Test(calc, an_overflow_has_a_row_and_a_sentence, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc calc 'x = 1' --each 'x = x * 3' --steps 30");
+    cr_expect_not_null(strstr(ran->out, "\n  11  inf    176128    177147        177147\n"), "%s",
+                       ran->out);
+    cr_expect_not_null(strstr(ran->out, "\nfp16: x is inf from step 11 on\n"), "%s", ran->out);
+}
+
 Test(calc, arms_of_which_the_same_is_told_share_a_sentence, .init = enter_folder)
 {
     const struct ran *ran = run_shell("$hc calc 'distinct(1000, fp16(1 + i*1e-5))'");
