@@ -97,6 +97,12 @@ static bool collect(void)
     return true;
 }
 
+bool hc_report_is_named(const struct hc_report *report)
+{
+    const char *slash = report->shown_by ? strrchr(report->shown_by->name, '/') : NULL;
+    return slash && strcmp(slash + 1, report->slug) == 0;
+}
+
 const struct hc_report *hc_reports(int *n)
 {
     *n = 0;

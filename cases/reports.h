@@ -13,6 +13,9 @@ struct hc_report {
     const char *reason;             /* for this reason; NULL otherwise */
 };
 
+/* Whether it is a row, whose case is named after it. */
+bool hc_report_is_named(const struct hc_report *report);
+
 /* All reports sorted by slug; *n becomes their number. NULL, with a line and *n = 0, if there is no
    memory or if reports.def names a case that does not exist. */
 const struct hc_report *hc_reports(int *n);

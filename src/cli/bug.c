@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/reports.h"
 #include "formula/arm.h"
 #include "op/text.h"
 #include "op/wrap.h"
@@ -60,7 +61,7 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
 {
     char line[2048];
     (void)snprintf(line, sizeof line, "%s%s%s%s%s", arm->in ? "in " : "", arm->in ? arm->in : "",
-                   arm->in && arm->prints ? "; " : "", arm->prints ? "reported: " : "",
+                   arm->in && arm->prints ? "; " : "", arm->prints ? "prints " : "",
                    arm->prints ? arm->prints : "");
     print(out, label, line);
     label = line[0] ? "" : label;
@@ -71,13 +72,29 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
     print(out, label, arm->each ? line : NULL);
 }
 
+/* A source is cut before its title and its addresses. */
+void hc_print_reports(FILE *out, const struct hc_case *what)
+{
+    enum { MOST = 4 };
+    int n;
+    int shown = 0;
+    char line[2048];
+    const struct hc_report *reports = hc_reports(&n);
+    for (int i = 0; i < n; i++) {
+        if (reports[i].shown_by != what || hc_report_is_named(&reports[i]))
+            continue;
+        (void)snprintf(line, sizeof line, "%s: %.*s", reports[i].slug,
+                       (int)strcspn(reports[i].source, ",;"), reports[i].source);
+        if (shown++ < MOST)
+            print(out, shown == 1 ? "reports" : "", line);
+    }
+    if (shown > MOST)
+        (void)fprintf(out, "%*sand %d more: halfcheck list reports\n", INDENT, "", shown - MOST);
+}
+
 void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
 {
     char line[2048];
-    for (int i = 0; i < HC_MAX_ALSO && bug->also[i].slug; i++) {
-        (void)snprintf(line, sizeof line, "%s: %s", bug->also[i].slug, bug->also[i].source);
-        print(out, i ? "" : "also", line);
-    }
     (void)fputc('\n', out);
     if (bug->play)
         print(out, "play",
@@ -135,6 +152,28 @@ static void add_statements(struct pieces *pieces, const char *formula)
     }
 }
 
+/* A loop as one line: its statements with semicolons between, without comments. */
+static void join_statements(char line[LONGEST_PIECE - 16], const char *formula)
+{
+    size_t used = 0;
+    bool between = false;
+    for (line[0] = '\0'; formula && *formula && used + 3 < LONGEST_PIECE - 16; formula++) {
+        if (*formula == '#')
+            formula += strcspn(formula, "\n") - 1;
+        else if (*formula == '\n')
+            between = true;
+        else if (!between || *formula != ' ') {
+            if (between && used > 0 && line[used - 1] != ';')
+                line[used++] = ';';
+            if (between)
+                line[used++] = ' ';
+            between = false;
+            line[used++] = *formula;
+        }
+        line[used] = '\0';
+    }
+}
+
 static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
 {
     struct pieces pieces = {0};
@@ -143,6 +182,7 @@ static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
     const char *each = arm->each ? arm->each : bug->each;
     char in[2 * HC_LONGEST_ARM + 4];
     char steps[32];
+    char loop[LONGEST_PIECE - 16];
     if (bug->play || !arm->in)
         return pieces;
     bool both = hc_bug_is_shared(bug) && !is_single(bug);
@@ -151,7 +191,8 @@ static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
     (void)snprintf(steps, sizeof steps, "%" PRId64, bug->steps);
     add_statements(&pieces, arm->with);
     add_statements(&pieces, own);
-    add(&pieces, "--each", each);
+    join_statements(loop, each);
+    add(&pieces, "--each", loop);
     add(&pieces, "--steps", each ? steps : NULL);
     add(&pieces, "--in", in);
     add(&pieces, "--show", bug->show);

@@ -25,19 +25,16 @@ static const struct hc_bug weight = {.formula = "w = 1; eps := 1e-4",
                                      .buggy = {.in = "fp16 acc=fp32", .prints = "1 exact, 0"},
                                      .fixed = {.in = "fp32", .prints = "0.9000, -"},
                                      .lesson = "Keep masters.",
-                                     .correction = "The thread prints 0.8.",
-                                     .also = {{"other", "a thread"}, {"third", "a forum"}}};
+                                     .correction = "The thread prints 0.8."};
 
 Test(bug, what_the_arms_share_is_shown_once)
 {
     cr_assert_str_eq(printed(hc_bug_print_arms, &weight),
-                     "  also    other: a thread\n"
-                     "          third: a forum\n"
                      "\n"
                      "  formula w = 1; eps := 1e-4\n"
                      "          1000 times: w -= eps\n"
-                     "  buggy   in fp16 acc=fp32; reported: 1 exact, 0\n"
-                     "  fixed   in fp32; reported: 0.9000, -\n");
+                     "  buggy   in fp16 acc=fp32; prints 1 exact, 0\n"
+                     "  fixed   in fp32; prints 0.9000, -\n");
     cr_assert_str_eq(printed(hc_bug_print_lesson, &weight),
                      "\n"
                      "  lesson  Keep masters.\n"
@@ -50,27 +47,29 @@ Test(bug, what_the_arms_share_is_shown_once)
 Test(bug, what_differs_is_shown_beside_its_arm)
 {
     struct hc_bug bug = weight;
-    bug.also[0].slug = NULL;
     bug.correction = NULL;
-    bug.buggy = (struct hc_bug_arm){.in = "fp16", .with = "eps := 1e-8", .each = "w -= 2 * eps"};
+    bug.buggy = (struct hc_bug_arm){
+        .in = "fp16", .with = "eps := 1e-8", .each = "w -= 2 * eps # twice\n w += 0"};
     bug.fixed = (struct hc_bug_arm){.in = "fp16", .formula = "w = 2 # two; it is\n eps := it's ;"};
-    cr_assert_str_eq(printed(hc_bug_print_arms, &bug), "\n"
-                                                       "  formula w = 1; eps := 1e-4\n"
-                                                       "          1000 times: w -= eps\n"
-                                                       "  buggy   in fp16\n"
-                                                       "          eps := 1e-8\n"
-                                                       "          1000 times: w -= 2 * eps\n"
-                                                       "  fixed   in fp16\n"
-                                                       "          w = 2 # two; it is\n"
-                                                       "          eps := it's ;\n");
-    cr_assert_str_eq(
-        printed(hc_bug_print_lesson, &bug),
-        "\n"
-        "  lesson  Keep masters.\n"
-        "  try     halfcheck calc 'eps := 1e-8' 'w = 1' 'eps := 1e-4' \\\n"
-        "              --each 'w -= 2 * eps' --steps 1000 --in fp16 --show 'w, 1 - w'\n"
-        "          halfcheck calc 'w = 2' 'eps := it'\\''s' --each 'w -= eps' \\\n"
-        "              --steps 1000 --in fp16 --show 'w, 1 - w'\n");
+    cr_assert_str_eq(printed(hc_bug_print_arms, &bug),
+                     "\n"
+                     "  formula w = 1; eps := 1e-4\n"
+                     "          1000 times: w -= eps\n"
+                     "  buggy   in fp16\n"
+                     "          eps := 1e-8\n"
+                     "          1000 times: w -= 2 * eps # twice\n"
+                     "          w += 0\n"
+                     "  fixed   in fp16\n"
+                     "          w = 2 # two; it is\n"
+                     "          eps := it's ;\n");
+    cr_assert_str_eq(printed(hc_bug_print_lesson, &bug),
+                     "\n"
+                     "  lesson  Keep masters.\n"
+                     "  try     halfcheck calc 'eps := 1e-8' 'w = 1' 'eps := 1e-4' \\\n"
+                     "              --each 'w -= 2 * eps ; w += 0' --steps 1000 --in fp16 \\\n"
+                     "              --show 'w, 1 - w'\n"
+                     "          halfcheck calc 'w = 2' 'eps := it'\\''s' --each 'w -= eps' \\\n"
+                     "              --steps 1000 --in fp16 --show 'w, 1 - w'\n");
 }
 
 static void none(struct hc_check *check, struct hc_exhibits *shown)
@@ -98,6 +97,9 @@ Test(bug, a_slug_is_explained_by_the_case_that_shows_it, .init = enter_folder)
     cr_assert_eq(ran->status, 0, "%s", ran->err);
     cr_assert_eq(strncmp(ran->out, "field/hidden-overflow/adam-state-advances-on-skip\n", 50), 0);
     cr_assert_not_null(strstr(ran->out, "\n  lesson  A zero gradient is a step"), "%s", ran->out);
+    ran = run_shell("$hc explain eps/adam-in-half-zero-gradient --backend exact");
+    cr_assert_not_null(strstr(ran->out, "\n  reports adam-eps-1e-8-half-zero-grad-nan: "), "%s",
+                       ran->out);
     expect_refusal("$hc explain adam-state-advances-on-skipp",
                    "did you mean 'adam-state-advances-on-skip'?");
 }

@@ -18,30 +18,34 @@ static void print_answers(const struct hc_result *result)
 }
 
 /* How near the result came to its bound, in words where the numbers would be zeros. */
-static void print_error(const struct hc_result *result)
+static void error_text(const struct hc_result *result, char *text, size_t size)
 {
     bool truths = strcmp(result->unit, "claims") == 0;
     bool counts = strcmp(result->unit, "bits") == 0;
+    *text = '\0';
     if (result->error == 0 && result->bound == 0)
-        hc_print(stdout, ", all %s", truths ? "hold" : "equal to the bit");
+        (void)snprintf(text, size, ", all %s", truths ? "hold" : "equal to the bit");
     else if (result->error == 0)
-        hc_print(stdout, "; every error is 0, bound %.4g %s", result->bound, result->unit);
+        (void)hc_text_write(text, size, "; every error is 0, bound %.4g %s", result->bound,
+                            result->unit);
     else if (result->bound > 0)
-        hc_print(stdout, "; error %.4g, bound %.4g %s, error/bound %.3g", result->error,
-                 result->bound, result->unit, hc_ratio(result->error, result->bound));
+        (void)hc_text_write(text, size, "; error %.4g, bound %.4g %s, error/bound %.3g",
+                            result->error, result->bound, result->unit,
+                            hc_ratio(result->error, result->bound));
     else if (!truths)
-        hc_print(stdout, "; %s%.4g %s", counts ? "" : "error ", result->error,
-                 counts ? "differ" : result->unit);
+        (void)hc_text_write(text, size, "; %s%.4g %s", counts ? "" : "error ", result->error,
+                            counts ? "differ" : result->unit);
 }
 
-void hc_print_verdict(const struct hc_result *result, bool answers)
+void hc_print_verdict(const struct hc_result *result, int column, bool answers)
 {
-    (void)fputs(hc_verdict_names[result->verdict], stdout);
-    if (result->checked) {
-        hc_print(stdout, ": %lld checked", (long long)result->checked);
-        print_error(result);
-    }
-    (void)putchar('\n');
+    const char *verdict = hc_verdict_names[result->verdict];
+    char error[160];
+    char line[240];
+    error_text(result, error, sizeof error);
+    (void)snprintf(line, sizeof line, result->checked ? "%s: %lld checked%s" : "%s", verdict,
+                   (long long)result->checked, error);
+    hc_print_wrapped(stdout, column, 6, line);
     if (result->note[0])
         hc_print_wrapped(stdout, printf("  "), 2, result->note);
     if (answers)

@@ -47,8 +47,8 @@ static bool report(const struct hc_result *result, void *context)
     else
         printf("\non %s:\n", result->backend);
     hc_story_print(explained->run.story, stdout);
-    (void)fputs("\n  ", stdout);
-    hc_print_verdict(result, true);
+    (void)putchar('\n');
+    hc_print_verdict(result, printf("  "), true);
     count(explained, result);
     return true;
 }
@@ -56,8 +56,7 @@ static bool report(const struct hc_result *result, void *context)
 /* The result on another backend. */
 static bool report_shortly(const struct hc_result *result, void *context)
 {
-    printf("on %s: ", result->backend);
-    hc_print_verdict(result, false);
+    hc_print_verdict(result, printf("on %s: ", result->backend), false);
     count(context, result);
     return true;
 }
@@ -77,16 +76,10 @@ static const struct hc_case *find(const struct hc_run_options *run, const char *
     return *report ? (*report)->shown_by : NULL;
 }
 
-static bool is_last_part(const char *slug, const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return strcmp(slash ? slash + 1 : name, slug) == 0;
-}
-
 /* A report that is told elsewhere, or not at all. */
 static void print_report(const struct hc_report *report)
 {
-    if (report->shown_by && is_last_part(report->slug, report->shown_by->name))
+    if (hc_report_is_named(report))
         return;
     if (report->shown_by) {
         printf("%s is shown by %s\n", report->slug, report->shown_by->name);
@@ -180,6 +173,7 @@ static int tell(struct explained *explained, const struct hc_case *what)
     printf("%s\n", what->name);
     hc_print_wrapped(stdout, printf("  %-7s ", label), INDENT, what->title);
     hc_print_wrapped(stdout, printf("  source  "), INDENT, what->source);
+    hc_print_reports(stdout, what);
     if (bug)
         hc_bug_print_arms(stdout, bug);
     explained->what = what;

@@ -8,6 +8,7 @@
 #include "cases/reports.h"
 #include "check/record/exhibits.h"
 #include "cli/bug.h"
+#include "cli/report/page_index.h"
 #include "cli/report/page_link.h"
 #include "op/text.h"
 
@@ -148,6 +149,19 @@ static void write_curves(FILE *out, const char *name, const struct hc_drawn *dra
         }
 }
 
+/* The other reports of the same bug. */
+static void write_also(FILE *out, const struct hc_case *what)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    for (int i = 0; i < n && what; i++)
+        if (reports[i].shown_by == what && !hc_report_is_named(&reports[i])) {
+            markup(out, "<p><code>", reports[i].slug, "</code> from ");
+            hc_page_write_linked(out, reports[i].source);
+            (void)fputs("</p>\n", out);
+        }
+}
+
 static void write_piece(FILE *out, const struct entry *entry, int count,
                         const struct hc_drawn *drawn)
 {
@@ -161,6 +175,7 @@ static void write_piece(FILE *out, const struct entry *entry, int count,
         hc_page_write_linked(out, what->source);
     }
     (void)fputs("</p>\n", out);
+    write_also(out, what);
     write_verdicts(out, entry, count);
     if (bug)
         write_arms(out, bug);
@@ -203,31 +218,6 @@ static int write_mechanism(FILE *out, const struct entry *entry, int count,
     return end;
 }
 
-/* The reports that have no piece of their own: those that other cases show, and those left out. */
-static void write_others(FILE *out)
-{
-    int n;
-    const struct hc_report *reports = hc_reports(&n);
-    (void)fputs(
-        "<details class=\"m\"><summary>further reports</summary>\n<table><tr><th>report</th>"
-        "<th>shown by</th><th>source</th></tr>\n",
-        out);
-    for (int i = 0; i < n; i++) {
-        const struct hc_report *r = &reports[i];
-        const char *slash = r->shown_by ? strrchr(r->shown_by->name, '/') : NULL;
-        if (slash && strcmp(slash + 1, r->slug) == 0)
-            continue;
-        markup(out, "<tr><td class=\"c\">", r->slug, "</td>");
-        if (r->shown_by)
-            markup(out, "<td class=\"c\">", r->shown_by->name, "</td><td>");
-        else
-            markup(out, "<td>none: ", r->reason, "</td><td>");
-        hc_page_write_linked(out, r->source);
-        (void)fputs("</td></tr>\n", out);
-    }
-    (void)fputs("</table></details>\n", out);
-}
-
 void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int count,
                           const struct hc_drawn *drawn)
 {
@@ -259,6 +249,6 @@ void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int c
     for (int i = 0; i < n;)
         i += write_mechanism(out, &entry[i], n - i, drawn);
     if (n)
-        write_others(out);
+        hc_page_write_index(out, records, count);
     free(entry);
 }

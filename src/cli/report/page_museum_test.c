@@ -1,4 +1,5 @@
 /* The museum of bugs on the page of `halfcheck report`. */
+#include "cases/reports.h"
 #include "cli/report/page_link.h"
 #include "cli/report/wellformed.h"
 #include "cli/testing.h"
@@ -40,10 +41,24 @@ Test(museum, addresses_become_links, .init = enter_folder)
                          linked(rows[i].text));
 }
 
+/* Every report that has a slug is on the page. */
+Test(museum, the_page_accounts_for_every_report, .init = enter_folder)
+{
+    int n;
+    const struct hc_report *reports = hc_reports(&n);
+    cr_assert_eq(run_shell("$hc run 'field/*' --backend exact --json a.json")->status, 0);
+    cr_assert_eq(run_shell("$hc report a.json --out page")->status, 0);
+    static char page[1 << 22];
+    read_text("page/report.html", page, sizeof page);
+    for (int i = 0; i < n; i++)
+        cr_expect_not_null(strstr(page, reports[i].slug), "%s", reports[i].slug);
+}
+
 static void make_record(void)
 {
     enter_folder();
-    cr_assert_eq(run_shell("$hc run 'field/hidden-overflow/*' rounding/after-one --backend "
+    cr_assert_eq(run_shell("$hc run 'field/hidden-overflow/*' order/clip-divides-again "
+                           "--backend "
                            "exact,host --json a.json")
                      ->status,
                  0);
@@ -70,8 +85,11 @@ Test(museum, a_bug_has_its_symptom_source_table_and_lesson, .init = make_record)
         "<a href=\"https://github.com/mlnomadpy/flaxchat/issues/6\">",
         "<td class=\"c\">weight</td>",
         "<p><b>A zero gradient is a step: ",
-        "<td class=\"c\">bicubic-backward-2048</td><td class=\"c\">field/",
-        "<summary>further reports</summary>",
+        "<td class=\"c\">clip-after-unscale-assumed-before</td><td class=\"c\">order/"
+        "clip-divides-again</td><td class=\"PASS\">PASS</td>",
+        "<td class=\"f\">not in the record</td>",
+        "<summary>left out <span",
+        "<td class=\"c\">topk-half-radix</td><td class=\"\">The key",
         "<span class=\"PASS\">PASS</span> on exact, <span class=\"PASS\">PASS</span> on host",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
