@@ -9,8 +9,8 @@
 
 enum { HC_LONGEST_COMMAND = 4096 };
 
-/* The reports that a case shows beside the one that it is named after: at most four of them, and how
-   many more there are. */
+/* The reports that a case shows beside the one that it is named after: at most four of them, and
+   how many more there are. */
 void hc_print_reports(FILE *out, const struct hc_case *what);
 
 /* The formulas, of which only what differs is shown twice, the formats of both arms, and what they
