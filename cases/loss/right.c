@@ -56,6 +56,31 @@ static void every_row(struct hc_check *check)
     }
 }
 
+/* Logits that are neighbours in their format, near 1 and near 1024, in both orders. */
+static void neighbours(struct hc_check *check)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};
+    for (int k = 0; k < 12; k++) {
+        enum hc_format format = formats[k % 3];
+        double low = k / 6 ? 1024 : 1;
+        int larger = k / 3 % 2;
+        struct hc_call call = {.op = HC_OP_xent};
+        call.in[HC_XENT_LOGITS] = hc_check_tensor(check, hc_tensor2(format, 2, 2, NULL));
+        call.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, 2);
+        call.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
+        call.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
+        for (int i = 0; i < 4; i++)
+            hc_tensor_set_bits(&call.in[HC_XENT_LOGITS], i,
+                               hc_encode(format, low, 0, HC_NEAREST) + (i % 2 == larger));
+        for (int i = 0; i < 2; i++)
+            hc_tensor_set(&call.in[HC_XENT_LABELS], i, larger);
+        if (hc_do(check, &call) != HC_OK)
+            return;
+        hc_claim_value(check, "rows that are right", 2,
+                       hc_tensor_get(&call.out[HC_XENT_CORRECT], 0));
+    }
+}
+
 static const struct hc_case cases[] = {
     {.name = "loss/right-is-the-first-of-the-largest",
      .title = "a row counts as correct if its label is the first of its largest logits; a NaN is "
@@ -63,6 +88,12 @@ static const struct hc_case cases[] = {
      .source = "contract of xent in src/op/loss.h",
      .level = HC_QUICK,
      .run = every_row},
+    {.name = "loss/right-tells-neighbours-apart",
+     .title = "of two logits that are neighbours in their format the larger one is the prediction",
+     .source = "contract of xent in src/op/loss.h; vllm-project/vllm-xpu-kernels PR 473, where "
+               "scores tie after a cast to bf16",
+     .level = HC_STANDARD,
+     .run = neighbours},
 };
 
 HC_CASES(loss_right, cases);

@@ -78,6 +78,29 @@ static void widened(struct hc_check *check)
     hc_claim_elements(check, &call, want);
 }
 
+/* A cast to 16 bits and the cast back, one after the other, as fake quantization has it. A compiler
+   that takes the pair for nothing gives x again. All codes but 0 are there, each with a number a
+   quarter of an ulp above it, which rounds to it. */
+static void there_and_back(struct hc_check *check)
+{
+    const enum hc_format *via = hc_check_case(check)->data;
+    uint32_t codes = (*via == HC_FP16 ? 0x7c00 : 0x7f80) - 2;
+    struct hc_call there = {.op = HC_OP_cast};
+    struct hc_call back = {.op = HC_OP_cast};
+    there.in[HC_X] = hc_check_vector(check, HC_FP32, codes);
+    there.out[HC_OUT] = back.in[HC_X] = hc_check_vector(check, *via, codes);
+    back.out[HC_OUT] = hc_check_vector(check, HC_FP32, codes);
+    uint32_t *want = hc_check_memory(check, codes * sizeof *want);
+    for (uint32_t i = 0; i < codes; i++) {
+        double low = hc_decode(*via, i + 1);
+        double ulp = hc_decode(*via, i + 2) - low;
+        hc_tensor_set(&there.in[HC_X], i, low + ulp / 4);
+        want[i] = hc_fp32_bits((float)low);
+    }
+    if (hc_do(check, &there) == HC_OK)
+        hc_claim_elements(check, &back, want);
+}
+
 static void integers(struct hc_check *check)
 {
     const enum hc_direction *direction = hc_check_case(check)->data;
@@ -135,6 +158,10 @@ static const struct hc_case cases[] = {
      .data = &formats[0]},
     {"rounding/bf16-to-fp32", "every bf16 value is the same value in fp32", exact, .run = widened,
      .data = &formats[1]},
+    {"rounding/there-and-back/fp16", "fp32 to fp16 and back is rounded, and not what went in",
+     exact, .level = HC_STANDARD, .run = there_and_back, .data = &formats[0]},
+    {"rounding/there-and-back/bf16", "fp32 to bf16 and back is rounded, and not what went in",
+     exact, .level = HC_STANDARD, .run = there_and_back, .data = &formats[1]},
     {"rounding/i32-to-fp16/nearest", "every i32 rounds to the nearest fp16 value, ties to even",
      exact, .run = integers, .data = &directions[0]},
     {"rounding/i32-to-fp16/toward-zero", "every i32 rounds to fp16 toward zero", exact,

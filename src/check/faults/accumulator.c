@@ -195,6 +195,7 @@ static const struct way fp16 = {in_format, HC_FP16};
 static const struct way tf32 = {in_format, HC_TF32};
 static const struct way bf16_products = {products_in_format, HC_BF16};
 static const struct way tf32_products = {products_in_format, HC_TF32};
+static const struct way fp16_products = {products_in_format, HC_FP16};
 static const struct way fp16_blocks = {blocks_in_format, HC_FP16};
 static const struct way bf16_blocks = {blocks_in_format, HC_BF16};
 static const struct way off = {half_of_them_off, 16};
@@ -213,6 +214,8 @@ static const struct hc_fault faults[] = {
      WRONG, .data = &upward},
     {"sum-in-bf16", "sum rounds its partial sums into bf16", CLASS, "sum", "op/sum/*/whole", WRONG,
      .data = &bf16},
+    {"sum-in-fp16", "sum rounds its partial sums into half", CLASS, "sum", "op/sum/*/whole", WRONG,
+     .data = &fp16},
     {"sum-in-tf32", "sum rounds its partial sums into tf32", CLASS, "sum", "op/sum/*/whole", WRONG,
      .data = &tf32, .place = HC_PLACE_HOST},
     {"sum-blocks-in-fp16", "sum keeps its sum in half between blocks of 16 terms", CLASS, "sum",
@@ -243,6 +246,8 @@ static const struct hc_fault faults[] = {
      "op/sum_squares/*/whole", WRONG, .data = &bf16, .place = HC_PLACE_HOST},
     {"norm-squares-in-tf32", "the squares of a norm are rounded into tf32", CLASS, "sum_squares",
      "op/sum_squares/*/whole", WRONG, .data = &tf32_products},
+    {"norm-squares-in-half", "the squares of a norm are rounded into half, where 256^2 is infinite",
+     CLASS, "sum_squares", "op/sum_squares/*/whole clipping/*", WRONG, .data = &fp16_products},
     {"norm-half-of-them-off", "the sum of squares is off by 2^-16 half of the time", CLASS,
      "sum_squares", "op/sum_squares/*/whole", WRONG, .data = &off},
     {"gemm-cuts", "a matrix product cuts its partial sums", CLASS, "gemm", "op/gemm/*/cut", WRONG,

@@ -1,11 +1,12 @@
-/* Defects of the conversion into fp16 that a checker of conversions must be able to catch. All but
-   one are of fp32 to fp16, to nearest. */
+/* Defects of conversions that a checker of conversions must be able to catch. Most are of fp32 to
+   fp16, to nearest. */
 #include "check/selftest/fault.h"
 
 #include <math.h>
 
 #include "num/bits.h"
 #include "num/directed.h"
+#include "num/format.h"
 
 /* What a conversion has to decide: the code below |x|, without sign, and whether |x| is the middle
    between that code's value and the next one's. */
@@ -117,6 +118,57 @@ static enum hc_status through_fp32(const struct hc_fault_site *site, struct hc_q
     return HC_OK;
 }
 
+/* fp32 becomes bf16 by its upper 16 bits. */
+static enum hc_status upper_bits(const struct hc_fault_site *site, struct hc_queue *queue,
+                                 const struct hc_call *call)
+{
+    enum hc_status status = site->right(queue, call);
+    const struct hc_tensor *out = &call->out[HC_OUT];
+    bool meant = call->in[HC_X].format == HC_FP32 && out->format == HC_BF16 &&
+                 call->params.cast.direction == HC_NEAREST;
+    for (int64_t i = 0; status == HC_OK && meant && i < hc_tensor_count(out); i++) {
+        float x = ((const float *)call->in[HC_X].data)[i];
+        if (isfinite(x))
+            hc_tensor_set_bits(out, i, hc_fp32_bits(x) >> 16);
+    }
+    return status;
+}
+
+/* fp64 becomes a subnormal half by a cut. */
+static enum hc_status subnormals_cut(const struct hc_fault_site *site, struct hc_queue *queue,
+                                     const struct hc_call *call)
+{
+    enum hc_status status = site->right(queue, call);
+    const struct hc_tensor *x = &call->in[HC_X];
+    bool meant = x->format == HC_FP64 && call->out[HC_OUT].format == HC_FP16 &&
+                 call->params.cast.direction == HC_NEAREST;
+    for (int64_t i = 0; status == HC_OK && meant && i < hc_tensor_count(x); i++)
+        if (fabs(hc_tensor_get(x, i)) < 0x1p-14)
+            hc_tensor_set_bits(&call->out[HC_OUT], i,
+                               hc_encode(HC_FP16, hc_tensor_get(x, i), 0, HC_TOWARD_ZERO));
+    return status;
+}
+
+/* fp32 becomes e4m3 through bf16, or with `number` the largest number where e4m3 has none. */
+static enum hc_status into_e4m3(const struct hc_fault_site *site, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    bool saturates = site->fault->number != 0;
+    enum hc_status status = site->right(queue, call);
+    const struct hc_tensor *x = &call->in[HC_X];
+    const struct hc_tensor *out = &call->out[HC_OUT];
+    bool meant =
+        x->format == HC_FP32 && out->format == HC_E4M3 && call->params.cast.direction == HC_NEAREST;
+    for (int64_t i = 0; status == HC_OK && meant && i < hc_tensor_count(x); i++) {
+        double value = hc_tensor_get(x, i);
+        if (!saturates)
+            hc_tensor_set(out, i, hc_round(HC_BF16, value));
+        else if (!isnan(value) && isnan(hc_tensor_get(out, i)))
+            hc_tensor_set(out, i, copysign(hc_format_max(HC_E4M3), value));
+    }
+    return status;
+}
+
 static const char fp32[] = "rounding/fp32-to-fp16/nearest";
 
 static const struct hc_fault faults[] = {
@@ -144,6 +196,17 @@ static const struct hc_fault faults[] = {
      .data = &(const struct mutant){loses_sign_of_zero}},
     {"cast-through-fp32", "fp64 is rounded into fp32 first, and then into fp16", HC_FAULT_ROUNDING,
      "cast", "rounding/fp64-to-fp16/nearest", .wrong = through_fp32},
+    {"cast-subnormals-cut", "fp64 is cut where the half is subnormal", HC_FAULT_ROUNDING, "cast",
+     "op/cast/fp64-fp16/* bits/cast/fp64-fp16", .place = HC_PLACE_HOST, .wrong = subnormals_cut},
+    {"cast-upper-bits", "fp32 becomes bf16 by dropping its lower 16 bits", HC_FAULT_ROUNDING,
+     "cast", "rounding/fp32-to-bf16/nearest op/cast/fp32-bf16/* bits/cast/fp32-bf16",
+     .wrong = upper_bits, .place = HC_PLACE_HOST},
+    {"cast-e4m3-through-bf16", "fp32 is rounded into bf16 first, and then into e4m3",
+     HC_FAULT_ROUNDING, "cast", "op/cast/fp32-e4m3/* bits/cast/fp32-e4m3", .wrong = into_e4m3,
+     .place = HC_PLACE_HOST},
+    {"cast-e4m3-saturates", "what e4m3 cannot hold becomes 448, and not NaN", HC_FAULT_SPECIALS,
+     "cast", "op/cast/fp32-e4m3/* bits/cast/fp32-e4m3", .wrong = into_e4m3, .number = 1,
+     .place = HC_PLACE_HOST},
 };
 
 HC_FAULTS(conversion, faults);

@@ -122,7 +122,7 @@ static const struct hc_fault faults[] = {
     {"gradients-overwritten", "a sum in place is the last term alone", HC_FAULT_IN_PLACE, "axpy",
      "op/axpy/*in-place-of-y/* field/gradient-flag/*", .wrong = last_term},
     {"cast-pair-removed", "a cast to 16 bits and back to fp32 gives what went in", HC_FAULT_STATE,
-     "cast", "field/excess-precision/*", .wrong = pair_removed},
+     "cast", "rounding/there-and-back/* field/excess-precision/*", .wrong = pair_removed},
     {"t-stands-at-256", "Adam's t stands still at 256", HC_FAULT_STATE, "rates",
      "field/step-counter/* scaler/large-counts", .wrong = stands_at_256},
     {"moment-without-zero", "Adam keeps its first moment in codes of 8 bits without a zero",

@@ -81,6 +81,12 @@ static void doubles_and_halves(struct hc_call *call, double number)
     call->params.scaler.backoff = 0.5F;
 }
 
+static void never_grows(struct hc_call *call, double number)
+{
+    (void)number;
+    call->params.scaler.interval = 0;
+}
+
 static void other_way(struct hc_call *call, double number)
 {
     (void)number;
@@ -118,6 +124,8 @@ static const struct hc_fault faults[] = {
      "scaler_update", "scaler/apex-amp", .change = never_gives_up},
     {"scaler-never-gives-up", "a rule that should stop at its floor goes on", HC_FAULT_SCALER,
      "scaler_update", "scaler/deepspeed-0.17.0", .change = never_gives_up},
+    {"scaler-never-grows", "the scale stays where it began, or falls", HC_FAULT_SCALER,
+     "scaler_update", "scaler/torch underflow/dynamic-scale-settles", .change = never_grows},
     {"scaler-doubles-and-halves", "a recipe's own growth and backoff are ignored", HC_FAULT_SCALER,
      "scaler_update", "scaler/own-numbers", .change = doubles_and_halves},
     {"unscale-the-other-way", "unscale divides where it should multiply by the reciprocal",

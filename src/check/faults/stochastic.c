@@ -43,9 +43,9 @@ static enum hc_status same_each_element(const struct hc_fault_site *site, struct
     return status;
 }
 
-/* Adds 1 to 65536 instead of 0 to 65535. */
-static enum hc_status one_more(const struct hc_fault_site *site, struct hc_queue *queue,
-                               const struct hc_call *call)
+/* Adds 1 to 65536 instead of 0 to 65535, or random numbers of `number` bits. */
+static enum hc_status other_random(const struct hc_fault_site *site, struct hc_queue *queue,
+                                   const struct hc_call *call)
 {
     const struct hc_stochastic *s = &call->params.sgd.stochastic;
     int64_t n = hc_tensor_count(&call->in[HC_SGD_W]);
@@ -61,10 +61,12 @@ static enum hc_status one_more(const struct hc_fault_site *site, struct hc_queue
     wide.params.sgd.stochastic.on = false;
     uint32_t t = (uint32_t)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_STEP);
     enum hc_status status = site->right(queue, &wide);
-    for (int64_t i = 0; i < n && status == HC_OK; i++)
-        hc_tensor_set_bits(
-            &call->out[HC_SGD_NEW_W], i,
-            hc_bf16_stochastic(w[i], hc_round_random(s->seed, t, (uint64_t)(s->first + i)) + 1));
+    int bits = (int)site->fault->number;
+    for (int64_t i = 0; i < n && status == HC_OK; i++) {
+        uint32_t random = hc_round_random(s->seed, t, (uint64_t)(s->first + i));
+        random = bits ? random >> (16 - bits) << (16 - bits) : random + 1;
+        hc_tensor_set_bits(&call->out[HC_SGD_NEW_W], i, hc_bf16_stochastic(w[i], random));
+    }
     free(w);
     return status;
 }
@@ -87,7 +89,9 @@ static const struct hc_fault faults[] = {
     {"rounding-same-each-element", "all weights are rounded with one random number",
      HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = same_each_element},
     {"rounding-one-more", "the random numbers of stochastic rounding are one too large",
-     HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = one_more},
+     HC_FAULT_STOCHASTIC, "sgd", "stochastic/*", .wrong = other_random},
+    {"rounding-two-bits", "stochastic rounding has random numbers of two bits", HC_FAULT_STOCHASTIC,
+     "sgd", "stochastic/*", .wrong = other_random, .number = 2},
     {"compensation-wrong-sign", "SGD subtracts the compensation", HC_FAULT_STOCHASTIC, "sgd",
      "stochastic/*",
      .inputs = &(const struct hc_change){hc_everywhere, hc_negated, 0, HC_SGD_COMPENSATION}},
