@@ -43,8 +43,8 @@ Test(backend, got_is_want_on_a_right_backend)
     struct stand *s = stand_on("exact");
     for (size_t i = 0; i < sizeof arms / sizeof *arms; i++) {
         s->calls = 0;
-        struct trial t =
-            begin_with(arms[i], formula, (struct hc_evaluation_options){run_call, s, 0});
+        struct trial t = begin_with(arms[i], formula,
+                                    (struct hc_evaluation_options){.call = run_call, .context = s});
         const struct hc_evaluation_difference *d = hc_evaluation_difference(t.e);
         cr_assert_eq(d->differed, 0, "%s: %a, not %a", arms[i], d->want, d->got);
         cr_assert_null(d->node);
@@ -64,13 +64,14 @@ Test(backend, got_is_want_on_a_right_backend)
 Test(backend, a_flipped_bit_is_noticed_wherever_it_is)
 {
     struct stand *s = stand_on("exact");
-    struct trial t =
-        begin_with("fp32/fp16", formula, (struct hc_evaluation_options){run_call, s, 0});
+    struct trial t = begin_with("fp32/fp16", formula,
+                                (struct hc_evaluation_options){.call = run_call, .context = s});
     int calls = s->calls;
     finish(&t);
     for (int flipped = 1; flipped <= calls; flipped += 1 + flipped / 20) {
         *s = (struct stand){s->backend, s->queue, 0, flipped, 0};
-        t = begin_with("fp32/fp16", formula, (struct hc_evaluation_options){run_call, s, 0});
+        t = begin_with("fp32/fp16", formula,
+                       (struct hc_evaluation_options){.call = run_call, .context = s});
         const struct hc_evaluation_difference *d = hc_evaluation_difference(t.e);
         cr_assert_geq(d->differed, 1, "call %d", flipped);
         cr_assert(d->node && d->want != d->got);
@@ -82,8 +83,8 @@ Test(backend, a_flipped_bit_is_noticed_wherever_it_is)
 Test(backend, a_difference_names_its_node_and_step_and_stays_in_what_follows)
 {
     struct stand *s = stand_on("exact");
-    struct trial t =
-        begin_with("fp16", "w = 1; v = 0", (struct hc_evaluation_options){run_call, s, 0});
+    struct trial t = begin_with("fp16", "w = 1; v = 0",
+                                (struct hc_evaluation_options){.call = run_call, .context = s});
     s->flipped = 7; /* each step has three calls: the first product of step 3 */
     loop(&t, "w = w * 1.5 - 0.25 * w; v = exp(-w)", 5);
     const struct hc_evaluation_difference *d = hc_evaluation_difference(t.e);
@@ -104,7 +105,8 @@ Test(backend, a_difference_names_its_node_and_step_and_stays_in_what_follows)
 Test(backend, a_call_that_fails_ends_the_run)
 {
     struct stand *s = stand_on("exact");
-    struct trial t = begin_with("fp16", "w = 1", (struct hc_evaluation_options){run_call, s, 0});
+    struct trial t =
+        begin_with("fp16", "w = 1", (struct hc_evaluation_options){.call = run_call, .context = s});
     struct hc_formula_error error = {.what = ""};
     enum hc_evaluated done;
     const struct hc_block *block = block_of(&t, "v = w + 1; v = v + 1; w = v + 1", false);
@@ -128,7 +130,7 @@ Test(backend, a_cast_to_the_format_that_a_value_has_calls_nothing)
     struct stand *s = stand_on("exact");
     s->calls = 0;
     struct trial t = begin_with("fp16", "v = 0.1; w = half(fp16_rz(v)); t = tf32(float(float(w)))",
-                                (struct hc_evaluation_options){run_call, s, 0});
+                                (struct hc_evaluation_options){.call = run_call, .context = s});
     cr_assert_eq(s->calls, 2, "want float and tf32 alone, got %d", s->calls);
     finish(&t);
     s->backend->close(s->queue);

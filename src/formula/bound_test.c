@@ -142,7 +142,8 @@ static void check_one(struct tally *tally, struct hc_queue *queue)
                    draw(1000), draw(1000));
     text[0] = '\0';
     expression(text, 1 + draw(4), false);
-    struct trial t = begin_with(in, start, (struct hc_evaluation_options){run_call, queue, 1000});
+    struct trial t =
+        begin_with(in, start, (struct hc_evaluation_options){run_call, queue, 1000, false});
     const struct hc_value *v =
         hc_evaluation_show(t.e, block_of(&t, text, true), 0, 0, &done, &error);
     cr_assert(v, "%s: %s", text, error.what);
@@ -191,8 +192,9 @@ Test(bound, holds_along_loops)
 static void check_real(const char *start, const char *each, int steps, const char *what,
                        double *rad)
 {
-    struct trial low = begin_with("fp64", start, (struct hc_evaluation_options){NULL, NULL, 256});
-    struct trial high = begin_with("fp64", start, (struct hc_evaluation_options){NULL, NULL, 4096});
+    struct trial low = begin_with("fp64", start, (struct hc_evaluation_options){.precision = 256});
+    struct trial high =
+        begin_with("fp64", start, (struct hc_evaluation_options){.precision = 4096});
     loop(&low, each, steps);
     loop(&high, each, steps);
     const struct hc_value *v = value_of(&low, what);

@@ -43,6 +43,9 @@ struct hc_evaluation_options {
     hc_formula_call *call; /* NULL: by definition only, and got is want */
     void *context;
     long precision; /* of the real numbers, in bits; 0: HC_REFERENCE_PRECISION */
+    /* Casts to formats of as many bytes as the arm's arithmetic, or more, are casts to the
+       arithmetic: a formula that widens in between is computed in one narrow format. */
+    bool narrow;
 };
 
 struct hc_evaluation;

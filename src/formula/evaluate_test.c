@@ -227,3 +227,23 @@ Test(evaluate, nan_stays)
     cr_assert_eq(want_of(&t, "isnan(x) - isfinite(x) + isinf(y / 0)"), 2);
     finish(&t);
 }
+
+/* 300 squared is beyond half, 257 is no number of bf16, and e4m3 stays narrower than both. */
+Test(evaluate, narrow_computes_in_the_arms_arithmetic_where_a_formula_widens)
+{
+    static const char formula[] = "x = 300; y = fp32(x) * float(x); z = acc(x) * acc(x); "
+                                  "b = bf16(x) + x; e = fp32(e4m3(17))";
+    const double inf = (double)INFINITY;
+    const double want[2][4] = {{90000, 90000, 600, 16}, {inf, inf, 600, 16}};
+    for (int narrow = 0; narrow < 2; narrow++) {
+        struct trial t =
+            begin_with("fp16 acc=fp32", formula, (struct hc_evaluation_options){.narrow = narrow});
+        static const char *const names[] = {"y", "z", "b", "e"};
+        for (int i = 0; i < 4; i++) {
+            cr_expect_eq(want_of(&t, names[i]), want[narrow][i], "%s: %g", names[i],
+                         want_of(&t, names[i]));
+            cr_expect_eq(value_of(&t, names[i])->format, narrow ? HC_FP16 : HC_FP32);
+        }
+        finish(&t);
+    }
+}

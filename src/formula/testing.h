@@ -91,7 +91,7 @@ static inline struct trial begin_with(const char *in, const char *text,
 
 static inline struct trial begin(const char *in, const char *text)
 {
-    return begin_with(in, text, (struct hc_evaluation_options){NULL, NULL, 0});
+    return begin_with(in, text, (struct hc_evaluation_options){0});
 }
 
 static inline void loop(struct trial *t, const char *text, int64_t steps)

@@ -124,6 +124,8 @@ static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node 
             if (strcmp(e->arm.cast[i].name, node->cast_name) == 0)
                 format = e->arm.cast[i].format;
     }
+    if (e->options.narrow && hc_formats[format].bytes >= hc_formats[e->arm.arithmetic].bytes)
+        format = e->arm.arithmetic;
     struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false};
     return v ? hc_cast_value(e, &cast, v) : NULL;
 }
