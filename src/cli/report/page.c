@@ -1,5 +1,6 @@
 #include "cli/report/page.h"
 #include "cli/report/page_cases.h"
+#include "cli/report/page_catches.h"
 #include "cli/report/page_museum.h"
 #include "cli/report/page_runs.h"
 
@@ -188,6 +189,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                   " format-exact value from the real one.",
                   pictures->answers);
     hc_page_write_museum(out, records, count, pictures->cases);
+    hc_page_write_catches(out, records, count);
     hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {
         (void)fputs("<p>No pictures: ", out);

@@ -123,8 +123,31 @@ Test(museum, a_case_that_this_program_does_not_know_is_shown_by_its_name, .init 
     cr_expect_not_null(strstr(page, "<h4>field/later-version/nan-to-num-hides</h4>"));
 }
 
+Test(museum, other_rules_judge_the_bugs_of_the_records, .init = make_record)
+{
+    const char *page = page_of("a.json");
+    static const char *const parts[] = {
+        "<h2>Who catches what</h2>",
+        "<td>halfcheck&#39;s bound</td>",
+        "<summary>What halfcheck itself misses</summary>",
+        "<tr><td class=\"c\">field/hidden-overflow/nan-to-num-hides</td>"
+        "<td>caught</td><td>caught</td><td>-</td><td>caught</td>"
+        "<td class=\"FAIL\">missed</td><td>caught</td><td>caught</td></tr>",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        cr_expect_not_null(strstr(page, parts[i]), "%s", parts[i]);
+    const char *first =
+        strstr(page, "<td class=\"c\">field/hidden-overflow/nan-to-num-hides</td><td>");
+    cr_assert_not_null(first);
+    cr_expect_null(
+        strstr(first + 1, "<td class=\"c\">field/hidden-overflow/nan-to-num-hides</td><td>"),
+        "two backends show it, and it is judged once");
+}
+
 Test(museum, there_is_none_without_bugs, .init = enter_folder)
 {
     cr_assert_eq(run_shell("$hc run rounding/after-one --json a.json")->status, 0);
-    cr_expect_null(strstr(page_of("a.json"), "Bugs from the field"));
+    const char *page = page_of("a.json");
+    cr_expect_null(strstr(page, "Bugs from the field"));
+    cr_expect_null(strstr(page, "Who catches what"));
 }

@@ -1,0 +1,81 @@
+/* halfcheck catches: which rule of comparison catches which bug from the field. */
+#include <string.h>
+
+#include "check/record/json.h"
+#include "cli/catches/inquiry.h"
+#include "cli/choose.h"
+#include "cli/command.h"
+#include "op/output.h"
+
+const struct hc_command hc_command_catches;
+
+static void print_json(FILE *out, const void *inquiry)
+{
+    json_t *document = hc_inquiry_document(inquiry);
+    (void)hc_json_print(out, document);
+    json_decref(document);
+}
+
+static enum hc_status answer(const struct hc_inquiry *inquiry, const char *json, bool page)
+{
+    bool quiet = json && strcmp(json, "-") == 0;
+    if (!quiet && page)
+        hc_inquiry_print_page(stdout, inquiry);
+    else if (!quiet)
+        hc_inquiry_print(stdout, inquiry);
+    if (!json)
+        return HC_OK;
+    enum hc_status status = hc_output_print(json, print_json, inquiry);
+    return status == HC_OK ? hc_json_status() : status;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *backends = NULL;
+    const char *json = NULL;
+    bool page = false;
+    const struct hc_option options[] = {
+        {.name = "backend",
+         .value = "B",
+         .list = &backends,
+         .help = "evaluate the arms on this backend (default exact)"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &json,
+         .help = "also write it as JSON; - is standard output, and nothing else is printed"},
+        {.name = "markdown",
+         .flag = &page,
+         .help = "print the page docs/who-catches-what.md instead"},
+        {0},
+    };
+    int words;
+    int status;
+    const struct hc_backend *backend;
+    struct hc_inquiry inquiry;
+    if (!hc_read_options(&hc_command_catches, options, argc, argv, &words, &status))
+        return status;
+    if (hc_choose_backend("the table is made", backends ? backends : "exact", &backend) != HC_OK)
+        return hc_complain_message();
+    if (json && hc_output_probe(json) != HC_OK)
+        return hc_complain_message();
+    bool done = hc_inquire(backend, (const char *const *)argv + 1, words, &inquiry) == HC_OK &&
+                answer(&inquiry, json, page) == HC_OK;
+    status = done ? HC_AS_CLAIMED : hc_complain_message();
+    hc_inquiry_free(&inquiry);
+    return status;
+}
+
+const struct hc_command hc_command_catches = {
+    .name = "catches",
+    .usage = "[PATTERN...] [options]",
+    .summary = "judge the arms of reported bugs by other rules of comparison, and count misses",
+    .text =
+        "PATTERN is a glob over the names of bugs, such as 'field/stagnation/*'. Without a\n"
+        "pattern all are taken. Each bug has a buggy arm and a fixed one. Rules by which people\n"
+        "accept a computed number (torch.testing.assert_close, numpy.allclose, FlashAttention's,\n"
+        "1e-3, the cosine, msProbe's, and halfcheck's bound) judge both: to accept the buggy arm\n"
+        "is a miss, and to refuse the fixed one is a false alarm. docs/who-catches-what.md says\n"
+        "how each rule is applied, and where it comes from. The exit status does not depend on\n"
+        "the counts.",
+    .run = run,
+};
