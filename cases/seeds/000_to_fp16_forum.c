@@ -32,7 +32,8 @@ static const struct hc_case cases[] = {
              .lesson = "Decay in fp32: 1 - 1e-5 is 1 in half, and weights there never decay.",
              .shown_by = "decay/factor-is-one-in-half"),
     HC_QUOTE("seeds/000-to-fp16-forum/stale-reference",
-             "'bn_d += 1', and then bn_d is [2., 2., 2., 2.] and bn_d2 is [1., 1., 1., 1.]",
+             "'(tensor([2., 2., 2., 2.]), tensor([1., 1., 1., 1.]))' for bn_d and bn_d2 after bn_d "
+             "+= 1",
              FORUM ", a reply", .in = "fp32", .formula = "bn_d = 1; bn_d2 = fp32(fp16(bn_d))",
              .each = "bn_d += 1", .steps = 1, .show = "bn_d, bn_d2", .says = "2 exact, 1 exact",
              .is = "2 exact, 1 exact", .right = true,
@@ -42,8 +43,9 @@ static const struct hc_case cases[] = {
              "'if your BN stats are so sensitive that the fp32->fp16->fp32 reduces performance "
              "you're probably in trouble anyway'",
              FORUM ", a reply", .in = "fp32",
-             .formula = "x = [1234.567, 65519, 70000, 1e-8]; back = fp32(fp16(x))",
-             .show = "back, abs(back - x) <= abs(x) * 2^-11", .says = "-, -, -, -, 1, 1, 1, 1",
+             .formula = "x = [1234.567, 65519, 70000, 1e-8]; back = fp32(fp16(x))\n"
+                        "kept = abs(back - x) <= abs(x) * 2^-11",
+             .show = "back, kept", .says = "-, -, -, -, 1, 1, 1, 1",
              .is = "1235 exact, 65504 exact, inf, 0, 1, 1, 0, 0",
              .lesson = "Leave batch norm out of half() instead of casting it back.",
              .correction =

@@ -12,12 +12,12 @@
 
 static const struct hc_case cases[] = {
     HC_QUOTE("seeds/004-fp16-blog/eps-1e-8-becomes-0", "'Under fp16 encoding, 1e-8 becomes 0'",
-             BLOG, .in = "fp16", .formula = "eps = 1e-8; limit = 2^-25", .show = "eps, limit",
-             .says = "0, -", .is = "0, 0", .right = true,
+             BLOG, .in = "fp32", .formula = "eps = fp16(fp32(1e-8)); limit = fp16(fp32(2^-25))",
+             .show = "eps, limit", .says = "0, -", .is = "0, 0", .right = true,
              .lesson = "Everything up to 2^-25 = 2.98e-8 is 0 in half.",
              .shown_by = "eps/1e-8-is-zero-in-half"),
     HC_QUOTE("seeds/004-fp16-blog/eps-1e-7-is-not-0", "'down to 1e-7 can still be handled'", BLOG,
-             .in = "fp16", .formula = "eps = 1e-7", .show = "eps, fp32(eps) / 1e-7 - 1",
+             .in = "fp32", .formula = "eps = fp16(fp32(1e-7))", .show = "eps, fp32(eps) / 1e-7 - 1",
              .says = "1e-7, -", .is = "1.1921e-7, 19.2%", .right = true,
              .lesson = "1e-7 becomes the subnormal 2^-23, which is 19 % more.",
              .shown_by = "eps/1e-7-grows-in-half"),
