@@ -23,7 +23,7 @@ static const struct hc_case cases[] = {
                       "gradient = 1e-3 * fp32(again)",
            .show = "forward, again, gradient",
            .buggy = {.in = "fp32 act=fp16", .prints = "-, inf, inf"},
-           .fixed = {.in = "fp32 act=bf16"},
+           .fixed = {.in = "fp32 act=bf16"}, .fault = "gemm-result-in-half",
            .lesson = "Recompute in the format of the first forward pass: what is finite in bf16 "
                      "may be infinite in half."),
     HC_BUG("field/autocast/autocast-downcasts-explicit-fp32",
@@ -41,6 +41,7 @@ static const struct hc_case cases[] = {
            .correction = "The thread says that all positions of a grid up to 512 wide become "
                          "65536: rounding to nearest does that up to 65792, and those above "
                          "become 66048.",
+           .fault = "gemm-weights-in-bf16",
            .lesson = "A cast before a product is no protection; wrap it in "
                      "autocast(enabled=False)."),
     HC_BUG("field/autocast/autocast-inplace",
@@ -50,7 +51,7 @@ static const struct hc_case cases[] = {
            "https://pytorch.org/docs/stable/amp.html; pytorch/pytorch issue 63292",
            .formula = "a = kept(0); b = 0.25", .each = "a = kept(fp32(a) + b)", .steps = 4096,
            .show = "a", .buggy = {.in = "fp32 kept=fp16"}, .fixed = {.in = "fp32 kept=fp32"},
-           .curve = "a",
+           .curve = "a", .fault = "axpy-through-half",
            .lesson = "Sum into an fp32 tensor: an operation in place computes in fp32 and stores "
                      "in the format of what it writes to."),
 };

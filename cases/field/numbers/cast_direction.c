@@ -29,7 +29,7 @@ static const struct hc_case cases[] = {
                                 "many = list(1024, 1 + i / 16384); "
                                 "mean_ulp = tree(bf16(many) - many) / 8",
                      .prints = "0.26953125 exact, 3.140625 exact, 1.00117e-8, 0"},
-           .fault = "cast-truncates",
+           .fault = "cast-upper-bits",
            .lesson = "Round to nearest, ties to even: a cast that cuts is off by half an ulp on "
                      "the average."),
     HC_BUG("field/cast-direction/half-cast-truncates-subnormal",
@@ -43,7 +43,7 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp64",
                      .formula = "x = 2^-25 * (1 + 2^-52); y = fp16(x)",
                      .prints = "5.96e-8"},
-           .fault = "cast-truncates",
+           .fault = "cast-subnormals-cut",
            .lesson =
                "Round subnormal results to nearest, too: only up to 2^-25 is half's 0 right."),
 };

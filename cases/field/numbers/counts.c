@@ -17,7 +17,7 @@ static const struct hc_case cases[] = {
         "in FP16', https://github.com/tensorflow/tensorflow/pull/30230",
         .formula = "n = 65536; m = 60000; v = 2", .show = "n, v * (n / (n - 1)), v * (m / (m - 1))",
         .buggy = {.in = "fp16", .prints = "inf, nan, 2 exact"},
-        .fixed = {.in = "fp32", .prints = "65536, 2.00003, 2.00003"}, .fault = "unscale-by-a-half",
+        .fixed = {.in = "fp32", .prints = "65536, 2.00003, 2.00003"}, .fault = "norm-count-in-half",
         .lesson = "Compute n / (n - 1) in fp32, and cast the quotient."),
 };
 

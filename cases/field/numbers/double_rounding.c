@@ -30,7 +30,8 @@ static const struct hc_case cases[] = {
            "pytorch/ao issue 4725, https://github.com/pytorch/ao/issues/4725",
            .formula = "x = 1.31640625; y = e4m3(via(x))", .show = "y",
            .buggy = {.in = "fp32 via=bf16", .prints = "1.25 exact"},
-           .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"}, .fault = "cast-through-fp32",
+           .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"},
+           .fault = "cast-e4m3-through-bf16",
            .lesson = "Round to fp8 from fp32: bf16(x) is 1.3125 here, midway from 1.25 to 1.375."),
 };
 

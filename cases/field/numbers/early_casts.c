@@ -47,6 +47,7 @@ static const struct hc_case cases[] = {
                       "dt = 10 / 5.98384; kept = exp(dt * fp32(a))",
            .show = "a, kept", .buggy = {.in = "fp32 act=bf16", .prints = "-5.96875 exact, 4.66e-5"},
            .fixed = {.in = "fp32 act=fp32", .prints = "-5.98384, 4.54e-5"},
+           .fault = "loss-logits-in-bf16",
            .lesson = "A_log.float() before exp: of a decay by e^-10, 2.6 % are wrong here.",
            .correction = "A in bf16 is said to be off by 2^-9 of itself, and a decay by e^-10 by "
                          "2 %: it is up to 2^-8 and 4 %."),

@@ -23,7 +23,7 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32",
                      .formula = "beta2 = fp32([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
                      .prints = "0.999, 0.9999, 1000, 1.000e4"},
-           .fault = "arithmetic-beta2-single",
+           .fault = "adam-beta2-in-bf16",
            .lesson = "Pass betas as fp32 or fp64: cut to bf16 they are 1 - 2^-8, and rounded to "
                      "nearest 1."),
     HC_BUG("field/hyperparameters/beta2-rounds-to-1-bf16",
@@ -32,8 +32,7 @@ static const struct hc_case cases[] = {
            "https://github.com/keras-team/keras/pull/21238",
            .formula = "beta2 = 0.999; g = [0.5, 0]; v = g * g * 0.001; v_hat = v / (1 - beta2)",
            .show = "beta2, v_hat", .buggy = {.in = "bf16", .prints = "1 exact, inf, nan"},
-           .fixed = {.in = "fp32", .prints = "0.999, 0.2500, 0"},
-           .fault = "arithmetic-beta2-single",
+           .fixed = {.in = "fp32", .prints = "0.999, 0.2500, 0"}, .fault = "adam-beta2-in-bf16",
            .lesson = "Compute 1 - beta^t in fp32 or fp64: bf16's largest number below 1 is 0.996.",
            .correction = "The NaN is said to be v / 0: that is infinite, and its step 0, wherever "
                          "the gradient is not 0; 0 / 0 is NaN."),

@@ -20,6 +20,7 @@ static const struct hc_case cases[] = {
            .show = "label, token, class, id",
            .buggy = {.in = "fp32 h=fp16 b=bf16", .prints = "2048, 50272, 1000, 2100"},
            .fixed = {.in = "fp32 h=fp32 b=fp32", .prints = "2049, 50257, 999, 2101"},
+           .fault = "labels-in-half",
            .lesson = "Keep ids in an integer type until they are looked up."),
     HC_BUG("field/ids/timestep-bf16",
            "A diffusion model is told a wrong timestep, because the timestep was cast to bf16.",

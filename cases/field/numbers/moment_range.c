@@ -20,6 +20,7 @@ static const struct hc_case cases[] = {
            .show = "v_small[20], v_large[20], scales",
            .buggy = {.in = "fp16", .prints = "0, inf, 0"},
            .fixed = {.in = "fp32", .prints = "1.00e-8, 1000000, 41 exact"},
+           .fault = "adam-variance-in-half",
            .lesson = "Scale the second moment apart from the gradient, or keep it in fp32."),
 };
 

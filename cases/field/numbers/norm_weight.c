@@ -19,6 +19,7 @@ static const struct hc_case cases[] = {
            .formula = "w = bf16([3.141592, 0.05, 0.0039, -0.0019]); g = 1 + cut(w)", .show = "g",
            .buggy = {.in = "fp32 cut=bf16", .prints = "4.1250, 1.046875, 1 exact, 1 exact"},
            .fixed = {.in = "fp32 cut=fp32", .prints = "4.1406, 1.0500, 1.0039, 0.9981"},
+           .fault = "norm-gain-in-bf16",
            .lesson =
                "Add the 1 in fp32: in bf16 a weight up to 2^-8, or down to -2^-9, acts as 0."),
     HC_BUG(
@@ -36,7 +37,7 @@ static const struct hc_case cases[] = {
         .show = "cut(h), y, differ / 256",
         .buggy = {.in = "fp32 cut=bf16", .prints = "1.09375, 1.234375 exact, 28%"},
         .fixed = {.in = "fp32 cut=fp32", .prints = "1.09, 1.2265625 exact, 0"},
-        .fault = "common-double-rounding",
+        .fault = "norm-rounds-before-gain",
         .lesson =
             "Round where the training rounded: about a quarter of all entries differ by an ulp."),
 };

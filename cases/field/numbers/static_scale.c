@@ -18,7 +18,7 @@ static const struct hc_case cases[] = {
            .formula = "g = 1e-11; scaled = fp16(S * g)", .show = "scaled, fp32(scaled) / S",
            .buggy = {.in = "fp32", .with = "S := 512", .prints = "0, 0"},
            .fixed = {.in = "fp32", .with = "S := 2^20", .prints = "1.049e-5, 1.0004e-11"},
-           .fault = "scale-flushes-subnormals",
+           .fault = "scaler-never-grows",
            .lesson = "Use a dynamic scale: with S half loses gradients up to 2^-25 / S."),
 };
 

@@ -20,8 +20,8 @@ static const struct hc_case cases[] = {
         "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 %, with fp32 72 %)",
         .formula = "v = 1e-6; g = 1e-4", .each = "v = 0.999 * v + 0.001 * g * g", .steps = 2000,
         .show = "v, g / sqrt(v)", .curve = "v",
-        .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"},
-        .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
+        .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"}, .fault = "adam-variance-in-bf16",
+        .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
         .lesson = "Keep v in fp32, or round it at random: a thousandth of it is less than half an "
                   "ulp in bf16."),
     HC_BUG("field/averages/ema-frozen-half", "The average of half or bf16 weights never changes.",
@@ -43,6 +43,7 @@ static const struct hc_case cases[] = {
            .steps = 500, .show = "lerp, up, down", .curve = "up",
            .buggy = {.in = "fp16", .prints = "1.0117, 1.488, 2 exact"},
            .fixed = {.in = "fp32", .prints = "1.1968, 1.1968, 1.8032"},
+           .fault = "running-statistics-in-half",
            .lesson =
                "Keep averages in fp32. In half (each operation rounded) the second form moves "
                "only upward, since half(0.999) + half(0.001) is more than 1."),
@@ -53,7 +54,7 @@ static const struct hc_case cases[] = {
         "https://github.com/tinygrad/tinygrad/pull/10387",
         .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0", .each = "m = 0.9 * m + g; n = 0.9 * n + h",
         .steps = 200, .show = "m, n", .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
-        .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"},
+        .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .fault = "sgd-momentum-in-half",
         .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
         .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every operation "
                       "in half it is 11 % (8.9e-7)."),

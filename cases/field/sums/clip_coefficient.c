@@ -18,7 +18,8 @@ static const struct hc_case cases[] = {
            "https://github.com/facebookresearch/habitat-lab/pull/2229",
            .formula = "g = 1e20; norm = sqrt(sum(100, g * g)); c = min(1, 1 / (norm + 1e-6))",
            .show = "norm, c, c * g", .buggy = {.in = "fp32", .prints = "inf, 0, 0"},
-           .fixed = {.in = "fp64", .prints = "1e21, 1e-21, 0.1000"}, .fault = "squares-saturate",
+           .fixed = {.in = "fp64", .prints = "1e21, 1e-21, 0.1000"},
+           .fault = "norm-squares-in-half",
            .lesson = "Look whether the norm is finite before gradients are multiplied by "
                      "max / norm."),
 };

@@ -38,6 +38,7 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp32 target=fp32", .prints = "-4.6e-5, -4.6e-5, -4.6e-5"},
         .correction = "Logits that are all bf16 cannot do it, since rounding keeps order: the "
                       "target's logit was rounded, and those in the sum were not.",
+        .fault = "loss-target-in-bf16",
         .lesson = "Take the target's logit and the sum from the same numbers; clamping to 0 hides "
                   "only half of the error."),
     HC_BUG("field/logits/fused-ce-intermediate-in-input-buffer",

@@ -50,6 +50,7 @@ static const struct hc_case cases[] = {
                       "e = exp(score - max(score)); p = e / sum(e)",
            .show = "p", .buggy = {.in = "fp32", .with = "mask := -1e4", .prints = "0, 0, 1 exact"},
            .fixed = {.in = "fp32", .with = "mask := -inf", .prints = "0.731, 0.269, 0"},
+           .fault = "loss-mask-leaks",
            .lesson = "Mask with -inf, and guard rows of which nothing is left: no finite number is "
                      "below all scores."),
     HC_BUG("field/masks/softmax-all-masked-row",

@@ -26,7 +26,7 @@ static const struct hc_case cases[] = {
            .lesson =
                "Set torch.backends.cuda.matmul.allow_tf32 = False where 11 bits are too few. The "
                "card rounds inputs with ties away from 0; ties to even give 1024.",
-           .fault = "gemm-in-tf32"),
+           .fault = "tf32-creeps-into-gemm"),
     HC_BUG("field/matrix-units/gemm-saturate-half-max",
            "On Apple's neural engine a product of 33000 is inf, though half holds up to 65504.",
            "sbryngelson/ANEForge issue 115, 'matmul saturates at fp16_max/2 (~32752); two "

@@ -22,7 +22,7 @@ static const struct hc_case cases[] = {
         .show = "s, v, x[0] / sqrt(v)",
         .buggy = {.in = "fp32 sq=fp16", .prints = "inf, inf, inf, 65472, inf, 0"},
         .fixed = {.in = "fp32 sq=fp32", .prints = "883600, 140625, 65536, 65472, -, 1.749"},
-        .fault = "squares-saturate",
+        .fault = "norm-variance-in-half",
         .lesson = "Cast to fp32 before the square: an fp32 accumulator comes too late."),
     HC_BUG(
         "field/norm-overflow/rmsnorm-sum-overflow",
@@ -35,7 +35,7 @@ static const struct hc_case cases[] = {
                    "y = x / sqrt(in_order / 1024)",
         .show = "x * x, in_order, in_pairs, y",
         .buggy = {.in = "fp16", .prints = "64, inf, inf, 0"},
-        .fixed = {.in = "fp32", .prints = "64, 65536, 65536, 1"}, .fault = "squares-saturate",
+        .fixed = {.in = "fp32", .prints = "64, 65536, 65536, 1"}, .fault = "norm-squares-in-half",
         .lesson = "Sum squares in fp32: 1024 squares of 8 are 65536, in any order."),
     HC_BUG("field/norm-overflow/weight-norm-half",
            "weight_norm in half gives weights that are all 0.",
@@ -43,7 +43,7 @@ static const struct hc_case cases[] = {
            "'Is it the same situation with weight norm? It should use float32?'",
            .formula = "v = list(64, 32); g = 1; norm = sqrt(sum(v * v))",
            .show = "norm, g * v[0] / norm", .buggy = {.in = "fp16", .prints = "inf, 0"},
-           .fixed = {.in = "fp32", .prints = "256, 0.125"}, .fault = "squares-saturate",
+           .fixed = {.in = "fp32", .prints = "256, 0.125"}, .fault = "norm-squares-in-half",
            .lesson = "Take norms of weights in fp32: that of 64 weights of 32 is inf in half."),
 };
 

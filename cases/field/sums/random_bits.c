@@ -23,7 +23,7 @@ static const struct hc_case cases[] = {
            .show = "away, toward, worst",
            .buggy = {.in = "fp32", .with = "k := 2", .prints = "0.12, -0.12, 0.23"},
            .fixed = {.in = "fp32", .with = "k := 8", .prints = "0, 0, 0"},
-           .fault = "rounding-one-more",
+           .fault = "rounding-two-bits",
            .lesson = "Take as many random bits as are cut off, or 8: k bits are biased by up to "
                      "2^-k ulp."),
 };

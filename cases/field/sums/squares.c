@@ -20,7 +20,7 @@ static const struct hc_case cases[] = {
         .buggy = {.in = "fp16", .prints = "inf"}, .fixed = {.in = "fp32", .prints = "14142"},
         .lesson = "Cast norms to fp32 before they are squared, also those that only arrive from "
                   "other devices.",
-        .fault = "squares-saturate"),
+        .fault = "norm-squares-in-half"),
     HC_BUG("field/squares/cosine-sim-zero",
            "cosine_similarity(a, a) is 0 in half, for a = torch.randn(512).",
            "pytorch/pytorch issue 69512, 'Inconsistent behavior of cosine_similarity between fp16 "

@@ -22,7 +22,7 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp16 acc=fp32", .prints = "4096 exact, 1 exact"},
         .lesson = "Accumulate in fp32 and round once: a half sum stops where the term is half "
                   "an ulp of it.",
-        .fault = "sum-in-bf16",
+        .fault = "sum-in-fp16",
         .also = {{"bicubic-backward-2048",
                   "pytorch/pytorch issue 104157, '`interpolate` bicubic mode returns unexpected "
                   "value on CUDA with float16', https://github.com/pytorch/pytorch/issues/104157: "
@@ -36,7 +36,7 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp16", .formula = "s = tree(2000, 3)", .prints = "6000 exact"},
         .lesson = "Add pairwise where a sum must stay in half: partial sums stay small, and so "
                   "do their ulps.",
-        .fault = "sum-rounds-up"),
+        .fault = "sum-in-fp16"),
     HC_BUG("field/stagnation/avgpool-window-half",
            "Average pooling over 255 x 63 numbers between 0 and 1 gives 0.127441, not 0.5.",
            "ROCm/MIOpen issue 2109, '[pooling] FP16 precision issue (averaging mode)', "

@@ -47,6 +47,7 @@ static const struct hc_case cases[] = {
            .formula = "total = 32768; n = size(65536); mean = total / n", .show = "n, mean",
            .buggy = {.in = "fp32 size=fp16", .prints = "inf, 0"},
            .fixed = {.in = "fp32 size=fp32", .prints = "65536 exact, 0.5 exact"},
+           .fault = "loss-rows-in-half",
            .lesson = "Keep counts as integers, or in fp32: half counts to 2048 and ends at 65504."),
     HC_BUG("field/sum-overflow/label-smoothing-vocab-sum",
            "The loss is inf or NaN with label smoothing and evaluation in half.",
