@@ -65,6 +65,7 @@ struct hc_calc_rows {
 /* What became of one shown number in one arm. */
 struct hc_calc_course {
     int64_t parts;              /* the first step at which it is not the nearest; -1: none */
+    bool ended;                 /* it has been infinite or NaN */
     struct hc_calc_row changed; /* the row of the last step that changed it */
 };
 

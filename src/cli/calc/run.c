@@ -153,11 +153,13 @@ static enum hc_status follow(struct hc_calc_run *run, const struct hc_calc_row *
             double before = run->last.cell[i][a].want;
             if (run->last.step < 0 || memcmp(&before, &cell->want, sizeof before) != 0)
                 course->changed = *row;
-            shown |= i < 2 && !run->calc->every && !isfinite(cell->want) && isfinite(before);
+            bool turns = !course->ended && !isfinite(cell->want);
+            course->ended |= turns;
             if (course->parts < 0 && !hc_calc_nearest(cell, &row->real[i])) {
                 course->parts = row->step;
-                shown |= i < 2 && !run->calc->every;
+                turns = true;
             }
+            shown |= turns && i < 2 && !run->calc->every;
         }
     }
     run->last = *row;

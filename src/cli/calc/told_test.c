@@ -139,6 +139,8 @@ Test(calc, rows_are_few_or_as_asked_for, .init = enter_folder)
         run_shell("$hc calc 'w = 1' --each 'w = w*1.0001 + step*0' --steps 200000 --in fp16,fp32");
     cr_expect_leq(lines_of(ran->out), 24, "%s", ran->out);
     cr_expect_not_null(strstr(ran->out, "\n100000 "), "%s", ran->out);
+    ran = run_shell("$hc calc 'w = 1' --each 'w = select(isinf(w), 1 + 0*step, 1/0)' --steps 999");
+    cr_expect_leq(lines_of(ran->out), 24, "%s", ran->out);
     ran = run_shell("$hc calc --each 'w = 0.5 * step' --steps 2 --in fp32 | head -n 3");
     cr_expect_str_eq(ran->out, "      w\nstep  fp32  real\n   1  0.5   0.5\n", "%s", ran->err);
     ran = run_shell("$hc calc 'w = 0' --each 'w += 1' --every 30 --in fp32 | cut -c-4");
