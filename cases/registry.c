@@ -72,3 +72,17 @@ const struct hc_case *const *hc_all_cases(int *n)
     *n = count;
     return all;
 }
+
+static int compare_name(const void *name, const void *what)
+{
+    return strcmp(name, (*(const struct hc_case *const *)what)->name);
+}
+
+const struct hc_case *hc_case_by_name(const char *name)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    const struct hc_case *const *found =
+        n ? bsearch(name, cases, (size_t)n, sizeof *cases, compare_name) : NULL;
+    return found ? *found : NULL;
+}

@@ -8,4 +8,7 @@
    and *n = 0, if there is no memory. */
 const struct hc_case *const *hc_all_cases(int *n);
 
+/* The case of that name, or NULL. */
+const struct hc_case *hc_case_by_name(const char *name);
+
 #endif

@@ -30,29 +30,22 @@ static int by_slug(const void *a, const void *b)
     return strcmp(((const struct hc_report *)a)->slug, ((const struct hc_report *)b)->slug);
 }
 
-static int case_by_name(const void *name, const void *what)
-{
-    return strcmp(name, (*(const struct hc_case *const *)what)->name);
-}
-
 static void add(const char *slug, const char *source, const struct hc_case *what,
                 const char *reason)
 {
     all[count++] = (struct hc_report){slug, source, what, reason};
 }
 
-static bool add_lines(const struct hc_case *const *cases, int n)
+static bool add_lines(void)
 {
     for (int i = 0; i < LINES; i++) {
-        const struct hc_case *const *found = NULL;
-        if (lines[i].name)
-            found = bsearch(lines[i].name, cases, (size_t)n, sizeof *cases, case_by_name);
+        const struct hc_case *found = lines[i].name ? hc_case_by_name(lines[i].name) : NULL;
         if (lines[i].name && !found) {
             (void)hc_fail(HC_INVALID, "cases/field/reports.def: '%s' is shown by no case '%s'",
                           lines[i].slug, lines[i].name);
             return false;
         }
-        add(lines[i].slug, lines[i].source, found ? *found : NULL, lines[i].reason);
+        add(lines[i].slug, lines[i].source, found, lines[i].reason);
     }
     return true;
 }
@@ -87,7 +80,7 @@ static bool collect(void)
     for (int i = 0; i < n; i++)
         if (hc_bug_of(cases[i]))
             add_row(cases[i], hc_bug_of(cases[i]));
-    if (!add_lines(cases, n)) {
+    if (!add_lines()) {
         release();
         all = NULL;
         return false;

@@ -2,6 +2,7 @@
 #include "cli/report/page_cases.h"
 #include "cli/report/page_catches.h"
 #include "cli/report/page_museum.h"
+#include "cli/report/page_quotes.h"
 #include "cli/report/page_runs.h"
 
 #include <math.h>
@@ -190,6 +191,7 @@ void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
                   pictures->answers);
     hc_page_write_museum(out, records, count, pictures->cases);
     hc_page_write_catches(out, records, count);
+    hc_page_write_quotes(out, records, count);
     hc_page_write_cases(out, pictures->cases);
     if (pictures->why_not[0]) {
         (void)fputs("<p>No pictures: ", out);

@@ -27,12 +27,8 @@ static int by_name(const void *a, const void *b)
 
 static const struct hc_bug *bug_of(const char *name)
 {
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(cases[i]->name, name) == 0)
-            return hc_bug_of(cases[i]);
-    return NULL;
+    const struct hc_case *what = hc_case_by_name(name);
+    return what ? hc_bug_of(what) : NULL;
 }
 
 /* Judges the first result of each name. One that cannot be judged is left out. */

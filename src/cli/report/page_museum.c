@@ -43,16 +43,6 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->place - y->place;
 }
 
-static const struct hc_case *case_of(const char *name)
-{
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(cases[i]->name, name) == 0)
-            return cases[i];
-    return NULL;
-}
-
 /* The second part of field/<mechanism>/<slug>; all of it where the name has other parts. */
 static const char *mechanism(const char *name, int *length)
 {
@@ -166,7 +156,7 @@ static void write_piece(FILE *out, const struct entry *entry, int count,
                         const struct hc_drawn *drawn)
 {
     const char *name = entry[0].row->name;
-    const struct hc_case *what = case_of(name);
+    const struct hc_case *what = hc_case_by_name(name);
     const struct hc_bug *bug = what ? hc_bug_of(what) : NULL;
     markup(out, "<h4>", what ? what->title : name, "</h4>\n");
     markup(out, "<p><code>", name, "</code>");
