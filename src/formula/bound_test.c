@@ -279,3 +279,13 @@ Test(bound, covers_both_branches_where_the_condition_is_lost)
     cr_assert_geq(value_of(&t, "select(c, 1, 5)")->rad[0], 4);
     finish(&t);
 }
+
+/* 1e-400 is not 0, though fp64 has no number for it. */
+Test(bound, select_takes_a_tiny_real_condition_for_true)
+{
+    struct trial t = begin("fp64", "c := select(1e-400, 1, 2); w = 1e-300; z = w * w");
+    cr_assert_eq(want_of(&t, "c"), 1);
+    cr_assert_eq(want_of(&t, "select(z, 1, 2)"), 2);
+    cr_assert_eq(hc_real_double(value_of(&t, "select(z, 1, 2)")->real[0]), 1);
+    finish(&t);
+}

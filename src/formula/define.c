@@ -57,11 +57,14 @@ static bool truth(enum hc_function f, struct hc_real *const *x)
     return (holds_if[f] & (order < 0 ? 1 : order == 0 ? 2 : 4)) != 0;
 }
 
-/* As in torch, min and max are NaN if an operand is; a NaN is not 0, and so it is true. */
-static int choose(enum hc_function f, struct hc_real *const *x)
+/* As in torch, min and max are NaN if an operand is; a NaN is not 0, and so it is true. 0 is the
+   number that equals its negative, which goes to y: fp64 has no number for all others. */
+static int choose(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
 {
-    if (f == HC_FN_select)
-        return !hc_real_is_nan(x[0]) && hc_real_double(x[0]) == 0 ? 2 : 1;
+    if (f == HC_FN_select) {
+        (void)hc_real_neg(y, x[0]);
+        return !hc_real_is_nan(x[0]) && hc_real_compare(y, x[0]) == 0 ? 2 : 1;
+    }
     if (hc_real_is_nan(x[0]) || hc_real_is_nan(x[1]))
         return hc_real_is_nan(x[0]) ? 0 : 1;
     int order = hc_real_compare(x[1], x[0]);
@@ -80,7 +83,7 @@ int hc_apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
         hc_real_set(y, truth(f, x) ? 1 : 0);
         return 0;
     }
-    return hc_real_copy(y, x[choose(f, x)]);
+    return hc_real_copy(y, x[choose(f, y, x)]);
 }
 
 double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_direction direction,
