@@ -44,6 +44,10 @@ static enum hc_status read_cast(const char *word, size_t length, struct hc_arm *
     if (format == HC_FORMAT_COUNT)
         return hc_fail(HC_INVALID, "arm '%s': '%.*s' is no format", arm->text, (int)(length - used),
                        sign + 1);
+    for (int i = 0; i < arm->casts; i++)
+        if (strlen(arm->cast[i].name) == used - 1 && memcmp(arm->cast[i].name, word, used - 1) == 0)
+            return hc_fail(HC_INVALID, "arm '%s' gives '%s' a format twice", arm->text,
+                           arm->cast[i].name);
     memcpy(arm->cast[arm->casts].name, word, used - 1);
     arm->cast[arm->casts++].format = format;
     return HC_OK;

@@ -204,7 +204,9 @@ static int read_arms(struct hc_calc *calc, const char *list)
             return hc_complain_message();
         const struct hc_arm *read = &calc->arm[calc->arms++];
         for (int i = 0; i < read->casts; i++)
-            (void)hc_program_add_cast(calc->program, read->cast[i].name);
+            if (!hc_program_add_cast(calc->program, read->cast[i].name))
+                return hc_complain("calc: arm '%s': '%s' has a meaning already", arm,
+                                   read->cast[i].name);
     }
     return HC_AS_CLAIMED;
 }

@@ -70,6 +70,8 @@ Test(calc, bad_options_get_one_line, .init = enter_folder)
         {"$hc calc w=1 --in fp17", "fp17"},
         {"$hc calc w=1 --in fp16,", "an element is empty"},
         {"$hc calc w=1 --in fp16,fp16", "named twice"},
+        {"$hc calc w=1 --in 'fp16 sum=fp32'", "arm 'fp16 sum=fp32': 'sum' has a meaning already"},
+        {"$hc calc w=1 --in 'fp16 a=fp32 a=bf16'", "gives 'a' a format twice"},
         {"$hc calc w=1 --in fp16,bf16,fp32,fp64,fp32/fp16,fp32/bf16,fp64/fp16", "at most 6 arms"},
         {"$hc calc w=1 --backend abacus", "no backend 'abacus'"},
         {"$hc calc w=1 --backend exact,host", "on one backend"},
