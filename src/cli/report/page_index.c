@@ -93,8 +93,7 @@ void hc_page_write_index(FILE *out, const struct hc_page_record *records, int co
         int length = component(other[i]);
         (void)fputs("<details class=\"m\"><summary>", out);
         if (length)
-            (void)fprintf(out, "%.*s, by cases that are not of the field", length,
-                          other[i]->shown_by->name);
+            (void)fprintf(out, "%.*s: shown by cases of its own", length, other[i]->shown_by->name);
         else
             (void)fputs("left out", out);
         (void)fprintf(out, " <span class=\"f\">%d</span></summary>\n<table><tr><th>report</th>",

@@ -195,7 +195,9 @@ static int write_mechanism(FILE *out, const struct entry *entry, int count,
            wrong ? "<details class=\"m\" open=\"open\"><summary>"
                  : "<details class=\"m\"><summary>",
            name, "");
-    (void)fprintf(out, " <span class=\"f\">%d</span>", bugs);
+    const struct hc_case *first = hc_case_by_name(entry[0].row->name);
+    (void)fprintf(out, " <span class=\"f\">%d", bugs);
+    markup(out, bugs > 1 ? ", such as: " : ": ", first ? first->title : "", "</span>");
     if (wrong)
         (void)fprintf(out, " <span class=\"FAIL\">%d failed</span>", wrong);
     (void)fputs("</summary>\n", out);
