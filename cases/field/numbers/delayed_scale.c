@@ -24,6 +24,7 @@ static const struct hc_case cases[] = {
            .show = "decoded",
            .buggy = {.in = "fp32", .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]"},
            .fixed = {.in = "fp32", .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]"},
+           .fault = "unscale-earlier-scale",
            .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
                      "scale depends."),
 };

@@ -52,6 +52,21 @@ static enum hc_status hundredth_call(const struct hc_fault_site *site, struct hc
     return status;
 }
 
+/* Gradients are divided by the scale of the call before. */
+static enum hc_status earlier_scale(const struct hc_fault_site *site, struct hc_queue *queue,
+                                    const struct hc_call *call)
+{
+    static float earlier;
+    struct hc_call bad = *call;
+    float scale = (float)hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0);
+    if (earlier == 0)
+        earlier = scale;
+    bad.in[HC_UNSCALE_SCALE].data = &earlier;
+    enum hc_status status = site->right(queue, &bad);
+    earlier = scale;
+    return status;
+}
+
 static bool is_in_place(const struct hc_call *call)
 {
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
@@ -132,6 +147,8 @@ static const struct hc_fault faults[] = {
      "op/adam/fp32/* bits/adam/*", .change = first_parameters},
     {"cast-keeps-a-direction", "casts keep the first call's direction", HC_FAULT_STATE, "cast",
      "op/cast/* bits/cast/*", .change = first_parameters, .place = HC_PLACE_HOST},
+    {"unscale-earlier-scale", "gradients are divided by the scale of those before", HC_FAULT_STATE,
+     "unscale", "bits/unscale/* training/restated-steps-amp", .wrong = earlier_scale},
     {"add-gives-the-last-result", "add repeats its last result for another call of that size",
      HC_FAULT_STATE, "add", "op/add/* bits/add/*", .wrong = last_result},
     {"conv-gives-the-last-result",

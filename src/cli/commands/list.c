@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cases/fixture/quote.h"
+#include "cases/mechanisms.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"
@@ -151,6 +152,21 @@ static void list_reports(json_t *rows)
     }
 }
 
+static void list_mechanisms(json_t *rows)
+{
+    int n;
+    const struct hc_mechanism *mechanisms = hc_mechanisms(&n);
+    for (int i = 0; i < n; i++) {
+        char faults[512] = "";
+        for (int f = 0; mechanisms[i].faults[f]; f++)
+            (void)snprintf(faults + strlen(faults), sizeof faults - strlen(faults), "%s%s",
+                           f ? " " : "", mechanisms[i].faults[f]);
+        json_t *o = row(rows, mechanisms[i].name);
+        put_number(o, "rows", mechanisms[i].rows);
+        put(o, "faults", faults[0] ? faults : NULL);
+    }
+}
+
 /* What is said wrongly: in a text that is quoted, or in a report of a bug. */
 static void list_corrections(json_t *rows)
 {
@@ -238,15 +254,11 @@ static const struct subject {
     void (*list)(json_t *rows);
     void (*print)(const json_t *rows);
 } subjects[] = {
-    {"cases", list_cases, print_text},
-    {"ops", list_ops, print_text},
-    {"backends", list_backends, print_text},
-    {"recipes", list_recipes, print_text},
-    {"scalers", list_scalers, print_text},
-    {"faults", list_faults, print_text},
-    {"formats", list_formats, print_text},
-    {"reports", list_reports, print_text},
-    {"corrections", list_corrections, print_wrapped},
+    {"cases", list_cases, print_text},           {"ops", list_ops, print_text},
+    {"backends", list_backends, print_text},     {"recipes", list_recipes, print_text},
+    {"scalers", list_scalers, print_text},       {"faults", list_faults, print_text},
+    {"formats", list_formats, print_text},       {"reports", list_reports, print_text},
+    {"mechanisms", list_mechanisms, print_text}, {"corrections", list_corrections, print_wrapped},
 };
 
 static int print(const struct subject *subject, bool json)
@@ -282,7 +294,7 @@ static int run(int argc, char **argv)
             return print(&subjects[i], json);
     return hc_complain(
         "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats, "
-        "reports or corrections",
+        "reports, mechanisms or corrections",
         words > 1 ? argv[2] : subject);
 }
 
@@ -307,6 +319,8 @@ const struct hc_command hc_command_list = {
         "            smallest subnormal, unit roundoff\n"
         "  reports   slug of a report from the field, the case that shows it, source,\n"
         "            why it is left out\n"
+        "  mechanisms\n"
+        "            mechanism of reports, how many cases show it, planted faults of it\n"
         "  corrections\n"
         "            where a text's figure is wrong: the case, and on lines of their own\n"
         "            the source and what is true; with --json also the numbers of a text\n"
