@@ -22,6 +22,7 @@ static void assert_tells(const char *in, const char *text, const char *want)
 Test(event, a_constant_may_become_0_1_or_infinite)
 {
     assert_tells("fp16", "x = 1e-8", "1e-8 is 0 in fp16: everything up to 2^-25 is");
+    assert_tells("fp64", "x = 1e-400", "1e-400 is 0 in fp64: everything up to 2^-1075 is");
     assert_tells("fp16", "x = 2^-25",
                  "2^-25 = 2.98023e-08 is 0 in fp16: everything up to 2^-25 is");
     assert_tells("fp16", "x = 2.9802323e-8", ""); /* just above 2^-25 = 2.98023223876953125e-8 */

@@ -109,9 +109,7 @@ static double half_ulp(enum hc_format format, double x, double step)
 
 static void write_power(double x, char text[TEXT_ROOM])
 {
-    int exponent;
-    (void)frexp(x, &exponent);
-    (void)snprintf(text, TEXT_ROOM, exponent == 1 ? "1" : "2^%d", exponent - 1);
+    (void)snprintf(text, TEXT_ROOM, x == 1 ? "1" : "2^%d", ilogb(x));
 }
 
 static int absorbed(const struct hc_event *event, int most, char *text, size_t size)
@@ -138,7 +136,8 @@ static int vanished(const struct hc_event *event, int most, char *text, size_t s
     char least[TEXT_ROOM];
     const char *name = hc_formats[event->format].name;
     write_result(event, most, what);
-    write_power(hc_format_tiny(event->format) / 2, least);
+    /* Half of fp64's smallest number is none of fp64. */
+    (void)snprintf(least, sizeof least, "2^%d", ilogb(hc_format_tiny(event->format)) - 1);
     if (event->direction != HC_NEAREST)
         return snprintf(text, size, "%s is 0 in %s, rounded %s", what, name,
                         hc_direction_names[event->direction]);
