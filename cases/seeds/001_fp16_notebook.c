@@ -38,20 +38,20 @@ static const struct hc_case cases[] = {
              NOTEBOOK, .in = "fp32", .formula = "master = 1", .each = "master += 1e-4", .steps = 1,
              .show = "master, fp16(master)", .says = "1.0001, 1 exact", .is = "1.000100, 1 exact",
              .right = true, .lesson = "An fp32 master keeps what the half model cannot show yet."),
-    HC_QUOTE("seeds/001-fp16-notebook/five-updates-on-a-master",
-             "'if it is updated five times the new weight value will be 1.0005 and the original "
-             "model will incorporate it as 1.0005'",
-             NOTEBOOK, .in = "fp32", .formula = "master = 1; falling = 1; up = 0; down = 0",
-             .each = "master += 1e-4; falling -= 1e-4; "
-                     "up += fp16(master) == 1; down += fp16(falling) == 1",
-             .steps = 5, .show = "master, fp16(master), fp16(falling), 1 + up, 1 + down",
-             .says = "1.0005, 1.0005, -, -, -",
-             .is = "1.00050008, 1.0009765625 exact, 0.99951171875 exact, 5 exact, 3 exact",
-             .lesson = "The half model moves by its own ulp: at step 5 upwards, 3 downwards.",
-             .correction =
-                 "The notebook says that the half model becomes 1.0005 after five updates "
-                 "of 1e-4: it becomes 1.0009765625.",
-             .shown_by = "master/crosses-at-step-5-upwards"),
+    HC_QUOTE(
+        "seeds/001-fp16-notebook/five-updates-on-a-master",
+        "'if it is updated five times the new weight value will be 1.0005 and the original "
+        "model will incorporate it as 1.0005'",
+        NOTEBOOK, .in = "fp32", .formula = "master = 1; falling = 1; seen_up = 1; seen_down = 1",
+        .each = "master += 1e-4; falling -= 1e-4; "
+                "seen_up += fp16(master) == 1; seen_down += fp16(falling) == 1",
+        .steps = 5, .show = "master, fp16(master), fp16(falling), seen_up, seen_down",
+        .says = "1.0005, 1.0005, -, -, -",
+        .is = "1.00050008, 1.0009765625 exact, 0.99951171875 exact, 5 exact, 3 exact",
+        .lesson = "The half model moves by its own ulp: at step 5 upwards, 3 downwards.",
+        .correction = "The notebook says that the half model becomes 1.0005 after five updates "
+                      "of 1e-4: it becomes 1.0009765625.",
+        .shown_by = "master/crosses-at-step-5-upwards"),
     HC_QUOTE("seeds/001-fp16-notebook/gradients-underflow",
              "'Your gradients may be replaced by 0 because they are too low (underflow)'", NOTEBOOK,
              .in = "fp32", .formula = "lost = fp16(fp32(2^-25)); kept = fp16(fp32(2.99e-8))",
