@@ -50,8 +50,9 @@ static const struct hc_case cases[] = {
            "explicitly supply an out=... Tensor ... won't go through autocasting', "
            "https://pytorch.org/docs/stable/amp.html; pytorch/pytorch issue 63292",
            .formula = "a = kept(0); b = 0.25", .each = "a = kept(fp32(a) + b)", .steps = 4096,
-           .show = "a", .buggy = {.in = "fp32 kept=fp16"}, .fixed = {.in = "fp32 kept=fp32"},
-           .curve = "a", .fault = "axpy-through-half",
+           .show = "a", .buggy = {.in = "fp32 kept=fp16", .prints = "512 exact"},
+           .fixed = {.in = "fp32 kept=fp32", .prints = "1024 exact"}, .curve = "a",
+           .fault = "axpy-through-half",
            .lesson = "Sum into an fp32 tensor: an operation in place computes in fp32 and stores "
                      "in the format of what it writes to."),
 };

@@ -22,8 +22,12 @@ static const struct hc_case cases[] = {
                       "code = e4m3(max(min(w * scale, 448), -448))\n"
                       "decoded = fp32(code) / scale",
            .show = "decoded",
-           .buggy = {.in = "fp32", .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]"},
-           .fixed = {.in = "fp32", .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]"},
+           .buggy = {.in = "fp32",
+                     .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]",
+                     .prints = "0.02, -0.02, 0.02, 0.02, -0.02"},
+           .fixed = {.in = "fp32",
+                     .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]",
+                     .prints = "20.48, -13.17, 2.56, 0.02, -0.297"},
            .fault = "unscale-earlier-scale",
            .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
                      "scale depends."),

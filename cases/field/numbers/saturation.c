@@ -1,10 +1,10 @@
 /* A sum that leaves fp8.
 
-   e4m3 ends at 448 and has no infinity: what is larger by half a step, 464, is NaN. e5m2 ends at
-   57344, and beyond is infinity. Conversions come in two kinds: those that round, as IEEE 754 has
-   it, and those that saturate at the largest number. A library that saturates in products, minima
-   and scaled sums and not in plain sums gives a NaN for two finite gradients, which then spreads
-   to all ranks.
+   e4m3 ends at 448 and has no infinity: what is above 464, half a step more, is NaN. e5m2 ends at
+   57344, and from 61440 on is infinity. Conversions come in two kinds: those that round, as IEEE
+   754 has it, and those that saturate at the largest number. A library that saturates in products,
+   minima and scaled sums and not in plain sums gives a NaN for two finite gradients, which then
+   spreads to all ranks.
 
    The rule of thumb: clamp to the largest number before the cast wherever a NaN or an infinity
    would be worse than a wrong gradient; and count how often, since saturation hides overflow. */

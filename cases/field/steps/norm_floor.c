@@ -7,8 +7,9 @@
    the update is only too small, and all the more so the smaller the gradient.
 
    The singular values of a large random matrix have the density sqrt(4 - x^2) / pi on [0, 2]
-   (the quarter circle). Four nodes of Gauss's rule for it have its moments up to x^15: they give
-   the norm of the report's random 2048 x 2048 matrix to its three digits.
+   (the quarter circle). The four nodes above 0 of Gauss's rule for the whole circle have its even
+   moments up to x^14, and a norm needs even ones alone: they give that of the report's random
+   2048 x 2048 matrix to its three digits.
 
    The rule of thumb: an epsilon that guards a division by 0 belongs near the smallest number of
    the format (1e-30 in fp32), not near what is usual in it. */
