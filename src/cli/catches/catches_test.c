@@ -50,6 +50,42 @@ Test(catches, an_overflow_is_not_what_is_expected_of_a_buggy_arm)
         cr_expect_str_eq(hc_catch_word(&row, r), r == FLASH ? "-" : "right");
 }
 
+static struct hc_catch judged(const char *name, const struct hc_bug *bug, double buggy)
+{
+    struct hc_catch row;
+    struct hc_exhibits shown = {0};
+    hc_exhibits_add(&shown, "x", HC_FP32, buggy, 1, 1, 0);
+    cr_assert_eq(hc_catch_judge(name, bug, &shown, &row), HC_OK);
+    return row;
+}
+
+Test(catches, a_buggy_arm_may_be_the_half_implementation)
+{
+    struct hc_bug bug = {
+        .formula = "x = 1e5; x = x / x", .show = "x", .buggy = {.in = "fp16"}, .fixed = {.in = "fp32"}};
+    struct hc_catch row = judged("a/bug", &bug, (double)NAN);
+    cr_expect(row.has_half && row.half_is_nan && row.buggy_is_half);
+    row = judged("a/bug", &bug, 2);
+    cr_expect(row.has_half && row.half_is_nan && !row.buggy_is_half);
+    bug.formula = "x = 2";
+    row = judged("a/bug", &bug, 2);
+    cr_expect(row.has_half && !row.half_is_nan && row.buggy_is_half);
+    row = judged("a/bug", NULL, 2);
+    cr_expect(!row.has_half && !row.half_is_nan && !row.buggy_is_half);
+}
+
+Test(catches, what_halfcheck_misses_comes_first)
+{
+    struct hc_catch rows[] = {judged("a", NULL, 2), judged("c", NULL, 1), judged("d", NULL, 2),
+                              judged("b", NULL, 1)};
+    static const char *const names[] = {"b", "c", "a", "d"};
+    hc_catch_sort(rows, 4);
+    for (int i = 0; i < 4; i++) {
+        cr_expect_str_eq(rows[i].name, names[i]);
+        cr_expect_eq(hc_catch_is_wrong(&rows[i]), i < 2);
+    }
+}
+
 /* Counts the words of the rows that the command printed. */
 struct counted {
     int missed;
