@@ -61,8 +61,10 @@ static struct hc_catch judged(const char *name, const struct hc_bug *bug, double
 
 Test(catches, a_buggy_arm_may_be_the_half_implementation)
 {
-    struct hc_bug bug = {
-        .formula = "x = 1e5; x = x / x", .show = "x", .buggy = {.in = "fp16"}, .fixed = {.in = "fp32"}};
+    struct hc_bug bug = {.formula = "x = 1e5; x = x / x",
+                         .show = "x",
+                         .buggy = {.in = "fp16"},
+                         .fixed = {.in = "fp32"}};
     struct hc_catch row = judged("a/bug", &bug, (double)NAN);
     cr_expect(row.has_half && row.half_is_nan && row.buggy_is_half);
     row = judged("a/bug", &bug, 2);
@@ -177,6 +179,16 @@ Test(command, a_pattern_chooses_bugs, .init = enter_folder)
                               "   yes   yes\n"),
                        "%s", ran->out);
     cr_expect_null(strstr(ran->out, "Reports that no case shows"), "%s", ran->out);
+}
+
+Test(command, what_a_partial_backend_leaves_out_is_named, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc catches 'field/order-in-training/*' 'field/ties/*' "
+                                      "--backend avx512fp16");
+    if (ran->status == 2)
+        return; /* this machine has no AVX512-FP16 */
+    cr_expect_not_null(strstr(ran->out, "1 bug on avx512fp16"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "could not be run here: 3:"), "%s", ran->out);
 }
 
 Test(command, what_it_cannot_do_is_one_line, .init = enter_folder)

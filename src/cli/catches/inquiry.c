@@ -17,6 +17,26 @@ static bool keep(const struct hc_result *result, void *context)
     return inquiry->status == HC_OK;
 }
 
+static bool has(const struct hc_inquiry *inquiry, const struct hc_case *what)
+{
+    for (int i = 0; i < inquiry->count; i++)
+        if (inquiry->row[i].name == what->name)
+            return true;
+    for (int i = 0; i < inquiry->without_count; i++)
+        if (inquiry->without[i] == what)
+            return true;
+    return false;
+}
+
+/* A backend that lacks an op or fp64 makes no result of a case that needs it. */
+static void add_left_out(struct hc_inquiry *inquiry, const struct hc_run_options *run)
+{
+    for (int i = 0; i < run->case_count; i++)
+        if (hc_matches(run->patterns, run->pattern_count, run->cases[i]->name) &&
+            !has(inquiry, run->cases[i]))
+            inquiry->without[inquiry->without_count++] = run->cases[i];
+}
+
 enum hc_status hc_inquire(const struct hc_backend *backend, const char *const *patterns,
                           int pattern_count, struct hc_inquiry *inquiry)
 {
@@ -43,10 +63,12 @@ enum hc_status hc_inquire(const struct hc_backend *backend, const char *const *p
     enum hc_status status = cases && inquiry->row && inquiry->without
                                 ? hc_run_cases(&run)
                                 : hc_fail(HC_NO_MEMORY, "no memory for the bugs");
-    free(cases);
     if (status == HC_OK)
         status = inquiry->status;
+    if (status == HC_OK)
+        add_left_out(inquiry, &run);
     hc_catch_sort(inquiry->row, status == HC_OK ? inquiry->count : 0);
+    free(cases);
     return status;
 }
 
