@@ -5,8 +5,6 @@
 #include "kernels/exact/testing.h"
 #include "num/rng.h"
 
-typedef void real_op(struct hc_real *, const struct hc_real *, const struct hc_real *);
-
 /* x rounded to fp32 and then into the format; in fp64 it is rounded once. */
 static double rounded(enum hc_format f, const struct hc_real *x)
 {
@@ -15,7 +13,7 @@ static double rounded(enum hc_format f, const struct hc_real *x)
     return hc_round(f, hc_decode(HC_FP32, hc_real_bits(x, HC_FP32, HC_NEAREST)));
 }
 
-static double in(enum hc_format f, double x, real_op *op, double y)
+static double in(enum hc_format f, double x, hc_real_binary *op, double y)
 {
     struct hc_real *a = hc_real_new(x);
     struct hc_real *b = hc_real_new(y);
@@ -35,10 +33,10 @@ static double root(enum hc_format f, double x)
     return result;
 }
 
-static real_op *const add = hc_real_add;
-static real_op *const sub = hc_real_sub;
-static real_op *const mul = hc_real_mul;
-static real_op *const over = hc_real_div;
+static hc_real_binary *const add = hc_real_add;
+static hc_real_binary *const sub = hc_real_sub;
+static hc_real_binary *const mul = hc_real_mul;
+static hc_real_binary *const over = hc_real_div;
 
 /* x^n. Rounded into fp32 or less it does not show how it was computed; in fp64 it does, and there
    the contract says: a product of squares, each product and square rounded. */
