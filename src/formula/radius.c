@@ -14,39 +14,11 @@
    stands in its place: they also cover the distance from mid to a computed number with more bits
    than fp64. The limits of the method are those of any worst case: errors that cancel are added,
    and a quotient or a logarithm close to a pole has no bound. */
-#include "formula/radius.h"
+#include "formula/radius_rules.h"
 
 #include <assert.h>
 
-#include "formula/upward.h"
-
 static const double unknown = (double)INFINITY;
-
-/* The computed number's magnitude is in [least, most]. Its distance from mid is at most
-   2^-52 |mid|, plus 2^-1074 if it has an error; the factors 1 -+ 2^-50 leave room for rounding. */
-static double most(const struct hc_disc *d)
-{
-    double size = hc_mul_up(fabs(d->mid), 1 + 0x1p-50);
-    return d->rad > 0 ? hc_add_up(size, 0x1p-1074) : size;
-}
-
-static double least(const struct hc_disc *d)
-{
-    double size = fabs(d->mid) * (1 - 0x1p-50) - (d->rad > 0 ? 0x1p-1073 : 0);
-    return size > 0 ? size : 0;
-}
-
-/* Below the distance from 0 to the disc; 0 or less if 0 may lie in it. */
-static double distance(const struct hc_disc *d)
-{
-    double size = least(d);
-    return isinf(size) ? size : nextafter(size - d->rad, -unknown);
-}
-
-static bool is_unknown(const struct hc_disc *d)
-{
-    return isinf(d->rad) || (d->rad > 0 && !isfinite(d->mid));
-}
 
 /* To nearest: let 2^k <= |r| < 2^(k+1) for the result r. Numbers above 2^k are 2u 2^k apart, and
    those below it are closer, so that r is at most u 2^k from what was rounded, powers of two
@@ -79,7 +51,8 @@ static double add(const struct hc_disc *d, double value)
 static double mul(const struct hc_disc *d, double value)
 {
     (void)value;
-    double sides = hc_add_up(hc_mul_up(most(&d[0]), d[1].rad), hc_mul_up(most(&d[1]), d[0].rad));
+    double sides = hc_add_up(hc_mul_up(hc_disc_most(&d[0]), d[1].rad),
+                             hc_mul_up(hc_disc_most(&d[1]), d[0].rad));
     return hc_add_up(sides, hc_mul_up(d[0].rad, d[1].rad));
 }
 
@@ -95,11 +68,11 @@ static double divide(const struct hc_disc *d, double value)
 {
     (void)value;
     if (d[1].mid == 0 && d[1].rad == 0)
-        return distance(&d[0]) > 0 ? 0 : unknown;
-    double away = distance(&d[1]);
+        return hc_disc_distance(&d[0]) > 0 ? 0 : unknown;
+    double away = hc_disc_distance(&d[1]);
     if (!(away > 0))
         return unknown;
-    double quotient = hc_div_up(most(&d[0]), least(&d[1]));
+    double quotient = hc_div_up(hc_disc_most(&d[0]), hc_disc_least(&d[1]));
     return hc_add_up(hc_div_up(d[0].rad, away), hc_mul_up(quotient, hc_div_up(d[1].rad, away)));
 }
 
@@ -108,7 +81,7 @@ static double divide(const struct hc_disc *d, double value)
 static double root(const struct hc_disc *d, double value)
 {
     (void)value;
-    double below = nextafter(sqrt(least(d)), 0);
+    double below = nextafter(sqrt(hc_disc_least(d)), 0);
     return fmin(hc_up(sqrt(d->rad)), hc_div_up(d->rad, below));
 }
 
@@ -130,7 +103,7 @@ static double log_above(double x, double rad)
 static double logarithm(const struct hc_disc *d, double value)
 {
     (void)value;
-    return log_above(d->mid > 0 ? least(d) : 0, d->rad);
+    return log_above(d->mid > 0 ? hc_disc_least(d) : 0, d->rad);
 }
 
 /* The logarithm of 1 + x, whose error is ex. The sum's rounding and mid's are below 2^-51 of
@@ -151,7 +124,7 @@ static double by_slope(double slope, double rad)
 /* No number between x and x' is closer to 0 than this. */
 static double smallest(const struct hc_disc *d)
 {
-    return fmax(distance(d), 0);
+    return fmax(hc_disc_distance(d), 0);
 }
 
 static double wave(const struct hc_disc *d, double value)
@@ -184,80 +157,38 @@ static double same(const struct hc_disc *d, double value)
     return d->rad;
 }
 
-/* x and x' lie in [mid - r, mid + r], and floor does not decrease. */
-static double whole(const struct hc_disc *d, double value)
-{
-    (void)value;
-    double r = hc_add_up(hc_add_up(d->rad, fabs(d->mid) * 0x1p-51), 0x1p-1074);
-    return floor(hc_up(d->mid + r)) - floor(nextafter(d->mid - r, -unknown));
-}
-
-/* Let x' <= y', so that min(x', y') = x'. min(x, y) - x' <= x - x' <= ex. And x' - min(x, y) is
-   x' - x <= ex, or x' - y <= y' - y <= ey. By symmetry this holds for max. Equal infinities are at
-   no distance. */
-static double larger(const struct hc_disc *d, double value)
-{
-    (void)value;
-    return fmax(d[0].rad, d[1].rad);
-}
-
-/* If c' is 0 only where c is, both take the same branch. Otherwise one may take a and the other b':
-   |a - b'| <= |a - b| + eb, and the other way round. */
-static double choose(const struct hc_disc *d)
-{
-    if (d[0].rad == 0 || (!is_unknown(&d[0]) && distance(&d[0]) > 0))
-        return d[d[0].mid != 0 ? 1 : 2].rad;
-    if (isinf(d[1].mid) && d[1].mid == d[2].mid)
-        return fmax(d[1].rad, d[2].rad);
-    double apart = hc_up(fabs(d[1].mid - d[2].mid));
-    double room = hc_mul_up(fmax(most(&d[1]), most(&d[2])), 0x1p-50);
-    double bound = hc_add_up(hc_add_up(apart, room), fmax(d[1].rad, d[2].rad));
-    return isnan(bound) ? unknown : bound;
-}
-
-/* A comparison depends on the order of x and y alone, which is that of x' and y' if no number lies
-   in both discs. NaN is in no order with anything. Whether a number is finite is the same for all
-   of a disc about which anything is known. */
-static double truth(enum hc_function f, const struct hc_disc *d)
-{
-    if (hc_functions[f].most == 1)
-        return is_unknown(d) ? 1 : 0;
-    for (int i = 0; i < 2; i++)
-        if (isnan(d[i].mid) && d[i].rad == 0)
-            return 0;
-    if (is_unknown(&d[0]) || is_unknown(&d[1]))
-        return 1;
-    /* An infinity is a point, and it is beyond every disc around a number. */
-    bool infinite = isinf(d[0].mid) || isinf(d[1].mid);
-    double room = infinite ? 0 : fabs(d[0].mid) * 0x1p-50 + fabs(d[1].mid) * 0x1p-50;
-    double reach = hc_add_up(hc_add_up(d[0].rad, d[1].rad), hc_add_up(room, 0x1p-1073));
-    return fabs(d[0].mid - d[1].mid) > reach ? 0 : 1;
-}
-
 /* Some operand is an infinity without error, and another has an error. A sum is the same infinity,
    and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. */
 static double beside_infinity(enum hc_function f, const struct hc_disc *d)
 {
     bool factors = f == HC_FN_mul || f == HC_FN_fma;
     if ((factors || f == HC_FN_div) && isinf(d[0].mid))
-        return distance(&d[1]) > 0 ? 0 : unknown;
+        return hc_disc_distance(&d[1]) > 0 ? 0 : unknown;
     if (factors && isinf(d[1].mid))
-        return distance(&d[0]) > 0 ? 0 : unknown;
+        return hc_disc_distance(&d[0]) > 0 ? 0 : unknown;
     return 0;
 }
 
 typedef double rule(const struct hc_disc *operand, double value);
 
 static rule *const rules[HC_FUNCTION_COUNT] = {
-    [HC_FN_add] = add,       [HC_FN_sub] = add,
-    [HC_FN_mul] = mul,       [HC_FN_div] = divide,
-    [HC_FN_sqrt] = root,     [HC_FN_fma] = fused,
-    [HC_FN_cast] = same,     [HC_FN_exp] = power_of_e,
-    [HC_FN_log] = logarithm, [HC_FN_log1p] = logarithm_of_1_plus,
-    [HC_FN_sin] = wave,      [HC_FN_tanh] = hyperbolic_tangent,
-    [HC_FN_cos] = wave,      [HC_FN_erf] = error_function,
-    [HC_FN_negate] = same,   [HC_FN_abs] = same,
-    [HC_FN_floor] = whole,
+    [HC_FN_add] = add,
+    [HC_FN_sub] = add,
+    [HC_FN_mul] = mul,
+    [HC_FN_div] = divide,
+    [HC_FN_sqrt] = root,
+    [HC_FN_fma] = fused,
+    [HC_FN_cast] = same,
+    [HC_FN_exp] = power_of_e,
+    [HC_FN_log] = logarithm,
+    [HC_FN_log1p] = logarithm_of_1_plus,
+    [HC_FN_sin] = wave,
+    [HC_FN_tanh] = hyperbolic_tangent,
+    [HC_FN_cos] = wave,
+    [HC_FN_erf] = error_function,
+    [HC_FN_negate] = same,
+    [HC_FN_abs] = same,
+    [HC_FN_floor] = hc_radius_floor,
 };
 
 double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double value)
@@ -270,17 +201,17 @@ double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double
     for (int i = 0; i < n; i++) {
         wrong = wrong || operand[i].rad != 0;
         nan = nan || (isnan(operand[i].mid) && operand[i].rad == 0);
-        lost = lost || is_unknown(&operand[i]);
+        lost = lost || hc_disc_is_unknown(&operand[i]);
         infinite = infinite || isinf(operand[i].mid);
     }
     if (!wrong)
         return 0;
     if (f == HC_FN_select)
-        return choose(operand);
+        return hc_radius_select(operand);
     if (hc_functions[f].kind == HC_FUNCTION_TRUTH)
-        return truth(f, operand);
+        return hc_radius_truth(f, operand);
     if (f == HC_FN_min || f == HC_FN_max)
-        return larger(operand, value);
+        return hc_radius_larger(operand);
     assert(rules[f]);
     if (nan)
         return 0;

@@ -2,8 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "formula/radius.h"
-#include "formula/upward.h"
+#include "formula/radius_rules.h"
 
 /* A disc as an interval, with room for a mid that was rounded to fp64. */
 struct interval {
@@ -31,7 +30,7 @@ static double distinct(const struct hc_disc *d, long n)
     long wrong = 0;
     long intervals = 0;
     for (long i = 0; i < n; i++) {
-        if (isinf(d[i].rad) || (d[i].rad > 0 && !isfinite(d[i].mid)))
+        if (hc_disc_is_unknown(&d[i]))
             return (double)(n - 1);
         wrong += d[i].rad > 0;
     }
@@ -65,8 +64,7 @@ static double count(const struct hc_disc *d, long n)
 {
     long doubtful = 0;
     for (long i = 0; i < n; i++)
-        doubtful += d[i].rad > 0 &&
-                    !(isfinite(d[i].mid) && fabs(d[i].mid) * (1 - 0x1p-50) - 0x1p-1073 > d[i].rad);
+        doubtful += d[i].rad > 0 && !(isfinite(d[i].mid) && hc_disc_least(&d[i]) > d[i].rad);
     return (double)doubtful;
 }
 

@@ -2,209 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases/fixture/quote.h"
-#include "cases/mechanisms.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"
-#include "check/selftest/fault.h"
-#include "check/runner.h"
 #include "cli/command.h"
-#include "cli/contract.h"
+#include "cli/lists.h"
 #include "op/wrap.h"
-#include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_list;
-
-/* A row is an object. Its members are in the order of the columns, the name first. The first array
-   or object ends the columns: it and what follows it is shown as JSON only. */
-static json_t *row(json_t *rows, const char *name)
-{
-    json_t *o = json_object();
-    (void)json_object_set_new(o, "name", json_string(name));
-    (void)json_array_append_new(rows, o);
-    return o;
-}
-
-static void put(json_t *o, const char *key, const char *text)
-{
-    (void)json_object_set_new(o, key, text ? hc_json_text(text) : json_null());
-}
-
-static void put_number(json_t *o, const char *key, int number)
-{
-    (void)json_object_set_new(o, key, json_integer(number));
-}
-
-static void put_real(json_t *o, const char *key, double number)
-{
-    (void)json_object_set_new(o, key, hc_json_real(number));
-}
-
-static void list_cases(json_t *rows)
-{
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
-    for (int i = 0; i < n; i++) {
-        json_t *o = row(rows, cases[i]->name);
-        put(o, "level", hc_level_names[cases[i]->level]);
-        put(o, "runs", cases[i]->once ? "once" : "on each backend");
-        put(o, "title", cases[i]->title);
-        put(o, "source", cases[i]->source);
-    }
-}
-
-static void list_ops(json_t *rows)
-{
-    int n;
-    const struct hc_backend *const *backends = hc_backends(&n);
-    for (int op = 0; op < HC_OP_COUNT; op++) {
-        char known[256] = "";
-        for (int b = 0; b < n; b++) {
-            size_t used = strlen(known);
-            if (backends[b]->kernel[op])
-                (void)snprintf(known + used, sizeof known - used, "%s%s", used ? "," : "",
-                               backends[b]->name);
-        }
-        json_t *o = row(rows, hc_ops[op].name);
-        put_number(o, "inputs", hc_ops[op].inputs);
-        put_number(o, "outputs", hc_ops[op].outputs);
-        put(o, "title", hc_ops[op].title);
-        put(o, "backends", known);
-        hc_contract_json(o, (enum hc_op)op);
-    }
-}
-
-static void list_backends(json_t *rows)
-{
-    int n;
-    const struct hc_backend *const *backends = hc_backends(&n);
-    for (int b = 0; b < n; b++) {
-        const struct hc_backend *backend = backends[b];
-        const char *why = backend->unavailable ? backend->unavailable() : NULL;
-        int ops = 0;
-        for (int op = 0; op < HC_OP_COUNT; op++)
-            ops += backend->kernel[op] != NULL;
-        json_t *o = row(rows, backend->name);
-        put(o, "available", why ? "no" : "yes");
-        put_number(o, "ops", ops);
-        put(o, "title", backend->title);
-        put(o, "reason", why);
-    }
-}
-
-static void list_recipes(json_t *rows)
-{
-    int n;
-    const struct hc_recipe *recipes = hc_recipes(&n);
-    for (int i = 0; i < n; i++) {
-        json_t *o = row(rows, recipes[i].name);
-        put(o, "title", recipes[i].title);
-        put(o, "source", recipes[i].source);
-        put(o, "defects", recipes[i].defects);
-        json_t *fields = json_object();
-        for (int f = 0; f < hc_recipe_fields(); f++) {
-            char text[HC_FIELD_TEXT];
-            hc_recipe_field_text(&recipes[i], f, text);
-            put(fields, hc_recipe_field_key(f), text);
-        }
-        (void)json_object_set_new(o, "fields", fields);
-    }
-}
-
-static void list_scalers(json_t *rows)
-{
-    for (int i = 0; i < HC_SCALER_COUNT; i++) {
-        const struct hc_scaler_info *scaler = &hc_scalers[i];
-        json_t *o = row(rows, scaler->name);
-        put_real(o, "first scale", (double)scaler->initial);
-        put_number(o, "clean steps before growth", scaler->rule.interval);
-        put(o, "on found", hc_on_found_names[scaler->on_found]);
-        put(o, "detector", hc_detector_names[scaler->detector]);
-        put(o, "title", scaler->title);
-        put(o, "source", scaler->source);
-        put(o, "defects", scaler->defects);
-    }
-}
-
-static void list_faults(json_t *rows)
-{
-    for (int i = 0; i < hc_fault_count(); i++) {
-        const struct hc_fault *fault = hc_fault_at(i);
-        json_t *o = row(rows, fault->name);
-        put(o, "ops", fault->ops);
-        put(o, "title", fault->title);
-        put(o, "caught by", fault->patterns);
-        put(o, "class", hc_fault_classes[fault->class_].name);
-        put(o, "in", hc_fault_places[fault->place]);
-    }
-}
-
-static void list_reports(json_t *rows)
-{
-    int n;
-    const struct hc_report *reports = hc_reports(&n);
-    for (int i = 0; i < n; i++) {
-        json_t *o = row(rows, reports[i].slug);
-        put(o, "case", reports[i].shown_by ? reports[i].shown_by->name : NULL);
-        put(o, "source", reports[i].source);
-        put(o, "left out", reports[i].reason);
-    }
-}
-
-static void list_mechanisms(json_t *rows)
-{
-    int n;
-    const struct hc_mechanism *mechanisms = hc_mechanisms(&n);
-    for (int i = 0; i < n; i++) {
-        char faults[512] = "";
-        for (int f = 0; mechanisms[i].faults[f]; f++)
-            (void)snprintf(faults + strlen(faults), sizeof faults - strlen(faults), "%s%s",
-                           f ? " " : "", mechanisms[i].faults[f]);
-        json_t *o = row(rows, mechanisms[i].name);
-        put_number(o, "rows", mechanisms[i].rows);
-        put(o, "faults", faults[0] ? faults : NULL);
-    }
-}
-
-/* What is said wrongly: in a text that is quoted, or in a report of a bug. */
-static void list_corrections(json_t *rows)
-{
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
-    for (int i = 0; i < n; i++) {
-        const struct hc_quote *quote = hc_quote_of(cases[i]);
-        const struct hc_bug *bug = hc_bug_of(cases[i]);
-        const char *correction = quote ? quote->correction : bug ? bug->correction : NULL;
-        if (!correction)
-            continue;
-        json_t *o = row(rows, cases[i]->name);
-        put(o, "source", cases[i]->source);
-        put(o, "correction", correction);
-        if (!quote)
-            continue;
-        json_t *numbers = json_object();
-        put(numbers, "show", quote->show);
-        put(numbers, "says", quote->says);
-        put(numbers, "is", quote->is);
-        (void)json_object_set_new(o, "numbers", numbers);
-    }
-}
-
-static void list_formats(json_t *rows)
-{
-    for (int f = 0; f < HC_FORMAT_COUNT; f++) {
-        const struct hc_format_info *format = &hc_formats[f];
-        json_t *o = row(rows, format->name);
-        put_number(o, "precision", format->precision);
-        put_number(o, "emin", format->emin);
-        put_number(o, "emax", format->emax);
-        put_number(o, "bytes", format->bytes);
-        put_real(o, "largest", hc_format_max((enum hc_format)f));
-        put_real(o, "smallest", hc_format_tiny((enum hc_format)f));
-        put_real(o, "unit roundoff", hc_format_unit((enum hc_format)f));
-    }
-}
 
 static void print_value(const json_t *value)
 {
@@ -249,25 +54,13 @@ static void print_wrapped(const json_t *rows)
     }
 }
 
-static const struct subject {
-    const char *name;
-    void (*list)(json_t *rows);
-    void (*print)(const json_t *rows);
-} subjects[] = {
-    {"cases", list_cases, print_text},           {"ops", list_ops, print_text},
-    {"backends", list_backends, print_text},     {"recipes", list_recipes, print_text},
-    {"scalers", list_scalers, print_text},       {"faults", list_faults, print_text},
-    {"formats", list_formats, print_text},       {"reports", list_reports, print_text},
-    {"mechanisms", list_mechanisms, print_text}, {"corrections", list_corrections, print_wrapped},
-};
-
-static int print(const struct subject *subject, bool json)
+static int print(const struct hc_list *list, bool json)
 {
     json_t *rows = json_array();
-    subject->list(rows);
+    list->add(rows);
     enum hc_status status = json ? hc_json_print(stdout, rows) : hc_json_status();
     if (status == HC_OK && !json)
-        subject->print(rows);
+        (list->wrapped ? print_wrapped : print_text)(rows);
     json_decref(rows);
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
@@ -289,9 +82,9 @@ static int run(int argc, char **argv)
         return hc_complain_message();
     if (strcmp(subject, "reports") == 0 && !hc_reports(&count))
         return hc_complain_message();
-    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0] && words <= 1; i++)
-        if (strcmp(subjects[i].name, subject) == 0)
-            return print(&subjects[i], json);
+    for (const struct hc_list *list = hc_lists; list->name && words <= 1; list++)
+        if (strcmp(list->name, subject) == 0)
+            return print(list, json);
     return hc_complain(
         "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats, "
         "reports, mechanisms or corrections",

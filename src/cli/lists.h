@@ -1,0 +1,20 @@
+/* What halfcheck knows, as rows: its cases, ops, backends and so on. */
+#ifndef HC_CLI_LISTS_H
+#define HC_CLI_LISTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* `add` adds the rows to an array. A row is an object. Its members are in the order of the columns,
+   the name first. The first array or object ends the columns: it and what follows it is shown as
+   JSON only. Where rows are `wrapped` the columns are sentences. */
+struct hc_list {
+    const char *name;
+    void (*add)(json_t *rows);
+    bool wrapped;
+};
+
+/* Ends with a name of NULL. */
+extern const struct hc_list hc_lists[];
+
+#endif
