@@ -17,7 +17,7 @@ static void undecayed(struct hc_check *check)
     static const char *const names[] = {"fp32", "amp", "fastai-1.0.61", "fastai-004b-flat"};
     for (size_t k = 0; k < 2 * sizeof names / sizeof names[0]; k++) {
         struct hc_recipe recipe = *hc_recipe_by_name(names[k / 2]);
-        double start[MAX];
+        double start[MAX] = {0};
         struct hc_fixture fixture;
         recipe.split_bn_bias = true;
         recipe.decay_norm = k % 2 == 1;

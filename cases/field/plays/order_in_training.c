@@ -8,9 +8,9 @@
    checks makes one overflow the end of the training: every weight is NaN after the first step.
 
    Each row trains a small network three times from the same weights on the same batches: with the
-   order of the report, with the right one, and in fp64 without any scale. It learns stripes, which
+   order of the report, with the right one, and in fp32 without any scale. It learns stripes, which
    takes it 30 steps. The arms differ in one field of the recipe. The bounds are margins that a
-   training keeps by far, and no error bounds: half's first loss is within 1/512 of fp64's, its last
+   training keeps by far, and no error bounds: half's first loss is within 1/512 of fp32's, its last
    one within a tenth of the first, and the norm of the weights within a fiftieth. */
 #include "cases/fixture/bug.h"
 #include "cases/fixture/tiny_training.h"
@@ -77,7 +77,7 @@ static struct hc_recipe plain(const char *name)
 static bool compare(struct hc_check *check, struct hc_exhibits *shown,
                     const struct hc_recipe recipe[3], struct ends ends[3])
 {
-    static const char *const series[] = {"buggy", "fixed", "fp64"};
+    static const char *const series[] = {"buggy", "fixed", "fp32"};
     static const struct hc_frame frame = {.title = "The loss of a small training",
                                           .x = "step",
                                           .y = "loss of the batch",
@@ -92,14 +92,14 @@ static bool compare(struct hc_check *check, struct hc_exhibits *shown,
                     ends[2].first / 10);
     hc_exhibits_add(shown, "norm of the weights", HC_FP32, ends[0].norm, ends[1].norm, ends[2].norm,
                     ends[2].norm / 50);
-    hc_claim_true(check, "fp64 learns", ends[2].last < ends[2].first / 10);
+    hc_claim_true(check, "fp32 learns", ends[2].last < ends[2].first / 10);
     return true;
 }
 
 /* A limit of 10, which no gradient of this training reaches. */
 static void clipped(struct hc_check *check, struct hc_exhibits *shown)
 {
-    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp64")};
+    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp32")};
     struct ends ends[3];
     recipe[0].clip_scaled = true;
     for (int arm = 0; arm < 2; arm++) {
@@ -113,7 +113,7 @@ static void clipped(struct hc_check *check, struct hc_exhibits *shown)
 
 static void decayed(struct hc_check *check, struct hc_exhibits *shown)
 {
-    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp64")};
+    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp32")};
     struct ends ends[3];
     for (int arm = 0; arm < 3; arm++)
         recipe[arm].weight_decay = 0.02;
@@ -128,7 +128,7 @@ static void decayed(struct hc_check *check, struct hc_exhibits *shown)
 /* A scale of 2^24, at which gradients overflow. */
 static void unchecked(struct hc_check *check, struct hc_exhibits *shown)
 {
-    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp64")};
+    struct hc_recipe recipe[3] = {plain("amp"), plain("amp"), plain("fp32")};
     struct ends ends[3];
     recipe[0].scaler.rule = HC_SCALER_STATIC;
     recipe[0].scaler.initial = recipe[1].scaler.initial = 0x1p24F;
