@@ -115,6 +115,7 @@ static bool begin(struct hc_evaluation *e, const struct hc_block *block, int64_t
     e->wrong = false;
     e->status = HC_OK;
     e->step = step;
+    e->terms = 0;
     e->text = block->text;
     e->error = error;
     return make_room(e);

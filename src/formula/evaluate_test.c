@@ -168,6 +168,8 @@ Test(evaluate, an_error_has_a_place_and_a_sentence)
         {"sum(2000000, 1)", "2000000",
          "this has to be an integer from 1 to 1048576, and it is 2000000"},
         {"sum(0, 1)", "0", "this has to be an integer from 1 to 1048576, and it is 0"},
+        {"sum(j: 8, sum(1e6, 1))", "sum(1e6, 1)",
+         "the sums of one step have more than 4194304 terms"},
         {"x[0]", "x", "this is a number, and not a list"},
         {"y + [1, 2]", "y + [1, 2]", "a list of 3 elements meets one of 2"},
         {"[y, 1]", "y", "an element of a list is a number, and this is a list"},

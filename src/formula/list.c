@@ -128,6 +128,9 @@ struct hc_value *hc_over(struct hc_evaluation *e, const struct hc_node *node)
     const struct hc_value *terms = hc_walk(e, node->operand[0]);
     if (!terms || !hc_integer_of(e, node->operand[0], terms, 0, 1, HC_MAX_TERMS, &n))
         return NULL;
+    e->terms += n;
+    if (e->terms > HC_MAX_STEP_TERMS)
+        return hc_wrong(e, node, "the sums of one step have more than %d terms", HC_MAX_STEP_TERMS);
     const struct hc_node *term = node->operand[1];
     struct hc_value *v = all_terms(e, node, n);
     return v ? hc_fold(e, node, term, v, n) : NULL;
