@@ -17,9 +17,9 @@
 #include "op/call.h"
 #include "reference.h"
 
-/* The terms of a sum and the elements of a list are at most so many; and those of all sums of a step
-   together, sums inside of sums included, so that a step ends within seconds. */
-#define HC_MAX_TERMS (1 << 20)
+/* The terms of a sum and the elements of a list are at most so many; and so are those of all sums
+   of a step together, sums inside of sums included. So a step ends within seconds. */
+#define HC_MAX_TERMS      (1 << 20)
 #define HC_MAX_STEP_TERMS (1 << 22)
 
 /* A value: n elements of one format; or a constant, which has none; or truths and counts. These

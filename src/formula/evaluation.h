@@ -41,7 +41,7 @@ struct hc_evaluation {
     double real_unit; /* unit roundoff of the real numbers */
     bool constants;   /* in the right side of :=, where constants never take a format */
     int64_t step;
-    int64_t terms; /* of sums, in this step so far */
+    int64_t terms;    /* of sums, in this step so far */
     const char *text; /* of the block that runs */
     struct hc_formula_error *error;
     enum hc_status status;
