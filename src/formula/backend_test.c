@@ -102,6 +102,26 @@ Test(backend, a_difference_names_its_node_and_step_and_stays_in_what_follows)
     s->backend->close(s->queue);
 }
 
+static enum hc_status run_without_signed_zeros(const struct hc_call *call, void *context)
+{
+    enum hc_status status = run_call(call, context);
+    if (status == HC_OK && hc_tensor_get(&call->out[HC_OUT], 0) == 0)
+        hc_tensor_set(&call->out[HC_OUT], 0, 0.0);
+    return status;
+}
+
+Test(backend, the_sign_of_a_zero_is_compared)
+{
+    struct stand *s = stand_on("exact");
+    struct trial t =
+        begin_with("fp16", "w = -1; v = 0 * w",
+                   (struct hc_evaluation_options){.call = run_without_signed_zeros, .context = s});
+    const struct hc_evaluation_difference *d = hc_evaluation_difference(t.e);
+    cr_assert(d->differed == 1 && signbit(d->want) && !signbit(d->got));
+    finish(&t);
+    s->backend->close(s->queue);
+}
+
 Test(backend, a_call_that_fails_ends_the_run)
 {
     struct stand *s = stand_on("exact");

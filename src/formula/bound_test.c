@@ -289,3 +289,21 @@ Test(bound, select_takes_a_tiny_real_condition_for_true)
     cr_assert_eq(hc_real_double(value_of(&t, "select(z, 1, 2)")->real[0]), 1);
     finish(&t);
 }
+
+/* The root of 2 has more bits than the real numbers here, so that s * s - 2 may be 0. */
+Test(bound, a_count_of_uncertain_real_numbers_is_uncertain)
+{
+    struct trial t = begin("fp64", "s = sqrt(2)");
+    cr_assert_geq(value_of(&t, "count(3, s * s - 2)")->real_rad[0], 3);
+    cr_assert_eq(value_of(&t, "count(3, s)")->real_rad[0], 0);
+    finish(&t);
+}
+
+/* 256 bits lose the 1e-100, and the bound of what is rounded from such a constant knows. */
+Test(bound, of_a_rounded_constant_covers_the_constants_own_error)
+{
+    struct trial t = begin("fp64", "w = (1 + 1e-100) - 1");
+    cr_assert_eq(want_of(&t, "w"), 0);
+    cr_assert_geq(value_of(&t, "w")->rad[0], 1e-100);
+    finish(&t);
+}
