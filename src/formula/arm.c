@@ -59,7 +59,7 @@ enum hc_status hc_arm_read(const char *text, struct hc_arm *arm)
     if (strlen(text) > HC_LONGEST_ARM)
         return hc_fail(HC_INVALID, "an arm has at most %d characters: '%.40s...'", HC_LONGEST_ARM,
                        text);
-    strcpy(arm->text, text);
+    memcpy(arm->text, text, strlen(text) + 1);
     size_t length = strcspn(text, " ");
     const char *slash = memchr(text, '/', length);
     size_t first = slash ? (size_t)(slash - text) : length;

@@ -71,12 +71,12 @@ static bool train(struct hc_check *check, const char *name, struct step *third)
 
 /* S is a power of two: the optimizer's gradients are the backward pass's over S, without any
    rounding, and so are their norms in fp64. The bounds are margins, no error bounds: a loss by half
-   is within 1/512 of fp64's, twice half's epsilon, and a norm of gradients within 1/64. */
+   is within 1/512 of fp32's, twice half's epsilon, and a norm of gradients within 1/64. */
 static void logged(struct hc_check *check, struct hc_exhibits *shown)
 {
     struct step half;
     struct step real;
-    if (!train(check, "amp", &half) || !train(check, "fp64", &real))
+    if (!train(check, "amp", &half) || !train(check, "fp32", &real))
         return;
     hc_exhibits_add(shown, "loss, times S", HC_FP32, half.loss * half.scale, half.loss, real.loss,
                     real.loss / 512);
