@@ -96,6 +96,8 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
 {
     char line[2048];
     (void)fputc('\n', out);
+    if (bug->not_a_bug)
+        print(out, "control", "not a bug: what was reported as one is right");
     if (bug->play)
         print(out, "play",
               bug->arithmetic_only ? "both arms restate the arithmetic alone"

@@ -44,6 +44,15 @@ Test(bug, what_the_arms_share_is_shown_once)
                      "              --in 'fp16 acc=fp32,fp32' --show 'w, 1 - w'\n");
 }
 
+Test(bug, a_negative_control_says_that_it_is_no_bug)
+{
+    struct hc_bug control = weight;
+    control.not_a_bug = true;
+    const char *text = printed(hc_bug_print_arms, &control);
+    cr_assert(strstr(text, "\n  control not a bug: what was reported as one is right\n"), "%s",
+              text);
+}
+
 Test(bug, what_differs_is_shown_beside_its_arm)
 {
     struct hc_bug bug = weight;
