@@ -7,8 +7,10 @@ struct hc_queue {
     char unused;
 };
 
-enum hc_status hc_memory_open(struct hc_queue **queue, int threads)
+enum hc_status hc_memory_open(const struct hc_backend *backend, struct hc_queue **queue,
+                              int threads)
 {
+    (void)backend;
     (void)threads;
     *queue = malloc(sizeof **queue);
     return *queue ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for a queue");

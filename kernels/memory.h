@@ -5,7 +5,8 @@
 #include "backend.h"
 
 /* An empty queue, for a backend that keeps nothing in one. */
-enum hc_status hc_memory_open(struct hc_queue **queue, int threads);
+enum hc_status hc_memory_open(const struct hc_backend *backend, struct hc_queue **queue,
+                              int threads);
 void hc_memory_close(struct hc_queue *queue);
 
 void *hc_memory_allocate(struct hc_queue *queue, size_t bytes);

@@ -138,8 +138,10 @@ static const char *unavailable(void)
 }
 
 /* An unavailable backend is never opened, so the rest of the table is not used. */
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
+    (void)backend;
     (void)queue;
     (void)threads;
     return hc_fail(HC_DEVICE, "cuda: %s", reason);

@@ -191,7 +191,7 @@ Test(plugin, cuda_without_a_device_refuses_in_one_line)
         return;
     struct hc_queue *queue;
     cr_assert_null(strchr(why, '\n'));
-    cr_assert_eq(cuda->open(&queue, 0), HC_DEVICE);
+    cr_assert_eq(cuda->open(cuda, &queue, 0), HC_DEVICE);
     cr_assert_not_null(strstr(hc_message(), why), "the program sees the plug-in's line: %s",
                        hc_message());
 }

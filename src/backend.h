@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 9u
+#define HC_BACKEND_ABI 10u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */
@@ -124,12 +124,26 @@ struct hc_backend {
        that. */
     bool nondeterministic;
 
+    /* The backend is somebody's own, and owes what any right implementation owes: results within
+       the bounds, in whatever order and however fused. Where the contract states an order so that
+       all backends give the same bits, this one is held to them only if that order was asked for
+       (--order). */
+    bool free_order;
+
+    /* What --backend takes for it, where that is not its name: "pipe:python3 mine.py". Commands
+       that repeat a result say this. NULL: the name. */
+    const char *spelled;
+
+    /* The backend's own; whoever copies the table copies the pointer. `open` finds it here. */
+    const void *self;
+
     /* NULL if the backend can run here, otherwise a line that says why not. */
     const char *(*unavailable)(void);
 
-    /* Opens a queue, with `threads` threads if the backend has threads (0: as many as there are
-       cores). HC_OK, HC_NO_MEMORY or HC_DEVICE. */
-    enum hc_status (*open)(struct hc_queue **queue, int threads);
+    /* Opens a queue of `backend`, this very table or a changed copy of it. It has `threads`
+       threads, if the backend has threads (0: as many as there are cores). HC_OK, HC_NO_MEMORY or
+       HC_DEVICE. */
+    enum hc_status (*open)(const struct hc_backend *backend, struct hc_queue **queue, int threads);
     void (*close)(struct hc_queue *queue);
 
     /* `allocate` gives memory that the kernels can use, aligned to 64. It gives NULL, with a line

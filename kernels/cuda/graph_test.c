@@ -15,7 +15,7 @@ static void open_queue(void)
     const char *name = getenv("HC_TEST_BACKEND");
     backend = hc_backend_by_name(name ? name : "cuda-emulated");
     cr_assert_not_null(backend);
-    cr_assert_eq(backend->open(&queue, 1), HC_OK);
+    cr_assert_eq(backend->open(backend, &queue, 1), HC_OK);
 }
 
 static void close_queue(void)

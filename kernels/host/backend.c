@@ -30,8 +30,10 @@ static enum hc_status start_team(int threads)
     return started > 0 ? HC_OK : HC_DEVICE;
 }
 
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
+    (void)backend;
     *queue = malloc(sizeof **queue);
     if (!*queue)
         return hc_fail(HC_NO_MEMORY, "host: no memory for a queue");

@@ -32,7 +32,8 @@ static inline struct hc_queue *queue_of(int threads, const char *loops)
     struct hc_queue *queue;
     if (!hc_host_loops_by_name(loops))
         return NULL;
-    cr_assert_eq(hc_backend_by_name("host")->open(&queue, threads), HC_OK);
+    cr_assert_eq(hc_backend_by_name("host")->open(hc_backend_by_name("host"), &queue, threads),
+                 HC_OK);
     queue->loops = hc_host_loops_by_name(loops);
     return queue;
 }

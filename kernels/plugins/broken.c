@@ -10,8 +10,10 @@ struct hc_queue {
 
 static struct hc_queue the_queue;
 
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
+    (void)backend;
     (void)threads;
     *queue = &the_queue;
     return HC_OK;

@@ -55,13 +55,14 @@ static enum hc_status open_queues(const struct hc_run_options *options, struct q
     assert(options->backend_count <= HC_MAX_BACKENDS);
     if (options->threads > 0)
         omp_set_num_threads(options->threads);
-    enum hc_status status = exact_of(options)->open(&queues->exact, options->threads);
+    enum hc_status status =
+        exact_of(options)->open(exact_of(options), &queues->exact, options->threads);
     if (status != HC_OK)
         queues->exact = NULL; /* whatever a failed open has left there */
     for (int b = 0; b < options->backend_count && status == HC_OK; b++) {
         const struct hc_backend *backend = options->backends[b];
         if (!backend->unavailable || !backend->unavailable())
-            status = backend->open(&queues->by_backend[b], options->threads);
+            status = backend->open(backend, &queues->by_backend[b], options->threads);
         if (status != HC_OK)
             queues->by_backend[b] = NULL;
     }

@@ -72,11 +72,12 @@ Test(workers, a_run_that_is_stopped_reports_what_came_before_and_nothing_after)
 
 static int opens_left;
 
-static enum hc_status open_twice(struct hc_queue **queue, int threads)
+static enum hc_status open_twice(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
     if (opens_left-- <= 0)
         return hc_fail(HC_NO_MEMORY, "no third queue");
-    return hc_backend_by_name("exact")->open(queue, threads);
+    return hc_backend_by_name("exact")->open(backend, queue, threads);
 }
 
 Test(workers, a_queue_that_cannot_be_opened_ends_the_run_with_its_line)

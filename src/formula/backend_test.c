@@ -29,7 +29,7 @@ static struct stand *stand_on(const char *backend)
 {
     static struct stand s;
     s = (struct stand){.backend = hc_backend_by_name(backend)};
-    cr_assert(s.backend && s.backend->open(&s.queue, 1) == HC_OK);
+    cr_assert(s.backend && s.backend->open(s.backend, &s.queue, 1) == HC_OK);
     return &s;
 }
 

@@ -156,7 +156,7 @@ Test(bound, holds_for_random_formulas)
 {
     struct tally tally = {0, 0, 0, 0};
     struct hc_queue *queue;
-    cr_assert_eq(hc_backend_by_name("exact")->open(&queue, 1), HC_OK);
+    cr_assert_eq(hc_backend_by_name("exact")->open(hc_backend_by_name("exact"), &queue, 1), HC_OK);
     state = 2024;
     for (int i = 0; i < FORMULAS; i++)
         check_one(&tally, queue);

@@ -34,8 +34,9 @@ void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 struct hc_accumulator hc_cuda_accumulator_here(void);
 
 /* The slot `open`, with cuBLAS and cuDNN and without. */
-enum hc_status hc_cuda_open(struct hc_queue **queue, int threads);
-enum hc_status hc_cuda_open_without_libraries(struct hc_queue **queue, int threads);
+enum hc_status hc_cuda_open(const struct hc_backend *backend, struct hc_queue **queue, int threads);
+enum hc_status hc_cuda_open_without_libraries(const struct hc_backend *backend,
+                                              struct hc_queue **queue, int threads);
 void hc_cuda_close(struct hc_queue *queue);
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes);
 void hc_cuda_release(struct hc_queue *queue, void *memory);

@@ -53,14 +53,17 @@ static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool 
     return status;
 }
 
-enum hc_status hc_cuda_open(struct hc_queue **queue, int threads)
+enum hc_status hc_cuda_open(const struct hc_backend *backend, struct hc_queue **queue, int threads)
 {
+    (void)backend;
     (void)threads;
     return open_queue(queue, hc_cuda_unavailable(), true);
 }
 
-enum hc_status hc_cuda_open_without_libraries(struct hc_queue **queue, int threads)
+enum hc_status hc_cuda_open_without_libraries(const struct hc_backend *backend,
+                                              struct hc_queue **queue, int threads)
 {
+    (void)backend;
     (void)threads;
     return open_queue(queue, hc_cuda_no_device(), false);
 }

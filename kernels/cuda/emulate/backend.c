@@ -36,8 +36,10 @@ static void close_queue(struct hc_queue *queue)
     free(queue);
 }
 
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
+    (void)backend;
     (void)threads;
     struct hc_queue *q = calloc(1, sizeof *q);
     enum hc_status status = HC_OK;

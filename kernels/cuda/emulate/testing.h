@@ -14,7 +14,9 @@ static struct hc_queue *queue;
 
 static inline void begin(void)
 {
-    cr_assert_eq(hc_backend_by_name("cuda-emulated")->open(&queue, 1), HC_OK, "%s", hc_message());
+    cr_assert_eq(
+        hc_backend_by_name("cuda-emulated")->open(hc_backend_by_name("cuda-emulated"), &queue, 1),
+        HC_OK, "%s", hc_message());
     altered = hc_library_emulated;
     queue->libraries->library = &altered;
 }

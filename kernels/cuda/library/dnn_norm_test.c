@@ -12,9 +12,10 @@
 
 static struct hc_library altered;
 
-static enum hc_status open_altered(struct hc_queue **queue, int threads)
+static enum hc_status open_altered(const struct hc_backend *backend, struct hc_queue **queue,
+                                   int threads)
 {
-    enum hc_status status = hc_backend_by_name("cuda-emulated")->open(queue, threads);
+    enum hc_status status = hc_backend_by_name("cuda-emulated")->open(backend, queue, threads);
     if (status == HC_OK)
         (*queue)->libraries->library = &altered;
     return status;

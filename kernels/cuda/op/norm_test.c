@@ -43,7 +43,7 @@ static void emulate(const struct hc_call *call)
     struct hc_queue *queue = NULL;
     struct hc_call ready = *call;
     cr_assert_eq(hc_call_check(call), HC_OK, "%s", hc_message());
-    cr_assert_eq(backend->open(&queue, 1), HC_OK);
+    cr_assert_eq(backend->open(backend, &queue, 1), HC_OK);
     size_t bytes = backend->scratch(queue, call);
     ready.scratch = bytes ? backend->allocate(queue, bytes) : NULL;
     cr_assert_eq(backend->kernel[call->op](queue, &ready), HC_OK, "%s", hc_message());

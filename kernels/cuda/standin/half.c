@@ -6,8 +6,10 @@ static const char *unavailable(void)
     return "the stand-in of the tests has no half instructions";
 }
 
-static enum hc_status open_queue(struct hc_queue **queue, int threads)
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
 {
+    (void)backend;
     (void)queue;
     (void)threads;
     return hc_fail(HC_DEVICE, "cuda-half: %s", unavailable());

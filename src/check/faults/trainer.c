@@ -104,14 +104,16 @@ static enum hc_status padding_is_right(const struct hc_fault_site *site, struct 
    of its own. */
 static bool ran;
 
-static enum hc_status (*right_open)(struct hc_queue **queue, int threads);
+static enum hc_status (*right_open)(const struct hc_backend *backend, struct hc_queue **queue,
+                                    int threads);
 static enum hc_status (*right_upload)(struct hc_queue *queue, void *to, const void *from,
                                       size_t bytes);
 
-static enum hc_status open_anew(struct hc_queue **queue, int threads)
+static enum hc_status open_anew(const struct hc_backend *backend, struct hc_queue **queue,
+                                int threads)
 {
     ran = false;
-    return right_open(queue, threads);
+    return right_open(backend, queue, threads);
 }
 
 static enum hc_status upload_more(struct hc_queue *queue, void *to, const void *from, size_t bytes)

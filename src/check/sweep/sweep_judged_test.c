@@ -43,7 +43,7 @@ enum { SIZE = 65536 };
 static struct hc_result run(const struct hc_parts *parts, struct hc_miss *miss)
 {
     struct hc_check check = {.what = &what, .backend = &emulated, .seed = 5};
-    cr_assert_eq(emulated.open(&check.queue, 1), HC_OK);
+    cr_assert_eq(emulated.open(&emulated, &check.queue, 1), HC_OK);
     (void)hc_parts_run(&check, parts, miss);
     emulated.close(check.queue);
     hc_check_end(&check);

@@ -18,7 +18,7 @@ static char *told_on(const struct hc_backend *backend, bool *right)
     char *text = NULL;
     size_t size = 0;
     cr_assert_eq(hc_calc_read(&calc, &typed, "w = 1"), HC_AS_CLAIMED);
-    cr_assert_eq(backend->open(&calc.queue, 0), HC_OK);
+    cr_assert_eq(backend->open(backend, &calc.queue, 0), HC_OK);
     cr_assert_eq(hc_calc_run(&run, &calc), HC_AS_CLAIMED);
     FILE *out = open_memstream(&text, &size);
     *right = hc_calc_tell(&run, out);

@@ -84,7 +84,7 @@ static int calculate(struct hc_calc *calc, struct outputs *outputs, const char *
     if (status != HC_AS_CLAIMED)
         return status;
     if (backend && (hc_choose_backend("calc computes", backend, &calc->backend) != HC_OK ||
-                    calc->backend->open(&calc->queue, 0) != HC_OK))
+                    calc->backend->open(calc->backend, &calc->queue, 0) != HC_OK))
         return hc_complain_message();
     hc_stop_on_request();
     status = hc_calc_run(&run, calc);

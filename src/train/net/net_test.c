@@ -26,7 +26,7 @@ Test(net, the_list_counts_what_the_parameters_hold)
     struct hc_device device = {.backend = hc_backend_by_name("exact")};
     struct hc_net *net;
     int64_t held = 0;
-    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet16, 10, 1, 1), HC_OK);
     for (int i = 0; i < hc_net_plan(net)->parameters; i++)
         held += hc_parameter_count(hc_net_parameters(net)[i]);
@@ -134,7 +134,7 @@ static int32_t labels[BATCH] = {2, 0, 3};
 static void begin(const char *backend, const struct hc_recipe *recipe)
 {
     device = (struct hc_device){.backend = hc_backend_by_name(backend)};
-    cr_assert_eq(device.backend->open(&device.queue, 2), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 2), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, CLASSES, BATCH, 7), HC_OK);
     cr_assert_eq(hc_model_open(&update, &device, net, recipe), HC_OK);
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++)

@@ -9,7 +9,7 @@ static struct hc_device device;
 static void open_exact(void)
 {
     device.backend = hc_backend_by_name("exact");
-    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
 }
 
 static void close_exact(void)

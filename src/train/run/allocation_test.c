@@ -72,7 +72,7 @@ static long count(const char *backend, const struct hc_recipe *recipe)
     struct hc_metrics *metrics = NULL;
     static struct hc_histogram histogram;
     long before = 0;
-    cr_assert_eq(device.backend->open(&device.queue, 2), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 2), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, CLASSES, BATCH, 7), HC_OK);
     cr_assert_eq(hc_model_open(&update, &device, net, recipe), HC_OK);
     cr_assert_eq(hc_metrics_open(&metrics, &device, net, update), HC_OK);

@@ -32,7 +32,7 @@ static void open_device(const char *name)
 {
     device = (struct hc_device){.backend = hc_backend_by_name(name)};
     cr_assert_not_null(device.backend);
-    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK, "%s", hc_message());
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK, "%s", hc_message());
 }
 
 static void close_device(void)

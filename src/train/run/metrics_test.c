@@ -13,7 +13,7 @@ static void begin(const struct hc_recipe *recipe)
 {
     struct hc_tensor gradients[3 * HC_MAX_LAYERS];
     device = (struct hc_device){.backend = hc_backend_by_name("exact")};
-    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
     cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, 10, 2, 7), HC_OK);
     cr_assert_eq(hc_update_open(&update, &device, recipe, hc_net_parameters(net),
                                 hc_net_plan(net)->parameters),

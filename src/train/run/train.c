@@ -80,7 +80,7 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
     run->totals.train_loss = (double)NAN;
     run->device.backend = options->backend;
     if (status == HC_OK)
-        status = options->backend->open(&run->device.queue, options->threads);
+        status = options->backend->open(options->backend, &run->device.queue, options->threads);
     if (status == HC_OK)
         status = open_network(run);
     if (status == HC_OK && run->options.resume)

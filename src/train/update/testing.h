@@ -22,7 +22,7 @@ static struct hc_update *update;
 static inline void open_exact(void)
 {
     device.backend = hc_backend_by_name("exact");
-    cr_assert_eq(device.backend->open(&device.queue, 1), HC_OK);
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
 }
 
 static inline void close_exact(void)
