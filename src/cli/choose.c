@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pipe.h"
 #include "op/typed.h"
 
 static enum hc_status unknown(const char *name, size_t length)
@@ -18,8 +19,8 @@ static enum hc_status unknown(const char *name, size_t length)
         hc_nearest_try(&nearest, backends[i]->name);
     }
     const char *hint = hc_nearest_hint(&nearest);
-    return hc_fail(HC_INVALID, "no backend '%.*s'%s there are: %s", (int)length, name,
-                   hint[0] ? hint : ";", known);
+    return hc_fail(HC_INVALID, "no backend '%.*s'%s there are: %s; and pipe:COMMAND", (int)length,
+                   name, hint[0] ? hint : ";", known);
 }
 
 static const struct hc_backend *find(const char *name, size_t length)
@@ -47,41 +48,84 @@ static void choose_all(const struct hc_backend *chosen[HC_MAX_BACKENDS], int *co
             chosen[(*count)++] = backends[i];
 }
 
-enum hc_status hc_choose_backends(const char *list,
-                                  const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
+static bool is_program(const char *word)
 {
-    *count = 0;
-    if (!list) {
-        choose_all(chosen, count);
-        return HC_OK;
+    return strncmp(word, HC_PIPE_PREFIX, strlen(HC_PIPE_PREFIX)) == 0 ||
+           strncmp(word, HC_PIPE_FD_PREFIX, strlen(HC_PIPE_FD_PREFIX)) == 0;
+}
+
+/* Takes the next backend of a list. A program's command is the rest of it. */
+static enum hc_status next_backend(const char *list, const char **at,
+                                   const struct hc_backend **backend)
+{
+    const char *start = *at + strspn(*at, " \t");
+    const char *name;
+    size_t length;
+    if (is_program(start)) {
+        *at = NULL;
+        *backend = hc_pipe_backend(start);
+        return *backend ? HC_OK : HC_DEVICE;
     }
-    for (const char *at = list; at;) {
-        const char *name;
-        size_t length;
-        enum hc_status status = hc_list_next("--backend", list, &at, &name, &length);
-        if (status != HC_OK)
-            return status;
-        const struct hc_backend *backend = find(name, length);
-        if (!backend)
-            return unknown(name, length);
-        for (int i = 0; i < *count; i++)
-            if (chosen[i] == backend)
-                return hc_fail(HC_INVALID, "backend '%s' is named twice", backend->name);
-        chosen[(*count)++] = backend;
-    }
+    enum hc_status status = hc_list_next("--backend", list, at, &name, &length);
+    if (status != HC_OK)
+        return status;
+    *backend = find(name, length);
+    return *backend ? HC_OK : unknown(name, length);
+}
+
+static enum hc_status add(const struct hc_backend *backend,
+                          const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
+{
+    for (int i = 0; i < *count; i++)
+        if (strcmp(chosen[i]->name, backend->name) == 0)
+            return hc_fail(HC_INVALID, "backend '%s' is named twice", backend->name);
+    if (*count == HC_MAX_BACKENDS)
+        return hc_fail(HC_INVALID, "--backend takes at most %d backends", HC_MAX_BACKENDS);
+    chosen[(*count)++] = backend;
     return HC_OK;
 }
 
-enum hc_status hc_choose_backend(const char *what, const char *list,
-                                 const struct hc_backend **backend)
+enum hc_status hc_choose_backends(const struct hc_backend_options *options,
+                                  const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
 {
-    const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    int count;
-    enum hc_status status = hc_choose_backends(list, chosen, &count);
+    *count = 0;
+    hc_pipe_set_time_limit(options->call_limit);
+    if (!options->named.count)
+        choose_all(chosen, count);
+    for (int i = 0; i < options->named.count; i++)
+        for (const char *at = options->named.word[i]; at;) {
+            const struct hc_backend *backend;
+            enum hc_status status = next_backend(options->named.word[i], &at, &backend);
+            if (status == HC_OK)
+                status = add(backend, chosen, count);
+            if (status != HC_OK)
+                return status;
+        }
+    return HC_OK;
+}
+
+static enum hc_status refuse_several(const char *what, const struct hc_backend *const *chosen,
+                                     int count)
+{
+    char names[256] = "";
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i ? "," : "", chosen[i]->name);
+    }
+    return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, names);
+}
+
+enum hc_status hc_choose_backend(const char *what, const struct hc_backend_options *options,
+                                 const char *otherwise, const struct hc_backend **backend)
+{
+    const struct hc_backend *chosen[HC_MAX_BACKENDS] = {hc_backend_by_name(otherwise)};
+    int count = 1;
+    enum hc_status status =
+        options->named.count ? hc_choose_backends(options, chosen, &count) : HC_OK;
     if (status != HC_OK)
         return status;
     if (count != 1)
-        return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, list);
+        return refuse_several(what, chosen, count);
     *backend = chosen[0];
     const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
     return why ? hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[0]->name, why) : HC_OK;

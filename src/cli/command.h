@@ -30,11 +30,13 @@ struct hc_words {
     const char *word[HC_MAX_WORDS];
 };
 
-/* One option. Exactly one of the destinations is set, and holds the default value. */
+/* One option. Exactly one of the destinations is set, and holds the default value. A row that
+   includes another table stands for all of its rows; it has nothing else. */
 struct hc_option {
-    const char *name;  /* without the dashes */
-    const char *value; /* what the help calls its value; NULL for a flag */
-    const char *help;  /* names the default, if there is one */
+    const struct hc_option *include; /* ends with a NULL name, and includes none */
+    const char *name;                /* without the dashes */
+    const char *value;               /* what the help calls its value; NULL for a flag */
+    const char *help;                /* names the default, if there is one */
 
     bool *flag;
     const char **text;
@@ -53,11 +55,11 @@ struct hc_option {
    options than this. */
 enum { HC_MAX_OPTIONS = 40 };
 
-/* Reads argv[1..argc-1]. `options` ends with a NULL name. Options are written --name VALUE or
-   --name=VALUE, in any place; "--" ends them. The other words are moved to argv[1..*words], and
-   argv[*words + 1] = NULL. Returns false if the command is to end with *status: --help was printed,
-   or one line on stderr. */
-bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
+/* Reads argv[1..argc-1]. `table` ends with a NULL name that includes nothing. Options are written
+   --name VALUE or --name=VALUE, in any place; "--" ends them. The other words are moved to
+   argv[1..*words], and argv[*words + 1] = NULL. Returns false if the command is to end with
+   *status: --help was printed, or one line on stderr. */
+bool hc_read_options(const struct hc_command *command, const struct hc_option *table, int argc,
                      char **argv, int *words, int *status);
 
 /* Keeps the command line as it was typed, before hc_read_options moves its words; and returns it:

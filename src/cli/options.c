@@ -1,4 +1,5 @@
 /* Reading the options of a command, and printing its help. */
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -200,9 +201,25 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && !strchr("0123456789.(", word[1]);
 }
 
-bool hc_read_options(const struct hc_command *command, const struct hc_option *options, int argc,
+/* Copies a table, with the tables that it includes in their places. */
+static void flatten(const struct hc_option *options, struct hc_option flat[HC_MAX_OPTIONS + 1])
+{
+    int n = 0;
+    for (const struct hc_option *o = options; o->name || o->include; o++) {
+        const struct hc_option one[] = {*o, {0}};
+        for (const struct hc_option *from = o->include ? o->include : one; from->name; from++) {
+            assert(n < HC_MAX_OPTIONS);
+            flat[n++] = *from;
+        }
+    }
+    flat[n] = (struct hc_option){0};
+}
+
+bool hc_read_options(const struct hc_command *command, const struct hc_option *table, int argc,
                      char **argv, int *words, int *status)
 {
+    struct hc_option options[HC_MAX_OPTIONS + 1];
+    flatten(table, options);
     bool given[HC_MAX_OPTIONS] = {false};
     int kept = 0;
     int i = 1;

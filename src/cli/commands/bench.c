@@ -120,13 +120,12 @@ static enum hc_status write_rates(const struct sheet *sheet, const struct hc_inv
 static int run(int argc, char **argv)
 {
     const char *json = NULL;
-    const char *backend = NULL;
+    struct hc_backend_options backends;
     const struct hc_option options[] = {
-        {.name = "backend",
-         .value = "B",
-         .text = &backend,
-         .help = "measure this backend in the benches that can measure any (default: host,\n"
-                 "and the benches of one backend run, too)"},
+        {.include = hc_backend_options(
+             &backends, false,
+             "measure this backend in the benches that can measure any (default: host,\n"
+             "and the benches of one backend run, too)")},
         {.name = "json",
          .value = "FILE",
          .text = &json,
@@ -139,9 +138,9 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_bench, options, argc, argv, &words, &status))
         return status;
     struct sheet sheet = {.out = json && strcmp(json, "-") == 0 ? stderr : stdout,
-                          .chosen = backend != NULL};
+                          .chosen = backends.named.count > 0};
     if ((json && hc_output_probe(json) != HC_OK) ||
-        hc_choose_backend("bench measures", backend ? backend : "host", &sheet.backend) != HC_OK)
+        hc_choose_backend("bench measures", &backends, "host", &sheet.backend) != HC_OK)
         return hc_complain_message();
     struct hc_invocation how = {.command = hc_command_line(),
                                 .patterns = (const char *const *)argv + 1,

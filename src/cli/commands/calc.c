@@ -77,14 +77,16 @@ static int conclude(const struct hc_calc_run *run, const struct outputs *outputs
     return run->stopped_by ? HC_WRONG : HC_AS_CLAIMED;
 }
 
-static int calculate(struct hc_calc *calc, struct outputs *outputs, const char *backend)
+static int calculate(struct hc_calc *calc, struct outputs *outputs,
+                     const struct hc_backend_options *backends)
 {
     struct hc_calc_run run = {.calc = calc};
     int status = probe(calc, outputs);
     if (status != HC_AS_CLAIMED)
         return status;
-    if (backend && (hc_choose_backend("calc computes", backend, &calc->backend) != HC_OK ||
-                    calc->backend->open(calc->backend, &calc->queue, 0) != HC_OK))
+    if (backends->named.count &&
+        (hc_choose_backend("calc computes", backends, "exact", &calc->backend) != HC_OK ||
+         calc->backend->open(calc->backend, &calc->queue, 0) != HC_OK))
         return hc_complain_message();
     hc_stop_on_request();
     status = hc_calc_run(&run, calc);
@@ -101,7 +103,7 @@ static int run(int argc, char **argv)
     struct hc_calc calc = {0};
     struct hc_calc_typed typed = {0};
     struct outputs outputs = {0};
-    const char *backend = NULL;
+    struct hc_backend_options backends;
     const struct hc_option options[] = {
         {.name = "each",
          .value = "FORMULA",
@@ -131,10 +133,8 @@ static int run(int argc, char **argv)
          .least = 1,
          .most = HC_MAX_DIGITS,
          .help = "significant digits (default: as many as tell numbers apart)"},
-        {.name = "backend",
-         .value = "B",
-         .text = &backend,
-         .help = "compute on this backend, too, and compare each operation's bits"},
+        {.include = hc_backend_options(
+             &backends, false, "compute on this backend, too, and compare each operation's bits")},
         {.name = "plot",
          .value = "FILE",
          .text = &outputs.plot,
@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
         return HC_WRONG;
     status = hc_calc_read(&calc, &typed, formula);
     if (status == HC_AS_CLAIMED)
-        status = calculate(&calc, &outputs, backend);
+        status = calculate(&calc, &outputs, &backends);
     hc_program_free(calc.program);
     free(formula);
     return status;

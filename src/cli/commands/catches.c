@@ -31,14 +31,12 @@ static enum hc_status answer(const struct hc_inquiry *inquiry, const char *json,
 
 static int run(int argc, char **argv)
 {
-    const char *backends = NULL;
+    struct hc_backend_options backends;
     const char *json = NULL;
     bool page = false;
     const struct hc_option options[] = {
-        {.name = "backend",
-         .value = "B",
-         .list = &backends,
-         .help = "evaluate the arms on this backend (default exact)"},
+        {.include = hc_backend_options(&backends, false,
+                                       "evaluate the arms on this backend (default exact)")},
         {.name = "json",
          .value = "FILE",
          .text = &json,
@@ -54,7 +52,7 @@ static int run(int argc, char **argv)
     struct hc_inquiry inquiry;
     if (!hc_read_options(&hc_command_catches, options, argc, argv, &words, &status))
         return status;
-    if (hc_choose_backend("the table is made", backends ? backends : "exact", &backend) != HC_OK)
+    if (hc_choose_backend("the table is made", &backends, "exact", &backend) != HC_OK)
         return hc_complain_message();
     if (json && hc_output_probe(json) != HC_OK)
         return hc_complain_message();

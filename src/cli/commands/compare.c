@@ -49,8 +49,7 @@ static enum hc_status choose_all(struct hc_comparison *c, int seeds)
     int count;
     enum hc_status status = HC_OK;
     const struct hc_recipe *recipes = hc_recipes(&count);
-    const struct hc_backend *backend = hc_backend_by_name(c->training->backend_name);
-    bool host = backend != NULL && backend->host_memory;
+    bool host = c->training->backend->host_memory;
     for (int i = 0; i < count && status == HC_OK; i++)
         if (!chosen(c, recipes[i].name) && !(host && recipes[i].tf32))
             status = choose(c, recipes[i].name, strlen(recipes[i].name), seeds);
@@ -215,7 +214,7 @@ static int run(int argc, char **argv)
     if (!read_settings(&training, &c, &recipes, &seeds, argc, argv, &status))
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
-    if (choose_recipes(recipes, &c, seeds) != HC_OK)
+    if (hc_training_choose(&training) != HC_OK || choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
     int lock = -1;
     if (hc_training_open(&training, c.recipe, c.recipes) != HC_OK ||

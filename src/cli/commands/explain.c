@@ -198,15 +198,14 @@ static int tell(struct explained *explained, const struct hc_case *what)
 
 static int run(int argc, char **argv)
 {
-    const char *backends = NULL;
+    struct hc_backend_options backends;
     int level = HC_STANDARD;
     struct explained explained = {0};
     const struct hc_option options[] = {
-        {.name = "backend",
-         .value = "B[,B]",
-         .list = &backends,
-         .help = "show the numbers on the first of these, and the verdict on the others\n"
-                 "(default: exact first, then all that can run here)"},
+        {.include = hc_backend_options(
+             &backends, true,
+             "show the numbers on the first of these, and the verdict on the others\n"
+             "(default: exact first, then all that can run here)")},
         {.name = "level",
          .value = "LEVEL",
          .choice = &level,
@@ -227,7 +226,7 @@ static int run(int argc, char **argv)
         return hc_complain(
             "explain needs exactly one CASE, SLUG or op/NAME; see: halfcheck list cases");
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
-    if (hc_choose_backends(backends, chosen, &explained.run.backend_count) != HC_OK)
+    if (hc_choose_backends(&backends, chosen, &explained.run.backend_count) != HC_OK)
         return hc_complain_message();
     enum hc_op op = strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : HC_OP_COUNT;
     if (op < HC_OP_COUNT) {
@@ -247,7 +246,7 @@ static int run(int argc, char **argv)
         print_report(report);
     if (!what)
         return HC_AS_CLAIMED;
-    order_backends(&explained, what, backends != NULL, chosen);
+    order_backends(&explained, what, backends.named.count > 0, chosen);
     return tell(&explained, what);
 }
 

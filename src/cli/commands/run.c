@@ -10,11 +10,11 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
 {
     struct hc_run_settings *set = &s->settings;
     const struct hc_option options[] = {
-        {.name = "backend",
-         .value = "B[,B]",
-         .list = &set->backends,
-         .help = "run on these backends (default: all that can run here, except\n"
-                 "cuda-emulated; see halfcheck list backends)"},
+        {.include = hc_backend_options(
+             &set->backends, true,
+             "run on these backends (default: all that can run here, except\n"
+             "cuda-emulated; see halfcheck list backends), or on a program behind a pipe:\n"
+             "pipe:COMMAND")},
         {.name = "level",
          .value = "LEVEL",
          .choice = &set->level,

@@ -75,9 +75,11 @@ static enum hc_status plant(struct hc_run_command *s)
     if (!fault)
         return no_fault(s->settings.fault);
     const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
-    if (s->settings.backends && strcmp(s->settings.backends, place) != 0)
-        return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
-                       fault->name, place, s->settings.backends);
+    const struct hc_words *named = &s->settings.backends.named;
+    for (int i = 0; i < named->count; i++)
+        if (strcmp(named->word[i], place) != 0)
+            return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
+                           fault->name, place, named->word[i]);
     s->options.workers = 1; /* faulty kernels share their state between calls */
     struct hc_fault_backends plant = hc_fault_plant(fault);
     s->backends[0] = plant.subject;
@@ -96,7 +98,7 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
         return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
     enum hc_status status =
         set->fault ? plant(s)
-                   : hc_choose_backends(set->backends, s->backends, &s->options.backend_count);
+                   : hc_choose_backends(&set->backends, s->backends, &s->options.backend_count);
     if (status == HC_OK && !set->json && is_whole(s)) {
         set->json = hc_default_record;
         if (mkdir("out", 0777) != 0 && errno != EEXIST)

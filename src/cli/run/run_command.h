@@ -3,6 +3,7 @@
 #define HC_CLI_RUN_RUN_COMMAND_H
 
 #include "check/record/rows.h"
+#include "cli/backend_options.h"
 #include "cli/run/table.h"
 
 /* The record of a run of all cases, unless --json names a file. */
@@ -10,7 +11,7 @@ extern const char hc_default_record[];
 
 /* The options of the command line that are not in hc_run_options. */
 struct hc_run_settings {
-    const char *backends;
+    struct hc_backend_options backends;
     const char *json;
     const char *junit;
     const char *fault;

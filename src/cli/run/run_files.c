@@ -46,7 +46,7 @@ static void say_no_record(const struct hc_run_command *s)
 enum hc_status hc_run_command_write(struct hc_run_command *s)
 {
     struct hc_run_settings *set = &s->settings;
-    bool all = !set->backends && !set->fault;
+    bool all = !set->backends.named.count && !set->fault;
     json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
     hc_left_out_cases(left_out, &s->rows.omissions);
     if (set->json == hc_default_record && hc_run_command_cut(s))

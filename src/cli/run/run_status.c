@@ -12,7 +12,7 @@ static const struct hc_backend *left_out_whole(const struct hc_run_command *s)
 {
     for (int b = 0; b < s->options.backend_count; b++) {
         const struct hc_backend *backend = s->options.backends[b];
-        bool ran = s->options.pattern_count > 0 && !s->settings.backends;
+        bool ran = s->options.pattern_count > 0 && !s->settings.backends.named.count;
         for (int i = 0; i < s->rows.count && !ran; i++)
             ran = strcmp(s->rows.row[i].backend, backend->name) == 0;
         if (!ran && hc_omissions_count(&s->rows.omissions, backend->name))

@@ -97,6 +97,12 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
     (void)fflush(stdout);
 }
 
+enum hc_status hc_training_choose(struct hc_training *t)
+{
+    return t->backend ? HC_OK
+                      : hc_choose_backend("a training runs", &t->backends, "host", &t->backend);
+}
+
 enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
                                 int n)
 {
@@ -108,7 +114,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     t->network = hc_training_networks[t->network_choice];
-    enum hc_status status = hc_choose_backend("a training runs", t->backend_name, &t->backend);
+    enum hc_status status = hc_training_choose(t);
     if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);
     if (status == HC_OK && t->set.train.count < t->batch)

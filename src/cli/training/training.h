@@ -4,7 +4,7 @@
 #define HC_CLI_TRAINING_TRAINING_H
 
 #include "backend.h"
-#include "cli/command.h"
+#include "cli/backend_options.h"
 #include "train/data/data.h"
 #include "train/update/recipe.h"
 #include "train/run/trainer.h"
@@ -12,7 +12,7 @@
 struct hc_training {
     const char *data;
     const char *classes;
-    const char *backend_name;
+    struct hc_backend_options backends;
     const char *out;
     uint64_t seed;
     uint64_t data_seed;
@@ -59,6 +59,9 @@ void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *nam
    freed. */
 const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
                                            size_t length);
+
+/* Finds the backend that the options name. Called again it does nothing. */
+enum hc_status hc_training_choose(struct hc_training *training);
 
 /* Finds the backend, reads the data, and prints what will be trained on what, with the
    optimizers of these recipes. Close it also after a failure. */

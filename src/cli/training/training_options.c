@@ -73,10 +73,9 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .value = "N",
          .seed = &t->seed,
          .help = "seed of the initial weights, order and augmentation (default 1)"},
-        {.name = "backend",
-         .value = "B",
-         .text = &t->backend_name,
-         .help = "the backend that trains (default host; see halfcheck list backends)"},
+        {.include = hc_backend_options(
+             &t->backends, false,
+             "the backend that trains (default host; see halfcheck list backends)")},
         {.name = "threads",
          .value = "N",
          .count = &t->threads,
@@ -103,13 +102,8 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
 
 void hc_training_options(struct hc_training *t, struct hc_option *options)
 {
-    *t = (struct hc_training){.backend_name = "host",
-                              .seed = 1,
-                              .data_seed = 1,
-                              .images = 500,
-                              .max_lr = 3e-3,
-                              .epochs = 5,
-                              .batch = 64};
+    *t = (struct hc_training){
+        .seed = 1, .data_seed = 1, .images = 500, .max_lr = 3e-3, .epochs = 5, .batch = 64};
     int n = add_data_options(t, options);
     n += add_run_options(t, options + n);
     assert(n == HC_TRAINING_OPTIONS);
