@@ -13,6 +13,7 @@
 struct hc_named_tensor {
     const char *name; /* "" in a .npy file */
     struct hc_tensor tensor;
+    const char *unread; /* why there is no data: "its type is C64"; NULL if there is */
 };
 
 struct hc_metadata {
@@ -20,35 +21,38 @@ struct hc_metadata {
     const char *value;
 };
 
-/* What a file holds. Tensors of types without a format of halfcheck (bool, i64) are listed, too,
-   with data == NULL; i64 whose values all fit becomes i32. */
+/* What a file holds, in the order of its header. Data are aligned to 64, also those of empty
+   tensors. i64 whose values all fit is i32, bool is u8. A tensor of safetensors that halfcheck
+   cannot hold (another type, or a rank above HC_MAX_RANK) is listed with data == NULL. */
 struct hc_tensor_file {
     int count;
     struct hc_named_tensor *tensors;
     int metadata_count;
     struct hc_metadata *metadata; /* of safetensors: "__metadata__" */
-    void *owned;
+    struct hc_tensor_blocks *owned;
 };
 
-/* Reads the whole file; which kind it is its first bytes say. A rank above HC_MAX_RANK is refused,
-   and Fortran order becomes row-major. HC_IO if it cannot be read; HC_INVALID, with a line that
-   names the file and what is wrong with it. Close it in any case. */
+/* Reads the whole file; which kind it is its first bytes say. Fortran order becomes row-major, and
+   big-endian numbers of .npy are turned. HC_IO if it cannot be read; HC_INVALID, with a line that
+   names the file and what is wrong with it; HC_NO_MEMORY. Close it in any case. */
 enum hc_status hc_tensor_file_read(struct hc_tensor_file *file, const char *path);
 void hc_tensor_file_close(struct hc_tensor_file *file);
 
-/* The tensor of that name, or NULL; and the value of a key, or NULL. */
+/* The tensor of that name with data, or NULL; and the value of a key, or NULL. */
 const struct hc_tensor *hc_tensor_file_find(const struct hc_tensor_file *file, const char *name);
 const char *hc_tensor_file_metadata(const struct hc_tensor_file *file, const char *key);
 
-/* Replaces the file in one step (op/output.h) by safetensors of these tensors, in this order, each
-   aligned to 64 bytes; the same bytes for the same tensors. HC_IO or HC_NO_MEMORY. */
+/* Replaces the file in one step (op/output.h) by safetensors of these tensors; the same bytes for
+   the same tensors. The header lists them in this order. The data, which may have no holes between
+   them, begin at a multiple of 64 and follow by falling size of an element, so that each tensor is
+   aligned to its elements. Names are different and none is "__metadata__". HC_IO, HC_NO_MEMORY, or
+   HC_INVALID for a name or a value that is no UTF-8. */
 enum hc_status hc_safetensors_write(const char *path, const struct hc_named_tensor *tensors,
                                     int count, const struct hc_metadata *metadata,
                                     int metadata_count);
 
 /* Image layouts. halfcheck's own is NHWC (filters KRSC); PyTorch's is NCHW (filters KCRS). Copies a
-   tensor of rank 4 from one to the other, element by element; `to` has the permuted shape and its
-   own memory. */
+   tensor of rank 4 from one to the other; `to` has the permuted shape and its own memory. */
 void hc_tensor_to_nchw(const struct hc_tensor *nhwc, struct hc_tensor *to);
 void hc_tensor_to_nhwc(const struct hc_tensor *nchw, struct hc_tensor *to);
 

@@ -1,0 +1,227 @@
+/* Reading safetensors: eight bytes with the header's length, a JSON object with type, shape and
+   offsets of each tensor, and the data, which the tensors fill without holes and without sharing a
+   byte (the format's specification, github.com/huggingface/safetensors). */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor_file/inner.h"
+
+/* As the format's own library has it. */
+enum { LONGEST_HEADER = 100000000 };
+
+/* Where the data begin, and how many bytes they have. */
+struct data {
+    uint64_t begin;
+    uint64_t size;
+};
+
+struct extent {
+    uint64_t begin;
+    uint64_t end;
+    const char *name;
+};
+
+static const struct hc_stored_type types[] = {
+    {"F64", HC_FP64, HC_STORED_AS_IS, 8},     {"F32", HC_FP32, HC_STORED_AS_IS, 4},
+    {"F16", HC_FP16, HC_STORED_AS_IS, 2},     {"BF16", HC_BF16, HC_STORED_AS_IS, 2},
+    {"F8_E4M3", HC_E4M3, HC_STORED_AS_IS, 1}, {"F8_E5M2", HC_E5M2, HC_STORED_AS_IS, 1},
+    {"I64", HC_I32, HC_STORED_I64, 8},        {"I32", HC_I32, HC_STORED_AS_IS, 4},
+    {"U8", HC_U8, HC_STORED_AS_IS, 1},        {"BOOL", HC_U8, HC_STORED_BOOL, 1},
+};
+
+static const struct hc_stored_type *type_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, types[i].name) == 0)
+            return &types[i];
+    return NULL;
+}
+
+static enum hc_status parse_header(struct hc_tensor_source *source, struct data *data,
+                                   json_t **header)
+{
+    unsigned char first[8];
+    enum hc_status status = hc_tensor_fetch(source, 0, first, sizeof first);
+    if (status != HC_OK)
+        return status;
+    uint64_t length = 0;
+    for (int i = 7; i >= 0; i--)
+        length = length << 8 | first[i];
+    if (length > source->size - sizeof first)
+        return hc_tensor_refuse(source,
+                                "its header should have %llu bytes, but only %llu follow its "
+                                "length",
+                                (unsigned long long)length,
+                                (unsigned long long)(source->size - sizeof first));
+    if (length > LONGEST_HEADER)
+        return hc_tensor_refuse(source, "its header has more than %d bytes", LONGEST_HEADER);
+    *data = (struct data){8 + length, source->size - 8 - length};
+    char *text = malloc((size_t)length + 1);
+    if (!text)
+        return hc_fail(HC_NO_MEMORY, "%s: no memory for its header", source->path);
+    json_error_t error = {0};
+    status = hc_tensor_fetch(source, 8, text, (size_t)length);
+    if (status == HC_OK)
+        *header = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    free(text);
+    if (status == HC_OK && !json_is_object(*header))
+        status = hc_tensor_refuse(source, "its header is no JSON object of different names: %s",
+                                  error.text);
+    return status;
+}
+
+static enum hc_status read_metadata(struct hc_tensor_source *source, json_t *object)
+{
+    struct hc_tensor_file *file = source->file;
+    const char *key;
+    json_t *value;
+    if (!object)
+        return HC_OK;
+    if (!json_is_object(object))
+        return hc_tensor_refuse(source, "its __metadata__ is no object");
+    file->metadata = hc_tensor_memory(source, sizeof *file->metadata * json_object_size(object));
+    if (!file->metadata)
+        return HC_NO_MEMORY;
+    json_object_foreach(object, key, value)
+    {
+        if (!json_is_string(value))
+            return hc_tensor_refuse(source, "its __metadata__ has '%.80s', which is no text", key);
+        struct hc_metadata *row = &file->metadata[file->metadata_count];
+        row->key = hc_tensor_text(source, key);
+        row->value = hc_tensor_text(source, json_string_value(value));
+        if (!row->key || !row->value)
+            return HC_NO_MEMORY;
+        file->metadata_count++;
+    }
+    return HC_OK;
+}
+
+/* A whole number that is not negative; -1 if it is none. */
+static int64_t whole(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value)
+                                                                    : -1;
+}
+
+/* Reads the shape. A rank that halfcheck cannot hold leaves *unread, and rank 0. */
+static enum hc_status read_shape(struct hc_tensor_source *source, const char *name, json_t *shape,
+                                 struct hc_named_tensor *row)
+{
+    struct hc_tensor *t = &row->tensor;
+    size_t rank = json_array_size(shape);
+    if (!json_is_array(shape))
+        return hc_tensor_refuse(source, "tensor '%.80s' has no shape", name);
+    for (size_t d = 0; d < rank; d++) {
+        int64_t extent = whole(json_array_get(shape, d));
+        if (extent < 0)
+            return hc_tensor_refuse(source, "tensor '%.80s' has a shape that is no list of sizes",
+                                    name);
+        if (d < HC_MAX_RANK)
+            t->shape[d] = extent;
+    }
+    t->rank = rank <= HC_MAX_RANK ? (int)rank : 0;
+    if (rank > HC_MAX_RANK)
+        row->unread = "its rank is above 4";
+    return HC_OK;
+}
+
+/* Checks that the bytes between the offsets are in the file and are as many as the shape needs. */
+static enum hc_status read_tensor(struct hc_tensor_source *source, const struct data *data,
+                                  const char *name, json_t *object, struct extent *extent)
+{
+    struct hc_named_tensor *row = &source->file->tensors[source->file->count];
+    const char *type_name = json_string_value(json_object_get(object, "dtype"));
+    json_t *offsets = json_object_get(object, "data_offsets");
+    int64_t begin = whole(json_array_get(offsets, 0));
+    int64_t end = whole(json_array_get(offsets, 1));
+    int64_t count = 0;
+    *row = (struct hc_named_tensor){.name = hc_tensor_text(source, name)};
+    row->tensor = (struct hc_tensor){.shape = {1, 1, 1, 1}};
+    if (!row->name)
+        return HC_NO_MEMORY;
+    if (!type_name || json_array_size(offsets) != 2 || json_object_size(object) != 3)
+        return hc_tensor_refuse(source,
+                                "tensor '%.80s' must have dtype, shape and two data_offsets, and "
+                                "nothing else",
+                                name);
+    if (begin < 0 || end < begin || (uint64_t)end > data->size)
+        return hc_tensor_refuse(source, "tensor '%.80s' lies outside the file", name);
+    enum hc_status status = read_shape(source, name, json_object_get(object, "shape"), row);
+    if (status != HC_OK)
+        return status;
+    *extent = (struct extent){(uint64_t)begin, (uint64_t)end, row->name};
+    source->file->count++;
+    const struct hc_stored_type *type = type_of(type_name);
+    if (!type && !row->unread)
+        row->unread = "halfcheck has no format for its type";
+    if (row->unread)
+        return HC_OK;
+    if (!hc_tensor_elements(row->tensor.shape, row->tensor.rank, &count) ||
+        count * type->bytes != end - begin)
+        return hc_tensor_refuse(source, "tensor '%.80s' has another size than its shape needs",
+                                name);
+    return hc_tensor_elements_read(source, type, data->begin + (uint64_t)begin, false, &row->tensor,
+                                   &row->unread);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct extent *one = a;
+    const struct extent *other = b;
+    if (one->begin != other->begin)
+        return one->begin < other->begin ? -1 : 1;
+    return one->end < other->end ? -1 : one->end > other->end;
+}
+
+/* Sorts the extents by place, and checks that they fill the data. */
+static enum hc_status check_extents(const struct hc_tensor_source *source, const struct data *data,
+                                    struct extent *extents)
+{
+    int count = source->file->count;
+    uint64_t at = 0;
+    qsort(extents, (size_t)count, sizeof *extents, by_place);
+    for (int i = 0; i < count; at = extents[i++].end)
+        if (extents[i].begin != at)
+            return hc_tensor_refuse(source, "tensor '%.80s' %s", extents[i].name,
+                                    extents[i].begin < at ? "shares bytes with another one"
+                                                          : "lies behind a hole");
+    return at == data->size ? HC_OK
+                            : hc_tensor_refuse(source, "%llu bytes at its end belong to no tensor",
+                                               (unsigned long long)(data->size - at));
+}
+
+static enum hc_status read_tensors(struct hc_tensor_source *source, const struct data *data,
+                                   json_t *header)
+{
+    size_t room = json_object_size(header);
+    struct extent *extents = hc_tensor_memory(source, sizeof *extents * room);
+    source->file->tensors = hc_tensor_memory(source, sizeof *source->file->tensors * room);
+    const char *name;
+    json_t *object;
+    if (!extents || !source->file->tensors)
+        return HC_NO_MEMORY;
+    json_object_foreach(header, name, object)
+    {
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        enum hc_status status =
+            read_tensor(source, data, name, object, &extents[source->file->count]);
+        if (status != HC_OK)
+            return status;
+    }
+    return check_extents(source, data, extents);
+}
+
+enum hc_status hc_safetensors_read(struct hc_tensor_source *source)
+{
+    struct data data;
+    json_t *header = NULL;
+    enum hc_status status = parse_header(source, &data, &header);
+    if (status == HC_OK)
+        status = read_metadata(source, json_object_get(header, "__metadata__"));
+    if (status == HC_OK)
+        status = read_tensors(source, &data, header);
+    json_decref(header);
+    return status;
+}
