@@ -5,6 +5,7 @@
 
 #include "op/wrap.h"
 #include "op/descriptor.h"
+#include "op/params.h"
 
 static const char *shape_of(enum hc_op op, int number, char text[64])
 {
@@ -159,9 +160,30 @@ static json_t *slots_json(enum hc_op op)
     return slots;
 }
 
+static json_t *choices_json(const struct hc_param *p)
+{
+    const char *choice = hc_param_choice(p, 0);
+    json_t *choices = choice ? json_array() : json_null();
+    for (int i = 0; (choice = hc_param_choice(p, i)) != NULL; i++)
+        (void)json_array_append_new(choices, json_string(choice));
+    return choices;
+}
+
+static json_t *params_json(enum hc_op op)
+{
+    json_t *params = json_array();
+    for (const struct hc_param *p = hc_op_params(op); p->name; p++)
+        (void)json_array_append_new(params, json_pack("{s:s, s:s, s:i, s:o, s:s}", "name", p->name,
+                                                      "kind", hc_param_kinds[p->kind], "elements",
+                                                      p->count ? p->count : 1, "choices",
+                                                      choices_json(p), "usual", p->usual));
+    return params;
+}
+
 void hc_contract_json(json_t *o, enum hc_op op)
 {
     (void)json_object_set_new(o, "slots", slots_json(op));
+    (void)json_object_set_new(o, "params", params_json(op));
     (void)json_object_set_new(o, "fp64", json_boolean(hc_descriptor(op)->fp64));
     (void)json_object_set_new(o, "same_bits", json_boolean(hc_op_settled(op)));
     (void)json_object_set_new(o, "in_place_any",

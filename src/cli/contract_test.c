@@ -207,3 +207,27 @@ Test(contract, explain_of_no_op_names_both_lists, .init = enter_folder)
     expect_refusal("$hc explain op/Foo", "no case or op 'op/Foo'");
     expect_refusal("$hc explain op/Foo", "see: halfcheck list cases, halfcheck list ops");
 }
+
+Test(contract, list_ops_as_json_has_every_parameter_with_what_it_takes, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("$hc list ops --json > ops.json")->status, 0);
+    json_t *ops = json_load_file("ops.json", 0, NULL);
+    json_t *params = json_object_get(op_named(ops, "adamw"), "params");
+    cr_assert_not_null(params);
+    char *order = json_dumps(op_named(params, "order"), 0);
+    cr_expect_str_eq(order,
+                     "{\"name\": \"order\", \"kind\": \"word\", \"elements\": 1, \"choices\": "
+                     "[\"ours\", \"torch-fused\", \"torch-loop\", \"apex\"], "
+                     "\"usual\": \"ours\"}",
+                     "%s", order);
+    char *beta2 = json_dumps(op_named(params, "beta2"), 0);
+    cr_expect_str_eq(
+        beta2,
+        "{\"name\": \"beta2\", \"kind\": \"real\", \"elements\": 1, \"choices\": null, "
+        "\"usual\": \"0.999\"}",
+        "%s", beta2);
+    cr_expect_eq(json_array_size(json_object_get(op_named(ops, "add"), "params")), 0);
+    free(order);
+    free(beta2);
+    json_decref(ops);
+}
