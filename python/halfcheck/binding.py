@@ -1,0 +1,238 @@
+"""How a call of halfcheck becomes a call of a Python function: by the names of its parameters.
+
+A parameter may be named as an input slot (w, g, x, dy), as one of the op's parameters (beta2, eps,
+stride), as an element of `hyper` (lr, beta1, step, as Python numbers), or out_format, out_dtype and
+out_shape, which say what the first output is. A call that asks for something which the function
+does not take, say eps_inside, is refused, unless it asks for what the function does anyhow.
+"""
+
+import inspect
+
+import numpy as np
+
+from . import arrays
+from .arrays import Unsupported
+from .formats import dtype_of, name_of
+
+HYPER = ("lr", "beta1", "step")
+OUT = ("out_format", "out_dtype", "out_shape")
+
+# What a function does that lacks the parameter. Parameters that are off, and fp32 as the arithmetic,
+# need no row.
+_UNSAID = {"alpha": 1, "beta": 0, "stride": 1, "pad": 0, "weight_decay": 0, "direction": "nearest"}
+_FREE = {"order"}  # it may have any: halfcheck --order says which it is held to
+
+
+class Op:
+    """A function for an op, with the formats of the first input and the orders that it takes.
+
+    With `raw` the function gets one argument, a Call, and gives a dict of arrays by output slot.
+    """
+
+    def __init__(self, function, formats=None, orders=None, raw=False):
+        if not callable(function):
+            raise TypeError(f"{function!r} is not callable")
+        for name in formats or ():
+            dtype_of(name)
+        self.function = function
+        self.formats = list(formats) if formats is not None else None
+        self.orders = list(orders) if orders is not None else None
+        self.raw = raw
+
+    def greeting(self):
+        """What the greeting says of it."""
+        said = {"formats": self.formats, "orders": self.orders}
+        return {key: value for key, value in said.items() if value is not None}
+
+
+class Binding:
+    """A function with what its signature asks for."""
+
+    def __init__(self, function):
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.names, self.required, self.positional = [], set(), None
+        self.takes_all = False
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (ValueError, TypeError):
+            return  # built in: it gets the inputs in their order
+        if isinstance(function, np.ufunc):
+            return
+        self.positional = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+        self.takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        self.names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        self.required = {p.name for p in parameters if p.name in self.names and
+                         p.default is p.empty}
+        if not self.names and not self.takes_all:
+            self.positional = None
+
+    def check(self, op, known, outputs=()):
+        """TypeError if a required parameter is none of the `known` names."""
+        unknown = [name for name in self.names if name in self.required and name not in known]
+        if unknown:
+            raise TypeError(f"{self.name} wants {_list(unknown)}, and {op} has no such thing. "
+                            f"Its names: {', '.join(known)}")
+
+    def arguments(self, call, known):
+        """The arguments for a call; `known()` are all names that its op has."""
+        if self.positional is None:
+            return list(call.inputs.values()), {}
+        values = call.values()
+        if self.takes_all:
+            return [], values
+        chosen = {}
+        for name in self.names:
+            if name in values:
+                chosen[name] = values[name]
+            elif name in self.required:
+                self.check(call.op, known())
+                chosen[name] = None  # an optional slot that is absent
+        leading = [chosen.pop(name) for name in self.positional if name in chosen]
+        return leading, chosen
+
+    def refusal(self, call):
+        """Why it does not take the call, whatever the numbers are; or None."""
+        if self.takes_all:
+            return None
+        for name, value in call.params.items():
+            if name not in self.names and not _as_usual(name, value, call):
+                return f"it takes no {name}, which is {value}"
+        if "compensation" in call.inputs and "compensation" not in self.names:
+            return "it takes no compensation"
+        if "found_inf" in call.inputs and "found_inf" not in self.names and \
+                float(arrays.to_numpy(call.inputs["found_inf"])[0]) != 0:
+            return "it takes no found_inf, which is set"
+        return None
+
+
+def _as_usual(name, value, call):
+    """Whether a function that has never heard of the parameter does what the call asks for."""
+    if value is False or name in _FREE or name in _UNSAID and value == _UNSAID[name]:
+        return True
+    if name in ("arithmetic", "accumulator"):
+        return value in ("fp32", call.format) if call.format == "fp64" else value == "fp32"
+    if name in ("seed", "first"):
+        return call.params.get("stochastic") is False
+    return name == "eps" and call.op.endswith("_bwd")  # batch norm's: it is in invstd
+
+
+class Call:
+    """A call: op, format (of the first input), inputs by slot, outputs as (format, shape) by slot,
+    and params, numbers as Python numbers."""
+
+    def __init__(self, line, inputs, make, dtypes):
+        self.op = line["op"]
+        self.format = next(iter(line["in"].values()))["format"]
+        self.hosts = inputs
+        self.inputs = {slot: make(array) for slot, array in inputs.items()}
+        self.outputs = {slot: (tensor["format"], tuple(tensor["shape"]))
+                        for slot, tensor in line["out"].items()}
+        self.params = {name: _value(value) for name, value in line.get("params", {}).items()}
+        self.dtypes = dtypes
+
+    def values(self):
+        """All that a function's parameter may be named as."""
+        values = {**self.params, **self.inputs}
+        if "hyper" in self.hosts:
+            lr, beta1, step = self.hosts["hyper"].tolist()
+            values.update(lr=lr, beta1=beta1, step=int(step))
+        name, shape = next(iter(self.outputs.values()))
+        values.update(out_format=name, out_dtype=self.dtypes.get(name), out_shape=shape)
+        return values
+
+
+def known_names(slots, params):
+    """The names that a function for an op may have: of its input slots and parameters."""
+    names = list(slots)
+    if "hyper" in names:
+        names[names.index("hyper") + 1:names.index("hyper") + 1] = HYPER
+    return names + [name for name in params if name not in names] + list(OUT)
+
+
+def outputs(result, call, name):
+    """The function's results as numpy arrays by output slot, of the formats and shapes that the
+    call asks for. TypeError if they are of others; Unsupported if they are of another float
+    format, as those of functions that know no out_format."""
+    result = _by_slot(result, call, name)
+    given = {}
+    for slot, want in call.outputs.items():
+        if slot in result:
+            given[slot] = _fitting(result[slot], want, slot, name)
+        elif (call.op, slot) in _FILLS:
+            given[slot] = _FILLS[call.op, slot](call.hosts)
+        else:
+            raise TypeError(f"{name} gave no {slot}; {call.op} has the outputs "
+                            f"{', '.join(call.outputs)}")
+    return given
+
+
+def _by_slot(result, call, name):
+    wanted = call.outputs
+    if result is None:  # it has worked in place
+        result = {slot: call.inputs[slot[4:]] for slot in wanted
+                  if slot.startswith("new_") and slot[4:] in call.inputs}
+        if not result:
+            raise TypeError(f"{name} returned None; the outputs are {', '.join(wanted)}")
+        return result
+    if isinstance(result, dict):
+        strange = [slot for slot in result if slot not in wanted]
+        if strange:
+            raise TypeError(f"{name} gave {_list(strange)}; the outputs are {', '.join(wanted)}")
+        return result
+    if not isinstance(result, (tuple, list)):
+        result = (result,)
+    if len(result) > len(wanted):
+        raise TypeError(f"{name} returned {len(result)} results; the outputs are "
+                        f"{', '.join(wanted)}")
+    return dict(zip(wanted, result))
+
+
+def _fitting(value, want, slot, name):
+    wanted, shape = want
+    dtype = dtype_of(wanted)
+    array = arrays.to_numpy(value, dtype)
+    if array.dtype != dtype:
+        line = f"{name} gives {slot} in {name_of(array.dtype)} where {wanted} is asked for"
+        raise Unsupported(line) if name_of(array.dtype) in _FLOATS else TypeError(line)
+    if array.shape != shape:
+        if array.size != 1 or shape != (1,):  # a loss has no axes in torch and jax
+            raise TypeError(f"{name} gives {slot} of shape {list(array.shape)}, "
+                            f"not {list(shape)}")
+        array = array.reshape(shape)
+    return array
+
+
+def _correct(inputs):
+    """xent's count of right rows, of which most losses know nothing: not theirs to be judged by."""
+    logits = np.asarray(inputs["logits"], np.float64)
+    label = np.asarray(inputs["labels"])
+    rows = np.arange(len(label))
+    own = logits[rows, label]
+    with np.errstate(invalid="ignore"):
+        # argmax takes a NaN for the largest. The label is right if nothing is larger, and
+        # nothing before it is equal.
+        larger = (logits > own[:, None]).any(axis=1)
+        before = (logits == own[:, None]) & (np.arange(logits.shape[1]) < label[:, None])
+    right = ~np.isnan(own) & ~larger & ~before.any(axis=1)
+    wide = np.float64 if inputs["logits"].dtype == np.float64 else np.float32
+    return np.array([right.sum()], wide)
+
+
+_FILLS = {("xent", "correct"): _correct}
+
+
+def _value(value):
+    """A parameter's value. Numbers come as hex floats, since JSON has no exact ones."""
+    if isinstance(value, list):
+        return [_value(element) for element in value]
+    if not isinstance(value, str):
+        return value
+    digits = value.lstrip("-")
+    if digits in ("inf", "nan") or digits.startswith("0x") and "p" in digits:
+        return float.fromhex(value)
+    return int(value, 16) if digits.startswith("0x") else value
+
+
+def _list(names):
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
