@@ -1,4 +1,5 @@
-/* All cases, by name: those of the case files and those generated for the ops. */
+/* All cases, by name: those of the case files, those generated for the ops, and those of
+   plug-ins. */
 #include "cases/registry.h"
 
 #include <assert.h>
@@ -12,8 +13,13 @@
 
 static const struct hc_case_table *const tables[] = {HC_LIST};
 
+enum { FILES = sizeof tables / sizeof tables[0] - 1, MAX_ADDED = 16 };
+
+static const struct hc_case_table *added[MAX_ADDED + 1]; /* ends with NULL */
+
 static const struct hc_case **all;
 static int count;
+static bool is_released; /* at the end */
 
 static int by_name(const void *a, const void *b)
 {
@@ -40,10 +46,26 @@ static bool are_generated(void)
     return true;
 }
 
-/* The generated tables, and then those of the files. */
+/* The generated tables, then those of the files, then those of plug-ins. */
 static const struct hc_case_table *table_at(size_t t)
 {
-    return t < GENERATED ? generated[t]() : tables[t - GENERATED];
+    if (t < GENERATED)
+        return generated[t]();
+    return t - GENERATED < FILES ? tables[t - GENERATED] : added[t - GENERATED - FILES];
+}
+
+/* The list is made anew when it is asked for. */
+enum hc_status hc_cases_add(const struct hc_case_table *table)
+{
+    int n = 0;
+    while (added[n])
+        n++;
+    if (n == MAX_ADDED)
+        return hc_fail(HC_INVALID, "more than %d plug-ins have cases", MAX_ADDED);
+    added[n] = table;
+    free(all);
+    all = NULL;
+    return HC_OK;
 }
 
 const struct hc_case *const *hc_all_cases(int *n)
@@ -60,7 +82,8 @@ const struct hc_case *const *hc_all_cases(int *n)
             (void)hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
             return NULL;
         }
-        (void)atexit(release);
+        if (!is_released)
+            is_released = atexit(release) == 0;
         int i = 0;
         for (size_t t = 0; table_at(t); t++)
             for (int c = 0; c < table_at(t)->count; c++)

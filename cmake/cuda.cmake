@@ -24,7 +24,7 @@ endif()
 
 if(no_cuda)
   message(STATUS "The backend cuda is left out: ${no_cuda}")
-  set_source_files_properties(kernels/plugin.c PROPERTIES
+  set_source_files_properties(kernels/plugin/cuda.c PROPERTIES
                               COMPILE_DEFINITIONS HC_NO_CUDA="${no_cuda}")
   return()
 endif()

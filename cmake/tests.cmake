@@ -29,13 +29,13 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   set_tests_properties(cases.constant_test cases.idle_test cases.partial_test
                        src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
                        src.cli.commands.commands_test PROPERTIES LABELS wrong-kernels)
-  # kernels/plugin_test.c loads these.
+  # kernels/plugin/plugin_test.c loads these.
   foreach(plugin other_version nothing broken)
-    add_library(${plugin} MODULE kernels/plugins/${plugin}.c)
+    add_library(${plugin} MODULE kernels/plugin/plugins/${plugin}.c)
     target_link_libraries(${plugin} PRIVATE hc_interface)
-    add_dependencies(kernels.plugin_test ${plugin})
+    add_dependencies(kernels.plugin.plugin_test ${plugin})
   endforeach()
-  target_compile_definitions(kernels.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
+  target_compile_definitions(kernels.plugin.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
                              HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>"
                              HC_BROKEN_PLUGIN="$<TARGET_FILE:broken>")
   add_dependencies(kernels.cuda.library.find_test nothing)
@@ -49,7 +49,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
       "HC_TEST_BACKEND=cuda;CUDA_HOME=${here};HALFCHECK_CUDA_PLUGIN=${here}/standin.so")
     target_compile_definitions(kernels.cuda.standin.standin_test PRIVATE
                                HC_STANDIN="${CMAKE_BINARY_DIR}/standin")
-    target_compile_definitions(kernels.plugin_test PRIVATE
+    target_compile_definitions(kernels.plugin.plugin_test PRIVATE
                                HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")
   endif()
 endif()

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "hc_backend_list.h"
-#include "kernels/plugin.h"
+#include "kernels/plugin/added.h"
+#include "kernels/plugin/cuda.h"
+#include "kernels/plugin/load.h"
 
 static const struct hc_backend *const built_in[] = {HC_LIST};
 
@@ -11,12 +13,16 @@ enum { BUILT_IN = sizeof built_in / sizeof built_in[0] - 1 };
 
 const struct hc_backend *const *hc_backends(int *n)
 {
-    static const struct hc_backend *all[BUILT_IN + HC_MAX_PLUGIN];
+    static const struct hc_backend *all[BUILT_IN + HC_MAX_PLUGIN + HC_MAX_ADDED];
+    int added;
+    const struct hc_backend *const *others = hc_backends_added(&added);
     const struct hc_plugin *cuda = hc_plugin_cuda();
     memcpy(all, built_in, BUILT_IN * sizeof all[0]);
     for (int i = 0; i < cuda->count; i++)
         all[BUILT_IN + i] = cuda->backends[i];
     *n = BUILT_IN + cuda->count;
+    for (int i = 0; i < added; i++)
+        all[(*n)++] = others[i];
     return all;
 }
 
@@ -35,12 +41,15 @@ const struct hc_backend *hc_backend_among(const struct hc_backend *const *backen
     return NULL;
 }
 
-/* The plug-in is loaded only if no built-in backend has the name. */
+/* halfcheck-cuda.so is loaded only if no other backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name)
 {
+    int added;
+    const struct hc_backend *const *others = hc_backends_added(&added);
     const struct hc_backend *built = hc_backend_among(built_in, BUILT_IN, name);
-    if (built)
-        return built;
+    const struct hc_backend *own = built ? built : hc_backend_among(others, added, name);
+    if (own)
+        return own;
     const struct hc_plugin *cuda = hc_plugin_cuda();
     return hc_backend_among(cuda->backends, cuda->count, name);
 }

@@ -214,8 +214,9 @@ struct hc_plugin {
 typedef enum hc_status hc_fail_function(enum hc_status status, const char *format, ...);
 typedef const struct hc_plugin *hc_plugin_entry(hc_fail_function *fail);
 
-/* All backends in a fixed order: those built in, then those of the plug-in halfcheck-cuda, which
-   are unavailable if it could not be loaded. *n is their number. */
+/* All backends in a fixed order: those built in; those of the plug-in halfcheck-cuda, which are
+   unavailable if it could not be loaded; those of the plug-ins of the command line. *n is their
+   number. */
 const struct hc_backend *const *hc_backends(int *n);
 
 /* Only those built in. Loads no plug-in. */
@@ -225,7 +226,7 @@ const struct hc_backend *const *hc_backends_built_in(int *n);
    Whoever calls a kernel asks first. */
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call);
 
-/* The backend of that name, or NULL. Loads the plug-in only if no built-in backend has the name. */
+/* The backend of that name, or NULL. Loads halfcheck-cuda only if no other backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 #include "check/omissions.h"
 #include "check/story/story.h"
 
-#define HC_MAX_BACKENDS 16
+#define HC_MAX_BACKENDS 32
 
 extern const char *const hc_level_names[]; /* ends with NULL */
 

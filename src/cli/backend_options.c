@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cli/plugin_option.h"
+
 /* A program may have to compile its kernels in its first call. */
 static const double default_call_limit = 60;
 
@@ -17,6 +19,7 @@ const struct hc_option *hc_backend_options(struct hc_backend_options *o, bool se
          .least = 0.01,
          .most = 86400,
          .help = "how long a program behind a pipe may take for one call (default 60)"},
+        hc_plugin_option[0],
         {0},
     };
     memcpy(o->table, rows, sizeof rows);

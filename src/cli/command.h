@@ -42,17 +42,18 @@ struct hc_option {
     const char **text;
     const char **list; /* elements with commas between; a repeated option adds to them */
     struct hc_words *words;
-    uint64_t *seed;             /* decimal, or 0x... */
-    int *count;                 /* within least..most */
-    double *real;               /* within least..most */
-    int *choice;                /* index into choices */
-    const char *const *choices; /* ends with NULL */
+    int (*take)(const char *value); /* may be repeated; returns one of enum hc_exit */
+    uint64_t *seed;                 /* decimal, or 0x... */
+    int *count;                     /* within least..most */
+    double *real;                   /* within least..most */
+    int *choice;                    /* index into choices */
+    const char *const *choices;     /* ends with NULL */
     double least;
     double most;
 };
 
-/* Only lists and words may be given more than once, and flags, to no effect. No command has more
-   options than this. */
+/* Lists, words and what is taken may be given more than once; and flags, to no effect. No command
+   has more options than this. */
 enum { HC_MAX_OPTIONS = 40 };
 
 /* Reads argv[1..argc-1]. `table` ends with a NULL name that includes nothing. Options are written

@@ -11,6 +11,7 @@
 #include "check/runner.h"
 #include "check/selftest/fault.h"
 #include "cli/contract.h"
+#include "plugins.h"
 #include "train/update/recipe_fields.h"
 
 static json_t *row(json_t *rows, const char *name)
@@ -85,6 +86,7 @@ static void list_backends(json_t *rows)
         put_number(o, "ops", ops);
         put(o, "title", backend->title);
         put(o, "reason", why);
+        put(o, "from", hc_plugins_file_of(backend->name));
     }
 }
 

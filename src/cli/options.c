@@ -125,6 +125,8 @@ static int set(const struct hc_command *command, const struct hc_option *option,
 {
     if (option->list)
         return add_to_list(command, option, value, again);
+    if (option->take)
+        return option->take(value);
     if (again && !option->words)
         return hc_complain("%s: --%s is given twice", command->name, option->name);
     if (option->choice)

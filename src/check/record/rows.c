@@ -5,6 +5,7 @@
 
 #include "check/record/exhibits.h"
 #include "check/record/picture.h"
+#include "plugins.h"
 
 /* Writes the repro line of a result, cut to `size` bytes, and returns its whole length. */
 static size_t repro(char *line, size_t size, const struct hc_result *result,
@@ -19,8 +20,9 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
         (void)snprintf(level, sizeof level, " --level %s", hc_level_names[options->level]);
     if (options->seed)
         (void)snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
-    return (size_t)snprintf(line, size, "halfcheck run %s%s%s%s%s%s", result->what->name, backend,
-                            level, seed, fault ? " --fault " : "", fault ? fault : "");
+    return (size_t)snprintf(line, size, "halfcheck run %s%s%s%s%s%s%s", result->what->name, backend,
+                            hc_plugins_options(), level, seed, fault ? " --fault " : "",
+                            fault ? fault : "");
 }
 
 static bool grow(struct hc_rows *rows)

@@ -11,6 +11,7 @@
 #include "cases/reports.h"
 #include "check/record/json.h"
 #include "cli/command.h"
+#include "cli/plugin_option.h"
 #include "cli/search.h"
 
 #include "op/typed.h"
@@ -212,6 +213,7 @@ static int run(int argc, char **argv)
     const struct hc_option options[] = {
         {.name = "all", .flag = &all, .help = "print more than the best 10"},
         {.name = "json", .flag = &json, .help = "print a JSON array of all of them instead"},
+        {.include = hc_plugin_option},
         {0},
     };
     int words;

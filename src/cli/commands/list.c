@@ -7,6 +7,7 @@
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/lists.h"
+#include "cli/plugin_option.h"
 #include "op/wrap.h"
 
 const struct hc_command hc_command_list;
@@ -70,6 +71,7 @@ static int run(int argc, char **argv)
     bool json = false;
     const struct hc_option options[] = {
         {.name = "json", .flag = &json, .help = "print a JSON array of objects instead"},
+        {.include = hc_plugin_option},
         {0},
     };
     int words;
@@ -101,7 +103,8 @@ const struct hc_command hc_command_list = {
         "  cases     name, level, once or on each backend, claim, source\n"
         "  ops       name, inputs, outputs, title, backends that have it; with --json\n"
         "            every input and output (halfcheck explain op/NAME shows them)\n"
-        "  backends  name, available, ops, title, why not available\n"
+        "  backends  name, available, ops, title, why not available, the\n"
+        "            plug-in that it comes from\n"
         "  recipes   name, title, source, known defects; with --json also all fields\n"
         "  scalers   name, first scale, clean steps before growth (0: never), what\n"
         "            becomes of a step in which it finds an infinity, how it finds one,\n"

@@ -8,6 +8,7 @@
 #include "check/record/json.h"
 #include "check/record/record.h"
 #include "op/text.h"
+#include "plugins.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
@@ -35,9 +36,9 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     (void)snprintf(text, bytes,
-                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s --network %s", data,
+                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s --network %s", data,
                    t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
-                   t->backend->name, t->network->name);
+                   t->backend->name, hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)

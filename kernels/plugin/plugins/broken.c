@@ -1,4 +1,4 @@
-/* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin_test.c. */
+/* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin/plugin_test.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #define _FILE_OFFSET_BITS 64
-#include "kernels/elf.h"
+#include "kernels/plugin/elf.h"
 
 #include <elf.h>
 #include <stdint.h>

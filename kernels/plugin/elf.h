@@ -1,7 +1,7 @@
 /* Whether a shared object is complete. The loader maps a truncated file without an error, and the
    program dies of SIGBUS when it touches what is missing. */
-#ifndef HC_KERNELS_ELF_H
-#define HC_KERNELS_ELF_H
+#ifndef HC_KERNELS_PLUGIN_ELF_H
+#define HC_KERNELS_PLUGIN_ELF_H
 
 #include <stdbool.h>
 

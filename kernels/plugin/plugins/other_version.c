@@ -1,4 +1,4 @@
-/* A plug-in of another version, for kernels/plugin_test.c: of it only `abi` may be read. */
+/* A plug-in of another version, for kernels/plugin/plugin_test.c: of it only `abi` may be read. */
 #include "backend.h"
 
 static const struct hc_plugin other = {.abi = HC_BACKEND_ABI + 1};

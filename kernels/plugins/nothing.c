@@ -1,1 +1,0 @@
-typedef int nothing_here; /* a shared object that is no plug-in, for kernels/plugin_test.c */
