@@ -34,7 +34,7 @@ void hc_claim_case(struct hc_check *check, const struct hc_case *other)
     const struct hc_case *self = check->what;
     struct hc_story *story = check->story;
     const struct hc_result before = check->result;
-    int64_t wrong = check->wrong;
+    int64_t wrong = check->result.wrong;
     assert(!other->once && !other->against_exact);
     check->what = other;
     check->story = NULL;
@@ -43,7 +43,7 @@ void hc_claim_case(struct hc_check *check, const struct hc_case *other)
     check->story = story;
     check->result.pictures = before.pictures;
     check->result.exhibits = before.exhibits;
-    wrong = check->wrong - wrong;
+    wrong = check->result.wrong - wrong;
     hc_check_tell(check, &(struct hc_claimed){.kind = HC_CLAIMED_SWEEP,
                                               .what = other->name,
                                               .checked = check->result.checked - before.checked,
@@ -182,7 +182,7 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
         check->result.unit = unit;
     }
     if (!held) {
-        check->wrong++;
+        check->result.wrong++;
         hc_check_verdict(check, HC_FAIL);
     }
     return held;
@@ -194,7 +194,7 @@ void hc_check_breach(struct hc_check *check, const char *backend, const char *li
     (void)hc_text_write(what, sizeof what, "%s: %s", backend, line);
     hc_check_tell(check, &(struct hc_claimed){.kind = HC_CLAIMED_TRUE, .what = what, .error = 1});
     check->result.checked++;
-    check->wrong++;
+    check->result.wrong++;
     if (check->result.verdict != HC_FAIL)
         check->result.note[0] = '\0';
     hc_check_verdict(check, HC_FAIL);

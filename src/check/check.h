@@ -58,6 +58,7 @@ struct hc_result {
     const char *backend;
     enum hc_verdict verdict;
     int64_t checked;       /* comparisons made */
+    int64_t wrong;         /* of these, those that do not hold */
     double error;          /* of the comparison with the largest error / bound */
     double bound;          /* of the same comparison; 0 where only equal bits will do */
     const char *unit;      /* of both: "abs", "ulp", "bits" (how many differ), "claims" */

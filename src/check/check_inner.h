@@ -24,8 +24,7 @@ struct hc_check {
     struct hc_omissions *omissions; /* or NULL */
     bool refused;                   /* a kernel returned HC_UNSUPPORTED */
     bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
-    int64_t wrong;
-    double worst; /* largest error / bound so far */
+    double worst;                   /* largest error / bound so far */
     struct hc_result result;
     struct hc_check_block *memory;
     jmp_buf *no_memory; /* where a case jumps that gets no memory */

@@ -13,6 +13,17 @@ Test(check, a_claim_that_does_not_hold_fails)
     cr_assert_str_eq(check.result.note, "one: want 1, got 2");
 }
 
+Test(check, counts_what_does_not_hold)
+{
+    memset(&check, 0, sizeof check);
+    cr_assert(hc_claim_value(&check, "one", 1, 1));
+    cr_assert_not(hc_claim_value(&check, "one", 1, 2));
+    hc_claim_sweep(&check, "ten", 10, 3, "the first");
+    hc_claim_sweep(&check, "five", 5, 0, NULL);
+    cr_assert_eq(check.result.checked, 17);
+    cr_assert_eq(check.result.wrong, 4);
+}
+
 Test(check, what_is_claimed_after_a_call_that_could_not_be_run_is_of_nothing)
 {
     static const struct {

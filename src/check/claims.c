@@ -102,8 +102,10 @@ void hc_claim_sweep(struct hc_check *check, const char *what, int64_t checked, i
                                              .checked = checked,
                                              .wrong = wrong,
                                              .first = first});
-    if (!hc_check_is_cut(check))
-        check->result.checked += checked - 1;
+    if (hc_check_is_cut(check))
+        return;
+    check->result.checked += checked - 1;
+    check->result.wrong += wrong > 1 ? wrong - 1 : 0;
 }
 
 void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c)

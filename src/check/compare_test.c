@@ -54,6 +54,8 @@ Test(compare, tells_the_formats_error_from_the_implementations)
     cr_assert_eq(result.verdict, HC_FAIL);
     cr_assert(result.implementation > 10 && result.format <= 1);
     cr_assert(strstr(result.note, "gemm[399]: want "), "%s", result.note);
+    cr_assert_eq(result.checked, 2 * 400); /* with MPFR and with exact */
+    cr_assert_eq(result.wrong, 2);
 }
 
 Test(compare, looks_at_the_last_element_of_a_large_output)

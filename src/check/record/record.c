@@ -37,6 +37,7 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
                            .backend = result->backend,
                            .verdict = result->verdict,
                            .checked = result->checked,
+                           .wrong = result->wrong,
                            .looked_at = result->looked_at,
                            .looked_of = result->looked_of,
                            .special = result->special,
@@ -65,6 +66,8 @@ void hc_record_add(json_t *record, const struct hc_row *row)
     (void)json_object_set_new(o, "backend", hc_json_text(row->backend));
     (void)json_object_set_new(o, "verdict", json_string(hc_verdict_names[row->verdict]));
     (void)json_object_set_new(o, "checked", json_integer(row->checked));
+    if (row->wrong > 0)
+        (void)json_object_set_new(o, "wrong", json_integer(row->wrong));
     if (row->looked_of > 0)
         (void)json_object_set_new(
             o, "looked_at",

@@ -21,6 +21,7 @@ struct hc_row {
     const char *backend;
     enum hc_verdict verdict;
     int64_t checked;
+    int64_t wrong;     /* of these, those that do not hold; absent if that is 0 */
     int64_t looked_at; /* elements compared with MPFR, of looked_of; absent if that is 0 */
     int64_t looked_of;
     int64_t special;

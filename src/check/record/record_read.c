@@ -74,6 +74,7 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
                          .backend = text_of(r, o, "backend"),
                          .verdict = verdict_of(r, o),
                          .checked = json_integer_value(json_object_get(o, "checked")),
+                         .wrong = json_integer_value(json_object_get(o, "wrong")),
                          .looked_at = looked_at(o, "elements"),
                          .looked_of = looked_at(o, "of"),
                          .special = looked_at(o, "special"),
@@ -104,8 +105,8 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
         r->status = hc_fail(HC_INVALID, "%s: result %zu: \"checked\" is not a whole number",
                             r->path, r->index + 1);
     if (r->status == HC_OK &&
-        (row.checked < 0 || row.looked_at < 0 || row.looked_at > row.looked_of || row.special < 0 ||
-         row.special > row.looked_at || row.error < 0 || row.bound < 0))
+        (row.checked < 0 || row.wrong < 0 || row.looked_at < 0 || row.looked_at > row.looked_of ||
+         row.special < 0 || row.special > row.looked_at || row.error < 0 || row.bound < 0))
         r->status = hc_fail(HC_INVALID, "%s: result %zu has a negative count, error or bound",
                             r->path, r->index + 1);
     return row;
