@@ -61,6 +61,8 @@ if(BUILD_TESTING)
 endif()
 if(BUILD_TESTING)
   add_test(NAME without-cuda COMMAND ${CMAKE_SOURCE_DIR}/.ci/without-cuda)
+  add_test(NAME plugins COMMAND ${CMAKE_SOURCE_DIR}/.ci/plugins ${CMAKE_BINARY_DIR}
+                                ${CMAKE_C_COMPILER})
 endif()
 if(BUILD_TESTING)
   add_test(NAME docs COMMAND ${CMAKE_SOURCE_DIR}/.ci/docs $<TARGET_FILE:halfcheck>)

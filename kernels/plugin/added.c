@@ -89,24 +89,32 @@ static enum hc_status add_option(const char *path)
     return HC_OK;
 }
 
-enum hc_status hc_plugins_add(const char *path)
+static enum hc_status add(const char *from)
 {
-    char *from = with_folder(path); /* never freed: hc_plugins_file_of tells it */
-    if (!from)
-        return hc_fail(HC_NO_MEMORY, "no memory for the name of a plug-in");
     /* An incomplete file is found before anything is loaded, also by the trial. */
-    if (hc_plugin_is_readable(from) != HC_OK)
-        return HC_INVALID;
-    enum hc_status status = hc_plugin_trial(from);
+    enum hc_status status = hc_plugin_is_readable(from);
+    if (status == HC_OK)
+        status = hc_plugin_trial(from);
     last = status == HC_OK ? hc_plugin_load(from) : NULL;
     if (!last)
         return HC_INVALID;
-    bool has = hc_plugin_symbol(last, "hc_plugin");
-    if (!has && !hc_plugin_symbol(last, "hc_plugin_cases"))
-        return hc_fail(HC_INVALID,
-                       "%s is no plug-in of halfcheck: it exports neither hc_plugin nor "
-                       "hc_plugin_cases",
-                       hc_plugin_file(from));
-    status = has ? add_backends(last, from) : HC_OK;
+    if (hc_plugin_symbol(last, "hc_plugin"))
+        return add_backends(last, from);
+    if (hc_plugin_symbol(last, "hc_plugin_cases"))
+        return HC_OK;
+    return hc_fail(HC_INVALID,
+                   "%s is no plug-in of halfcheck: it exports neither hc_plugin nor "
+                   "hc_plugin_cases",
+                   hc_plugin_file(from));
+}
+
+enum hc_status hc_plugins_add(const char *path)
+{
+    char *from = with_folder(path);
+    if (!from)
+        return hc_fail(HC_NO_MEMORY, "no memory for the name of a plug-in");
+    enum hc_status status = add(from);
+    if (!count || files[count - 1] != from)
+        free(from); /* no backend comes from it */
     return status == HC_OK ? add_option(path) : status;
 }

@@ -126,7 +126,7 @@ static int set(const struct hc_command *command, const struct hc_option *option,
     if (option->list)
         return add_to_list(command, option, value, again);
     if (option->take)
-        return option->take(value);
+        return value[0] ? option->take(value) : refuse_value(command, option, value, option->value);
     if (again && !option->words)
         return hc_complain("%s: --%s is given twice", command->name, option->name);
     if (option->choice)
