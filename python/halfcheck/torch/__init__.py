@@ -1,0 +1,7 @@
+"""What an installation of PyTorch really does, held against MPFR.
+
+    python -m halfcheck.torch                 runs torch's own ops, optimizers, GradScaler and
+                                              autocast on this machine, and makes a report
+    python -m halfcheck.torch serve           torch as a backend: halfcheck run 'op/*'
+                                              --backend 'pipe:python3 -m halfcheck.torch serve'
+"""

@@ -1,0 +1,66 @@
+"""The command line: python -m halfcheck.torch [report] [options], or serve."""
+
+import argparse
+import sys
+
+from .. import program
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog="python -m halfcheck.torch",
+        description="What this installation of PyTorch really does, held against MPFR.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="report | serve")
+
+    report = commands.add_parser("report", help="run torch's ops and make a report (default)")
+    report.add_argument("--out", default="out/torch", metavar="DIR",
+                        help="where record, text and page go (default: out/torch)")
+    report.add_argument("--json", metavar="FILE", help="write the findings here, too; - for stdout")
+    report.add_argument("--level", default="standard", choices=["quick", "standard", "exhaustive"])
+    report.add_argument("--seed", default="0", help="seed of all random inputs (default 0)")
+    report.add_argument("--ops", default="", metavar="OP[,OP]",
+                        help="these ops alone, and neither GradScaler nor autocast")
+    report.add_argument("--threads", type=int, metavar="N", help="torch's threads")
+
+    serve = commands.add_parser("serve", help="answer the calls of the halfcheck that started it")
+    serve.add_argument("--optimizer", choices=["loop", "foreach", "fused"],
+                       help="all optimizers as this implementation (default: as the call asks)")
+    serve.add_argument("--threads", type=int, metavar="N", help="torch's threads")
+
+    serve.add_argument("--refusals", metavar="FILE", help="add a line of what was refused, and why")
+
+    scaler = commands.add_parser("scaler", help="answer halfcheck gen scaler/torch")
+    scaler.add_argument("interval", type=int, nargs="?", default=2000)
+    if not argv or argv[0].startswith("--") and argv[0] not in ("--help", "-h"):
+        argv = ["report", *argv]
+    return parser.parse_args(argv)
+
+
+def main(argv=None) -> int:
+    """Returns the exit status: 0, 1 if anything was found, 2 if something is missing."""
+    arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        import torch  # pylint: disable=import-outside-toplevel,unused-import
+    except ImportError as error:
+        print(f"halfcheck.torch: there is no PyTorch for {sys.executable}: {error}",
+              file=sys.stderr)
+        return 2
+    try:
+        if arguments.command == "serve":
+            from .serve import serve
+            serve(arguments.optimizer, arguments.threads, arguments.refusals)
+            return 0
+        if arguments.command == "scaler":
+            from .scaler import answer
+            answer(arguments.interval)
+            return 0
+        from .report import report
+        return report(arguments)
+    except program.Error as error:
+        print(f"halfcheck.torch: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
