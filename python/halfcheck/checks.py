@@ -1,0 +1,272 @@
+"""check: the cases of an op, on a Python function."""
+
+import collections
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from . import program as _program
+from .binding import Binding, Op
+from .formats import DTYPES
+from .pipe import Program
+from .program import Error
+
+LEVELS = ("quick", "standard", "exhaustive")
+_PIPE_SIZE = 1 << 20
+_MOST_SHOWN = 8  # lines of a list in a message
+
+
+class Wrong(AssertionError):
+    """A function gives wrong numbers. `report` has all results, `verdict` the call that is wrong
+    first, or None."""
+
+    def __init__(self, text, report, verdict=None):
+        super().__init__(text)
+        self.report = report
+        self.verdict = verdict
+
+
+class Result:
+    """What a case says: case, verdict, note, repro, and error, bound, unit and seconds."""
+
+    def __init__(self, row):
+        self.case, self.verdict, self.note = row["case"], row["verdict"], row.get("note", "")
+        self.repro, self.unit = row.get("repro", ""), row.get("unit", "")
+        self.error, self.bound = _real(row.get("error")), _real(row.get("bound"))
+        self.seconds = row.get("seconds", 0.0)
+
+    @property
+    def ok(self):
+        """Whether it is as claimed."""
+        return self.verdict == "PASS"
+
+    def __repr__(self):
+        return f"<{self.verdict} {self.case}>"
+
+
+class Report:
+    """What a check has found: results, and left_out, how many calls the function did not take, by
+    why. str() of it is for people."""
+
+    def __init__(self, name, op, results, left_out):
+        self.name, self.op = name, op
+        self.results, self.left_out = results, left_out
+
+    @property
+    def failed(self):
+        """The results that are not PASS."""
+        return [result for result in self.results if not result.ok]
+
+    @property
+    def ok(self):
+        """Whether something was judged, and all of it passed."""
+        return bool(self.results) and not self.failed
+
+    @property
+    def formats(self):
+        """How many cases passed and how many did not, by their formats: {"bf16": (46, 0)}."""
+        counts = collections.OrderedDict()
+        for result in self.results:
+            kind = _formats_of(result.case)
+            passed, failed = counts.get(kind, (0, 0))
+            counts[kind] = (passed + result.ok, failed + (not result.ok))
+        return dict(counts)
+
+    def only(self, case):
+        """The report of this case alone."""
+        return Report(self.name, self.op, [r for r in self.results if r.case == case],
+                      self.left_out)
+
+    def __str__(self):
+        good = sum(result.ok for result in self.results)
+        lines = [f"{self.name} as {self.op}: {good} of {len(self.results)} cases pass"]
+        width = max(map(len, self.formats), default=0)
+        for kind, (passed, failed) in self.formats.items():
+            lines.append(f"  {kind:{width}}  {passed:4} pass" +
+                         (f"  {failed:4} fail" if failed else ""))
+        return "\n".join(lines + _left_out(self.left_out))
+
+    __repr__ = __str__
+
+
+def check(fn, op, formats=None, order=None, level="standard", seed=0, arrays=None, layout="nchw",
+          cases=None):
+    """Runs the generated cases of an op on a function, and returns a Report; raises Wrong at wrong
+    numbers, and what the function raises.
+
+    fn's parameters are named as what they get: inputs (w, g, x, dy), parameters (beta2, stride),
+    lr, beta1 and step. It returns the outputs in their order, or a dict of them, or None if it
+    works in place. `formats` are those of the first input; `order` also asks for the same bits as
+    that order gives ("torch-fused", "torch-loop", "apex", "ours"). `level` is quick, standard or
+    exhaustive. `arrays` is the library whose arrays fn wants, and by default the one that its
+    module has imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
+    """
+    __tracebackhide__ = True
+    job = Job(fn, op, formats, order, level, seed, arrays, layout)
+    report = job.run(cases)
+    if not report.results:
+        raise Error(job.nothing(report))
+    if report.failed:
+        raise job.wrong(report)
+    return report
+
+
+class Job:
+    """A function and how it is checked."""
+
+    def __init__(self, fn, op, formats=None, order=None, level="standard", seed=0, arrays=None,
+                 layout="nchw"):
+        __tracebackhide__ = True
+        if level not in LEVELS:
+            raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
+        _program.op_named(op)
+        given = fn if isinstance(fn, Op) else Op(fn)
+        self.op, self.level, self.seed, self.order = op, level, int(seed), order
+        self.arrays, self.layout = arrays, layout
+        self.patterns = patterns_of(op, formats, order)
+        self.entry = given
+        self.name = "the function" if given.raw else Binding(given.function).name
+        if not given.raw:
+            Binding(given.function).check(op, _program.op_names(op))
+
+    def run(self, cases=None, listener=None):
+        """A Report of the cases that the patterns name; by default of all of the op."""
+        program = Program({self.op: self.entry}, name=_backend_name(self.name),
+                          layout=self.layout, arrays=self.arrays)
+        program.stops = True
+        program.listener = listener
+        record = _run(program, self._arguments(cases or self.patterns))
+        results = [Result(row) for row in record.get("results", [])
+                   if row["backend"] == program.greeting["name"]]
+        return Report(self.name, self.op, results, program.refusals)
+
+    def _arguments(self, patterns):
+        words = ["run", *patterns, "--level", self.level, "--seed", str(self.seed)]
+        return words + (["--order", self.order] if self.order else [])
+
+    def nothing(self, report):
+        """Why nothing was judged."""
+        lines = [f"{self.name} as {self.op}: no case was judged"]
+        if not report.left_out:
+            lines[0] += f"; level={self.level!r} has none of {', '.join(self.patterns)}"
+        return "\n".join(lines + _left_out(report.left_out))
+
+    def wrong(self, report):
+        """The exception that says what is wrong first."""
+        from .explain import wrong  # which judges the call, and so is needed only here
+        return wrong(self, report)
+
+
+def patterns_of(op, formats=None, order=None):
+    """Patterns of the op's cases. A format is the first input's, so that "bf16" also means
+    "bf16-state-bf16". With an order there are those that compare bits, too."""
+    folders = ["op"] + (["bits"] if order else [])
+    if formats is None:
+        return [f"{folder}/{op}/*" for folder in folders]
+    sets = list(dict.fromkeys(_formats_of(case) for case in case_names()
+                              if case.startswith(f"op/{op}/")))
+    chosen = []
+    for name in [formats] if isinstance(formats, str) else formats:
+        found = [kind for kind in sets if kind == name or
+                 name in DTYPES and kind.startswith(name + "-")]
+        if not found:
+            raise ValueError(f"there are no cases of {op} in {name!r}; there are "
+                             f"{', '.join(sets) or 'none at all'}")
+        chosen += [kind for kind in found if kind not in chosen]
+    return [pattern for kind in chosen for pattern in
+            [f"op/{op}/{kind}/*"] + ([f"bits/{op}/{kind}*"] if order else [])]
+
+
+@functools.lru_cache(maxsize=None)
+def _case_rows(path):
+    text = subprocess.run([path, "list", "cases"], stdout=subprocess.PIPE, text=True, check=True,
+                          stdin=subprocess.DEVNULL).stdout
+    return [line.split("\t")[:2] for line in text.splitlines()]
+
+
+def case_names(level="exhaustive"):
+    """The names of all cases up to a level."""
+    levels = LEVELS[:LEVELS.index(level) + 1]
+    return [name for name, of in _case_rows(_program.path()) if of in levels]
+
+
+def _run(program, arguments):
+    """Runs halfcheck with the program as its backend, and gives the record."""
+    with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder, \
+            contextlib.ExitStack() as files:
+        record = os.path.join(folder, "record.json")
+        out = files.enter_context(open(os.path.join(folder, "out"), "w+", encoding="utf-8"))
+        reader, their_writer = os.pipe()
+        their_reader, writer = os.pipe()
+        for end in (their_writer, writer):
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(end, getattr(fcntl, "F_SETPIPE_SZ", 1031), _PIPE_SIZE)
+        backend = f"pipe-fd:{their_reader},{their_writer}"
+        try:
+            child = subprocess.Popen(
+                [_program.path(), *arguments, "--backend", backend, "--json", record],
+                pass_fds=(their_reader, their_writer), stdin=subprocess.DEVNULL, stdout=out,
+                stderr=out)
+        finally:
+            os.close(their_reader)
+            os.close(their_writer)
+        try:
+            with contextlib.suppress(BrokenPipeError, EOFError):
+                program.run(reader, writer)
+            if program.raised is not None:
+                raise program.raised
+            status = child.wait()
+        finally:
+            _end(child)
+        out.seek(0)
+        said = out.read()
+        if status not in (0, 1) or not os.path.exists(record):
+            raise Error(_complaint(said, status))
+        with open(record, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def _end(child):
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def _complaint(said, status):
+    lines = [line for line in said.splitlines() if line.strip()]
+    if status < 0:
+        return f"halfcheck died by signal {-status}"
+    return "\n".join(lines[-_MOST_SHOWN:]) or f"halfcheck ended with status {status}"
+
+
+def _left_out(refusals):
+    if not refusals:
+        return []
+    rows = sorted(refusals.items(), key=lambda row: -row[1])
+    lines = [f"  left out, {count} calls: {why}" for why, count in rows[:_MOST_SHOWN]]
+    return lines + ([f"  and {len(rows) - _MOST_SHOWN} more reasons"]
+                    if len(rows) > _MOST_SHOWN else [])
+
+
+def _formats_of(case):
+    parts = case.split("/")
+    return parts[2] if len(parts) > 2 else case
+
+
+def _backend_name(name):
+    """A name that a greeting may say."""
+    plain = re.sub("[^a-z0-9_.-]+", "-", name.lower()).strip("-")[:24] or "function"
+    return "my-" + plain if plain in ("exact", "host") or plain.startswith("cuda") else plain
+
+
+def _real(value):
+    return float.fromhex(value) if isinstance(value, str) else value

@@ -1,0 +1,63 @@
+"""What to tell of a function that is wrong: the first wrong element, and how to see it again."""
+
+import contextlib
+import os
+import tempfile
+
+from .checks import Wrong, _left_out
+from .program import Error
+from .verdicts import judge_tensors
+
+_MOST_CASES = 4
+_WIDTH = 76  # pytest takes four columns of eighty
+
+
+def wrong(job, report):
+    """A Wrong that says what is wrong first. The case is run once more, and its calls are judged."""
+    first = report.failed[0]
+    verdict, kept = _judged(job, first)
+    failed = len(report.failed)
+    lines = [f"{job.name} is wrong as {job.op}: {failed} of {len(report.results)} cases fail",
+             f"{first.verdict} {first.case}"]
+    if verdict is not None:
+        lines += [line for line in verdict.text.splitlines() if line.strip()]
+    else:
+        lines += _folded(first.note)
+    lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
+    if failed > _MOST_CASES:
+        lines.append(f"  and {failed - _MOST_CASES} more")
+    lines += _left_out(report.left_out)
+    lines += [f"again: halfcheck.check({job.name}, op={job.op!r},",
+              f"           cases=[{first.case!r}], seed={job.seed})"]
+    if kept:
+        lines.append(f"judge: halfcheck judge {kept}")
+    return Wrong("\n".join(lines), report, verdict)
+
+
+def _judged(job, result):
+    """The verdict on the first call of the case that is wrong by itself, and the file that keeps it;
+    None, None where each call is right, say because it is not the same each time."""
+    calls = []
+    with contextlib.suppress(Exception):  # the case was run before; here it is only looked at
+        job.run([result.case], lambda line, inputs, outputs: calls.append((line, inputs, {
+            slot: array.copy() for slot, array in outputs.items()})))
+    folder = os.path.join(tempfile.gettempdir(), f"halfcheck-{os.getuid()}")
+    os.makedirs(folder, exist_ok=True)
+    for line, inputs, outputs in calls:
+        kept = os.path.join(folder, result.case.replace("/", "-") + ".safetensors")
+        params = dict(line.get("params", {}))
+        with contextlib.suppress(Error, ValueError, TypeError, OSError):
+            verdict = judge_tensors(line["op"], {**inputs, **outputs}, params, job.layout,
+                                    keep=kept)
+            if not verdict.ok:
+                return verdict, kept if os.path.exists(kept) else None
+    return None, None
+
+
+def _folded(text):
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= _WIDTH - 2:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return ["  " + line for line in lines if line]

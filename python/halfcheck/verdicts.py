@@ -1,0 +1,163 @@
+"""judge: numbers of one's own, held to the bound of an op."""
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+
+import numpy as np
+
+from . import arrays as _arrays
+from . import program as _program
+from . import safetensors
+from .binding import HYPER
+from .formats import name_of
+from .program import Error
+
+_TYPES = {"fp64": "F64", "fp32": "F32", "fp16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3",
+          "e5m2": "F8_E5M2", "i32": "I32", "u8": "U8", "int64": "I64"}
+
+
+class Verdict:
+    """What halfcheck says of an op's outputs.
+
+    ok, and of the worst output: slot, worst (index, want, got, error, bound, ulps, inputs), ulps,
+    error, bound, implementation and format (whose error it is, each as a part of the bound),
+    histogram (edges, counts). outputs has all of it by slot. text is for people; kept is the file
+    with the smallest sub-problem that is still wrong, if one was asked for.
+    """
+
+    def __init__(self, said, text):
+        self.op, self.verdict = said["op"], said["verdict"]
+        self.ok = self.verdict == "PASS"
+        self.outputs = {output["slot"]: output for output in said["outputs"]}
+        self.kept, self.repro = said.get("kept"), said.get("repro")
+        self.text = text
+        worst = max(said["outputs"], key=_ratio, default={})
+        self.slot = worst.get("slot")
+        self.worst = worst.get("worst") or {}
+        self.wrong = sum(output.get("wrong") or 0 for output in said["outputs"])
+        self.ulps, self.error, self.bound = (_real(self.worst.get(key))
+                                             for key in ("ulps", "error", "bound"))
+        self.implementation = _real(worst.get("implementation"))
+        self.format = _real(worst.get("format"))
+        self.histogram = worst.get("histogram")
+
+    def __bool__(self):
+        return self.ok
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+
+def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
+          **params):
+    """Says whether outputs are within the bound that the op's contract allows for these inputs.
+
+    inputs and outputs: arrays in the order of the op's slots, or a dict by slot; optional ones may
+    be missing, and only outputs that are given are judged. layout: of images, "nchw" or "nhwc".
+    accumulator: "fp32", "half", or "PRECISION,BLOCK,EXTRA_BITS". keep: a file for the smallest
+    sub-problem that is still wrong. params: the op's, as in halfcheck judge --set; and lr, beta1
+    and step of an optimizer.
+    """
+    if (output is None) == (outputs is None):
+        raise TypeError("judge wants either output or outputs")
+    given = outputs if outputs is not None else [output]
+    tensors = _by_slot(op, "in", inputs)
+    hyper = [params.pop(name) for name in HYPER if name in params]
+    if hyper:
+        if len(hyper) < len(HYPER) or "hyper" not in _program.slots(op):
+            raise TypeError(f"{', '.join(HYPER)} belong together, and to an optimizer")
+        tensors["hyper"] = np.asarray(hyper, np.float32)
+    tensors.update(_by_slot(op, "out", given))
+    return judge_tensors(op, tensors, params, layout, accumulator, keep)
+
+
+def judge_tensors(op, tensors, params, layout="nchw", accumulator=None, keep=None):
+    """As judge, of numpy arrays by slot."""
+    with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+        file, said = (os.path.join(folder, name) for name in ("tensors.safetensors", "said.json"))
+        safetensors.write(file, {slot: _tensor(slot, array) for slot, array in tensors.items()})
+        words = [_program.path(), "judge", op, "--tensors", file, "--layout", layout, "--json",
+                 said]
+        for name, value in params.items():
+            words += ["--set", f"{name}={_text(value)}"]
+        if accumulator:
+            words += ["--accumulator", accumulator]
+        if keep:
+            words += ["--keep", os.fspath(keep)]
+        ended = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+        if ended.returncode not in (0, 1):
+            raise _refusal(op, ended.stderr)
+        with open(said, encoding="utf-8") as answer:
+            return Verdict(json.load(answer), ended.stdout.rstrip("\n"))
+
+
+def _by_slot(op, direction, given):
+    slots = _program.slots(op, direction)
+    what = "input" if direction == "in" else "output"
+    if not isinstance(given, dict):
+        given = list(given) if isinstance(given, (list, tuple)) else [given]
+        if len(given) > len(slots):
+            raise TypeError(f"{op} has {len(slots)} {what}s ({', '.join(slots)}), not {len(given)}")
+        given = dict(zip(slots, given))
+    strange = [slot for slot in given if slot not in slots]
+    if strange:
+        raise TypeError(f"{op} has no {what} {strange[0]!r}; it has {', '.join(slots)}")
+    arrays = {}
+    for slot, value in given.items():
+        if value is not None:
+            arrays[slot] = _array(op, slot, value)
+    return arrays
+
+
+def _array(op, slot, value):
+    """An array as halfcheck has it: labels of 64 bits become i32, and a number becomes [1]."""
+    array = _arrays.to_numpy(value, np.float32 if isinstance(value, float) else None)
+    if array.dtype in (np.int64, np.bool_):
+        if array.size and np.abs(array).max() > np.iinfo(np.int32).max:
+            raise TypeError(f"{op}: {slot} has integers beyond 32 bits")
+        array = array.astype(np.int32)
+    if name_of(array.dtype) not in _TYPES:
+        raise TypeError(f"{op}: {slot} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")
+    return array.reshape(1) if array.ndim == 0 else array
+
+
+def _tensor(_, array):
+    array = np.ascontiguousarray(array)
+    return _TYPES[name_of(array.dtype)], array.shape, array.tobytes()
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return value.hex()
+    return ",".join(map(_text, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _refusal(op, complaint):
+    """halfcheck's line as an exception: what it refuses is the caller's error."""
+    lines = complaint.strip().splitlines() or ["halfcheck judge failed without a word"]
+    line = lines[0]
+    for head in ("halfcheck: ", "halfcheck judge: "):
+        line = line[len(head):] if line.startswith(head) else line
+    return ValueError(line) if op in line else Error(line)
+
+
+def _real(value):
+    return float.fromhex(value) if isinstance(value, str) else value
+
+
+def _ratio(output):
+    worst = output.get("worst") or {}
+    error, bound = _real(worst.get("error")), _real(worst.get("bound"))
+    wrong = output.get("wrong") or 0
+    with contextlib.suppress(TypeError, ZeroDivisionError):
+        ratio = error / bound
+        return wrong > 0, ratio if ratio == ratio else float("inf")
+    return wrong > 0, float("inf") if wrong else 0.0
