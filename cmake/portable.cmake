@@ -20,6 +20,8 @@ hc_carry(. ${programs} portable/gpu-check benches/pytorch/darknet16.py LICENSE)
 foreach(package libmpfr-dev libgmp-dev libjansson-dev gcc-12-base)
   if(EXISTS /usr/share/doc/${package}/copyright)
     hc_carry(licences/${package} /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION halfcheck/bin/licences
+            RENAME ${package} COMPONENT python OPTIONAL)
   endif()
 endforeach()
 
@@ -27,3 +29,6 @@ add_custom_target(portable ${copies}
                   COMMAND ${CMAKE_STRIP} --strip-debug ${folder}/halfcheck
                   COMMENT "Making build/portable" VERBATIM)
 add_dependencies(portable halfcheck)
+
+# The Python package (pyproject.toml) takes the program, and nothing else.
+install(TARGETS halfcheck RUNTIME DESTINATION halfcheck/bin COMPONENT python)

@@ -22,6 +22,8 @@ OUT = ("out_format", "out_dtype", "out_shape")
 _UNSAID = {"alpha": 1, "beta": 0, "stride": 1, "pad": 0, "weight_decay": 0, "direction": "nearest"}
 _FREE = {"order"}  # it may have any: halfcheck --order says which it is held to
 
+_FLOATS = ("fp64", "fp32", "bf16", "fp16")
+
 
 class Op:
     """A function for an op, with the formats of the first input and the orders that it takes.

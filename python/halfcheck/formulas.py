@@ -15,7 +15,7 @@ class Numbers:
 
     def __init__(self, record, text):
         self.record, self.text = record, text
-        self.steps = [row["step"] for row in record["rows"]]
+        self.steps = [row.get("step", 0) for row in record["rows"]]
         self.arms = [arm["arm"] for arm in record["arms"]]
         self.sentences = {arm["arm"]: arm["sentences"] for arm in record["arms"]}
         self.columns = {}

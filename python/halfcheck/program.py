@@ -9,8 +9,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .binding import known_names
-
 _HERE = Path(__file__).resolve().parent
 
 
@@ -83,5 +81,6 @@ def slots(op, direction="in"):
 
 def op_names(op):
     """The names that the parameters of a function for the op may have."""
+    from .binding import known_names
     params = [param["name"] for param in op_named(op).get("params", [])]
     return known_names(slots(op), params)
