@@ -1,13 +1,13 @@
 /* The trainer's own checkpoint on the backend under test: a training that was stopped between its
-   two epochs resumes from the file and ends in the uninterrupted training's bits, and every blob in
-   the file matters. */
+   two epochs resumes from the file and ends in the uninterrupted training's bits, and every tensor
+   in the file matters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "case.h"
-#include "train/run/checkpoint_contents.h"
+#include "train/run/checkpoint.h"
 
 static const struct hc_network minute = {.name = "minute",
                                          .side = 32,
@@ -49,57 +49,80 @@ static bool train(struct resumption *resumption, bool stops, bool resume)
     return hc_check_ok(resumption->check, hc_train(&options, &result));
 }
 
-static bool read_checkpoint(struct resumption *resumption, struct hc_checkpoint_contents *parts)
+static bool read_checkpoint(struct resumption *resumption, struct hc_tensor_file *file)
 {
-    return hc_check_ok(resumption->check, hc_checkpoint_unpack(resumption->path, parts));
+    return hc_check_ok(resumption->check, hc_checkpoint_open(file, resumption->path));
 }
 
-static bool equal(const struct hc_checkpoint_contents *want,
-                  const struct hc_checkpoint_contents *got)
+static bool equal(const struct hc_tensor_file *want, const struct hc_tensor_file *got)
 {
-    return want->size == got->size && memcmp(want->bytes, got->bytes, want->size) == 0;
+    bool same = want->count == got->count;
+    for (int i = 0; i < want->count && same; i++) {
+        const struct hc_tensor *a = &want->tensors[i].tensor;
+        const struct hc_tensor *b = hc_tensor_file_find(got, want->tensors[i].name);
+        same = b && a->format == b->format && hc_tensor_bytes(a) == hc_tensor_bytes(b) &&
+               memcmp(a->data, b->data, hc_tensor_bytes(a)) == 0;
+    }
+    return same;
 }
 
-/* Resumes from `middle` with zeros for the blobs whose names begin with `prefix`. */
-static void without(struct resumption *resumption, struct hc_checkpoint_contents *middle,
-                    const struct hc_checkpoint_contents *whole, const char *prefix)
+/* Writes `middle` with zeros for the tensors whose names begin with `prefix`. Returns how many. */
+static int zero(struct resumption *resumption, const struct hc_tensor_file *middle,
+                const char *prefix)
 {
-    struct hc_blob blob[HC_CONTENTS_BLOBS];
-    static unsigned char zeros[HC_CONTENTS_BYTES];
-    struct hc_checkpoint_contents *end = hc_check_memory(resumption->check, sizeof *end);
-    char claim[80];
+    size_t count = (size_t)middle->count;
+    struct hc_named_tensor *tensors = hc_check_memory(resumption->check, count * sizeof *tensors);
     int zeroed = 0;
-    for (int i = 0; i < middle->count; i++) {
-        blob[i] = middle->blob[i];
-        if (strncmp(middle->name[i], prefix, strlen(prefix)) != 0)
+    memcpy(tensors, middle->tensors, count * sizeof *tensors);
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = hc_tensor_bytes(&tensors[i].tensor);
+        if (strncmp(tensors[i].name, prefix, strlen(prefix)) != 0)
             continue;
-        blob[i].data = zeros;
+        tensors[i].tensor.data = hc_check_memory(resumption->check, bytes);
+        memset(tensors[i].tensor.data, 0, bytes);
         zeroed++;
     }
+    (void)hc_check_ok(resumption->check,
+                      hc_checkpoint_write(resumption->path, "a case",
+                                          hc_checkpoint_identity(middle), tensors, middle->count));
+    return zeroed;
+}
+
+/* Resumes from `middle` without the tensors whose names begin with `prefix`. */
+static void without(struct resumption *resumption, const struct hc_tensor_file *middle,
+                    const struct hc_tensor_file *whole, const char *prefix)
+{
+    struct hc_tensor_file end = {0};
+    char claim[80];
+    int zeroed = zero(resumption, middle, prefix);
     (void)snprintf(claim, sizeof claim, "zeros for \"%s\", %d of them: another end", prefix,
                    zeroed);
-    if (hc_check_ok(resumption->check,
-                    hc_checkpoint_write(resumption->path, middle->identity, blob, middle->count)) &&
-        train(resumption, false, true) && read_checkpoint(resumption, end))
-        (void)hc_claim_true(resumption->check, claim, zeroed > 0 && !equal(whole, end));
+    if (train(resumption, false, true) && read_checkpoint(resumption, &end))
+        (void)hc_claim_true(resumption->check, claim, zeroed > 0 && !equal(whole, &end));
+    hc_tensor_file_close(&end);
 }
 
 static void stop_and_go_on(struct resumption *resumption)
 {
     static const char *const prefixes[] = {
-        "step counts", "scale and counts", "model ", "master ", "m ", "v ", "statistic "};
-    struct hc_checkpoint_contents *whole = hc_check_memory(resumption->check, sizeof *whole);
-    struct hc_checkpoint_contents *middle = hc_check_memory(resumption->check, sizeof *middle);
-    struct hc_checkpoint_contents *end = hc_check_memory(resumption->check, sizeof *end);
-    if (!train(resumption, false, false) || !read_checkpoint(resumption, whole) ||
-        !train(resumption, true, false) || !read_checkpoint(resumption, middle) ||
-        !train(resumption, false, true) || !read_checkpoint(resumption, end))
-        return;
-    (void)hc_claim_true(resumption->check, "there is something left to do", !equal(whole, middle));
-    (void)hc_claim_true(resumption->check, "the uninterrupted run's checkpoint, bit for bit",
-                        equal(whole, end));
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        without(resumption, middle, whole, prefixes[i]);
+        "counts.",  "optimizer.step",     "scaler.growth_tracker", "scale",   "weights.",
+        "masters.", "optimizer.exp_avg.", "optimizer.exp_avg_sq.", "buffers."};
+    struct hc_tensor_file whole = {0};
+    struct hc_tensor_file middle = {0};
+    struct hc_tensor_file end = {0};
+    if (train(resumption, false, false) && read_checkpoint(resumption, &whole) &&
+        train(resumption, true, false) && read_checkpoint(resumption, &middle) &&
+        train(resumption, false, true) && read_checkpoint(resumption, &end)) {
+        (void)hc_claim_true(resumption->check, "there is something left to do",
+                            !equal(&whole, &middle));
+        (void)hc_claim_true(resumption->check, "the uninterrupted run's checkpoint, bit for bit",
+                            equal(&whole, &end));
+        for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+            without(resumption, &middle, &whole, prefixes[i]);
+    }
+    hc_tensor_file_close(&whole);
+    hc_tensor_file_close(&middle);
+    hc_tensor_file_close(&end);
 }
 
 static void clear(const char *folder)

@@ -74,6 +74,11 @@ const char *hc_version(void)
     return HC_COMMIT[0] ? "halfcheck " HC_VERSION " (" HC_COMMIT ")" : "halfcheck " HC_VERSION;
 }
 
+const char *hc_release(void)
+{
+    return "halfcheck " HC_VERSION;
+}
+
 json_t *hc_environment(void)
 {
     json_t *e = json_object();

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/training/lr_find.h"
@@ -28,7 +30,8 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
                (double)r->memory / 1048576);
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
-    printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint\n", run->folder);
+    printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint%s\n", run->folder,
+           t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (r->learned)
@@ -45,6 +48,8 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
     run->recipe = hc_training_recipe(t, recipe, strlen(recipe));
     if (run->recipe == NULL)
         return HC_INVALID;
+    if (t->lr_find && t->dump_count > 0)
+        return hc_fail(HC_INVALID, "--lr-find writes no step files; leave out --dump");
     if (t->lr_find && t->resume)
         return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint for --resume to continue from");
     run->seed = t->seed;
@@ -59,14 +64,33 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
                : hc_fail(HC_INVALID, "the name of the output folder is too long");
 }
 
+/* "5" or "0,5,100". */
+static enum hc_status read_dumps(const char *text, struct hc_training *t)
+{
+    while (*text) {
+        char *end = NULL;
+        errno = 0;
+        long long step = strtoll(text, &end, 10);
+        if (*text < '0' || *text > '9' || (*end != '\0' && *end != ',') || errno != 0)
+            return hc_fail(HC_INVALID, "train: --dump takes steps, counted from 0, not '%.80s'",
+                           text);
+        if (t->dump_count == HC_MAX_DUMPS)
+            return hc_fail(HC_INVALID, "train: --dump takes at most %d steps", HC_MAX_DUMPS);
+        t->dumps[t->dump_count++] = step;
+        text = end + (*end == ',');
+    }
+    return HC_OK;
+}
+
 static int run(int argc, char **argv)
 {
     int status;
     int words;
     const char *recipe = NULL;
+    const char *dumps = "";
     struct hc_training training;
     struct hc_training_run one = {0};
-    struct hc_option options[HC_TRAINING_OPTIONS + 4] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 5] = {
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
@@ -83,11 +107,17 @@ static int run(int argc, char **argv)
         .flag = &training.lr_find,
         .help = "instead of training, draw the loss while the learning rate grows from\n"
                 "1e-7 to 10 in 100 steps or until the loss diverges, and suggest one"};
+    options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
+        .name = "dump",
+        .value = "STEPS",
+        .list = &dumps,
+        .help = "write step-STEP.safetensors of these steps, counted from 0: weights, batch,\n"
+                "activations, gradients, optimizer state and scale, under PyTorch's names"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)
         return hc_complain("train takes no argument '%s'; see: halfcheck train --help", argv[1]);
-    if (prepare(&training, recipe, &one) != HC_OK)
+    if (read_dumps(dumps, &training) != HC_OK || prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
     if (hc_training_open(&training, &one.recipe, 1) != HC_OK)
         status = hc_complain_message();
@@ -108,7 +138,8 @@ const struct hc_command hc_command_train = {
     .text = "Trains the network on the same ops that `run` checks. The output folder gets\n"
             "steps.csv (loss, scale, skipped steps, learning rate, and for each layer the\n"
             "underflow and the lost updates), epochs.csv, gradients.csv (a histogram of\n"
-            "exponents), run.json (a record) and checkpoint. A run that does not learn fails with\n"
+            "exponents), run.json (a record), checkpoint and, with --dump, a file of\n"
+            "safetensors for each step that is asked for. A run that does not learn fails with\n"
             "status 1. While one training writes into a folder, a second one is refused. Symbolic\n"
             "links in it are replaced, never followed.\n\n"
             "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and\n"

@@ -9,6 +9,8 @@
 #include "train/update/recipe.h"
 #include "train/run/trainer.h"
 
+enum { HC_MAX_DUMPS = 1000 };
+
 struct hc_training {
     const char *data;
     const char *classes;
@@ -26,7 +28,9 @@ struct hc_training {
     int measure_every;
     struct hc_words overrides; /* added to every recipe */
     bool resume;
-    bool lr_find; /* of `train`: look for a learning rate instead */
+    bool lr_find;                /* of `train`: look for a learning rate instead */
+    int64_t dumps[HC_MAX_DUMPS]; /* of `train`: steps of which step files are written */
+    int dump_count;
 
     struct hc_dataset set;
     const struct hc_backend *backend;

@@ -26,8 +26,10 @@ Test(training_resume, a_checkpoint_that_is_missing_damaged_or_another_runs_is_re
     refuse(QUICK "--resume --out r", "r/steps.csv: ends before row 2, which its checkpoint");
     cr_assert_eq(shell("cp rows r/steps.csv"), 0);
     cr_assert_eq(shell("head -c 1000 whole >r/checkpoint"), 0);
-    refuse(QUICK "--resume --out r", "cut");
-    cr_assert_eq(shell("cp whole r/checkpoint; printf X | dd of=r/checkpoint bs=1 seek=3000 "
+    refuse(QUICK "--resume --out r", "r/checkpoint: its header should have");
+    cr_assert_eq(shell("head -c 20000 whole >r/checkpoint"), 0);
+    refuse(QUICK "--resume --out r", "lies outside the file");
+    cr_assert_eq(shell("cp whole r/checkpoint; printf X | dd of=r/checkpoint bs=1 seek=20000 "
                        "conv=notrunc 2>/dev/null"),
                  0);
     refuse(QUICK "--resume --out r", "checksum");

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "check/record/environment.h"
 #include "check/record/facts.h"
 #include "cli/training/folder.h"
 #include "cli/training/progress.h"
@@ -24,6 +25,9 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .resume = run->resume,
                                        .checkpoint_every = t->checkpoint_every,
                                        .measure_every = t->measure_every,
+                                       .dumps = t->dumps,
+                                       .dump_count = t->dump_count,
+                                       .producer = hc_release(),
                                        .progress = hc_progress_show,
                                        .context = &bar,
                                        .tell = hc_facts_add,

@@ -135,6 +135,13 @@ enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32
 typedef void hc_gradient_watch(void *context, int layer, const struct hc_tensor *dy);
 void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
 
+/* Sees what each layer got and made during every backward pass, when it has run: the gradient of
+   its output, and of its convolution's output (of CONV; else NULL). The next layer overwrites both.
+   Another status than HC_OK ends the pass. NULL ends the trace. */
+typedef enum hc_status hc_layer_trace(void *context, int layer, const struct hc_tensor *dy,
+                                      const struct hc_tensor *dconv);
+void hc_net_trace(struct hc_net *net, hc_layer_trace *trace, void *context);
+
 /* One forward pass with running statistics. Loss and right are of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
                             int count, float *loss, int *right);
@@ -142,5 +149,11 @@ enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32
 /* Value v of the last pass: value 0 is the image, value l + 1 the output of layer l. The last one
    is the logits. */
 struct hc_tensor hc_net_value(const struct hc_net *net, int v);
+
+/* What a CONV layer keeps of the last forward pass with batch statistics: the output of its
+   convolution, and the batch's mean and 1 / sqrt(variance + eps). */
+struct hc_tensor hc_net_conv_output(const struct hc_net *net, int l);
+struct hc_tensor hc_net_batch_mean(const struct hc_net *net, int l);
+struct hc_tensor hc_net_batch_invstd(const struct hc_net *net, int l);
 
 #endif

@@ -5,6 +5,12 @@ static struct hc_tensor gradient(const struct hc_net *net, int v)
     return hc_net_shaped(net, v, net->numerics.format, net->buffers[net->buffer_of[v]]->data);
 }
 
+/* The gradient of its convolution's output, while layer l runs. */
+static struct hc_tensor conv_gradient(const struct hc_net *net, int l)
+{
+    return hc_net_shaped(net, l + 1, net->numerics.format, net->before_conv->data);
+}
+
 static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor dy)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
@@ -31,19 +37,17 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
 static enum hc_status conv_layer(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
-    const struct hc_kept *kept = &net->kept[l];
     int p = layer->parameter;
-    struct hc_tensor dconv =
-        hc_net_shaped(net, l + 1, net->numerics.format, net->before_conv->data);
-    struct hc_tensor x = hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data);
+    struct hc_tensor dconv = conv_gradient(net, l);
+    struct hc_tensor x = hc_net_conv_output(net, l);
     struct hc_call norm = {
         .op = HC_OP_bn_leaky_bwd,
         .in = {[HC_BN_LEAKY_BWD_X] = x,
                [HC_BN_LEAKY_BWD_Y] = hc_net_value(net, l + 1),
                [HC_BN_LEAKY_BWD_DY] = gradient(net, l + 1),
                [HC_BN_LEAKY_BWD_GAMMA] = hc_parameter_tensor(&net->parameter[p + HC_CONV_GAMMA]),
-               [HC_BN_LEAKY_BWD_MEAN] = hc_storage_tensor(kept->mean),
-               [HC_BN_LEAKY_BWD_INVSTD] = hc_storage_tensor(kept->invstd)},
+               [HC_BN_LEAKY_BWD_MEAN] = hc_net_batch_mean(net, l),
+               [HC_BN_LEAKY_BWD_INVSTD] = hc_net_batch_invstd(net, l)},
         .out = {[HC_BN_BWD_DX] = dconv,
                 [HC_BN_BWD_DGAMMA] = net->gradient[p + HC_CONV_GAMMA],
                 [HC_BN_BWD_DBETA] = net->gradient[p + HC_CONV_BETA]},
@@ -120,10 +124,21 @@ static enum hc_status layer_backward(struct hc_net *net, int l)
     }
 }
 
+static enum hc_status trace_layer(struct hc_net *net, int l)
+{
+    bool conv = net->plan.layer[l].kind == HC_LAYER_CONV;
+    struct hc_tensor dy = gradient(net, l + 1);
+    struct hc_tensor dconv = conv_gradient(net, l);
+    return net->trace(net->trace_context, l, &dy, conv ? &dconv : NULL);
+}
+
 enum hc_status hc_net_backward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    for (int l = net->plan.layers - 1; l >= 0 && status == HC_OK; l--)
+    for (int l = net->plan.layers - 1; l >= 0 && status == HC_OK; l--) {
         status = layer_backward(net, l);
+        if (status == HC_OK && net->trace)
+            status = trace_layer(net, l);
+    }
     return status;
 }

@@ -6,13 +6,27 @@ struct hc_tensor hc_net_value(const struct hc_net *net, int v)
                          v == 0 ? net->images : net->kept[v - 1].value->data);
 }
 
+struct hc_tensor hc_net_conv_output(const struct hc_net *net, int l)
+{
+    return hc_net_shaped(net, l + 1, net->numerics.format, net->kept[l].conv->data);
+}
+
+struct hc_tensor hc_net_batch_mean(const struct hc_net *net, int l)
+{
+    return hc_storage_tensor(net->kept[l].mean);
+}
+
+struct hc_tensor hc_net_batch_invstd(const struct hc_net *net, int l)
+{
+    return hc_storage_tensor(net->kept[l].invstd);
+}
+
 static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
-    const struct hc_kept *kept = &net->kept[l];
     const struct hc_parameter *p = &net->parameter[layer->parameter];
     const struct hc_parameter *s = &net->statistic[layer->statistic];
-    struct hc_tensor y = hc_net_shaped(net, l + 1, net->numerics.format, kept->conv->data);
+    struct hc_tensor y = hc_net_conv_output(net, l);
     struct hc_call conv = {.op = HC_OP_conv2d,
                            .in = {[HC_CONV_X] = hc_net_value(net, layer->in),
                                   [HC_CONV_W] = hc_parameter_tensor(&p[HC_CONV_FILTER])},
@@ -29,8 +43,8 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
                            .out = {[HC_BN_Y] = hc_net_value(net, l + 1)},
                            .params.bn = {HC_NORM_EPS, HC_NORM_MOMENTUM, HC_LEAKY_SLOPE}};
     if (training) {
-        norm.out[HC_BN_SAVED_MEAN] = hc_storage_tensor(kept->mean);
-        norm.out[HC_BN_SAVED_INVSTD] = hc_storage_tensor(kept->invstd);
+        norm.out[HC_BN_SAVED_MEAN] = hc_net_batch_mean(net, l);
+        norm.out[HC_BN_SAVED_INVSTD] = hc_net_batch_invstd(net, l);
         norm.out[HC_BN_NEW_MEAN] = mean;
         norm.out[HC_BN_NEW_VARIANCE] = variance;
     }

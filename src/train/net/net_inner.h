@@ -52,6 +52,8 @@ struct hc_net {
     struct hc_storage *before_conv; /* gradient of a layer's convolution output */
     hc_gradient_watch *watch;       /* or NULL */
     void *watch_context;
+    hc_layer_trace *trace; /* or NULL */
+    void *trace_context;
     int buffer_of[HC_MAX_LAYERS + 1];
     bool adds[HC_MAX_LAYERS];
 };

@@ -160,6 +160,12 @@ void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context)
     net->watch_context = context;
 }
 
+void hc_net_trace(struct hc_net *net, hc_layer_trace *trace, void *context)
+{
+    net->trace = trace;
+    net->trace_context = context;
+}
+
 struct hc_parameter *const *hc_net_parameters(const struct hc_net *net)
 {
     return net->parameters;

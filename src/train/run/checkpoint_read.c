@@ -1,100 +1,72 @@
 #include "train/run/checkpoint.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "train/run/checkpoint_format.h"
+#include "op/text.h"
 
-static uint64_t get(const unsigned char *from, int bytes)
+enum { SHOWN = 60 }; /* characters of a name that a message shows */
+
+/* Checkpoints of before they were safetensors begin with this and an u32, their version. */
+static const char former_magic[] = "halfchk\n";
+static const char *const former_writers[] = {NULL, "halfcheck 0.1.0", "halfcheck 0.1.0 or 0.2.0"};
+
+/* Says so of such a file; else the last message stays. */
+static enum hc_status refuse_former(const char *path)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t)from[i] << 8 * i;
-    return value;
-}
-
-static enum hc_status read_all(const char *path, unsigned char **bytes, size_t *length)
-{
-    struct stat facts;
+    unsigned char first[9] = {0};
     FILE *stream = fopen(path, "rb");
-    *bytes = NULL;
-    *length = 0;
-    if (stream == NULL)
-        return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    enum hc_status status = HC_OK;
-    if (fstat(fileno(stream), &facts) != 0)
-        status = hc_fail(HC_IO, "%s: %s", path, strerror(errno));
-    else if (!S_ISREG(facts.st_mode))
-        status = hc_fail(HC_INVALID, "%s: not a file", path);
-    if (status == HC_OK) {
-        *length = (size_t)facts.st_size;
-        *bytes = malloc(*length + 1);
-        if (*bytes == NULL)
-            status = hc_fail(HC_NO_MEMORY, "no memory for %s", path);
-        else if (fread(*bytes, 1, *length, stream) != *length)
-            status =
-                hc_fail(HC_IO, "%s: %s", path, ferror(stream) ? strerror(errno) : "ends too early");
-    }
-    (void)fclose(stream);
-    return status;
+    size_t got = stream ? fread(first, 1, sizeof first, stream) : 0;
+    if (stream)
+        (void)fclose(stream);
+    if (got < sizeof first || memcmp(first, former_magic, sizeof former_magic - 1) != 0)
+        return HC_INVALID;
+    const char *writer = first[8] == 1 || first[8] == 2 ? former_writers[first[8]] : "halfcheck";
+    return hc_fail(HC_INVALID,
+                   "%s: a checkpoint of format %d, which %s wrote; this version reads safetensors",
+                   path, first[8], writer);
 }
 
-static enum hc_status check_sound(const char *path, const unsigned char *bytes, size_t length)
+static enum hc_status check_sound(const struct hc_tensor_file *file, const char *path)
 {
-    if (length < HC_CHECKPOINT_MAGIC_BYTES ||
-        memcmp(bytes, HC_CHECKPOINT_MAGIC, HC_CHECKPOINT_MAGIC_BYTES) != 0)
+    const char *version = hc_tensor_file_metadata(file, "halfcheck.checkpoint");
+    const char *want = hc_tensor_file_metadata(file, "checksum");
+    char got[HC_CHECKSUM];
+    if (!version || !want || !hc_checkpoint_identity(file))
         return hc_fail(HC_INVALID, "%s: not a checkpoint of halfcheck", path);
-    if (length < HC_CHECKPOINT_FIXED + 4 + HC_CHECKPOINT_CHECKSUM)
-        return hc_fail(HC_INVALID, "%s: cut off after %zu bytes", path, length);
-    if (get(bytes + 8, 4) != HC_CHECKPOINT_VERSION)
-        return hc_fail(HC_INVALID, "%s: format %llu, this program reads format %d", path,
-                       (unsigned long long)get(bytes + 8, 4), HC_CHECKPOINT_VERSION);
-    if (get(bytes + 16, 8) != length)
-        return hc_fail(HC_INVALID, "%s: %zu bytes where its header says %llu: cut or changed", path,
-                       length, (unsigned long long)get(bytes + 16, 8));
-    if (get(bytes + length - HC_CHECKPOINT_CHECKSUM, 8) !=
-        hc_fnv(HC_FNV_START, bytes, length - HC_CHECKPOINT_CHECKSUM))
-        return hc_fail(HC_INVALID, "%s: damaged, its checksum does not match", path);
-    return HC_OK;
+    if (strcmp(version, "3") != 0)
+        return hc_fail(HC_INVALID, "%s: a checkpoint of format %.20s; this version reads format 3",
+                       path, version);
+    for (int i = 0; i < file->count; i++)
+        if (!file->tensors[i].tensor.data)
+            return hc_fail(HC_INVALID, "%s: damaged, it holds a tensor of an unknown type", path);
+    hc_checkpoint_sum(got, file->metadata, file->metadata_count, file->tensors, file->count);
+    return strcmp(got, want) == 0
+               ? HC_OK
+               : hc_fail(HC_INVALID, "%s: damaged, its checksum does not match", path);
 }
 
-/* The rest of a sound file. */
-struct cursor {
-    const unsigned char *at;
-    size_t left;
-};
-
-static const unsigned char *take(struct cursor *cursor, uint64_t bytes)
+const char *hc_checkpoint_identity(const struct hc_tensor_file *file)
 {
-    const unsigned char *at = cursor->at;
-    if (bytes > cursor->left)
-        return NULL;
-    cursor->at += bytes;
-    cursor->left -= (size_t)bytes;
-    return at;
+    return hc_tensor_file_metadata(file, "identity");
 }
 
-/* A length of `bytes` bytes and what follows it. */
-static const unsigned char *take_sized(struct cursor *cursor, int bytes, size_t *size)
+enum hc_status hc_checkpoint_open(struct hc_tensor_file *file, const char *path)
 {
-    const unsigned char *field = take(cursor, (uint64_t)bytes);
-    *size = field == NULL ? 0 : (size_t)get(field, bytes);
-    return field == NULL ? NULL : take(cursor, *size);
+    enum hc_status status = hc_tensor_file_read(file, path);
+    if (status == HC_INVALID)
+        return refuse_former(path);
+    return status == HC_OK ? check_sound(file, path) : status;
 }
 
 /* Names the first word in which the identities differ. */
-static enum hc_status check_identity(const char *path, const char *got, size_t length,
-                                     const char *want)
+static enum hc_status check_identity(const char *path, const char *got, const char *want)
 {
-    const char *end = got + length;
-    while (got < end || *want != '\0') {
-        const char *space = got < end ? memchr(got, ' ', (size_t)(end - got)) : NULL;
-        int got_word = (int)((space == NULL ? end : space) - got);
+    while (*got != '\0' || *want != '\0') {
+        int got_word = (int)strcspn(got, " ");
         int want_word = (int)strcspn(want, " ");
         if (got_word == 0)
             return hc_fail(HC_INVALID, "%s: the checkpoint of another run: it has no %.*s", path,
@@ -106,21 +78,40 @@ static enum hc_status check_identity(const char *path, const char *got, size_t l
         if (got_word != want_word || memcmp(got, want, (size_t)want_word) != 0)
             return hc_fail(HC_INVALID, "%s: the checkpoint of another run: its %.*s, not %.*s",
                            path, got_word, got, want_word, want);
-        got += got_word + (space != NULL);
+        got += got_word + (got[got_word] == ' ');
         want += want_word + (want[want_word] == ' ');
     }
     return HC_OK;
 }
 
-/* Names the first blob that the file lacks. */
-static enum hc_status check_complete(const char *path, const struct hc_blob *blobs, int count,
-                                     const unsigned char *const *content)
+static bool alike(const struct hc_tensor *a, const struct hc_tensor *b)
+{
+    bool same = a->format == b->format && a->rank == b->rank;
+    for (int d = 0; d < a->rank && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+/* "fp32 [2, 3]" */
+static const char *shape_text(const struct hc_tensor *t, char text[160])
+{
+    int used = snprintf(text, 160, "%s [", hc_formats[t->format].name);
+    for (int d = 0; d < t->rank; d++)
+        used += snprintf(text + used, 160 - (size_t)used, "%s%lld", d ? ", " : "",
+                         (long long)t->shape[d]);
+    (void)snprintf(text + used, 160 - (size_t)used, "]");
+    return text;
+}
+
+/* Names the first tensor that the file lacks. */
+static enum hc_status check_complete(const char *path, const struct hc_named_tensor *tensors,
+                                     int count, const struct hc_tensor *const *content)
 {
     const char *first = NULL;
     int missing = 0;
     for (int i = 0; i < count; i++)
         if (content[i] == NULL && missing++ == 0)
-            first = blobs[i].name;
+            first = tensors[i].name;
     if (missing == 0)
         return HC_OK;
     if (missing == 1)
@@ -129,69 +120,47 @@ static enum hc_status check_complete(const char *path, const struct hc_blob *blo
                    missing - 1);
 }
 
-/* Points content[i] at what the file holds for blobs[i]. */
-static enum hc_status find_blobs(const char *path, struct cursor *cursor, uint64_t held,
-                                 const struct hc_blob *blobs, int count,
-                                 const unsigned char **content)
+/* Points content[i] at what the file holds for tensors[i]. */
+static enum hc_status find(const char *path, const struct hc_tensor_file *file,
+                           const struct hc_named_tensor *tensors, int count,
+                           const struct hc_tensor **content)
 {
-    for (uint64_t n = 0; n < held; n++) {
-        size_t name_length;
-        size_t bytes;
-        const char *name = (const char *)take_sized(cursor, 4, &name_length);
-        const unsigned char *data = take_sized(cursor, 8, &bytes);
-        if (name == NULL || data == NULL)
-            return hc_fail(HC_INVALID, "%s: damaged, its parts do not fit", path);
+    char held[160];
+    char own[160];
+    for (int n = 0; n < file->count; n++) {
+        const struct hc_named_tensor *row = &file->tensors[n];
         int i = 0;
-        while (i < count && (strlen(blobs[i].name) != name_length ||
-                             memcmp(blobs[i].name, name, name_length) != 0))
+        while (i < count && strcmp(tensors[i].name, row->name) != 0)
             i++;
         if (i == count || content[i] != NULL)
-            return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run has not", path,
-                           name_length < 60 ? (int)name_length : 60, name);
-        if (blobs[i].bytes != bytes)
-            return hc_fail(HC_INVALID, "%s: %zu bytes of \"%s\" where this run has %zu", path,
-                           bytes, blobs[i].name, blobs[i].bytes);
-        content[i] = data;
+            return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run has not", path, SHOWN,
+                           row->name);
+        if (!alike(&row->tensor, &tensors[i].tensor))
+            return hc_fail(HC_INVALID, "%s: \"%s\" is %s where this run has %s", path,
+                           tensors[i].name, shape_text(&row->tensor, held),
+                           shape_text(&tensors[i].tensor, own));
+        content[i] = &row->tensor;
     }
-    return check_complete(path, blobs, count, content);
+    return check_complete(path, tensors, count, content);
 }
 
-/* Takes a whole file, and checks everything before it copies anything. */
-static enum hc_status unpack(const char *path, const char *identity, const unsigned char *bytes,
-                             size_t length, struct hc_blob *blobs, int count,
-                             const unsigned char **content)
+enum hc_status hc_checkpoint_read(const char *path, const char *identity,
+                                  struct hc_named_tensor *tensors, int count)
 {
-    size_t size;
-    enum hc_status status = check_sound(path, bytes, length);
-    if (status != HC_OK)
-        return status;
-    struct cursor cursor = {.at = bytes + HC_CHECKPOINT_FIXED,
-                            .left = length - HC_CHECKPOINT_FIXED - HC_CHECKPOINT_CHECKSUM};
-    const char *held = (const char *)take_sized(&cursor, 4, &size);
-    if (held == NULL)
-        return hc_fail(HC_INVALID, "%s: damaged, its parts do not fit", path);
-    status = check_identity(path, held, size, identity);
+    struct hc_tensor_file file;
+    const struct hc_tensor **content = calloc((size_t)count + 1, sizeof *content);
+    if (!content)
+        return hc_fail(HC_NO_MEMORY, "no memory for %s", path);
+    enum hc_status status = hc_checkpoint_open(&file, path);
     if (status == HC_OK)
-        status = find_blobs(path, &cursor, get(bytes + 12, 4), blobs, count, content);
+        status = check_identity(path, hc_checkpoint_identity(&file), identity);
+    if (status == HC_OK)
+        status = find(path, &file, tensors, count, content);
     for (int i = 0; i < count && status == HC_OK; i++) {
         assert(content[i] != NULL);
-        memcpy(blobs[i].data, content[i], blobs[i].bytes);
+        memcpy(tensors[i].tensor.data, content[i]->data, hc_tensor_bytes(content[i]));
     }
-    return status;
-}
-
-enum hc_status hc_checkpoint_read(const char *path, const char *identity, struct hc_blob *blobs,
-                                  int count)
-{
-    unsigned char *bytes;
-    size_t length;
-    enum hc_status status = read_all(path, &bytes, &length);
-    const unsigned char **content = calloc((size_t)count + 1, sizeof *content);
-    if (status == HC_OK && content == NULL)
-        status = hc_fail(HC_NO_MEMORY, "no memory for %s", path);
-    if (status == HC_OK && bytes != NULL && content != NULL)
-        status = unpack(path, identity, bytes, length, blobs, count, content);
-    free(bytes);
+    hc_tensor_file_close(&file);
     free((void *)content);
     return status;
 }

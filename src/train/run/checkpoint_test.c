@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "train/run/checkpoint_format.h"
-
 static const char identity[] = "recipe=fastai-004b-flat network=tiny seed=1";
 
 static char folder[] = "/tmp/halfcheck-checkpoint-XXXXXX";
@@ -38,11 +36,14 @@ struct state {
     char nothing;
 };
 
-static void blobs_of(struct state *state, struct hc_blob blobs[3])
+static void tensors_of(struct state *state, struct hc_named_tensor tensors[3])
 {
-    blobs[0] = (struct hc_blob){"masters", state->masters, sizeof state->masters};
-    blobs[1] = (struct hc_blob){"model", state->model, sizeof state->model};
-    blobs[2] = (struct hc_blob){"nothing", &state->nothing, 0};
+    tensors[0] = (struct hc_named_tensor){.name = "masters",
+                                          .tensor = hc_tensor1(HC_FP32, 3, state->masters)};
+    tensors[1] =
+        (struct hc_named_tensor){.name = "model", .tensor = hc_tensor1(HC_FP16, 3, state->model)};
+    tensors[2] = (struct hc_named_tensor){.name = "nothing",
+                                          .tensor = hc_tensor1(HC_U8, 0, &state->nothing)};
 }
 
 static struct state sample(void)
@@ -50,19 +51,24 @@ static struct state sample(void)
     return (struct state){{1, -2.5f, 3e-8f}, {0x3c00, 0xc100, 1}, 'x'};
 }
 
+static enum hc_status save_as(const char *file, struct state *state, int first, int count)
+{
+    struct hc_named_tensor tensors[3];
+    tensors_of(state, tensors);
+    return hc_checkpoint_write(file, "a test", identity, tensors + first, count);
+}
+
 static void save(void)
 {
     struct state state = sample();
-    struct hc_blob blobs[3];
-    blobs_of(&state, blobs);
-    cr_assert_eq(hc_checkpoint_write(path, identity, blobs, 3), HC_OK, "%s", hc_message());
+    cr_assert_eq(save_as(path, &state, 0, 3), HC_OK, "%s", hc_message());
 }
 
 static enum hc_status load(const char *who, struct state *state)
 {
-    struct hc_blob blobs[3];
-    blobs_of(state, blobs);
-    return hc_checkpoint_read(path, who, blobs, 3);
+    struct hc_named_tensor tensors[3];
+    tensors_of(state, tensors);
+    return hc_checkpoint_read(path, who, tensors, 3);
 }
 
 static long slurp(unsigned char *bytes, size_t limit)
@@ -93,9 +99,9 @@ Test(checkpoint, what_was_written_is_read_in_any_order)
     struct state want = sample();
     struct state got = {.nothing = 'x'};
     save();
-    struct hc_blob blobs[3];
-    blobs_of(&got, blobs);
-    struct hc_blob turned[3] = {blobs[2], blobs[1], blobs[0]};
+    struct hc_named_tensor tensors[3];
+    tensors_of(&got, tensors);
+    struct hc_named_tensor turned[3] = {tensors[2], tensors[1], tensors[0]};
     cr_assert_eq(hc_checkpoint_read(path, identity, turned, 3), HC_OK, "%s", hc_message());
     cr_assert_eq(memcmp(got.masters, want.masters, sizeof want.masters), 0);
     cr_assert_eq(memcmp(got.model, want.model, sizeof want.model), 0);
@@ -115,7 +121,7 @@ static void refused_untouched(const char *what, long at)
 
 Test(checkpoint, every_flipped_bit_is_seen_and_nothing_is_loaded)
 {
-    unsigned char bytes[512];
+    unsigned char bytes[1024];
     save();
     long count = slurp(bytes, sizeof bytes);
     int file = open(path, O_WRONLY);
@@ -132,7 +138,7 @@ Test(checkpoint, every_flipped_bit_is_seen_and_nothing_is_loaded)
 
 Test(checkpoint, every_cut_and_every_extension_is_seen)
 {
-    unsigned char bytes[512] = {0};
+    unsigned char bytes[1024] = {0};
     save();
     long count = slurp(bytes, sizeof bytes);
     spill(bytes, sizeof bytes);
@@ -161,37 +167,75 @@ Test(checkpoint, another_runs_checkpoint_is_refused_by_the_word_that_differs)
     }
 }
 
-Test(checkpoint, other_names_and_sizes_are_refused)
+Test(checkpoint, other_names_formats_and_shapes_are_refused)
 {
     struct state state = {.nothing = 0};
-    struct hc_blob blobs[3];
+    struct hc_named_tensor tensors[3];
     save();
-    blobs_of(&state, blobs);
-    cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 2), HC_INVALID);
+    tensors_of(&state, tensors);
+    cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 2), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), "holds \"nothing\", which this run has not"));
-    blobs[1].name = "models";
-    cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 3), HC_INVALID);
+    tensors[1].name = "models";
+    cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 3), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), "\"model\""));
-    blobs_of(&state, blobs);
-    blobs[0].bytes = 8;
-    cr_assert_eq(hc_checkpoint_read(path, identity, blobs, 3), HC_INVALID);
-    cr_assert_not_null(strstr(hc_message(), "12 bytes of \"masters\" where this run has 8"));
+    tensors_of(&state, tensors);
+    tensors[0].tensor.shape[0] = 2;
+    cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 3), HC_INVALID);
+    cr_assert_not_null(
+        strstr(hc_message(), ": \"masters\" is fp32 [3] where this run has fp32 [2]"), "%s",
+        hc_message());
+    tensors_of(&state, tensors);
+    tensors[1].tensor.format = HC_BF16;
+    cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 3), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), ": \"model\" is fp16 [3] where this run has bf16 [3]"));
     cr_assert_eq(state.masters[0], 0);
 }
 
 Test(checkpoint, what_is_missing_is_named)
 {
     struct state state = sample();
-    struct hc_blob blobs[3];
-    blobs_of(&state, blobs);
-    cr_assert_eq(hc_checkpoint_write(path, identity, blobs, 2), HC_OK);
+    cr_assert_eq(save_as(path, &state, 0, 2), HC_OK);
     cr_assert_eq(load(identity, &state), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), ": lacks \"nothing\" of this run's state"));
-    cr_assert_eq(hc_checkpoint_write(path, identity, blobs + 1, 1), HC_OK);
+    cr_assert_eq(save_as(path, &state, 1, 1), HC_OK);
     memset(&state, 0, sizeof state);
     cr_assert_eq(load(identity, &state), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), ": lacks \"masters\" of this run's state, and 1 more"));
     cr_assert_eq(state.model[0], 0);
+}
+
+/* The header of the former layout: eight bytes that say what it is, and an u32, its version. */
+Test(checkpoint, one_of_a_former_format_is_refused_with_the_version_that_wrote_it)
+{
+    static const char *const want[] = {"format 0, which halfcheck wrote",
+                                       "format 1, which halfcheck 0.1.0 wrote",
+                                       "format 2, which halfcheck 0.1.0 or 0.2.0 wrote"};
+    unsigned char bytes[100] = "halfchk\n";
+    for (unsigned char version = 0; version < 3; version++) {
+        bytes[8] = version;
+        spill(bytes, sizeof bytes);
+        refused_untouched("former", version);
+        cr_assert_not_null(strstr(hc_message(), want[version]), "%s", hc_message());
+    }
+}
+
+Test(checkpoint, other_safetensors_are_no_checkpoints)
+{
+    struct state state = sample();
+    struct hc_named_tensor tensors[3];
+    struct hc_metadata metadata[] = {
+        {"halfcheck.checkpoint", "4"}, {"identity", identity}, {"checksum", "0"}};
+    tensors_of(&state, tensors);
+    cr_assert_eq(hc_safetensors_write(path, tensors, 3, NULL, 0), HC_OK);
+    refused_untouched("without metadata", 0);
+    cr_assert_not_null(strstr(hc_message(), "not a checkpoint of halfcheck"));
+    cr_assert_eq(hc_safetensors_write(path, tensors, 3, metadata, 3), HC_OK);
+    refused_untouched("of a later version", 4);
+    cr_assert_not_null(strstr(hc_message(), "of format 4; this version reads format 3"));
+    metadata[0].value = "3";
+    cr_assert_eq(hc_safetensors_write(path, tensors, 3, metadata, 3), HC_OK);
+    refused_untouched("with a wrong checksum", 0);
+    cr_assert_not_null(strstr(hc_message(), "its checksum does not match"));
 }
 
 Test(checkpoint, a_missing_or_unreadable_file_is_an_io_error)
@@ -207,19 +251,17 @@ Test(checkpoint, a_missing_or_unreadable_file_is_an_io_error)
 Test(checkpoint, a_full_disk_leaves_the_old_file_and_no_litter)
 {
     char beside[80];
-    unsigned char old[512];
-    unsigned char now[512];
+    unsigned char old[1024];
+    unsigned char now[1024];
     struct state state = {{7, 7, 7}, {7, 7, 7}, 7};
-    struct hc_blob blobs[3];
     save();
     long count = slurp(old, sizeof old);
-    blobs_of(&state, blobs);
     (void)snprintf(beside, sizeof beside, "%s.part", path);
     cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
     for (long room = 0; room < count; room += 5) {
         struct rlimit limit = {(rlim_t)room, RLIM_INFINITY};
         (void)setrlimit(RLIMIT_FSIZE, &limit);
-        enum hc_status status = hc_checkpoint_write(path, identity, blobs, 3);
+        enum hc_status status = save_as(path, &state, 0, 3);
         limit.rlim_cur = RLIM_INFINITY;
         (void)setrlimit(RLIMIT_FSIZE, &limit);
         cr_assert_eq(status, HC_IO);
@@ -227,7 +269,7 @@ Test(checkpoint, a_full_disk_leaves_the_old_file_and_no_litter)
         cr_assert_eq(memcmp(old, now, (size_t)count), 0);
         cr_assert_neq(access(beside, F_OK), 0);
     }
-    cr_assert_eq(hc_checkpoint_write(path, identity, blobs, 3), HC_OK);
+    cr_assert_eq(save_as(path, &state, 0, 3), HC_OK);
     cr_assert_eq(load(identity, &state), HC_OK);
     cr_assert_eq(state.masters[0], 7);
 }
@@ -235,8 +277,6 @@ Test(checkpoint, a_full_disk_leaves_the_old_file_and_no_litter)
 Test(checkpoint, a_folder_that_is_not_there_is_one_line)
 {
     struct state state = sample();
-    struct hc_blob blobs[3];
-    blobs_of(&state, blobs);
-    cr_assert_eq(hc_checkpoint_write("/nonexistent/state", identity, blobs, 3), HC_IO);
+    cr_assert_eq(save_as("/nonexistent/state", &state, 0, 3), HC_IO);
     cr_assert_not_null(strstr(hc_message(), "/nonexistent/state"));
 }

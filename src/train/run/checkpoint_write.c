@@ -1,11 +1,8 @@
 #include "train/run/checkpoint.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-
-#include "op/output.h"
-#include "train/run/checkpoint_format.h"
 
 uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes)
 {
@@ -15,58 +12,46 @@ uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-static void store_little(unsigned char *to, uint64_t value, int bytes)
+static uint64_t sum_text(uint64_t hash, const char *text)
 {
-    for (int i = 0; i < bytes; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
+    return hc_fnv(hash, text, strlen(text) + 1);
 }
 
-/* A file being written, and the hash of what it holds so far. */
-struct writer {
-    struct hc_output file;
-    uint64_t hash;
-};
-
-static bool emit(struct writer *writer, const void *data, size_t bytes)
-{
-    writer->hash = hc_fnv(writer->hash, data, bytes);
-    return hc_output_append(&writer->file, data, bytes);
-}
-
-static bool emit_number(struct writer *writer, uint64_t value, int bytes)
+static uint64_t sum_number(uint64_t hash, int64_t number)
 {
     unsigned char little[8];
-    store_little(little, value, bytes);
-    return emit(writer, little, (size_t)bytes);
+    for (int i = 0; i < 8; i++)
+        little[i] = (unsigned char)((uint64_t)number >> 8 * i);
+    return hc_fnv(hash, little, sizeof little);
 }
 
-static bool emit_text(struct writer *writer, const char *text)
+void hc_checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
+                       int metadata_count, const struct hc_named_tensor *tensors, int count)
 {
-    return emit_number(writer, strlen(text), 4) && emit(writer, text, strlen(text));
+    uint64_t hash = HC_FNV_START;
+    for (int i = 0; i < metadata_count; i++)
+        if (strcmp(metadata[i].key, "checksum") != 0)
+            hash = sum_text(sum_text(hash, metadata[i].key), metadata[i].value);
+    for (int i = 0; i < count; i++) {
+        const struct hc_tensor *t = &tensors[i].tensor;
+        hash = sum_text(sum_text(hash, tensors[i].name), hc_formats[t->format].name);
+        hash = sum_number(hash, t->rank);
+        for (int d = 0; d < t->rank; d++)
+            hash = sum_number(hash, t->shape[d]);
+        hash = hc_fnv(hash, t->data, hc_tensor_bytes(t));
+    }
+    (void)snprintf(text, HC_CHECKSUM, "%016" PRIx64, hash);
 }
 
-static bool emit_all(struct writer *writer, const char *identity, const struct hc_blob *blobs,
-                     int count)
+enum hc_status hc_checkpoint_write(const char *path, const char *producer, const char *identity,
+                                   const struct hc_named_tensor *tensors, int count)
 {
-    uint64_t length = HC_CHECKPOINT_FIXED + 4 + strlen(identity) + HC_CHECKPOINT_CHECKSUM;
-    for (int i = 0; i < count; i++)
-        length += 4 + strlen(blobs[i].name) + 8 + blobs[i].bytes;
-    bool good = emit(writer, HC_CHECKPOINT_MAGIC, HC_CHECKPOINT_MAGIC_BYTES) &&
-                emit_number(writer, HC_CHECKPOINT_VERSION, 4) &&
-                emit_number(writer, (uint64_t)count, 4) && emit_number(writer, length, 8) &&
-                emit_text(writer, identity);
-    for (int i = 0; i < count && good; i++)
-        good = emit_text(writer, blobs[i].name) && emit_number(writer, blobs[i].bytes, 8) &&
-               emit(writer, blobs[i].data, blobs[i].bytes);
-    return good && emit_number(writer, writer->hash, 8);
-}
-
-enum hc_status hc_checkpoint_write(const char *path, const char *identity,
-                                   const struct hc_blob *blobs, int count)
-{
-    struct writer writer = {.hash = HC_FNV_START};
-    enum hc_status status = hc_output_open(&writer.file, path);
-    return status == HC_OK
-               ? hc_output_close(&writer.file, emit_all(&writer, identity, blobs, count))
-               : status;
+    char checksum[HC_CHECKSUM];
+    struct hc_metadata metadata[] = {{"halfcheck.checkpoint", "3"},
+                                     {"producer", producer},
+                                     {"identity", identity},
+                                     {"checksum", checksum}};
+    const int metadata_count = sizeof metadata / sizeof *metadata;
+    hc_checkpoint_sum(checksum, metadata, metadata_count, tensors, count);
+    return hc_safetensors_write(path, tensors, count, metadata, metadata_count);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "train/run/checkpoint_contents.h"
+#include "train/run/checkpoint.h"
 #include "train/update/recipe_fields.h"
 #include "train/run/trainer.h"
 
@@ -64,70 +64,90 @@ static enum hc_status train(bool resume)
     return train_under(hc_recipe_by_name("amp"), resume);
 }
 
-static void take_apart(struct hc_checkpoint_contents *parts)
+static void take_apart(struct hc_tensor_file *parts)
 {
-    cr_assert_eq(hc_checkpoint_unpack(path, parts), HC_OK, "%s", hc_message());
+    cr_assert_eq(hc_checkpoint_open(parts, path), HC_OK, "%s", hc_message());
     cr_assert_gt(parts->count, 20);
 }
 
-/* Without the blobs whose names begin so, or with half of each one's bytes. */
-static void refused(const struct hc_checkpoint_contents *parts, const char *prefix, bool halved,
-                    const char *want)
+enum change { LEFT_OUT, CAST, TURNED, CHANGES };
+
+/* Writes the checkpoint with a tensor changed (or with all whose names begin so, up to a dot):
+   without it, with elements of another format, or with another shape of as many. */
+static void rewrite(const struct hc_tensor_file *parts, const char *prefix, enum change change)
 {
-    struct hc_blob blob[HC_CONTENTS_BLOBS];
+    struct hc_named_tensor *tensors = calloc((size_t)parts->count, sizeof *tensors);
     int count = 0;
     int changed = 0;
+    cr_assert_not_null(tensors);
     for (int i = 0; i < parts->count; i++) {
-        bool meant = strncmp(parts->name[i], prefix, strlen(prefix)) == 0;
+        const char *name = parts->tensors[i].name;
+        bool begins = change < CHANGES && strncmp(name, prefix, strlen(prefix)) == 0;
+        bool meant = begins && (name[strlen(prefix)] == '\0' || prefix[strlen(prefix) - 1] == '.');
         changed += meant;
-        if (meant && !halved)
+        if (meant && change == LEFT_OUT)
             continue;
-        blob[count] = parts->blob[i];
-        blob[count++].bytes /= meant ? 2 : 1;
+        tensors[count] = parts->tensors[i];
+        struct hc_tensor *t = &tensors[count++].tensor;
+        if (meant && change == CAST)
+            t->format = t->format == HC_U8 ? HC_E4M3 : HC_BF16;
+        if (meant && change == TURNED)
+            *t = hc_tensor2(t->format, 1, hc_tensor_count(t), t->data);
     }
-    cr_assert_gt(changed, 0, "%s", prefix);
-    cr_assert_eq(hc_checkpoint_write(path, parts->identity, blob, count), HC_OK, "%s",
-                 hc_message());
+    cr_assert(changed > 0 || change == CHANGES, "%s", prefix);
+    cr_assert_eq(hc_checkpoint_write(path, "a test", hc_checkpoint_identity(parts), tensors, count),
+                 HC_OK, "%s", hc_message());
+    free(tensors);
+}
+
+static void refused(const struct hc_tensor_file *parts, const char *prefix, enum change change,
+                    const char *want)
+{
+    rewrite(parts, prefix, change);
     cr_assert_eq(train(true), HC_INVALID, "%s", prefix);
     cr_assert_not_null(strstr(hc_message(), want), "%s", hc_message());
     cr_assert_null(strchr(hc_message(), '\n'));
 }
 
-Test(lacking, every_piece_that_was_left_out_or_cast_is_named)
+Test(lacking, every_piece_that_was_left_out_cast_or_turned_is_named)
 {
-    static struct hc_checkpoint_contents parts;
+    static const char *const pieces[] = {"scale",
+                                         "optimizer.step",
+                                         "counts.steps",
+                                         "scaler.growth_tracker",
+                                         "run.totals",
+                                         "weights.2.inner.0.0.weight",
+                                         "masters.5.bias",
+                                         "optimizer.exp_avg.0.1.weight",
+                                         "optimizer.exp_avg_sq.0.1.weight",
+                                         "buffers.0.1.running_mean"};
+    struct hc_tensor_file parts;
+    char want[100];
     cr_assert_eq(train(false), HC_OK, "%s", hc_message());
     take_apart(&parts);
-    refused(&parts, "scale and counts", false,
-            "lacks \"scale and counts of the scaler\" of this run's state");
-    refused(&parts, "step counts", false,
-            "lacks \"step counts of the optimizer\" of this run's state");
-    refused(&parts, "master ", false, "lacks \"master ");
-    refused(&parts, "m ", false, "lacks \"m ");
-    refused(&parts, "v ", false, "lacks \"v ");
-    refused(&parts, "statistic ", false, "lacks \"statistic ");
-    refused(&parts, "v ", true, " bytes of \"v ");
-    refused(&parts, "m ", true, " bytes of \"m ");
-    cr_assert_eq(hc_checkpoint_write(path, parts.identity, parts.blob, parts.count), HC_OK);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        (void)snprintf(want, sizeof want, "lacks \"%s\" of this run's state", pieces[i]);
+        refused(&parts, pieces[i], LEFT_OUT, want);
+        (void)snprintf(want, sizeof want, ": \"%s\" is ", pieces[i]);
+        refused(&parts, pieces[i], CAST, want);
+        refused(&parts, pieces[i], TURNED, want);
+    }
+    rewrite(&parts, "", CHANGES);
     cr_assert_eq(train(true), HC_OK, "%s", hc_message());
+    hc_tensor_file_close(&parts);
 }
 
 /* Without them a weight is off by up to half an ulp, and nothing else would show it. */
 Test(lacking, compensations_that_were_left_out_are_named)
 {
-    static struct hc_checkpoint_contents parts;
+    struct hc_tensor_file parts;
     const struct hc_recipe *recipe = hc_recipe_by_name("bf16-kahan");
-    struct hc_blob blob[HC_CONTENTS_BLOBS];
-    int count = 0;
     cr_assert_eq(train_under(recipe, false), HC_OK, "%s", hc_message());
     take_apart(&parts);
-    for (int i = 0; i < parts.count; i++)
-        if (strncmp(parts.name[i], "compensation ", 13) != 0)
-            blob[count++] = parts.blob[i];
-    cr_assert_lt(count, parts.count);
-    cr_assert_eq(hc_checkpoint_write(path, parts.identity, blob, count), HC_OK);
+    rewrite(&parts, "optimizer.compensation.", LEFT_OUT);
     cr_assert_eq(train_under(recipe, true), HC_INVALID);
-    cr_assert_not_null(strstr(hc_message(), "lacks \"compensation "), "%s", hc_message());
+    cr_assert_not_null(strstr(hc_message(), "lacks \"optimizer.compensation."), "%s", hc_message());
+    hc_tensor_file_close(&parts);
 }
 
 /* What a row was when the run began: overrides that keep its name stand for a table that was

@@ -15,20 +15,30 @@
             sizeof(((struct type *)0)->member) / sizeof(((struct type *)0)->member[0])             \
     }
 
-const struct hc_state_field hc_step_count_fields[] = {
-    FIELD(hc_counters, steps),
-    FIELD(hc_counters, taken),
-    FIELD(hc_counters, skipped),
-    FIELD(hc_counters, found),
-    {0, 0, 0},
+#define COUNTER(name, format, member)                                                              \
+    {                                                                                              \
+        name, format, offsetof(struct hc_counters, member)                                         \
+    }
+
+const struct hc_counter_field hc_counter_fields[HC_COUNTER_FIELDS] = {
+    COUNTER("counts.steps", HC_I32, steps),
+    COUNTER("optimizer.step", HC_I32, taken),
+    COUNTER("counts.skipped", HC_I32, skipped),
+    COUNTER("counts.found", HC_I32, found),
+    COUNTER("scaler.growth_tracker", HC_I32, clean),
+    COUNTER("scaler.held_back", HC_I32, held_back),
+    COUNTER("scaler.gave_up", HC_I32, gave_up),
+    COUNTER("counts.spare", HC_I32, spare),
+    COUNTER("scale", HC_FP32, scale),
 };
 
-const struct hc_state_field hc_scaler_count_fields[] = {
-    FIELD(hc_counters, clean), FIELD(hc_counters, held_back), FIELD(hc_counters, gave_up),
-    FIELD(hc_counters, spare), FIELD(hc_counters, scale),     {0, 0, 0},
-};
+struct hc_tensor hc_counter_tensor(const struct hc_counter_field *field, void *counters)
+{
+    return (struct hc_tensor){.format = field->format, .data = (char *)counters + field->offset};
+}
 
 const struct hc_state_field hc_run_totals_fields[] = {
+    FIELD(hc_run_totals, first),
     FIELD(hc_run_totals, step),
     FIELD(hc_run_totals, skipped),
     FIELD(hc_run_totals, smooth),

@@ -1,21 +1,35 @@
-/* Structs in a checkpoint are written field by field and little-endian, however the compiler and
-   the machine lay them out in memory. */
+/* The numbers of a run's state that are no tensors, in one list for all files that keep them. */
 #ifndef HC_TRAIN_RUN_STATE_FIELDS_H
 #define HC_TRAIN_RUN_STATE_FIELDS_H
 
 #include <stddef.h>
 
-/* `count` numbers one behind the other, integers or floating point, each of 4 or 8 bytes. */
+#include "op/tensor.h"
+
+/* A number of struct hc_counters, which files keep as a tensor of the shape []. */
+struct hc_counter_field {
+    const char *name;
+    enum hc_format format;
+    size_t offset;
+};
+
+enum { HC_COUNTER_FIELDS = 9 };
+extern const struct hc_counter_field hc_counter_fields[HC_COUNTER_FIELDS];
+
+/* The tensor that the field is, within a struct hc_counters. */
+struct hc_tensor hc_counter_tensor(const struct hc_counter_field *field, void *counters);
+
+/* `count` numbers of struct hc_run_totals one behind the other, integers or floating point, each of
+   4 or 8 bytes. Checkpoints keep them packed, field by field and little-endian, however the
+   compiler and the machine lay them out in memory. */
 struct hc_state_field {
     size_t offset;
     size_t bytes; /* of one number */
     size_t count;
 };
 
-/* A list ends with a count of 0. */
-extern const struct hc_state_field hc_step_count_fields[];   /* of struct hc_counters */
-extern const struct hc_state_field hc_scaler_count_fields[]; /* the other fields of it */
-extern const struct hc_state_field hc_run_totals_fields[];   /* of struct hc_run_totals */
+/* Ends with a count of 0. */
+extern const struct hc_state_field hc_run_totals_fields[];
 
 /* Bytes that the fields take in the file. */
 size_t hc_state_bytes(const struct hc_state_field *fields);

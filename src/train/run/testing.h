@@ -3,6 +3,7 @@
 #define HC_TRAIN_RUN_TESTING_H
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,13 @@ static inline void open_data(void)
 
 static inline void remove_folder(void)
 {
-    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    char path[200];
-    for (int i = 0; i < 4; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    char path[400];
+    DIR *all = opendir(folder);
+    for (struct dirent *entry; all && (entry = readdir(all)) != NULL;) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         (void)remove(path);
     }
+    (void)closedir(all);
     (void)rmdir(folder);
     hc_dataset_close(&data);
 }

@@ -88,6 +88,8 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
     if (status == HC_OK)
         status = open_feeds(run);
     if (status == HC_OK)
+        status = hc_dump_check(run);
+    if (status == HC_OK)
         status = hc_steps_open(run);
     return status == HC_OK ? hc_log_open(run) : status;
 }
@@ -99,6 +101,7 @@ static void close_run(struct hc_run *run)
     hc_feed_close(run->train);
     hc_feed_close(run->test);
     hc_storage_drop(run->results);
+    hc_tensor_list_end(&run->dump);
     hc_metrics_close(run->metrics);
     hc_update_close(run->update);
     hc_net_close(run->net);

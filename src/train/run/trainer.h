@@ -28,7 +28,8 @@
    sampled gradients; zero has the exponent -150, what is infinite or NaN 128:
      epoch, exponent, scaled, unscaled (how many gradients of weights, before and after division by
      the scale), activations_scaled, activations_unscaled (gradients of layers' outputs)
-   checkpoint: all state (checkpoint.h). */
+   checkpoint: all state (checkpoint.h).
+   step-STEP.safetensors: of each dumped step. */
 
 /* What the caller is told on the way, for every step and after every evaluation. Steps that were
    queued together are reported when all of them are done. */
@@ -63,6 +64,11 @@ struct hc_train_options {
     const char *out;
     bool resume;              /* goes on from out/checkpoint; HC_IO if there is none */
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
+
+    /* Steps, counted from 0, of which out/step-STEP.safetensors is written (docs/step-files.md). */
+    const int64_t *dumps;
+    int dump_count;
+    const char *producer; /* what files say of who wrote them, "halfcheck 0.2.0"; or NULL */
 
     /* Every so many steps it is measured what a step loses (metrics.h). On a device that costs many
        times the step. 0: every step in host memory, every 50th elsewhere. */

@@ -6,6 +6,7 @@
 
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
+#include "train/run/tensor_list.h"
 #include "train/run/trainer.h"
 
 enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
@@ -13,7 +14,8 @@ enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
 /* Sums and counts over the run, all of which the checkpoint keeps: hc_run_totals_fields lists them
    (state_fields.c). */
 struct hc_run_totals {
-    int64_t step;
+    int64_t first; /* step of the run: 0, or that of the file it began with */
+    int64_t step;  /* done in all, those before the first included */
     int64_t skipped;
     double smooth;
     double epoch_loss;
@@ -50,6 +52,7 @@ struct hc_run {
     struct hc_graph *graph;      /* a step, or NULL */
     bool tried;                  /* to capture one */
     char captured[160];          /* "captured", or why not */
+    struct hc_tensor_list dump;  /* of the step that is being dumped */
     FILE *log[HC_LOGS];          /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
     struct hc_run_totals totals;
     uint64_t data;        /* hash of the images, 0 before it is asked for */
@@ -84,6 +87,15 @@ enum hc_status hc_steps_open(struct hc_run *run);
 void hc_steps_close(struct hc_run *run);
 enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures);
 struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step);
+
+/* Dumps (dump.c): whether the steps that are asked for are the run's; the next one from `step` on,
+   or INT64_MAX. Of such a step hc_dump_before comes first of all, hc_dump_passes behind its
+   backward pass, and hc_dump_after, which writes the file, behind its update. */
+enum hc_status hc_dump_check(const struct hc_run *run);
+int64_t hc_dump_next(const struct hc_run *run, int64_t step);
+enum hc_status hc_dump_before(struct hc_run *run);
+enum hc_status hc_dump_passes(struct hc_run *run);
+enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates);
 
 /* The logs (trainer_log.c). Opens the files: new ones, or, to resume, the old ones without the rows
    that will be written again. */

@@ -54,15 +54,18 @@ static bool report(const struct hc_run *run, float loss, float scale, bool evalu
 }
 
 /* How many steps are queued before the host reads anything: up to the end of the epoch, the next
-   checkpoint or the next measured step, which is a block of its own. */
+   checkpoint or the next step that is measured or dumped, which is a block of its own. */
 static int64_t block(const struct hc_run *run, bool *measures)
 {
     const struct hc_train_options *o = &run->options;
     int64_t step = run->totals.step;
     int64_t n = run->batches - step % run->batches;
+    int64_t dump = hc_dump_next(run, step);
     *measures = step % o->measure_every == 0;
-    if (*measures)
+    if (*measures || dump == step)
         return 1;
+    if (n > dump - step)
+        n = dump - step;
     if (n > run->rows)
         n = run->rows;
     if (n > o->measure_every - step % o->measure_every)

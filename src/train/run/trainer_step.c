@@ -3,8 +3,8 @@
    A training step on a device should wait for nothing. So many steps are queued at once, and each
    leaves its loss, its scale and whether it overflowed in a row of a log on the device, which is
    read when the block is done. Since the arguments of a step's ops never change, the step can be
-   captured as a graph once and then be replayed. A step that is measured comes alone: its gradients
-   are looked at on the way, and its weights before and after the update. */
+   captured as a graph once and then be replayed. A step that is measured or dumped comes alone: its
+   gradients are looked at on the way, and its weights before and after the update. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -76,17 +76,24 @@ static enum hc_status plain(struct hc_run *run, int64_t step)
     return status == HC_OK ? update(run, step) : status;
 }
 
-static enum hc_status measured(struct hc_run *run, int64_t step)
+/* A step that is measured, dumped or both. */
+static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, bool dumps)
 {
     struct hc_rates r = rates(run, step);
-    hc_metrics_watch(run->metrics, true);
-    enum hc_status status = forward_and_back(run);
-    hc_metrics_watch(run->metrics, false);
+    enum hc_status status = dumps ? hc_dump_before(run) : HC_OK;
+    hc_metrics_watch(run->metrics, measures);
     if (status == HC_OK)
+        status = forward_and_back(run);
+    hc_metrics_watch(run->metrics, false);
+    if (status == HC_OK && measures)
         status = hc_metrics_before(run->metrics, &run->totals.histogram);
+    if (status == HC_OK && dumps)
+        status = hc_dump_passes(run);
     if (status == HC_OK)
         status = update(run, step);
-    return status == HC_OK ? hc_metrics_after(run->metrics, r.lr, r.beta1) : status;
+    if (status == HC_OK && measures)
+        status = hc_metrics_after(run->metrics, r.lr, r.beta1);
+    return status == HC_OK && dumps ? hc_dump_after(run, r) : status;
 }
 
 /* Captures a step, once in a call and after a first step, which has made the backend's plans and
@@ -127,8 +134,9 @@ static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
     enum hc_status status = hc_feed_prepare(run->train);
     if (status != HC_OK)
         return status;
-    if (measures)
-        status = measured(run, step);
+    bool dumps = hc_dump_next(run, step) == step;
+    if (measures || dumps)
+        status = observed(run, step, measures, dumps);
     else if (run->graph)
         status = run->device.backend->replay(run->device.queue, run->graph);
     else

@@ -75,6 +75,11 @@ enum hc_status hc_update_step_log(struct hc_update *update, int64_t rows, struct
 enum hc_status hc_update_read_step_log(const struct hc_update *update,
                                        struct hc_step_log_row *rows);
 
+/* Called in every step when HC_STATE_MASTER_GRADIENT is what the optimizer will read: unscaled and
+   clipped. Another status than HC_OK ends the step. NULL ends the watch. Not for captured steps. */
+typedef enum hc_status hc_step_watch(void *context);
+void hc_update_watch(struct hc_update *update, hc_step_watch *watch, void *context);
+
 /* What the recipe makes of parameter i. */
 const struct hc_slot_plan *hc_update_plan(const struct hc_update *update, int i);
 
@@ -116,6 +121,10 @@ enum hc_status hc_update_set_counters(struct hc_update *update, const struct hc_
 
 /* The loss scale of the next step: fp32 [1] in the backend's memory. */
 struct hc_tensor hc_update_scale(const struct hc_update *update);
+
+/* Not 0 if the gradients of the last step held an infinity or NaN: fp32 [1] in the backend's
+   memory, without data if the recipe has no scaler. */
+struct hc_tensor hc_update_found(const struct hc_update *update);
 
 /* i32 [HC_COUNTS] in the backend's memory, whose first is how many steps are done. */
 struct hc_tensor hc_update_steps(const struct hc_update *update);

@@ -106,6 +106,21 @@ enum hc_status hc_update_read_step_log(const struct hc_update *update, struct hc
     return hc_storage_read(update->step_log, rows);
 }
 
+void hc_update_watch(struct hc_update *update, hc_step_watch *watch, void *context)
+{
+    update->watch = watch;
+    update->watch_context = context;
+    update->traits =
+        watch ? update->traits | HC_TRAIT_WATCHED : update->traits & ~(unsigned)HC_TRAIT_WATCHED;
+}
+
+struct hc_tensor hc_update_found(const struct hc_update *update)
+{
+    struct hc_tensor absent = {.format = HC_FP32};
+    bool looks = update->recipe.scaler.rule != HC_SCALER_NONE;
+    return looks ? hc_storage_tensor(update->found) : absent;
+}
+
 void hc_update_seed(struct hc_update *update, uint64_t seed)
 {
     update->seed = seed;

@@ -38,7 +38,8 @@ enum hc_update_trait {
     HC_TRAIT_STEPS_ON_OVERFLOW = 1 << 4, /* fastai's rule: hc_recipe_steps_on_overflow */
     HC_TRAIT_DECAYS_APART = 1 << 5,      /* and decays weights before it steps */
     HC_TRAIT_ERROR_AT_FLOOR = 1 << 6,    /* the rule takes no step at scale 0 */
-    HC_TRAIT_LOGS_STEPS = 1 << 7
+    HC_TRAIT_LOGS_STEPS = 1 << 7,
+    HC_TRAIT_WATCHED = 1 << 8
 };
 
 struct hc_update {
@@ -74,6 +75,9 @@ struct hc_update {
 
     struct hc_storage *step_log;  /* or NULL */
     struct hc_tensor reported[2]; /* the caller's columns of it */
+
+    hc_step_watch *watch; /* HC_TRAIT_WATCHED */
+    void *watch_context;
 };
 
 static inline int64_t hc_update_padded(int64_t count)

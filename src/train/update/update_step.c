@@ -70,6 +70,11 @@ static enum hc_status decay_model(struct hc_update *update)
     return status;
 }
 
+static enum hc_status show_gradients(struct hc_update *update)
+{
+    return update->watch(update->watch_context);
+}
+
 static union hc_params optimizer_params(const struct hc_update *update,
                                         const struct hc_update_slot *slot, enum hc_format weight)
 {
@@ -138,13 +143,6 @@ static enum hc_status copy_to_model(struct hc_update *update, int first, int las
     return hc_device_run(update->device, &call);
 }
 
-static struct hc_tensor found_or_absent(const struct hc_update *update)
-{
-    struct hc_tensor absent = {.format = HC_FP32};
-    bool looks = update->recipe.scaler.rule != HC_SCALER_NONE;
-    return looks ? hc_storage_tensor(update->found) : absent;
-}
-
 static enum hc_status log_step(struct hc_update *update)
 {
     const struct hc_storage *log = update->step_log;
@@ -156,7 +154,7 @@ static enum hc_status log_step(struct hc_update *update)
                                   [HC_STEP_LOG_SCALARS] = update->reported[0],
                                   update->reported[1],
                                   hc_storage_tensor(update->scale),
-                                  found_or_absent(update)},
+                                  hc_update_found(update)},
                            .out = {[HC_STEP_LOG_NEW_ROWS] = rows}};
     return hc_device_run(update->device, &call);
 }
@@ -167,7 +165,7 @@ static struct hc_call scaler_call(const struct hc_update *update, enum hc_op op)
     return (struct hc_call){.op = op,
                             .in = {[HC_SCALER_SCALE] = hc_storage_tensor(update->scale),
                                    [HC_SCALER_COUNTS] = hc_storage_tensor(update->counts),
-                                   [HC_SCALER_FOUND_INF] = found_or_absent(update)},
+                                   [HC_SCALER_FOUND_INF] = hc_update_found(update)},
                             .params.scaler = update->rule};
 }
 
@@ -224,6 +222,7 @@ static const struct {
     {HC_TRAIT_ERROR_AT_FLOOR, .once = take_verdict},             /* skipped, also at scale 0? */
     {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_sum_unscaled}, /* f = factor of |g| */
     {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_multiply},     /* g *= f */
+    {HC_TRAIT_WATCHED, .once = show_gradients},                  /* somebody looks at g */
     {HC_TRAIT_DECAY_MODEL_COPY, .once = decay_model},     /* model *= 1 - lr decay (a defect) */
     {HC_TRAIT_DECAYS_APART, .each = &hc_stale_decay},     /* w *= 1 - lr * decay */
     {HC_TRAIT_NONE, .each = &optimize_pass},              /* w, m, v from g, unless skipped */

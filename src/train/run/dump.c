@@ -1,0 +1,229 @@
+/* A dump of a step: everything that it read and made, as a step file (docs/step-files.md).
+
+   Each tensor is copied when it lies still: the state before the forward pass, which moves the
+   running statistics; activations and gradients behind the backward pass; the gradients of the
+   layers' outputs on the way back, since they share two buffers; the unscaled gradients before the
+   optimizer runs, for one recipe zeroes them afterwards. Copies change nothing, so that a training
+   has the same bits with its dumps and without. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/output.h"
+#include "train/run/state_fields.h"
+#include "train/run/state_tensors.h"
+#include "train/run/trainer_inner.h"
+#include "train/update/recipe_fields.h"
+
+int64_t hc_dump_next(const struct hc_run *run, int64_t step)
+{
+    const struct hc_train_options *o = &run->options;
+    int64_t next = INT64_MAX;
+    for (int i = 0; i < o->dump_count; i++)
+        if (o->dumps[i] >= step && o->dumps[i] < next)
+            next = o->dumps[i];
+    return next;
+}
+
+enum hc_status hc_dump_check(const struct hc_run *run)
+{
+    const struct hc_train_options *o = &run->options;
+    if (o->dump_count > 0 && !o->out)
+        return hc_fail(HC_INVALID, "nowhere to dump a step to: no folder is given");
+    for (int i = 0; i < o->dump_count; i++)
+        if (o->dumps[i] < run->totals.first || o->dumps[i] >= run->steps)
+            return hc_fail(HC_INVALID, "cannot dump step %lld: this run has the steps %lld to %lld",
+                           (long long)o->dumps[i], (long long)run->totals.first,
+                           (long long)run->steps - 1);
+    return HC_OK;
+}
+
+static void add(struct hc_run *run, const char *prefix, const char *name, struct hc_tensor t)
+{
+    hc_tensor_list_add(&run->dump, &run->device, prefix, name, &t);
+}
+
+/* Weights, masters, buffers, the optimizer's state and all counts, as they are now. */
+static void add_state(struct hc_run *run, const char *prefix, struct hc_counters counters)
+{
+    struct hc_state_rows *rows = hc_state_list(run->net, run->update);
+    char name[HC_STATE_NAME];
+    if (!rows) {
+        run->dump.status = HC_NO_MEMORY;
+        return;
+    }
+    for (int i = 0; i < rows->count; i++)
+        add(run, prefix, rows->row[i].name, rows->row[i].tensor);
+    free(rows);
+    for (int f = 0; f < HC_COUNTER_FIELDS; f++) {
+        struct hc_tensor t = hc_counter_tensor(&hc_counter_fields[f], &counters);
+        hc_tensor_list_copy(&run->dump, prefix, hc_counter_fields[f].name, &t);
+    }
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    struct hc_tensor passes = {.format = HC_I32, .data = &counters.steps};
+    for (int l = 0; l < plan->layers; l++) {
+        char module[HC_TORCH_NAME];
+        if (plan->layer[l].kind != HC_LAYER_CONV)
+            continue;
+        hc_torch_module(plan, l, module);
+        (void)snprintf(name, sizeof name, "buffers.%s%s.num_batches_tracked", module,
+                       HC_TORCH_NORM);
+        hc_tensor_list_copy(&run->dump, prefix, name, &passes);
+    }
+}
+
+/* "0", and "0.0" for its convolution; the last layer's output has a name of its own. */
+static void name_output(const struct hc_plan *plan, int l, const char *inside,
+                        char name[HC_STATE_NAME])
+{
+    char module[HC_TORCH_NAME];
+    hc_torch_module(plan, l, module);
+    if (l == plan->layers - 1)
+        (void)snprintf(name, HC_STATE_NAME, "logits");
+    else
+        (void)snprintf(name, HC_STATE_NAME, "%s%s", module, inside);
+}
+
+static enum hc_status trace(void *context, int l, const struct hc_tensor *dy,
+                            const struct hc_tensor *dconv)
+{
+    struct hc_run *run = context;
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    char name[HC_STATE_NAME];
+    name_output(plan, l, "", name);
+    add(run, "activation_gradients.", name, *dy);
+    name_output(plan, l, HC_TORCH_CONV, name);
+    if (dconv)
+        add(run, "activation_gradients.", name, *dconv);
+    return run->dump.status;
+}
+
+static void add_gradients(struct hc_run *run, enum hc_state_tensor state)
+{
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    for (int p = 0; p < plan->parameters; p++) {
+        char name[HC_TORCH_NAME];
+        hc_torch_parameter(plan, p, name);
+        add(run, hc_state_prefix(run->options.recipe, state), name,
+            hc_update_tensor(run->update, state, p));
+    }
+}
+
+static enum hc_status see_unscaled(void *context)
+{
+    struct hc_run *run = context;
+    add_gradients(run, HC_STATE_MASTER_GRADIENT);
+    return run->dump.status;
+}
+
+enum hc_status hc_dump_before(struct hc_run *run)
+{
+    hc_tensor_list_end(&run->dump);
+    add_state(run, "", run->counters);
+    hc_net_trace(run->net, trace, run);
+    hc_update_watch(run->update, see_unscaled, run);
+    return run->dump.status;
+}
+
+static struct hc_tensor scalar(struct hc_tensor one)
+{
+    one.rank = 0;
+    return one;
+}
+
+enum hc_status hc_dump_passes(struct hc_run *run)
+{
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    char name[HC_STATE_NAME];
+    hc_net_trace(run->net, NULL, NULL);
+    add(run, "batch.", "images", hc_feed_images(run->train));
+    add(run, "batch.", "labels", hc_feed_labels(run->train));
+    for (int l = 0; l < plan->layers; l++) {
+        bool last = l == plan->layers - 1;
+        name_output(plan, l, "", name);
+        add(run, last ? "" : "activations.", name, hc_net_value(run->net, l + 1));
+        if (plan->layer[l].kind != HC_LAYER_CONV)
+            continue;
+        name_output(plan, l, HC_TORCH_CONV, name);
+        add(run, "activations.", name, hc_net_conv_output(run->net, l));
+        name_output(plan, l, HC_TORCH_NORM ".mean", name);
+        add(run, "saved.", name, hc_net_batch_mean(run->net, l));
+        name_output(plan, l, HC_TORCH_NORM ".invstd", name);
+        add(run, "saved.", name, hc_net_batch_invstd(run->net, l));
+    }
+    add(run, "", "loss", scalar(hc_net_loss(run->net)));
+    add_gradients(run, HC_STATE_GRADIENT);
+    return run->dump.status;
+}
+
+static void number(struct hc_run *run, const char *key, double value)
+{
+    hc_tensor_list_text(&run->dump, key, "%a", value);
+}
+
+static void add_optimizer(struct hc_run *run, struct hc_rates rates)
+{
+    const struct hc_recipe *r = run->options.recipe;
+    bool sgd = r->optimizer == HC_OPTIMIZER_SGD;
+    bool adamw = r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL;
+    struct hc_tensor_list *dump = &run->dump;
+    hc_tensor_list_text(dump, "optimizer", "%s", sgd ? "sgd" : adamw ? "adamw" : "adam");
+    number(run, "lr", rates.lr * (r->rate > 0 ? r->rate : 1));
+    number(run, "beta1", rates.beta1);
+    number(run, "beta2", r->beta2);
+    number(run, "eps", r->eps);
+    number(run, "weight_decay", r->weight_decay);
+    number(run, "clip", r->clip);
+    hc_tensor_list_text(dump, "eps_inside", "%d", r->eps_inside);
+    hc_tensor_list_text(dump, "nesterov", "%d", r->nesterov);
+    hc_tensor_list_text(dump, "decay_norm", "%d", r->decay_norm);
+    hc_tensor_list_text(dump, "arithmetic", "%s", hc_formats[r->arithmetic].name);
+    for (int f = 0; f < hc_recipe_fields(); f++) {
+        const char *key = hc_recipe_field_key(f);
+        char text[HC_FIELD_TEXT];
+        hc_recipe_field_text(r, f, text);
+        if (strcmp(key, "decay") == 0 || strcmp(key, "order") == 0)
+            hc_tensor_list_text(dump, key, "%s", text);
+    }
+}
+
+static void add_metadata(struct hc_run *run, struct hc_rates rates)
+{
+    const struct hc_train_options *o = &run->options;
+    const struct hc_scaler_update rule = hc_scaler_params(&o->recipe->scaler);
+    struct hc_tensor_list *dump = &run->dump;
+    hc_tensor_list_text(dump, "halfcheck.step", "1");
+    hc_tensor_list_text(dump, "producer", "%s", o->producer ? o->producer : "halfcheck");
+    hc_tensor_list_text(dump, "network", "%s", o->network->name);
+    hc_tensor_list_text(dump, "classes", "%d", o->data->classes);
+    hc_tensor_list_text(dump, "recipe", "%s", o->recipe->name);
+    hc_tensor_list_text(dump, "step", "%lld", (long long)run->counters.steps);
+    hc_tensor_list_text(dump, "seed", "%llu", (unsigned long long)o->seed);
+    hc_tensor_list_text(dump, "backend", "%s", o->backend->name);
+    hc_tensor_list_text(dump, "reduction", "%s", o->recipe->sum_loss ? "sum" : "mean");
+    hc_tensor_list_text(dump, "scaler", "%s", hc_scalers[o->recipe->scaler.rule].name);
+    if (rule.interval > 0) {
+        number(run, "growth", (double)rule.growth);
+        number(run, "backoff", (double)rule.backoff);
+        hc_tensor_list_text(dump, "growth_interval", "%d", rule.interval);
+    }
+    add_optimizer(run, rates);
+}
+
+enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates)
+{
+    char path[HC_MAX_PATH];
+    struct hc_counters after;
+    hc_update_watch(run->update, NULL, NULL);
+    enum hc_status status = hc_update_counters(run->update, &after);
+    if (status == HC_OK) {
+        add(run, "", "found_inf", scalar(hc_update_found(run->update)));
+        add_state(run, "after.", after);
+        add_metadata(run, rates);
+        (void)snprintf(path, sizeof path, "%s/step-%lld.safetensors", run->options.out,
+                       (long long)run->counters.steps);
+        status = hc_tensor_list_write(&run->dump, path);
+    }
+    hc_tensor_list_end(&run->dump);
+    return status;
+}
