@@ -1,0 +1,54 @@
+/* The smallest sub-problem that still fails: the call of a wrong element, of which everything is
+   cut away that this element does not read: other images, channels, rows and pixels, other elements
+   of vectors, and terms that are zero. What was given for the element stays as it was.
+
+   A cut is tried, and stays if the call is still valid, the element's real value is the same, and
+   the judge still finds it wrong. */
+#ifndef HC_CHECK_JUDGE_CUT_H
+#define HC_CHECK_JUDGE_CUT_H
+
+#include "check/judge/judge.h"
+
+struct hc_cut_blocks;
+
+struct hc_cut {
+    struct hc_call call;
+    int out;
+    int64_t index;                /* of the element, in the cut output */
+    struct hc_cut_blocks *blocks; /* what the cuts have copied */
+};
+
+/* Cuts down the call of element `index` of output `out`. HC_NO_MEMORY, or HC_OK: the call is then
+   at most as large as before. Close it in any case; the judge's call lives longer. */
+enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int out,
+                           int64_t index);
+void hc_cut_close(struct hc_cut *cut);
+
+/* For the cuts (cut_ops.c). Keeps n entries along a dimension of a tensor, from `from` on, or those
+   of a list; the element's index follows. False, and nothing is changed, if there is no memory. */
+bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t from, int64_t n);
+bool hc_cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const int64_t *entries,
+                 int64_t n);
+
+/* The coordinate of the element along a dimension of its output. */
+int64_t hc_cut_coordinate(const struct hc_cut *cut, int dimension);
+
+/* Keeps entry `at` of a tensor; an absent one stays as it is. */
+bool hc_cut_only(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t at);
+
+/* Takes away the entries of two tensors, along one dimension each, in which every product is 0. The
+   dimension is the first or the last of each, and their other elements come in the same order. */
+bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, struct hc_tensor *b,
+                  int b_dimension);
+
+/* One cut: changes the call, or returns false where it does not apply. */
+typedef bool hc_cutter(struct hc_cut *cut);
+
+/* The cuts that are tried for an op, in this order; ends with NULL. */
+hc_cutter *const *hc_cutters(enum hc_op op);
+
+extern hc_cutter *const hc_cut_conv2d[];
+extern hc_cutter *const hc_cut_conv2d_bwd_data[];
+extern hc_cutter *const hc_cut_conv2d_bwd_filter[];
+
+#endif

@@ -1,0 +1,177 @@
+#include "check/judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bound/bound.h"
+#include "check/check.h"
+#include "check/run_call.h"
+#include "num/ulp.h"
+
+const double hc_ratio_edges[HC_RATIO_BINS] = {0, 0.0625, 0.125, 0.25, 0.5,
+                                              1, 2,      10,    100,  (double)INFINITY};
+
+/* Terms that MPFR is given for one output: some seconds on one core. */
+static const double affordable = 0x1p25;
+
+/* Terms that take some milliseconds. Less work is done before a second thread has woken up. */
+static const double worth_threads = 0x1p15;
+
+static enum hc_status run_exact(struct hc_judge *judge)
+{
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    struct hc_queue *queue;
+    struct hc_breach breach;
+    enum hc_status status = exact->open(exact, &queue, 1);
+    if (status != HC_OK)
+        return status;
+    status = hc_run_call(exact, queue, &judge->exact, &breach);
+    exact->close(queue);
+    judge->has_exact = status == HC_OK;
+    return status == HC_UNSUPPORTED ? HC_OK : status;
+}
+
+enum hc_status hc_judge_open(struct hc_judge *judge, const struct hc_call *call,
+                             const struct hc_accumulator *accumulator)
+{
+    *judge = (struct hc_judge){.call = call, .accumulator = *accumulator, .exact = *call};
+    for (int o = 0; o < HC_MAX_OUT; o++)
+        judge->exact.out[o].data = NULL;
+    enum hc_status status = hc_call_check(call);
+    for (int o = 0; o < hc_ops[call->op].outputs && status == HC_OK; o++) {
+        size_t bytes = (hc_tensor_bytes(&call->out[o]) + 64) / 64 * 64;
+        if (!call->out[o].data)
+            continue;
+        judge->exact.out[o].data = aligned_alloc(64, bytes);
+        if (!judge->exact.out[o].data)
+            status = hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", bytes);
+    }
+    return status == HC_OK ? run_exact(judge) : status;
+}
+
+void hc_judge_close(struct hc_judge *judge)
+{
+    for (int o = 0; o < HC_MAX_OUT; o++)
+        free(judge->exact.out[o].data);
+    hc_reference_end();
+}
+
+void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
+                      struct hc_judged_element *e)
+{
+    const struct hc_tensor *t = &judge->call->out[out];
+    const struct hc_element element = {judge->call, out, index};
+    *e = (struct hc_judged_element){.index = index, .got_bits = hc_tensor_bits(t, index)};
+    double got = hc_tensor_get(t, index);
+    hc_references[judge->call->op](&element, HC_REFERENCE_PRECISION, &e->want);
+    e->bound = hc_bound(&element, &judge->accumulator, &e->want);
+    e->single = hc_bound_bits(judge->call, out, &e->want, &e->want_bits);
+    e->error = hc_bound_error(t->format, &e->want, got);
+    e->ulps = e->error == 0 ? 0 : e->error / hc_ulp(t->format, e->want.hi);
+    e->ratio = isinf(e->bound) ? 0 : hc_ratio(e->error, e->bound);
+    if (e->single) {
+        e->wrong = !hc_same_bits(t->format, e->want_bits, e->got_bits);
+        e->ratio = e->wrong ? fmax(e->ratio, nextafter(1, 2)) : fmin(e->ratio, 1);
+    } else {
+        e->wrong = e->ratio > 1;
+    }
+    e->exact = judge->has_exact ? hc_tensor_get(&judge->exact.out[out], index) : (double)NAN;
+    e->implementation = e->format = (double)NAN;
+    if (!isfinite(e->exact) || !isfinite(e->want.hi) || !(e->bound > 0) || isinf(e->bound))
+        return;
+    e->implementation = hc_bound_error(t->format, &(struct hc_exact){.hi = e->exact}, got);
+    e->implementation /= e->bound;
+    e->format = hc_bound_error(t->format, &e->want, e->exact) / e->bound;
+}
+
+static double larger(double known, double next)
+{
+    return next > known || isnan(known) ? next : known;
+}
+
+static void count(const struct hc_judge *judge, int out, const struct hc_judged_element *e,
+                  struct hc_judged_output *r)
+{
+    const struct hc_tensor *exact = &judge->exact.out[out];
+    int bin = 0;
+    while (e->ratio > hc_ratio_edges[bin])
+        bin++;
+    r->count[bin]++;
+    r->wrong += e->wrong;
+    r->unbounded += isinf(e->bound);
+    r->as_exact += judge->has_exact &&
+                   hc_same_bits(exact->format, hc_tensor_bits(exact, e->index), e->got_bits);
+    r->implementation = larger(r->implementation, e->implementation);
+    r->format = larger(r->format, e->format);
+    bool first = r->judged == 0;
+    if (first || e->ratio > r->worst.ratio ||
+        (e->ratio == r->worst.ratio && e->index < r->worst.index))
+        r->worst = *e;
+    r->judged++;
+}
+
+/* Adds what one thread has judged. */
+static void add(struct hc_judged_output *to, const struct hc_judged_output *from)
+{
+    bool first = to->judged == 0;
+    if (from->judged == 0)
+        return;
+    if (first || from->worst.ratio > to->worst.ratio ||
+        (from->worst.ratio == to->worst.ratio && from->worst.index < to->worst.index))
+        to->worst = from->worst;
+    for (int b = 0; b < HC_RATIO_BINS; b++)
+        to->count[b] += from->count[b];
+    to->judged += from->judged;
+    to->wrong += from->wrong;
+    to->unbounded += from->unbounded;
+    to->as_exact += from->as_exact;
+    to->implementation = larger(to->implementation, from->implementation);
+    to->format = larger(to->format, from->format);
+}
+
+static const struct hc_judged_output nothing = {.implementation = (double)NAN,
+                                                .format = (double)NAN};
+
+/* Judges the elements index[0..n-1], or 0..n-1 if index is NULL. */
+static void judge_list(const struct hc_judge *judge, int out, const int64_t *index, int64_t n,
+                       struct hc_judged_output *result)
+{
+#pragma omp parallel if ((double)n * hc_call_length(judge->call) > worth_threads)
+    {
+        struct hc_judged_output own = nothing;
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t k = 0; k < n; k++) {
+            struct hc_judged_element e;
+            hc_judge_element(judge, out, index ? index[k] : k, &e);
+            count(judge, out, &e, &own);
+        }
+#pragma omp critical(hc_judge_add)
+        add(result, &own);
+        hc_reference_end();
+    }
+}
+
+enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t only,
+                               struct hc_judged_output *result)
+{
+    int64_t elements = hc_tensor_count(&judge->call->out[out]);
+    double length = fmax(hc_call_length(judge->call), 1);
+    int64_t afforded = (int64_t)(affordable / length) + 1;
+    *result = nothing;
+    result->elements = elements;
+    if (only >= 0) {
+        judge_list(judge, out, &only, 1, result);
+        return HC_OK;
+    }
+    if (judge->all || elements <= afforded) {
+        judge_list(judge, out, NULL, elements, result);
+        return HC_OK;
+    }
+    int64_t *index = malloc((size_t)afforded * sizeof *index);
+    int64_t n = index ? hc_judge_choose(judge, out, afforded, index) : -1;
+    if (n >= 0)
+        judge_list(judge, out, index, n, result);
+    free(index);
+    return n >= 0 ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory to choose elements");
+}

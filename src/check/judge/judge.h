@@ -1,0 +1,90 @@
+/* The judge of results that somebody else computed: one call, its inputs and the outputs that were
+   given for it.
+
+   Each element is compared with the reference, under the bound for an implementation that may sum
+   in any order and fuse what it likes (check/bound/bound.h). What the backend `exact` gives for the
+   same inputs tells two errors apart: |got - exact| is the implementation's, |exact - real| is the
+   format's, which every implementation in these formats has.
+
+   MPFR would take minutes for a large output. Then all elements are compared with those of `exact`,
+   and MPFR judges the ones that differ most from them, and others at even distances. */
+#ifndef HC_CHECK_JUDGE_JUDGE_H
+#define HC_CHECK_JUDGE_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "reference.h"
+
+/* One element of an output. */
+struct hc_judged_element {
+    int64_t index;
+    struct hc_exact want;
+    bool single; /* only one result is right: want_bits */
+    bool wrong;
+    uint64_t want_bits;
+    uint64_t got_bits;
+    double error;          /* |got - real| */
+    double bound;          /* infinite where the contract allows anything */
+    double ratio;          /* error / bound; above 1 if and only if it is wrong */
+    double ulps;           /* error in ulp of the output's format at the real value */
+    double exact;          /* what `exact` gives; NaN if it does not take the call */
+    double implementation; /* |got - exact| / bound and |exact - real| / bound; NaN where exact */
+    double format;         /* or the bound says nothing */
+};
+
+/* How many elements have a ratio up to each edge, and above the one before; the last edge is
+   infinite. */
+enum { HC_RATIO_BINS = 10 };
+extern const double hc_ratio_edges[HC_RATIO_BINS];
+
+struct hc_judged_output {
+    int64_t elements;
+    int64_t judged;    /* of these, by MPFR */
+    int64_t wrong;     /* of judged */
+    int64_t unbounded; /* of judged: the contract allows anything */
+    int64_t as_exact;  /* of judged: the same bits as `exact` gives */
+    int64_t count[HC_RATIO_BINS];
+    double implementation; /* the largest of judged; NaN if there is none */
+    double format;
+    struct hc_judged_element worst; /* the largest ratio, and of these the first */
+};
+
+struct hc_judge {
+    const struct hc_call *call; /* its outputs are what is judged */
+    struct hc_accumulator accumulator;
+    bool all;             /* judge every element, whatever the time */
+    struct hc_call exact; /* the same call with the outputs of `exact` */
+    bool has_exact;
+};
+
+/* Checks the call (HC_INVALID with a line) and runs `exact` on its inputs. Every output has memory.
+   Close it in any case. */
+enum hc_status hc_judge_open(struct hc_judge *judge, const struct hc_call *call,
+                             const struct hc_accumulator *accumulator);
+void hc_judge_close(struct hc_judge *judge);
+
+/* Judges one element; and an output, of which only element `only` if that is not -1. */
+void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
+                      struct hc_judged_element *element);
+enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t only,
+                               struct hc_judged_output *result);
+
+/* Chooses n elements of an output, in rising order: those that differ most from `exact`, absolutely
+   and in ulp, and others at even distances. Returns how many. HC_NO_MEMORY: -1. */
+int64_t hc_judge_choose(const struct hc_judge *judge, int out, int64_t n, int64_t *index);
+
+/* The sum of products that an element is: how many terms it has, those in padding not counted, and
+   the factors of the largest. False where the op is no plain sum, or the sum has no terms. */
+struct hc_term {
+    double a;
+    double b;
+};
+struct hc_judged_sum {
+    int64_t terms;
+    struct hc_term largest;
+};
+bool hc_judge_sum(const struct hc_element *element, struct hc_judged_sum *sum);
+
+#endif

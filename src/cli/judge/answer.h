@@ -1,0 +1,52 @@
+/* What `halfcheck judge` answers: for people, as JSON, and as a file that keeps the case. */
+#ifndef HC_CLI_JUDGE_ANSWER_H
+#define HC_CLI_JUDGE_ANSWER_H
+
+#include <stdio.h>
+
+#include "check/check.h"
+#include "check/judge/cut.h"
+#include "check/judge/judge.h"
+#include "cli/judge/question.h"
+
+struct hc_answer {
+    const struct hc_question *question;
+    const struct hc_judge *judge;
+    enum hc_verdict verdict;
+    struct hc_judged_output output[HC_MAX_OUT]; /* of those that were judged */
+    bool judged[HC_MAX_OUT];
+    int worst;            /* the output with the largest ratio */
+    const char *backend;  /* that computed the outputs; NULL: they came from files */
+    const char *kept;     /* the file that keeps the smallest sub-problem, or NULL */
+    struct hc_call small; /* it, where it was kept */
+    char repro[4352];     /* a command that gives this verdict again; "" if none does */
+};
+
+/* A report of 80 columns. */
+void hc_answer_print(FILE *out, const struct hc_answer *answer);
+
+/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "outputs": [{"slot",
+   "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "implementation",
+   "format_error", "worst": {"index", "real", "want", "got", "exact", "error", "bound", "ratio",
+   "ulps", "implementation", "format", "inputs"}, "histogram": {"edges", "counts"}}], "whose",
+   "kept", "repro"}. Numbers that JSON lacks are the strings "inf", "-inf" and "nan". */
+enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);
+
+/* Cuts the worst element's call down and keeps it. */
+enum hc_status hc_answer_keep(struct hc_answer *answer, const char *path);
+
+/* Whose the error is, in words. */
+const char *hc_answer_whose(const struct hc_answer *answer);
+
+/* "y[0, 5, 3, 2]", as the files have it. */
+enum { HC_PLACE_TEXT = 160 };
+const char *hc_answer_place(const struct hc_answer *answer, int out, int64_t index,
+                            char text[HC_PLACE_TEXT]);
+
+/* The inputs of an element, where they are few: calls `tell` for each number. `element` names an
+   element of a small input, or is NULL. */
+typedef void hc_tell_input(const char *slot, const char *element, double value, void *context);
+void hc_answer_inputs(const struct hc_answer *answer, int out, int64_t index, hc_tell_input *tell,
+                      void *context);
+
+#endif

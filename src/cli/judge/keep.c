@@ -1,0 +1,112 @@
+/* Keeping the smallest sub-problem that still fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/judge/answer.h"
+#include "op/descriptor.h"
+#include "op/params.h"
+#include "op/text.h"
+
+enum { MAX_TENSORS = HC_MAX_IN + HC_MAX_OUT, MAX_METADATA = 32 };
+
+/* The texts of a kept case. */
+struct texts {
+    struct hc_metadata row[MAX_METADATA];
+    int count;
+    char key[MAX_METADATA][64];
+    char value[MAX_METADATA][HC_PARAM_TEXT];
+};
+
+static void add_text(struct texts *texts, const char *before, const char *key, const char *value)
+{
+    int i = texts->count++;
+    (void)snprintf(texts->key[i], sizeof texts->key[i], "%s%s", before, key);
+    (void)snprintf(texts->value[i], sizeof texts->value[i], "%s", value);
+    texts->row[i] = (struct hc_metadata){texts->key[i], texts->value[i]};
+}
+
+static void add_texts(struct texts *texts, const struct hc_answer *answer, const struct hc_cut *cut)
+{
+    const struct hc_question *q = answer->question;
+    const struct hc_call *call = &cut->call;
+    const struct hc_tensor *t = &call->out[cut->out];
+    char text[HC_PARAM_TEXT] = "";
+    int64_t at[HC_MAX_RANK];
+    add_text(texts, "", HC_CASE_OP, hc_ops[call->op].name);
+    add_text(texts, "", HC_CASE_LAYOUT, hc_layout_names[q->nchw ? 0 : 1]);
+    if (q->accumulator)
+        add_text(texts, "", HC_CASE_ACCUMULATOR, q->accumulator);
+    add_text(texts, "", HC_CASE_OUTPUT, hc_descriptor(call->op)->out[cut->out].name);
+    hc_question_place(call, q->nchw, t, cut->index, at);
+    for (int d = 0; d < t->rank; d++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "%s%lld", d ? "," : "", (long long)at[d]);
+    }
+    add_text(texts, "", HC_CASE_ELEMENT, text);
+    for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
+        hc_param_text(p, &call->params, text);
+        add_text(texts, HC_CASE_SET, p->name, text);
+    }
+}
+
+/* The tensor in the files' layout; false if there is no memory. The caller frees *block. */
+static bool in_layout(const struct hc_call *call, bool nchw, struct hc_tensor *t, void **block)
+{
+    const int64_t *n = t->shape;
+    *block = NULL;
+    if (!hc_question_turns(call, nchw, t))
+        return true;
+    struct hc_tensor to = hc_tensor4(t->format, n[0], n[3], n[1], n[2], NULL);
+    to.data = *block = malloc(hc_tensor_bytes(&to) + 1);
+    if (to.data)
+        hc_tensor_to_nchw(t, &to);
+    *t = to;
+    return to.data != NULL;
+}
+
+/* Inputs, and the judged output alone. */
+static enum hc_status write_case(const struct hc_answer *answer, const struct hc_cut *cut,
+                                 const char *path)
+{
+    struct hc_named_tensor tensors[MAX_TENSORS];
+    void *blocks[MAX_TENSORS];
+    int count = 0;
+    bool good = true;
+    for (int s = 0; s < hc_slot_count(cut->call.op); s++) {
+        bool judged = s == hc_ops[cut->call.op].inputs + cut->out;
+        struct hc_named_tensor one = {.name = hc_slot(cut->call.op, s)->name,
+                                      .tensor = *hc_slot_tensor_const(&cut->call, s)};
+        if (!one.tensor.data || (s >= hc_ops[cut->call.op].inputs && !judged))
+            continue;
+        good = in_layout(&cut->call, answer->question->nchw, &one.tensor, &blocks[count]) && good;
+        tensors[count++] = one;
+    }
+    struct texts *texts = calloc(1, sizeof *texts);
+    enum hc_status status = HC_NO_MEMORY;
+    if (texts && good) {
+        add_texts(texts, answer, cut);
+        status = hc_safetensors_write(path, tensors, count, texts->row, texts->count);
+    }
+    free(texts);
+    for (int i = 0; i < count; i++)
+        free(blocks[i]);
+    return status;
+}
+
+enum hc_status hc_answer_keep(struct hc_answer *answer, const char *path)
+{
+    struct hc_cut cut;
+    char word[4096];
+    int out = answer->worst;
+    enum hc_status status = hc_cut_down(&cut, answer->judge, out, answer->output[out].worst.index);
+    if (status == HC_OK)
+        status = write_case(answer, &cut, path);
+    answer->small = cut.call;
+    if (status == HC_OK && hc_text_shell(word, sizeof word, path)) {
+        answer->kept = path;
+        (void)snprintf(answer->repro, sizeof answer->repro, "halfcheck judge %s", word);
+    }
+    hc_cut_close(&cut);
+    return status;
+}

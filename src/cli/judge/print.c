@@ -1,0 +1,206 @@
+/* The report of a judgement, in 80 columns. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/judge/answer.h"
+#include "num/ulp.h"
+#include "op/descriptor.h"
+#include "op/rule.h"
+#include "op/text.h"
+#include "op/wrap.h"
+
+enum { LABEL = 12, BAR = 40 };
+
+static void label(FILE *out, const char *name)
+{
+    (void)fprintf(out, "  %-*s", LABEL - 2, name);
+}
+
+/* "1.25e-05 = 3.4 ulp" */
+static void distance(FILE *out, const char *name, double absolute, double ulps)
+{
+    label(out, name);
+    if (isinf(absolute))
+        hc_print(out, "infinite\n");
+    else
+        hc_print(out, "%.4g = %.3g ulp\n", absolute, ulps);
+}
+
+/* The inputs on lines of up to 80 columns. */
+struct line {
+    FILE *out;
+    size_t column;
+};
+
+static void tell_input(const char *slot, const char *element, double value, void *context)
+{
+    struct line *line = context;
+    char text[96];
+    (void)hc_text_write(text, sizeof text, "%s%s%s = %.9g", slot, element ? "." : "",
+                        element ? element : "", value);
+    size_t length = strlen(text);
+    if (line->column == 0) {
+        label(line->out, "inputs");
+        line->column = LABEL;
+    } else if (line->column + 2 + length >= HC_COLUMNS) {
+        (void)fprintf(line->out, ",\n%*s", LABEL, "");
+        line->column = LABEL;
+    } else {
+        (void)fprintf(line->out, ", ");
+        line->column += 2;
+    }
+    (void)fprintf(line->out, "%s", text);
+    line->column += length;
+}
+
+/* "27 terms; the largest is 0.5 * 2 = 1; their magnitudes are 19 times the sum" */
+static void print_sum(FILE *out, const struct hc_answer *answer, int o)
+{
+    const struct hc_judged_element *e = &answer->output[o].worst;
+    const struct hc_element element = {answer->judge->call, o, e->index};
+    struct hc_judged_sum sum;
+    char text[256];
+    if (!hc_judge_sum(&element, &sum))
+        return;
+    int used = hc_text_write(text, sizeof text, "%lld term%s, the largest %.9g * %.9g = %.9g",
+                             (long long)sum.terms, sum.terms == 1 ? "" : "s", sum.largest.a,
+                             sum.largest.b, sum.largest.a * sum.largest.b);
+    if (e->want.hi != 0 && isfinite(e->want.hi))
+        (void)hc_text_write(text + used, sizeof text - (size_t)used,
+                            "; their magnitudes add up to %.4g, %.3g times the result",
+                            e->want.magnitude, e->want.magnitude / fabs(e->want.hi));
+    label(out, "sum of");
+    hc_print_wrapped(out, LABEL, LABEL, text);
+}
+
+static void print_worst(FILE *out, const struct hc_answer *answer, int o)
+{
+    const struct hc_judged_element *e = &answer->output[o].worst;
+    const struct hc_tensor *t = &answer->judge->call->out[o];
+    char place[HC_PLACE_TEXT];
+    label(out, e->wrong ? "wrong" : "nearest");
+    hc_print(out, "%s\n", hc_answer_place(answer, o, e->index, place));
+    label(out, "real");
+    hc_print(out, "%.17g\n", e->want.hi);
+    if (e->single) {
+        label(out, "right");
+        hc_print(out, "%.9g, the real value rounded; nothing else is right\n",
+                 hc_decode(t->format, e->want_bits));
+    }
+    if (answer->judge->has_exact) {
+        label(out, "exact");
+        hc_print(out, "%.9g, by the contract in one right order\n", e->exact);
+    }
+    label(out, "got");
+    hc_print(out, "%.9g\n", hc_decode(t->format, e->got_bits));
+    distance(out, "error", e->error, e->ulps);
+    if (isinf(e->bound))
+        hc_print(out, "  %-*snone: the contract allows anything here\n", LABEL - 2, "bound");
+    else
+        distance(out, "bound", e->bound, e->bound / hc_ulp(t->format, e->want.hi));
+    if (isfinite(e->ratio)) {
+        label(out, "ratio");
+        hc_print(out, "%.4g\n", e->ratio);
+    }
+    struct line line = {.out = out};
+    hc_answer_inputs(answer, o, e->index, tell_input, &line);
+    if (line.column)
+        (void)putc('\n', out);
+    print_sum(out, answer, o);
+}
+
+static void print_histogram(FILE *out, const struct hc_judged_output *r)
+{
+    int64_t most = 1;
+    for (int b = 0; b < HC_RATIO_BINS; b++)
+        most = r->count[b] > most ? r->count[b] : most;
+    hc_print(out, "\n  error/bound      elements\n");
+    for (int b = 0; b < HC_RATIO_BINS; b++) {
+        char edge[32];
+        int width = (int)(r->count[b] * BAR / most) + (r->count[b] > 0);
+        if (isinf(hc_ratio_edges[b]))
+            (void)snprintf(edge, sizeof edge, "above %g", hc_ratio_edges[b - 1]);
+        else
+            (void)snprintf(edge, sizeof edge, b ? "up to %g" : "%g", hc_ratio_edges[b]);
+        hc_print(out, "  %-14s %10lld%s%.*s\n", edge, (long long)r->count[b], width ? "  " : "",
+                 width, "#########################################");
+    }
+}
+
+static void print_output(FILE *out, const struct hc_answer *answer, int o)
+{
+    const struct hc_judged_output *r = &answer->output[o];
+    const struct hc_tensor *t = &answer->judge->call->out[o];
+    char shape[HC_SHAPE_TEXT];
+    struct hc_tensor as_given = *t;
+    if (hc_question_turns(answer->judge->call, answer->question->nchw, t)) {
+        as_given.shape[1] = t->shape[3];
+        as_given.shape[2] = t->shape[1];
+        as_given.shape[3] = t->shape[2];
+    }
+    hc_print(out, "\n%s, %s %s: ", hc_descriptor(answer->judge->call->op)->out[o].name,
+             hc_formats[t->format].name, hc_shape_text(&as_given, shape));
+    if (r->judged == 0) {
+        hc_print(out, "it is empty\n");
+        return;
+    }
+    bool only = answer->question->only_out >= 0;
+    if (only)
+        hc_print(out, "one element is judged\n");
+    else
+        hc_print(out, "%lld of %lld elements %s wrong\n", (long long)r->wrong, (long long)r->judged,
+                 r->wrong == 1 ? "is" : "are");
+    if (r->judged < r->elements && !only)
+        hc_print(out,
+                 "  (MPFR judged those of %lld that differ most from exact, and others at\n"
+                 "  even distances; --all judges every one)\n",
+                 (long long)r->elements);
+    print_worst(out, answer, o);
+    if (r->judged > 1)
+        print_histogram(out, r);
+}
+
+const char *hc_answer_whose(const struct hc_answer *answer)
+{
+    const struct hc_judged_output *r = &answer->output[answer->worst];
+    const struct hc_judged_element *e = &r->worst;
+    if (answer->verdict == HC_MISTRUSTED)
+        return "Nobody's: the contract allows anything for these inputs, and nothing was shown.";
+    if (e->wrong && isnan(e->implementation))
+        return "The implementation's: no right one gives this result.";
+    if (e->wrong)
+        return "The implementation's: the same formats and inputs allow a result within the "
+               "bound, and exact has one.";
+    if (r->as_exact == r->judged)
+        return "The format's alone: every element has the bits that exact gives, which sums in "
+               "one right order.";
+    if (isnan(r->implementation) || r->format >= r->implementation)
+        return "The format's: exact, which follows the contract to the letter, is as far from "
+               "the real values or farther.";
+    return "Nobody's fault: this implementation rounds otherwise than exact, within the bound.";
+}
+
+void hc_answer_print(FILE *out, const struct hc_answer *answer)
+{
+    const struct hc_call *call = answer->judge->call;
+    hc_print(out, "%s  %s", hc_verdict_names[answer->verdict], hc_ops[call->op].name);
+    if (answer->backend)
+        hc_print(out, " on %s", answer->backend);
+    (void)putc('\n', out);
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        if (answer->judged[o])
+            print_output(out, answer, o);
+    (void)fprintf(out, "\nWhose error? ");
+    hc_print_wrapped(out, LABEL + 1, 0, hc_answer_whose(answer));
+    if (answer->kept) {
+        label(out, "kept");
+        hc_text_line(out, answer->kept);
+        (void)putc('\n', out);
+    }
+    if (answer->repro[0]) {
+        label(out, "again");
+        hc_text_line(out, answer->repro);
+        (void)putc('\n', out);
+    }
+}

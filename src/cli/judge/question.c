@@ -1,0 +1,267 @@
+#include "cli/judge/question.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/descriptor.h"
+#include "op/params.h"
+
+const char *const hc_layout_names[] = {"nchw", "nhwc", NULL};
+
+void *hc_question_memory(struct hc_question *q, size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!memory) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", bytes);
+        return NULL;
+    }
+    q->owned[q->owned_count++] = memory;
+    return memset(memory, 0, bytes);
+}
+
+void hc_question_close(struct hc_question *q)
+{
+    for (int i = 0; i < q->files; i++)
+        hc_tensor_file_close(&q->file[i]);
+    for (int i = 0; i < q->owned_count; i++)
+        free(q->owned[i]);
+}
+
+bool hc_question_turns(const struct hc_call *call, bool nchw, const struct hc_tensor *t)
+{
+    static const bool has_images[] = {[HC_CLASS_CONV] = true,
+                                      [HC_CLASS_POOL] = true,
+                                      [HC_CLASS_NORM] = true,
+                                      [HC_CLASS_CONTROL] = true};
+    return nchw && t->rank == 4 && has_images[hc_ops[call->op].class_];
+}
+
+void hc_question_place(const struct hc_call *call, bool nchw, const struct hc_tensor *t,
+                       int64_t index, int64_t at[HC_MAX_RANK])
+{
+    for (int d = t->rank - 1; d >= 0; d--) {
+        at[d] = index % t->shape[d];
+        index /= t->shape[d];
+    }
+    if (!hc_question_turns(call, nchw, t))
+        return;
+    int64_t channel = at[3];
+    at[3] = at[2];
+    at[2] = at[1];
+    at[1] = channel;
+}
+
+/* Turns the images of files into halfcheck's layout. Batch norm of [N, C, L] is that of
+   [N, C, L, 1]. */
+static enum hc_status turn(struct hc_question *q)
+{
+    for (int s = 0; s < hc_slot_count(q->call.op); s++) {
+        struct hc_tensor *t = hc_slot_tensor(&q->call, s);
+        if (q->nchw && t->rank == 3 && hc_ops[q->call.op].class_ == HC_CLASS_NORM)
+            t->shape[t->rank++] = 1;
+        if (!t->data || !hc_question_turns(&q->call, q->nchw, t))
+            continue;
+        const int64_t *n = t->shape;
+        struct hc_tensor to = hc_tensor4(t->format, n[0], n[2], n[3], n[1], NULL);
+        to.data = hc_question_memory(q, hc_tensor_bytes(&to));
+        if (!to.data)
+            return HC_NO_MEMORY;
+        hc_tensor_to_nhwc(t, &to);
+        *t = to;
+    }
+    return HC_OK;
+}
+
+/* The format of an output that was not given, and its shape where that needs no rule. */
+static struct hc_tensor missing_output(const struct hc_call *call, const struct hc_slot *slot)
+{
+    const struct hc_tensor *first = &call->in[HC_FIRST];
+    struct hc_tensor t = *first;
+    t.data = NULL;
+    if (slot->format == HC_ALLOW_LIKE)
+        t.format = call->in[slot->like].format;
+    else if (slot->in_place)
+        t.format = call->in[slot->like].format;
+    else if (slot->format == HC_ALLOW_WIDE)
+        t.format = hc_call_fp64(call) ? HC_FP64 : HC_FP32;
+    else if (slot->format == HC_ALLOW_FP32)
+        t.format = HC_FP32;
+    else if (slot->format == HC_ALLOW_I32)
+        t.format = HC_I32;
+    if (slot->size == HC_SIZE_FIXED)
+        return hc_tensor1(t.format, slot->count, NULL);
+    if (slot->size == HC_SIZE_CHANNELS && first->rank > 0)
+        return hc_tensor1(t.format, first->shape[first->rank - 1], NULL);
+    return t;
+}
+
+/* Gives memory to the outputs that were not given and that a kernel needs: `exact` writes them. An
+   optional one stays absent, unless the call has the input that it belongs to. */
+static enum hc_status add_outputs(struct hc_question *q, bool computed)
+{
+    const struct hc_op_info *op = &hc_ops[q->call.op];
+    const struct hc_descriptor *d = hc_descriptor(q->call.op);
+    bool any = computed;
+    for (int o = 0; o < op->outputs; o++)
+        any = any || q->given[o];
+    if (!any)
+        return hc_fail(HC_INVALID, "judge: no output is given; give --out %s=FILE",
+                       d->out[HC_FIRST].name);
+    for (int o = 0; o < op->outputs; o++) {
+        struct hc_tensor *t = &q->call.out[o];
+        bool needed = !d->out[o].optional || (d->out[o].in_place && d->out[o].like != HC_FIRST &&
+                                              q->call.in[d->out[o].like].data);
+        if (t->data || !needed)
+            continue;
+        if (d->out[o].size == HC_SIZE_RULE)
+            return hc_fail(HC_INVALID, "judge: %s needs %s, whose shape says what is computed",
+                           op->name, d->out[o].name);
+        *t = missing_output(&q->call, &d->out[o]);
+        t->data = hc_question_memory(q, hc_tensor_bytes(t));
+        if (!t->data)
+            return HC_NO_MEMORY;
+    }
+    return HC_OK;
+}
+
+static enum hc_status check_inputs(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    for (int i = 0; i < op->inputs; i++) {
+        const struct hc_slot *slot = hc_slot(call->op, i);
+        char formats[HC_FORMATS_TEXT];
+        if (!call->in[i].data && !slot->optional)
+            return hc_fail(
+                HC_INVALID, "judge: %s needs its input %s%s%s: %s; give --in %s=FILE", op->name,
+                slot->name, slot->shape ? ", " : "", slot->shape ? slot->shape : "",
+                hc_formats_text(hc_slot_formats(call->op, i, hc_call_fp64(call)), formats),
+                slot->name);
+    }
+    return HC_OK;
+}
+
+/* What the file says of the call, and then what the words say. */
+static enum hc_status read_parameters(struct hc_question *q, const struct hc_tensor_file *file,
+                                      const struct hc_words *set)
+{
+    enum hc_status status = HC_OK;
+    hc_params_usual(q->call.op, &q->call.params);
+    for (int i = 0; file && i < file->metadata_count && status == HC_OK; i++) {
+        const char *key = file->metadata[i].key;
+        if (strncmp(key, HC_CASE_SET, strlen(HC_CASE_SET)) == 0)
+            status = hc_question_set(q, key + strlen(HC_CASE_SET), file->metadata[i].value);
+    }
+    for (int i = 0; i < set->count && status == HC_OK; i++) {
+        char name[64];
+        const char *equals = strchr(set->word[i], '=');
+        if (!equals || (size_t)(equals - set->word[i]) >= sizeof name)
+            return hc_fail(HC_INVALID, "judge: --set takes NAME=VALUE, not '%s'", set->word[i]);
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - set->word[i]), set->word[i]);
+        status = hc_question_set(q, name, equals + 1);
+    }
+    return status;
+}
+
+/* Which element the file is about: its coordinates in the file's layout. */
+static enum hc_status read_element(struct hc_question *q, const struct hc_tensor_file *file)
+{
+    const char *slot = hc_tensor_file_metadata(file, HC_CASE_OUTPUT);
+    const char *at = hc_tensor_file_metadata(file, HC_CASE_ELEMENT);
+    int out = 0;
+    if (!slot || !at)
+        return HC_OK;
+    while (out < hc_ops[q->call.op].outputs &&
+           strcmp(hc_descriptor(q->call.op)->out[out].name, slot) != 0)
+        out++;
+    if (out == hc_ops[q->call.op].outputs)
+        return hc_fail(HC_INVALID, "judge: %s has no output %s", hc_ops[q->call.op].name, slot);
+    const struct hc_tensor *t = &q->call.out[out];
+    bool turned = hc_question_turns(&q->call, q->nchw, t);
+    static const int own[] = {0, 3, 1, 2}; /* where a file's dimension is in halfcheck's layout */
+    int64_t place[HC_MAX_RANK] = {0};
+    for (int d = 0; d < t->rank; d++) {
+        char *end;
+        int to = turned ? own[d] : d;
+        place[to] = strtoll(at, &end, 10);
+        if (end == at || place[to] < 0 || place[to] >= t->shape[to] ||
+            *end != (d == t->rank - 1 ? '\0' : ','))
+            return hc_fail(HC_INVALID, "judge: %s[%s] is no element", slot, at);
+        at = end + 1;
+    }
+    q->only = 0;
+    for (int d = 0; d < t->rank; d++)
+        q->only = q->only * t->shape[d] + place[d];
+    q->only_out = out;
+    return HC_OK;
+}
+
+static enum hc_status read_layout(struct hc_question *q, const struct hc_tensor_file *file,
+                                  int layout)
+{
+    const char *name = file ? hc_tensor_file_metadata(file, HC_CASE_LAYOUT) : NULL;
+    if (layout >= 0)
+        name = hc_layout_names[layout];
+    q->nchw = !name || strcmp(name, hc_layout_names[0]) == 0;
+    return !name || q->nchw || strcmp(name, hc_layout_names[1]) == 0
+               ? HC_OK
+               : hc_fail(HC_INVALID, "judge: a layout is nchw or nhwc, not '%s'", name);
+}
+
+/* The op that a kept call is about. */
+static enum hc_status read_op(struct hc_question *q, const struct hc_tensor_file *file,
+                              const char *path)
+{
+    const char *name = hc_tensor_file_metadata(file, HC_CASE_OP);
+    if (!name)
+        return hc_fail(HC_INVALID,
+                       "judge: %s does not say which op it is about (metadata " HC_CASE_OP
+                       "); name one: halfcheck judge OP --tensors FILE",
+                       path);
+    q->call.op = hc_op_by_name(name);
+    return q->call.op < HC_OP_COUNT
+               ? HC_OK
+               : hc_fail(HC_INVALID, "judge: %s is about '%s', which is no op", path, name);
+}
+
+static enum hc_status ask(struct hc_question *q, const struct hc_question_words *words,
+                          const struct hc_tensor_file *file, bool computed)
+{
+    enum hc_status status = read_layout(q, file, words->layout);
+    if (status == HC_OK)
+        status = hc_question_fill(q, words);
+    if (status == HC_OK)
+        status = read_parameters(q, file, &words->set);
+    if (status == HC_OK)
+        status = turn(q);
+    if (status == HC_OK)
+        status = check_inputs(&q->call);
+    if (status == HC_OK)
+        status = add_outputs(q, computed);
+    if (status == HC_OK && hc_call_check(&q->call) != HC_OK) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "%s", hc_message());
+        status = hc_fail(HC_INVALID, "%s%s", line,
+                         q->nchw && strchr(line, '[') ? " (with channels last)" : "");
+    }
+    return status == HC_OK && file ? read_element(q, file) : status;
+}
+
+enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_words *words,
+                               bool computed)
+{
+    const struct hc_tensor_file *file = NULL;
+    enum hc_status status = HC_OK;
+    *q = (struct hc_question){.call.op = words->op, .only_out = -1, .only = -1};
+    if (words->tensors)
+        status = hc_question_file(q, words->tensors, &file);
+    if (status == HC_OK && q->call.op == HC_OP_COUNT)
+        status = read_op(q, file, words->tensors);
+    if (status == HC_OK)
+        status = ask(q, words, file, computed);
+    if (words->accumulator)
+        q->accumulator = words->accumulator;
+    else
+        q->accumulator = file ? hc_tensor_file_metadata(file, HC_CASE_ACCUMULATOR) : NULL;
+    return status;
+}

@@ -1,0 +1,261 @@
+/* The slots of a call, filled from files and from numbers on the command line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/judge/question.h"
+#include "op/descriptor.h"
+#include "op/params.h"
+
+enum hc_status hc_question_file(struct hc_question *q, const char *path,
+                                const struct hc_tensor_file **file)
+{
+    for (int i = 0; i < q->files; i++)
+        if (strcmp(q->path[i], path) == 0) {
+            *file = &q->file[i];
+            return HC_OK;
+        }
+    if (q->files == HC_QUESTION_FILES)
+        return hc_fail(HC_INVALID, "judge: more than %d files", HC_QUESTION_FILES);
+    q->path[q->files] = path;
+    *file = &q->file[q->files];
+    return hc_tensor_file_read(&q->file[q->files++], path);
+}
+
+/* Appends "a, b, c" of the names of the op's slots from first to end - 1. */
+static const char *slot_names(enum hc_op op, int first, int end, char text[256])
+{
+    text[0] = '\0';
+    for (int s = first; s < end; s++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, 256 - used, "%s%s", used ? ", " : "", hc_slot(op, s)->name);
+    }
+    return text;
+}
+
+/* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or
+   the only one. */
+static enum hc_status take(const struct hc_tensor_file *file, const char *path, const char *name,
+                           const char *slot, struct hc_tensor *t)
+{
+    const struct hc_named_tensor *found = NULL;
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensors[i].name, name[0] ? name : slot) == 0)
+            found = &file->tensors[i];
+    if (!found && !name[0] && file->count == 1)
+        found = &file->tensors[0];
+    if (!found && name[0])
+        return hc_fail(HC_INVALID, "judge: %s has no tensor '%s'", path, name);
+    if (!found)
+        return hc_fail(HC_INVALID,
+                       "judge: %s has %d tensors and none is called %s; name one: %s=%s:TENSOR",
+                       path, file->count, slot, slot, path);
+    if (found->unread)
+        return hc_fail(HC_INVALID, "judge: tensor '%s' of %s cannot be read: %s", found->name, path,
+                       found->unread);
+    *t = found->tensor;
+    if (t->rank == 0)
+        *t = hc_tensor1(t->format, 1, t->data);
+    return HC_OK;
+}
+
+/* Parts FILE[:TENSOR]. A file of the whole name counts first, then the longest name of one. */
+static void part(char *text, const char **tensor)
+{
+    *tensor = "";
+    if (access(text, F_OK) == 0)
+        return;
+    size_t length = strlen(text);
+    for (size_t at = length; at > 0; at--) {
+        if (text[at] != ':')
+            continue;
+        text[at] = '\0';
+        if (access(text, F_OK) == 0) {
+            *tensor = text + at + 1;
+            return;
+        }
+        text[at] = ':';
+    }
+}
+
+/* The slot that the text before '=' names, -1 if it names none. */
+static int slot_of(enum hc_op op, int first, int end, const char *word)
+{
+    for (int s = first; s < end; s++) {
+        size_t length = strlen(hc_slot(op, s)->name);
+        if (strncmp(word, hc_slot(op, s)->name, length) == 0 && word[length] == '=')
+            return s;
+    }
+    return -1;
+}
+
+static bool is_name(const char *word)
+{
+    size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && word[length] == '=';
+}
+
+/* Fills the slots from first to end - 1 by words of one option. */
+static enum hc_status fill(struct hc_question *q, const struct hc_words *words, int first, int end)
+{
+    enum hc_op op = q->call.op;
+    const char *option = first == 0 ? "--in" : "--out";
+    int next = first;
+    for (int i = 0; i < words->count; i++) {
+        const char *word = words->word[i];
+        const struct hc_tensor_file *file;
+        const char *tensor;
+        char names[256];
+        int slot = slot_of(op, first, end, word);
+        if (slot < 0 && is_name(word) && access(word, F_OK) != 0)
+            return hc_fail(HC_INVALID, "judge: %s %s: the slots of %s are %s", option, word,
+                           hc_ops[op].name, slot_names(op, first, end, names));
+        bool named = slot >= 0;
+        while (!named && next < end && hc_slot_tensor(&q->call, next)->data)
+            next++;
+        if (!named && next == end)
+            return hc_fail(HC_INVALID, "judge: %s takes at most %d: %s", option, end - first,
+                           slot_names(op, first, end, names));
+        slot = named ? slot : next;
+        const char *rest = named ? strchr(word, '=') + 1 : word;
+        char *path = hc_question_memory(q, strlen(rest) + 1);
+        if (!path)
+            return HC_NO_MEMORY;
+        memcpy(path, rest, strlen(rest) + 1);
+        part(path, &tensor);
+        struct hc_tensor *t = hc_slot_tensor(&q->call, slot);
+        if (t->data)
+            return hc_fail(HC_INVALID, "judge: %s is given twice", hc_slot(op, slot)->name);
+        enum hc_status status = hc_question_file(q, path, &file);
+        if (status == HC_OK)
+            status = take(file, path, tensor, hc_slot(op, slot)->name, t);
+        if (status != HC_OK)
+            return status;
+    }
+    return HC_OK;
+}
+
+/* Takes the tensors of one file that are named as slots. Others are left alone. */
+static void fill_by_name(struct hc_question *q, const struct hc_tensor_file *file)
+{
+    for (int s = 0; s < hc_slot_count(q->call.op); s++) {
+        const struct hc_tensor *t = hc_tensor_file_find(file, hc_slot(q->call.op, s)->name);
+        struct hc_tensor *to = hc_slot_tensor(&q->call, s);
+        if (!t || to->data)
+            continue;
+        *to = t->rank ? *t : hc_tensor1(t->format, 1, t->data);
+    }
+}
+
+enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_words *words)
+{
+    int inputs = hc_ops[q->call.op].inputs;
+    int all = hc_slot_count(q->call.op);
+    const struct hc_tensor_file *file;
+    enum hc_status status = fill(q, &words->in, 0, inputs);
+    if (status == HC_OK)
+        status = fill(q, &words->out, inputs, all);
+    if (status == HC_OK && words->tensors) {
+        status = hc_question_file(q, words->tensors, &file);
+        if (status == HC_OK)
+            fill_by_name(q, file);
+    }
+    for (int o = 0; o < all - inputs; o++)
+        q->given[o] = q->call.out[o].data != NULL;
+    return status;
+}
+
+/* The small input, and its element, that has this name. */
+static int small_input(enum hc_op op, const char *name, int *element)
+{
+    for (int s = 0; s < hc_ops[op].inputs; s++) {
+        const struct hc_slot *slot = hc_slot(op, s);
+        if (slot->size != HC_SIZE_FIXED)
+            continue;
+        *element = 0;
+        if (slot->count == 1 && strcmp(slot->name, name) == 0)
+            return s;
+        for (int e = 0; slot->elements && e < slot->count; e++)
+            if (strcmp(slot->elements[e], name) == 0) {
+                *element = e;
+                return s;
+            }
+    }
+    return -1;
+}
+
+static enum hc_format format_of(const struct hc_call *call, int slot)
+{
+    bool fp64 = hc_call_fp64(call);
+    unsigned formats = hc_slot_formats(call->op, slot, fp64);
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        if (formats >> f & 1)
+            return (enum hc_format)f;
+    return HC_FP32;
+}
+
+/* The hyperparameters that PyTorch has where nobody says them, at the first step. */
+static void set_usual(struct hc_tensor *hyper, enum hc_op op)
+{
+    hc_tensor_set(hyper, HC_HYPER_LR, 1e-3);
+    hc_tensor_set(hyper, HC_HYPER_BETA1, op == HC_OP_sgd ? 0 : 0.9);
+    hc_tensor_set(hyper, HC_HYPER_STEP, 1);
+}
+
+enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value)
+{
+    int element;
+    char *end;
+    int slot = small_input(q->call.op, name, &element);
+    bool parameter = false;
+    for (const struct hc_param *p = hc_op_params(q->call.op); p->name; p++)
+        parameter = parameter || strcmp(p->name, name) == 0;
+    if (parameter || slot < 0)
+        return hc_param_read(q->call.op, &q->call.params, name, value);
+    double number = strtod(value, &end);
+    if (end == value || *end)
+        return hc_fail(HC_INVALID, "judge: %s takes a number, not '%s'", name, value);
+    struct hc_tensor *t = &q->call.in[slot];
+    if (!t->data) {
+        *t = hc_tensor1(format_of(&q->call, slot), hc_slot(q->call.op, slot)->count, NULL);
+        t->data = hc_question_memory(q, hc_tensor_bytes(t));
+        if (t->data && hc_slot(q->call.op, slot)->values == HC_VALUES_HYPER)
+            set_usual(t, q->call.op);
+    }
+    if (t->data)
+        hc_tensor_set(t, element, number);
+    return t->data ? HC_OK : HC_NO_MEMORY;
+}
+
+enum hc_status hc_accumulator_read(const char *text, struct hc_call *call,
+                                   struct hc_accumulator *accumulator)
+{
+    char cut[8] = "";
+    struct hc_accumulator a = {.precision = 24, .block = 1};
+    int length = 0;
+    if (!text || strcmp(text, "fp32") == 0) {
+        *accumulator = a;
+        return HC_OK;
+    }
+    if (strcmp(text, "half") == 0) {
+        enum hc_format format = call->in[HC_FIRST].format;
+        *accumulator =
+            (struct hc_accumulator){.precision = hc_formats[format].precision, .block = 1};
+        if (hc_ops[call->op].class_ == HC_CLASS_REDUCTION ||
+            hc_ops[call->op].class_ == HC_CLASS_GEMM)
+            hc_call_compute_in(call, format);
+        return hc_call_check(call);
+    }
+    int n = sscanf(text, "%d,%d%n,%d%n,%7[a-z]%n", &a.precision, &a.block, &length, &a.extra_bits,
+                   &length, cut, &length);
+    a.truncates = strcmp(cut, "cut") == 0;
+    if (n < 2 || text[length] || (cut[0] && !a.truncates) || a.precision < 2 || a.precision > 53 ||
+        a.block < 1 || a.block > 65536 || a.extra_bits < 0 || a.extra_bits > 60)
+        return hc_fail(HC_INVALID,
+                       "judge: --accumulator takes fp32, half, or PRECISION,BLOCK[,EXTRA[,cut]], "
+                       "not '%s'",
+                       text);
+    *accumulator = a;
+    return HC_OK;
+}
