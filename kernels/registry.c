@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hc_backend_list.h"
+#include "kernels/pipe/pipe.h"
 #include "kernels/plugin/added.h"
 #include "kernels/plugin/cuda.h"
 #include "kernels/plugin/load.h"
@@ -45,6 +46,8 @@ const struct hc_backend *hc_backend_among(const struct hc_backend *const *backen
 const struct hc_backend *hc_backend_by_name(const char *name)
 {
     int added;
+    if (hc_pipe_is_spelled(name))
+        return hc_pipe_backend(name);
     const struct hc_backend *const *others = hc_backends_added(&added);
     const struct hc_backend *built = hc_backend_among(built_in, BUILT_IN, name);
     const struct hc_backend *own = built ? built : hc_backend_among(others, added, name);

@@ -15,6 +15,9 @@
 /* How long a program may take for its greeting and for one call, from now on. */
 void hc_pipe_set_time_limit(double seconds);
 
+/* Whether the spelling begins with one of the prefixes. */
+bool hc_pipe_is_spelled(const char *spelling);
+
 /* The backend behind `spelling`, which begins with one of the prefixes; the same one for the same
    spelling. It starts the program to read its greeting, and lives as long as this program. NULL,
    with a line, if the program cannot be started, or greets wrongly or not at all. */

@@ -200,10 +200,8 @@ static enum hc_status no_param(enum hc_op op, const char *name)
 enum hc_status hc_param_read(enum hc_op op, union hc_params *params, const char *name,
                              const char *text)
 {
-    const struct hc_param *p = hc_op_params(op);
-    while (p->name && strcmp(p->name, name) != 0)
-        p++;
-    if (!p->name)
+    const struct hc_param *p = hc_op_param(op, name);
+    if (!p)
         return no_param(op, name);
     union hc_params changed = *params;
     const char *at = text;

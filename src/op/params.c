@@ -213,6 +213,14 @@ const struct hc_param *hc_op_params(enum hc_op op)
     return by_op[op] ? by_op[op] : none;
 }
 
+const struct hc_param *hc_op_param(enum hc_op op, const char *name)
+{
+    const struct hc_param *p = hc_op_params(op);
+    while (p->name && strcmp(p->name, name) != 0)
+        p++;
+    return p->name ? p : NULL;
+}
+
 size_t hc_param_size(const struct hc_param *param)
 {
     static const size_t sizes[HC_PARAM_KIND_COUNT] = {

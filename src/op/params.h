@@ -36,6 +36,9 @@ struct hc_param {
 /* What the op reads of its parameters; ends with a NULL name. */
 const struct hc_param *hc_op_params(enum hc_op op);
 
+/* The op's parameter of that name, or NULL. */
+const struct hc_param *hc_op_param(enum hc_op op, const char *name);
+
 /* The bytes of one element of it. */
 size_t hc_param_size(const struct hc_param *param);
 

@@ -100,15 +100,6 @@ Test(params, an_op_whose_calls_have_no_parameters_has_no_rows)
     cr_expect_eq(found, sizeof without / sizeof without[0]);
 }
 
-static const struct hc_param *named(enum hc_op op, const char *name)
-{
-    const struct hc_param *p = hc_op_params(op);
-    while (p->name && strcmp(p->name, name) != 0)
-        p++;
-    cr_assert_not_null(p->name, "%s", name);
-    return p;
-}
-
 static void reads(enum hc_op op, union hc_params *params, const char *name, const char *text)
 {
     cr_assert_eq(hc_param_read(op, params, name, text), HC_OK, "%s", hc_message());
@@ -159,9 +150,9 @@ Test(params, values_keep_their_bits_as_text_and_as_json)
         char text[HC_PARAM_TEXT];
         hc_params_usual(rows[i].op, &params);
         reads(rows[i].op, &params, rows[i].name, rows[i].typed);
-        hc_param_text(named(rows[i].op, rows[i].name), &params, text);
+        hc_param_text(hc_op_param(rows[i].op, rows[i].name), &params, text);
         cr_expect_str_eq(text, rows[i].text, "%s: %s", rows[i].name, text);
-        hc_param_json(named(rows[i].op, rows[i].name), &params, text);
+        hc_param_json(hc_op_param(rows[i].op, rows[i].name), &params, text);
         cr_expect_str_eq(text, rows[i].json, "%s: %s", rows[i].name, text);
     }
 }

@@ -7,6 +7,7 @@
 #ifndef HC_TENSOR_FILE_TENSOR_FILE_H
 #define HC_TENSOR_FILE_TENSOR_FILE_H
 
+#include "op/layout.h"
 #include "op/status.h"
 #include "op/tensor.h"
 
@@ -50,10 +51,5 @@ const char *hc_tensor_file_metadata(const struct hc_tensor_file *file, const cha
 enum hc_status hc_safetensors_write(const char *path, const struct hc_named_tensor *tensors,
                                     int count, const struct hc_metadata *metadata,
                                     int metadata_count);
-
-/* Image layouts. halfcheck's own is NHWC (filters KRSC); PyTorch's is NCHW (filters KCRS). Copies a
-   tensor of rank 4 from one to the other; `to` has the permuted shape and its own memory. */
-void hc_tensor_to_nchw(const struct hc_tensor *nhwc, struct hc_tensor *to);
-void hc_tensor_to_nhwc(const struct hc_tensor *nchw, struct hc_tensor *to);
 
 #endif

@@ -1,9 +1,9 @@
 /* Image layouts: both ways transpose a matrix for each image or filter. */
+#include "op/layout.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "tensor_file/tensor_file.h"
 
 /* A tile of both matrices fits in the first cache. */
 enum { TILE = 32 };

@@ -1,0 +1,141 @@
+#include "kernels/pipe/request.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "op/descriptor.h"
+#include "op/layout.h"
+#include "op/params.h"
+#include "op/rule.h"
+
+enum { ALIGNMENT = 64, LEAST_SHARED = 1 << 16 };
+
+/* Ops that know channels from pixels. To all others a tensor of rank 4 is a row of elements. */
+static bool has_images(enum hc_op op)
+{
+    enum hc_op_class class_ = hc_ops[op].class_;
+    return class_ == HC_CLASS_CONV || class_ == HC_CLASS_NORM || class_ == HC_CLASS_POOL ||
+           op == HC_OP_augment;
+}
+
+static void add(struct hc_request *r, const struct hc_slot *slot, const struct hc_tensor *t,
+                bool output, bool images)
+{
+    struct hc_request_part *p = &r->part[r->count];
+    if (slot->optional && !t->data)
+        return;
+    *p = (struct hc_request_part){.slot = slot->name, .output = output, .own = *t, .sent = *t};
+    p->permuted = images && t->rank == 4;
+    if (p->permuted)
+        p->sent = hc_tensor4(t->format, t->shape[0], t->shape[3], t->shape[1], t->shape[2], NULL);
+    r->bytes += hc_tensor_bytes(t);
+    r->count++;
+}
+
+void hc_request_plan(struct hc_request *request, const struct hc_call *call, bool nchw,
+                     bool may_share)
+{
+    struct hc_request *r = request;
+    bool images = nchw && has_images(call->op);
+    r->count = 0;
+    r->bytes = r->staged = 0;
+    for (int i = 0; i < hc_slot_count(call->op); i++)
+        add(r, hc_slot(call->op, i), hc_slot_tensor_const(call, i), i >= hc_ops[call->op].inputs,
+            images);
+    r->shared = may_share && r->bytes >= LEAST_SHARED;
+    for (struct hc_request_part *p = r->part; p < r->part + r->count; p++)
+        if (r->shared || p->permuted) {
+            p->at = r->staged;
+            r->staged += (hc_tensor_bytes(&p->own) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        }
+}
+
+void hc_request_stage(struct hc_request *request, unsigned char *memory)
+{
+    for (struct hc_request_part *p = request->part; p < request->part + request->count; p++) {
+        if (!request->shared && !p->permuted)
+            continue;
+        p->sent.data = memory + p->at;
+        if (!p->output && p->permuted)
+            hc_tensor_to_nchw(&p->own, &p->sent);
+        else if (!p->output && hc_tensor_bytes(&p->own))
+            memcpy(p->sent.data, p->own.data, hc_tensor_bytes(&p->own));
+    }
+}
+
+void hc_request_take(const struct hc_request *request)
+{
+    for (int i = 0; i < request->count; i++) {
+        struct hc_request_part part = request->part[i];
+        if (part.output && part.permuted)
+            hc_tensor_to_nhwc(&part.sent, &part.own);
+        else if (part.output && request->shared && hc_tensor_bytes(&part.own))
+            memcpy(part.own.data, part.sent.data, hc_tensor_bytes(&part.own));
+    }
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+say(struct hc_request *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(r->line + r->length, sizeof r->line - r->length, format, arguments);
+    va_end(arguments);
+    assert(length >= 0 && (size_t)length < sizeof r->line - r->length);
+    r->length += (size_t)length;
+}
+
+static void say_tensors(struct hc_request *r, const char *key, bool output)
+{
+    const char *between = "";
+    say(r, ", \"%s\": {", key);
+    for (const struct hc_request_part *p = r->part; p < r->part + r->count; p++) {
+        if (p->output != output)
+            continue;
+        say(r, "%s\"%s\": {\"format\": \"%s\", \"shape\": [", between, p->slot,
+            hc_formats[p->sent.format].name);
+        for (int d = 0; d < p->sent.rank; d++)
+            say(r, "%s%" PRId64, d ? ", " : "", p->sent.shape[d]);
+        say(r, "], \"bytes\": %zu", hc_tensor_bytes(&p->sent));
+        if (r->shared)
+            say(r, ", \"at\": %zu", p->at);
+        say(r, "}");
+        between = ", ";
+    }
+    say(r, "}");
+}
+
+void hc_request_write(struct hc_request *request, const struct hc_call *call, uint64_t number,
+                      size_t memory)
+{
+    struct hc_request *r = request;
+    const char *between = "";
+    r->length = 0;
+    say(r, "{\"call\": %" PRIu64 ", \"op\": \"%s\"", number, hc_ops[call->op].name);
+    if (r->shared)
+        say(r, ", \"shared\": %zu", memory);
+    say_tensors(r, "in", false);
+    say_tensors(r, "out", true);
+    say(r, ", \"params\": {");
+    for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
+        char value[HC_PARAM_TEXT];
+        hc_param_json(p, &call->params, value);
+        say(r, "%s\"%s\": %s", between, p->name, value);
+        between = ", ";
+    }
+    say(r, "}}\n");
+}
+
+void hc_request_name(const struct hc_call *call, char *text, size_t size)
+{
+    const struct hc_tensor *x = &call->in[HC_FIRST];
+    char shape[HC_SHAPE_TEXT];
+    (void)snprintf(text, size, "%s %s %s", hc_ops[call->op].name, hc_formats[x->format].name,
+                   hc_shape_text(x, shape));
+}
