@@ -20,7 +20,7 @@ def wrong(job, report):
     lines = [f"{job.name} is wrong as {job.op}: {failed} of {len(report.results)} cases fail",
              f"{first.verdict} {first.case}"]
     if verdict is not None:
-        lines += [line for line in verdict.text.splitlines() if line.strip()]
+        lines += [line for line in verdict.short.splitlines()[1:] if line.strip()]
     else:
         lines += _folded(first.note)
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
@@ -29,8 +29,6 @@ def wrong(job, report):
     lines += _left_out(report.left_out)
     lines += [f"again: halfcheck.check({job.name}, op={job.op!r},",
               f"           cases=[{first.case!r}], seed={job.seed})"]
-    if kept:
-        lines.append(f"judge: halfcheck judge {kept}")
     return Wrong("\n".join(lines), report, verdict)
 
 

@@ -23,8 +23,11 @@ def version():
         found = re.search(r"project\(halfcheck VERSION ([0-9.]+)", lists.read_text("utf-8"))
         if found:
             return found[1]
-    from importlib.metadata import version as installed
-    return installed("halfcheck")
+    from importlib import metadata
+    try:
+        return metadata.version("halfcheck")
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 @functools.lru_cache(maxsize=None)
@@ -36,7 +39,7 @@ def _checked(path):
         raise Error(f"{path} cannot be run: {error.strerror}") from error
     if said[:1] != ["halfcheck"] or len(said) < 2:
         raise Error(f"{path} is no halfcheck")
-    if said[1] != version():
+    if said[1] != version() != "unknown":
         raise Error(f"{path} is halfcheck {said[1]}, and this package is {version()}: "
                     "install both from one checkout")
     return path

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -11,7 +12,6 @@ import numpy as np
 from . import arrays as _arrays
 from . import program as _program
 from . import safetensors
-from .binding import HYPER
 from .formats import name_of
 from .program import Error
 
@@ -32,8 +32,10 @@ class Verdict:
         self.op, self.verdict = said["op"], said["verdict"]
         self.ok = self.verdict == "PASS"
         self.outputs = {output["slot"]: output for output in said["outputs"]}
-        self.kept, self.repro = said.get("kept"), said.get("repro")
-        self.text = text
+        self.kept = said.get("kept")
+        self.repro = said.get("repro") if self.kept else None
+        # Without a file that is kept there is nothing to repeat it with: the inputs are gone.
+        self.text = text if self.kept else re.sub(r"\n *again  .*", "", text)
         worst = max(said["outputs"], key=_ratio, default={})
         self.slot = worst.get("slot")
         self.worst = worst.get("worst") or {}
@@ -43,6 +45,8 @@ class Verdict:
         self.implementation = _real(worst.get("implementation"))
         self.format = _real(worst.get("format"))
         self.histogram = worst.get("histogram")
+        if self.histogram:
+            self.histogram["edges"] = [_real(edge) for edge in self.histogram["edges"]]
 
     def __bool__(self):
         return self.ok
@@ -52,6 +56,11 @@ class Verdict:
 
     __repr__ = __str__
 
+    @property
+    def short(self):
+        """The text without its histograms."""
+        return re.sub(r"\n *error/bound +elements\n(?: +\S.*\n)*", "", self.text)
+
 
 def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
           **params):
@@ -60,18 +69,18 @@ def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None
     inputs and outputs: arrays in the order of the op's slots, or a dict by slot; optional ones may
     be missing, and only outputs that are given are judged. layout: of images, "nchw" or "nhwc".
     accumulator: "fp32", "half", or "PRECISION,BLOCK,EXTRA_BITS". keep: a file for the smallest
-    sub-problem that is still wrong. params: the op's, as in halfcheck judge --set; and lr, beta1
-    and step of an optimizer.
+    sub-problem that is still wrong. params: the op's (stride=1, eps=1e-5); and numbers that are
+    inputs of one element or elements of one (lr, beta1 and step of an optimizer).
     """
     if (output is None) == (outputs is None):
         raise TypeError("judge wants either output or outputs")
     given = outputs if outputs is not None else [output]
     tensors = _by_slot(op, "in", inputs)
-    hyper = [params.pop(name) for name in HYPER if name in params]
-    if hyper:
-        if len(hyper) < len(HYPER) or "hyper" not in _program.slots(op):
-            raise TypeError(f"{', '.join(HYPER)} belong together, and to an optimizer")
-        tensors["hyper"] = np.asarray(hyper, np.float32)
+    for slot in _program.op_named(op)["slots"]:
+        of = [slot["name"], *(slot["elements"] or [])]
+        if slot["direction"] == "in" and not slot["optional"] and slot["name"] not in tensors and \
+                not any(name in params for name in of):
+            raise TypeError(f"{op} needs its input {slot['name']}, {slot['shape']}")
     tensors.update(_by_slot(op, "out", given))
     return judge_tensors(op, tensors, params, layout, accumulator, keep)
 

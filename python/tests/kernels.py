@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 
+np.seterr(all="ignore")  # infinities and NaN are among the inputs
+
 BF16 = ml_dtypes.bfloat16
 F32 = np.float32
 
