@@ -31,6 +31,9 @@ class Wrong(AssertionError):
         self.verdict = verdict
 
 
+Wrong.__module__ = "halfcheck"  # where people find it
+
+
 class Result:
     """What a case says: case, verdict, note, repro, and error, bound, unit and seconds."""
 
@@ -50,12 +53,14 @@ class Result:
 
 
 class Report:
-    """What a check has found: results, and left_out, how many calls the function did not take, by
-    why. str() of it is for people."""
+    """What a check has found: results; left_out, how many calls the function did not take, by why;
+    and skipped, how many steps were left out for a function that takes no found_inf. str() of it is
+    for people."""
 
-    def __init__(self, name, op, results, left_out):
+    def __init__(self, name, op, results, left_out, skipped=0):
         self.name, self.op = name, op
-        self.results, self.left_out = results, left_out
+        self.results, self.left_out, self.skipped = results, left_out, skipped
+        self.said = ""
 
     @property
     def failed(self):
@@ -80,7 +85,7 @@ class Report:
     def only(self, case):
         """The report of this case alone."""
         return Report(self.name, self.op, [r for r in self.results if r.case == case],
-                      self.left_out)
+                      self.left_out, self.skipped)
 
     def __str__(self):
         good = sum(result.ok for result in self.results)
@@ -89,6 +94,9 @@ class Report:
         for kind, (passed, failed) in self.formats.items():
             lines.append(f"  {kind:{width}}  {passed:4} pass" +
                          (f"  {failed:4} fail" if failed else ""))
+        if self.skipped:
+            lines.append(f"  it takes no found_inf: {self.skipped} calls that have it set were "
+                         "answered for it")
         return "\n".join(lines + _left_out(self.left_out))
 
     __repr__ = __str__
@@ -129,7 +137,8 @@ class Job:
         self.op, self.level, self.seed, self.order = op, level, int(seed), order
         self.arrays, self.layout = arrays, layout
         self.patterns = patterns_of(op, formats, order)
-        self.entry = given
+        self.entry = Op(given.function, given.formats, given.orders or (order and [order]),
+                        given.raw)
         self.name = "the function" if given.raw else Binding(given.function).name
         if not given.raw:
             Binding(given.function).check(op, _program.op_names(op))
@@ -143,7 +152,10 @@ class Job:
         record = _run(program, self._arguments(cases or self.patterns))
         results = [Result(row) for row in record.get("results", [])
                    if row["backend"] == program.greeting["name"]]
-        return Report(self.name, self.op, results, program.refusals)
+        report = Report(self.name, self.op, results, program.refusals, program.skipped)
+        if not results:
+            report.said = _complaint(record["said"], 0)
+        return report
 
     def _arguments(self, patterns):
         words = ["run", *patterns, "--level", self.level, "--seed", str(self.seed)]
@@ -153,7 +165,7 @@ class Job:
         """Why nothing was judged."""
         lines = [f"{self.name} as {self.op}: no case was judged"]
         if not report.left_out:
-            lines[0] += f"; level={self.level!r} has none of {', '.join(self.patterns)}"
+            lines += [f"  of {', '.join(self.patterns)} at level {self.level}", report.said]
         return "\n".join(lines + _left_out(report.left_out))
 
     def wrong(self, report):
@@ -225,10 +237,14 @@ def _run(program, arguments):
             _end(child)
         out.seek(0)
         said = out.read()
-        if status not in (0, 1) or not os.path.exists(record):
+        if not os.path.exists(record):
             raise Error(_complaint(said, status))
         with open(record, encoding="utf-8") as file:
-            return json.load(file)
+            found = json.load(file)
+        # Where every case was left out the status is 2, and the results are none.
+        if status not in (0, 1) and found["results"]:
+            raise Error(_complaint(said, status))
+        return {**found, "said": said}
 
 
 def _end(child):

@@ -17,8 +17,8 @@ def wrong(job, report):
     first = report.failed[0]
     verdict, kept = _judged(job, first)
     failed = len(report.failed)
-    lines = [f"{job.name} is wrong as {job.op}: {failed} of {len(report.results)} cases fail",
-             f"{first.verdict} {first.case}"]
+    cases = f": {failed} of {len(report.results)} cases fail" if len(report.results) > 1 else ""
+    lines = [f"{job.name} is wrong as {job.op}{cases}", f"{first.verdict} {first.case}"]
     if verdict is not None:
         lines += [line for line in verdict.short.splitlines()[1:] if line.strip()]
     else:
@@ -26,7 +26,7 @@ def wrong(job, report):
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
     if failed > _MOST_CASES:
         lines.append(f"  and {failed - _MOST_CASES} more")
-    lines += _left_out(report.left_out)
+    lines += _left_out(report.left_out) if cases else []
     lines += [f"again: halfcheck.check({job.name}, op={job.op!r},",
               f"           cases=[{first.case!r}], seed={job.seed})"]
     return Wrong("\n".join(lines), report, verdict)

@@ -16,6 +16,9 @@ class Error(Exception):
     """Something is wrong with a command or with the machine, not with numbers."""
 
 
+Error.__module__ = "halfcheck"  # where people find it
+
+
 def version():
     """The package's version. CMakeLists.txt says it, also in a checkout that is not installed."""
     lists = _HERE.parent.parent / "CMakeLists.txt"

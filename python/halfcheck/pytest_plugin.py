@@ -52,22 +52,30 @@ def halfcheck(request):
     if marker is None or not hasattr(request, "param"):
         raise pytest.UsageError("the fixture `halfcheck` wants a marker: "
                                 "@pytest.mark.halfcheck(op=...)")
-    options = {key: value for key, value in marker.kwargs.items() if key != "cases"}
-    case = request.param
+    return _Check(request, marker, request.param)
 
-    def run(fn):
+
+class _Check:
+    """What the fixture is: a function that shows itself by its case."""
+
+    def __init__(self, request, marker, case):
+        self.request, self.case = request, case
+        self.options = {key: value for key, value in marker.kwargs.items() if key != "cases"}
+
+    def __call__(self, fn):
         __tracebackhide__ = True
         from .checks import Job
-        job = Job(fn, **options)
-        report = _remembered(request, job, fn, case)
-        mine = [result for result in report.results if result.case == case]
-        if not mine:
+        job = Job(fn, **self.options)
+        report = _remembered(self.request, job, fn, self.case)
+        mine = report.only(self.case)
+        if not mine.results:
             pytest.skip("; ".join(report.left_out) or "the case was left out")
-        if not mine[0].ok:
-            raise job.wrong(report.only(case))
-        return report.only(case)
+        if not mine.ok:
+            raise job.wrong(mine)
+        return mine
 
-    return run
+    def __repr__(self):
+        return self.case
 
 
 def _remembered(request, job, fn, case):

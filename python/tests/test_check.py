@@ -1,0 +1,168 @@
+"""check, on AdamWs that are right and AdamWs that are wrong."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import kernels
+import numpy as np
+import pytest
+
+import halfcheck
+from halfcheck.checks import case_names, patterns_of
+
+ADAMW = {"op": "adamw", "formats": ["bf16"]}
+
+
+@pytest.mark.parametrize("function", kernels.RIGHT)
+def test_right_ones_pass_in_any_order(function):
+    report = halfcheck.check(function, **ADAMW)
+    assert report.ok and not report.failed
+    assert {"bf16", "bf16-state-bf16"} <= set(report.formats)
+    assert len(report.results) >= 15
+    assert f"{function.__name__} as adamw: " in str(report)
+    assert any("it takes no eps_inside" in why for why in report.left_out)
+
+
+@pytest.mark.parametrize("function", kernels.WRONG)
+def test_wrong_ones_are_found(function):
+    with pytest.raises(halfcheck.Wrong) as caught:
+        halfcheck.check(function, **ADAMW)
+    text = str(caught.value)
+    assert re.search(r"new_[wmv]\[\d+\]", text)
+    assert re.search(r"got +-?[0-9.]", text) and "ulp" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert isinstance(caught.value, AssertionError)
+    verdict = caught.value.verdict
+    assert not verdict.ok and verdict.error > verdict.bound
+    # The file keeps the inputs: the command gives the same verdict.
+    again = subprocess.run([os.environ["HALFCHECK_PROGRAM"], *verdict.repro.split()[1:]],
+                           stdout=subprocess.PIPE, text=True, check=False)
+    assert again.returncode == 1 and again.stdout.startswith("FAIL")
+
+
+def test_says_the_case_that_repeats_it():
+    with pytest.raises(halfcheck.Wrong) as caught:
+        halfcheck.check(kernels.no_bias_correction, **ADAMW)
+    case = re.search(r"cases=\['(.*)'\]", str(caught.value))[1]
+    with pytest.raises(halfcheck.Wrong) as again:
+        halfcheck.check(kernels.no_bias_correction, op="adamw", cases=[case])
+    assert [result.case for result in again.value.report.results] == [case]
+
+
+def test_what_a_function_raises_comes_out_with_its_traceback():
+    def bad(w, g, m, v, lr, beta1, beta2, eps, weight_decay, step):
+        return [][1]
+    with pytest.raises(IndexError) as caught:
+        halfcheck.check(bad, **ADAMW)
+    assert caught.traceback[-1].name == "bad"
+
+
+def test_a_result_of_a_wrong_shape_says_what_was_expected():
+    def bad(x, y):
+        return (x + y)[:, None]
+    with pytest.raises(TypeError, match=r"bad gives out of shape \[\d+, 1\], not \[\d+\]"):
+        halfcheck.check(bad, op="add", formats=["fp32"])
+
+
+def test_an_op_that_does_not_exist_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="no op 'adamv'. Did you mean 'adam"):
+        halfcheck.check(kernels.loop, op="adamv")
+
+
+def test_a_parameter_that_means_nothing_is_refused_with_the_names():
+    def bad(w, grad):
+        return w
+    with pytest.raises(TypeError, match=r"bad wants grad, and adamw has no such thing. Its names: "
+                                        r"w, g, m, v, hyper, lr, beta1, step, found_inf, .*beta2"):
+        halfcheck.check(bad, op="adamw")
+
+
+@pytest.mark.parametrize("bad, why", [
+    ({"formats": ["bf17"]}, "no cases of add in 'bf17'; there are bf16, fp16"),
+    ({"level": "hard"}, "there are quick, standard, exhaustive"),
+    ({"arrays": "tensorflow"}, "there are numpy, torch, jax, cupy"),
+])
+def test_bad_options_are_refused_with_the_good_ones(bad, why):
+    with pytest.raises(ValueError, match=why):
+        halfcheck.check(lambda x, y: x + y, op="add", **bad)
+
+
+def test_bad_options_of_the_program_are_refused_in_its_words():
+    with pytest.raises(halfcheck.Error, match="order"):
+        halfcheck.check(kernels.loop, order="mine", **ADAMW)
+
+
+def test_nothing_judged_is_an_error_that_says_why():
+    def fixed(w, g, m, v):
+        raise AssertionError("it is never called")
+    with pytest.raises(halfcheck.Error, match="(?s)no case was judged.*takes no weight_decay"):
+        halfcheck.check(fixed, op="adamw", formats=["fp32"])
+
+
+def test_operators_and_built_in_functions_are_checked_too():
+    assert halfcheck.check(np.sqrt, op="sqrt", formats=["fp32"]).ok
+    assert halfcheck.check(lambda x, y: x * y, op="mul", formats=["fp16"]).ok
+
+
+def test_torch_is_found_by_the_module_that_uses_it(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "mine.py").write_text(textwrap.dedent("""
+        import torch, halfcheck
+        def relu(x, slope):
+            assert isinstance(x, torch.Tensor)
+            return torch.nn.functional.leaky_relu(x, slope)
+        print(halfcheck.check(relu, op="leaky_relu", formats=["fp32"]))
+        print(halfcheck.check(torch.add, op="add", formats=["bf16"]))
+    """))
+    ended = subprocess.run([sys.executable, str(tmp_path / "mine.py")], check=False,
+                           capture_output=True, text=True)
+    assert "relu as leaky_relu: " in ended.stdout and "add as add: " in ended.stdout, ended.stderr
+
+
+def test_patterns_are_those_of_the_formats():
+    assert patterns_of("add", "bf16") == ["op/add/bf16/*"]
+    assert "op/adamw/bf16-state-bf16/*" in patterns_of("adamw", ["bf16"])
+    assert patterns_of("adamw", ["fp32"], "torch-loop") == ["op/adamw/fp32/*", "bits/adamw/fp32*"]
+    assert len(case_names("quick")) < len(case_names())
+
+
+def test_a_missing_program_is_said(monkeypatch):
+    monkeypatch.setenv("HALFCHECK_PROGRAM", "/nowhere/halfcheck")
+    with pytest.raises(halfcheck.Error, match="HALFCHECK_PROGRAM is /nowhere/halfcheck, and there"):
+        halfcheck.check(np.sqrt, op="sqrt")
+
+
+@pytest.mark.parametrize("text, why", [
+    ("echo halfcheck 0.0.1", "is halfcheck 0.0.1, and this package is"),
+    ("echo hello", "is no halfcheck"),
+])
+def test_another_program_is_refused(monkeypatch, tmp_path, text, why):
+    other = tmp_path / "halfcheck"
+    other.write_text(f"#!/bin/sh\n{text}\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("HALFCHECK_PROGRAM", str(other))
+    with pytest.raises(halfcheck.Error, match=why):
+        halfcheck.check(np.sqrt, op="sqrt")
+
+
+def test_ctrl_c_ends_both(tmp_path):
+    (tmp_path / "mine.py").write_text(textwrap.dedent("""
+        import os, signal, subprocess, time
+        import halfcheck
+        def slow(x):
+            os.kill(os.getpid(), signal.SIGINT)  # to this process alone, as in a notebook
+            time.sleep(20)
+            return x
+        try:
+            halfcheck.check(slow, op="sqrt", formats=["fp32"])
+        except KeyboardInterrupt:
+            children = subprocess.run(["ps", "-o", "comm=", "--ppid", str(os.getpid())],
+                                      stdout=subprocess.PIPE, text=True).stdout.split()
+            print("ended;", [name for name in children if "halfcheck" in name])
+    """))
+    ended = subprocess.run([sys.executable, str(tmp_path / "mine.py")], check=False, timeout=15,
+                           capture_output=True, text=True)
+    assert ended.stdout == "ended; []\n", ended.stderr
