@@ -7,8 +7,12 @@ A block of code in a page is one of these, and any other block is an error:
   <!-- from FILE -->    before a block: the block stands word for word in FILE.
   <!-- add FILE -->     before a block: it is a new FILE of the tree. The page's examples run with a
                   program in which it is compiled and linked.
+  <!-- file FILE -->    before a block: it is written to FILE, with which the examples below it run.
   <!-- folders -->      before a block: each of its lines begins with folders of the tree.
   <!-- not run: WHY --> before a block: it is not checked. All of these are counted and listed.
+
+A page with a line <!-- python --> has examples that need the Python package. They are not run where
+it cannot be had.
 
 In what is printed, and in blocks from a file, "..." inside a line stands for any text, and a line
 of "..." alone for any number of lines. Examples of one page run in order in one folder, which holds
@@ -30,6 +34,7 @@ from docs_examples import run
 from docs_pages import TOP, Page, pattern, text_of
 
 WIDTH, README_LINES = 100, 200
+PYTHON = '<!-- python -->'
 
 
 def quotes(page):
@@ -51,7 +56,7 @@ def quotes(page):
                     page.error(first, f'there is no folder {word}')
         elif mark == 'not run' and argument:
             left.append(f'{page.name}:{first}: {argument}')
-        elif language != 'console' and mark != 'add':
+        elif language != 'console' and mark not in ('add', 'file'):
             page.error(first, 'this block is neither an example nor marked')
     return left
 
@@ -234,8 +239,11 @@ def main(arguments):
     left = []
     for page in pages:
         left += look(page, known)
+    lacking = os.environ.get('HC_NO_PYTHON')
+    runnable = [page for page in pages if not lacking or PYTHON not in page.lines]
+    left += [f'{page.name}: {lacking}' for page in pages if page not in runnable]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        count = sum(pool.map(lambda page: run(page, program, write), pages))
+        count = sum(pool.map(lambda page: run(page, program, write), runnable))
     errors = check_the_check(program) + [error for page in pages for error in page.errors]
     for error in errors:
         print(error)

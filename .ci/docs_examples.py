@@ -102,9 +102,12 @@ def run(page, program, write):
         os.symlink(program, os.path.join(folder, 'hc'))
         # As on a machine without a GPU, whatever this one is.
         environment = dict(os.environ, LC_ALL='C', OMP_WAIT_POLICY='passive',
-                           HALFCHECK_CUDA_PLUGIN='none',
+                           HALFCHECK_CUDA_PLUGIN='none', HALFCHECK_PROGRAM=program,
                            PATH=os.path.dirname(program) + ':' + os.environ['PATH'])
-        for mark, _, language, first, end in page.blocks:
+        for mark, argument, language, first, end in page.blocks:
+            if mark == 'file':
+                with open(os.path.join(folder, argument), 'w', encoding='utf-8') as file:
+                    file.write('\n'.join(page.lines[first:end]) + '\n')
             if mark is not None or language != 'console':
                 continue
             for line, command, want, start, stop in examples(page, first, end):

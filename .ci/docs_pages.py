@@ -4,7 +4,7 @@ import re
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FENCE = re.compile(r'^( *)```(\w*)$')
-MARK = re.compile(r'^<!-- (from|add|folders|not run)(?::? (.*))? -->$')
+MARK = re.compile(r'^<!-- (from|add|file|folders|not run)(?::? (.*))? -->$')
 
 
 def text_of(name, folder=TOP):

@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import stat
 import tempfile
+import zlib
 
 from .checks import Wrong, _left_out
 from .program import Error
@@ -20,7 +22,8 @@ def wrong(job, report):
     cases = f": {failed} of {len(report.results)} cases fail" if len(report.results) > 1 else ""
     lines = [f"{job.name} is wrong as {job.op}{cases}", f"{first.verdict} {first.case}"]
     if verdict is not None:
-        lines += [line for line in verdict.short.splitlines()[1:] if line.strip()]
+        lines += [line for line in verdict.short.splitlines()[1:]
+                  if line.strip() and line.split()[0] not in ("kept", "again")]
     else:
         lines += _folded(first.note)
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
@@ -29,6 +32,8 @@ def wrong(job, report):
     lines += _left_out(report.left_out) if cases else []
     lines += [f"again: halfcheck.check({job.name}, op={job.op!r},",
               f"           cases=[{first.case!r}], seed={job.seed})"]
+    if kept:
+        lines.append(f"judge: halfcheck judge {kept}")
     return Wrong("\n".join(lines), report, verdict)
 
 
@@ -39,10 +44,10 @@ def _judged(job, result):
     with contextlib.suppress(Exception):  # the case was run before; here it is only looked at
         job.run([result.case], lambda line, inputs, outputs: calls.append((line, inputs, {
             slot: array.copy() for slot, array in outputs.items()})))
-    folder = os.path.join(tempfile.gettempdir(), f"halfcheck-{os.getuid()}")
-    os.makedirs(folder, exist_ok=True)
+    folder = _folder()
     for line, inputs, outputs in calls:
-        kept = os.path.join(folder, result.case.replace("/", "-") + ".safetensors")
+        name = f"{job.op}-{zlib.crc32(result.case.encode()):08x}.safetensors"
+        kept = os.path.join(folder, name)
         params = dict(line.get("params", {}))
         with contextlib.suppress(Error, ValueError, TypeError, OSError):
             verdict = judge_tensors(line["op"], {**inputs, **outputs}, params, job.layout,
@@ -50,6 +55,16 @@ def _judged(job, result):
             if not verdict.ok:
                 return verdict, kept if os.path.exists(kept) else None
     return None, None
+
+
+def _folder():
+    """Where files are kept: this user's own folder beside those of others."""
+    folder = os.path.join(tempfile.gettempdir(), f"halfcheck-{os.getuid()}")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    found = os.lstat(folder)
+    own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return folder if own else tempfile.mkdtemp(prefix="halfcheck-")
 
 
 def _folded(text):

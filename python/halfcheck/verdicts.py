@@ -58,8 +58,11 @@ class Verdict:
 
     @property
     def short(self):
-        """The text without its histograms."""
-        return re.sub(r"\n *error/bound +elements\n(?: +\S.*\n)*", "", self.text)
+        """The text without histograms, and of wrong outputs without those that are right."""
+        text = re.sub(r"\n *error/bound +elements\n(?: +\S.*\n)*", "", self.text)
+        parts = [part for part in text.split("\n\n") if self.ok or ": 0 of " not in
+                 part.strip().split("\n")[0]]
+        return "\n\n".join(parts)
 
 
 def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
