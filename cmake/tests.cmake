@@ -68,7 +68,9 @@ if(BUILD_TESTING)
   add_test(NAME docs COMMAND ${CMAKE_SOURCE_DIR}/.ci/docs $<TARGET_FILE:halfcheck>)
   add_test(NAME torch-scaler COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/torch-test
            $<TARGET_FILE:halfcheck>)
-  set_tests_properties(docs torch-scaler PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME torch-step-files COMMAND ${CMAKE_SOURCE_DIR}/cases/checkpoint/real/torch-test
+           $<TARGET_FILE:halfcheck>)
+  set_tests_properties(docs torch-scaler torch-step-files PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 # This test fetches packages. Without a network it is skipped.
 if(BUILD_TESTING)

@@ -50,6 +50,9 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
         return HC_INVALID;
     if (t->lr_find && t->dump_count > 0)
         return hc_fail(HC_INVALID, "--lr-find writes no step files; leave out --dump");
+    if (t->load && (t->lr_find || t->resume))
+        return hc_fail(HC_INVALID, "--load begins a training: leave out %s",
+                       t->lr_find ? "--lr-find" : "--resume");
     if (t->lr_find && t->resume)
         return hc_fail(HC_INVALID, "--lr-find keeps no checkpoint for --resume to continue from");
     run->seed = t->seed;
@@ -90,7 +93,7 @@ static int run(int argc, char **argv)
     const char *dumps = "";
     struct hc_training training;
     struct hc_training_run one = {0};
-    struct hc_option options[HC_TRAINING_OPTIONS + 5] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 6] = {
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
@@ -113,6 +116,12 @@ static int run(int argc, char **argv)
         .list = &dumps,
         .help = "write step-STEP.safetensors of these steps, counted from 0: weights, batch,\n"
                 "activations, gradients, optimizer state and scale, under PyTorch's names"};
+    options[HC_TRAINING_OPTIONS + 4] = (struct hc_option){
+        .name = "load",
+        .value = "FILE",
+        .text = &training.load,
+        .help = "begin with the weights, optimizer state, scale and step in this file of\n"
+                "safetensors: a step file, a state_dict of PyTorch or a checkpoint"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)

@@ -31,6 +31,7 @@ struct hc_training {
     bool lr_find;                /* of `train`: look for a learning rate instead */
     int64_t dumps[HC_MAX_DUMPS]; /* of `train`: steps of which step files are written */
     int dump_count;
+    const char *load; /* of `train`: the file to begin with, or NULL */
 
     struct hc_dataset set;
     const struct hc_backend *backend;

@@ -45,14 +45,18 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
 {
     char name[512];
     char options[2048];
-    char repro[2304];
+    char load[1000] = "";
+    char repro[3400];
     char note[512];
     const struct hc_train_result *r = &run->result;
     (void)snprintf(name, sizeof name, "train/%s-seed%llu", run->recipe->name,
                    (unsigned long long)run->seed);
     hc_training_repro(t, options, sizeof options);
-    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s",
-                   run->recipe->name, (unsigned long long)run->seed, options);
+    if (t->load)
+        (void)hc_text_shell(load, sizeof load, t->load);
+    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s%s%s",
+                   run->recipe->name, (unsigned long long)run->seed, options,
+                   t->load ? " --load " : "", load);
     char outcome[64];
     if (r->diverged)
         (void)snprintf(outcome, sizeof outcome, "NaN from step %lld", (long long)r->nan_from);

@@ -2,12 +2,23 @@
 #include "cli/training/training_run.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "check/record/environment.h"
 #include "check/record/facts.h"
 #include "cli/training/folder.h"
 #include "cli/training/progress.h"
 #include "cli/training/training_record.h"
+#include "op/text.h"
+
+static void print_note(const char *line, void *context)
+{
+    (void)context;
+    printf("loaded    ");
+    hc_text_line(stdout, line);
+    (void)putchar('\n');
+    (void)fflush(stdout);
+}
 
 enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
 {
@@ -27,6 +38,8 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .measure_every = t->measure_every,
                                        .dumps = t->dumps,
                                        .dump_count = t->dump_count,
+                                       .load = t->load,
+                                       .note = print_note,
                                        .producer = hc_release(),
                                        .progress = hc_progress_show,
                                        .context = &bar,

@@ -36,6 +36,13 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp32 --classes dog", "two or more");
     refuse("train --recipe fp32 --classes cat,dog --batch 2048", "a batch of 2048 is more");
     refuse("train --recipe fp32 --lr-find --resume", "--lr-find keeps no checkpoint");
+    refuse("train --recipe fp32 --lr-find --dump 3", "--lr-find writes no step files");
+    refuse("train --recipe fp32 --lr-find --load x", "leave out --lr-find");
+    refuse("train --recipe fp32 --resume --load x", "leave out --resume");
+    refuse("train --recipe fp32 --dump 3,x", "--dump takes steps, counted from 0, not 'x'");
+    refuse("train --recipe fp32 --dump -1", "--dump takes steps, counted from 0, not '-1'");
+    refuse(QUICK "--dump 3,4 --out r", "cannot dump step 4: this run has the steps 0 to 3");
+    refuse(QUICK "--load nothing --out r", "nothing: ");
     refuse("compare", "compare needs --recipes");
     refuse("compare --recipes fp32", "two recipes or more");
     refuse("compare --recipes fp32,fp32", "named twice");

@@ -32,6 +32,9 @@ static enum hc_status check(const struct hc_train_options *o)
         return hc_fail(HC_INVALID, "the learning rate is not a positive number");
     if (o->resume && !o->out)
         return hc_fail(HC_INVALID, "nothing to resume from: no folder is given");
+    if (o->resume && o->load)
+        return hc_fail(HC_INVALID, "a run begins with a file or resumes from a checkpoint, not "
+                                   "both");
     return HC_OK;
 }
 
@@ -67,6 +70,9 @@ static enum hc_status open_feeds(struct hc_run *run)
         return status;
     run->batches = hc_feed_batches(run->train);
     run->steps = run->batches * o->epochs;
+    if (o->load && run->totals.first >= run->steps)
+        return hc_fail(HC_INVALID, "%s: is of step %lld, and this run has %lld steps", o->load,
+                       (long long)run->totals.first, (long long)run->steps);
     run->results = hc_storage_new(&run->device, HC_FP32, 2 * hc_feed_batches(run->test));
     return run->results ? HC_OK : HC_NO_MEMORY;
 }
@@ -85,6 +91,8 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
         status = open_network(run);
     if (status == HC_OK && run->options.resume)
         status = hc_state_read(run);
+    if (status == HC_OK && run->options.load)
+        status = hc_load_read(run);
     if (status == HC_OK)
         status = open_feeds(run);
     if (status == HC_OK)

@@ -62,7 +62,9 @@ struct hc_train_options {
     /* A folder that exists: steps.csv, epochs.csv, gradients.csv and checkpoint are written there.
        NULL: nothing is written. */
     const char *out;
-    bool resume;              /* goes on from out/checkpoint; HC_IO if there is none */
+    bool resume; /* goes on from out/checkpoint; HC_IO if there is none */
+    /* Begins with the state in this file, and at its step (docs/step-files.md). NULL: anew. */
+    const char *load;
     int64_t checkpoint_every; /* steps; 0: at the end of every epoch */
 
     /* Steps, counted from 0, of which out/step-STEP.safetensors is written (docs/step-files.md). */
@@ -83,6 +85,10 @@ struct hc_train_options {
      */
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;
+
+    /* Told what was taken of the loaded file and what not, line by line; NULL: nobody asks. The
+       lines may hold any bytes of the file. */
+    void (*note)(const char *line, void *context);
 
     /* Gets the facts of the backend (its function `describe`) when the training ends. NULL: nobody
        asks for them. */

@@ -109,6 +109,12 @@ enum hc_status hc_log_flush(struct hc_run *run);
 enum hc_status hc_log_sync(struct hc_run *run);
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch);
 
+/* Begins with the file options.load (load.c); before the feeds are opened, too. */
+enum hc_status hc_load_read(struct hc_run *run);
+
+/* Steps that this run did of the present epoch, in which it may have begun. */
+int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch);
+
 /* All state, to out/checkpoint and back (trainer_state.c). hc_state_read must come before the feeds
    are opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);

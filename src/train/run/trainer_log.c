@@ -57,14 +57,15 @@ static enum hc_status go_on(const struct hc_run *run, int log)
     bool given_up = t->bad >= HC_GIVE_UP || run->counters.gave_up != 0;
     int64_t epochs = (t->step + (given_up ? run->batches - 1 : 0)) / run->batches;
     int64_t rows = log == 0 ? t->step : epochs;
-    int64_t next = 0;
+    int64_t first = log == 0 ? t->first : t->first / run->batches;
+    int64_t next = first;
     char *line = NULL;
     size_t room = 0;
     off_t end = 0;
     bool header = true;
     ssize_t length = getline(&line, &room, file);
     while (length > 0 && line[length - 1] == '\n' && (header || strtoll(line, NULL, 10) < rows)) {
-        next = header ? 0 : strtoll(line, NULL, 10) + 1;
+        next = header ? first : strtoll(line, NULL, 10) + 1;
         header = false;
         end += (off_t)length;
         length = getline(&line, &room, file);
@@ -197,7 +198,7 @@ static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
 {
     const struct hc_run_totals *totals = &run->totals;
-    int64_t images = (totals->step - epoch * run->batches) * run->options.batch;
+    int64_t images = hc_run_epoch_steps(run, epoch) * run->options.batch;
     if (!run->options.out)
         return HC_OK;
     hc_print(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,

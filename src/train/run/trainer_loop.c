@@ -12,6 +12,13 @@ double hc_run_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch)
+{
+    const struct hc_run_totals *t = &run->totals;
+    int64_t begun = epoch * run->batches;
+    return t->step - (begun > t->first ? begun : t->first);
+}
+
 static void count_step(struct hc_run *run, const struct hc_step_facts *facts)
 {
     struct hc_run_totals *t = &run->totals;
@@ -42,7 +49,7 @@ static bool report(const struct hc_run *run, float loss, float scale, bool evalu
         .step = t->step,
         .steps = run->steps,
         .loss = (double)loss,
-        .smooth = t->smooth / (1 - pow(0.98, (double)t->step)),
+        .smooth = t->smooth / (1 - pow(0.98, (double)(t->step - t->first))),
         .scale = (double)scale,
         .skipped = t->skipped,
         .images_per_second = run->rate,
@@ -158,7 +165,7 @@ static enum hc_status end_epoch(struct hc_run *run)
     enum hc_status status = evaluate(run);
     if (status != HC_OK)
         return status;
-    t->train_loss = t->epoch_loss / (double)(t->step - epoch * run->batches);
+    t->train_loss = t->epoch_loss / (double)hc_run_epoch_steps(run, epoch);
     status = hc_log_epoch(run, epoch);
     t->epoch_loss = 0;
     t->epoch_right = 0;

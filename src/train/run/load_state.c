@@ -1,0 +1,161 @@
+/* The tensors that a training begins with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/run/load_inner.h"
+
+static const struct hc_tensor *find(const struct hc_load *load, const char *prefix,
+                                    const char *name)
+{
+    char whole[HC_STATE_NAME];
+    (void)snprintf(whole, sizeof whole, "%s%s", load->bare ? "" : prefix, name);
+    return hc_tensor_file_find(&load->file, whole);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What a row of the state takes. The weights that the network uses come as they are where they have
+   its format, otherwise rounded from the masters, if there are any; masters come from the weights
+   where the file has none, as under autocast. */
+static const struct hc_tensor *source(const struct hc_load *load, const struct hc_state_row *row)
+{
+    bool weight = begins(row->name, "weights.");
+    const char *name = strchr(row->name, '.') + 1;
+    if (begins(row->name, "buffers."))
+        return find(load, "buffers.", name);
+    if (!weight && !begins(row->name, "masters."))
+        return hc_tensor_file_find(&load->file, row->name);
+    const struct hc_tensor *own = find(load, "weights.", name);
+    const struct hc_tensor *master = load->bare ? NULL : find(load, "masters.", name);
+    if (weight && own && (!master || own->format == row->tensor.format))
+        return own;
+    return master ? master : own;
+}
+
+static const char *shape(const struct hc_tensor *t, char text[120])
+{
+    size_t used = (size_t)snprintf(text, 120, "[");
+    for (int d = 0; d < t->rank; d++)
+        used += (size_t)snprintf(text + used, 120 - used, "%s%lld", d ? ", " : "",
+                                 (long long)t->shape[d]);
+    (void)snprintf(text + used, 120 - used, "]");
+    return text;
+}
+
+static enum hc_status check_shape(const struct hc_load *load, const char *name,
+                                  const struct hc_tensor *got, const struct hc_tensor *want)
+{
+    char texts[2][120];
+    bool same = got->rank == want->rank;
+    for (int d = 0; d < want->rank && same; d++)
+        same = got->shape[d] == want->shape[d];
+    if (!same)
+        return hc_fail(HC_INVALID, "%s: %s has the shape %s where this network has %s", load->path,
+                       name, shape(got, texts[0]), shape(want, texts[1]));
+    if (hc_is_integer(&hc_formats[got->format]))
+        return hc_fail(HC_INVALID, "%s: %s is %s", load->path, name, hc_formats[got->format].name);
+    return HC_OK;
+}
+
+/* Into the backend's memory, rounded to nearest where the formats differ. */
+static enum hc_status set(struct hc_load *load, const struct hc_state_row *row,
+                          const struct hc_tensor *from)
+{
+    struct hc_tensor here = hc_torch_shape(row->tensor);
+    enum hc_status status = check_shape(load, row->name, from, &here);
+    if (status != HC_OK || from->format == here.format)
+        return status == HC_OK ? hc_torch_upload(&load->run->device, from, &row->tensor) : status;
+    here.data = malloc(hc_tensor_bytes(&here) + 1);
+    if (!here.data)
+        return hc_fail(HC_NO_MEMORY, "no memory for %s", row->name);
+    for (int64_t i = 0; i < hc_tensor_count(&here); i++)
+        hc_tensor_set(&here, i, hc_tensor_get(from, i));
+    load->rounded++;
+    status = hc_torch_upload(&load->run->device, &here, &row->tensor);
+    free(here.data);
+    return status;
+}
+
+/* How much of a name is its group's: "weights", "optimizer.exp_avg". */
+static int group_length(const char *name)
+{
+    int length = (int)strcspn(name, ".");
+    return begins(name, "optimizer.") ? length + 1 + (int)strcspn(name + length + 1, ".") : length;
+}
+
+/* Takes the rows from `first` on that are of one group; returns how many these are. */
+static enum hc_status take_group(struct hc_load *load, int first, int *count)
+{
+    const struct hc_state_row *row = &load->rows->row[first];
+    int length = group_length(row->name);
+    int taken = 0;
+    char word[120];
+    enum hc_status status = HC_OK;
+    for (*count = 0; first + *count < load->rows->count && status == HC_OK; (*count)++) {
+        const struct hc_state_row *at = row + *count;
+        if (group_length(at->name) != length || strncmp(at->name, row->name, (size_t)length) != 0)
+            break;
+        const struct hc_tensor *from = source(load, at);
+        if (from)
+            status = set(load, at, from);
+        taken += from != NULL;
+    }
+    if (taken > 0 && taken < *count)
+        (void)snprintf(word, sizeof word, "%.*s (%d of %d)", length, row->name, taken, *count);
+    else
+        (void)snprintf(word, sizeof word, "%.*s", length, row->name);
+    hc_load_list(taken ? load->taken : load->absent, word);
+    return status;
+}
+
+static bool is_known(const struct hc_load *load, const char *name)
+{
+    static const char count[] = ".num_batches_tracked";
+    size_t length = strlen(name);
+    if (length >= sizeof count - 1 && strcmp(name + length - (sizeof count - 1), count) == 0)
+        return true;
+    for (int i = 0; i < load->rows->count; i++) {
+        const char *own = load->rows->row[i].name;
+        const char *behind = strchr(own, '.') + 1;
+        if (strcmp(name, own) == 0 ||
+            ((begins(own, "weights.") || begins(own, "buffers.")) && load->bare &&
+             strcmp(name, behind) == 0) ||
+            (begins(own, "weights.") && begins(name, "masters.") &&
+             strcmp(name + strlen("masters."), behind) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* A weight or a buffer of another network. */
+static enum hc_status check_names(struct hc_load *load)
+{
+    int places = 0;
+    load->bare = true;
+    for (int i = 0; i < load->file.count; i++)
+        if (begins(load->file.tensors[i].name, "weights.") ||
+            begins(load->file.tensors[i].name, "masters."))
+            load->bare = false;
+    for (int i = 0; i < load->file.count; i++) {
+        const char *name = load->file.tensors[i].name;
+        bool asks = load->bare || begins(name, "weights.") || begins(name, "masters.") ||
+                    begins(name, "buffers.");
+        if (asks && !is_known(load, name))
+            return hc_fail(HC_INVALID, "%s: it has %.80s, which %s has not", load->path, name,
+                           load->run->options.network->name);
+        places += asks;
+    }
+    return places > 0 ? HC_OK : hc_fail(HC_INVALID, "%s: it has no weights", load->path);
+}
+
+enum hc_status hc_load_state(struct hc_load *load)
+{
+    enum hc_status status = check_names(load);
+    for (int i = 0, count = 1; i < load->rows->count && status == HC_OK; i += count)
+        status = take_group(load, i, &count);
+    return status;
+}
