@@ -100,6 +100,8 @@ def run(page, program, write):
             if name not in ('hc', 'out', 'build', '.git'):
                 os.symlink(os.path.join(TOP, name), os.path.join(folder, name))
         os.symlink(program, os.path.join(folder, 'hc'))
+        os.mkdir(os.path.join(folder, 'build'))
+        os.symlink(os.path.dirname(program), os.path.join(folder, 'build', 'release'))
         # As on a machine without a GPU, whatever this one is.
         environment = dict(os.environ, LC_ALL='C', OMP_WAIT_POLICY='passive',
                            HALFCHECK_CUDA_PLUGIN='none', HALFCHECK_PROGRAM=program,
