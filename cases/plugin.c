@@ -23,7 +23,8 @@ static bool is_line(const char *text)
 {
     char character[5];
     for (const char *at = text, *from = text; hc_text_next(&at, character); from = at)
-        if ((size_t)(at - from) != strlen(character) || memcmp(from, character, strlen(character)))
+        if ((size_t)(at - from) != strlen(character) ||
+            memcmp(from, character, strlen(character)) != 0)
             return false;
     return text[0];
 }

@@ -56,11 +56,11 @@ static const struct hc_plugin *cuda = &absent;
 static void path_by_program(char *path, size_t size)
 {
     static const char *const places[] = {"../lib/halfcheck/halfcheck-cuda.so", "halfcheck-cuda.so"};
-    ssize_t length = readlink("/proc/self/exe", path, size - 64);
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
     path[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(path, '/');
     for (int i = 0; slash && i < 2; i++) {
-        (void)strcpy(slash + 1, places[i]);
+        (void)snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s", places[i]);
         if (i == 0 && access(path, F_OK) == 0)
             return;
     }
