@@ -21,7 +21,7 @@ foreach(package libmpfr-dev libgmp-dev libjansson-dev gcc-12-base)
   if(EXISTS /usr/share/doc/${package}/copyright)
     hc_carry(licences/${package} /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION halfcheck/bin/licences
-            RENAME ${package} COMPONENT python OPTIONAL)
+            RENAME ${package} COMPONENT python OPTIONAL EXCLUDE_FROM_ALL)
   endif()
 endforeach()
 
@@ -31,4 +31,4 @@ add_custom_target(portable ${copies}
 add_dependencies(portable halfcheck)
 
 # The Python package (pyproject.toml) takes the program, and nothing else.
-install(TARGETS halfcheck RUNTIME DESTINATION halfcheck/bin COMPONENT python)
+install(TARGETS halfcheck RUNTIME DESTINATION halfcheck/bin COMPONENT python EXCLUDE_FROM_ALL)
