@@ -96,6 +96,7 @@ static void pure(struct hc_check *check)
 {
     struct losses losses;
     struct hc_train_result result;
+    hc_note_arithmetic(check, HC_FP16);
     if (!train(check, hc_recipe_by_name("fp16-pure"), &usual, 1, &losses, &result))
         return;
     hc_claim_true(check, "buggy arm, eps 1e-8: the loss is no number at the end",

@@ -173,6 +173,11 @@ enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *c
    nothing to compare; then the verdict is set. For cases that are `against_exact`. */
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
 
+/* Says that the case runs calls by other means than hc_do, in that arithmetic, and claims what
+   comes of it. A backend of free order may take a finer one; if a claim fails there, the case is
+   left out (check/free_order.h). */
+void hc_note_arithmetic(struct hc_check *check, enum hc_format arithmetic);
+
 enum { HC_MARKS = 3, HC_SERIES_POINTS = 200 };
 
 /* A vertical line in a picture. */

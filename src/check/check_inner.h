@@ -23,6 +23,11 @@ struct hc_check {
     struct hc_story *story;         /* of halfcheck explain, or NULL */
     struct hc_omissions *omissions; /* or NULL */
     bool refused;                   /* a kernel returned HC_UNSUPPORTED */
+    const char *order;              /* that backends of free order are held to, or NULL */
+    const char *order_met;          /* the order of a call that ran in a free one, or NULL */
+    bool order_narrow;              /* that call stated a 16-bit arithmetic */
+    bool order_missed;              /* a claim of equal bits failed after that */
+    bool order_stated;              /* the case states an order that the backend is not held to */
     bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
     double worst;                   /* largest error / bound so far */
     struct hc_result result;

@@ -27,16 +27,15 @@ static struct hc_omission *row_of(struct hc_omissions *all, const char *backend,
     return row;
 }
 
-void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused)
+void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
+                      enum hc_omitted kind)
 {
     struct hc_omission *row = row_of(all, result->backend, result->what->name);
     all->lost |= !row;
     if (!row)
         return;
-    if (row->absent + row->refused == 0)
-        (void)snprintf(row->why, sizeof row->why, "%s", result->note);
-    row->absent += !refused;
-    row->refused += refused;
+    if (row->count[kind]++ == 0)
+        (void)snprintf(row->why[kind], sizeof row->why[kind], "%s", result->note);
 }
 
 /* The op, and four bits for each slot: its format, and 15 for none. */
@@ -89,12 +88,38 @@ void hc_omissions_call(struct hc_omissions *all, const char *backend, const stru
     count_call(all, backend, call, taken);
 }
 
+int hc_omission_total(const struct hc_omission *omission)
+{
+    int total = 0;
+    for (int kind = 0; kind < HC_OMITTED_KINDS; kind++)
+        total += omission->count[kind];
+    return total;
+}
+
+void hc_omission_counts(const struct hc_omission *omission, char *text, size_t size)
+{
+    const int *count = omission->count;
+    int length = snprintf(text, size, "%d without a kernel, %d refused", count[HC_OMITTED_ABSENT],
+                          count[HC_OMITTED_REFUSED]);
+    if (count[HC_OMITTED_ORDER] && length > 0 && (size_t)length < size)
+        (void)snprintf(text + length, size - (size_t)length, ", %d of another order",
+                       count[HC_OMITTED_ORDER]);
+}
+
+const char *hc_omission_why(const struct hc_omission *omission)
+{
+    int kind = 0;
+    while (kind < HC_OMITTED_KINDS - 1 && omission->count[kind] == 0)
+        kind++;
+    return omission->why[kind];
+}
+
 int hc_omissions_count(const struct hc_omissions *all, const char *backend)
 {
     int count = 0;
     for (int i = 0; i < all->count; i++)
         if (!backend || strcmp(all->row[i].backend, backend) == 0)
-            count += all->row[i].absent + all->row[i].refused;
+            count += hc_omission_total(&all->row[i]);
     return count;
 }
 

@@ -1,19 +1,26 @@
 /* What a run leaves out for a backend, counted: cases that need an op which a partial backend has
-   no kernel for, or fp64 where the backend has none, and cases whose call its kernel refused
-   (HC_UNSUPPORTED). They make no results, but the run says how many there are: a run is green only
-   for what has run. */
+   no kernel for, or fp64 where the backend has none; cases whose call its kernel refused
+   (HC_UNSUPPORTED); and cases that state an order to which a backend of free order is not held
+   (check/free_order.h). They make no results, but the run says how many there are: a run is green
+   only for what has run. */
 #ifndef HC_CHECK_OMISSIONS_H
 #define HC_CHECK_OMISSIONS_H
 
 #include "check/check.h"
 
+enum hc_omitted {
+    HC_OMITTED_ABSENT,  /* no kernel, or none in fp64 */
+    HC_OMITTED_REFUSED, /* the kernel said HC_UNSUPPORTED */
+    HC_OMITTED_ORDER,   /* it states an order */
+    HC_OMITTED_KINDS
+};
+
 /* The cases of one component that were left out for one backend. */
 struct hc_omission {
     const char *backend;
     char component[32];
-    int absent;    /* no kernel, or none in fp64 */
-    int refused;   /* the kernel said HC_UNSUPPORTED */
-    char why[320]; /* of the first of them */
+    int count[HC_OMITTED_KINDS];
+    char why[HC_OMITTED_KINDS][320]; /* of the first of each kind */
 };
 
 /* Calls of one op on tensors of the same formats. */
@@ -35,15 +42,21 @@ struct hc_omissions {
     bool lost; /* there was no memory to count one */
 };
 
-/* Counts a case that was left out; `refused` as above. */
-void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result, bool refused);
+/* Counts a case that was left out. */
+void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
+                      enum hc_omitted kind);
 
 /* Counts a call that a partial backend's kernel took or refused. Several threads may do so at
    once. */
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken);
 
-/* How many cases were left out for a backend; NULL: for all. */
+/* How many cases of a row were left out; and of all rows of a backend (NULL: of all). */
+int hc_omission_total(const struct hc_omission *omission);
+
+/* "3 without a kernel, 1 refused, 2 of another order", and the first reason. */
+void hc_omission_counts(const struct hc_omission *omission, char *text, size_t size);
+const char *hc_omission_why(const struct hc_omission *omission);
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
 /* The next set of formats, from *i on, of which some calls were taken and others refused; NULL if

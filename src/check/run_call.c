@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "check/free_order.h"
 #include "check/omissions.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -148,11 +149,24 @@ enum hc_status hc_do_on_exact(struct hc_check *check, const struct hc_call *call
     return note_breach(check, check->exact, status, &breach);
 }
 
+/* apex rounds beta2 to fp32 first, so that another order has another real value. */
+static bool changes_with_its_order(const struct hc_call *call)
+{
+    return (call->op == HC_OP_adam || call->op == HC_OP_adamw) &&
+           call->params.adam.order == HC_ORDER_APEX;
+}
+
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
-    enum hc_status status = hc_do_on(check, check->backend, check->queue, call);
-    bool kernel = status == HC_OK ||
-                  (status == HC_UNSUPPORTED && hc_backend_has(check->backend, call) == HC_OK);
+    enum hc_status status = HC_OK;
+    if (changes_with_its_order(call))
+        status = hc_order_stated(check, call);
+    if (status == HC_OK) {
+        hc_order_note(check, call);
+        status = hc_do_on(check, check->backend, check->queue, call);
+    }
+    bool kernel = status == HC_OK || (status == HC_UNSUPPORTED && !check->order_stated &&
+                                      hc_backend_has(check->backend, call) == HC_OK);
     if (kernel && check->omissions && check->backend->partial)
         hc_omissions_call(check->omissions, check->backend->name, call, status == HC_OK);
     check->refused |= kernel && status == HC_UNSUPPORTED;

@@ -24,6 +24,7 @@ struct hc_run_options {
     const struct hc_backend *const *backends; /* those to run on */
     int backend_count;
     const struct hc_backend *exact; /* what they are compared with; NULL: the backend `exact` */
+    const char *order; /* that backends of free order are held to (check/free_order.h), or NULL */
     enum hc_level level;
     uint64_t seed;
     int threads; /* of the queues and of the comparisons; 0: one per core */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "check/float_state.h"
+#include "check/free_order.h"
 #include "check/omissions.h"
 #include "check/check_inner.h"
 #include "check/timing.h"
@@ -118,6 +119,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
                                .backend_count = options->backend_count,
                                .seed = options->seed,
                                .level = options->level,
+                               .order = options->order,
                                .omissions = options->omissions,
                                .story = options->story};
     check->result = (struct hc_result){.what = unit->what,
@@ -132,6 +134,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
     else
         hc_check_run(check);
     check_threads(check);
+    hc_order_conclude(check);
     if (check->result.verdict == HC_PASS && check->result.checked == 0)
         hc_mistrust(check, "no comparison was made");
     if (!check->result.unit)
@@ -142,10 +145,13 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
 /* Whether to go on. */
 static bool report_unit(const struct hc_run_options *options, struct hc_check *check)
 {
-    bool left_out = check->backend && (check->backend->partial || check->lacks_fp64) &&
-                    check->result.verdict == HC_UNIMPLEMENTED;
+    bool lacks = check->backend && (check->backend->partial || check->lacks_fp64);
+    bool left_out = (lacks || check->order_stated) && check->result.verdict == HC_UNIMPLEMENTED;
+    enum hc_omitted why = check->order_stated ? HC_OMITTED_ORDER
+                          : check->refused    ? HC_OMITTED_REFUSED
+                                              : HC_OMITTED_ABSENT;
     if (left_out && options->omissions)
-        hc_omissions_add(options->omissions, &check->result, check->refused);
+        hc_omissions_add(options->omissions, &check->result, why);
     bool more = left_out || options->report(&check->result, options->context);
     hc_check_end(check);
     return more;

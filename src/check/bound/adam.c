@@ -4,6 +4,7 @@
    at all, and 2^-53 is less than a thousandth of the rounding after it. */
 #include <math.h>
 
+#include "check/bound/any_order.h"
 #include "check/bound/rules.h"
 
 /* A step's operands, and the format into which its order rounds. */
@@ -175,4 +176,73 @@ double hc_bound_adam(const struct hc_element *e, const struct hc_accumulator *ac
         return hc_ball_sub(s.f, s.w, u).rad;
     struct hc_ball c = hc_ball_element(&call->in[HC_ADAM_COMPENSATION], e->index);
     return hc_bound_compensated(e, s.f, e->out == HC_ADAM_NEW_COMPENSATION, s.w, c, u);
+}
+
+/* Any order: the moments are polynomials, of which the second has the square of the gradient. */
+static void any_moments(struct step *s)
+{
+    enum hc_format f = s->f;
+    double wd = s->decoupled ? 0 : s->p->weight_decay;
+    double most = fabs(s->g.mid) + (wd != 0 ? fabs(wd * s->w.mid) : 0);
+    double g = wd != 0 ? s->g.mid + wd * s->w.mid : s->g.mid;
+    int before = wd != 0 ? HC_ANY_GRADIENT : 0;
+    s->m = hc_any_average(f, s->beta1, s->m.mid, g, most, before, 1);
+    s->v = hc_any_average(f, s->beta2, s->v.mid, g * g, most * most, 2 * before + 1, most);
+    if (!(most * most <= hc_format_max(f)))
+        s->v.rad = (double)INFINITY;
+}
+
+/* sqrt(v / second) + eps, or sqrt(v / second + eps). All terms are positive, so each rounding is
+   relative to the result: those of the two coefficients, of a root, and of at most five products,
+   quotients and sums, where eps is first multiplied by sqrt(second), say. */
+static struct hc_ball any_denominator(const struct step *s)
+{
+    struct hc_ball eps = hc_ball_exact(s->p->eps);
+    struct hc_ball d = hc_ball_div(HC_FP64, s->v, s->second);
+    if (!(d.mid + d.rad <= hc_format_max(s->f)))
+        d.rad = (double)INFINITY;
+    if (s->p->eps_inside)
+        d = hc_ball_sqrt(HC_FP64, hc_ball_add(HC_FP64, d, eps));
+    else
+        d = hc_ball_add(HC_FP64, hc_ball_sqrt(HC_FP64, d), eps);
+    return hc_ball_any_order(s->f, d, fabs(d.mid) + d.rad, 8, 1 / sqrt(s->second.mid));
+}
+
+/* lr / first m / d: lr may meet m, first or d first, and so may each of the others. What underflows
+   or overflows on the way depends on that. */
+static struct hc_ball any_update(const struct step *s)
+{
+    enum hc_format f = s->f;
+    struct hc_ball d = any_denominator(s);
+    struct hc_ball step = hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first);
+    struct hc_ball q = hc_ball_div(HC_FP64, s->m, d);
+    struct hc_ball u = hc_ball_mul(HC_FP64, step, q);
+    double least = fabs(d.mid) - d.rad;
+    double m = fabs(s->m.mid) + s->m.rad;
+    double largest = fmax(fabs(q.mid) + q.rad, fabs(s->lr) / least);
+    largest = fmax(largest, fmax(m, 1) / fabs(s->first.mid) + fabs(step.mid) / least);
+    double after = fmax(fmax(1 / least, m), fabs(step.mid)) + fabs(step.mid) / least;
+    u = hc_ball_any_order(f, u, fabs(u.mid) + u.rad, 8, after);
+    if (!(largest <= hc_format_max(f)))
+        u.rad = (double)INFINITY;
+    return u;
+}
+
+double hc_bound_any_adam(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    if (hc_bound_skipped(e->call))
+        return 0;
+    struct step s = step_of(e);
+    double decay = s.decoupled ? s.lr * s.p->weight_decay : 0;
+    any_moments(&s);
+    if (e->out == HC_ADAM_NEW_M || e->out == HC_ADAM_NEW_V)
+        return e->out == HC_ADAM_NEW_M ? s.m.rad : s.v.rad;
+    struct hc_ball u = any_update(&s);
+    if (!s.kahan)
+        return hc_any_weight(s.f, s.w, decay, u).rad;
+    return hc_any_compensated(e, s.f, e->out == HC_ADAM_NEW_COMPENSATION,
+                              &e->call->in[HC_ADAM_COMPENSATION], decay, u);
 }

@@ -8,12 +8,18 @@ struct hc_ball hc_ball_exact(double value)
     return (struct hc_ball){value, 0};
 }
 
+/* What one rounding into f may lose of a result, through fp32 where f is narrower; and what fp64
+   loses of `mid`. */
+static double unit_of(enum hc_format f)
+{
+    double u = hc_format_unit(f == HC_FP64 ? HC_FP64 : HC_FP32) + 0x1p-52;
+    return f == HC_FP32 || f == HC_FP64 ? u : u + hc_format_unit(f) * (1 + u);
+}
+
 /* One rounding into f, through fp32 where f is narrower, of a result with the radius x.rad. */
 static struct hc_ball rounded(enum hc_format f, struct hc_ball x, double underflow)
 {
-    double u = hc_format_unit(f == HC_FP64 ? HC_FP64 : HC_FP32) + 0x1p-52;
-    if (f != HC_FP32 && f != HC_FP64)
-        u += hc_format_unit(f) * (1 + u);
+    double u = unit_of(f);
     double most = fabs(x.mid) + x.rad;
     if (isinf(x.mid) && isfinite(x.rad))
         return hc_ball_exact(x.mid);
@@ -140,6 +146,24 @@ struct hc_ball hc_ball_log(enum hc_format f, struct hc_ball x)
 {
     double error = x.rad < x.mid ? -log1p(-x.rad / x.mid) : (double)INFINITY;
     return elementary(f, (struct hc_ball){log(x.mid), error});
+}
+
+/* The computed sum is that of the monomials times (1 + d1) ... (1 + dk), k <= roundings and each
+   |d| <= u (Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1), so that it errs by
+   ((1 + u)^k - 1) magnitude. A product below the normal numbers loses at most half the least
+   number instead; there are no more products than twice the roundings. */
+struct hc_ball hc_ball_any_order(enum hc_format f, struct hc_ball x, double magnitude,
+                                 int roundings, double after)
+{
+    double relative = expm1(roundings * log1p(unit_of(f)));
+    if (isinf(x.mid) && isfinite(x.rad))
+        return hc_ball_exact(x.mid);
+    x.rad += relative * magnitude;
+    if (!(magnitude + x.rad <= hc_format_max(f)))
+        x.rad = (double)INFINITY;
+    if (magnitude > 0)
+        x.rad += 2 * roundings * underflow(f) * fmax(1, after);
+    return x;
 }
 
 void hc_ball_term(struct hc_ball_sum *sum, struct hc_ball term)

@@ -47,6 +47,14 @@ struct hc_ball hc_ball_sqrt(enum hc_format f, struct hc_ball x);
 struct hc_ball hc_ball_exp(enum hc_format f, struct hc_ball x);
 struct hc_ball hc_ball_log(enum hc_format f, struct hc_ball x);
 
+/* A sum of monomials that is computed in any order, with products fused into sums or not, in f or
+   anything finer: `x` is its real value, with the radius that its operands' errors come to;
+   `magnitude` is at least the sum of the monomials' magnitudes, these errors included; at most
+   `roundings` roundings lie between an operand and the result; and no product is multiplied by more
+   than `after` later. */
+struct hc_ball hc_ball_any_order(enum hc_format f, struct hc_ball x, double magnitude,
+                                 int roundings, double after);
+
 /* A sum in fp32 or fp64, its terms added in any order. */
 struct hc_ball_sum {
     double mid;

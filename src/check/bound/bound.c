@@ -29,6 +29,25 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_adamw] = hc_bound_adam,
 };
 
+/* For a backend of free order; NULL: the rule above. */
+static hc_bound_rule *const any_order[HC_OP_COUNT] = {
+    [HC_OP_axpy] = hc_bound_any_axpy,
+    [HC_OP_clip] = hc_bound_any_clip,
+    [HC_OP_avg_pool] = hc_bound_any_pool,
+    [HC_OP_avg_pool_bwd] = hc_bound_any_pool_bwd,
+    [HC_OP_bn_train] = hc_bound_any_bn_train,
+    [HC_OP_bn_infer] = hc_bound_any_bn_infer,
+    [HC_OP_bn_bwd] = hc_bound_any_bn_bwd,
+    [HC_OP_bn_leaky_train] = hc_bound_any_bn_train,
+    [HC_OP_bn_leaky_infer] = hc_bound_any_bn_infer,
+    [HC_OP_bn_leaky_bwd] = hc_bound_any_bn_bwd,
+    [HC_OP_xent] = hc_bound_any_xent,
+    [HC_OP_xent_bwd] = hc_bound_any_xent_bwd,
+    [HC_OP_sgd] = hc_bound_any_sgd,
+    [HC_OP_adam] = hc_bound_any_adam,
+    [HC_OP_adamw] = hc_bound_any_adam,
+};
+
 enum hc_format hc_bound_work(const struct hc_call *call)
 {
     return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
@@ -111,17 +130,25 @@ static double last_rounding(const struct hc_call *call, int out, bool ruled, dou
     return hc_ulp(format, most) / (to_either(call, out) ? 1 : 2);
 }
 
-double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                const struct hc_exact *want)
+/* Rounding a number that fp32 holds changes nothing. */
+static double rounding_to_fp32(const struct hc_call *call, const struct hc_exact *want)
+{
+    bool exact = want->lo == 0 && hc_round(HC_FP32, want->hi) == want->hi;
+    bool rounds = hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call);
+    return rounds && !exact ? hc_ulp(HC_FP32, want->hi) / 2 : 0;
+}
+
+double hc_bound_rounding_to_fp32(const struct hc_element *e, const struct hc_exact *want)
+{
+    return e->call->out[e->out].format == HC_FP32 ? 0 : rounding_to_fp32(e->call, want);
+}
+
+/* `error` comes before the last rounding, by a rule or without one. */
+static double with_last_rounding(const struct hc_element *e, bool rule, double error,
+                                 const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
     enum hc_format format = call->out[e->out].format;
-    hc_bound_rule *rule = rules[call->op];
-    double error = 0;
-    if (rule)
-        error = rule(e, accumulator, want);
-    else if (hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call))
-        error = hc_ulp(HC_FP32, want->hi) / 2;
     if (isnan(want->hi))
         return 0;
     if (isinf(want->hi))
@@ -130,7 +157,64 @@ double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumul
         return (double)INFINITY;
     if (rule && error == 0 && want->lo == 0 && hc_round(format, want->hi) == want->hi)
         return 0; /* nothing was computed */
-    return error + last_rounding(call, e->out, rule != NULL, fabs(want->hi) + error);
+    return error + last_rounding(call, e->out, rule, fabs(want->hi) + error);
+}
+
+double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                const struct hc_exact *want)
+{
+    hc_bound_rule *rule = rules[e->call->op];
+    double error = rule ? rule(e, accumulator, want) : rounding_to_fp32(e->call, want);
+    return with_last_rounding(e, rule != NULL, error, want);
+}
+
+static double error_in_any_order(const struct hc_element *e,
+                                 const struct hc_accumulator *accumulator,
+                                 const struct hc_exact *want)
+{
+    enum hc_op op = e->call->op;
+    hc_bound_rule *rule = any_order[op] ? any_order[op] : rules[op];
+    if (rule)
+        return rule(e, accumulator, want);
+    return hc_bound_rounding_to_fp32(e, want);
+}
+
+bool hc_bound_any_order_ordered(const struct hc_call *call, int out)
+{
+    bool twice = hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call) &&
+                 call->out[out].format != HC_FP32;
+    return hc_bound_ordered(call) && !rules[call->op] && !any_order[call->op] && !twice;
+}
+
+double hc_bound_any_order(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                          const struct hc_exact *want)
+{
+    enum hc_op op = e->call->op;
+    bool rule = any_order[op] || rules[op];
+    return with_last_rounding(e, rule, error_in_any_order(e, accumulator, want), want);
+}
+
+/* Rounding is monotone: what lies between two numbers that round to the same one rounds to it,
+   too. */
+bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *want,
+                             uint64_t *bits)
+{
+    const struct hc_call *call = e->call;
+    enum hc_format format = call->out[e->out].format;
+    enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
+    if (rules[call->op]) {
+        *bits = 0; /* the sum over nothing is +0 */
+        return hc_call_length(call) == 0 && want->hi == 0;
+    }
+    double error = error_in_any_order(e, NULL, want);
+    *bits = hc_encode(format, want->hi, want->lo, direction);
+    if (isinf(error))
+        return false;
+    if (error == 0 || !isfinite(want->hi))
+        return true;
+    double least = nextafter(want->hi - error, -(double)INFINITY);
+    double most = nextafter(want->hi + error, (double)INFINITY);
+    return hc_encode(format, least, 0, direction) == hc_encode(format, most, 0, direction);
 }
 
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got)

@@ -6,6 +6,7 @@
    the reference gives the sum of its terms' magnitudes. Each file in this folder has the proof
    beside the formula:
      sum.c    sums of products, in any order, in fp32 or in a matrix unit
+     any_order.c  formulas in any order, for backends that are not held to the contract's
      order.c  sums whose order the contract states: only one result is right
      ball.c   running error analysis, for everything that is a formula of several roundings:
               norm.c, norm_bwd.c, loss.c, sgd.c, adam.c
@@ -33,6 +34,21 @@ double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumul
    the only right ones, and the bound is what these roundings amount to. */
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,
                    uint64_t *bits);
+
+/* The same two for a backend of free order (struct hc_backend). The contract states an order of
+   roundings for many formulas: optimizers, 16-bit accumulators, batch norm. A right kernel may
+   evaluate the same formula in another order, fuse its operations, or use finer arithmetic.
+   hc_bound_any_order holds for all of these; *bits are the only right ones where even so all right
+   results round to the same number. Coefficients that depend on parameters alone are still computed
+   in fp64, sums are still sums of the formula's own terms (a variance is no difference of two
+   sums, a softmax subtracts the largest logit first), and stored state is still rounded last. */
+double hc_bound_any_order(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                          const struct hc_exact *want);
+bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *want,
+                             uint64_t *bits);
+
+/* Whether `exact` defines the bits of that output even so: it is the real value, rounded once. */
+bool hc_bound_any_order_ordered(const struct hc_call *call, int out);
 
 /* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the
    result needs nothing but a sum and perhaps a division of it. */

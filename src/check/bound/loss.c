@@ -78,3 +78,40 @@ double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator
     return fmax(hc_ball_div(f, hc_ball_mul(f, p, upstream), n).rad,
                 hc_ball_mul(f, p, hc_ball_div(f, upstream, n)).rad);
 }
+
+/* In any order the sum may be multiplied by 1 / n, which is rounded, or each row's loss may be. */
+double hc_bound_any_xent(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    double error = hc_bound_xent(e, accumulator, want);
+    if (e->out == HC_XENT_CORRECT)
+        return 0;
+    struct hc_ball loss = {want->hi, error};
+    return hc_ball_any_order(hc_bound_work(e->call), loss, fabs(want->hi) + error, 3, 1).rad;
+}
+
+/* In any order: p may be the exponential of the logarithm (shifted - log sum); upstream and 1 / n,
+   which is rounded, may meet p and the 1 that is taken off it apart. */
+double hc_bound_any_xent_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                             const struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
+    enum hc_format f = hc_bound_work(call);
+    int64_t row = e->index / z->shape[1];
+    int64_t j = e->index % z->shape[1];
+    double most = largest(z, row);
+    bool label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j;
+    struct hc_ball sum = exponentials(f, z, row, most);
+    struct hc_ball quotient = hc_ball_div(f, exponential(f, z, row, j, most), sum);
+    struct hc_ball power = hc_ball_sub(f, shifted(f, z, row, j, most), hc_ball_log(f, sum));
+    double stated = hc_bound_xent_bwd(e, accumulator, want);
+    power = isinf(power.mid) ? hc_ball_exact(0) : hc_ball_exp(f, power);
+    double rad = fmax(quotient.rad, power.rad);
+    double n = call->params.xent.sum ? 1 : (double)z->shape[0];
+    double scale = fabs(hc_tensor_get(&call->in[HC_XENT_UPSTREAM], 0)) / n;
+    struct hc_ball x = {(quotient.mid - label) * scale, rad * scale};
+    double magnitude = (quotient.mid + rad + label) * scale;
+    x = hc_ball_any_order(f, x, magnitude, 5, fmax(1, scale * n));
+    return fmax(stated, x.rad);
+}

@@ -1,18 +1,13 @@
 /* Batch norm, forward: the definition again, in running error analysis (ball.h). */
 #include <math.h>
 
-#include "check/bound/rules.h"
+#include "check/bound/norm.h"
 #include "num/ulp.h"
 
 struct hc_ball hc_ball_element(const struct hc_tensor *t, int64_t i)
 {
     return hc_ball_exact(hc_tensor_get(t, i));
 }
-
-struct moments {
-    struct hc_ball mean;
-    struct hc_ball variance;
-};
 
 static struct hc_ball divided(enum hc_format f, struct hc_ball x, int64_t n)
 {
@@ -35,14 +30,14 @@ static struct hc_ball squares(enum hc_format f, double v, double n, double stray
     return (struct hc_ball){v, v + error <= hc_format_max(f) ? error : (double)INFINITY};
 }
 
-static struct moments channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
+struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
 {
     int64_t channels = x->shape[x->rank - 1];
     int64_t n = hc_tensor_count(x) / channels;
     struct hc_ball_sum sum = {0};
     for (int64_t i = 0; i < n; i++)
         hc_ball_term(&sum, hc_ball_element(x, i * channels + c));
-    struct moments m = {.mean = divided(f, hc_ball_total(f, &sum), n)};
+    struct hc_bound_moments m = {.mean = divided(f, hc_ball_total(f, &sum), n)};
     double v = 0;
     for (int64_t i = 0; i < n; i++) {
         double d = hc_tensor_get(x, i * channels + c) - m.mean.mid;
@@ -52,7 +47,7 @@ static struct moments channel(enum hc_format f, const struct hc_tensor *x, int64
     return m;
 }
 
-static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, double eps)
+struct hc_ball hc_bound_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
     struct hc_ball root =
         hc_ball_sqrt(f, hc_ball_add(f, variance, hc_ball_exact((double)(float)eps)));
@@ -96,7 +91,7 @@ static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball
    that is the rounding of z itself; below, z is rounded first, and the product is rounded again. If
    z may lie on either side, or is NaN, the function stretches nothing by more than max(1,
    |slope|). */
-static double leaked(const struct hc_call *call, struct hc_ball z)
+double hc_bound_leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);
     double slope = (double)(float)call->params.bn.slope;
@@ -133,14 +128,14 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     int64_t channels = x->shape[x->rank - 1];
     int64_t c = e->index % channels;
     int64_t n = hc_tensor_count(x) / channels;
-    struct moments m = channel(f, x, c);
-    struct hc_ball invstd = inverse_root(f, m.variance, call->params.bn.eps);
+    struct hc_bound_moments m = hc_bound_channel(f, x, c);
+    struct hc_ball invstd = hc_bound_inverse_root(f, m.variance, call->params.bn.eps);
     struct hc_ball unbiased = m.variance;
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
         z = normalized(e, c, m.mean, invstd);
-        return call->op == HC_OP_bn_leaky_train ? leaked(call, z) : z.rad;
+        return call->op == HC_OP_bn_leaky_train ? hc_bound_leaked(call, z) : z.rad;
     case HC_BN_SAVED_MEAN:
         return m.mean.rad;
     case HC_BN_SAVED_INVSTD:
@@ -164,8 +159,8 @@ double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator
     const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
-    struct hc_ball invstd = inverse_root(
+    struct hc_ball invstd = hc_bound_inverse_root(
         hc_bound_work(call), hc_ball_element(&call->in[HC_BN_VARIANCE], c), call->params.bn.eps);
     struct hc_ball z = normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
-    return call->op == HC_OP_bn_leaky_infer ? leaked(call, z) : z.rad;
+    return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
 }

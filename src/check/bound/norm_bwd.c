@@ -1,6 +1,8 @@
 /* Batch norm, gradients: the definition again, in running error analysis (ball.h). bn_leaky_bwd's
    dz is rounded as the contract says, on every backend alike, and carries no error. What comes
    after it is bn_bwd. */
+#include <math.h>
+
 #include "check/bound/rules.h"
 
 /* The inputs, by the names that both ops share. */
@@ -47,6 +49,22 @@ static struct hc_ball normalized(const struct inputs *in, int64_t i, int64_t c)
     return hc_ball_mul(in->work, d, hc_ball_element(in->invstd, c));
 }
 
+/* dgamma and dbeta of channel c. */
+static void sums_of(const struct inputs *in, int64_t c, struct hc_ball *dgamma,
+                    struct hc_ball *dbeta)
+{
+    struct hc_ball_sum terms_of_dgamma = {0};
+    struct hc_ball_sum terms_of_dbeta = {0};
+    for (int64_t i = c; i < hc_tensor_count(in->x); i += in->channels) {
+        struct hc_ball dz = dz_of(in, i);
+        hc_ball_term(&terms_of_dbeta, dz);
+        hc_ball_term(&terms_of_dgamma, hc_ball_mul(in->work, dz, normalized(in, i, c)));
+    }
+    /* dgamma = invstd * sum dz (x - mean) has as many roundings. */
+    *dgamma = hc_ball_total(in->work, &terms_of_dgamma);
+    *dbeta = hc_ball_total(in->work, &terms_of_dbeta);
+}
+
 double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
                        const struct hc_exact *want)
 {
@@ -55,16 +73,9 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
     struct inputs in = inputs_of(e->call);
     enum hc_format f = in.work;
     int64_t c = e->index % in.channels;
-    struct hc_ball_sum terms_of_dgamma = {0};
-    struct hc_ball_sum terms_of_dbeta = {0};
-    for (int64_t i = c; i < hc_tensor_count(in.x); i += in.channels) {
-        struct hc_ball dz = dz_of(&in, i);
-        hc_ball_term(&terms_of_dbeta, dz);
-        hc_ball_term(&terms_of_dgamma, hc_ball_mul(f, dz, normalized(&in, i, c)));
-    }
-    /* dgamma = invstd * sum dz (x - mean) has as many roundings. */
-    struct hc_ball dgamma = hc_ball_total(f, &terms_of_dgamma);
-    struct hc_ball dbeta = hc_ball_total(f, &terms_of_dbeta);
+    struct hc_ball dgamma;
+    struct hc_ball dbeta;
+    sums_of(&in, c, &dgamma, &dbeta);
     if (e->out != HC_BN_BWD_DX)
         return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
     int64_t elements = hc_tensor_count(in.x) / in.channels;
@@ -76,4 +87,41 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
     struct hc_ball scale =
         hc_ball_mul(f, hc_ball_element(in.gamma, c), hc_ball_element(in.invstd, c));
     return hc_ball_mul(f, scale, dx).rad;
+}
+
+/* In any order: gamma invstd (dz - dbeta / n - (x - mean) invstd dgamma / n) with its bracket
+   multiplied out has three monomials, x - mean being one operand, which both orders compute first.
+   Between an operand and the result lie at most eight roundings: the difference, five products or
+   quotients, and two sums. */
+double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                           const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    struct inputs in = inputs_of(e->call);
+    int64_t c = e->index % in.channels;
+    struct hc_ball dgamma;
+    struct hc_ball dbeta;
+    sums_of(&in, c, &dgamma, &dbeta);
+    if (e->out != HC_BN_BWD_DX)
+        return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
+    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    double gamma = hc_tensor_get(in.gamma, c);
+    double invstd = hc_tensor_get(in.invstd, c);
+    struct hc_ball dz = dz_of(&in, e->index);
+    struct hc_ball mean_dz = hc_ball_div(HC_FP64, dbeta, n);
+    struct hc_ball x =
+        hc_ball_product(hc_tensor_get(in.x, e->index) - hc_tensor_get(in.mean, c), invstd);
+    struct hc_ball by_gamma = hc_ball_mul(HC_FP64, x, hc_ball_div(HC_FP64, dgamma, n));
+    double scale = fabs(gamma * invstd);
+    double magnitude =
+        fabs(dz.mid) + fabs(mean_dz.mid) + mean_dz.rad + fabs(by_gamma.mid) + by_gamma.rad;
+    struct hc_ball dx = {gamma * invstd * (dz.mid - mean_dz.mid - by_gamma.mid),
+                         scale * (mean_dz.rad + by_gamma.rad)};
+    double after = fmax(fmax(fabs(gamma), 1) * fmax(invstd * invstd, 1), fabs(x.mid));
+    double largest = fmax(magnitude, magnitude * fabs(invstd)) * fmax(fabs(gamma), 1);
+    dx = hc_ball_any_order(in.work, dx, scale * magnitude, 8, after);
+    if (!(largest <= hc_format_max(in.work)))
+        dx.rad = (double)INFINITY;
+    return dx.rad;
 }

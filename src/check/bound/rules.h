@@ -16,9 +16,19 @@ hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
+/* For a backend of free order, where that owes less. */
+hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
+hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd;
+hc_bound_rule hc_bound_any_bn_train, hc_bound_any_bn_infer, hc_bound_any_bn_bwd;
+hc_bound_rule hc_bound_any_xent, hc_bound_any_xent_bwd;
+
 /* Whether the contract states the order of the call's sum and every rounding in it; then *bits are
    the only right ones. */
 bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits);
+
+/* What the contract's rounding to fp32 may err before the last one, to another format; 0 where
+   there is none. */
+double hc_bound_rounding_to_fp32(const struct hc_element *e, const struct hc_exact *want);
 
 /* The format of the arithmetic: fp64 where the call is in fp64, else fp32. */
 enum hc_format hc_bound_work(const struct hc_call *call);

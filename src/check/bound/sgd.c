@@ -3,6 +3,7 @@
    rounded into `arithmetic`, and coefficients are computed in fp64 before that. */
 #include <math.h>
 
+#include "check/bound/any_order.h"
 #include "check/bound/rules.h"
 
 bool hc_bound_skipped(const struct hc_call *call)
@@ -65,4 +66,78 @@ double hc_bound_sgd(const struct hc_element *e, const struct hc_accumulator *acc
         u = hc_ball_add(f, u, hc_ball_mul(f, hc_ball_into(f, decay), w));
     return hc_bound_compensated(e, f, e->out == HC_SGD_NEW_COMPENSATION, w,
                                 hc_ball_element(compensation, e->index), u);
+}
+
+/* Any order: everything but the weight is a polynomial in numbers that carry no error. Its value,
+   the magnitudes of its monomials, the largest of them on the way, the roundings that they meet at
+   most, and whether the numbers are finite. */
+struct polynomial {
+    double value;
+    double magnitude;
+    double largest;
+    int roundings;
+    bool finite;
+};
+
+static struct polynomial scaled(double by, struct polynomial x)
+{
+    double magnitude = fabs(by) * x.magnitude;
+    return (struct polynomial){by * x.value, magnitude, fmax(x.largest, magnitude), x.roundings + 2,
+                               x.finite};
+}
+
+static struct polynomial sum(struct polynomial x, struct polynomial y)
+{
+    int most = x.roundings > y.roundings ? x.roundings : y.roundings;
+    double magnitude = x.magnitude + y.magnitude;
+    double largest = fmax(fmax(x.largest, y.largest), magnitude);
+    return (struct polynomial){x.value + y.value, magnitude, largest, most + 1,
+                               x.finite && y.finite};
+}
+
+static struct polynomial stored(const struct hc_tensor *t, int64_t i)
+{
+    double x = hc_tensor_get(t, i);
+    return (struct polynomial){x, fabs(x), fabs(x), 0, isfinite(x)};
+}
+
+static struct hc_ball ball_of(enum hc_format f, struct polynomial x, double after)
+{
+    struct hc_ball b =
+        hc_ball_any_order(f, hc_ball_exact(x.value), x.magnitude, x.roundings, after);
+    bool overflows = x.finite && !(x.largest * 1.0001 <= hc_format_max(f));
+    return overflows ? (struct hc_ball){b.mid, (double)INFINITY} : b;
+}
+
+double hc_bound_any_sgd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                        const struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_sgd *p = &call->params.sgd;
+    const struct hc_tensor *hyper = &call->in[HC_SGD_HYPER];
+    (void)accumulator;
+    (void)want;
+    if (hc_bound_skipped(call))
+        return 0;
+    double lr = hc_tensor_get(hyper, HC_HYPER_LR);
+    double beta = hc_tensor_get(hyper, HC_HYPER_BETA1);
+    struct polynomial w = stored(&call->in[HC_SGD_W], e->index);
+    struct polynomial d = stored(&call->in[HC_SGD_G], e->index);
+    struct polynomial v = stored(&call->in[HC_SGD_MOMENTUM], e->index);
+    if (!p->decoupled && p->weight_decay != 0)
+        d = sum(d, scaled(p->weight_decay, w));
+    if (p->rate_inside)
+        d = scaled(lr, d);
+    v = sum(scaled(beta, v), d);
+    double after = fmax(fmax(fabs(lr), fabs(beta)), 1);
+    if (e->out == HC_SGD_NEW_MOMENTUM)
+        return ball_of(p->arithmetic, v, after).rad;
+    if (p->nesterov)
+        v = sum(d, scaled(beta, v));
+    struct hc_ball u = ball_of(p->arithmetic, p->rate_inside ? v : scaled(lr, v), after * after);
+    double decay = p->decoupled ? lr * p->weight_decay : 0;
+    if (!call->in[HC_SGD_COMPENSATION].data)
+        return hc_any_weight(p->arithmetic, hc_ball_exact(w.value), decay, u).rad;
+    return hc_any_compensated(e, p->arithmetic, e->out == HC_SGD_NEW_COMPENSATION,
+                              &call->in[HC_SGD_COMPENSATION], decay, u);
 }

@@ -209,3 +209,12 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
         growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
     return in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }
+
+/* In any order the sum may also be multiplied by 1 / n, which is rounded: one rounding more. */
+double hc_bound_any_pool(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    double u = hc_format_unit(hc_bound_work(e->call));
+    double error = hc_bound_pool(e, accumulator, want);
+    return error + u * (want->magnitude + error);
+}

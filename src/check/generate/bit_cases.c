@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check/generate/bit_draw.h"
+#include "check/free_order.h"
 #include "check/run_call.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
@@ -83,6 +84,8 @@ static bool run_both(struct hc_check *check, const struct hc_call *call, const c
 {
     struct hc_call want = with_outputs(check, *call);
     struct hc_call got = with_outputs(check, *call);
+    if (!hc_check_ok(check, hc_order_stated(check, &got)))
+        return false;
     if (hc_do(check, &got) != HC_OK || !hc_check_ok(check, hc_do_on_exact(check, &want)))
         return false;
     compare(all, &want, &got, what, raw);

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "check/bound/bound.h"
+
 /* It matters little how random the integers are, and much what they cost: this is the finalizer of
    splitmix64
    (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). */
@@ -74,6 +76,13 @@ bool hc_integers_known(enum hc_op op)
 bool hc_integers_settled(enum hc_op op)
 {
     return hc_ops[op].class_ != HC_CLASS_NORM && hc_ops[op].class_ != HC_CLASS_LOSS;
+}
+
+bool hc_integers_any_order(const struct hc_call *call, int out)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    return class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ||
+           hc_bound_any_order_ordered(call, out);
 }
 
 bool hc_integers_fill(struct hc_integers *z)

@@ -39,6 +39,10 @@ bool hc_integers_known(enum hc_op op);
    bound. */
 bool hc_integers_settled(enum hc_op op);
 
+/* The same in any order, for one output: sums of integers are exact, but a mean may be multiplied
+   by 1 / n, which is rounded, and an optimizer's coefficients are no integers. */
+bool hc_integers_any_order(const struct hc_call *call, int out);
+
 /* Fills inputs and results. False if the sums are so long that the accumulator cannot hold them. */
 bool hc_integers_fill(struct hc_integers *z);
 

@@ -41,13 +41,15 @@ static void write_case(FILE *out, const struct hc_row *row, bool strict)
 
 static void write_omission(FILE *out, const struct hc_omission *o)
 {
+    char counts[96];
+    hc_omission_counts(o, counts, sizeof counts);
     (void)fputs("  <testcase classname=\"", out);
     hc_text_markup(out, o->backend);
     (void)fprintf(out,
                   ".%s\" name=\"%s, left out\">\n    <skipped type=\"left out\" "
-                  "message=\"%d cases without a kernel, %d refused: ",
-                  o->component, o->component, o->absent, o->refused);
-    hc_text_markup(out, o->why);
+                  "message=\"cases: %s: ",
+                  o->component, o->component, counts);
+    hc_text_markup(out, hc_omission_why(o));
     (void)fputs("\"/>\n  </testcase>\n", out);
 }
 

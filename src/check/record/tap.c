@@ -42,9 +42,10 @@ void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict)
 
 void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission)
 {
-    (void)fprintf(out, "ok %d - %s %s # SKIP %d left out, %d refused: %s\n", number,
-                  omission->component, omission->backend, omission->absent, omission->refused,
-                  omission->why);
+    char counts[96];
+    hc_omission_counts(omission, counts, sizeof counts);
+    (void)fprintf(out, "ok %d - %s %s # SKIP left out: %s: %s\n", number, omission->component,
+                  omission->backend, counts, hc_omission_why(omission));
 }
 
 void hc_tap_plan(FILE *out, int count)

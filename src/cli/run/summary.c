@@ -42,10 +42,12 @@ static void print_omissions(FILE *out, const struct hc_omissions *all)
     const struct hc_call_formats *set;
     for (int i = 0; i < all->count; i++) {
         const struct hc_omission *o = &all->row[i];
-        char cases[96];
-        (void)snprintf(cases, sizeof cases, "%s: %d without a kernel, %d refused", o->component,
-                       o->absent, o->refused);
-        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", "left out", cases, o->backend, o->why);
+        char counts[96];
+        char cases[160];
+        hc_omission_counts(o, counts, sizeof counts);
+        (void)snprintf(cases, sizeof cases, "%s: %s", o->component, counts);
+        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", "left out", cases, o->backend,
+                      hc_omission_why(o));
     }
     for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
         (void)fprintf(

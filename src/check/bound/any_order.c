@@ -1,0 +1,97 @@
+/* Formulas in any order: what optimizers share, and ops of a few roundings.
+
+   An evaluation of a polynomial in any order, with products fused into sums or not, with a bracket
+   multiplied out or not, gives each monomial of the expanded polynomial times (1 + d) for each
+   rounding that it meets. So the error depends on the magnitudes of the monomials and on how many
+   roundings lie between an operand and the result (hc_ball_any_order), and not on the order. The
+   numbers below count the operations of the longest usual form, and a rounding for each
+   coefficient. Fewer roundings, or finer ones, err less. */
+#include <math.h>
+
+#include "check/bound/any_order.h"
+#include "num/ulp.h"
+
+struct hc_ball hc_any_gradient(enum hc_format f, double decay, double w, double g)
+{
+    struct hc_ball x = {g + decay * w, 0};
+    return hc_ball_any_order(f, x, fabs(g) + fabs(decay * w), HC_ANY_GRADIENT, 1);
+}
+
+/* beta old + (1 - beta) term, or old + (1 - beta) (term - old): with brackets multiplied out, the
+   second has |old| (1 + (1 - beta)). Where 1 - beta is large it is also taken from the other end:
+   term + beta (old - term). Where a difference is one of infinities, nothing is promised. */
+struct hc_ball hc_any_average(enum hc_format f, double beta, double old, double term,
+                              double magnitude, int roundings, double after)
+{
+    double share = 1 - beta;
+    struct hc_ball x = {beta * old + share * term, 0};
+    double all = (2 - beta) * fabs(old) + (share > 0.499 ? 1 + beta : share) * magnitude;
+    x = hc_ball_any_order(f, x, all, roundings + HC_ANY_AVERAGE, after);
+    bool overflows = isfinite(term) && !(magnitude <= hc_format_max(f));
+    if (isinf(old) || (share > 0.499 && isinf(term)) || overflows)
+        x.rad = (double)INFINITY;
+    return x;
+}
+
+/* w - decay w - u, where w meets three roundings: the coefficient 1 - decay, the product with it,
+   and the last sum. decay w may meet twice as many: lr, weight_decay, two products, two sums. */
+struct hc_ball hc_any_weight(enum hc_format f, struct hc_ball w, double decay, struct hc_ball u)
+{
+    struct hc_ball x = {w.mid - decay * w.mid - u.mid, w.rad + fabs(decay) * w.rad + u.rad};
+    double magnitude = fabs(w.mid) + 3 * fabs(decay * w.mid) + fabs(u.mid) + x.rad;
+    return hc_ball_any_order(f, x, magnitude, decay == 0 ? 1 : 3, 1);
+}
+
+double hc_any_compensated(const struct hc_element *e, enum hc_format f, bool want_c,
+                          const struct hc_tensor *compensation, double decay, struct hc_ball u)
+{
+    double w = hc_tensor_get(&e->call->in[HC_FIRST], e->index);
+    double c = hc_tensor_get(compensation, e->index);
+    struct hc_ball x = {u.mid + decay * w, u.rad};
+    /* c may be added to the weight before the update is. */
+    double magnitude = fabs(u.mid) + u.rad + 2 * fabs(decay * w) + fabs(w) + fabs(c);
+    x = hc_ball_any_order(f, x, magnitude, 3, 1);
+    return hc_bound_compensated(e, f, want_c, hc_ball_exact(w), hc_ball_exact(c), x);
+}
+
+/* alpha x may be rounded before y is added. */
+double hc_bound_any_axpy(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    (void)accumulator;
+    double alpha = (double)(float)call->params.axpy.alpha;
+    double product = alpha * hc_tensor_get(&call->in[HC_X], e->index);
+    bool exact = hc_round(HC_FP32, product) == product && want->lo == 0 &&
+                 hc_round(HC_FP32, want->hi) == want->hi;
+    struct hc_ball x = {want->hi, 0};
+    double magnitude = fabs(product) + fabs(hc_tensor_get(&call->in[HC_Y], e->index));
+    if (isfinite(product) && !(fabs(product) <= hc_format_max(HC_FP32)))
+        return (double)INFINITY;
+    return exact ? 0 : hc_ball_any_order(HC_FP32, x, magnitude, 2, 1).rad;
+}
+
+/* max_norm / (sqrt(s) + 1e-6): a root, a sum, a quotient of two steps, and two constants. The
+   reference has the contract's roundings, as many. */
+double hc_bound_any_clip(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    const struct hc_tensor *overflowed = &e->call->in[HC_CLIP_OVERFLOWED];
+    (void)accumulator;
+    if (overflowed->data && hc_tensor_get(overflowed, 0) != 0)
+        return 0;
+    struct hc_ball x = {want->hi, 0};
+    return hc_ball_any_order(HC_FP32, x, fabs(want->hi), 12, 1e6).rad;
+}
+
+/* dy may be multiplied by 1 / window^2, which is rounded. */
+double hc_bound_any_pool_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                             const struct hc_exact *want)
+{
+    (void)accumulator;
+    struct hc_ball x = {want->hi, 0};
+    int window = e->call->params.pool.window;
+    if ((window & (window - 1)) == 0) /* which is then exact */
+        return hc_bound_rounding_to_fp32(e, want);
+    return hc_ball_any_order(hc_bound_work(e->call), x, fabs(want->hi), 2, 1).rad;
+}

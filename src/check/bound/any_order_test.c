@@ -1,0 +1,150 @@
+/* The bounds that hold in any order, on the generated inputs of the op cases: no right kernel
+   leaves them, in whatever order it computes, and wrong ones do. */
+#include "check/bound/testing.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/bound/bound.h"
+#include "check/generate/op_cases.h"
+#include "check/runner.h"
+#include "num/rng.h"
+
+static struct hc_backend subject;
+
+struct seen {
+    int passed;
+    int failed;
+    char first[512];
+};
+
+static bool look(const struct hc_result *result, void *context)
+{
+    struct seen *seen = context;
+    bool failed = result->verdict != HC_PASS;
+    seen->passed += !failed;
+    seen->failed += failed;
+    if (failed && !seen->first[0])
+        (void)snprintf(seen->first, sizeof seen->first, "%s: %s %s", result->what->name,
+                       hc_verdict_names[result->verdict], result->note);
+    return true;
+}
+
+static struct seen run(const char *pattern, const char *order, struct hc_omissions *omissions)
+{
+    const struct hc_case_table *table = hc_op_cases();
+    const struct hc_case **cases = malloc((size_t)table->count * sizeof(struct hc_case *));
+    const struct hc_backend *const backends[] = {&subject};
+    struct seen seen = {0};
+    for (int i = 0; i < table->count; i++)
+        cases[i] = &table->cases[i];
+    struct hc_run_options options = {.cases = cases,
+                                     .case_count = table->count,
+                                     .patterns = &pattern,
+                                     .pattern_count = 1,
+                                     .backends = backends,
+                                     .backend_count = 1,
+                                     .order = order,
+                                     .level = HC_QUICK,
+                                     .threads = 1,
+                                     .report = look,
+                                     .omissions = omissions,
+                                     .context = &seen};
+    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+    free(cases);
+    return seen;
+}
+
+static const char *const patterns[] = {
+    "op/adam/*",           "op/adamw/*",        "op/sgd/*",      "op/axpy/*", "op/bn_infer/*",
+    "op/bn_leaky_infer/*", "op/avg_pool_bwd/*", "op/xent_bwd/*", "op/sum/*",  "op/dot/*",
+};
+
+Test(any_order, no_right_kernel_leaves_its_bound)
+{
+    subject = other_backend();
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++)
+        for (manner = IN_FP64; manner < RIGHT_MANNERS; manner++) {
+            struct hc_omissions omissions = {0};
+            struct seen seen = run(patterns[p], NULL, &omissions);
+            cr_expect_eq(seen.failed, 0, "%s, manner %d: %d failed, first %s", patterns[p],
+                         (int)manner, seen.failed, seen.first);
+            cr_expect_gt(seen.passed, 0);
+            hc_omissions_free(&omissions);
+        }
+}
+
+Test(any_order, wrong_kernels_leave_it)
+{
+    subject = other_backend();
+    for (manner = RIGHT_MANNERS; manner < MANNERS; manner++)
+        for (int p = 0; p < 3; p++) {
+            bool concerned = p < 2 || manner == DECAY_MISPLACED || manner == THROUGH_BF16;
+            struct hc_omissions omissions = {0};
+            struct seen seen = run(patterns[p], NULL, &omissions);
+            cr_expect(!concerned || seen.failed > 0, "%s, manner %d: none of %d failed",
+                      patterns[p], (int)manner, seen.passed);
+            hc_omissions_free(&omissions);
+        }
+}
+
+/* A backend that is held to an order owes its bits. */
+Test(any_order, a_right_kernel_in_another_order_fails_if_it_is_held_to_an_order)
+{
+    subject = other_backend();
+    manner = FUSED;
+    struct hc_omissions omissions = {0};
+    cr_expect_gt(run("op/adamw/fp32/*", "ours", &omissions).failed, 0);
+    cr_expect_gt(run("op/sgd/fp32/*", "ours", &omissions).failed, 0);
+    cr_expect_eq(run("op/sgd/fp32/*", "torch-loop", &omissions).failed, 0);
+    hc_omissions_free(&omissions);
+}
+
+/* One element of a random step. */
+static struct hc_call random_adam(uint64_t draw, enum hc_format format, void *memory)
+{
+    float *hyper = memory;
+    uint16_t *slot = (uint16_t *)(hyper + 16);
+    struct hc_call call = {.op = draw & 1 ? HC_OP_adam : HC_OP_adamw,
+                           .params.adam = {.beta2 = draw & 2 ? 0.999 : 0.3,
+                                           .eps = draw & 4 ? 1e-8 : 1e-3,
+                                           .weight_decay = draw & 8 ? 0.1 : 0,
+                                           .arithmetic = HC_FP32}};
+    for (int i = HC_ADAM_W; i <= HC_ADAM_V; i++) {
+        call.in[i] = hc_tensor1(format, 1, slot + 8 * i);
+        double x = ((double)(hc_random(7, 1, draw * 4 + (uint64_t)i) >> 40) - 0x1p23) * 0x1p-23;
+        int scale = (int)(hc_random(7, 2, draw * 4 + (uint64_t)i) % 24) - 16;
+        hc_tensor_set(&call.in[i], 0, ldexp(i == HC_ADAM_V ? fabs(x) : x, scale));
+    }
+    for (int o = 0; o < 3; o++)
+        call.out[o] = hc_tensor1(format, 1, slot + 40 + 8 * o);
+    hyper[HC_HYPER_LR] = draw & 16 ? 1e-3F : 0.3F;
+    hyper[HC_HYPER_BETA1] = draw & 32 ? 0.9F : 0.4F;
+    hyper[HC_HYPER_STEP] = (float)(1 + draw % 50);
+    call.in[HC_ADAM_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
+    return call;
+}
+
+Test(any_order, covers_every_order_of_adam_that_has_a_name)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_BF16, HC_FP16};
+    const struct hc_accumulator *sums = &hc_backend_by_name("exact")->accumulator;
+    static _Alignas(64) unsigned char memory[512];
+    for (uint64_t draw = 0; draw < 3000; draw++) {
+        struct hc_call call = random_adam(draw, formats[draw % 3], memory);
+        for (int order = 0; order < HC_ORDER_APEX; order++) {
+            call.params.adam.order = (enum hc_adam_order)order;
+            cr_assert_eq(hc_backend_by_name("exact")->kernel[call.op](NULL, &call), HC_OK);
+            for (int out = 0; out < 3; out++) {
+                struct hc_element e = {&call, out, 0};
+                struct hc_exact want = hc_reference_value(&call, out, 0);
+                double bound = hc_bound_any_order(&e, sums, &want);
+                double got = hc_tensor_get(&call.out[out], 0);
+                double error = hc_bound_error(call.out[out].format, &want, got);
+                cr_assert(error <= bound, "draw %d, order %d, output %d: %g > %g", (int)draw, order,
+                          out, error, bound);
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+/* Kernels for the tests of bounds in any order: right ones that are as far from the contract's
+   order as people write them, and wrong ones that are near to a right one. Each is a formula in
+   fp32, every operation rounded (r), or in fp64 throughout. */
+#ifndef HC_CHECK_BOUND_TESTING_H
+#define HC_CHECK_BOUND_TESTING_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "backend.h"
+
+/* How a kernel of these computes. The first are right. */
+enum manner {
+    IN_FP64,       /* rounded once, at the end */
+    TEXTBOOK,      /* the paper's formula from left to right, each operation rounded */
+    FOLDED,        /* coefficients are folded together as far as they can be */
+    FUSED,         /* a fused operation wherever there can be one; averages by lerp */
+    RIGHT_MANNERS, /* so many */
+    EPS_MISPLACED = RIGHT_MANNERS, /* eps inside the root for outside, and the other way */
+    UNCORRECTED,                   /* no bias correction */
+    DECAY_MISPLACED,               /* coupled for decoupled, and the other way */
+    THROUGH_BF16,                  /* the update is rounded to bf16 on the way */
+    MANNERS
+};
+
+static enum manner manner;
+
+/* One rounding into the arithmetic of the manner. */
+static inline double r(const struct hc_call *call, double x)
+{
+    return manner == IN_FP64 || hc_call_fp64(call) ? x : (double)(float)x;
+}
+
+static inline double fused(const struct hc_call *call, double x, double y, double z)
+{
+    return hc_call_fp64(call) ? fma(x, y, z) : (double)fmaf((float)x, (float)y, (float)z);
+}
+
+static inline double average(const struct hc_call *call, double beta, double old, double term)
+{
+    double share = r(call, 1 - beta);
+    if (manner == FUSED)
+        return fused(call, share, r(call, term - old), old);
+    return r(call, r(call, r(call, beta) * old) + r(call, share * term));
+}
+
+struct moments {
+    double w, m, v;
+};
+
+static inline double update(const struct hc_call *call, const struct hc_adam *p, struct moments s,
+                            const double hyper[HC_HYPER_COUNT])
+{
+    bool corrected = manner != UNCORRECTED;
+    bool inside = p->eps_inside != (manner == EPS_MISPLACED);
+    double first = corrected ? 1 - pow(hyper[HC_HYPER_BETA1], hyper[HC_HYPER_STEP]) : 1;
+    double second = corrected ? 1 - pow(p->beta2, hyper[HC_HYPER_STEP]) : 1;
+    double lr = hyper[HC_HYPER_LR];
+    if (manner == FOLDED && !inside) {
+        double step = r(call, lr * sqrt(second) / first);
+        double eps = r(call, p->eps * sqrt(second));
+        return r(call, r(call, step * s.m) / r(call, r(call, sqrt(s.v)) + eps));
+    }
+    double mean = r(call, s.m / r(call, first));
+    double square = r(call, s.v / r(call, second));
+    double eps = r(call, p->eps);
+    double root =
+        inside ? r(call, sqrt(r(call, square + eps))) : r(call, r(call, sqrt(square)) + eps);
+    return r(call, lr * r(call, mean / root));
+}
+
+static inline enum hc_status other_adam(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_adam *p = &call->params.adam;
+    double hyper[HC_HYPER_COUNT];
+    (void)queue;
+    if (p->stochastic.on || call->in[HC_ADAM_COMPENSATION].data)
+        return hc_fail(HC_UNSUPPORTED, "no stochastic rounding and no compensation");
+    if (call->in[HC_ADAM_FOUND_INF].data && hc_tensor_get(&call->in[HC_ADAM_FOUND_INF], 0) != 0)
+        return hc_backend_by_name("exact")->kernel[call->op](NULL, call);
+    for (int i = 0; i < HC_HYPER_COUNT; i++)
+        hyper[i] = hc_tensor_get(&call->in[HC_ADAM_HYPER], i);
+    bool decoupled = (call->op == HC_OP_adamw) != (manner == DECAY_MISPLACED);
+    double wd = p->weight_decay;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_ADAM_W]); i++) {
+        double g = hc_tensor_get(&call->in[HC_ADAM_G], i);
+        struct moments s = {hc_tensor_get(&call->in[HC_ADAM_W], i),
+                            hc_tensor_get(&call->in[HC_ADAM_M], i),
+                            hc_tensor_get(&call->in[HC_ADAM_V], i)};
+        if (!decoupled && wd != 0)
+            g = manner == FUSED ? fused(call, r(call, wd), s.w, g)
+                                : r(call, g + r(call, r(call, wd) * s.w));
+        s.m = average(call, hyper[HC_HYPER_BETA1], s.m, g);
+        s.v = average(call, p->beta2, s.v, r(call, g * g));
+        double u = update(call, p, s, hyper);
+        if (manner == THROUGH_BF16)
+            u = hc_round(HC_BF16, u);
+        if (decoupled && manner == FOLDED)
+            u = r(call, u + r(call, r(call, hyper[HC_HYPER_LR] * wd) * s.w));
+        else if (decoupled)
+            s.w = r(call, s.w * r(call, 1 - hyper[HC_HYPER_LR] * wd));
+        hc_tensor_set(&call->out[HC_ADAM_NEW_W], i, r(call, s.w - u));
+        hc_tensor_set(&call->out[HC_ADAM_NEW_M], i, s.m);
+        hc_tensor_set(&call->out[HC_ADAM_NEW_V], i, s.v);
+    }
+    return HC_OK;
+}
+
+static inline enum hc_status other_sgd(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_sgd *p = &call->params.sgd;
+    (void)queue;
+    if (p->stochastic.on || call->in[HC_SGD_COMPENSATION].data)
+        return hc_fail(HC_UNSUPPORTED, "no stochastic rounding and no compensation");
+    if (call->in[HC_SGD_FOUND_INF].data && hc_tensor_get(&call->in[HC_SGD_FOUND_INF], 0) != 0)
+        return hc_backend_by_name("exact")->kernel[call->op](NULL, call);
+    double lr = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_LR);
+    double beta = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
+    bool decoupled = p->decoupled != (manner == DECAY_MISPLACED);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SGD_W]); i++) {
+        double w = hc_tensor_get(&call->in[HC_SGD_W], i);
+        double d = hc_tensor_get(&call->in[HC_SGD_G], i);
+        double v = hc_tensor_get(&call->in[HC_SGD_MOMENTUM], i);
+        double wd = p->weight_decay;
+        double decay = decoupled ? lr * wd : 0;
+        if (!decoupled && wd != 0)
+            d = manner == FUSED ? fused(call, r(call, wd), w, d)
+                                : r(call, d + r(call, r(call, wd) * w));
+        d = p->rate_inside ? r(call, lr * d) : d;
+        v = manner == FUSED ? fused(call, beta, v, d) : r(call, r(call, beta * v) + d);
+        hc_tensor_set(&call->out[HC_SGD_NEW_MOMENTUM], i, v);
+        if (p->nesterov)
+            v = manner == FUSED ? fused(call, beta, v, d) : r(call, d + r(call, beta * v));
+        double u = p->rate_inside ? v : r(call, lr * v);
+        if (manner == THROUGH_BF16)
+            u = hc_round(HC_BF16, u);
+        if (manner == FOLDED)
+            u = r(call, u + r(call, r(call, decay) * w));
+        else
+            w = decay != 0 ? r(call, w * r(call, 1 - decay)) : w;
+        w = manner == FUSED && !p->rate_inside ? fused(call, -lr, v, w) : r(call, w - u);
+        hc_tensor_set(&call->out[HC_SGD_NEW_W], i, w);
+    }
+    return HC_OK;
+}
+
+/* alpha x + y, with the product rounded. */
+static inline enum hc_status other_axpy(struct hc_queue *queue, const struct hc_call *call)
+{
+    double alpha = (double)(float)call->params.axpy.alpha;
+    (void)queue;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_OUT]); i++) {
+        double x = hc_tensor_get(&call->in[HC_X], i);
+        double y = hc_tensor_get(&call->in[HC_Y], i);
+        hc_tensor_set(&call->out[HC_OUT], i, r(call, r(call, alpha * x) + y));
+    }
+    return HC_OK;
+}
+
+/* x alpha + (beta - mean alpha), as PyTorch's CPU kernels fold it. */
+static inline enum hc_status other_bn_infer(struct hc_queue *queue, const struct hc_call *call)
+{
+    int64_t channels = call->in[HC_BN_GAMMA].shape[0];
+    double slope = r(call, (double)(float)call->params.bn.slope);
+    (void)queue;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_BN_Y]); i++) {
+        int64_t c = i % channels;
+        double eps = (double)(float)call->params.bn.eps;
+        double variance = hc_tensor_get(&call->in[HC_BN_VARIANCE], c);
+        double invstd = r(call, 1 / r(call, sqrt(r(call, variance + eps))));
+        double alpha = r(call, hc_tensor_get(&call->in[HC_BN_GAMMA], c) * invstd);
+        double shift = r(call, hc_tensor_get(&call->in[HC_BN_MEAN], c) * alpha);
+        shift = r(call, hc_tensor_get(&call->in[HC_BN_BETA], c) - shift);
+        double x = hc_tensor_get(&call->in[HC_BN_X], i);
+        double z = r(call, r(call, x * alpha) + shift);
+        if (call->op == HC_OP_bn_leaky_infer) {
+            z = hc_round(call->out[HC_BN_Y].format, z);
+            z = z > 0 ? z : r(call, slope * z);
+        }
+        hc_tensor_set(&call->out[HC_BN_Y], i, z);
+    }
+    return HC_OK;
+}
+
+/* The sum times 1 / n. */
+static inline enum hc_status other_pool_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    double by = r(call, 1.0 / (call->params.pool.window * call->params.pool.window));
+    const struct hc_tensor *dy = &call->in[HC_POOL_BWD_DY];
+    const struct hc_tensor *dx = &call->out[HC_POOL_BWD_DX];
+    (void)queue;
+    for (int64_t i = 0; i < hc_tensor_count(dx); i++) {
+        int64_t c = i % dx->shape[3];
+        int64_t x = i / dx->shape[3] % dx->shape[2] / call->params.pool.window;
+        int64_t y = i / dx->shape[3] / dx->shape[2] % dx->shape[1] / call->params.pool.window;
+        int64_t n = i / dx->shape[3] / dx->shape[2] / dx->shape[1];
+        int64_t at = ((n * dy->shape[1] + y) * dy->shape[2] + x) * dy->shape[3] + c;
+        hc_tensor_set(dx, i, r(call, hc_tensor_get(dy, at) * by));
+    }
+    return HC_OK;
+}
+
+/* The exponential of the logarithm of softmax. */
+static inline enum hc_status other_xent_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
+    double up = hc_tensor_get(&call->in[HC_XENT_UPSTREAM], 0);
+    double n = call->params.xent.sum ? 1 : r(call, 1 / (double)z->shape[0]);
+    (void)queue;
+    for (int64_t row = 0; row < z->shape[0]; row++) {
+        double most = hc_tensor_get(z, row * z->shape[1]);
+        double sum = 0;
+        for (int64_t j = 1; j < z->shape[1]; j++)
+            most = fmax(most, hc_tensor_get(z, row * z->shape[1] + j));
+        for (int64_t j = z->shape[1] - 1; j >= 0; j--)
+            sum = r(call, sum + r(call, exp(hc_tensor_get(z, row * z->shape[1] + j) - most)));
+        for (int64_t j = 0; j < z->shape[1]; j++) {
+            double x = r(call, hc_tensor_get(z, row * z->shape[1] + j) - most);
+            double p = r(call, exp(r(call, x - r(call, log(sum)))));
+            bool label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j;
+            double scale = r(call, up * n);
+            double got = r(call, r(call, p * scale) - (label ? scale : 0));
+            hc_tensor_set(&call->out[HC_XENT_DLOGITS], row * z->shape[1] + j, got);
+        }
+    }
+    return HC_OK;
+}
+
+/* 16-bit accumulators give way to finer ones, from the last term to the first. */
+static inline enum hc_status other_sum(struct hc_queue *queue, const struct hc_call *call)
+{
+    double sum = 0;
+    (void)queue;
+    for (int64_t i = hc_tensor_count(&call->in[HC_REDUCE_X]) - 1; i >= 0; i--) {
+        double x = hc_tensor_get(&call->in[HC_REDUCE_X], i);
+        if (call->op == HC_OP_dot)
+            x = r(call, x * hc_tensor_get(&call->in[HC_DOT_Y], i));
+        sum = r(call, sum + x);
+    }
+    hc_tensor_set(&call->out[HC_REDUCE_OUT], 0, sum);
+    return HC_OK;
+}
+
+/* A copy of `exact` of free order, with these kernels. Outputs may be inputs: each element is read
+   before it is written. */
+static inline struct hc_backend other_backend(void)
+{
+    struct hc_backend other = *hc_backend_by_name("exact");
+    other.name = "other";
+    other.free_order = true;
+    other.partial = true;
+    other.kernel[HC_OP_adam] = other.kernel[HC_OP_adamw] = other_adam;
+    other.kernel[HC_OP_sgd] = other_sgd;
+    other.kernel[HC_OP_axpy] = other_axpy;
+    other.kernel[HC_OP_bn_infer] = other.kernel[HC_OP_bn_leaky_infer] = other_bn_infer;
+    other.kernel[HC_OP_avg_pool_bwd] = other_pool_bwd;
+    other.kernel[HC_OP_xent_bwd] = other_xent_bwd;
+    other.kernel[HC_OP_sum] = other.kernel[HC_OP_dot] = other_sum;
+    return other;
+}
+
+#endif
