@@ -41,24 +41,58 @@ static double distance(const struct hc_tensor *got, const struct hc_tensor *exac
     return isnan(far) ? (double)INFINITY : far;
 }
 
-int64_t hc_judge_choose(const struct hc_judge *judge, int out, int64_t n, int64_t *index)
+/* The candidates so far: room for twice as many as are wanted. Whenever it is full, the nearer half
+   goes, and from then on what is nearer than the rest is not looked at. */
+struct farthest {
+    struct candidate *all;
+    int64_t count;
+    int64_t wanted;
+    double least;
+};
+
+static void halve(struct farthest *f)
+{
+    qsort(f->all, (size_t)f->count, sizeof *f->all, by_distance);
+    if (f->count < f->wanted)
+        return;
+    f->count = f->wanted;
+    f->least = f->all[f->wanted - 1].far;
+}
+
+/* Writes the indices of the elements that are farthest from exact; returns how many. */
+static int64_t find_farthest(const struct hc_judge *judge, int out, bool ulps, struct farthest *f,
+                             int64_t *index)
 {
     const struct hc_tensor *got = &judge->call->out[out];
     const struct hc_tensor *exact = &judge->exact.out[out];
     int64_t elements = hc_tensor_count(got);
-    int64_t chosen = 0;
-    int64_t third = judge->has_exact ? n / 3 : 0;
-    struct candidate *all = malloc((size_t)elements * sizeof *all);
-    if (!all)
-        return -1;
-    for (int ulps = 0; ulps < 2 && third > 0; ulps++) {
-        for (int64_t i = 0; i < elements; i++)
-            all[i] = (struct candidate){distance(got, exact, i, ulps), i};
-        qsort(all, (size_t)elements, sizeof *all, by_distance);
-        for (int64_t k = 0; k < third; k++)
-            index[chosen++] = all[k].index;
+    f->count = 0;
+    f->least = 0;
+    for (int64_t i = 0; i < elements; i++) {
+        double far = distance(got, exact, i, ulps);
+        if (far <= f->least)
+            continue;
+        f->all[f->count++] = (struct candidate){far, i};
+        if (f->count == 2 * f->wanted)
+            halve(f);
     }
-    free(all);
+    halve(f);
+    for (int64_t k = 0; k < f->count; k++)
+        index[k] = f->all[k].index;
+    return f->count;
+}
+
+int64_t hc_judge_choose(const struct hc_judge *judge, int out, int64_t n, int64_t *index)
+{
+    int64_t elements = hc_tensor_count(&judge->call->out[out]);
+    int64_t chosen = 0;
+    struct farthest f = {.wanted = judge->has_exact ? n / 3 : 0};
+    f.all = f.wanted ? malloc(2 * (size_t)f.wanted * sizeof *f.all) : NULL;
+    if (f.wanted && !f.all)
+        return -1;
+    for (int ulps = 0; ulps < 2 && f.wanted; ulps++)
+        chosen += find_farthest(judge, out, ulps, &f, index + chosen);
+    free(f.all);
     int64_t rest = n - chosen;
     for (int64_t k = 0; k < rest; k++)
         index[chosen++] = (int64_t)((double)k * (double)elements / (double)rest);

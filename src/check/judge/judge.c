@@ -13,7 +13,7 @@ const double hc_ratio_edges[HC_RATIO_BINS] = {0, 0.0625, 0.125, 0.25, 0.5,
                                               1, 2,      10,    100,  (double)INFINITY};
 
 /* Terms that MPFR is given for one output: some seconds on one core. */
-static const double affordable = 0x1p25;
+static const double affordable = 0x1p26;
 
 /* Terms that take some milliseconds. Less work is done before a second thread has woken up. */
 static const double worth_threads = 0x1p15;
