@@ -12,8 +12,19 @@
 const double hc_ratio_edges[HC_RATIO_BINS] = {0, 0.0625, 0.125, 0.25, 0.5,
                                               1, 2,      10,    100,  (double)INFINITY};
 
-/* Terms that MPFR is given for one output: some seconds on one core. */
-static const double affordable = 0x1p26;
+/* What one element costs in MPFR, in terms of a plain sum (about 16 ns each): batch norm and losses
+   have several operations for a term and a bound that follows each; so has an optimizer. */
+static double cost(const struct hc_call *call)
+{
+    static const double of_term[] = {
+        [HC_CLASS_ELEMENTWISE] = 1, [HC_CLASS_REDUCTION] = 1,   [HC_CLASS_GEMM] = 1,
+        [HC_CLASS_CONV] = 1,        [HC_CLASS_NORM] = 16,       [HC_CLASS_POOL] = 1,
+        [HC_CLASS_LOSS] = 16,       [HC_CLASS_OPTIMIZER] = 160, [HC_CLASS_CONTROL] = 1};
+    return 16 + of_term[hc_ops[call->op].class_] * hc_call_length(call);
+}
+
+/* What is spent on one output: some seconds on one core. */
+static const double affordable = 0x1p27;
 
 /* Terms that take some milliseconds. Less work is done before a second thread has woken up. */
 static const double worth_threads = 0x1p15;
@@ -156,8 +167,7 @@ enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t on
                                struct hc_judged_output *result)
 {
     int64_t elements = hc_tensor_count(&judge->call->out[out]);
-    double length = fmax(hc_call_length(judge->call), 1);
-    int64_t afforded = (int64_t)(affordable / length) + 1;
+    int64_t afforded = (int64_t)(affordable / cost(judge->call)) + 1;
     *result = nothing;
     result->elements = elements;
     if (only >= 0) {

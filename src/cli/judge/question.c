@@ -163,71 +163,10 @@ static enum hc_status read_parameters(struct hc_question *q, const struct hc_ten
     return status;
 }
 
-/* Which element the file is about: its coordinates in the file's layout. */
-static enum hc_status read_element(struct hc_question *q, const struct hc_tensor_file *file)
-{
-    const char *slot = hc_tensor_file_metadata(file, HC_CASE_OUTPUT);
-    const char *at = hc_tensor_file_metadata(file, HC_CASE_ELEMENT);
-    int out = 0;
-    if (!slot || !at)
-        return HC_OK;
-    while (out < hc_ops[q->call.op].outputs &&
-           strcmp(hc_descriptor(q->call.op)->out[out].name, slot) != 0)
-        out++;
-    if (out == hc_ops[q->call.op].outputs)
-        return hc_fail(HC_INVALID, "judge: %s has no output %s", hc_ops[q->call.op].name, slot);
-    const struct hc_tensor *t = &q->call.out[out];
-    bool turned = hc_question_turns(&q->call, q->nchw, t);
-    static const int own[] = {0, 3, 1, 2}; /* where a file's dimension is in halfcheck's layout */
-    int64_t place[HC_MAX_RANK] = {0};
-    for (int d = 0; d < t->rank; d++) {
-        char *end;
-        int to = turned ? own[d] : d;
-        place[to] = strtoll(at, &end, 10);
-        if (end == at || place[to] < 0 || place[to] >= t->shape[to] ||
-            *end != (d == t->rank - 1 ? '\0' : ','))
-            return hc_fail(HC_INVALID, "judge: %s[%s] is no element", slot, at);
-        at = end + 1;
-    }
-    q->only = 0;
-    for (int d = 0; d < t->rank; d++)
-        q->only = q->only * t->shape[d] + place[d];
-    q->only_out = out;
-    return HC_OK;
-}
-
-static enum hc_status read_layout(struct hc_question *q, const struct hc_tensor_file *file,
-                                  int layout)
-{
-    const char *name = file ? hc_tensor_file_metadata(file, HC_CASE_LAYOUT) : NULL;
-    if (layout >= 0)
-        name = hc_layout_names[layout];
-    q->nchw = !name || strcmp(name, hc_layout_names[0]) == 0;
-    return !name || q->nchw || strcmp(name, hc_layout_names[1]) == 0
-               ? HC_OK
-               : hc_fail(HC_INVALID, "judge: a layout is nchw or nhwc, not '%s'", name);
-}
-
-/* The op that a kept call is about. */
-static enum hc_status read_op(struct hc_question *q, const struct hc_tensor_file *file,
-                              const char *path)
-{
-    const char *name = hc_tensor_file_metadata(file, HC_CASE_OP);
-    if (!name)
-        return hc_fail(HC_INVALID,
-                       "judge: %s does not say which op it is about (metadata " HC_CASE_OP
-                       "); name one: halfcheck judge OP --tensors FILE",
-                       path);
-    q->call.op = hc_op_by_name(name);
-    return q->call.op < HC_OP_COUNT
-               ? HC_OK
-               : hc_fail(HC_INVALID, "judge: %s is about '%s', which is no op", path, name);
-}
-
 static enum hc_status ask(struct hc_question *q, const struct hc_question_words *words,
                           const struct hc_tensor_file *file, bool computed)
 {
-    enum hc_status status = read_layout(q, file, words->layout);
+    enum hc_status status = hc_kept_layout(q, file, words->layout);
     if (status == HC_OK)
         status = hc_question_fill(q, words);
     if (status == HC_OK)
@@ -244,7 +183,7 @@ static enum hc_status ask(struct hc_question *q, const struct hc_question_words 
         status = hc_fail(HC_INVALID, "%s%s", line,
                          q->nchw && strchr(line, '[') ? " (with channels last)" : "");
     }
-    return status == HC_OK && file ? read_element(q, file) : status;
+    return status == HC_OK && file ? hc_kept_element(q, file) : status;
 }
 
 enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_words *words,
@@ -256,7 +195,7 @@ enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_w
     if (words->tensors)
         status = hc_question_file(q, words->tensors, &file);
     if (status == HC_OK && q->call.op == HC_OP_COUNT)
-        status = read_op(q, file, words->tensors);
+        status = hc_kept_op(q, file, words->tensors);
     if (status == HC_OK)
         status = ask(q, words, file, computed);
     if (words->accumulator)

@@ -63,7 +63,14 @@ enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_
 enum hc_status hc_question_file(struct hc_question *q, const char *path,
                                 const struct hc_tensor_file **file);
 
-/* Sets a parameter, or an element of a small input that no file gave: "lr", "s". */
+/* What a file says of its call (kept.c): the op; the layout, unless `layout` is one; and which
+   element it is about. `file` may be NULL for the layout. */
+enum hc_status hc_kept_op(struct hc_question *q, const struct hc_tensor_file *file,
+                          const char *path);
+enum hc_status hc_kept_layout(struct hc_question *q, const struct hc_tensor_file *file, int layout);
+enum hc_status hc_kept_element(struct hc_question *q, const struct hc_tensor_file *file);
+
+/* Sets a parameter, or an element of a small input: "lr", "s" (numbers.c). */
 enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value);
 
 /* Whether a tensor of the call is an image, or filters, whose channels come first in files. */

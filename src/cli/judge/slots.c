@@ -6,7 +6,6 @@
 
 #include "cli/judge/question.h"
 #include "op/descriptor.h"
-#include "op/params.h"
 
 enum hc_status hc_question_file(struct hc_question *q, const char *path,
                                 const struct hc_tensor_file **file)
@@ -148,6 +147,24 @@ static void fill_by_name(struct hc_question *q, const struct hc_tensor_file *fil
     }
 }
 
+/* Gives an output memory of its own where the same tensor was given for another slot, too. */
+static enum hc_status part_outputs(struct hc_question *q)
+{
+    int inputs = hc_ops[q->call.op].inputs;
+    for (int o = inputs; o < hc_slot_count(q->call.op); o++) {
+        struct hc_tensor *t = hc_slot_tensor(&q->call, o);
+        bool shared = false;
+        for (int s = 0; s < o && t->data; s++)
+            shared = shared || hc_slot_tensor(&q->call, s)->data == t->data;
+        void *own = shared ? hc_question_memory(q, hc_tensor_bytes(t)) : NULL;
+        if (shared && !own)
+            return HC_NO_MEMORY;
+        if (shared)
+            t->data = memcpy(own, t->data, hc_tensor_bytes(t));
+    }
+    return HC_OK;
+}
+
 enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_words *words)
 {
     int inputs = hc_ops[q->call.op].inputs;
@@ -163,99 +180,5 @@ enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_
     }
     for (int o = 0; o < all - inputs; o++)
         q->given[o] = q->call.out[o].data != NULL;
-    return status;
-}
-
-/* The small input, and its element, that has this name. */
-static int small_input(enum hc_op op, const char *name, int *element)
-{
-    for (int s = 0; s < hc_ops[op].inputs; s++) {
-        const struct hc_slot *slot = hc_slot(op, s);
-        if (slot->size != HC_SIZE_FIXED)
-            continue;
-        *element = 0;
-        if (slot->count == 1 && strcmp(slot->name, name) == 0)
-            return s;
-        for (int e = 0; slot->elements && e < slot->count; e++)
-            if (strcmp(slot->elements[e], name) == 0) {
-                *element = e;
-                return s;
-            }
-    }
-    return -1;
-}
-
-static enum hc_format format_of(const struct hc_call *call, int slot)
-{
-    bool fp64 = hc_call_fp64(call);
-    unsigned formats = hc_slot_formats(call->op, slot, fp64);
-    for (int f = 0; f < HC_FORMAT_COUNT; f++)
-        if (formats >> f & 1)
-            return (enum hc_format)f;
-    return HC_FP32;
-}
-
-/* The hyperparameters that PyTorch has where nobody says them, at the first step. */
-static void set_usual(struct hc_tensor *hyper, enum hc_op op)
-{
-    hc_tensor_set(hyper, HC_HYPER_LR, 1e-3);
-    hc_tensor_set(hyper, HC_HYPER_BETA1, op == HC_OP_sgd ? 0 : 0.9);
-    hc_tensor_set(hyper, HC_HYPER_STEP, 1);
-}
-
-enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value)
-{
-    int element;
-    char *end;
-    int slot = small_input(q->call.op, name, &element);
-    bool parameter = false;
-    for (const struct hc_param *p = hc_op_params(q->call.op); p->name; p++)
-        parameter = parameter || strcmp(p->name, name) == 0;
-    if (parameter || slot < 0)
-        return hc_param_read(q->call.op, &q->call.params, name, value);
-    double number = strtod(value, &end);
-    if (end == value || *end)
-        return hc_fail(HC_INVALID, "judge: %s takes a number, not '%s'", name, value);
-    struct hc_tensor *t = &q->call.in[slot];
-    if (!t->data) {
-        *t = hc_tensor1(format_of(&q->call, slot), hc_slot(q->call.op, slot)->count, NULL);
-        t->data = hc_question_memory(q, hc_tensor_bytes(t));
-        if (t->data && hc_slot(q->call.op, slot)->values == HC_VALUES_HYPER)
-            set_usual(t, q->call.op);
-    }
-    if (t->data)
-        hc_tensor_set(t, element, number);
-    return t->data ? HC_OK : HC_NO_MEMORY;
-}
-
-enum hc_status hc_accumulator_read(const char *text, struct hc_call *call,
-                                   struct hc_accumulator *accumulator)
-{
-    char cut[8] = "";
-    struct hc_accumulator a = {.precision = 24, .block = 1};
-    int length = 0;
-    if (!text || strcmp(text, "fp32") == 0) {
-        *accumulator = a;
-        return HC_OK;
-    }
-    if (strcmp(text, "half") == 0) {
-        enum hc_format format = call->in[HC_FIRST].format;
-        *accumulator =
-            (struct hc_accumulator){.precision = hc_formats[format].precision, .block = 1};
-        if (hc_ops[call->op].class_ == HC_CLASS_REDUCTION ||
-            hc_ops[call->op].class_ == HC_CLASS_GEMM)
-            hc_call_compute_in(call, format);
-        return hc_call_check(call);
-    }
-    int n = sscanf(text, "%d,%d%n,%d%n,%7[a-z]%n", &a.precision, &a.block, &length, &a.extra_bits,
-                   &length, cut, &length);
-    a.truncates = strcmp(cut, "cut") == 0;
-    if (n < 2 || text[length] || (cut[0] && !a.truncates) || a.precision < 2 || a.precision > 53 ||
-        a.block < 1 || a.block > 65536 || a.extra_bits < 0 || a.extra_bits > 60)
-        return hc_fail(HC_INVALID,
-                       "judge: --accumulator takes fp32, half, or PRECISION,BLOCK[,EXTRA[,cut]], "
-                       "not '%s'",
-                       text);
-    *accumulator = a;
-    return HC_OK;
+    return status == HC_OK ? part_outputs(q) : status;
 }
