@@ -109,6 +109,27 @@ Test(judge, what_host_computes_is_right, .timeout = 120)
     cr_expect_gt(judged_outputs, 80);
 }
 
+/* PyTorch's loop over tensors rounds Adam's formula in other places than ours. */
+Test(judge, another_order_of_a_formula_is_right)
+{
+    struct hc_opspace space = hc_opspace(HC_OP_adamw);
+    struct hc_call call = hc_op_call(HC_OP_adamw, space.sets, space.shapes, space.variants);
+    int64_t other = 0;
+    call.params.adam.order = HC_ORDER_TORCH_LOOP;
+    give_memory(&call);
+    hc_draw_inputs(&call, HC_DRAW_NORMAL, 6);
+    run_on("exact", &call);
+    call.params.adam.order = HC_ORDER_OURS;
+    for (int o = 0; o < hc_ops[HC_OP_adamw].outputs; o++) {
+        if (!call.out[o].data)
+            continue;
+        struct hc_judged_output r = judged(&call, o);
+        cr_expect_eq(r.wrong, 0, "output %d", o);
+        other += r.judged - r.as_exact;
+    }
+    cr_expect_gt(other, 0, "the orders are told apart");
+}
+
 static struct hc_call sums_in_fp16(void)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = true}};
