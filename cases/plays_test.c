@@ -20,7 +20,7 @@ Test(plays, name_a_fault_that_they_catch_or_say_that_they_are_arithmetic_only)
         struct hc_fault fault = *named;
         struct hc_hunt hunt;
         fault.patterns = cases[i]->name;
-        cr_assert_eq(hc_hunt_begin(&hunt, &fault, cases, n, 0), HC_OK, "%s", hc_message());
+        cr_assert_eq(hc_hunt_begin(&hunt, &fault, cases, n, 0, NULL), HC_OK, "%s", hc_message());
         struct hc_hunt_result result = hc_hunt_end(&hunt);
         cr_assert_eq(result.status, HC_OK, "%s", result.message);
         cr_expect(hc_hunt_caught(&fault, &result), "%s does not catch %s", cases[i]->name,

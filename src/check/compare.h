@@ -17,7 +17,7 @@ struct hc_claim {
     bool on_exact;  /* the backend under test is `exact` itself */
     bool has_exact; /* `exact` could run the call */
     bool ordered;   /* hc_bound_ordered */
-    bool free;      /* the backend may compute the call in any order (check/free_order.h) */
+    bool free;      /* the bound is that of any order, also where --order asks for bits elsewhere */
     double length;  /* hc_call_length */
 };
 

@@ -3,7 +3,8 @@
    There are two verdicts, and they are kept apart. Without --order such a backend owes results
    within a bound that holds for any order of evaluation (check/bound/bound.h), and the same bits
    only where one result alone is right in any order: one rounding of the real value. With
-   --order NAME it owes the same bits as that order in the calls that state it, too.
+   --order NAME it owes the same bits as that order in the calls that state it, too; the claims of
+   hc_claim_call stay those of the bound.
 
    A case that compares bits of a stated order to which the backend is not held makes no result: it
    is left out, and counted as such. It neither passes nor fails. */

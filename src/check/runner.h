@@ -25,6 +25,7 @@ struct hc_run_options {
     int backend_count;
     const struct hc_backend *exact; /* what they are compared with; NULL: the backend `exact` */
     const char *order; /* that backends of free order are held to (check/free_order.h), or NULL */
+    const char *fallback; /* what --fallback names, for commands that repeat a result, or NULL */
     enum hc_level level;
     uint64_t seed;
     int threads; /* of the queues and of the comparisons; 0: one per core */

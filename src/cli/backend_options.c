@@ -3,14 +3,30 @@
 #include <string.h>
 
 #include "cli/plugin_option.h"
+#include "op/optimizer.h"
 
 /* A program may have to compile its kernels in its first call. */
 static const double default_call_limit = 60;
 
-const struct hc_option *hc_backend_options(struct hc_backend_options *o, bool several,
+static const struct hc_option order = {
+    .name = "order",
+    .value = "NAME",
+    .choices = hc_adam_order_names,
+    .help = "hold backends of free order (programs, say) to the bits of this order, too:\n"
+            "ours, torch-fused, torch-loop or apex. Without it such a backend owes results\n"
+            "within the bounds, and cases that state an order are left out"};
+
+static const struct hc_option fallback = {
+    .name = "fallback",
+    .value = "B",
+    .help = "run on this backend (exact or host, say) what --backend has no kernel for, or\n"
+            "refuses; the calls are counted"};
+
+const struct hc_option *hc_backend_options(struct hc_backend_options *o, int takes,
                                            const char *help)
 {
-    *o = (struct hc_backend_options){.call_limit = default_call_limit};
+    bool several = takes & HC_SEVERAL_BACKENDS;
+    *o = (struct hc_backend_options){.call_limit = default_call_limit, .order = HC_ORDER_COUNT};
     const struct hc_option rows[] = {
         {.name = "backend", .value = several ? "B[,B]" : "B", .words = &o->named, .help = help},
         {.name = "call-limit",
@@ -20,8 +36,22 @@ const struct hc_option *hc_backend_options(struct hc_backend_options *o, bool se
          .most = 86400,
          .help = "how long a program behind a pipe may take for one call (default 60)"},
         hc_plugin_option[0],
-        {0},
     };
+    int n = sizeof rows / sizeof *rows;
     memcpy(o->table, rows, sizeof rows);
+    if (takes & HC_TAKES_ORDER) {
+        o->table[n] = order;
+        o->table[n++].choice = &o->order;
+    }
+    if (takes & HC_TAKES_FALLBACK) {
+        o->table[n] = fallback;
+        o->table[n++].text = &o->fallback;
+    }
+    o->table[n] = (struct hc_option){0};
     return o->table;
+}
+
+const char *hc_backend_order(const struct hc_backend_options *options)
+{
+    return hc_adam_order_names[options->order];
 }

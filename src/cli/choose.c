@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fallback.h"
 #include "pipe.h"
 #include "op/typed.h"
 
@@ -85,6 +86,17 @@ static enum hc_status add(const struct hc_backend *backend,
     return HC_OK;
 }
 
+/* Replaces each backend but the fallback itself by one that falls back. */
+static enum hc_status add_fallback(const char *name, const struct hc_backend **chosen, int count)
+{
+    const struct hc_backend *other = find(name, strlen(name));
+    enum hc_status status = other ? HC_OK : unknown(name, strlen(name));
+    for (int i = 0; i < count && status == HC_OK; i++)
+        if (chosen[i] != other)
+            status = hc_fallback(chosen[i], other, &chosen[i]);
+    return status;
+}
+
 enum hc_status hc_choose_backends(const struct hc_backend_options *options,
                                   const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
 {
@@ -101,7 +113,7 @@ enum hc_status hc_choose_backends(const struct hc_backend_options *options,
             if (status != HC_OK)
                 return status;
         }
-    return HC_OK;
+    return options->fallback ? add_fallback(options->fallback, chosen, *count) : HC_OK;
 }
 
 static enum hc_status refuse_several(const char *what, const struct hc_backend *const *chosen,
@@ -120,8 +132,11 @@ enum hc_status hc_choose_backend(const char *what, const struct hc_backend_optio
 {
     const struct hc_backend *chosen[HC_MAX_BACKENDS] = {hc_backend_by_name(otherwise)};
     int count = 1;
-    enum hc_status status =
-        options->named.count ? hc_choose_backends(options, chosen, &count) : HC_OK;
+    enum hc_status status = HC_OK;
+    if (options->named.count)
+        status = hc_choose_backends(options, chosen, &count);
+    else if (options->fallback)
+        status = add_fallback(options->fallback, chosen, count);
     if (status != HC_OK)
         return status;
     if (count != 1)

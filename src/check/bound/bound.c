@@ -186,6 +186,11 @@ bool hc_bound_any_order_ordered(const struct hc_call *call, int out)
     return hc_bound_ordered(call) && !rules[call->op] && !any_order[call->op] && !twice;
 }
 
+bool hc_bound_any_order_differs(enum hc_op op)
+{
+    return rules[op] || any_order[op] || hc_descriptor(op)->through_fp32;
+}
+
 double hc_bound_any_order(const struct hc_element *e, const struct hc_accumulator *accumulator,
                           const struct hc_exact *want)
 {

@@ -47,6 +47,9 @@ double hc_bound_any_order(const struct hc_element *e, const struct hc_accumulato
 bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *want,
                              uint64_t *bits);
 
+/* Whether results of the op may differ in their bits by the order alone. */
+bool hc_bound_any_order_differs(enum hc_op op);
+
 /* Whether `exact` defines the bits of that output even so: it is the real value, rounded once. */
 bool hc_bound_any_order_ordered(const struct hc_call *call, int out);
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/free_order.h"
 #include "check/generate/border_points.h"
 #include "check/bound/bound.h"
 #include "check/generate/integers.h"
@@ -153,7 +152,7 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
         return true;
     if (hc_do(check, &z->call) != HC_OK)
         return false;
-    struct comparison c = {.point = point, .all = all, .free = hc_order_is_free(check, &z->call)};
+    struct comparison c = {.point = point, .all = all, .free = check->backend->free_order};
     struct hc_comparisons before = *all;
     for (int out = 0; out < hc_ops[row->op].outputs; out++)
         compare_output(&c, z, out);

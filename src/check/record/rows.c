@@ -1,28 +1,62 @@
 #include "check/record/rows.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/record/exhibits.h"
 #include "check/record/picture.h"
+#include "op/text.h"
 #include "plugins.h"
 
-/* Writes the repro line of a result, cut to `size` bytes, and returns its whole length. */
+/* How --backend spells the backend of a result. */
+static const char *spelling(const struct hc_result *result, const struct hc_run_options *options)
+{
+    for (int b = 0; b < options->backend_count; b++) {
+        const struct hc_backend *backend = options->backends[b];
+        if (backend->spelled && strcmp(backend->name, result->backend) == 0)
+            return backend->spelled;
+    }
+    return result->backend;
+}
+
+/* Appends to the line, which is cut to `size` bytes, and returns its whole length. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+static size_t
+append(char *line, size_t size, size_t used, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(used < size ? line + used : NULL, used < size ? size - used : 0, format,
+                           arguments);
+    va_end(arguments);
+    return used + (length > 0 ? (size_t)length : 0);
+}
+
+/* Writes the repro line of a result, cut to `size` bytes, and returns its whole length. A command
+   of more than some thousand bytes is cut, too. */
 static size_t repro(char *line, size_t size, const struct hc_result *result,
                     const struct hc_run_options *options, const char *fault)
 {
-    char backend[80] = "";
-    char level[40] = "";
-    char seed[40] = "";
-    if (!result->what->once && !fault) /* a fault has its own backend */
-        (void)snprintf(backend, sizeof backend, " --backend %s", result->backend);
+    char word[8192];
+    size_t n = append(line, size, 0, "halfcheck run %s", result->what->name);
+    if (!result->what->once && !fault) { /* a fault has its own backend */
+        (void)hc_text_shell(word, sizeof word, spelling(result, options));
+        n = append(line, size, n, " --backend %s", word);
+        if (options->order)
+            n = append(line, size, n, " --order %s", options->order);
+        if (options->fallback)
+            n = append(line, size, n, " --fallback %s", options->fallback);
+    }
+    n = append(line, size, n, "%s", hc_plugins_options());
     if (options->level != HC_STANDARD)
-        (void)snprintf(level, sizeof level, " --level %s", hc_level_names[options->level]);
+        n = append(line, size, n, " --level %s", hc_level_names[options->level]);
     if (options->seed)
-        (void)snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
-    return (size_t)snprintf(line, size, "halfcheck run %s%s%s%s%s%s%s", result->what->name, backend,
-                            hc_plugins_options(), level, seed, fault ? " --fault " : "",
-                            fault ? fault : "");
+        n = append(line, size, n, " --seed %llu", (unsigned long long)options->seed);
+    return fault ? append(line, size, n, " --fault %s", fault) : n;
 }
 
 static bool grow(struct hc_rows *rows)

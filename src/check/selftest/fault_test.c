@@ -123,7 +123,7 @@ static struct hc_hunt_result hunt(const struct hc_fault *fault)
     int n;
     struct hc_hunt hunt;
     const struct hc_case *const *cases = hc_all_cases(&n);
-    cr_assert_eq(hc_hunt_begin(&hunt, fault, cases, n, 0), HC_OK);
+    cr_assert_eq(hc_hunt_begin(&hunt, fault, cases, n, 0, NULL), HC_OK);
     return hc_hunt_end(&hunt);
 }
 

@@ -9,22 +9,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check/bound/bound.h"
 #include "check/runner.h"
 
 bool hc_hunt_caught(const struct hc_fault *fault, const struct hc_hunt_result *result)
 {
     if (result->crashed)
         return fault->crashes;
-    bool caught = result->status == HC_OK && result->patterns > 0;
+    bool caught = result->status == HC_OK && hc_hunt_counts(result);
     for (int p = 0; p < result->patterns; p++)
-        caught = caught && result->caught_by[p] >= 0;
+        caught = caught && result->caught_by[p] != -1;
     return caught;
+}
+
+bool hc_hunt_counts(const struct hc_hunt_result *result)
+{
+    bool any = result->status != HC_OK;
+    for (int p = 0; p < result->patterns; p++)
+        any |= result->caught_by[p] != HC_HUNT_NO_CASE;
+    return any && !result->unfit && !result->allowed;
 }
 
 /* How far the cases of one pattern have come. */
 struct progress {
     const struct hc_fault *fault;
     uint64_t seed;
+    const struct hc_backend
+        *sound_backend; /* the subject without the fault; NULL: that of the row */
+    const char *order;
     int ran;
     enum hc_verdict sound;        /* the verdict of the last case that ran on the sound backend */
     const struct hc_case *caught; /* the case that caught the fault, or NULL */
@@ -40,6 +52,7 @@ static enum hc_status run(struct progress *progress, const struct hc_case *const
                                      .backend_count = 1,
                                      .exact = plant->exact,
                                      .level = HC_STANDARD,
+                                     .order = progress->order,
                                      .seed = progress->seed,
                                      .threads = 1,
                                      .report = report,
@@ -61,6 +74,8 @@ static bool passes_without(struct progress *progress, const struct hc_case *what
     const struct hc_backend *exact = hc_backend_by_name("exact");
     bool host = progress->fault->place != HC_PLACE_EXACT || what->against_exact;
     struct hc_fault_backends sound = {host ? hc_backend_by_name("host") : exact, exact};
+    if (progress->sound_backend)
+        sound.subject = progress->sound_backend;
     progress->sound = HC_ERROR;
     return run(progress, &what, 1, &sound, note_sound) == HC_OK && progress->sound == HC_PASS;
 }
@@ -88,10 +103,39 @@ static int number_of(const struct hc_case *const *cases, int count, const struct
     return i < count ? i : -1;
 }
 
+/* Whether the fault changes calls, inputs or outputs of an op that the backend has, and nothing
+   else. */
+static bool fits(const struct hc_fault *fault, const struct hc_backend *backend)
+{
+    bool has = false;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        has |= backend->kernel[op] && hc_fault_concerns(fault, (enum hc_op)op);
+    return has && backend->host_memory && !fault->rebuild && fault->place != HC_PLACE_BOTH;
+}
+
+/* Whether a backend of free order, held to no order, may compute these ops so or so. */
+static bool is_free(const struct hc_fault *fault, const struct hc_backend *backend,
+                    const char *order)
+{
+    bool free = backend->free_order && !order;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (hc_fault_concerns(fault, (enum hc_op)op))
+            free = free && hc_bound_any_order_differs((enum hc_op)op);
+    return free;
+}
+
 /* All patterns of the fault, one after the other. */
 static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_case *const *cases,
-                               int count, uint64_t seed, struct hc_hunt_result *result)
+                               int count, uint64_t seed, const struct hc_hunt_subject *subject,
+                               struct hc_hunt_result *result)
 {
+    const struct hc_backend *sound = subject ? subject->choose(subject->context) : NULL;
+    const char *order = subject ? subject->order : NULL;
+    if (subject && !sound)
+        return HC_DEVICE;
+    result->unfit = sound && !fits(fault, sound);
+    if (result->unfit)
+        return HC_OK;
     char pattern[HC_GLOB];
     enum hc_status status = HC_OK;
     const struct hc_case **chosen = malloc((size_t)count * sizeof(struct hc_case *));
@@ -99,41 +143,51 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
         return hc_fail(HC_NO_MEMORY, "no memory for a list of %d cases", count);
     for (int p = 0; p < HC_HUNT_PATTERNS && status == HC_OK; p++) {
         int n = 0;
-        struct progress progress = {.fault = fault, .seed = seed};
+        struct progress progress = {
+            .fault = fault, .seed = seed, .sound_backend = sound, .order = order};
         if (!hc_fault_glob(fault->patterns, p, pattern))
             break;
         for (int level = HC_QUICK; level <= HC_STANDARD; level++)
             for (int i = 0; i < count; i++)
                 if (concerns(cases[i], pattern, level))
                     chosen[n++] = cases[i];
-        struct hc_fault_backends plant = hc_fault_plant(fault);
+        struct hc_fault_backends plant = {NULL, hc_backend_by_name("exact")};
+        if (sound)
+            plant.subject = hc_faulty_backend(sound, fault);
+        else
+            plant = hc_fault_plant(fault);
         if (n > 0)
             status = run(&progress, chosen, n, &plant, note_faulty);
         result->patterns = p + 1;
         result->ran += progress.ran;
         result->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;
+        if (sound && !progress.ran)
+            result->caught_by[p] = HC_HUNT_NO_CASE;
     }
+    result->allowed =
+        sound && status == HC_OK && !hc_hunt_caught(fault, result) && is_free(fault, sound, order);
     free(chosen);
     return status;
 }
 
 /* What the new process does: it hunts, writes the result into the pipe and ends. */
 static void run_hunter(int pipe, const struct hc_fault *fault, const struct hc_case *const *cases,
-                       int count, uint64_t seed)
+                       int count, uint64_t seed, const struct hc_hunt_subject *subject)
 {
     struct hc_hunt_result result = {0};
     int null = fault->crashes ? open("/dev/null", O_WRONLY) : -1;
     if (null >= 0)
         (void)dup2(null, STDERR_FILENO);
     (void)alarm(HC_HUNT_SECONDS);
-    result.status = hunt_all(fault, cases, count, seed, &result);
+    result.status = hunt_all(fault, cases, count, seed, subject, &result);
     if (result.status != HC_OK)
         (void)snprintf(result.message, sizeof result.message, "%s", hc_message());
     _exit(write(pipe, &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
 }
 
 enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
-                             const struct hc_case *const *cases, int count, uint64_t seed)
+                             const struct hc_case *const *cases, int count, uint64_t seed,
+                             const struct hc_hunt_subject *subject)
 {
     int ends[2];
     if (pipe(ends) != 0)
@@ -141,7 +195,7 @@ enum hc_status hc_hunt_begin(struct hc_hunt *hunt, const struct hc_fault *fault,
     pid_t process = fork();
     if (process == 0) {
         (void)close(ends[0]);
-        run_hunter(ends[1], fault, cases, count, seed);
+        run_hunter(ends[1], fault, cases, count, seed, subject);
     }
     (void)close(ends[1]);
     *hunt = (struct hc_hunt){fault, process, ends[0]};

@@ -123,7 +123,7 @@ static int run(int argc, char **argv)
     struct hc_backend_options backends;
     const struct hc_option options[] = {
         {.include = hc_backend_options(
-             &backends, false,
+             &backends, HC_ONE_BACKEND,
              "measure this backend in the benches that can measure any (default: host,\n"
              "and the benches of one backend run, too)")},
         {.name = "json",

@@ -133,8 +133,9 @@ static int run(int argc, char **argv)
          .least = 1,
          .most = HC_MAX_DIGITS,
          .help = "significant digits (default: as many as tell numbers apart)"},
-        {.include = hc_backend_options(
-             &backends, false, "compute on this backend, too, and compare each operation's bits")},
+        {.include =
+             hc_backend_options(&backends, HC_ONE_BACKEND,
+                                "compute on this backend, too, and compare each operation's bits")},
         {.name = "plot",
          .value = "FILE",
          .text = &outputs.plot,

@@ -35,7 +35,7 @@ static int run(int argc, char **argv)
     const char *json = NULL;
     bool page = false;
     const struct hc_option options[] = {
-        {.include = hc_backend_options(&backends, false,
+        {.include = hc_backend_options(&backends, HC_ONE_BACKEND,
                                        "evaluate the arms on this backend (default exact)")},
         {.name = "json",
          .value = "FILE",

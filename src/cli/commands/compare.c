@@ -149,6 +149,7 @@ static int conclude(const struct hc_comparison *c, const char *folder)
         printf("\n%s\n", c->training->set.origin);
     if (hc_comparison_write(c, folder) != HC_OK)
         return hc_complain_message();
+    hc_training_print_fallback(c->training);
     printf("\nrecord: %s/record.json; runs.csv, table.txt and a folder per run beside it\n",
            folder);
     hc_comparison_draw(c, folder);

@@ -203,7 +203,7 @@ static int run(int argc, char **argv)
     struct explained explained = {0};
     const struct hc_option options[] = {
         {.include = hc_backend_options(
-             &backends, true,
+             &backends, HC_SEVERAL_BACKENDS | HC_TAKES_ORDER | HC_TAKES_FALLBACK,
              "show the numbers on the first of these, and the verdict on the others\n"
              "(default: exact first, then all that can run here)")},
         {.name = "level",
@@ -233,6 +233,8 @@ static int run(int argc, char **argv)
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }
+    explained.run.order = hc_backend_order(&backends);
+    explained.run.fallback = backends.fallback;
     explained.run.backends = chosen;
     explained.run.level = (enum hc_level)level;
     explained.run.cases = hc_all_cases(&explained.run.case_count);

@@ -11,7 +11,7 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
     struct hc_run_settings *set = &s->settings;
     const struct hc_option options[] = {
         {.include = hc_backend_options(
-             &set->backends, true,
+             &set->backends, HC_SEVERAL_BACKENDS | HC_TAKES_ORDER | HC_TAKES_FALLBACK,
              "run on these backends (default: all that can run here, except\n"
              "cuda-emulated; see halfcheck list backends), or on a program behind a pipe:\n"
              "pipe:COMMAND")},
@@ -80,7 +80,7 @@ static int run(int argc, char **argv)
         hc_tap_omission(stdout, s.rows.count + i + 1, &s.rows.omissions.row[i]);
     if (s.settings.tap)
         hc_tap_plan(stdout, s.rows.count + s.rows.omissions.count);
-    hc_table_summary(&s.table, &s.rows);
+    hc_table_summary(&s.table, &s.rows, &s.options);
     enum hc_status written = hc_run_command_write(&s);
     status = written == HC_OK ? hc_run_command_status(&s) : hc_complain_message();
     hc_rows_free(&s.rows);

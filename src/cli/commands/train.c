@@ -30,6 +30,7 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
                (double)r->memory / 1048576);
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
+    hc_training_print_fallback(t);
     printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint%s\n", run->folder,
            t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)

@@ -8,6 +8,7 @@
 #include "check/record/facts.h"
 #include "check/selftest/fault.h"
 #include "cli/choose.h"
+#include "cli/run/outside.h"
 #include "cli/stop.h"
 #include "op/output.h"
 #include "op/typed.h"
@@ -80,6 +81,8 @@ static enum hc_status plant(struct hc_run_command *s)
         if (strcmp(named->word[i], place) != 0)
             return hc_fail(HC_INVALID, "the fault %s belongs to the backend %s, not to '%s'",
                            fault->name, place, named->word[i]);
+    if (s->settings.backends.fallback)
+        return hc_fail(HC_INVALID, "a planted fault runs without --fallback");
     s->options.workers = 1; /* faulty kernels share their state between calls */
     struct hc_fault_backends plant = hc_fault_plant(fault);
     s->backends[0] = plant.subject;
@@ -112,6 +115,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     if (status == HC_OK && set->junit)
         status = hc_output_probe(set->junit);
     s->options.level = (enum hc_level)set->level;
+    s->options.order = hc_backend_order(&set->backends);
+    s->options.fallback = set->backends.fallback;
     s->options.backends = s->backends;
     s->options.cases = hc_all_cases(&s->options.case_count);
     if (!s->options.cases)
@@ -122,5 +127,6 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->options.omissions = &s->rows.omissions;
     s->options.context = s;
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
+    s->table.narrow = s->options.backend_count == 1 && hc_all_outside(&s->options);
     return status;
 }

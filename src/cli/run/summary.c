@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "check/timing.h"
+#include "cli/run/outside.h"
 #include "cli/run/table.h"
 #include "op/text.h"
+#include "op/wrap.h"
 
 static bool same_reason(const struct hc_row *a, const struct hc_row *b)
 {
@@ -11,8 +13,8 @@ static bool same_reason(const struct hc_row *a, const struct hc_row *b)
            strcmp(a->note, b->note) == 0;
 }
 
-/* A line for each reason of SKIPPED and UNIMPLEMENTED rows. */
-static void print_reasons(FILE *out, const struct hc_rows *rows)
+/* A line for each reason of SKIPPED and UNIMPLEMENTED rows; two where lines are short. */
+static void print_reasons(FILE *out, const struct hc_rows *rows, bool narrow)
 {
     for (int i = 0; i < rows->count; i++) {
         const struct hc_row *row = &rows->row[i];
@@ -30,6 +32,11 @@ static void print_reasons(FILE *out, const struct hc_rows *rows)
         size_t used = (size_t)snprintf(name, sizeof name, "%s", row->name);
         if (more && used < sizeof name)
             (void)snprintf(name + used, sizeof name - used, " and %d more", more);
+        if (narrow) {
+            hc_print(out, "%-13s %s\n    ", hc_verdict_names[row->verdict], name);
+            hc_print_wrapped(out, 4, 4, row->note);
+            continue;
+        }
         hc_print(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[row->verdict], name, row->backend,
                  row->note);
     }
@@ -78,20 +85,24 @@ static void add(struct sums *sums, const struct hc_row *row)
     }
 }
 
-static bool same_line(const struct hc_row *a, const struct hc_row *b)
+static bool same_line(const struct hc_row *a, const struct hc_row *b, bool narrow)
 {
     size_t length = strcspn(a->name, "/");
     return strcspn(b->name, "/") == length && strncmp(a->name, b->name, length) == 0 &&
-           strcmp(a->backend, b->backend) == 0;
+           (narrow || strcmp(a->backend, b->backend) == 0);
 }
 
 /* The columns are PASS, FAIL, and every other verdict that occurs. */
-static void print_counts(FILE *out, const struct sums *all, const struct sums *sums)
+static void print_counts(FILE *out, const struct sums *all, const struct sums *sums, bool narrow)
 {
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (v <= HC_FAIL || all->count[v])
             hc_print(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
                      sums->count[v]);
+    if (narrow) {
+        hc_print(out, " %12lld %11.3g\n", sums->checked, sums->worst);
+        return;
+    }
     hc_print(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
     if (sums->worst_name)
         hc_print(out, "%.3g %s\n", sums->worst, sums->worst_name);
@@ -99,37 +110,43 @@ static void print_counts(FILE *out, const struct sums *all, const struct sums *s
         (void)fputs(sums->checked && !sums->bounded ? "equal bits\n" : "-\n", out);
 }
 
-static void print_columns(FILE *out, const struct sums *all)
+static void print_columns(FILE *out, const struct sums *all, bool narrow)
 {
-    hc_print(out, "%-14s %-14s", "component", "backend");
+    hc_print(out, narrow ? "%-14s" : "%-14s %-14s", "component", "backend");
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (v <= HC_FAIL || all->count[v])
             hc_print(out, " %*s", v <= HC_FAIL ? 6 : 0, hc_verdict_names[v]);
-    hc_print(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
+    if (narrow)
+        hc_print(out, " %12s %11s\n", "checked", "error/bound");
+    else
+        hc_print(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
 }
 
-static void print_components(FILE *out, const struct hc_rows *rows, const struct sums *all)
+static void print_components(FILE *out, const struct hc_rows *rows, const struct sums *all,
+                             bool narrow)
 {
-    print_columns(out, all);
+    print_columns(out, all, narrow);
     for (int i = 0; i < rows->count; i++) {
         const struct hc_row *row = &rows->row[i];
         struct sums sums = {0};
         bool earlier = false;
         for (int j = i - 1; j >= 0 && !earlier; j--)
-            earlier = same_line(row, &rows->row[j]);
+            earlier = same_line(row, &rows->row[j], narrow);
         if (earlier)
             continue;
         for (int j = i; j < rows->count; j++)
-            if (same_line(row, &rows->row[j]))
+            if (same_line(row, &rows->row[j], narrow))
                 add(&sums, &rows->row[j]);
-        hc_print(out, "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name, row->backend);
-        print_counts(out, all, &sums);
+        hc_print(out, narrow ? "%-14.*s" : "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name,
+                 row->backend);
+        print_counts(out, all, &sums, narrow);
     }
-    hc_print(out, "%-14s %-14s", "total", "");
-    print_counts(out, all, all);
+    hc_print(out, narrow ? "%-14s" : "%-14s %-14s", "total", "");
+    print_counts(out, all, all, narrow);
 }
 
-void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows)
+void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
+                      const struct hc_run_options *options)
 {
     struct sums all = {0};
     if (!table->out)
@@ -140,12 +157,14 @@ void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows)
         (void)fprintf(table->out, "%-13s  %d more results like these; --verbose shows them\n",
                       "...", table->held_back);
     if (!table->verbose)
-        print_reasons(table->out, rows);
-    print_omissions(table->out, &rows->omissions);
+        print_reasons(table->out, rows, table->narrow);
+    if (!table->narrow)
+        print_omissions(table->out, &rows->omissions);
     int left_out = hc_omissions_count(&rows->omissions, NULL);
     if (table->shown || left_out || all.count[HC_SKIPPED] || all.count[HC_UNIMPLEMENTED])
         (void)fputc('\n', table->out);
-    print_components(table->out, rows, &all);
+    print_components(table->out, rows, &all, table->narrow);
+    hc_print_outside(table->out, rows, options);
     (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         if (all.count[v])

@@ -5,6 +5,7 @@
 
 #include "check/timing.h"
 #include "op/text.h"
+#include "op/wrap.h"
 
 /* If many results of one op fail, so many are printed. */
 enum { SHOWN_OF_A_GROUP = 10 };
@@ -66,6 +67,18 @@ static bool is_one_too_many(struct hc_table *table, const char *name)
     return table->in_group++ >= SHOWN_OF_A_GROUP;
 }
 
+/* In 80 columns, but for the command, which people paste. */
+static void print_narrow(FILE *out, const struct hc_row *row)
+{
+    bool bad = row->verdict == HC_FAIL || row->verdict == HC_ERROR;
+    hc_print(out, "%-13s %s\n", hc_verdict_names[row->verdict], row->name);
+    if (row->note[0])
+        hc_print_wrapped(out, fprintf(out, "    "), 4, row->note);
+    if (bad)
+        (void)fprintf(out, "    %s\n", row->repro);
+    (void)fflush(out);
+}
+
 void hc_table_row(struct hc_table *table, const struct hc_row *row)
 {
     bool plain =
@@ -78,6 +91,11 @@ void hc_table_row(struct hc_table *table, const struct hc_row *row)
         return;
     }
     hc_table_quiet(table);
+    if (table->narrow) {
+        table->shown++;
+        print_narrow(table->out, row);
+        return;
+    }
     if (table->shown++ == 0)
         hc_print_heading(table->out);
     hc_print_row(table->out, row);

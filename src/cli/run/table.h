@@ -9,6 +9,7 @@
 struct hc_table {
     FILE *out;     /* NULL: print only the progress line */
     bool verbose;  /* print what passed, too, and all that did not */
+    bool narrow;   /* 80 columns: all backends came from outside (outside.h) */
     bool progress; /* a line on stderr that is drawn over; for terminals */
     int length;    /* how many results there will be */
     int done;
@@ -30,7 +31,8 @@ void hc_table_row(struct hc_table *table, const struct hc_row *row);
 void hc_table_quiet(struct hc_table *table);
 
 /* Prints, after the last row, why cases were left out, and counts by component and backend. */
-void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows);
+void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
+                      const struct hc_run_options *options);
 
 /* Prints the heading of the table; and an aligned line without its newline. */
 void hc_print_heading(FILE *out);

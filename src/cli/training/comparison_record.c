@@ -15,8 +15,8 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
         [HC_EQUIVALENT] = HC_PASS, [HC_DIFFERENT] = HC_FAIL, [HC_UNDECIDED] = HC_SKIPPED};
     char name[512];
     char note[512];
-    char repro[2304];
-    char options[2048];
+    char repro[HC_TRAINING_REPRO + 512];
+    char options[HC_TRAINING_REPRO];
     struct hc_paired d = hc_comparison_pairs(c, recipe).test;
     (void)snprintf(name, sizeof name, "compare/%s-as-%s", c->recipe[recipe]->name,
                    c->recipe[c->base]->name);

@@ -133,8 +133,8 @@ static void each(const struct hc_drift_report *r, taker *take, void *context)
 
 static void add(const struct hc_drift_report *r, const struct claim *claim, void *record)
 {
-    char options[2048];
-    char repro[2560];
+    char options[HC_TRAINING_REPRO];
+    char repro[HC_TRAINING_REPRO + 512];
     const struct hc_training *t = r->c->training;
     hc_training_repro(t, options, sizeof options);
     (void)hc_text_write(repro, sizeof repro,

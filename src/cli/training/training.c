@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/choose.h"
+#include "cli/run/outside.h"
 #include "train/update/recipe_fields.h"
 
 enum { MAX_READ = 64 };
@@ -97,6 +98,49 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
     (void)fflush(stdout);
 }
 
+/* What every training runs, and what some recipes do. */
+static const enum hc_op trained[] = {
+    HC_OP_cast,           HC_OP_add,          HC_OP_unscale,         HC_OP_master_to_model,
+    HC_OP_gemm,           HC_OP_conv2d,       HC_OP_conv2d_bwd_data, HC_OP_conv2d_bwd_filter,
+    HC_OP_bn_leaky_train, HC_OP_bn_leaky_bwd, HC_OP_bn_leaky_infer,  HC_OP_avg_pool,
+    HC_OP_avg_pool_bwd,   HC_OP_xent,         HC_OP_xent_bwd,        HC_OP_scaler_update,
+    HC_OP_rates,          HC_OP_step_log,     HC_OP_overflow_verdict};
+
+static enum hc_op updated_by(const struct hc_recipe *r)
+{
+    if (r->optimizer == HC_OPTIMIZER_SGD)
+        return HC_OP_sgd;
+    return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? HC_OP_adamw : HC_OP_adam;
+}
+
+static bool needs(const struct hc_recipe *const *recipes, int n, enum hc_op op)
+{
+    for (size_t i = 0; i < sizeof trained / sizeof *trained; i++)
+        if (trained[i] == op)
+            return true;
+    for (int i = 0; i < n; i++)
+        if (updated_by(recipes[i]) == op)
+            return true;
+    return false;
+}
+
+/* A partial backend is refused before it trains for an hour, and all that it lacks is named. */
+static enum hc_status has_ops(const struct hc_training *t, const struct hc_recipe *const *recipes,
+                              int n)
+{
+    char lacking[400] = "";
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        size_t used = strlen(lacking);
+        if (!t->backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
+            (void)snprintf(lacking + used, sizeof lacking - used, "%s%s", used ? ", " : "",
+                           hc_ops[op].name);
+    }
+    return lacking[0]
+               ? hc_fail(HC_INVALID, "%s lacks %s, which a training needs; --fallback exact has it",
+                         t->backend->name, lacking)
+               : HC_OK;
+}
+
 enum hc_status hc_training_choose(struct hc_training *t)
 {
     return t->backend ? HC_OK
@@ -116,6 +160,8 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     t->network = hc_training_networks[t->network_choice];
     enum hc_status status = hc_training_choose(t);
     if (status == HC_OK)
+        status = has_ops(t, recipes, n);
+    if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);
     if (status == HC_OK && t->set.train.count < t->batch)
         status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
@@ -128,4 +174,9 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
 void hc_training_close(struct hc_training *t)
 {
     hc_dataset_close(&t->set);
+}
+
+void hc_training_print_fallback(const struct hc_training *t)
+{
+    hc_print_fallback(stdout, t->backend);
 }

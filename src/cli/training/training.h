@@ -74,4 +74,7 @@ enum hc_status hc_training_open(struct hc_training *training,
                                 const struct hc_recipe *const *recipes, int n);
 void hc_training_close(struct hc_training *training);
 
+/* Prints which calls ran on the fallback, if there is one. */
+void hc_training_print_fallback(const struct hc_training *training);
+
 #endif

@@ -74,7 +74,7 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .seed = &t->seed,
          .help = "seed of the initial weights, order and augmentation (default 1)"},
         {.include = hc_backend_options(
-             &t->backends, false,
+             &t->backends, HC_TAKES_FALLBACK,
              "the backend that trains (default host; see halfcheck list backends)")},
         {.name = "threads",
          .value = "N",

@@ -27,6 +27,7 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
     char data[1024];
     char word[1000];
     char classes[512] = "";
+    char backend[1024];
     if (t->classes)
         (void)hc_text_shell(classes, sizeof classes, t->classes);
     if (t->data) {
@@ -35,18 +36,21 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
     } else
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
-    (void)snprintf(text, bytes,
-                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s --network %s", data,
-                   t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
-                   t->backend->name, hc_plugins_options(), t->network->name);
+    const struct hc_backend *b = t->backend;
+    (void)hc_text_shell(backend, sizeof backend, b->spelled ? b->spelled : b->name);
+    (void)snprintf(
+        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s --network %s",
+        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
+        t->backends.fallback ? " --fallback " : "",
+        t->backends.fallback ? t->backends.fallback : "", hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
 {
     char name[512];
-    char options[2048];
+    char options[HC_TRAINING_REPRO];
     char load[1000] = "";
-    char repro[3400];
+    char repro[HC_TRAINING_REPRO + 1512];
     char note[512];
     const struct hc_train_result *r = &run->result;
     (void)snprintf(name, sizeof name, "train/%s-seed%llu", run->recipe->name,

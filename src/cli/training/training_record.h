@@ -29,6 +29,8 @@ void hc_training_set_invocation(json_t *record, const struct hc_training *traini
 /* The settings as an object. */
 json_t *hc_training_settings(const struct hc_training *training);
 
+enum { HC_TRAINING_REPRO = 4096 };
+
 /* The options that make a command train on the same data in the same way. */
 void hc_training_repro(const struct hc_training *training, char *text, size_t bytes);
 

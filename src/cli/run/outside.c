@@ -1,0 +1,189 @@
+#include "cli/run/outside.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "fallback.h"
+#include "op/text.h"
+#include "op/wrap.h"
+
+enum { INDENT = 13, TEXT = 4096 };
+
+/* A text that grows; what does not fit is left out. */
+struct text {
+    char text[TEXT];
+    size_t used;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+add(struct text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = hc_text_format(t->text + t->used, TEXT - t->used, format, arguments);
+    va_end(arguments);
+    t->used += length > 0 ? (size_t)length : 0;
+    if (t->used >= TEXT)
+        t->used = TEXT - 1;
+}
+
+static void print(FILE *out, const char *label, const struct text *t)
+{
+    int column = fprintf(out, "  %-*s", INDENT - 2, label);
+    hc_print_wrapped(out, column, INDENT, t->text);
+}
+
+static bool is_outside(const struct hc_backend *backend)
+{
+    struct hc_fallback_counts counts;
+    return backend->free_order || hc_fallback_count(backend, &counts);
+}
+
+bool hc_all_outside(const struct hc_run_options *options)
+{
+    for (int b = 0; b < options->backend_count; b++)
+        if (!is_outside(options->backends[b]))
+            return false;
+    return options->backend_count > 0;
+}
+
+static int rows_of(const struct hc_rows *rows, const char *backend, enum hc_verdict verdict)
+{
+    int count = 0;
+    for (int i = 0; i < rows->count; i++)
+        count += rows->row[i].verdict == verdict && strcmp(rows->row[i].backend, backend) == 0;
+    return count;
+}
+
+static void print_verdicts(FILE *out, const struct hc_rows *rows, const char *backend,
+                           const char *order)
+{
+    struct text t = {.used = 0};
+    int all = 0;
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        all += rows_of(rows, backend, (enum hc_verdict)v);
+    add(&t, "%d of %d results", rows_of(rows, backend, HC_PASS), all);
+    for (int v = HC_FAIL; v < HC_VERDICT_COUNT; v++) {
+        int count = rows_of(rows, backend, (enum hc_verdict)v);
+        if (count)
+            add(&t, ", %d %s", count, hc_verdict_names[v]);
+    }
+    print(out, "passed", &t);
+    t = (struct text){.used = 0};
+    add(&t, "within bounds that hold for any order of evaluation; the same bits where one result "
+            "alone is right");
+    if (order)
+        add(&t, ", and where a call states the order %s", order);
+    print(out, "held to", &t);
+}
+
+/* The cases of one kind, and the first reason. */
+static int omitted(const struct hc_omissions *all, const char *backend, enum hc_omitted kind,
+                   const char **why)
+{
+    int count = 0;
+    for (int i = 0; i < all->count; i++) {
+        const struct hc_omission *o = &all->row[i];
+        if (strcmp(o->backend, backend) != 0 || !o->count[kind])
+            continue;
+        if (!count)
+            *why = o->why[kind];
+        count += o->count[kind];
+    }
+    return count;
+}
+
+static void print_lacking(FILE *out, const struct hc_backend *backend, int cases, const char *why)
+{
+    struct text t = {.used = 0};
+    int lacking = 0;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        lacking += !backend->kernel[op];
+    if (!lacking && !cases)
+        return;
+    add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT, lacking ? ":" : "");
+    bool first = true;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (!backend->kernel[op]) {
+            add(&t, "%s %s", first ? "" : ",", hc_ops[op].name);
+            first = false;
+        }
+    if (cases)
+        add(&t, "; %d cases are left out", cases);
+    if (cases && !lacking)
+        add(&t, ": %s", why);
+    print(out, "lacks", &t);
+}
+
+static void print_refused(FILE *out, int cases, const char *why)
+{
+    struct text t = {.used = 0};
+    if (!cases)
+        return;
+    add(&t, "calls of %d cases, which are left out; the first: %s", cases, why);
+    print(out, "refused", &t);
+}
+
+static void print_order(FILE *out, int cases, const char *order, const char *why)
+{
+    struct text t = {.used = 0};
+    if (!cases)
+        return;
+    if (order)
+        add(&t, "%d cases state another order than %s and are left out", cases, order);
+    else {
+        add(&t,
+            "%d cases state an order of roundings and are left out; --order NAME holds it to "
+            "one:",
+            cases);
+        for (int i = 0; i < HC_ORDER_COUNT; i++)
+            add(&t, "%s %s", i ? "," : "", hc_adam_order_names[i]);
+    }
+    add(&t, ". The first: %s", why);
+    print(out, "order", &t);
+}
+
+void hc_print_fallback(FILE *out, const struct hc_backend *backend)
+{
+    struct hc_fallback_counts counts;
+    struct text t = {.used = 0};
+    long long own = 0;
+    bool any = false;
+    if (!hc_fallback_count(backend, &counts))
+        return;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        own += counts.on_subject[op];
+    add(&t, "%lld calls ran on its own; on %s:", own, counts.other);
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (counts.on_other[op]) {
+            add(&t, "%s %s %lld", any ? "," : "", hc_ops[op].name, (long long)counts.on_other[op]);
+            any = true;
+        }
+    add(&t, "%s", any ? "" : " none");
+    print(out, "fallback", &t);
+}
+
+void hc_print_outside(FILE *out, const struct hc_rows *rows, const struct hc_run_options *options)
+{
+    for (int b = 0; b < options->backend_count; b++) {
+        const struct hc_backend *backend = options->backends[b];
+        const char *why[HC_OMITTED_KINDS] = {"", "", ""};
+        int cases[HC_OMITTED_KINDS];
+        if (!is_outside(backend))
+            continue;
+        for (int kind = 0; kind < HC_OMITTED_KINDS; kind++)
+            cases[kind] =
+                omitted(&rows->omissions, backend->name, (enum hc_omitted)kind, &why[kind]);
+        hc_print(out, "\n%s%s", backend->name, backend->spelled ? ", which is " : "");
+        hc_text_line(out, backend->spelled ? backend->spelled : "");
+        (void)fputc('\n', out);
+        print_verdicts(out, rows, backend->name, backend->free_order ? options->order : "ours");
+        print_lacking(out, backend, cases[HC_OMITTED_ABSENT], why[HC_OMITTED_ABSENT]);
+        print_refused(out, cases[HC_OMITTED_REFUSED], why[HC_OMITTED_REFUSED]);
+        print_order(out, cases[HC_OMITTED_ORDER], options->order, why[HC_OMITTED_ORDER]);
+        hc_print_fallback(out, backend);
+    }
+}
