@@ -155,7 +155,7 @@ static enum hc_status read_tensor(struct hc_tensor_source *source, const struct 
     const struct hc_stored_type *type = type_of(type_name);
     if (!type && !row->unread)
         row->unread = "halfcheck has no format for its type";
-    if (row->unread)
+    if (!type || row->unread)
         return HC_OK;
     if (!hc_tensor_elements(row->tensor.shape, row->tensor.rank, &count) ||
         count * type->bytes != end - begin)
