@@ -112,7 +112,7 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
             first = false;
         }
     if (cases)
-        add(&t, "; %d cases are left out", cases);
+        add(&t, "; cases left out: %d", cases);
     if (cases && !lacking)
         add(&t, ": %s", why);
     print(out, "lacks", &t);
@@ -123,7 +123,7 @@ static void print_refused(FILE *out, int cases, const char *why)
     struct text t = {.used = 0};
     if (!cases)
         return;
-    add(&t, "calls of %d cases, which are left out; the first: %s", cases, why);
+    add(&t, "cases left out: %d; the first: %s", cases, why);
     print(out, "refused", &t);
 }
 
@@ -133,10 +133,10 @@ static void print_order(FILE *out, int cases, const char *order, const char *why
     if (!cases)
         return;
     if (order)
-        add(&t, "%d cases state another order than %s and are left out", cases, order);
+        add(&t, "cases left out, which state another order than %s: %d", order, cases);
     else {
         add(&t,
-            "%d cases state an order of roundings and are left out; --order NAME holds it to "
+            "cases left out, which state an order of roundings: %d; --order NAME holds it to "
             "one:",
             cases);
         for (int i = 0; i < HC_ORDER_COUNT; i++)

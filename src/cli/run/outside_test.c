@@ -42,8 +42,8 @@ Test(outside, a_program_passes_and_what_it_lacks_is_counted, .init = enter_with_
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     cr_expect_not_null(strstr(ran->out, "\nprogram, which is pipe:./program\n"), "%s", ran->out);
     cr_expect_not_null(strstr(ran->out, "  lacks      "), "%s", ran->out);
-    cr_expect_not_null(strstr(ran->out, "1 cases are left out"), "%s", ran->out);
-    cr_expect_not_null(strstr(ran->out, "  refused    calls of "), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "; cases left out: 1"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "  refused    cases left out: "), "%s", ran->out);
     cr_expect_eq(run_shell("awk 'length > 80 { exit 1 }' .stdout")->status, 0);
 }
 
@@ -51,7 +51,7 @@ Test(outside, another_order_passes_and_fails_only_where_an_order_is_asked_for, .
 {
     const struct ran *ran = run_shell("$hc run 'op/axpy/*' 'bits/axpy/*' --backend pipe:./program");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
-    cr_expect_not_null(strstr(ran->out, "cases state an order of roundings"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "state an order of roundings"), "%s", ran->out);
     ran = run_shell("$hc run 'op/axpy/*' --backend pipe:./program --order ours");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     ran = run_shell("$hc run 'bits/axpy/fp32' --backend pipe:./program --order ours");

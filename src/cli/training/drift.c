@@ -105,6 +105,7 @@ static int conclude(const struct hc_drift_report *r)
     print(stdout, r);
     if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
         return hc_complain_message();
+    hc_training_print_fallback(r->c->training);
     printf("\nrecord: %s/record.json; table.txt, attribution.csv and layers.csv beside it\n",
            r->folder);
     draw(r);
