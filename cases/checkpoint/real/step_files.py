@@ -1,6 +1,6 @@
 """Files between the trainer and PyTorch: step_files.py HALFCHECK FOLDER.
 
-A state_dict that torch wrote is what the trainer begins with; the weights that the trainer dumped
+A state_dict or a step that torch wrote is what the trainer begins with; the weights that the trainer dumped
 load strictly into torch's network, whose outputs, loss and gradients on the dumped batch are then
 the trainer's; and a checkpoint holds a state_dict, too."""
 
@@ -10,11 +10,11 @@ import sys
 import torch
 
 from halfcheck import safetensors
-from halfcheck.torch import darknet
+from halfcheck.torch import darknet, dump
 
 NAMES = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
 TYPES = {"F32": torch.float32, "F64": torch.float64, "I32": torch.int32, "F16": torch.float16,
-         "U8": torch.uint8}
+         "I64": torch.int64, "U8": torch.uint8}
 
 
 def load(path):
@@ -62,6 +62,37 @@ def torch_to_halfcheck(program, folder):
     assert got.keys() == want.keys(), got.keys() ^ want.keys()
     for name, tensor in want.items():
         assert torch.equal(got[name].to(tensor.dtype), tensor) or "num_batches" in name, name
+
+
+def torch_step_to_halfcheck(program, folder):
+    """Where torch's third step begins, the trainer begins, with its weights and moments."""
+    torch.manual_seed(2)
+    network = darknet.darknet("darknet-tiny")
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2)
+
+    def step(context=None):
+        images, labels = torch.randn(4, 3, 32, 32), torch.arange(4)
+        loss = torch.nn.functional.cross_entropy(network(images), labels)
+        if context:
+            context.loss(loss, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    step()
+    step()
+    path = f"{folder}/torch-step.safetensors"
+    with dump.dump_step(path, network, optimizer, network="darknet-tiny", step=2) as context:
+        step(context)
+    said = train(program, f"{folder}/third", "--load", path, "--dump", "2")
+    assert "begins at step 2 with its weights, optimizer.exp_avg" in said, said
+    want, _ = load(path)
+    got, _ = load(f"{folder}/third/step-2.safetensors")
+    state = [name for name in want if name.startswith(("weights.", "buffers.", "optimizer."))]
+    assert len(state) > 100, len(state)
+    for name in state:
+        assert torch.equal(got[name].reshape(want[name].shape).to(want[name].dtype),
+                           want[name]), name
 
 
 def round_constants(network):
@@ -120,6 +151,7 @@ def main():
     """Both ways."""
     program, folder = sys.argv[1:]
     torch_to_halfcheck(program, folder)
+    torch_step_to_halfcheck(program, folder)
     halfcheck_to_torch(program, folder, "fp32", 1e-4)
     halfcheck_to_torch(program, folder, "fp64", 1e-13)
     print(f"torch {torch.__version__}: state_dict and step files go both ways")

@@ -36,10 +36,10 @@ void hc_load_list(char text[HC_LOAD_LINE], const char *word)
     (void)snprintf(text + used, HC_LOAD_LINE - used, "%s%s", used ? ", " : "", word);
 }
 
-/* A whole number that is not negative. */
+/* A count: a whole number from 0 on, with room for those of the run to come. */
 static enum hc_status whole(const struct hc_load *load, const char *name, double value, int32_t *to)
 {
-    if (!(value >= 0 && value < 0x1p31) || value != floor(value))
+    if (!(value >= 0 && value < 0x1p30) || value != floor(value))
         return hc_fail(HC_INVALID, "%s: %s is %g", load->path, name, value);
     *to = (int32_t)value;
     return HC_OK;

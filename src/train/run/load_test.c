@@ -125,6 +125,33 @@ Test(load, a_run_that_begins_with_its_own_dump_goes_on_to_the_same_bits)
     }
 }
 
+/* The number in that column of a row of a file: the first row below the names is 0. */
+static double cell(const char *name, int row, int column)
+{
+    static unsigned char text[MOST];
+    text[read_file(name, text, MOST - 1)] = '\0';
+    const char *at = (const char *)text;
+    for (int i = 0; i <= row; i++)
+        at = strchr(at, '\n') + 1;
+    for (int i = 0; i < column; i++)
+        at = strchr(at, ',') + 1;
+    return strtod(at, NULL);
+}
+
+/* The first epoch of such a run has steps 3 and 4 alone. */
+Test(load, the_log_of_an_epoch_is_of_the_steps_that_were_done)
+{
+    cr_assert_eq(train("amp", NULL), HC_OK, "%s", hc_message());
+    name_file("step-3.safetensors");
+    cr_assert_eq(train("amp", path), HC_OK, "%s", hc_message());
+    cr_expect_eq(cell("steps.csv", 0, 0), 3);
+    cr_expect_float_eq(cell("epochs.csv", 0, 1),
+                       (cell("steps.csv", 0, 2) + cell("steps.csv", 1, 2)) / 2, 1e-8);
+    double right = cell("epochs.csv", 0, 2) * 32;
+    cr_expect(right >= 0 && right <= 32 && fabs(right - round(right)) < 1e-6, "%g", right);
+    cr_expect_eq(cell("epochs.csv", 1, 0), 1);
+}
+
 /* The weights of a dump as a state_dict() has them: fp32, without prefixes, with i64 counts. */
 static int state_dict(const struct hc_tensor_file *dump, struct hc_named_tensor *tensors)
 {

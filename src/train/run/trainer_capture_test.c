@@ -75,6 +75,43 @@ Test(trainer_capture, a_captured_step_gives_the_bits_of_one_that_is_queued_each_
     same_outcome(&queued, &captured);
 }
 
+static size_t read_dump(int64_t step, unsigned char *to, size_t most)
+{
+    char name[60];
+    (void)snprintf(name, sizeof name, "step-%lld.safetensors", (long long)step);
+    return read_file(name, to, most);
+}
+
+/* Step 0 comes before the graph, step 2 between its replays, step 5 is measured, too. */
+Test(trainer_capture, a_dumped_step_is_taken_out_of_the_graph_and_changes_no_bit)
+{
+    static const int64_t steps[] = {0, 2, 5};
+    static struct outcome without;
+    static struct outcome with;
+    static unsigned char want[3][1 << 18];
+    static unsigned char got[1 << 18];
+    size_t size[3];
+    struct hc_backend plain = *hc_backend_by_name("cuda-emulated");
+    struct hc_train_options o = emulated(&plain);
+    plain.capture = NULL;
+    o.dumps = steps;
+    o.dump_count = 3;
+    train_to(o, &with);
+    for (int i = 0; i < 3; i++)
+        size[i] = read_dump(steps[i], want[i], sizeof want[i]);
+    o.backend = hc_backend_by_name("cuda-emulated");
+    o.dump_count = 0;
+    train_to(o, &without);
+    o.dump_count = 3;
+    train_to(o, &with);
+    cr_assert_str_eq(with.result.captured, "captured");
+    same_outcome(&without, &with);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(read_dump(steps[i], got, sizeof got), size[i]);
+        cr_expect_eq(memcmp(got, want[i], size[i]), 0, "step %lld", (long long)steps[i]);
+    }
+}
+
 static const struct hc_backend *right;
 
 /* Waits for the device in the middle of a step, as no captured step may. */
