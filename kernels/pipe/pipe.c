@@ -27,6 +27,11 @@ double hc_pipe_time_limit(void)
     return time_limit;
 }
 
+void hc_pipe_kill_all(void)
+{
+    hc_process_kill_all();
+}
+
 bool hc_pipe_is_spelled(const char *spelling)
 {
     return strncmp(spelling, HC_PIPE_PREFIX, strlen(HC_PIPE_PREFIX)) == 0 ||
@@ -154,11 +159,16 @@ static enum hc_status read_spelling(struct hc_program *p)
             return HC_OK;
         return hc_fail(HC_INVALID, "pipe-fd: takes two descriptors R,W, not '%.100s'", command);
     }
-    p->command = command;
     if (!command[strspn(command, " \t")])
         return hc_fail(HC_INVALID, "pipe: needs the command of a program");
-    if (!hc_process_is_there(command))
+    enum hc_command kind = hc_process_find(command);
+    if (kind == HC_COMMAND_ABSENT)
         return hc_fail(HC_INVALID, "%.200s: there is no such program", p->spelled);
+    size_t size = strlen(command) + sizeof "exec ";
+    p->command = malloc(size);
+    if (!p->command)
+        return hc_fail(HC_NO_MEMORY, "no memory for a program");
+    (void)snprintf(p->command, size, "%s%s", kind == HC_COMMAND_FILE ? "exec " : "", command);
     return HC_OK;
 }
 
@@ -197,8 +207,10 @@ const struct hc_backend *hc_pipe_backend(const char *spelling)
         return &p->backend;
     if (!p || !p->spelled)
         (void)hc_fail(HC_NO_MEMORY, "no memory for a program");
-    if (p)
+    if (p) {
         free(p->spelled);
+        free(p->command);
+    }
     free(p);
     return NULL;
 }

@@ -23,4 +23,8 @@ bool hc_pipe_is_spelled(const char *spelling);
    with a line, if the program cannot be started, or greets wrongly or not at all. */
 const struct hc_backend *hc_pipe_backend(const char *spelling);
 
+/* Kills all programs that run, with all that they have started. A signal handler that ends this
+   program at once calls it. */
+void hc_pipe_kill_all(void);
+
 #endif

@@ -21,8 +21,7 @@ extern char **environ;
 /* The groups that run, for hc_process_kill_all: 0 is a free place. A process that this one forks
    has the list, too, but not the right to end them. */
 enum { MAX_GROUPS = 64 };
-static volatile sig_atomic_t groups[MAX_GROUPS];
-static volatile sig_atomic_t owner;
+static volatile sig_atomic_t groups[MAX_GROUPS], owner;
 
 static void remember(pid_t pid)
 {
@@ -77,8 +76,7 @@ static int spawn(pid_t *pid, char *const *arguments, int in, int out, int shared
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t usual;
+    sigset_t none, usual;
     (void)sigemptyset(&none);
     (void)sigemptyset(&usual);
     (void)sigaddset(&usual, SIGPIPE);
@@ -101,26 +99,31 @@ static int spawn(pid_t *pid, char *const *arguments, int in, int out, int shared
     return failed;
 }
 
-int hc_process_is_there(const char *command)
+enum hc_command hc_process_find(const char *command)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+./";
-    static const char question[] = "command -v -- \"$0\" >/dev/null 2>&1";
+    static const char question[] =
+        "case $(command -v -- \"$0\") in */*) exit 0;; '') exit 1;; *) exit 2;; esac";
     char word[1024];
     const char *start = command + strspn(command, " \t");
-    size_t length = strspn(start, plain);
-    bool whole = length > 0 && length < sizeof word && strchr(" \t", start[length]);
-    if (!whole)
-        return true;
+    const char *rest = start + strspn(start, plain);
+    size_t length = (size_t)(rest - start);
+    if (length == 0 || length >= sizeof word || !strchr(" \t", *rest))
+        return HC_COMMAND_OTHER;
     (void)snprintf(word, sizeof word, "%.*s", (int)length, start);
     char *const arguments[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)question, word, NULL};
     pid_t pid;
     int status = 0;
     if (spawn(&pid, arguments, -1, -1, -1) != 0)
-        return true;
+        return HC_COMMAND_OTHER;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+        return HC_COMMAND_ABSENT;
+    while (*rest && (strchr(plain, *rest) || strchr(" \t=:,@%", *rest)))
+        rest++;
+    return status == 0 && !*rest ? HC_COMMAND_FILE : HC_COMMAND_OTHER;
 }
 
 /* Moves a descriptor above those that the program gets, so that none is overwritten before it is
@@ -157,8 +160,7 @@ static void close_end(int *file)
 enum hc_status hc_process_start(struct hc_process *process, const char *command, int shared)
 {
     char *const arguments[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)command, NULL};
-    int hears[2];
-    int says[2] = {-1, -1};
+    int hears[2], says[2] = {-1, -1};
     int failed = 0;
     prepare_signals();
     if (!make_pipe(hears) || !make_pipe(says))
@@ -177,7 +179,7 @@ enum hc_status hc_process_start(struct hc_process *process, const char *command,
     process->pid = 0;
     close_end(&process->in);
     close_end(&process->out);
-    return hc_fail(HC_DEVICE, "pipe:%s cannot be started: %s", command, strerror(failed));
+    return hc_fail(HC_DEVICE, "%s: cannot be started: %s", command, strerror(failed));
 }
 
 enum hc_status hc_process_adopt(struct hc_process *process, int in, int out)

@@ -15,8 +15,14 @@ struct hc_process {
     int out;   /* and what it hears is written here; neither of them waits. -1: closed */
 };
 
-/* Whether /bin/sh would find the command's first word. True where the word is not plain. */
-int hc_process_is_there(const char *command);
+/* What a command is. */
+enum hc_command {
+    HC_COMMAND_ABSENT, /* /bin/sh does not find its first word */
+    HC_COMMAND_FILE,   /* a file and plain words, so that the shell need not stay */
+    HC_COMMAND_OTHER
+};
+
+enum hc_command hc_process_find(const char *command);
 
 /* Starts /bin/sh -c COMMAND as a process group of its own, and from then on ignores SIGPIPE. The
    program has descriptor `shared` as number 3, unless that is -1, and none of our others. HC_DEVICE

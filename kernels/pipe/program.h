@@ -7,7 +7,7 @@
 
 struct hc_program {
     char *spelled;
-    const char *command; /* NULL: it runs already, and these are its descriptors */
+    char *command; /* of the shell. NULL: it runs already, and these are its descriptors */
     int in;
     int out;
     struct hc_greeting greeting;

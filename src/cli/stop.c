@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "pipe.h"
+
 /* A run that is asked to end (by a time limit, or ctrl-C) stops after the case that it is at,
    and keeps its results. If it is asked again, it ends at once. A signal within a second counts
    as the same request, because timeout(1) sends its signal to the process and to its group. */
@@ -18,6 +20,7 @@ static void stop(int number)
         stopped_at = now;
         stopped_by = number;
     } else if (now.tv_sec - stopped_at.tv_sec > 1) {
+        hc_pipe_kill_all();
         (void)signal(number, SIG_DFL);
         (void)raise(number);
     }

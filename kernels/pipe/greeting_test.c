@@ -1,0 +1,111 @@
+#include "kernels/pipe/greeting.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct hc_greeting g;
+
+static enum hc_status reads(const char *line)
+{
+    return hc_greeting_read(&g, "pipe:x", line, strlen(line));
+}
+
+Test(greeting, everything_that_can_be_said_is_read)
+{
+    cr_assert_eq(
+        reads("{\"pipe\": 1, \"name\": \"mine-1.0_b\", \"title\": \"my\\tkernels\", \"ops\": "
+              "{\"adamw\": {\"formats\": [\"fp32\", \"fp64\"], \"orders\": "
+              "[\"torch-fused\", \"apex\"]}, \"gemm\": {}, \"cast\": {}}, "
+              "\"layout\": \"nchw\", \"accumulator\": {\"precision\": 30, \"block\": 4, "
+              "\"extra_bits\": 2, \"truncates\": true}, \"borders\": {\"vector\": [8, 64], "
+              "\"gemm_k\": [16]}, \"nondeterministic\": true, \"canonical_nan\": true, "
+              "\"parallel\": true, \"shared\": true, \"facts\": {\"torch\": \"2.9.0\"}}"),
+        HC_OK, "%s", hc_message());
+    cr_expect_str_eq(g.name, "mine-1.0_b");
+    cr_expect_str_eq(g.title, "my kernels");
+    cr_expect(g.has[HC_OP_adamw] && g.has[HC_OP_gemm] && !g.has[HC_OP_adam]);
+    cr_expect_eq(g.formats[HC_OP_adamw], 1u << HC_FP32 | 1u << HC_FP64);
+    cr_expect_eq(g.formats[HC_OP_gemm], 1u << HC_FP32 | 1u << HC_BF16 | 1u << HC_FP16);
+    cr_expect(g.formats[HC_OP_cast] >> HC_E4M3 & 1);
+    cr_expect_eq(g.orders[HC_OP_adamw], 1u << HC_ORDER_TORCH_FUSED | 1u << HC_ORDER_APEX);
+    cr_expect(g.nchw && g.nondeterministic && g.canonical_nan && g.parallel && g.shared);
+    cr_expect(g.accumulator.precision == 30 && g.accumulator.block == 4 &&
+              g.accumulator.extra_bits == 2 && g.accumulator.truncates);
+    cr_expect(g.borders[0].extent == HC_EXTENT_VECTOR && g.borders[1].size == 64);
+    cr_expect(g.borders[2].extent == HC_EXTENT_GEMM_K && g.borders[3].size == 0);
+    cr_expect(g.facts == 1 && strcmp(g.fact[0].fact, "2.9.0") == 0);
+}
+
+Test(greeting, what_is_not_said_is_usual)
+{
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}}"), HC_OK, "%s",
+                 hc_message());
+    cr_expect(!g.nchw && !g.nondeterministic && !g.canonical_nan && !g.parallel && !g.shared);
+    cr_expect(g.accumulator.precision == 24 && g.accumulator.block == 1);
+    cr_expect(g.borders[0].size == 0 && g.facts == 0);
+}
+
+Test(greeting, what_is_wrong_is_told)
+{
+    static const struct {
+        const char *line, *why;
+    } rows[] = {
+        {"", "it is no JSON"},
+        {"ok", "it is no JSON"},
+        {"[]", "it is no object"},
+        {"{}", "it lacks \"pipe\""},
+        {"{\"pipe\": 1, \"pipe\": 1}", "it is no JSON: duplicate object key"},
+        {"{\"pipe\": 2}", "\"pipe\" is not 1, the version that halfcheck speaks"},
+        {"{\"pipe\": \"1\"}", "\"pipe\" is not 1"},
+        {"{\"pipe\": 1, \"name\": \"\"}", "\"name\" is not 1 to 40"},
+        {"{\"pipe\": 1, \"name\": \"A\"}", "\"name\" is not 1 to 40"},
+        {"{\"pipe\": 1, \"name\": \"../etc\"}", "\"name\" is not 1 to 40"},
+        {"{\"pipe\": 1, \"name\": \"a\"}", "it lacks \"ops\""},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {}}", "\"ops\" is no object of ops"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": [\"add\"]}", "\"ops\" is no object of ops"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"ad\": {}}}",
+         "there is no op 'ad'; did you mean 'add'?; see: halfcheck list ops"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": 1}}", "in \"ops\", add is no object"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"format\": []}}}",
+         "add has no 'format'; it has \"formats\""},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": []}}}",
+         "the \"formats\" of add are no array of words"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [\"float\"]}}}",
+         "'float' is none of the \"formats\" of add"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [7]}}}",
+         "'something' is none of the \"formats\" of add"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [\"i32\"]}}}",
+         "the first input of add is never i32"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"orders\": [\"apex\"]}}}",
+         "add has no 'orders'; it has \"formats\""},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"adam\": {\"orders\": [\"torch\"]}}}",
+         "'torch' is none of the \"orders\" of adam"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"layout\": \"nhcw\"}",
+         "\"layout\" is neither"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"parallel\": 1}",
+         "\"parallel\" is neither true nor false"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"paralel\": true}",
+         "there is no key 'paralel'; did you mean 'parallel'?"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"title\": 3}",
+         "\"title\" is no string"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": {}}",
+         "\"accumulator\": "},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"blocks\": 1}}",
+         "\"accumulator\": "},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 7}}",
+         "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vektor\": [1]}}",
+         "there is no extent 'vektor'; did you mean 'vector'?"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vector\": [0]}}",
+         "a size of vector is not 1 to 16777216"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"facts\": {\"a\": 1}}",
+         "in \"facts\", 'a' is no string"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect_eq(reads(rows[i].line), HC_INVALID, "%s", rows[i].line);
+        cr_expect(strncmp(hc_message(), "pipe:x greets wrongly: ", 23) == 0, "%s", hc_message());
+        cr_expect_not_null(strstr(hc_message(), rows[i].why), "%s: %s", rows[i].line, hc_message());
+    }
+}
