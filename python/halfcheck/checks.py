@@ -137,8 +137,9 @@ class Job:
         self.op, self.level, self.seed, self.order = op, level, int(seed), order
         self.arrays, self.layout = arrays, layout
         self.patterns = patterns_of(op, formats, order)
-        self.entry = Op(given.function, given.formats, given.orders or (order and [order]),
-                        given.raw)
+        # fp64 is sent only to those that list it.
+        self.entry = Op(given.function, given.formats or _formats_of_first_input(op),
+                        given.orders or (order and [order]), given.raw)
         self.name = "the function" if given.raw else Binding(given.function).name
         if not given.raw:
             Binding(given.function).check(op, _program.op_names(op))
@@ -271,6 +272,12 @@ def _left_out(refusals):
     lines = [f"  left out, {count} calls: {why}" for why, count in rows[:_MOST_SHOWN]]
     return lines + ([f"  and {len(rows) - _MOST_SHOWN} more reasons"]
                     if len(rows) > _MOST_SHOWN else [])
+
+
+def _formats_of_first_input(op):
+    slot = _program.op_named(op)["slots"][0]
+    return slot["formats"] + [name for name in slot["formats_fp64"] or []
+                              if name not in slot["formats"]]
 
 
 def _formats_of(case):

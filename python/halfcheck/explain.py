@@ -6,7 +6,7 @@ import stat
 import tempfile
 import zlib
 
-from .checks import Wrong, _left_out
+from .checks import Wrong
 from .program import Error
 from .verdicts import judge_tensors
 
@@ -29,9 +29,12 @@ def wrong(job, report):
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
     if failed > _MOST_CASES:
         lines.append(f"  and {failed - _MOST_CASES} more")
-    lines += _left_out(report.left_out) if cases else []
+    if cases and report.left_out:
+        lines.append(f"  left out: {sum(report.left_out.values())} calls that it does not take "
+                     "(report.left_out)")
+    seed = f", seed={job.seed}" if job.seed else ""
     lines += [f"again: halfcheck.check({job.name}, op={job.op!r},",
-              f"           cases=[{first.case!r}], seed={job.seed})"]
+              f"         cases=[{first.case!r}]{seed})"]
     if kept:
         lines.append(f"judge: halfcheck judge {kept}")
     return Wrong("\n".join(lines), report, verdict)
