@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
+import textwrap
 import zlib
 
 from .checks import Wrong
@@ -11,7 +13,8 @@ from .program import Error
 from .verdicts import judge_tensors
 
 _MOST_CASES = 4
-_WIDTH = 76  # pytest takes four columns of eighty
+_WIDTH = 72  # pytest takes eight columns of eighty
+_COLUMN = " " * 12  # where halfcheck judge begins what it says of an element
 
 
 def wrong(job, report):
@@ -22,8 +25,7 @@ def wrong(job, report):
     cases = f": {failed} of {len(report.results)} cases fail" if len(report.results) > 1 else ""
     lines = [f"{job.name} is wrong as {job.op}{cases}", f"{first.verdict} {first.case}"]
     if verdict is not None:
-        lines += [line for line in verdict.short.splitlines()[1:]
-                  if line.strip() and line.split()[0] not in ("kept", "again")]
+        lines += _narrow(verdict.short.split("\n", 1)[-1])
     else:
         lines += _folded(first.note)
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
@@ -70,10 +72,21 @@ def _folder():
     return folder if own else tempfile.mkdtemp(prefix="halfcheck-")
 
 
+def _narrow(text):
+    """The lines of a verdict, folded: sentences as paragraphs, the others each under its column."""
+    text = re.sub(r"\n *(kept|again)  .*", "", text)
+    lines = []
+    for paragraph in re.split(r"\n(?=[A-Z\n])", text):
+        if paragraph[:1].isupper():
+            lines += textwrap.wrap(paragraph, _WIDTH)
+            continue
+        for row in re.sub(r"\n {12} *", " ", paragraph).splitlines():
+            row = row.replace(" = ", "\0=\0")  # "v = 1" is not parted
+            lines += textwrap.wrap(row, _WIDTH, subsequent_indent=_COLUMN,
+                                   break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines if line.strip()]
+
+
 def _folded(text):
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) >= _WIDTH - 2:
-            lines.append("")
-        lines[-1] += (" " if lines[-1] else "") + word
-    return ["  " + line for line in lines if line]
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ",
+                         break_long_words=False, break_on_hyphens=False)

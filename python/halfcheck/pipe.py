@@ -37,6 +37,10 @@ def serve(ops, name="python", title=None, layout="nchw", arrays=None, facts=None
     """
     program = Program(ops, name=name, title=title, layout=layout, arrays=arrays, facts=facts,
                       **more)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(f"{name} answers halfcheck: halfcheck run 'op/*' --backend 'pipe:python3 "
+              f"{sys.argv[0]}'", file=sys.stderr)
+        sys.exit(2)
     reader, writer = os.dup(0), os.dup(1)
     # What a function prints would otherwise stand among the answers.
     sys.stdout.flush()
@@ -47,6 +51,9 @@ def serve(ops, name="python", title=None, layout="nchw", arrays=None, facts=None
         program.run(reader, writer)
     except (KeyboardInterrupt, BrokenPipeError):
         sys.exit(130)
+    except (AttributeError, EOFError, KeyError, TypeError, ValueError) as error:
+        print(f"{name}: what came was not halfcheck's: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 class Program:

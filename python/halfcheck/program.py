@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -48,7 +49,7 @@ def _checked(path):
     return path
 
 
-def path():
+def path(search=True):
     """The program: $HALFCHECK_PROGRAM, or the one in this package, or the one on the PATH."""
     chosen = os.environ.get("HALFCHECK_PROGRAM")
     if chosen:
@@ -56,11 +57,21 @@ def path():
             raise Error(f"HALFCHECK_PROGRAM is {chosen}, and there is no such file")
         return _checked(os.path.abspath(chosen))
     own = _HERE / "bin" / "halfcheck"
-    found = str(own) if own.is_file() else shutil.which("halfcheck")
+    found = str(own) if own.is_file() else shutil.which("halfcheck") if search else None
     if not found:
         raise Error(f"there is no program halfcheck in {own.parent} nor on the PATH: install the "
                     "package (pip install .), or set HALFCHECK_PROGRAM to a halfcheck")
     return _checked(found)
+
+
+def main():
+    """The command `halfcheck` of an installed package: the program in it."""
+    try:
+        program = path(search=False)  # what the PATH has may be this command
+    except Error as error:
+        print(f"halfcheck: {error}", file=sys.stderr)
+        sys.exit(2)
+    os.execv(program, ["halfcheck", *sys.argv[1:]])
 
 
 @functools.lru_cache(maxsize=None)
@@ -78,6 +89,13 @@ def op_named(name):
     near = difflib.get_close_matches(str(name), ops, 1, 0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"there is no op {name!r}.{hint} There are {', '.join(ops)}")
+
+
+def has_option(command, option):
+    """Whether this program's command has the option."""
+    said = subprocess.run([path(), command, "--help"], stdout=subprocess.PIPE, text=True,
+                          check=False).stdout
+    return f"\n  {option} " in said
 
 
 def slots(op, direction="in"):

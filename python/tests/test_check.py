@@ -12,6 +12,7 @@ import pytest
 
 import halfcheck
 from halfcheck.checks import case_names, patterns_of
+from halfcheck.program import has_option
 
 ADAMW = {"op": "adamw", "formats": ["bf16"]}
 
@@ -122,6 +123,25 @@ def test_torch_is_found_by_the_module_that_uses_it(tmp_path):
     assert "relu as leaky_relu: " in ended.stdout and "add as add: " in ended.stdout, ended.stderr
 
 
+def test_a_survey_says_formats_layouts_and_orders():
+    def pool(x, window):
+        n, c, h, w = x.shape
+        wide = x.astype(np.float32).reshape(n, c, h // window, window, w // window, window)
+        return wide.mean(axis=(3, 5), dtype=np.float32).astype(x.dtype)
+    found = halfcheck.survey(pool, op="avg_pool", formats=["fp16"])
+    assert found.layouts == ["nchw"] and "fp16" in found.formats
+    assert "layout nchw: none of" in str(found)
+    found = halfcheck.survey(kernels.no_bias_correction, **ADAMW)
+    assert found.formats == [] and found.layouts == []
+
+
+def test_a_survey_says_whose_bits_they_are():
+    if not has_option("run", "--order"):
+        pytest.skip("this halfcheck run has no --order")
+    found = halfcheck.survey(np.sqrt, op="sqrt", formats=["fp32", "bf16"])
+    assert sorted(found.orders["ours"]) == ["bf16", "fp32"]
+
+
 def test_patterns_are_those_of_the_formats():
     assert patterns_of("add", "bf16") == ["op/add/bf16/*"]
     assert "op/adamw/bf16-state-bf16/*" in patterns_of("adamw", ["bf16"])
@@ -146,6 +166,12 @@ def test_another_program_is_refused(monkeypatch, tmp_path, text, why):
     monkeypatch.setenv("HALFCHECK_PROGRAM", str(other))
     with pytest.raises(halfcheck.Error, match=why):
         halfcheck.check(np.sqrt, op="sqrt")
+
+
+def test_the_module_is_the_program():
+    ended = subprocess.run([sys.executable, "-m", "halfcheck", "--version"], check=False,
+                           stdout=subprocess.PIPE, text=True)
+    assert ended.returncode == 0 and ended.stdout.startswith("halfcheck " + halfcheck.__version__)
 
 
 def test_ctrl_c_ends_both(tmp_path):

@@ -178,3 +178,14 @@ def test_a_program_prints_where_it_harms_nothing(tmp_path):
     greeting, rest = ended.stdout.split(b"\n", 1)
     assert b'"mine"' in greeting and rest == b"ok\n\1\2"
     assert ended.stderr == b"hello\n" and ended.returncode == 0
+
+
+@pytest.mark.parametrize("sent", [b"hello\n", b'{"halfcheck": "0.2.0"', b"[]\n",
+                                  b'{"halfcheck": "0.2.0", "pipe": 1}\n{"call": 1}\n'])
+def test_a_program_that_is_spoken_to_by_another_says_so(sent):
+    ended = subprocess.run([sys.executable, "-c", "import halfcheck.pipe, numpy\n"
+                            "halfcheck.pipe.serve({'sqrt': numpy.sqrt}, name='mine')"],
+                           check=False, capture_output=True, input=sent)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"mine: what came was not halfcheck's: ")
+    assert ended.stderr.count(b"\n") == 1
