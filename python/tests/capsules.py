@@ -10,6 +10,7 @@ _new = ctypes.pythonapi.PyCapsule_New
 _new.restype = ctypes.py_object
 _new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_owners = []  # a capsule's tensor and destructor live as long as it does: here, for ever
 
 
 class Fake:
@@ -43,6 +44,7 @@ class Fake:
         """The capsule; `freed` grows when it dies."""
         name = b"dltensor_versioned" if self.versioned else b"dltensor"
         self._kept.append(name)
+        _owners.append(self)
         return _new(ctypes.addressof(self._managed), name,
                     ctypes.cast(self._destructor, ctypes.c_void_p))
 
