@@ -139,7 +139,7 @@ class Job:
         self.patterns = patterns_of(op, formats, order)
         # fp64 is sent only to those that list it.
         self.entry = Op(given.function, given.formats or _formats_of_first_input(op),
-                        given.orders or (order and [order]), given.raw)
+                        given.orders or _stated_orders(op, order), given.raw)
         self.name = "the function" if given.raw else Binding(given.function).name
         if not given.raw:
             Binding(given.function).check(op, _program.op_names(op))
@@ -278,6 +278,17 @@ def _formats_of_first_input(op):
     slot = _program.op_named(op)["slots"][0]
     return slot["formats"] + [name for name in slot["formats_fp64"] or []
                               if name not in slot["formats"]]
+
+
+def orders_of(op):
+    """The orders that an op's parameter names; [] if it has none."""
+    return next((param["choices"] for param in _program.op_named(op).get("params", [])
+                 if param["name"] == "order"), [])
+
+
+def _stated_orders(op, order):
+    """What the greeting says: that it has the order which is asked for. Everybody has "ours"."""
+    return [order] if order != "ours" and order in orders_of(op) else None
 
 
 def _formats_of(case):

@@ -1,7 +1,7 @@
 """survey: in which formats, layouts and orders a function passes."""
 
 from . import program as _program
-from .checks import Job, _formats_of
+from .checks import Job, _formats_of, orders_of
 
 _LAYOUTS = ("nchw", "nhwc")
 
@@ -54,8 +54,7 @@ def survey(fn, op, formats=None, level="standard", seed=0, arrays=None):
             raised = error  # as by images of the other layout
     if not reports:
         raise raised
-    choices = next((param["choices"] for param in about.get("params", [])
-                    if param["name"] == "order"), None) or (["ours"] if about["same_bits"] else [])
+    choices = orders_of(op) or (["ours"] if about["same_bits"] else [])
     orders = {order: _same_bits(fn, op, formats, order, level, seed, arrays)
               for order in choices if _program.has_option("run", "--order")}
     name = next(iter(reports.values())).name
