@@ -124,7 +124,8 @@ static bool term_of(const struct hc_element *e, int64_t k, struct hc_term *term)
     if (hc_ops[call->op].class_ == HC_CLASS_REDUCTION)
         return reduced(call, k, term);
     coordinates(&call->out[e->out], e->index, at);
-    return of_images[call->op](call, at, k, term);
+    term_function *of_image = of_images[call->op];
+    return of_image && of_image(call, at, k, term);
 }
 
 bool hc_judge_sum(const struct hc_element *element, struct hc_judged_sum *sum)
