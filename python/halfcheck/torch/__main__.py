@@ -28,7 +28,6 @@ def _arguments(argv):
                        help="all optimizers as this implementation (default: as the call asks)")
     serve.add_argument("--threads", type=int, metavar="N", help="torch's threads")
 
-    serve.add_argument("--refusals", metavar="FILE", help="add a line of what was refused, and why")
 
     scaler = commands.add_parser("scaler", help="answer halfcheck gen scaler/torch")
     scaler.add_argument("interval", type=int, nargs="?", default=2000)
@@ -49,7 +48,7 @@ def main(argv=None) -> int:
     try:
         if arguments.command == "serve":
             from .serve import serve
-            serve(arguments.optimizer, arguments.threads, arguments.refusals)
+            serve(arguments.optimizer, arguments.threads)
             return 0
         if arguments.command == "scaler":
             from .scaler import answer

@@ -3,13 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from .refusal import into
+from .refusal import Refusal, into, single
 
 aten = torch.ops.aten
 
 
 def _channels_second(x):
     """halfcheck permutes images alone; in tensors of other ranks the channels come last."""
+    if x.shape[1 if x.dim() == 4 else -1] == 0:
+        # Training refuses it, inference raises an IndexError, and the backward pass of torch 2.15
+        # divides by zero, which ends the process.
+        raise Refusal("torch has no batch norm of no channels")
     return x if x.dim() in (2, 4) else x.movedim(-1, 1)
 
 
@@ -22,7 +26,9 @@ def _train(call):
     p, t = call.params, call.inputs
     mean, variance = t["mean"].clone(), t["variance"].clone()
     x = _channels_second(t["x"])
-    args = (x, t["gamma"], t["beta"], mean, variance, True, p["momentum"], p["eps"])
+    if x.numel() == x.shape[1]:
+        raise Refusal("torch wants more than one value per channel when training")
+    args = (x, t["gamma"], t["beta"], mean, variance, True, single(p["momentum"]), single(p["eps"]))
     y, saved_mean, saved_invstd = torch.native_batch_norm(*args)
     # With 16-bit statistics torch saves 16 bits. They are widened here, since the contract says
     # that what is saved is fp32: what they have lost is torch's.
@@ -36,7 +42,7 @@ def _train(call):
 
 def _infer(call):
     p, t = call.params, call.inputs
-    args = (t["mean"], t["variance"], t["gamma"], t["beta"], False, 0.1, p["eps"])
+    args = (t["mean"], t["variance"], t["gamma"], t["beta"], False, 0.1, single(p["eps"]))
     return F.batch_norm(_channels_second(t["x"]), *args)
 
 
@@ -44,7 +50,7 @@ def _backward(call, dy):
     p, t = call.params, call.inputs
     x = _channels_second(t["x"])
     saved = (t["mean"], t["invstd"])
-    args = (dy, x, t["gamma"], None, None, *saved, True, p["eps"], [True, True, True])
+    args = (dy, x, t["gamma"], None, None, *saved, True, single(p["eps"]), [True, True, True])
     dx, dgamma, dbeta = aten.native_batch_norm_backward(*args)
     return {
         "dx": _back(dx, call.outputs["dx"]),
@@ -68,14 +74,14 @@ def bn_bwd(call):
 
 def bn_leaky_train(call):
     y, out = _train(call)
-    return {"y": _back(F.leaky_relu(y, call.params["slope"]), call.outputs["y"]), **out}
+    return {"y": _back(F.leaky_relu(y, single(call.params["slope"])), call.outputs["y"]), **out}
 
 
 def bn_leaky_infer(call):
-    y = F.leaky_relu(_infer(call), call.params["slope"])
+    y = F.leaky_relu(_infer(call), single(call.params["slope"]))
     return {"y": _back(y, call.outputs["y"])}
 
 
 def bn_leaky_bwd(call):
     y, dy = _channels_second(call.inputs["y"]), _channels_second(call.inputs["dy"])
-    return _backward(call, aten.leaky_relu_backward(dy, y, call.params["slope"], True))
+    return _backward(call, aten.leaky_relu_backward(dy, y, single(call.params["slope"]), True))

@@ -5,12 +5,10 @@ and returns the outputs by slot. Images are NCHW here. What the slots and parame
 halfcheck's headers src/op/*.h.
 """
 
-import contextlib
-
 import torch
 import torch.nn.functional as F
 
-from .refusal import Refusal, dtype_of, into, room_for
+from .refusal import Refusal, dtype_of, into, room_for, single
 
 aten = torch.ops.aten
 
@@ -44,7 +42,7 @@ sqrt = _elementwise(torch.sqrt)
 def axpy(call):
     x, y = call.inputs["x"], call.inputs["y"].reshape(call.inputs["x"].shape)
     room = room_for(call.outputs["out"], x, y)
-    return {"out": torch.add(y, x, alpha=call.params["alpha"], out=room)}
+    return {"out": torch.add(y, x, alpha=single(call.params["alpha"]), out=room)}
 
 
 def scale(call):
@@ -101,61 +99,50 @@ def sum_squares(call):
     return {"out": into(total, call.outputs["out"])}
 
 
-@contextlib.contextmanager
-def _tf32(on: bool):
-    """Lets torch take fp32 numbers as tf32 in matrix products, where it can."""
-    if not on:
-        yield
-        return
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+def _refuse_tf32(params):
+    if params["tf32"]:
+        raise Refusal("torch multiplies fp32 as fp32 on the CPU")
 
 
 def gemm(call):
     p, a, b = call.params, call.inputs["a"], call.inputs["b"]
     c = call.inputs.get("c")
+    _refuse_tf32(p)
     if p["half_accumulator"]:
         raise Refusal("torch has no accumulator of fp16 on the CPU")
     a = a.t() if p["transpose_a"] else a
     b = b.t() if p["transpose_b"] else b
-    with _tf32(p["tf32"]):
-        if c is None and p["alpha"] == 1:
-            out = torch.mm(a, b)
-        else:
-            c = torch.zeros((), dtype=a.dtype) if c is None else c
-            out = torch.addmm(c, a, b, beta=p["beta"], alpha=p["alpha"])
+    if c is None and p["alpha"] == 1:
+        out = torch.mm(a, b)
+    else:
+        c = torch.zeros((), dtype=a.dtype) if c is None else c
+        out = torch.addmm(c, a, b, beta=single(p["beta"]), alpha=single(p["alpha"]))
     return {"out": into(out, call.outputs["out"])}
 
 
 def _extents(call):
+    _refuse_tf32(call.params)
     return {"stride": call.params["stride"], "padding": call.params["pad"]}
 
 
 def conv2d(call):
-    with _tf32(call.params["tf32"]):
-        y = F.conv2d(call.inputs["x"], call.inputs["w"], **_extents(call))
+    y = F.conv2d(call.inputs["x"], call.inputs["w"], **_extents(call))
     return {"y": into(y, call.outputs["y"])}
 
 
 def conv2d_bwd_data(call):
     shape = tuple(call.outputs["dx"][1])
-    with _tf32(call.params["tf32"]):
-        dx = torch.nn.grad.conv2d_input(
-            shape, call.inputs["w"], call.inputs["dy"], **_extents(call)
-        )
+    dx = torch.nn.grad.conv2d_input(
+        shape, call.inputs["w"], call.inputs["dy"], **_extents(call)
+    )
     return {"dx": into(dx, call.outputs["dx"])}
 
 
 def conv2d_bwd_filter(call):
     shape = tuple(call.outputs["dw"][1])
-    with _tf32(call.params["tf32"]):
-        dw = torch.nn.grad.conv2d_weight(
-            call.inputs["x"], shape, call.inputs["dy"], **_extents(call)
-        )
+    dw = torch.nn.grad.conv2d_weight(
+        call.inputs["x"], shape, call.inputs["dy"], **_extents(call)
+    )
     return {"dw": into(dw, call.outputs["dw"])}
 
 
@@ -171,12 +158,12 @@ def avg_pool_bwd(call):
 
 
 def leaky_relu(call):
-    return {"y": into(F.leaky_relu(call.inputs["x"], call.params["slope"]), call.outputs["y"])}
+    return {"y": into(F.leaky_relu(call.inputs["x"], single(call.params["slope"])), call.outputs["y"])}
 
 
 def leaky_relu_bwd(call):
     y, dy = call.inputs["y"], call.inputs["dy"]
-    dx = aten.leaky_relu_backward(dy.reshape(y.shape), y, call.params["slope"], True)
+    dx = aten.leaky_relu_backward(dy.reshape(y.shape), y, single(call.params["slope"]), True)
     return {"dx": into(dx, call.outputs["dx"])}
 
 

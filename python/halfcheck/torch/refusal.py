@@ -5,6 +5,7 @@ detour through another format: a finding must be torch's own.
 """
 
 import re
+import struct
 
 import torch
 
@@ -77,3 +78,8 @@ def room_for(out, *inputs: torch.Tensor) -> torch.Tensor:
     if torch.promote_types(common, dtype_of(format)) != common:
         raise Refusal(f"torch computes in {FORMATS[common]} here and then widens to {format}")
     return torch.empty(tuple(shape), dtype=dtype_of(format))
+
+
+def single(parameter: float) -> float:
+    """A parameter as halfcheck's contracts take it: rounded to fp32, but in the optimizers."""
+    return struct.unpack("f", struct.pack("f", parameter))[0]

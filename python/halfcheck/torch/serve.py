@@ -2,7 +2,9 @@
 
 import collections
 import json
+import os
 import platform
+import re
 
 import torch
 
@@ -11,6 +13,7 @@ from . import norm, ops
 from .optimizers import IMPLEMENTATIONS, ORDERS, optimizers
 from .refusal import DTYPES, Refusal, refusal_of
 
+REFUSALS = "HALFCHECK_TORCH_REFUSALS"
 FLOATS = ["fp32", "fp64", "fp16", "bf16"]
 SINGLE = ["fp32", "fp16", "bf16"]
 
@@ -68,18 +71,21 @@ def facts() -> dict:
         "python": platform.python_version(),
         "torch threads": str(torch.get_num_threads()),
     }
-    if hasattr(torch.backends, "cpu"):
-        told["torch cpu"] = torch.backends.cpu.get_cpu_capability()
+    capability = re.search(r"CPU capability usage: *(\S+)", torch.__config__.show())
+    if capability:
+        told["torch cpu"] = capability[1]
     for name in ("mkldnn", "mkl"):
         told[name] = "yes" if getattr(torch.backends, name).is_available() else "no"
     return told
 
 
-def serve(optimizer=None, threads=None, refusals=None) -> None:
+def serve(optimizer=None, threads=None) -> None:
     """Answers halfcheck's calls on standard input until there are no more.
 
-    refusals: a file that gets one line more, with what was refused, how often and why.
+    The file that the environment names as REFUSALS gets one line more, with what was refused, how
+    often and why.
     """
+    refusals = os.environ.get(REFUSALS)
     if threads:
         torch.set_num_threads(threads)
     counts = collections.Counter()
