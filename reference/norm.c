@@ -1,4 +1,5 @@
-/* Batch norm, forward. eps, momentum and slope are rounded to fp32 first. */
+/* Batch norm, forward. eps, momentum and slope are rounded to fp32 first, unless the call
+   takes them as they are. */
 #include <math.h>
 
 #include "reference/split.h"
@@ -37,7 +38,7 @@ static void moments(mpfr_t mean, mpfr_t variance, const struct hc_tensor *x, int
 /* variance becomes 1 / sqrt(variance + eps). */
 static void invert(mpfr_t variance, double eps)
 {
-    mpfr_add_d(variance, variance, (double)(float)eps, MPFR_RNDN);
+    mpfr_add_d(variance, variance, eps, MPFR_RNDN);
     mpfr_rec_sqrt(variance, variance, MPFR_RNDN);
 }
 
@@ -63,7 +64,7 @@ static void blend(mpfr_t batch, const struct hc_tensor *running, int64_t c, doub
     mpfr_t r, kept;
     mpfr_inits2(mpfr_get_prec(batch), r, kept, (mpfr_ptr)NULL);
     hc_load_real(r, running, c);
-    mpfr_set_d(kept, (double)(float)momentum, MPFR_RNDN);
+    mpfr_set_d(kept, momentum, MPFR_RNDN);
     mpfr_mul(batch, batch, kept, MPFR_RNDN);
     mpfr_ui_sub(kept, 1, kept, MPFR_RNDN);
     mpfr_mul(r, r, kept, MPFR_RNDN);
@@ -81,7 +82,7 @@ static void leak(mpfr_t z, const struct hc_call *call)
     if (isinf(hc_decode(format, hc_encode(format, real.hi, real.lo, HC_NEAREST))))
         mpfr_set_inf(z, mpfr_sgn(z));
     if (!(mpfr_sgn(z) > 0))
-        mpfr_mul_d(z, z, (double)(float)call->params.bn.slope, MPFR_RNDN);
+        mpfr_mul_d(z, z, hc_bn_number(&call->params.bn, call->params.bn.slope), MPFR_RNDN);
 }
 
 static void train(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
@@ -95,19 +96,21 @@ static void train(const struct hc_element *e, long precision, bool leaky, struct
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
     moments(mean, variance, x, c);
     if (e->out == HC_BN_Y || e->out == HC_BN_SAVED_INVSTD)
-        invert(variance, call->params.bn.eps);
+        invert(variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
     if (e->out == HC_BN_Y)
         normalize(mean, variance, e, c);
     if (e->out == HC_BN_Y && leaky)
         leak(mean, call);
     if (e->out == HC_BN_NEW_MEAN)
-        blend(mean, &call->in[HC_BN_MEAN], c, call->params.bn.momentum);
+        blend(mean, &call->in[HC_BN_MEAN], c,
+              hc_bn_number(&call->params.bn, call->params.bn.momentum));
     if (e->out == HC_BN_NEW_VARIANCE) {
         if (m > 1) {
             mpfr_mul_si(variance, variance, (long)m, MPFR_RNDN);
             mpfr_div_si(variance, variance, (long)m - 1, MPFR_RNDN);
         }
-        blend(variance, &call->in[HC_BN_VARIANCE], c, call->params.bn.momentum);
+        blend(variance, &call->in[HC_BN_VARIANCE], c,
+              hc_bn_number(&call->params.bn, call->params.bn.momentum));
     }
     int in_variance = e->out == HC_BN_SAVED_INVSTD || e->out == HC_BN_NEW_VARIANCE;
     hc_split(in_variance ? variance : mean, want);
@@ -124,7 +127,7 @@ static void infer(const struct hc_element *e, long precision, bool leaky, struct
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
     hc_load_real(mean, &call->in[HC_BN_MEAN], c);
     hc_load_real(variance, &call->in[HC_BN_VARIANCE], c);
-    invert(variance, call->params.bn.eps);
+    invert(variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
     normalize(mean, variance, e, c);
     if (leaky)
         leak(mean, call);

@@ -26,7 +26,7 @@ static struct tensors tensors_of(const struct hc_call *call)
                             .gamma = &call->in[s->gamma],
                             .mean = &call->in[s->mean],
                             .invstd = &call->in[s->invstd],
-                            .slope = (double)(float)call->params.bn.slope,
+                            .slope = hc_bn_number(&call->params.bn, call->params.bn.slope),
                             .work = hc_call_fp64(call) ? HC_FP64 : HC_FP32,
                             .channels = x->shape[x->rank - 1]};
 }

@@ -7,6 +7,8 @@
 #ifndef HC_OP_NORM_H
 #define HC_OP_NORM_H
 
+#include <stdbool.h>
+
 #include "op/op.h"
 
 /* bn_train, bn_infer
@@ -65,7 +67,17 @@ struct hc_bn {
     double eps;
     double momentum;
     double slope; /* of the bn_leaky ops alone */
+
+    /* References and bounds take the three as they are, not as fp32: for results in fp64 that
+       others have computed. Kernels do not look at it. */
+    bool as_given;
 };
+
+/* eps, momentum or slope as the call takes them. */
+static inline double hc_bn_number(const struct hc_bn *bn, double number)
+{
+    return bn->as_given ? number : (double)(float)number;
+}
 
 /* The inputs' slots in code that is generic over bn_bwd and bn_leaky_bwd; y is -1 in bn_bwd. */
 struct hc_bn_bwd_slots {

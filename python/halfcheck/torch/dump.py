@@ -106,7 +106,7 @@ class dump_step:  # pylint: disable=invalid-name
         self._keep(f"{when}scale", torch.tensor([float(self.scaler.get_scale())]))
         tracker = getattr(self.scaler, "_get_growth_tracker", None)
         if tracker:
-            self._keep(f"{when}scaler.clean", torch.tensor([tracker()], dtype=torch.int32))
+            self._keep(f"{when}scaler.growth_tracker", torch.tensor([tracker()], dtype=torch.int32))
 
     def _keep_unscaled(self):
         if getattr(self.optimizer, "grad_scale", None) is not None:

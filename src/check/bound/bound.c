@@ -168,6 +168,15 @@ double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumul
     return with_last_rounding(e, rule != NULL, error, want);
 }
 
+/* In any order at the statistics that were used, which are almost the given ones; and what becomes
+   of the real result if those stray, which is within the first term of the sum. */
+double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *strayed,
+                        const struct hc_exact *want)
+{
+    double error = hc_bound_bn_bwd_strayed(e, strayed) + hc_bound_any_bn_bwd(e, NULL, want);
+    return with_last_rounding(e, true, error, want);
+}
+
 static double error_in_any_order(const struct hc_element *e,
                                  const struct hc_accumulator *accumulator,
                                  const struct hc_exact *want)

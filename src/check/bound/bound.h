@@ -30,6 +30,18 @@
 double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
                 const struct hc_exact *want);
 
+/* How far the statistics that bn_bwd or bn_leaky_bwd was given may lie from those that were used:
+   of each channel, as an absolute error. */
+struct hc_strayed {
+    const double *mean;
+    const double *invstd;
+};
+
+/* The bound where mean and invstd of the call are the real ones of x, and whoever is judged used
+   its own, as bn_train may compute them, and did not tell them. */
+double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *strayed,
+                        const struct hc_exact *want);
+
 /* Whether the contract states the result as one or two roundings of the real value; then *bits are
    the only right ones, and the bound is what these roundings amount to. */
 bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,

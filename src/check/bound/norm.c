@@ -49,8 +49,7 @@ struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tenso
 
 struct hc_ball hc_bound_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
-    struct hc_ball root =
-        hc_ball_sqrt(f, hc_ball_add(f, variance, hc_ball_exact((double)(float)eps)));
+    struct hc_ball root = hc_ball_sqrt(f, hc_ball_add(f, variance, hc_ball_exact(eps)));
     return hc_ball_div(f, hc_ball_exact(1), root);
 }
 
@@ -94,7 +93,7 @@ static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball
 double hc_bound_leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);
-    double slope = (double)(float)call->params.bn.slope;
+    double slope = hc_bn_number(&call->params.bn, call->params.bn.slope);
     struct hc_ball h = held(call->out[HC_BN_Y].format, f, z);
     if (h.mid > z.rad)
         return isinf(h.rad) ? h.rad : isinf(h.mid) ? 0 : z.rad;
@@ -110,7 +109,7 @@ static double blended(enum hc_format f, const struct hc_tensor *running, int64_t
     struct hc_ball r = hc_ball_element(running, c);
     if (isinf(r.mid))
         return (double)INFINITY;
-    struct hc_ball m = hc_ball_exact((double)(float)momentum);
+    struct hc_ball m = hc_ball_exact(momentum);
     struct hc_ball move = hc_ball_mul(f, m, hc_ball_sub(f, batch, r));
     struct hc_ball kept = hc_ball_mul(f, hc_ball_sub(f, hc_ball_exact(1), m), r);
     struct hc_ball mixed = hc_ball_add(f, kept, hc_ball_mul(f, m, batch));
@@ -129,7 +128,8 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     int64_t c = e->index % channels;
     int64_t n = hc_tensor_count(x) / channels;
     struct hc_bound_moments m = hc_bound_channel(f, x, c);
-    struct hc_ball invstd = hc_bound_inverse_root(f, m.variance, call->params.bn.eps);
+    struct hc_ball invstd =
+        hc_bound_inverse_root(f, m.variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
     struct hc_ball unbiased = m.variance;
     struct hc_ball z;
     switch (e->out) {
@@ -141,13 +141,15 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return blended(f, &call->in[HC_BN_MEAN], c, m.mean, call->params.bn.momentum);
+        return blended(f, &call->in[HC_BN_MEAN], c, m.mean,
+                       hc_bn_number(&call->params.bn, call->params.bn.momentum));
     default:
         if (n > 1) /* M / (M - 1) is a division, and a multiplication by it another rounding */
             unbiased = hc_ball_mul(
                 f, m.variance,
                 hc_ball_div(f, hc_ball_exact((double)n), hc_ball_exact((double)(n - 1))));
-        return blended(f, &call->in[HC_BN_VARIANCE], c, unbiased, call->params.bn.momentum);
+        return blended(f, &call->in[HC_BN_VARIANCE], c, unbiased,
+                       hc_bn_number(&call->params.bn, call->params.bn.momentum));
     }
 }
 
@@ -159,8 +161,9 @@ double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator
     const struct hc_call *call = e->call;
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
-    struct hc_ball invstd = hc_bound_inverse_root(
-        hc_bound_work(call), hc_ball_element(&call->in[HC_BN_VARIANCE], c), call->params.bn.eps);
+    struct hc_ball invstd =
+        hc_bound_inverse_root(hc_bound_work(call), hc_ball_element(&call->in[HC_BN_VARIANCE], c),
+                              hc_bn_number(&call->params.bn, call->params.bn.eps));
     struct hc_ball z = normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
     return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
 }

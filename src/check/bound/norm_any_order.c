@@ -39,7 +39,7 @@ static double any_blended(enum hc_format f, const struct hc_tensor *running, int
                           struct hc_ball batch, double momentum)
 {
     double r = hc_tensor_get(running, c);
-    double m = (double)(float)momentum;
+    double m = momentum;
     if (isinf(r))
         return (double)INFINITY;
     struct hc_ball x = {(1 - m) * r + m * batch.mid, fabs(m) * batch.rad};
@@ -97,7 +97,8 @@ double hc_bound_any_bn_infer(const struct hc_element *e, const struct hc_accumul
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
     struct hc_ball variance = hc_ball_element(&call->in[HC_BN_VARIANCE], c);
-    struct hc_ball invstd = any_inverse_root(hc_bound_work(call), variance, call->params.bn.eps);
+    struct hc_ball invstd = any_inverse_root(hc_bound_work(call), variance,
+                                             hc_bn_number(&call->params.bn, call->params.bn.eps));
     struct hc_ball z = any_normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
     return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
 }

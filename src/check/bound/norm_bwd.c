@@ -1,6 +1,7 @@
 /* Batch norm, gradients: the definition again, in running error analysis (ball.h). bn_leaky_bwd's
    dz is rounded as the contract says, on every backend alike, and carries no error. What comes
-   after it is bn_bwd. */
+   after it is bn_bwd. Mean and invstd carry no error, either, unless nobody told those that were
+   used: then the real ones are given, and with them how far those that were used may stray. */
 #include <math.h>
 
 #include "check/bound/rules.h"
@@ -13,6 +14,7 @@ struct inputs {
     const struct hc_tensor *gamma;
     const struct hc_tensor *mean;
     const struct hc_tensor *invstd;
+    const struct hc_strayed *strayed; /* or NULL */
     double slope;
     int64_t channels;
     enum hc_format work;
@@ -28,7 +30,7 @@ static struct inputs inputs_of(const struct hc_call *call)
                            .gamma = &call->in[s->gamma],
                            .mean = &call->in[s->mean],
                            .invstd = &call->in[s->invstd],
-                           .slope = (double)(float)call->params.bn.slope,
+                           .slope = hc_bn_number(&call->params.bn, call->params.bn.slope),
                            .channels = x->shape[x->rank - 1],
                            .work = hc_bound_work(call)};
 }
@@ -41,12 +43,25 @@ static struct hc_ball dz_of(const struct inputs *in, int64_t i)
     return hc_ball_exact(dy);
 }
 
+static struct hc_ball mean_of(const struct inputs *in, int64_t c)
+{
+    struct hc_ball mean = hc_ball_element(in->mean, c);
+    mean.rad = in->strayed ? in->strayed->mean[c] : 0;
+    return mean;
+}
+
+static struct hc_ball invstd_of(const struct inputs *in, int64_t c)
+{
+    struct hc_ball invstd = hc_ball_element(in->invstd, c);
+    invstd.rad = in->strayed ? in->strayed->invstd[c] : 0;
+    return invstd;
+}
+
 /* (x - mean) invstd */
 static struct hc_ball normalized(const struct inputs *in, int64_t i, int64_t c)
 {
-    struct hc_ball d =
-        hc_ball_sub(in->work, hc_ball_element(in->x, i), hc_ball_element(in->mean, c));
-    return hc_ball_mul(in->work, d, hc_ball_element(in->invstd, c));
+    struct hc_ball d = hc_ball_sub(in->work, hc_ball_element(in->x, i), mean_of(in, c));
+    return hc_ball_mul(in->work, d, invstd_of(in, c));
 }
 
 /* dgamma and dbeta of channel c. */
@@ -70,8 +85,14 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
 {
     (void)accumulator;
     (void)want;
+    return hc_bound_bn_bwd_strayed(e, NULL);
+}
+
+double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed)
+{
     struct inputs in = inputs_of(e->call);
     enum hc_format f = in.work;
+    in.strayed = strayed;
     int64_t c = e->index % in.channels;
     struct hc_ball dgamma;
     struct hc_ball dbeta;
@@ -84,8 +105,7 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
         hc_ball_mul(f, normalized(&in, e->index, c), hc_ball_div(f, dgamma, n));
     struct hc_ball dx = hc_ball_sub(f, dz_of(&in, e->index), hc_ball_div(f, dbeta, n));
     dx = hc_ball_sub(f, dx, by_gamma);
-    struct hc_ball scale =
-        hc_ball_mul(f, hc_ball_element(in.gamma, c), hc_ball_element(in.invstd, c));
+    struct hc_ball scale = hc_ball_mul(f, hc_ball_element(in.gamma, c), invstd_of(&in, c));
     return hc_ball_mul(f, scale, dx).rad;
 }
 

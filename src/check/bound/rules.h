@@ -13,6 +13,7 @@ typedef double hc_bound_rule(const struct hc_element *e, const struct hc_accumul
 hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_sum_squares, hc_bound_gemm, hc_bound_conv,
     hc_bound_pool;
 hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
+double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed);
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 

@@ -1,0 +1,83 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/judge_step/passes.h"
+#include "cli/judge_step/tell.h"
+
+const struct hc_command hc_command_judge_step;
+
+static void judge_all(struct hc_step_court *court)
+{
+    static void (*const stages[])(struct hc_step_court * court) = {
+        hc_step_judge_forward, hc_step_judge_backward, hc_step_judge_unscale, hc_step_judge_update,
+        hc_step_judge_scale};
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && court->step->status == HC_OK; i++)
+        stages[i](court);
+}
+
+static int judge(struct hc_step *step, const char *path, bool all, bool every, const char *json)
+{
+    struct hc_step_court court;
+    int status = HC_WRONG;
+    enum hc_status opened = hc_step_open(step, path);
+    if (opened != HC_OK)
+        return hc_complain("judge-step: %s", hc_message());
+    if (hc_step_court_open(&court, step) != HC_OK) {
+        status = hc_complain_message();
+    } else {
+        court.every = every;
+        court.progress = isatty(STDERR_FILENO) ? hc_step_show_progress : NULL;
+        judge_all(&court);
+        hc_step_end_progress();
+        if (step->status != HC_OK)
+            status = hc_complain("judge-step: %s: %s", path, step->message);
+        else
+            status = hc_step_tell(&court, path, all, json);
+    }
+    hc_step_court_close(&court);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    bool all = false;
+    bool every = false;
+    const char *json = NULL;
+    const struct hc_option options[] = {
+        {.name = "all", .flag = &all, .help = "print a line for each claim, not for each layer"},
+        {.name = "every",
+         .flag = &every,
+         .help = "compare every element with MPFR, not a sample (minutes)"},
+        {.name = "json", .value = "FILE", .text = &json, .help = "write all verdicts to FILE"},
+        {0},
+    };
+    int words;
+    int status;
+    struct hc_step step;
+    if (!hc_read_options(&hc_command_judge_step, options, argc, argv, &words, &status))
+        return status;
+    if (words != 1)
+        return hc_complain("judge-step takes one step file; see: halfcheck judge-step --help");
+    status = judge(&step, argv[1], all, every, json);
+    hc_step_close(&step);
+    return status;
+}
+
+const struct hc_command hc_command_judge_step = {
+    .name = "judge-step",
+    .usage = "FILE [options]",
+    .summary = "judge a training step that PyTorch or halfcheck has written down, layer by layer",
+    .text = "FILE is a step file (docs/step-files.md), as halfcheck train --dump writes it, or as\n"
+            "halfcheck.torch.dump_step does around a step of a PyTorch program.\n\n"
+            "Each layer is judged by itself, forward and backward: what left it is compared with\n"
+            "what MPFR makes of the values that entered it, under the bound of the format in\n"
+            "which it was to be computed. Then come unscaling, clipping, the optimizer's update,\n"
+            "the model's copies and the next scale. The last lines say where the step went wrong\n"
+            "first.\n\n"
+            "Of a large tensor a sample is compared with MPFR: elements at random in equal\n"
+            "stretches, its ends, and those that lie furthest from what fp64 arithmetic gives\n"
+            "for the whole tensor.",
+    .run = run,
+};

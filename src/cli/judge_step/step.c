@@ -1,0 +1,237 @@
+#include "cli/judge_step/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum hc_status refuse(struct hc_step *step, enum hc_status status)
+{
+    if (step->status == HC_OK) {
+        step->status = status;
+        (void)snprintf(step->message, sizeof step->message, "%s", hc_message());
+    }
+    return status;
+}
+
+static const struct hc_network *network_of(const struct hc_step *step)
+{
+    const struct hc_network *const all[] = {&hc_darknet16, &hc_darknet_tiny};
+    const char *name = hc_tensor_file_metadata(&step->file, "network");
+    for (size_t i = 0; name && i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+static enum hc_status check_labels(struct hc_step *step)
+{
+    const struct hc_tensor *labels = hc_tensor_file_find(&step->file, "batch.labels");
+    if (!labels || labels->rank != 1 || labels->shape[0] < 1 || !labels->data ||
+        labels->format != HC_I32)
+        return hc_fail(HC_INVALID, "the step has no batch.labels, i32 or i64 [N]");
+    step->images = labels->shape[0];
+    for (int64_t i = 0; i < step->images; i++) {
+        double label = hc_tensor_get(labels, i);
+        if (label < 0 || label >= step->plan.classes)
+            return hc_fail(HC_INVALID, "batch.labels holds %.0f, which is none of %d classes",
+                           label, step->plan.classes);
+    }
+    return HC_OK;
+}
+
+enum hc_status hc_step_open(struct hc_step *step, const char *path)
+{
+    enum { MAX_CLASSES = 1000000 };
+    *step = (struct hc_step){0};
+    enum hc_status status = hc_tensor_file_read(&step->file, path);
+    if (status != HC_OK)
+        return status;
+    if (!hc_step_says(step, "halfcheck.step", "1"))
+        return hc_fail(HC_INVALID,
+                       "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
+    const struct hc_network *network = network_of(step);
+    double classes = hc_step_number(step, "classes", 0);
+    if (!network)
+        return hc_fail(HC_INVALID, "%s: its network is neither darknet16 nor darknet-tiny", path);
+    if (!(classes >= 1 && classes <= MAX_CLASSES) || floor(classes) != classes)
+        return hc_fail(HC_INVALID, "%s: its metadata do not say how many classes there are", path);
+    hc_plan_make(network, (int)classes, &step->plan);
+    step->converted = calloc((size_t)step->file.count + 1, sizeof *step->converted);
+    if (!step->converted)
+        return hc_fail(HC_NO_MEMORY, "no memory for a step file");
+    return check_labels(step);
+}
+
+void hc_step_close(struct hc_step *step)
+{
+    for (int i = 0; step->converted && i < step->file.count; i++)
+        free(step->converted[i].data);
+    free(step->converted);
+    hc_tensor_file_close(&step->file);
+}
+
+static bool is_float(enum hc_format f)
+{
+    return f == HC_FP64 || f == HC_FP32 || f == HC_BF16 || f == HC_FP16;
+}
+
+/* Whether a tensor in the file's layout has the shape of one in ours. */
+static bool fits(const struct hc_tensor *t, const struct hc_tensor *like)
+{
+    static const int nchw[HC_MAX_RANK] = {0, 3, 1, 2};
+    if (t->rank == 0 && like->rank == 1)
+        return like->shape[0] == 1;
+    if (t->rank != like->rank)
+        return false;
+    for (int d = 0; d < t->rank; d++)
+        if (t->shape[d] != like->shape[t->rank == HC_MAX_RANK ? nchw[d] : d])
+            return false;
+    return true;
+}
+
+static struct hc_tensor convert(struct hc_step *step, int i, struct hc_tensor like)
+{
+    const struct hc_tensor *t = &step->file.tensors[i].tensor;
+    like.format = t->format;
+    if (like.rank != HC_MAX_RANK) {
+        like.data = t->data;
+        return like;
+    }
+    struct hc_tensor *to = &step->converted[i];
+    if (!to->data) {
+        *to = like;
+        to->data = malloc(hc_tensor_bytes(t) + 1);
+        if (to->data)
+            hc_tensor_to_nhwc(t, to);
+        else
+            (void)refuse(step,
+                         hc_fail(HC_NO_MEMORY, "no memory for %s", step->file.tensors[i].name));
+    }
+    return *to;
+}
+
+struct hc_tensor hc_step_tensor(struct hc_step *step, const char *prefix, const char *name,
+                                struct hc_tensor like)
+{
+    char whole[2 * HC_TORCH_NAME + 32];
+    (void)snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    for (int i = 0; i < step->file.count; i++) {
+        const struct hc_tensor *t = &step->file.tensors[i].tensor;
+        if (strcmp(step->file.tensors[i].name, whole) != 0)
+            continue;
+        if (is_float(t->format) && t->data && fits(t, &like))
+            return convert(step, i, like);
+        (void)refuse(step, hc_fail(HC_INVALID,
+                                   "%s does not have the shape of the %s's, or is not "
+                                   "fp64, fp32, bf16 or fp16",
+                                   whole, step->plan.network->name));
+    }
+    like.data = NULL;
+    return like;
+}
+
+double hc_step_scalar(struct hc_step *step, const char *name, double otherwise)
+{
+    const struct hc_tensor *t = hc_tensor_file_find(&step->file, name);
+    if (!t || !t->data)
+        return otherwise;
+    if (hc_tensor_count(t) == 1)
+        return hc_tensor_get(t, 0);
+    (void)refuse(step, hc_fail(HC_INVALID, "%s is not one number", name));
+    return otherwise;
+}
+
+double hc_step_number(struct hc_step *step, const char *key, double otherwise)
+{
+    const char *text = hc_tensor_file_metadata(&step->file, key);
+    char *end;
+    if (!text)
+        return otherwise;
+    double value = strtod(text, &end);
+    if (end != text && !*end && isfinite(value))
+        return value;
+    (void)refuse(step, hc_fail(HC_INVALID, "%s is '%s' in the metadata, not a number", key, text));
+    return otherwise;
+}
+
+bool hc_step_says(const struct hc_step *step, const char *key, const char *word)
+{
+    const char *text = hc_tensor_file_metadata(&step->file, key);
+    return text && strcmp(text, word) == 0;
+}
+
+struct hc_tensor hc_step_shape(const struct hc_step *step, int v)
+{
+    const struct hc_network *network = step->plan.network;
+    const struct hc_layer *layer = &step->plan.layer[v > 0 ? v - 1 : 0];
+    if (v == 0)
+        return hc_tensor4(HC_FP32, step->images, network->side, network->side, network->channels,
+                          NULL);
+    if (layer->kind == HC_LAYER_LINEAR)
+        return hc_tensor2(HC_FP32, step->images, layer->channels, NULL);
+    return hc_tensor4(HC_FP32, step->images, layer->side, layer->side, layer->channels, NULL);
+}
+
+static struct hc_tensor value(struct hc_step *step, int v, const char *prefix)
+{
+    char name[HC_TORCH_NAME];
+    hc_torch_module(&step->plan, v - 1, name);
+    return hc_step_tensor(step, prefix, name, hc_step_shape(step, v));
+}
+
+struct hc_tensor hc_step_activation(struct hc_step *step, int v)
+{
+    if (v == 0)
+        return hc_step_tensor(step, "", "batch.images", hc_step_shape(step, 0));
+    if (v == step->plan.layers)
+        return hc_step_tensor(step, "", "logits", hc_step_shape(step, v));
+    return value(step, v, "activations.");
+}
+
+struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v)
+{
+    if (v == step->plan.layers)
+        return hc_step_tensor(step, "activation_gradients.", "logits", hc_step_shape(step, v));
+    return value(step, v, "activation_gradients.");
+}
+
+struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix)
+{
+    char module[HC_TORCH_NAME];
+    char name[HC_TORCH_NAME + sizeof HC_TORCH_CONV];
+    hc_torch_module(&step->plan, l, module);
+    (void)snprintf(name, sizeof name, "%s" HC_TORCH_CONV, module);
+    return hc_step_tensor(step, prefix, name, hc_step_shape(step, l + 1));
+}
+
+struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix)
+{
+    char name[HC_TORCH_NAME];
+    int l = 0;
+    while (step->plan.layer[l].parameter < 0 ||
+           p >= step->plan.layer[l].parameter + step->plan.layer[l].parameters)
+        l++;
+    const struct hc_layer *layer = &step->plan.layer[l];
+    struct hc_tensor in = hc_step_shape(step, layer->in);
+    struct hc_tensor like = hc_tensor1(HC_FP32, layer->channels, NULL);
+    if (p == layer->parameter && layer->kind == HC_LAYER_CONV)
+        like =
+            hc_tensor4(HC_FP32, layer->channels, layer->kernel, layer->kernel, in.shape[3], NULL);
+    else if (p == layer->parameter)
+        like = hc_tensor2(HC_FP32, layer->channels, in.shape[3], NULL);
+    hc_torch_parameter(&step->plan, p, name);
+    return hc_step_tensor(step, prefix, name, like);
+}
+
+struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix)
+{
+    char name[HC_TORCH_NAME];
+    int l = 0;
+    while (step->plan.layer[l].statistic < 0 ||
+           s >= step->plan.layer[l].statistic + HC_CONV_STATISTICS)
+        l++;
+    hc_torch_statistic(&step->plan, s, name);
+    return hc_step_tensor(step, prefix, name,
+                          hc_tensor1(HC_FP32, step->plan.layer[l].channels, NULL));
+}

@@ -1,0 +1,51 @@
+/* A step file (docs/step-files.md), opened to be judged: its tensors in halfcheck's layout, and
+   what its metadata say. */
+#ifndef HC_CLI_JUDGE_STEP_STEP_H
+#define HC_CLI_JUDGE_STEP_STEP_H
+
+#include "op/call.h"
+#include "op/status.h"
+#include "tensor_file/tensor_file.h"
+#include "train/net/net.h"
+#include "train/net/torch_names.h"
+
+struct hc_step {
+    struct hc_tensor_file file;
+    struct hc_plan plan;
+    int64_t images;              /* of the batch */
+    struct hc_tensor *converted; /* by number of the file's tensor; its own memory, if any */
+    enum hc_status status; /* of the first tensor that cannot be used; hc_message() says why */
+    char message[256];
+};
+
+/* Reads the file and makes the plan of its network. HC_IO, HC_NO_MEMORY or HC_INVALID with a line.
+   Close it in any case. */
+enum hc_status hc_step_open(struct hc_step *step, const char *path);
+void hc_step_close(struct hc_step *step);
+
+/* The tensor PREFIX NAME, in halfcheck's layout, if it has the shape of `like`, whose format does
+   not count; of rank 0 in a file, it may be [1]. Without data if the file lacks it. If it has
+   another shape or is not float it lacks data, too, and step->status becomes HC_INVALID. */
+struct hc_tensor hc_step_tensor(struct hc_step *step, const char *prefix, const char *name,
+                                struct hc_tensor like);
+
+/* The one number of that name, or `otherwise`. */
+double hc_step_scalar(struct hc_step *step, const char *name, double otherwise);
+
+/* What the metadata say: a number, which may be a hex float, or whether it is this word. */
+double hc_step_number(struct hc_step *step, const char *key, double otherwise);
+bool hc_step_says(const struct hc_step *step, const char *key, const char *word);
+
+/* The shape of value v, as in hc_net_value: of the image, of layer v - 1's output, or of the
+   logits. */
+struct hc_tensor hc_step_shape(const struct hc_step *step, int v);
+
+/* "activations.", "activation_gradients." and the like: value v > 0, the output of the convolution
+   inside layer l, a parameter and a statistic. */
+struct hc_tensor hc_step_activation(struct hc_step *step, int v);
+struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v);
+struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix);
+struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix);
+struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix);
+
+#endif

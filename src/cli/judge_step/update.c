@@ -1,0 +1,339 @@
+/* The update: the optimizer's state and the weights from the gradients that it got; the model's
+   copies of the weights. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/judge_step/passes.h"
+
+static const char stage[] = "update";
+
+/* A step's optimizer, as the metadata say. */
+struct optimizer {
+    enum hc_op op;
+    double hyper[HC_HYPER_COUNT];
+    bool decay_norm;
+    struct hc_call call; /* parameters, and hyper in `in` */
+};
+
+static enum hc_format arithmetic(const struct hc_step *step, enum hc_format weight)
+{
+    const char *name = hc_tensor_file_metadata(&step->file, "arithmetic");
+    enum hc_format f = name ? hc_format_by_name(name) : HC_FORMAT_COUNT;
+    if (weight == HC_FP64 || weight == HC_FP32)
+        return weight;
+    return f == HC_FP16 || f == HC_BF16 ? f : HC_FP32;
+}
+
+static enum hc_adam_order order(const struct hc_step *step)
+{
+    const char *name = hc_tensor_file_metadata(&step->file, "order");
+    for (int i = 0; name && i < HC_ORDER_COUNT; i++)
+        if (strcmp(hc_adam_order_names[i], name) == 0)
+            return (enum hc_adam_order)i;
+    return HC_ORDER_OURS;
+}
+
+/* False if the file does not say which optimizer it was. */
+static bool read_optimizer(struct hc_step_court *court, struct optimizer *o)
+{
+    struct hc_step *step = court->step;
+    const char *name = hc_tensor_file_metadata(&step->file, "optimizer");
+    const char *decay = hc_tensor_file_metadata(&step->file, "decay");
+    *o = (struct optimizer){.op = name ? hc_op_by_name(name) : HC_OP_COUNT};
+    if (o->op != HC_OP_adamw && o->op != HC_OP_adam && o->op != HC_OP_sgd)
+        return false;
+    bool decoupled = decay ? strcmp(decay, "decoupled") == 0 : o->op == HC_OP_adamw;
+    if (decay && strcmp(decay, "decoupled") != 0 && strcmp(decay, "l2") != 0)
+        return false;
+    if (o->op != HC_OP_sgd)
+        o->op = decoupled ? HC_OP_adamw : HC_OP_adam;
+    o->hyper[HC_HYPER_LR] = hc_step_number(step, "lr", 0);
+    o->hyper[HC_HYPER_BETA1] = hc_step_number(step, "beta1", 0);
+    o->hyper[HC_HYPER_STEP] = hc_step_scalar(step, "optimizer.step", 0) + 1;
+    o->decay_norm = !hc_step_says(step, "decay_norm", "0");
+    double weight_decay = hc_step_number(step, "weight_decay", 0);
+    o->call.op = o->op;
+    if (o->op == HC_OP_sgd)
+        o->call.params.sgd = (struct hc_sgd){.weight_decay = weight_decay,
+                                             .decoupled = decoupled,
+                                             .nesterov = hc_step_says(step, "nesterov", "1"),
+                                             .rate_inside = hc_step_says(step, "rate_inside", "1")};
+    else
+        o->call.params.adam = (struct hc_adam){.beta2 = hc_step_number(step, "beta2", 0),
+                                               .eps = hc_step_number(step, "eps", 0),
+                                               .weight_decay = weight_decay,
+                                               .eps_inside = hc_step_says(step, "eps_inside", "1"),
+                                               .order = order(step)};
+    return true;
+}
+
+static double *weight_decay(struct hc_call *call)
+{
+    return call->op == HC_OP_sgd ? &call->params.sgd.weight_decay : &call->params.adam.weight_decay;
+}
+
+static void eps_inside(struct hc_call *call)
+{
+    if (call->op != HC_OP_sgd)
+        call->params.adam.eps_inside = !call->params.adam.eps_inside;
+}
+
+static void other_decay(struct hc_call *call)
+{
+    if (call->op == HC_OP_sgd)
+        call->params.sgd.decoupled = !call->params.sgd.decoupled;
+    else
+        call->op = call->op == HC_OP_adam ? HC_OP_adamw : HC_OP_adam;
+}
+
+static void no_decay(struct hc_call *call)
+{
+    *weight_decay(call) = 0;
+}
+
+static void other_nesterov(struct hc_call *call)
+{
+    if (call->op == HC_OP_sgd)
+        call->params.sgd.nesterov = !call->params.sgd.nesterov;
+}
+
+static void later(struct hc_call *call)
+{
+    ((double *)call->in[hc_optimizer_slots(call->op)->hyper].data)[HC_HYPER_STEP]++;
+}
+
+static void earlier(struct hc_call *call)
+{
+    ((double *)call->in[hc_optimizer_slots(call->op)->hyper].data)[HC_HYPER_STEP]--;
+}
+
+/* What may have been done instead; each is tried alone. */
+static const struct {
+    void (*change)(struct hc_call *call);
+    const char *note;
+} mistakes[] = {
+    {eps_inside, "eps stands under the root, or not, other than the file says"},
+    {other_decay,
+     "the decay is coupled with the gradient where it is to be apart, or the other way"},
+    {no_decay, "there is no weight decay"},
+    {other_nesterov, "Nesterov's momentum is used, or not, other than the file says"},
+    {later, "the bias correction counts a step too many"},
+    {earlier, "the bias correction counts a step too few"},
+};
+
+static void explain(struct hc_step_court *court, const struct hc_step_claim *claim, char *note,
+                    size_t size)
+{
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(claim->call.op);
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        double hyper[HC_HYPER_COUNT];
+        struct hc_step_claim other = *claim;
+        memcpy(hyper, claim->call.in[s->hyper].data, sizeof hyper);
+        other.call.in[s->hyper].data = hyper;
+        mistakes[i].change(&other.call);
+        if (hyper[HC_HYPER_STEP] >= 1 && hc_step_fits(court, &other)) {
+            (void)snprintf(note, size, "%s", mistakes[i].note);
+            return;
+        }
+    }
+}
+
+/* The tensors of the optimizer's state that a claim is about: how the file calls them. */
+struct moment {
+    int in;
+    int out;
+    const char *before;
+    const char *after;
+    const char *what;
+};
+
+/* In the order in which they are judged; ended by a row without names. */
+static void list_moments(enum hc_op op, struct moment rows[3])
+{
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(op);
+    if (op == HC_OP_sgd) {
+        rows[0] = (struct moment){s->m, s->new_m, "optimizer.momentum_buffer.",
+                                  "after.optimizer.momentum_buffer.", "momentum"};
+        rows[1] = (struct moment){0};
+        return;
+    }
+    rows[0] = (struct moment){s->m, s->new_m, "optimizer.exp_avg.", "after.optimizer.exp_avg.",
+                              "first moment"};
+    rows[1] = (struct moment){s->v, s->new_v, "optimizer.exp_avg_sq.",
+                              "after.optimizer.exp_avg_sq.", "second moment"};
+    rows[2] = (struct moment){0};
+}
+
+static bool is_norm_or_bias(const struct hc_plan *plan, int p)
+{
+    int l = 0;
+    while (plan->layer[l].parameter < 0 ||
+           p >= plan->layer[l].parameter + plan->layer[l].parameters)
+        l++;
+    return p != plan->layer[l].parameter;
+}
+
+/* The call of parameter p: absent tensors have no data. */
+static struct hc_call call_of(struct hc_step_court *court, struct optimizer *o, int p,
+                              const struct moment *rows, bool master)
+{
+    struct hc_step *step = court->step;
+    struct hc_call call = o->call;
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(call.op);
+    struct hc_tensor w = hc_step_parameter(step, p, master ? "masters." : "weights.");
+    call.in[s->w] = call.out[s->new_w] = w;
+    call.in[s->g] = hc_step_parameter(step, p, "unscaled.");
+    for (; rows->before; rows++)
+        call.in[rows->in] = call.out[rows->out] = hc_step_parameter(step, p, rows->before);
+    call.in[s->hyper] = hc_tensor1(HC_FP64, HC_HYPER_COUNT, o->hyper);
+    if (!o->decay_norm && is_norm_or_bias(&step->plan, p))
+        *weight_decay(&call) = 0;
+    *hc_optimizer_arithmetic(call.op, &call.params) = arithmetic(step, w.format);
+    return call;
+}
+
+static void judge_optimizer(struct hc_step_court *court, struct optimizer *o, int p)
+{
+    struct hc_step *step = court->step;
+    struct moment rows[3];
+    struct hc_tensor master = hc_step_parameter(step, p, "masters.");
+    list_moments(o->op, rows);
+    struct hc_call call = call_of(court, o, p, rows, master.data != NULL);
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(call.op);
+    for (int i = 0;; i++) {
+        bool weight = !rows[i].before;
+        struct hc_step_claim claim = {.stage = stage,
+                                      .what = weight ? "weight" : rows[i].what,
+                                      .call = call,
+                                      .out = weight ? s->new_w : rows[i].out};
+        hc_torch_parameter(&step->plan, p, claim.where);
+        if (weight && master.data)
+            claim.what = "master";
+        claim.got = hc_step_parameter(step, p,
+                                      !weight       ? rows[i].after
+                                      : master.data ? "after.masters."
+                                                    : "after.weights.");
+        claim.expected = *hc_optimizer_arithmetic(call.op, &call.params);
+        if (claim.got.data && claim.got.format != claim.expected)
+            claim.expected = claim.got.format;
+        struct hc_step_verdict *v = hc_step_judge(court, &claim);
+        if (v && v->judgement == HC_STEP_WRONG && !v->note[0])
+            explain(court, &claim, v->note, sizeof v->note);
+        if (weight || step->status != HC_OK)
+            return;
+    }
+}
+
+/* Nothing changes in a step that is left out. */
+static void judge_kept(struct hc_step_court *court, int p)
+{
+    static const struct {
+        const char *before;
+        const char *after;
+        const char *what;
+    } rows[] = {
+        {"masters.", "after.masters.", "master, step left out"},
+        {"weights.", "after.weights.", "weight, step left out"},
+        {"optimizer.exp_avg.", "after.optimizer.exp_avg.", "first moment, step left out"},
+        {"optimizer.exp_avg_sq.", "after.optimizer.exp_avg_sq.", "second moment, step left out"},
+        {"optimizer.momentum_buffer.", "after.optimizer.momentum_buffer.",
+         "momentum, step left out"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hc_step_claim claim = {.stage = stage, .what = rows[i].what};
+        struct hc_tensor before = hc_step_parameter(court->step, p, rows[i].before);
+        claim.got = hc_step_parameter(court->step, p, rows[i].after);
+        if (!before.data || !claim.got.data || court->step->status != HC_OK)
+            continue;
+        hc_torch_parameter(&court->step->plan, p, claim.where);
+        claim.call = (struct hc_call){
+            .op = HC_OP_cast, .in = {[HC_X] = before}, .out = {[HC_OUT] = claim.got}};
+        claim.expected = claim.got.format;
+        (void)hc_step_judge(court, &claim);
+    }
+}
+
+static void judge_copy(struct hc_step_court *court, int p)
+{
+    struct hc_step *step = court->step;
+    struct hc_step_claim claim = {.stage = stage, .what = "copy of the master"};
+    struct hc_tensor master = hc_step_parameter(step, p, "after.masters.");
+    struct hc_tensor old = hc_step_parameter(step, p, "weights.");
+    claim.got = hc_step_parameter(step, p, "after.weights.");
+    if (!master.data || !claim.got.data)
+        return;
+    hc_torch_parameter(&step->plan, p, claim.where);
+    claim.call =
+        (struct hc_call){.op = HC_OP_cast, .in = {[HC_X] = master}, .out = {[HC_OUT] = claim.got}};
+    claim.expected = claim.got.format;
+    struct hc_step_verdict *v = hc_step_judge(court, &claim);
+    if (!v || v->judgement != HC_STEP_WRONG || !old.data)
+        return;
+    if (old.format == claim.got.format &&
+        memcmp(old.data, claim.got.data, hc_tensor_bytes(&old)) == 0)
+        (void)snprintf(v->note, sizeof v->note, "the model still has its old copy");
+}
+
+void hc_step_judge_update(struct hc_step_court *court)
+{
+    struct optimizer o;
+    struct hc_step *step = court->step;
+    bool left_out = hc_step_left_out(court);
+    if (!read_optimizer(court, &o)) {
+        struct hc_step_verdict *v = hc_step_add_verdict(court, stage, "optimizer", "all");
+        if (!v)
+            return;
+        v->judgement = HC_STEP_NOT_JUDGED;
+        (void)snprintf(v->note, sizeof v->note,
+                       "the file does not say which optimizer it was, or how it decays");
+        return;
+    }
+    for (int p = 0; p < step->plan.parameters && step->status == HC_OK; p++) {
+        if (left_out)
+            judge_kept(court, p);
+        else
+            judge_optimizer(court, &o, p);
+        if (step->status == HC_OK && !left_out)
+            judge_copy(court, p);
+    }
+}
+
+/* The scale of the next step: under a rule of halfcheck's by that rule, else by torch's, whose
+   numbers are in the file. */
+void hc_step_judge_scale(struct hc_step_court *court)
+{
+    struct hc_step *step = court->step;
+    double scale = hc_step_scalar(step, "scale", 1);
+    double after = hc_step_scalar(step, "after.scale", scale);
+    double growth = hc_step_number(step, "growth", 0);
+    double backoff = hc_step_number(step, "backoff", 0);
+    double interval = hc_step_number(step, "growth_interval", 0);
+    double clean = hc_step_scalar(step, "scaler.growth_tracker", -1);
+    const char *rule = hc_tensor_file_metadata(&step->file, "scaler");
+    if (!hc_tensor_file_find(&step->file, "after.scale") || step->status != HC_OK ||
+        (rule && strcmp(rule, "none") == 0))
+        return;
+    struct hc_step_verdict *v =
+        hc_step_add_verdict(court, "scale", "scale of the next step", "scale");
+    if (!v)
+        return;
+    if ((rule && strcmp(rule, "torch") != 0) || growth == 0 || backoff == 0 || interval == 0 ||
+        clean < 0) {
+        v->judgement = HC_STEP_NOT_JUDGED;
+        (void)snprintf(v->note, sizeof v->note, "only torch's rule is judged, and all its numbers");
+        return;
+    }
+    bool left_out = hc_step_left_out(court);
+    bool grows = clean + 1 >= interval;
+    double factor = left_out ? backoff : grows ? growth : 1;
+    v->want = hc_round(HC_FP32, scale * factor);
+    v->got = after;
+    v->elements = v->checked = 1;
+    v->judgement = v->want == v->got ? HC_STEP_RIGHT : HC_STEP_WRONG;
+    if (v->want != v->got)
+        (void)snprintf(v->note, sizeof v->note, "%s",
+                       left_out ? "a gradient is infinite or NaN, so it should have fallen"
+                       : grows  ? "it should have grown after that many clean steps"
+                                : "nothing should have changed it");
+}
