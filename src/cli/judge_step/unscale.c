@@ -141,7 +141,7 @@ static void judge_gradients(struct hc_step_court *court)
     struct factor f = clipping(step, scale, max_norm);
     double interval[2] = {f.value * (1 - f.slack), f.value * (1 + f.slack)};
     struct hc_step_verdict *v = hc_step_add_verdict(
-        court, stage, max_norm > 0 ? "divided by the scale, clipped" : "divided by the scale",
+        court, stage, max_norm > 0 ? "unscaled, clipped" : "unscaled",
         "all");
     if (!v)
         return;
