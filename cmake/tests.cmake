@@ -81,6 +81,15 @@ if(BUILD_TESTING)
            $<TARGET_FILE:halfcheck>)
   set_tests_properties(docs torch-scaler torch-step-files PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+if(BUILD_TESTING)
+  foreach(test torch_test torch_gradients)
+    string(REPLACE "torch_test" "judge-step-torch" name ${test})
+    string(REPLACE "_" "-" name ${name})
+    add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/src/cli/judge_step/torch-test ${test}.py
+             $<TARGET_FILE:halfcheck>)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+endif()
 # This test fetches packages. Without a network it is skipped.
 if(BUILD_TESTING)
   add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test

@@ -111,7 +111,7 @@ static void judge_norm(struct hc_step_court *court, int l)
     free(s.owned);
 }
 
-/* The layer that adds value v, which also enters the convolution of layer l, to something; or -1. */
+/* The layer that adds value v to something else, or -1. */
 static int skip_of(const struct hc_plan *plan, int v)
 {
     for (int l = 0; l < plan->layers; l++)

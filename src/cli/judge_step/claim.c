@@ -165,7 +165,7 @@ static void find_factor(struct hc_step_verdict *v, const struct hc_step_comparis
             most = &all[k];
     double factor = most->got / most->want.hi;
     double slack = most->bound / fabs(most->want.hi);
-    if (!isfinite(factor) || n < 4)
+    if (!isfinite(factor) || fabs(factor - 1) < 1e-3 || n < 4)
         return;
     if (fabs(factor - round(factor)) <= 4 * slack * fabs(factor))
         factor = round(factor);

@@ -71,8 +71,11 @@ static void add(struct hc_step_comparison *c, double a, enum hc_format format)
 {
     double sum = c->want.hi + a;
     double back = sum - c->want.hi;
-    c->want.lo += (c->want.hi - (sum - back)) + (a - back);
+    double lo = (c->want.hi - (sum - back)) + (a - back);
+    c->want.lo = isfinite(sum) ? c->want.lo + lo : 0;
     c->want.hi = sum;
+    if (!isfinite(sum))
+        return;
     c->bound += hc_ulp(format, fabs(sum) + c->bound) / 2;
 }
 

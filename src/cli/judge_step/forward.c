@@ -1,7 +1,6 @@
 /* The forward pass: each layer from the values that entered it. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/judge_step/passes.h"
 
@@ -51,12 +50,10 @@ struct hc_call hc_step_norm(struct hc_step_court *court, int l)
    fraction of the roundings. */
 struct hc_bn hc_step_norm_params(const struct hc_step *step, enum hc_format x)
 {
-    const char *producer = hc_tensor_file_metadata(&step->file, "producer");
-    bool own = producer && strncmp(producer, "halfcheck ", strlen("halfcheck ")) == 0;
     return (struct hc_bn){.eps = HC_NORM_EPS,
                           .momentum = HC_NORM_MOMENTUM,
                           .slope = HC_LEAKY_SLOPE,
-                          .as_given = x == HC_FP64 && !own};
+                          .as_given = x == HC_FP64 && !hc_step_is_own(step)};
 }
 
 /* The running variance of the biased variance differs by 1 / M of it, which in a long channel is

@@ -161,6 +161,13 @@ bool hc_step_says(const struct hc_step *step, const char *key, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
+bool hc_step_is_own(const struct hc_step *step)
+{
+    static const char own[] = "halfcheck ";
+    const char *producer = hc_tensor_file_metadata(&step->file, "producer");
+    return producer && strncmp(producer, own, strlen(own)) == 0;
+}
+
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v)
 {
     const struct hc_network *network = step->plan.network;

@@ -36,6 +36,9 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise);
 double hc_step_number(struct hc_step *step, const char *key, double otherwise);
 bool hc_step_says(const struct hc_step *step, const char *key, const char *word);
 
+/* Whether halfcheck itself has taken the step. */
+bool hc_step_is_own(const struct hc_step *step);
+
 /* The shape of value v, as in hc_net_value: of the image, of layer v - 1's output, or of the
    logits. */
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v);

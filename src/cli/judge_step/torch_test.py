@@ -204,19 +204,6 @@ class GradientTwice(Step):
         model[4].inner[1][0].weight.register_hook(lambda g: 2 * g)
 
 
-class StaleCopy(Step):
-    """Weights in bf16 with masters, of which the model does not get the new ones."""
-
-    def edit(self, tensors):
-        for name in [n for n in tensors if n.startswith("weights.") and n.endswith("0.0.weight")]:
-            w, after = tensor(tensors, name), tensor(tensors, "after." + name)
-            tensors["masters." + name[len("weights."):]] = tensors[name]
-            tensors["after.masters." + name[len("weights."):]] = tensors["after." + name]
-            put(tensors, name, w.bfloat16().float())
-            put(tensors, "after." + name, after.bfloat16().float())
-        put(tensors, "after.weights.2.inner.0.0.weight", tensor(tensors, "weights.2.inner.0.0.weight"))
-
-
 class BiasedVariance(Step):
     def edit(self, tensors):
         for name in [n for n in tensors if n.startswith("buffers.") and n.endswith("running_var")]:
@@ -288,8 +275,6 @@ wrong("eps inside", EpsInside(), "update", "0.0.weight", "weight", "eps stands u
 wrong("decay coupled", DecayCoupled(), "update", "0.0.weight", "first moment", "decay is coupled")
 wrong("a gradient twice", GradientTwice(), "backward", "4.inner.1", "gradient of the filter",
       "2 times what it should be")
-wrong("stale copy", StaleCopy(), "update", "2.inner.0.0.weight", "copy of the master",
-      "still has its old copy")
 wrong("biased running variance", BiasedVariance(), "forward", "0", "running variance", "biased")
 wrong("one activation in bf16", OneInHalf(), "forward", "3", "convolution", "number of bf16")
 wrong("one convolution on bf16", OneOnHalf(), "forward", "3", "convolution", "computed in bf16")

@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "cli/judge_step/passes.h"
 #include "num/ulp.h"
+#include "train/update/scaler.h"
 
 static const char stage[] = "unscale";
 
@@ -34,9 +35,18 @@ static bool overflowed(struct hc_step *step)
     return false;
 }
 
+/* What becomes of a step with an overflow, under the rule of the file's scaler. */
+static enum hc_on_found on_found(const struct hc_step *step)
+{
+    const char *rule = hc_tensor_file_metadata(&step->file, "scaler");
+    enum hc_scaler_rule known = rule ? hc_scaler_by_name(rule) : HC_SCALER_TORCH;
+    return hc_scalers[known == HC_SCALER_COUNT ? HC_SCALER_TORCH : known].on_found;
+}
+
 bool hc_step_left_out(struct hc_step_court *court)
 {
-    return hc_tensor_file_find(&court->step->file, "found_inf") && overflowed(court->step);
+    return hc_tensor_file_find(&court->step->file, "found_inf") &&
+           on_found(court->step) == HC_FOUND_SKIPS && overflowed(court->step);
 }
 
 /* sqrt(sum g^2) over all gradients, divided by the scale, in fp64: n squares and sums are off by at
@@ -140,11 +150,16 @@ static void judge_gradients(struct hc_step_court *court)
     double max_norm = hc_step_number(step, "clip", 0);
     struct factor f = clipping(step, scale, max_norm);
     double interval[2] = {f.value * (1 - f.slack), f.value * (1 + f.slack)};
-    struct hc_step_verdict *v = hc_step_add_verdict(
-        court, stage, max_norm > 0 ? "unscaled, clipped" : "unscaled",
-        "all");
+    struct hc_step_verdict *v =
+        hc_step_add_verdict(court, stage, max_norm > 0 ? "unscaled, clipped" : "unscaled", "all");
     if (!v)
         return;
+    if (on_found(step) == HC_FOUND_STEPS && overflowed(step)) {
+        v->judgement = HC_STEP_NOT_JUDGED;
+        (void)snprintf(v->note, sizeof v->note,
+                       "after an overflow the optimizer gets old gradients");
+        return;
+    }
     bool right = one_factor(step, scale, interval, v);
     v->elements = v->checked;
     v->judgement = v->checked == 0 ? HC_STEP_NOT_JUDGED : right ? HC_STEP_RIGHT : HC_STEP_WRONG;

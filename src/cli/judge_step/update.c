@@ -50,6 +50,9 @@ static bool read_optimizer(struct hc_step_court *court, struct optimizer *o)
         o->op = decoupled ? HC_OP_adamw : HC_OP_adam;
     o->hyper[HC_HYPER_LR] = hc_step_number(step, "lr", 0);
     o->hyper[HC_HYPER_BETA1] = hc_step_number(step, "beta1", 0);
+    /* halfcheck's optimizers take both as fp32. */
+    for (int i = 0; hc_step_is_own(step) && i < HC_HYPER_STEP; i++)
+        o->hyper[i] = hc_round(HC_FP32, o->hyper[i]);
     o->hyper[HC_HYPER_STEP] = hc_step_scalar(step, "optimizer.step", 0) + 1;
     o->decay_norm = !hc_step_says(step, "decay_norm", "0");
     double weight_decay = hc_step_number(step, "weight_decay", 0);
@@ -297,43 +300,4 @@ void hc_step_judge_update(struct hc_step_court *court)
         if (step->status == HC_OK && !left_out)
             judge_copy(court, p);
     }
-}
-
-/* The scale of the next step: under a rule of halfcheck's by that rule, else by torch's, whose
-   numbers are in the file. */
-void hc_step_judge_scale(struct hc_step_court *court)
-{
-    struct hc_step *step = court->step;
-    double scale = hc_step_scalar(step, "scale", 1);
-    double after = hc_step_scalar(step, "after.scale", scale);
-    double growth = hc_step_number(step, "growth", 0);
-    double backoff = hc_step_number(step, "backoff", 0);
-    double interval = hc_step_number(step, "growth_interval", 0);
-    double clean = hc_step_scalar(step, "scaler.growth_tracker", -1);
-    const char *rule = hc_tensor_file_metadata(&step->file, "scaler");
-    if (!hc_tensor_file_find(&step->file, "after.scale") || step->status != HC_OK ||
-        (rule && strcmp(rule, "none") == 0))
-        return;
-    struct hc_step_verdict *v =
-        hc_step_add_verdict(court, "scale", "scale of the next step", "scale");
-    if (!v)
-        return;
-    if ((rule && strcmp(rule, "torch") != 0) || growth == 0 || backoff == 0 || interval == 0 ||
-        clean < 0) {
-        v->judgement = HC_STEP_NOT_JUDGED;
-        (void)snprintf(v->note, sizeof v->note, "only torch's rule is judged, and all its numbers");
-        return;
-    }
-    bool left_out = hc_step_left_out(court);
-    bool grows = clean + 1 >= interval;
-    double factor = left_out ? backoff : grows ? growth : 1;
-    v->want = hc_round(HC_FP32, scale * factor);
-    v->got = after;
-    v->elements = v->checked = 1;
-    v->judgement = v->want == v->got ? HC_STEP_RIGHT : HC_STEP_WRONG;
-    if (v->want != v->got)
-        (void)snprintf(v->note, sizeof v->note, "%s",
-                       left_out ? "a gradient is infinite or NaN, so it should have fallen"
-                       : grows  ? "it should have grown after that many clean steps"
-                                : "nothing should have changed it");
 }

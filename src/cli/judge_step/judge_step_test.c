@@ -1,0 +1,212 @@
+/* Steps that halfcheck itself has taken: right as they are, and wrong after an edit of the file. */
+#include "cli/testing.h"
+#include "tensor_file/tensor_file.h"
+
+TestSuite(judge_step, .timeout = 60);
+
+static void take_step(const char *recipe)
+{
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "$hc train --recipe %s --network darknet-tiny --batch 8 --images 3 --epochs 1"
+                   " --dump 1 --out run",
+                   recipe);
+    const struct ran *ran = run_shell(line);
+    cr_assert_neq(ran->status, 2, "%s: %s", recipe, ran->err);
+}
+
+static const char path[] = "run/step-1.safetensors";
+
+/* Reads the file, lets `edit` change it, and writes it. */
+static void edit_file(void (*edit)(struct hc_tensor_file *file))
+{
+    struct hc_tensor_file file;
+    cr_assert_eq(hc_tensor_file_read(&file, path), HC_OK, "%s", hc_message());
+    edit(&file);
+    cr_assert_eq(
+        hc_safetensors_write(path, file.tensors, file.count, file.metadata, file.metadata_count),
+        HC_OK, "%s", hc_message());
+    hc_tensor_file_close(&file);
+}
+
+static struct hc_tensor *tensor(struct hc_tensor_file *file, const char *name)
+{
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0)
+            return &file->tensors[i].tensor;
+    cr_assert_fail("the file has no %s", name);
+    return NULL;
+}
+
+static void expect_right(const char *recipe)
+{
+    enter_folder();
+    take_step(recipe);
+    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
+    cr_expect_eq(ran->status, 0, "%s: %s%s", recipe, ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "0 wrong, 0 not judged"), "%s: %s", recipe, ran->out);
+}
+
+/* The last paragraph, without line breaks, has to say where it goes wrong first, and `why`. */
+static void expect_wrong(const char *where, const char *why)
+{
+    char text[1 << 14];
+    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+    const char *first = strstr(ran->out, "It goes wrong first");
+    cr_assert_not_null(first, "%s", ran->out);
+    (void)snprintf(text, sizeof text, "%s", first);
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    cr_expect_not_null(strstr(text, where), "no '%s' in: %s", where, text);
+    cr_expect_not_null(strstr(text, why), "no '%s' in: %s", why, text);
+}
+
+Test(judge_step, own_steps_are_right_in_fp32)
+{
+    expect_right("fp32");
+}
+
+Test(judge_step, own_steps_are_right_in_fp64)
+{
+    expect_right("fp64");
+}
+
+Test(judge_step, own_steps_are_right_with_masters_and_a_scale)
+{
+    expect_right("amp");
+}
+
+Test(judge_step, own_steps_are_right_in_bf16)
+{
+    expect_right("amp-bf16");
+}
+
+Test(judge_step, own_steps_are_right_with_sgd)
+{
+    expect_right("apex-O2 --set optimizer=sgd --set decay=l2");
+}
+
+Test(judge_step, a_step_that_overflows_is_left_out)
+{
+    expect_right("amp --set loss_scale=16777216");
+}
+
+static void keep_old_copy(struct hc_tensor_file *file)
+{
+    const struct hc_tensor *old = tensor(file, "weights.2.inner.1.0.weight");
+    struct hc_tensor *copy = tensor(file, "after.weights.2.inner.1.0.weight");
+    memcpy(copy->data, old->data, hc_tensor_bytes(old));
+}
+
+static void make_masters_stale(struct hc_tensor_file *file)
+{
+    struct hc_tensor *master = tensor(file, "masters.3.0.weight");
+    for (int64_t i = 0; i < hc_tensor_count(master); i++)
+        hc_tensor_set(master, i, hc_tensor_get(master, i) + 0x1p-6);
+}
+
+static void forget_scale(struct hc_tensor_file *file)
+{
+    for (int i = 0; i < file->count; i++) {
+        char name[96];
+        if (strncmp(file->tensors[i].name, "unscaled.", 9) != 0)
+            continue;
+        (void)snprintf(name, sizeof name, "gradients.%s", file->tensors[i].name + 9);
+        const struct hc_tensor *from = tensor(file, name);
+        for (int64_t k = 0; k < hc_tensor_count(from); k++)
+            hc_tensor_set(&file->tensors[i].tensor, k, hc_tensor_get(from, k));
+    }
+}
+
+static void grow_scale(struct hc_tensor_file *file)
+{
+    struct hc_tensor *after = tensor(file, "after.scale");
+    hc_tensor_set(after, 0, 2 * hc_tensor_get(after, 0));
+}
+
+static void spoil_logits(struct hc_tensor_file *file)
+{
+    struct hc_tensor *logits = tensor(file, "logits");
+    hc_tensor_set(logits, 7, hc_tensor_get(logits, 7) * 1.01 + 0x1p-6);
+}
+
+Test(judge_step, it_says_where_a_step_goes_wrong_first)
+{
+    static const struct {
+        void (*edit)(struct hc_tensor_file *file);
+        const char *where;
+        const char *why;
+    } rows[] = {
+        {keep_old_copy, "update stage, at 2.inner.1.0.weight: copy of the master",
+         "the model still has its old copy"},
+        {make_masters_stale, "before stage, at 3.0.weight: copy of the master", "beyond the bound"},
+        {forget_scale, "unscale stage, at 0.0.weight", "were not divided by the scale"},
+        {grow_scale, "scale stage", "the rule torch says otherwise"},
+        {spoil_logits, "forward stage, at 9: linear", "element 7"},
+    };
+    enter_folder();
+    take_step("amp");
+    cr_assert_eq(run_shell("cp run/step-1.safetensors kept")->status, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert_eq(run_shell("cp kept run/step-1.safetensors")->status, 0);
+        edit_file(rows[i].edit);
+        expect_wrong(rows[i].where, rows[i].why);
+    }
+}
+
+static void change_shape(struct hc_tensor_file *file)
+{
+    struct hc_tensor *t = tensor(file, "activations.3.0");
+    t->shape[1] /= 2;
+    t->shape[2] *= 2;
+}
+
+static void spoil_label(struct hc_tensor_file *file)
+{
+    hc_tensor_set_bits(tensor(file, "batch.labels"), 1, 10);
+}
+
+static void forget_version(struct hc_tensor_file *file)
+{
+    file->metadata_count = 0;
+}
+
+Test(judge_step, files_that_are_no_step_are_refused_in_a_line)
+{
+    static const struct {
+        void (*edit)(struct hc_tensor_file *file);
+        const char *word;
+    } rows[] = {{change_shape, "activations.3.0"},
+                {spoil_label, "batch.labels"},
+                {forget_version, "halfcheck.step"}};
+    enter_folder();
+    take_step("fp32");
+    cr_assert_eq(run_shell("cp run/step-1.safetensors kept")->status, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert_eq(run_shell("cp kept run/step-1.safetensors")->status, 0);
+        edit_file(rows[i].edit);
+        expect_refusal("$hc judge-step run/step-1.safetensors", rows[i].word);
+    }
+    expect_refusal("$hc judge-step nowhere", "nowhere");
+    expect_refusal("$hc judge-step", "one step file");
+    expect_refusal("head -c 9999 kept > cut; $hc judge-step cut", "cut");
+}
+
+static void forget_backward(struct hc_tensor_file *file)
+{
+    for (int i = 0; i < file->count; i++)
+        if (strncmp(file->tensors[i].name, "activation_gradients.", 21) == 0)
+            file->tensors[i--] = file->tensors[--file->count];
+}
+
+Test(judge_step, what_is_absent_is_not_judged_and_that_is_said)
+{
+    enter_folder();
+    take_step("fp32");
+    edit_file(forget_backward);
+    const struct ran *ran = run_shell("$hc judge-step --json - run/step-1.safetensors");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "\"verdict\": \"not judged\""), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "the file lacks"), "%s", ran->out);
+}
