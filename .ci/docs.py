@@ -103,7 +103,7 @@ class Names:
             return subprocess.run([program, *words], stdout=subprocess.PIPE, text=True,
                                   check=False).stdout
         self.version = ask('--version').split()[1]
-        self.commands = re.findall(r'^  (\w+) ', ask('--help'), re.M)
+        self.commands = re.findall(r'^  ([\w-]+) ', ask('--help'), re.M)
         self.options = set(re.findall(r'--[a-z][\w-]*', ask('--help') + ''.join(
             ask(command, '--help') for command in self.commands) + text_of('portable/gpu-check')))
         self.cases = [line.split('\t')[0] for line in ask('list', 'cases').splitlines()]

@@ -20,7 +20,7 @@ static void overview(FILE *out)
                 "usage: halfcheck COMMAND [ARGUMENTS]\n\n",
                 out);
     for (int i = 0; i < n; i++)
-        (void)fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+        (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
     (void)fputs("\nhalfcheck COMMAND --help explains a command; --version prints the version.\n",
                 out);
 }

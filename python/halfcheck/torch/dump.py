@@ -160,6 +160,8 @@ class dump_step:  # pylint: disable=invalid-name
                       "classes": str(self.tensors["logits"][1][1]),
                       "decay": "decoupled" if decoupled else "l2",
                       "producer": "torch " + torch.__version__})
+        if next(self.model.parameters()).is_cuda and torch.backends.cudnn.allow_tf32:
+            texts["tf32"] = "1"  # PyTorch's default for convolutions
         if self.kind == "sgd":
             texts["nesterov"] = str(int(group["nesterov"]))
         texts.update({key: str(value) for key, value in self.metadata.items()})

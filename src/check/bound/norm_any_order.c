@@ -69,7 +69,7 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     struct hc_bound_moments m = hc_bound_channel(f, x, c);
     m.mean = any_mean(f, m.mean);
     m.variance = any_mean(f, m.variance);
-    struct hc_ball invstd = any_inverse_root(f, m.variance, p->eps);
+    struct hc_ball invstd = any_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
@@ -80,11 +80,12 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return any_blended(f, &call->in[HC_BN_MEAN], c, m.mean, p->momentum);
+        return any_blended(f, &call->in[HC_BN_MEAN], c, m.mean, hc_bn_number(p, p->momentum));
     default:
         if (n > 1)
             m.variance = any_mean(f, hc_ball_mul(HC_FP64, m.variance, hc_ball_exact(n / (n - 1))));
-        return any_blended(f, &call->in[HC_BN_VARIANCE], c, m.variance, p->momentum);
+        return any_blended(f, &call->in[HC_BN_VARIANCE], c, m.variance,
+                           hc_bn_number(p, p->momentum));
     }
 }
 

@@ -87,6 +87,8 @@ static enum hc_format held(const struct hc_step_claim *claim)
 {
     enum hc_format own = claim->got.format;
     enum hc_format expected = claim->expected;
+    if (!claim->data) /* a copy, or an optimizer's state, which may hold what it began with */
+        return own;
     if (width(expected) > width(own) && all_in(&claim->got, expected, 0))
         return expected;
     for (int w = WIDTHS - 1; w > width(own); w--)
@@ -165,7 +167,7 @@ static void find_factor(struct hc_step_verdict *v, const struct hc_step_comparis
             most = &all[k];
     double factor = most->got / most->want.hi;
     double slack = most->bound / fabs(most->want.hi);
-    if (!isfinite(factor) || fabs(factor - 1) < 1e-3 || n < 4)
+    if (!isfinite(factor) || fabs(factor - 1) < 0.01 || n < 4)
         return;
     if (fabs(factor - round(factor)) <= 4 * slack * fabs(factor))
         factor = round(factor);
@@ -181,8 +183,8 @@ static void find_factor(struct hc_step_verdict *v, const struct hc_step_comparis
 }
 
 /* The verdict on a step that was computed in this way. */
-static void conclude(struct hc_step_verdict *v, const struct hc_step_claim *claim,
-                     struct hc_step_way way)
+static void conclude(const struct hc_step *step, struct hc_step_verdict *v,
+                     const struct hc_step_claim *claim, struct hc_step_way way)
 {
     enum hc_format own = claim->got.format;
     const char *expected = hc_formats[claim->expected].name;
@@ -192,6 +194,8 @@ static void conclude(struct hc_step_verdict *v, const struct hc_step_claim *clai
         v->judgement = HC_STEP_WRONG;
         (void)snprintf(v->note, sizeof v->note, "every element is a number of %s, where %s was due",
                        hc_formats[way.out].name, hc_formats[own].name);
+    } else if (way.in == HC_TF32 && hc_step_allows_tf32(step)) {
+        (void)snprintf(v->note, sizeof v->note, "its inputs were taken as tf32, as they may be");
     } else if (width(way.in) > width(claim->expected)) {
         v->judgement = HC_STEP_WRONG;
         (void)snprintf(v->note, sizeof v->note, "it was computed in %s, where %s was due",
@@ -275,14 +279,14 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_court *court,
         return v;
     }
     if (v->wrong == 0) {
-        conclude(v, claim, ways[0]);
+        conclude(court->step, v, claim, ways[0]);
         return v;
     }
     for (int w = 1; w < n && !v->note[0]; w++) {
         struct hc_step_verdict other = *v;
         if (try(court, claim, ways[w], INT64_MAX, &other, false) && other.wrong == 0) {
             *v = other;
-            conclude(v, claim, ways[w]);
+            conclude(court->step, v, claim, ways[w]);
             return v;
         }
     }

@@ -46,25 +46,6 @@ void hc_step_call_close(struct hc_step_call *made)
         free(made->owned[i]);
 }
 
-/* The largest bound of all orders in which optimizers are computed: nobody says which it was. The
-   real value is the same, so that the step has to be right in one of them. */
-static double any_order(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                        const struct hc_exact *want)
-{
-    static const enum hc_adam_order orders[] = {HC_ORDER_OURS, HC_ORDER_TORCH_LOOP};
-    bool adam = e->call->op == HC_OP_adam || e->call->op == HC_OP_adamw;
-    double bound = hc_bound(e, accumulator, want);
-    if (!adam || e->call->params.adam.eps_inside)
-        return bound;
-    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        struct hc_call call = *e->call;
-        call.params.adam.order = orders[i];
-        bound =
-            fmax(bound, hc_bound(&(struct hc_element){&call, e->out, e->index}, accumulator, want));
-    }
-    return bound;
-}
-
 /* want + a. What was computed first lies within `bound` of want; the sum is rounded once, by half
    an ulp of what it may be. */
 static void add(struct hc_step_comparison *c, double a, enum hc_format format)
@@ -88,8 +69,8 @@ static void compare(const struct hc_step_court *court, const struct hc_step_clai
     c->want = hc_reference_value(call, claim->out, c->index);
     c->got = hc_tensor_get(t, c->index);
     c->bound = claim->strayed ? hc_bound_strayed(&e, claim->strayed, &c->want)
-                              : any_order(&e, &court->accumulator, &c->want);
-    bool one = !claim->addend.data && hc_bound_bits(call, claim->out, &c->want, &bits);
+                              : hc_bound_any_order(&e, &court->accumulator, &c->want);
+    bool one = !claim->addend.data && hc_bound_any_order_bits(&e, &c->want, &bits);
     if (claim->addend.data)
         add(c, hc_tensor_get(&claim->addend, c->index), t->format);
     c->error = hc_bound_error(t->format, &c->want, c->got);

@@ -195,7 +195,16 @@ static void judge_loss(struct hc_step_court *court)
     struct hc_step *step = court->step;
     struct hc_step_claim claim = {.stage = forward, .what = "cross-entropy", .where = "loss"};
     struct hc_tensor logits = hc_step_activation(step, step->plan.layers);
+    const struct hc_recipe *recipe = hc_step_recipe(step);
+    uint64_t held;
     claim.got = hc_step_tensor(step, "", "loss", hc_tensor1(HC_FP32, 1, NULL));
+    if (recipe && claim.got.data && recipe->loss != claim.got.format) {
+        double loss = hc_tensor_get(&claim.got, 0);
+        if (hc_round(recipe->loss, loss) == loss) {
+            claim.got = hc_tensor1(recipe->loss, 1, &held);
+            hc_tensor_set(&claim.got, 0, loss);
+        }
+    }
     claim.call = (struct hc_call){
         .op = HC_OP_xent,
         .in = {[HC_XENT_LOGITS] = logits,

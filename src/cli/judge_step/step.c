@@ -168,6 +168,22 @@ bool hc_step_is_own(const struct hc_step *step)
     return producer && strncmp(producer, own, strlen(own)) == 0;
 }
 
+const struct hc_recipe *hc_step_recipe(const struct hc_step *step)
+{
+    char name[HC_TORCH_NAME] = "";
+    const char *text = hc_tensor_file_metadata(&step->file, "recipe");
+    if (!text || !hc_step_is_own(step))
+        return NULL;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " +"), text);
+    return hc_recipe_by_name(name);
+}
+
+bool hc_step_allows_tf32(const struct hc_step *step)
+{
+    const struct hc_recipe *recipe = hc_step_recipe(step);
+    return recipe ? recipe->tf32 : hc_step_says(step, "tf32", "1");
+}
+
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v)
 {
     const struct hc_network *network = step->plan.network;

@@ -8,6 +8,7 @@
 #include "tensor_file/tensor_file.h"
 #include "train/net/net.h"
 #include "train/net/torch_names.h"
+#include "train/update/recipe.h"
 
 struct hc_step {
     struct hc_tensor_file file;
@@ -36,8 +37,13 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise);
 double hc_step_number(struct hc_step *step, const char *key, double otherwise);
 bool hc_step_says(const struct hc_step *step, const char *key, const char *word);
 
-/* Whether halfcheck itself has taken the step. */
+/* Whether halfcheck itself has taken the step; and its recipe, of whose fields those that the
+   metadata do not name are read, or NULL. */
 bool hc_step_is_own(const struct hc_step *step);
+const struct hc_recipe *hc_step_recipe(const struct hc_step *step);
+
+/* Whether products may take fp32 inputs as tf32: the recipe or the metadata's "tf32" says so. */
+bool hc_step_allows_tf32(const struct hc_step *step);
 
 /* The shape of value v, as in hc_net_value: of the image, of layer v - 1's output, or of the
    logits. */

@@ -59,14 +59,6 @@ static void print_line(const struct hc_step_verdict *v, const struct hc_step_ver
            v->judgement == HC_STEP_NOT_JUDGED ? "-" : words[v->judgement], ratio);
 }
 
-static int line_end(const struct hc_step_court *court, int i, bool all)
-{
-    int end = i + 1;
-    while (!all && end < court->count && same_line(&court->verdicts[i], &court->verdicts[end]))
-        end++;
-    return end;
-}
-
 static void print_table(const struct hc_step_court *court, bool all)
 {
     bool done[4096] = {false};
@@ -92,7 +84,6 @@ static void print_table(const struct hc_step_court *court, bool all)
             (void)snprintf(sum.where, sizeof sum.where, "all %d", members);
         print_line(worst, &sum);
     }
-    (void)line_end;
 }
 
 static const struct hc_step_verdict *first_wrong(const struct hc_step_court *court)
@@ -150,11 +141,16 @@ static void print_sums(const struct hc_step_court *court)
         (long long)checked, (long long)elements);
     if (why)
         say("The first that is not judged: %s.", why);
+    int notes = 0;
     for (int i = 0; i < court->count; i++) {
         const struct hc_step_verdict *v = &court->verdicts[i];
-        if (v->judgement == HC_STEP_RIGHT && v->note[0])
+        if (v->judgement != HC_STEP_RIGHT || !v->note[0])
+            continue;
+        if (notes++ == 0)
             say("Note: %s, %s at %s: %s.", v->stage, v->what, v->where, v->note);
     }
+    if (notes > 1)
+        say("There are %d such notes; --json has them all.", notes);
 }
 
 static void print_document(FILE *out, const void *document)

@@ -257,6 +257,17 @@ class OneElement(Step):
         put(tensors, "unscaled.5.0.weight", g)
 
 
+def example():
+    """The step of the page docs/step-files.md."""
+    script = os.path.join(os.path.dirname(__file__), "../../../docs/step-files/torch_step.py")
+    subprocess.run([sys.executable, os.path.abspath(script)], cwd=FOLDER, check=True)
+    ran = subprocess.run([PROGRAM, "judge-step", os.path.join(FOLDER, "torch.safetensors")],
+                         check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    check("right: the example of the page", ran.returncode == 0 and " 0 wrong, 0 not judged" in
+          ran.stdout, ran.stdout)
+
+
+example()
 right("fp32", Single())
 right("fp64", Double())
 # torch 1.13 on the CPU adds up the products of a linear layer's gradients in bf16.

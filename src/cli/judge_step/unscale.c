@@ -71,12 +71,12 @@ static struct factor clipping(struct hc_step *step, double scale, double max_nor
     return (struct factor){fmin(value, 1), expm1(n * u / 2 + 4 * u)};
 }
 
-/* The factors that would make `got` of g, if it is within three roundings in the format and fp32:
-   an interval, which is narrowed. False if none would. */
-static bool narrow(double interval[2], double g, double got, enum hc_format format)
+/* The factors that would make `got` of g, if it is within three roundings in the format and fp32
+   and `more` of it: an interval, which is narrowed. False if none would. */
+static bool narrow(double interval[2], double g, double got, enum hc_format format, double more)
 {
     double slack = 4 * hc_format_unit(HC_FP32);
-    double half = hc_ulp(format, got) / 2 + slack * fabs(got) + hc_format_tiny(HC_FP32);
+    double half = hc_ulp(format, got) / 2 + slack * fabs(got) + hc_format_tiny(HC_FP32) + more;
     if (g == 0 || !isfinite(g) || !isfinite(got))
         return g == 0 ? got == 0 : isfinite(got) == isfinite(g);
     double low = (got - half) / g;
@@ -87,8 +87,9 @@ static bool narrow(double interval[2], double g, double got, enum hc_format form
 }
 
 /* Whether one factor in the interval makes all optimizer's gradients out of the model's, each
-   divided by `scale`; the first that it does not make stays in *v. */
-static bool one_factor(struct hc_step *step, double scale, double interval[2],
+   divided by `scale`; the first that it does not make stays in *v. If they were multiplied by the
+   factor before (`early`), they were rounded into the model's format after it. */
+static bool one_factor(struct hc_step *step, double scale, double interval[2], bool early,
                        struct hc_step_verdict *v)
 {
     for (int p = 0; p < step->plan.parameters; p++) {
@@ -98,8 +99,9 @@ static bool one_factor(struct hc_step *step, double scale, double interval[2],
             double before[2] = {interval[0], interval[1]};
             double real = hc_tensor_get(&g, i) / scale;
             double is = hc_tensor_get(&got, i);
+            double more = early ? hc_ulp(g.format, is * scale) / 2 / scale : 0;
             v->checked++;
-            if (narrow(interval, real, is, got.format))
+            if (narrow(interval, real, is, got.format, more))
                 continue;
             v->wrong = 1;
             v->want = real * (before[0] + before[1]) / 2;
@@ -116,11 +118,11 @@ static bool one_factor(struct hc_step *step, double scale, double interval[2],
     return true;
 }
 
-static bool would_fit(struct hc_step *step, double scale, struct factor f)
+static bool would_fit(struct hc_step *step, double scale, struct factor f, bool early)
 {
     struct hc_step_verdict v = {0};
     double interval[2] = {f.value * (1 - f.slack), f.value * (1 + f.slack)};
-    return one_factor(step, scale, interval, &v);
+    return one_factor(step, scale, interval, early, &v);
 }
 
 /* What was done instead. */
@@ -128,17 +130,17 @@ static const char *instead(struct hc_step *step, double scale, double max_norm)
 {
     struct factor none = {1, 0};
     struct factor scaled = clipping(step, 1, max_norm);
-    if (scale != 1 && would_fit(step, 1, none))
+    if (scale != 1 && would_fit(step, 1, none, false))
         return "the gradients were not divided by the scale";
-    if (scale != 1 && max_norm > 0 && would_fit(step, scale, scaled))
+    if (scale != 1 && max_norm > 0 && would_fit(step, scale, scaled, true))
         return "the gradients were clipped before they were divided by the scale";
-    if (scale != 1 && max_norm > 0 && would_fit(step, 1, scaled))
+    if (scale != 1 && max_norm > 0 && would_fit(step, 1, scaled, true))
         return "the gradients were clipped, but not divided by the scale";
-    if (max_norm > 0 && would_fit(step, scale, none))
+    if (max_norm > 0 && would_fit(step, scale, none, false))
         return "the gradients were not clipped";
-    if (scale != 1 && would_fit(step, scale * scale, none))
+    if (scale != 1 && would_fit(step, scale * scale, none, false))
         return "the gradients were divided by the scale twice";
-    if (would_fit(step, 1 / scale, none) && scale != 1)
+    if (would_fit(step, 1 / scale, none, false) && scale != 1)
         return "the gradients were multiplied by the scale";
     return "";
 }
@@ -160,7 +162,13 @@ static void judge_gradients(struct hc_step_court *court)
                        "after an overflow the optimizer gets old gradients");
         return;
     }
-    bool right = one_factor(step, scale, interval, v);
+    const struct hc_recipe *recipe = hc_step_recipe(step);
+    if (recipe && recipe->clip_groups) {
+        v->judgement = HC_STEP_NOT_JUDGED;
+        (void)snprintf(v->note, sizeof v->note, "each group of parameters is clipped by itself");
+        return;
+    }
+    bool right = one_factor(step, scale, interval, false, v);
     v->elements = v->checked;
     v->judgement = v->checked == 0 ? HC_STEP_NOT_JUDGED : right ? HC_STEP_RIGHT : HC_STEP_WRONG;
     if (v->checked == 0)

@@ -55,13 +55,14 @@ static bool read_optimizer(struct hc_step_court *court, struct optimizer *o)
         o->hyper[i] = hc_round(HC_FP32, o->hyper[i]);
     o->hyper[HC_HYPER_STEP] = hc_step_scalar(step, "optimizer.step", 0) + 1;
     o->decay_norm = !hc_step_says(step, "decay_norm", "0");
+    const struct hc_recipe *recipe = hc_step_recipe(step);
     double weight_decay = hc_step_number(step, "weight_decay", 0);
     o->call.op = o->op;
     if (o->op == HC_OP_sgd)
         o->call.params.sgd = (struct hc_sgd){.weight_decay = weight_decay,
                                              .decoupled = decoupled,
                                              .nesterov = hc_step_says(step, "nesterov", "1"),
-                                             .rate_inside = hc_step_says(step, "rate_inside", "1")};
+                                             .rate_inside = recipe && recipe->rate_inside};
     else
         o->call.params.adam = (struct hc_adam){.beta2 = hc_step_number(step, "beta2", 0),
                                                .eps = hc_step_number(step, "eps", 0),
@@ -187,12 +188,22 @@ static struct hc_call call_of(struct hc_step_court *court, struct optimizer *o, 
     struct hc_tensor w = hc_step_parameter(step, p, master ? "masters." : "weights.");
     call.in[s->w] = call.out[s->new_w] = w;
     call.in[s->g] = hc_step_parameter(step, p, "unscaled.");
+    struct hc_tensor compensation = hc_step_parameter(step, p, "optimizer.compensation.");
+    if (compensation.data)
+        call.in[s->compensation] = call.out[s->new_compensation] = compensation;
     for (; rows->before; rows++)
         call.in[rows->in] = call.out[rows->out] = hc_step_parameter(step, p, rows->before);
     call.in[s->hyper] = hc_tensor1(HC_FP64, HC_HYPER_COUNT, o->hyper);
     if (!o->decay_norm && is_norm_or_bias(&step->plan, p))
         *weight_decay(&call) = 0;
     *hc_optimizer_arithmetic(call.op, &call.params) = arithmetic(step, w.format);
+    /* Which neighbour a weight is rounded to depends on random bits: either is right. */
+    const struct hc_recipe *recipe = hc_step_recipe(step);
+    bool stochastic = recipe && recipe->stochastic && w.format == HC_BF16;
+    if (call.op == HC_OP_sgd)
+        call.params.sgd.stochastic.on = stochastic;
+    else
+        call.params.adam.stochastic.on = stochastic;
     return call;
 }
 
