@@ -35,6 +35,7 @@ class dump_step:  # pylint: disable=invalid-name
         self.network, self.clip, self.metadata = network, clip, metadata
         self.kind = _OPTIMIZERS[type(optimizer).__name__]
         self.tensors, self.hooks, self.stepped = {}, [], False
+        self.wrapped, self.inner = False, None
 
     def loss(self, loss, labels):
         """Takes the step's loss, before it is scaled, and the labels."""
@@ -54,13 +55,18 @@ class dump_step:  # pylint: disable=invalid-name
             self.hooks.append(modules[path].register_forward_hook(self._activation(path)))
         for name, parameter in self.model.named_parameters():
             self.hooks.append(parameter.register_hook(self._gradient("gradients." + name)))
+        # A scheduler may have put a wrapper of its own there.
+        self.wrapped, self.inner = "step" in vars(self.optimizer), self.optimizer.step
         self.optimizer.step = self._step
         return self
 
     def __exit__(self, kind, error, trace):
         for hook in self.hooks:
             hook.remove()
-        del self.optimizer.step  # the class's own is found again
+        if self.wrapped:
+            self.optimizer.step = self.inner
+        else:
+            del self.optimizer.step  # the class's own is found again
         if kind is not None:
             return
         for needed in ("logits", "loss"):
@@ -136,7 +142,7 @@ class dump_step:  # pylint: disable=invalid-name
     def _step(self, *arguments, **options):
         self.stepped = True
         self._keep_unscaled()
-        return type(self.optimizer).step(self.optimizer, *arguments, **options)
+        return self.inner(*arguments, **options)
 
     def _metadata(self):
         groups = [{key: group[key] for key in group if key != "params"}

@@ -75,6 +75,7 @@ class Step:
         nn.functional.cross_entropy(model(images), labels).backward()
         optimizer.step()  # so that there are moments, and running statistics
         optimizer.zero_grad()
+        torch.optim.lr_scheduler.ConstantLR(optimizer, 1)  # wraps optimizer.step
         scaler = Scaler(self.scale) if self.scale else None
         self.prepare(model)
         with dump_step(PATH, model, optimizer, network="darknet-tiny", scaler=scaler,
