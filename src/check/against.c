@@ -107,7 +107,8 @@ static bool may_differ(const struct hc_claim *claim, int out, int64_t i, const s
     if (terms->cut || (terms->sums && !(magnitude < hc_format_max(format) / 2)))
         return true;
     if (!isfinite(exact)) /* by definition: finite terms do not overflow */
-        return !terms->any_special || !terms->sums || (isnan(exact) ? isnan(got) : got == exact);
+        return !terms->any_special || !terms->sums || (isnan(exact) ? isnan(got) : got == exact) ||
+               isinf(bound_of(claim, check->backend, out, i, exact, 0, terms));
     double own = bound_of(claim, check->exact, out, i, exact, 0, terms);
     double both = own + bound_of(claim, check->backend, out, i, exact, own, terms);
     struct hc_exact want = {.hi = exact};

@@ -7,6 +7,7 @@
    beside the formula:
      sum.c    sums of products, in any order, in fp32 or in a matrix unit
      any_order.c  formulas in any order, for backends that are not held to the contract's
+     conv_any_order.c  convolutions whose padding is a zero that is multiplied
      order.c  sums whose order the contract states: only one result is right
      ball.c   running error analysis, for everything that is a formula of several roundings:
               norm.c, norm_bwd.c, loss.c, sgd.c, adam.c

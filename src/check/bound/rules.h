@@ -19,7 +19,7 @@ hc_bound_rule hc_bound_sgd, hc_bound_adam;
 
 /* For a backend of free order, where that owes less. */
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
-hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd;
+hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd, hc_bound_any_conv;
 hc_bound_rule hc_bound_any_bn_train, hc_bound_any_bn_infer, hc_bound_any_bn_bwd;
 hc_bound_rule hc_bound_any_xent, hc_bound_any_xent_bwd;
 
