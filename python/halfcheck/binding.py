@@ -22,6 +22,9 @@ OUT = ("out_format", "out_dtype", "out_shape")
 _UNSAID = {"alpha": 1, "beta": 0, "stride": 1, "pad": 0, "weight_decay": 0, "direction": "nearest"}
 _FREE = {"order"}  # it may have any: halfcheck --order says which it is held to
 
+# Optional inputs that change the result where they are given.
+_OPTIONAL = ("c", "compensation", "found_inf", "order", "overflowed", "override", "partial")
+
 _FLOATS = ("fp64", "fp32", "bf16", "fp16")
 
 
@@ -100,8 +103,13 @@ class Binding:
         for name, value in call.params.items():
             if name not in self.names and not _as_usual(name, value, call):
                 return f"it takes no {name}, which is {value}"
-        if "compensation" in call.inputs and "compensation" not in self.names:
-            return "it takes no compensation"
+        if self.positional is None:
+            return None  # it gets all inputs
+        for slot in _OPTIONAL:
+            # Without found_inf an optimizer's whole step is left out: skips().
+            if slot in call.inputs and slot not in self.names and \
+                    not (slot == "found_inf" and "hyper" in call.inputs):
+                return f"it takes no {slot}"
         return None
 
     def skips(self, call):
@@ -202,7 +210,11 @@ def _by_slot(result, call, name):
 def _fitting(value, want, slot, name):
     wanted, shape = want
     dtype = dtype_of(wanted)
-    array = arrays.to_numpy(value, dtype)
+    try:
+        array = arrays.to_numpy(value, dtype)
+    except (TypeError, RuntimeError, ValueError, BufferError) as error:
+        raise TypeError(f"{name} gives {slot} as {_kind(value)}, not as an array of {wanted}: "
+                        f"{error}") from error
     if array.dtype != dtype:
         line = f"{name} gives {slot} in {name_of(array.dtype)} where {wanted} is asked for"
         raise Unsupported(line) if name_of(array.dtype) in _FLOATS else TypeError(line)
@@ -212,6 +224,11 @@ def _fitting(value, want, slot, name):
                             f"not {list(shape)}")
         array = array.reshape(shape)
     return array
+
+
+def _kind(value):
+    """What people call it: torch.bool, str."""
+    return str(getattr(value, "dtype", type(value).__name__))
 
 
 def _correct(inputs):

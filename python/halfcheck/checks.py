@@ -12,11 +12,12 @@ import tempfile
 
 from . import program as _program
 from .binding import Binding, Op
-from .formats import DTYPES
+from .formats import DTYPES, format_named
 from .pipe import Program
 from .program import Error
 
 LEVELS = ("quick", "standard", "exhaustive")
+LAYOUTS = ("nchw", "nhwc")
 _PIPE_SIZE = 1 << 20
 _MOST_SHOWN = 8  # lines of a list in a message
 
@@ -132,6 +133,8 @@ class Job:
         __tracebackhide__ = True
         if level not in LEVELS:
             raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout={layout!r}: there are {', '.join(LAYOUTS)}")
         _program.op_named(op)
         given = fn if isinstance(fn, Op) else Op(fn)
         self.op, self.level, self.seed, self.order = op, level, int(seed), order
@@ -150,6 +153,7 @@ class Job:
                           layout=self.layout, arrays=self.arrays)
         program.stops = True
         program.listener = listener
+        cases = [cases] if isinstance(cases, str) else cases
         record = _run(program, self._arguments(cases or self.patterns))
         results = [Result(row) for row in record.get("results", [])
                    if row["backend"] == program.greeting["name"]]
@@ -184,13 +188,16 @@ def patterns_of(op, formats=None, order=None):
     sets = list(dict.fromkeys(_formats_of(case) for case in case_names()
                               if case.startswith(f"op/{op}/")))
     chosen = []
-    for name in [formats] if isinstance(formats, str) else formats:
+    several = isinstance(formats, (list, tuple, set))
+    for name in map(format_named, formats if several else [formats]):
         found = [kind for kind in sets if kind == name or
                  name in DTYPES and kind.startswith(name + "-")]
         if not found:
             raise ValueError(f"there are no cases of {op} in {name!r}; there are "
                              f"{', '.join(sets) or 'none at all'}")
         chosen += [kind for kind in found if kind not in chosen]
+    if not chosen:
+        raise ValueError(f"formats={formats!r} names none; there are {', '.join(sets)}")
     return [pattern for kind in chosen for pattern in
             [f"op/{op}/{kind}/*"] + ([f"bits/{op}/{kind}*"] if order else [])]
 

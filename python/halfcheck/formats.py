@@ -17,10 +17,20 @@ DTYPES = {
 
 NAMES = {dtype: name for name, dtype in DTYPES.items() if name != "tf32"}
 
+_ALIASES = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp32",
+            "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8_e4m3fn": "e4m3",
+            "float8_e5m2": "e5m2"}
+
 
 def name_of(dtype):
     """The format of a numpy type: "bf16"; numpy's own name where halfcheck has none."""
     return NAMES.get(np.dtype(dtype), str(np.dtype(dtype)))
+
+
+def format_named(name):
+    """A format by a name that people give it: "bf16", "bfloat16", torch.bfloat16, numpy.float16."""
+    word = name if isinstance(name, str) else getattr(name, "__name__", str(name)).split(".")[-1]
+    return _ALIASES.get(word, word)
 
 
 def dtype_of(name):

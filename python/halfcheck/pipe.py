@@ -108,6 +108,8 @@ class Program:
         except Exception as error:  # whatever the function raises; the conversation goes on
             if self.raised is None:
                 self.raised = error
+                if hasattr(error, "add_note"):
+                    error.add_note(_about(error, line))
             if not self.stops:
                 traceback.print_exc(file=sys.stderr)
             return [b"error " + _one_line(f"{type(error).__name__}: {error}")]
@@ -133,7 +135,7 @@ class Program:
                 self.skipped += 1
                 return unchanged(call)
             leading, named = binding.arguments(call, lambda: self._known(line))
-            results = outputs(op.function(*leading, **named), call, binding.name)
+            results = outputs(_ran(op.function, leading, named, call), call, binding.name)
         if self.listener:
             self.listener(line, kept, results)
         return results
@@ -145,6 +147,30 @@ class Program:
             return op_names(line["op"])
         except OSError:
             return known_names(line["in"], line.get("params", {}))
+
+
+def _ran(function, leading, named, call):
+    """What the function gives. Many do not care for tensors without elements, and raise."""
+    try:
+        return function(*leading, **named)
+    except Unsupported:
+        raise
+    except Exception as error:
+        empty = next((slot for slot, host in call.hosts.items() if host.size == 0), None)
+        if empty is None:
+            raise
+        raise Unsupported(f"it raises {type(error).__name__} where {empty} is empty") from error
+
+
+def _about(error, line):
+    """The call that made a function raise."""
+    said = [f"{slot} {tensor['format']} {tensor['shape']}" for slot, tensor in line["in"].items()]
+    text = f"halfcheck asked for {line['op']} with {', '.join(said)}"
+    if isinstance(error, AttributeError) and "numpy.ndarray" in str(error):
+        text += "\nThese are numpy's arrays: arrays='torch' gives torch's, arrays='jax' jax's"
+    elif isinstance(error, AttributeError) and "'Tensor' object" in str(error):
+        text += "\nThese are torch's arrays: arrays='numpy' gives numpy's"
+    return text
 
 
 class _Shared:

@@ -15,6 +15,7 @@ from . import safetensors
 from .formats import name_of
 from .program import Error
 
+_MOST_DIMENSIONS = 4
 _TYPES = {"fp64": "F64", "fp32": "F32", "fp16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3",
           "e5m2": "F8_E5M2", "i32": "I32", "u8": "U8", "int64": "I64"}
 
@@ -136,6 +137,9 @@ def _array(op, slot, value):
         array = array.astype(np.int32)
     if name_of(array.dtype) not in _TYPES:
         raise TypeError(f"{op}: {slot} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")
+    if array.ndim > _MOST_DIMENSIONS:
+        raise TypeError(f"{op}: {slot} has {array.ndim} dimensions; tensors have "
+                        f"{_MOST_DIMENSIONS} at most")
     return array.reshape(1) if array.ndim == 0 else array
 
 
