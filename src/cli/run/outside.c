@@ -104,10 +104,12 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
         lacking += !backend->kernel[op];
     if (!lacking && !cases)
         return;
-    add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT, lacking ? ":" : "");
+    /* Of most programs it is shorter to say what they have. */
+    bool few = lacking > HC_OP_COUNT / 2;
+    add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT, few ? ", all but" : lacking ? ":" : "");
     bool first = true;
     for (int op = 0; op < HC_OP_COUNT; op++)
-        if (!backend->kernel[op]) {
+        if (!backend->kernel[op] != few) {
             add(&t, "%s %s", first ? "" : ",", hc_ops[op].name);
             first = false;
         }
