@@ -159,7 +159,7 @@ static enum hc_status read_spelling(struct hc_program *p)
             return HC_OK;
         return hc_fail(HC_INVALID, "pipe-fd: takes two descriptors R,W, not '%.100s'", command);
     }
-    if (!command[strspn(command, " \t")])
+    if (!command[strspn(command, " \t\n")])
         return hc_fail(HC_INVALID, "pipe: needs the command of a program");
     enum hc_command kind = hc_process_find(command);
     if (kind == HC_COMMAND_ABSENT)

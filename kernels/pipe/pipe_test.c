@@ -198,6 +198,7 @@ Test(pipe, what_cannot_be_started_is_told_in_a_line)
         {"pipe:/nowhere/at/all", "pipe:/nowhere/at/all: there is no such program"},
         {"pipe:", "pipe: needs the command of a program"},
         {"pipe: \t", "pipe: needs the command of a program"},
+        {"pipe:\n", "pipe: needs the command of a program"},
         {"pipe:true", "pipe:true ended with status 0 before it greeted"},
         {"pipe:exit 3", "pipe:exit 3 ended with status 3 before it greeted"},
         {"pipe:kill -9 $$", "pipe:kill -9 $$ died by signal 9 before it greeted"},

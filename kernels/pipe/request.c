@@ -111,11 +111,32 @@ static void say_tensors(struct hc_request *r, const char *key, bool output)
     say(r, "}");
 }
 
+/* Kernels take the parameters of formulas as fp32, in fp64 calls, too (hc_parameter); optimizers
+   and scalers take theirs in fp64. A program gets the numbers that are meant: one that works in
+   fp64 would otherwise compute with other ones. */
+static union hc_params as_taken(const struct hc_call *call)
+{
+    union hc_params params = call->params;
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool fp32 = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_GEMM ||
+                class_ == HC_CLASS_NORM || call->op == HC_OP_clip;
+    for (const struct hc_param *p = hc_op_params(call->op); fp32 && p->name; p++) {
+        double value;
+        if (p->kind != HC_PARAM_REAL || p->count)
+            continue;
+        memcpy(&value, (const char *)&params + p->offset, sizeof value);
+        value = (double)(float)value;
+        memcpy((char *)&params + p->offset, &value, sizeof value);
+    }
+    return params;
+}
+
 void hc_request_write(struct hc_request *request, const struct hc_call *call, uint64_t number,
                       size_t memory)
 {
     struct hc_request *r = request;
     const char *between = "";
+    const union hc_params params = as_taken(call);
     r->length = 0;
     say(r, "{\"call\": %" PRIu64 ", \"op\": \"%s\"", number, hc_ops[call->op].name);
     if (r->shared)
@@ -125,7 +146,7 @@ void hc_request_write(struct hc_request *request, const struct hc_call *call, ui
     say(r, ", \"params\": {");
     for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
         char value[HC_PARAM_TEXT];
-        hc_param_json(p, &call->params, value);
+        hc_param_json(p, &params, value);
         say(r, "%s\"%s\": %s", between, p->name, value);
         between = ", ";
     }
