@@ -26,10 +26,13 @@ static size_t decode(const unsigned char *at, uint32_t *number)
 }
 
 /* What is printed instead of a character, or NULL if it may stay: U+0080 to U+009F are control
-   characters, U+2028 and U+2029 separate lines, and XML 1.0 excludes U+FFFE and U+FFFF. */
+   characters, U+2028 and U+2029 separate lines, U+202A to U+202E and U+2066 to U+2069 turn the
+   direction of what follows, so that a line reads as another one, and XML 1.0 excludes U+FFFE and
+   U+FFFF. */
 static const char *replacement(uint32_t number)
 {
-    if (number < 0xa0 || number == 0x2028 || number == 0x2029)
+    bool turns = (number >= 0x202a && number <= 0x202e) || (number >= 0x2066 && number <= 0x2069);
+    if (number < 0xa0 || number == 0x2028 || number == 0x2029 || turns)
         return " ";
     return number == 0xfffe || number == 0xffff ? "\xef\xbf\xbd" : NULL;
 }

@@ -33,6 +33,11 @@ Test(text, control_characters_become_spaces)
 {
     cr_expect_str_eq(cleaned("a\nb\tc\033[2J\x7f"), "a b c [2J ");
     cr_expect_str_eq(cleaned("\xc2\x85\xe2\x80\xa8"), "  ");
+    cr_expect_str_eq(cleaned("a\xe2\x80\xae"
+                             "b\xe2\x81\xa6"
+                             "c\xe2\x81\xa9"),
+                     "a b c ");
+    cr_expect_str_eq(cleaned("\xe2\x80\xaf\xe2\x81\xaa"), "\xe2\x80\xaf\xe2\x81\xaa");
 }
 
 static const char *markup(const char *text)
