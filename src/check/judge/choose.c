@@ -27,7 +27,8 @@ static int by_index(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* How far got is from exact, absolutely or in ulp. NaN against a number is infinitely far. */
+/* How far got is from exact, absolutely or in ulp. NaN against a number is infinitely far, and NaN
+   is NaN whatever its sign and payload: on x86 a product of infinity and 0 is a negative one. */
 static double distance(const struct hc_tensor *got, const struct hc_tensor *exact, int64_t i,
                        bool ulps)
 {
@@ -37,8 +38,11 @@ static double distance(const struct hc_tensor *got, const struct hc_tensor *exac
         return 0;
     if (ulps)
         return (double)hc_ulp_distance(got->format, other, one);
-    double far = fabs(hc_tensor_get(got, i) - hc_tensor_get(exact, i));
-    return isnan(far) ? (double)INFINITY : far;
+    double a = hc_tensor_get(got, i);
+    double b = hc_tensor_get(exact, i);
+    if (isnan(a) && isnan(b))
+        return 0;
+    return isnan(a - b) ? (double)INFINITY : fabs(a - b);
 }
 
 /* The candidates so far: room for twice as many as are wanted. Whenever it is full, the nearer half

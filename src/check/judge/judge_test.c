@@ -180,6 +180,35 @@ Test(judge, a_wrong_element_of_a_large_output_is_found)
     free(got);
 }
 
+/* Of the elements that are no NaN, one is far in ulp, but not as far as others, and farthest by
+   its difference. */
+Test(judge, nan_of_another_sign_hides_no_wrong_element)
+{
+    const int64_t n = 1 << 12;
+    struct hc_call call = {.op = HC_OP_cast};
+    call.in[HC_X] = hc_tensor1(HC_FP16, n, NULL);
+    call.out[HC_OUT] = hc_tensor1(HC_BF16, n, NULL);
+    struct hc_judge judge = {.call = &call, .exact = call, .has_exact = true};
+    uint16_t *exact = calloc((size_t)n, 2);
+    uint16_t *got = calloc((size_t)n, 2);
+    cr_assert(exact && got);
+    judge.exact.out[HC_OUT].data = exact;
+    call.out[HC_OUT].data = got;
+    for (int i = 0; i < n; i++) {
+        exact[i] = i < 500 ? 0x7fc0 : i < 1000 ? 0 : 0x3f80;
+        got[i] = i < 500 ? 0xffc0 : i < 1000 ? 0x2000 : 0x3f80;
+    }
+    got[3217] = 0x4080; /* 4 instead of 1 */
+    int64_t index[60];
+    int64_t chosen = hc_judge_choose(&judge, HC_OUT, 60, index);
+    bool found = false;
+    for (int64_t k = 0; k < chosen; k++)
+        found = found || index[k] == 3217;
+    cr_expect(found);
+    free(exact);
+    free(got);
+}
+
 Test(judge, nan_and_infinity_are_wrong_where_numbers_are_owed)
 {
     const uint16_t wrong[] = {0x7e00, 0x7c00, 0xfc00};

@@ -89,14 +89,14 @@ static enum hc_status answer_question(const struct orders *orders, struct hc_ans
     if (status != HC_OK)
         return status;
     set_repro(answer);
+    /* A case that cannot be written takes nothing from the answer. */
     if (orders->keep && answer->verdict == HC_FAIL)
         status = hc_answer_keep(answer, orders->keep);
-    if (status != HC_OK)
-        return status;
     bool to_stdout = orders->json && strcmp(orders->json, "-") == 0;
     if (!to_stdout)
         hc_answer_print(stdout, answer);
-    return orders->json ? hc_answer_write(orders->json, answer) : HC_OK;
+    enum hc_status written = orders->json ? hc_answer_write(orders->json, answer) : HC_OK;
+    return status != HC_OK ? status : written;
 }
 
 static int judge(const struct orders *orders, const struct hc_question_words *words)

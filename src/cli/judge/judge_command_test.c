@@ -114,6 +114,8 @@ Test(judge_command, two_ulp_of_bf16_fail_and_are_kept)
     const char *const whole[] = {"FAIL  conv2d", "1 of 336 elements is wrong",
                                  "wrong     y[1, 2, 3, 5]", "The implementation's", NULL};
     prints("$hc judge conv2d --tensors t --set pad=1 --keep k --json whole.json", 1, whole);
+    const char *const unkept[] = {"FAIL  conv2d", "wrong     y[1, 2, 3, 5]", NULL};
+    prints("$hc judge conv2d --tensors t --set pad=1 --keep /dev/full", 2, unkept);
     const char *const kept[] = {"FAIL  conv2d", "wrong     y[0, 0,", "again     halfcheck judge k",
                                 NULL};
     prints("$hc judge k --json small.json", 1, kept);
