@@ -228,3 +228,30 @@ Test(judge, a_call_that_breaks_its_contract_is_refused)
     cr_expect_str_eq(hc_message(), "gemm: out has shape [2, 1], not [1, 1]");
     hc_judge_close(&judge);
 }
+
+/* Elements of a large output are judged by several threads, whose counts are added. */
+Test(judge, every_wrong_element_of_a_large_output_is_counted)
+{
+    const int64_t n = 50000;
+    struct hc_call call = {.op = HC_OP_cast};
+    call.in[HC_X] = hc_tensor1(HC_FP32, n, NULL);
+    call.out[HC_OUT] = hc_tensor1(HC_BF16, n, NULL);
+    give_memory(&call);
+    memset(call.out[HC_OUT].data, 0x3f, (size_t)n * 2); /* 0.75 for 0 */
+    for (int64_t i = 0; i < n; i += 5)
+        hc_tensor_set(&call.out[HC_OUT], i, 0);
+    struct hc_judged_output r = judged(&call, HC_OUT);
+    cr_expect_eq(r.judged, n);
+    cr_expect_eq(r.wrong, n - n / 5);
+    cr_expect_eq(r.as_exact, n / 5);
+    cr_expect_eq(r.count[0], n / 5, "a ratio of 0 is up to 0");
+    cr_expect_eq(r.count[HC_RATIO_BINS - 1], n - n / 5);
+    cr_expect_eq(r.worst.index, 1);
+}
+
+Test(judge, an_infinite_ratio_is_above_the_last_finite_edge)
+{
+    struct hc_call call = five_terms(0x7e00); /* NaN */
+    struct hc_judged_output r = judged(&call, HC_GEMM_OUT);
+    cr_expect(isinf(r.worst.ratio) && r.count[HC_RATIO_BINS - 1] == 1);
+}
