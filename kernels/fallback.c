@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/own_calls.h"
+
 struct fallback {
     struct hc_backend backend;
     const struct hc_backend *subject;
@@ -31,6 +33,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
         status = f->subject->kernel[call->op](queue->subject, call);
     if (status != HC_UNSUPPORTED) {
         f->on_subject[call->op]++;
+        hc_own_calls_add(1);
         return status;
     }
     status = hc_backend_has(f->other, call);

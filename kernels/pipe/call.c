@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/own_calls.h"
 #include "kernels/pipe/queue.h"
 #include "op/params.h"
 
@@ -132,5 +133,7 @@ enum hc_status hc_pipe_call(struct hc_queue *queue, const struct hc_call *call)
     heard = send(queue, until);
     if (heard != HC_HEARD)
         return hc_queue_break(queue, call, heard, " instead of reading");
-    return listen(queue, call, until);
+    status = listen(queue, call, until);
+    hc_own_calls_add(status != HC_UNSUPPORTED);
+    return status;
 }

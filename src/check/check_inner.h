@@ -28,6 +28,7 @@ struct hc_check {
     bool order_narrow;              /* that call stated a 16-bit arithmetic */
     bool order_missed;              /* a claim of equal bits failed after that */
     bool order_stated;              /* the case states an order that the backend is not held to */
+    bool unasked;                   /* it passed, but no call reached the program behind backend */
     bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
     double worst;                   /* largest error / bound so far */
     struct hc_result result;

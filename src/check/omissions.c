@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/check_inner.h"
+#include "own_calls.h"
+
 /* The row of a component, made if need be; NULL if there is no memory. */
 static struct hc_omission *row_of(struct hc_omissions *all, const char *backend, const char *name)
 {
@@ -88,6 +91,20 @@ void hc_omissions_call(struct hc_omissions *all, const char *backend, const stru
     count_call(all, backend, call, taken);
 }
 
+void hc_omit_unasked(struct hc_check *check)
+{
+    const struct hc_backend *backend = check->backend;
+    enum hc_verdict verdict = check->result.verdict;
+    if ((verdict != HC_PASS && verdict != HC_MISTRUSTED) || !backend ||
+        !hc_own_calls_counted(backend))
+        return;
+    check->unasked = true;
+    check->result.note[0] = '\0';
+    hc_check_note(check, "no call of it reached %s",
+                  backend->spelled ? backend->spelled : backend->name);
+    hc_check_verdict(check, HC_UNIMPLEMENTED);
+}
+
 int hc_omission_total(const struct hc_omission *omission)
 {
     int total = 0;
@@ -104,6 +121,10 @@ void hc_omission_counts(const struct hc_omission *omission, char *text, size_t s
     if (count[HC_OMITTED_ORDER] && length > 0 && (size_t)length < size)
         (void)snprintf(text + length, size - (size_t)length, ", %d of another order",
                        count[HC_OMITTED_ORDER]);
+    length = (int)strlen(text);
+    if (count[HC_OMITTED_UNASKED] && (size_t)length < size)
+        (void)snprintf(text + length, size - (size_t)length, ", %d without a call",
+                       count[HC_OMITTED_UNASKED]);
 }
 
 const char *hc_omission_why(const struct hc_omission *omission)

@@ -1,7 +1,8 @@
 /* What a run leaves out for a backend, counted: cases that need an op which a partial backend has
    no kernel for, or fp64 where the backend has none; cases whose call its kernel refused
-   (HC_UNSUPPORTED); and cases that state an order to which a backend of free order is not held
-   (check/free_order.h). They make no results, but the run says how many there are: a run is green
+   (HC_UNSUPPORTED); cases that state an order to which a backend of free order is not held
+   (check/free_order.h); and cases that would pass though no call of theirs reached the program that
+   is judged (kernels/own_calls.h). They make no results, but the run says how many there are: a run is green
    only for what has run. */
 #ifndef HC_CHECK_OMISSIONS_H
 #define HC_CHECK_OMISSIONS_H
@@ -12,6 +13,7 @@ enum hc_omitted {
     HC_OMITTED_ABSENT,  /* no kernel, or none in fp64 */
     HC_OMITTED_REFUSED, /* the kernel said HC_UNSUPPORTED */
     HC_OMITTED_ORDER,   /* it states an order */
+    HC_OMITTED_UNASKED, /* it made no call that reached the program that is judged */
     HC_OMITTED_KINDS
 };
 
@@ -51,10 +53,14 @@ void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
                        bool taken);
 
+/* Sets the verdict of a case that passed without a call of the program that is judged; does nothing
+   on a backend whose own calls are not counted. */
+void hc_omit_unasked(struct hc_check *check);
+
 /* How many cases of a row were left out; and of all rows of a backend (NULL: of all). */
 int hc_omission_total(const struct hc_omission *omission);
 
-/* "3 without a kernel, 1 refused, 2 of another order", and the first reason. */
+/* "3 without a kernel, 1 refused, 2 of another order, 1 without a call", and the first reason. */
 void hc_omission_counts(const struct hc_omission *omission, char *text, size_t size);
 const char *hc_omission_why(const struct hc_omission *omission);
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);

@@ -17,6 +17,7 @@
 #include "check/omissions.h"
 #include "check/check_inner.h"
 #include "check/timing.h"
+#include "own_calls.h"
 #include "reference.h"
 
 enum { MAX_WORKERS = 16, MAX_AHEAD = 64 };
@@ -129,12 +130,15 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
                                        .line = (double)NAN,
                                        .format = (double)NAN};
     double start = hc_clock();
+    int64_t own_calls = hc_own_calls();
     if (backend && !check->queue)
         hc_skip(check, "%s", backend->unavailable());
     else
         hc_check_run(check);
     check_threads(check);
     hc_order_conclude(check);
+    if (hc_own_calls() == own_calls)
+        hc_omit_unasked(check);
     if (check->result.verdict == HC_PASS && check->result.checked == 0)
         hc_mistrust(check, "no comparison was made");
     if (!check->result.unit)
@@ -146,8 +150,10 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
 static bool report_unit(const struct hc_run_options *options, struct hc_check *check)
 {
     bool lacks = check->backend && (check->backend->partial || check->lacks_fp64);
-    bool left_out = (lacks || check->order_stated) && check->result.verdict == HC_UNIMPLEMENTED;
+    bool left_out = (lacks || check->order_stated || check->unasked) &&
+                    check->result.verdict == HC_UNIMPLEMENTED;
     enum hc_omitted why = check->order_stated ? HC_OMITTED_ORDER
+                          : check->unasked    ? HC_OMITTED_UNASKED
                           : check->refused    ? HC_OMITTED_REFUSED
                                               : HC_OMITTED_ABSENT;
     if (left_out && options->omissions)

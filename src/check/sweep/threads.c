@@ -7,6 +7,7 @@
 #include "check/run_call.h"
 #include "check/check_inner.h"
 #include "op/text.h"
+#include "own_calls.h"
 
 enum {
     MAX_THREADS = 64,
@@ -54,6 +55,7 @@ struct threads {
 struct failure {
     enum hc_status status;
     char why[256];
+    int64_t own_calls; /* of all threads but the caller's */
 };
 
 static enum hc_status open_threads(struct hc_check *check, size_t bytes, struct threads *threads)
@@ -86,6 +88,7 @@ static void run_thread(struct hc_check *check, const struct threads *threads, in
 {
     int thread = omp_get_thread_num();
     struct hc_miss mine = {0};
+    int64_t own_calls = hc_own_calls();
 #pragma omp for schedule(dynamic)
     for (int64_t unit = 0; unit < units; unit++) {
         enum hc_status status;
@@ -102,18 +105,22 @@ static void run_thread(struct hc_check *check, const struct threads *threads, in
         failure->status = status;
     }
 #pragma omp critical
-    hc_miss_add(total, &mine);
+    {
+        hc_miss_add(total, &mine);
+        failure->own_calls += thread ? hc_own_calls() - own_calls : 0;
+    }
 }
 
 bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc_sweep_work *work,
                   const void *context, struct hc_miss *total)
 {
     struct threads threads = {.count = 0};
-    struct failure failure = {HC_OK, ""};
+    struct failure failure = {.status = HC_OK};
     enum hc_status status = open_threads(check, thread_bytes, &threads);
     if (status == HC_OK) {
 #pragma omp parallel num_threads(threads.count)
         run_thread(check, &threads, units, work, context, total, &failure);
+        hc_own_calls_add(failure.own_calls);
         if (failure.status != HC_OK)
             status = hc_fail(failure.status, "%s", failure.why);
     }
@@ -126,7 +133,16 @@ enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
 {
     static _Thread_local unsigned calls;
     hc_kernel *kernel = check->backend->kernel[call->op];
-    if (kernel && check->backend->host_memory && calls++ % GUARDED_OF)
-        return kernel(queue, call);
-    return hc_do_on(check, check->backend, queue, call);
+    enum hc_status status = hc_backend_has(check->backend, call);
+    if (status != HC_OK)
+        return status;
+    if (check->backend->host_memory && calls++ % GUARDED_OF)
+        status = kernel(queue, call);
+    else
+        status = hc_do_on(check, check->backend, queue, call);
+    if (status == HC_UNSUPPORTED) {
+#pragma omp atomic write
+        check->refused = true;
+    }
+    return status;
 }

@@ -55,6 +55,7 @@ void hc_left_out_cases(json_t *left_out, const struct hc_omissions *omissions)
         (void)json_object_set_new(counts, "absent", json_integer(o->count[HC_OMITTED_ABSENT]));
         (void)json_object_set_new(counts, "refused", json_integer(o->count[HC_OMITTED_REFUSED]));
         (void)json_object_set_new(counts, "order", json_integer(o->count[HC_OMITTED_ORDER]));
+        (void)json_object_set_new(counts, "unasked", json_integer(o->count[HC_OMITTED_UNASKED]));
         (void)json_object_set_new(counts, "why", json_string(hc_omission_why(o)));
         (void)json_object_set_new(of_backend, o->component, counts);
     }

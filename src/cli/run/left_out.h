@@ -12,7 +12,7 @@
 json_t *hc_left_out(FILE *out);
 
 /* Adds to it, under the name of each backend that ran, what was left out by component:
-   {"absent": N, "refused": N, "order": N, "why": TEXT}. */
+   {"absent": N, "refused": N, "order": N, "unasked": N, "why": TEXT}. */
 void hc_left_out_cases(json_t *left_out, const struct hc_omissions *omissions);
 
 #endif

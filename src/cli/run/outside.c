@@ -148,6 +148,15 @@ static void print_order(FILE *out, int cases, const char *order, const char *why
     print(out, "order", &t);
 }
 
+static void print_unasked(FILE *out, int cases)
+{
+    struct text t = {.used = 0};
+    if (!cases)
+        return;
+    add(&t, "cases left out, which hold but made no call that reached it: %d", cases);
+    print(out, "no call", &t);
+}
+
 void hc_print_fallback(FILE *out, const struct hc_backend *backend)
 {
     struct hc_fallback_counts counts;
@@ -172,7 +181,7 @@ void hc_print_outside(FILE *out, const struct hc_rows *rows, const struct hc_run
 {
     for (int b = 0; b < options->backend_count; b++) {
         const struct hc_backend *backend = options->backends[b];
-        const char *why[HC_OMITTED_KINDS] = {"", "", ""};
+        const char *why[HC_OMITTED_KINDS] = {"", "", "", ""};
         int cases[HC_OMITTED_KINDS];
         if (!is_outside(backend))
             continue;
@@ -186,6 +195,7 @@ void hc_print_outside(FILE *out, const struct hc_rows *rows, const struct hc_run
         print_lacking(out, backend, cases[HC_OMITTED_ABSENT], why[HC_OMITTED_ABSENT]);
         print_refused(out, cases[HC_OMITTED_REFUSED], why[HC_OMITTED_REFUSED]);
         print_order(out, cases[HC_OMITTED_ORDER], options->order, why[HC_OMITTED_ORDER]);
+        print_unasked(out, cases[HC_OMITTED_UNASKED]);
         hc_print_fallback(out, backend);
     }
 }

@@ -1,0 +1,65 @@
+/* Runs of the whole program on kernels/pipe/programs/loopback.c, halfcheck's own kernels behind a
+   pipe: what is right must pass, in whatever order it computes, and what has not been asked must
+   not. */
+#include "cli/testing.h"
+
+static const char quick[] = "'op/*' 'order/*' 'optimizer/*' 'batchnorm/*' 'clipping/*' 'skip/*' "
+                            "'loss/*' 'master/*' 'training/*' --level quick";
+
+static const struct ran *run_loopback(const char *arguments, const char *more)
+{
+    char line[2048];
+    (void)snprintf(line, sizeof line, "$hc run %s --backend 'pipe:" HC_LOOPBACK " %s' %s", quick,
+                   arguments, more);
+    return run_shell(line);
+}
+
+static void expect_only_passes(const struct ran *ran)
+{
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_null(strstr(ran->out, "MISTRUSTED"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, " PASS; "), "%s", ran->out);
+}
+
+Test(loopback, a_right_program_passes_with_the_bits_of_our_order, .init = enter_folder)
+{
+    const struct ran *ran = run_loopback("host memory", "--order ours");
+    expect_only_passes(ran);
+    cr_expect_null(strstr(ran->out, "lacks"), "%s", ran->out);
+}
+
+Test(loopback, a_right_program_in_another_order_passes, .init = enter_folder)
+{
+    expect_only_passes(run_loopback("exact order=torch-fused reversed", ""));
+}
+
+/* The bits of another order are none of ours. */
+Test(loopback, another_order_fails_where_ours_is_asked_for, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run 'bits/adamw/fp32' --level quick --order ours "
+                                      "--backend 'pipe:" HC_LOOPBACK " host order=torch-loop'");
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+}
+
+/* With a fallback a case may hold by the other backend alone. */
+Test(loopback, what_it_was_not_asked_is_no_pass_of_the_program, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run 'op/add/fp32/1/*' 'op/mul/fp32/1/*' --fallback host "
+                                      "--backend 'pipe:" HC_LOOPBACK " host only=add' --json r");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "cases left out, which hold but made no call"), "%s",
+                       ran->out);
+    ran = run_shell("grep -o '\"unasked\": [1-9]' r; $hc run 'op/mul/fp32/1/*' --fallback host "
+                    "--backend 'pipe:" HC_LOOPBACK " host only=add'");
+    cr_expect_not_null(strstr(ran->out, "\"unasked\": "), "%s", ran->out);
+    cr_expect_eq(ran->status, 2, "nothing was checked on it: %s%s", ran->out, ran->err);
+}
+
+/* Sweeps call the program from threads of their own. */
+Test(loopback, calls_of_a_sweep_are_calls_of_the_program, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run 'bits/cast/fp16-fp32' --fallback host "
+                                      "--backend 'pipe:" HC_LOOPBACK " host only=cast'");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_null(strstr(ran->out, "no call"), "%s", ran->out);
+}
