@@ -63,3 +63,41 @@ Test(loopback, calls_of_a_sweep_are_calls_of_the_program, .init = enter_folder)
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     cr_expect_null(strstr(ran->out, "no call"), "%s", ran->out);
 }
+
+/* A training's steps, losses and gradients are the same bits. */
+Test(loopback, a_training_on_it_with_a_fallback_is_that_of_the_fallback_alone, .init = enter_folder)
+{
+    static const char train[] =
+        "$hc train --recipe fp16-bn32 --network darknet-tiny --images 24 --epochs 2 --batch 16 "
+        "--classes airplane,dog";
+    char line[2048];
+    (void)snprintf(line, sizeof line,
+                   "%s --out a >/dev/null; %s --out b --fallback host --call-limit 30 --backend "
+                   "'pipe:" HC_LOOPBACK " host only=bn_leaky_train,cast,adamw'; grep -c '' "
+                   "a/steps.csv && cmp a/steps.csv b/steps.csv && cmp a/gradients.csv "
+                   "b/gradients.csv && echo the same bits; "
+                   "grep -o 'call-limit 30 --network' b/run.json",
+                   train, train);
+    const struct ran *ran = run_shell(line);
+    cr_expect_not_null(strstr(ran->out, "the same bits"), "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "calls ran on its own; on host: add"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "call-limit 30"), "%s", ran->out);
+}
+
+/* The page says what was left out. */
+Test(loopback, the_page_counts_what_was_left_out, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "$hc run 'op/add/fp32/1/*' 'op/mul/fp32/1/*' --fallback host --json r --backend "
+        "'pipe:" HC_LOOPBACK " host only=add' >/dev/null && $hc report r --out . >/dev/null && "
+        "grep -A9 'Cases that were left out' report.html");
+    cr_expect_not_null(strstr(ran->out, "no call of it reached pipe:"), "%s%s", ran->out, ran->err);
+}
+
+Test(loopback, zeros_do_not_pass, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run 'op/adamw/*/257/normal' 'op/axpy/*/257/normal' "
+                                      "--backend 'pipe:" HC_LOOPBACK " host zeros'");
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "passed     0 of "), "%s", ran->out);
+}

@@ -12,7 +12,7 @@
 #include "kernels/pipe/queue.h"
 #include "op/descriptor.h"
 
-static double time_limit = 60;
+static double time_limit = HC_PIPE_TIME_LIMIT;
 static struct hc_program *programs;
 static pid_t owner; /* of their processes: this one, and none that it forks */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,6 +25,15 @@ void hc_pipe_set_time_limit(double seconds)
 double hc_pipe_time_limit(void)
 {
     return time_limit;
+}
+
+const char *hc_pipe_options(void)
+{
+    static _Thread_local char text[48];
+    text[0] = '\0';
+    if (time_limit != HC_PIPE_TIME_LIMIT)
+        (void)snprintf(text, sizeof text, " --call-limit %.6g", time_limit);
+    return text;
 }
 
 void hc_pipe_kill_all(void)

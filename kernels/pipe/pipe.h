@@ -15,6 +15,11 @@
 /* How long a program may take for its greeting and for one call, from now on. */
 void hc_pipe_set_time_limit(double seconds);
 
+/* The option that sets this limit again, for the commands that repeat a result on a program:
+   " --call-limit 5"; "" if it is HC_PIPE_TIME_LIMIT. The text lives until the next call. */
+#define HC_PIPE_TIME_LIMIT 60
+const char *hc_pipe_options(void);
+
 /* Whether the spelling begins with one of the prefixes. */
 bool hc_pipe_is_spelled(const char *spelling);
 

@@ -43,6 +43,7 @@ Test(pipe_run, nan_in_every_byte_fails, .init = enter_folder)
     const struct ran *ran = run_on("nan 0");
     cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
     cr_expect_not_null(strstr(ran->out, "nan"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, " --call-limit 0.5"), "%s", ran->out);
     cr_expect_null(strstr(ran->out, "ERROR"), "%s", ran->out);
 }
 

@@ -39,6 +39,11 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
     e->hollow += want->hi != 0 && 2 * bound >= want->magnitude;
 }
 
+bool hc_exercise_vague(const struct hc_exercise *e)
+{
+    return e->loose >= MANY ? 2 * e->vague > e->loose : 2 * e->hollow > e->loose;
+}
+
 void hc_exercise_judge_bounds(const struct hc_exercise *e, struct hc_check *check, const char *what)
 {
     if (e->loose >= MANY && 2 * e->vague > e->loose)

@@ -33,6 +33,10 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
 void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what,
                        bool widens);
 
+/* Whether most results are no larger than their bound or, if there are few, most bounds are half of
+   the terms or more: zeros would do. */
+bool hc_exercise_vague(const struct hc_exercise *e);
+
 /* Sets MISTRUSTED if the bounds exceed most of the values, since anything near zero would pass
    then. A few values may be small by chance, so their bounds are compared with their terms instead.
    Also sets MISTRUSTED if an error crosses the line: rounding errors alone hardly come to that,

@@ -76,10 +76,15 @@ bool hc_order_excuses(struct hc_check *check, bool of_bits)
     return excused;
 }
 
+void hc_order_open(struct hc_check *check, const struct hc_call *call)
+{
+    check->order_missed |= hc_order_is_free(check, call) && hc_order_matters(call);
+}
+
 void hc_order_conclude(struct hc_check *check)
 {
     bool passed = check->result.verdict == HC_PASS || check->result.verdict == HC_MISTRUSTED;
-    if (!check->order_missed || !passed)
+    if (!check->order_missed || !check->order_met || !passed)
         return;
     check->order_stated = true;
     check->result.note[0] = '\0';

@@ -29,6 +29,10 @@ enum hc_status hc_order_stated(struct hc_check *check, const struct hc_call *cal
    finer one is as right, any claim does: such a case shows what that arithmetic does. */
 void hc_order_note(struct hc_check *check, const struct hc_call *call);
 
+/* Notes that the call's bound for any order says next to nothing, as that of a long sum in 16 bits
+   does: a case that passes is then left out, unless the backend is held to the call's order. */
+void hc_order_open(struct hc_check *check, const struct hc_call *call);
+
 /* Whether a claim that failed is one of these. */
 bool hc_order_excuses(struct hc_check *check, bool of_bits);
 

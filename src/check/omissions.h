@@ -2,8 +2,8 @@
    no kernel for, or fp64 where the backend has none; cases whose call its kernel refused
    (HC_UNSUPPORTED); cases that state an order to which a backend of free order is not held
    (check/free_order.h); and cases that would pass though no call of theirs reached the program that
-   is judged (kernels/own_calls.h). They make no results, but the run says how many there are: a run is green
-   only for what has run. */
+   is judged (kernels/own_calls.h). They make no results, but the run says how many there are: a run
+   is green only for what has run. */
 #ifndef HC_CHECK_OMISSIONS_H
 #define HC_CHECK_OMISSIONS_H
 

@@ -4,9 +4,7 @@
 
 #include "cli/plugin_option.h"
 #include "op/optimizer.h"
-
-/* A program may have to compile its kernels in its first call. */
-static const double default_call_limit = 60;
+#include "pipe.h"
 
 static const struct hc_option order = {
     .name = "order",
@@ -26,7 +24,7 @@ const struct hc_option *hc_backend_options(struct hc_backend_options *o, int tak
                                            const char *help)
 {
     bool several = takes & HC_SEVERAL_BACKENDS;
-    *o = (struct hc_backend_options){.call_limit = default_call_limit, .order = HC_ORDER_COUNT};
+    *o = (struct hc_backend_options){.call_limit = HC_PIPE_TIME_LIMIT, .order = HC_ORDER_COUNT};
     const struct hc_option rows[] = {
         {.name = "backend", .value = several ? "B[,B]" : "B", .words = &o->named, .help = help},
         {.name = "call-limit",

@@ -8,6 +8,7 @@
 #include "check/record/exhibits.h"
 #include "check/record/picture.h"
 #include "op/text.h"
+#include "pipe.h"
 #include "plugins.h"
 
 /* How --backend spells the backend of a result. */
@@ -50,6 +51,8 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
             n = append(line, size, n, " --order %s", options->order);
         if (options->fallback)
             n = append(line, size, n, " --fallback %s", options->fallback);
+        if (hc_pipe_is_spelled(spelling(result, options)))
+            n = append(line, size, n, "%s", hc_pipe_options());
     }
     n = append(line, size, n, "%s", hc_plugins_options());
     if (options->level != HC_STANDARD)

@@ -8,6 +8,7 @@
 #include "check/record/json.h"
 #include "check/record/record.h"
 #include "op/text.h"
+#include "pipe.h"
 #include "plugins.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
@@ -38,11 +39,13 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
                        (unsigned long long)t->data_seed, t->images);
     const struct hc_backend *b = t->backend;
     (void)hc_text_shell(backend, sizeof backend, b->spelled ? b->spelled : b->name);
-    (void)snprintf(
-        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s --network %s",
-        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
-        t->backends.fallback ? " --fallback " : "",
-        t->backends.fallback ? t->backends.fallback : "", hc_plugins_options(), t->network->name);
+    (void)snprintf(text, bytes,
+                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s --network %s",
+                   data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
+                   backend, t->backends.fallback ? " --fallback " : "",
+                   t->backends.fallback ? t->backends.fallback : "",
+                   b->spelled && hc_pipe_is_spelled(b->spelled) ? hc_pipe_options() : "",
+                   hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
