@@ -54,7 +54,10 @@ struct hc_judged_output {
 struct hc_judge {
     const struct hc_call *call; /* its outputs are what is judged */
     struct hc_accumulator accumulator;
-    bool all;             /* judge every element, whatever the time */
+    bool all; /* judge every element, whatever the time */
+    const struct hc_tensor
+        *numbers;         /* the call's inputs as they are read in place of its own: those
+                                        with data. NULL: none are */
     struct hc_call exact; /* the same call with the outputs of `exact` */
     bool has_exact;
 };
@@ -64,6 +67,12 @@ struct hc_judge {
 enum hc_status hc_judge_open(struct hc_judge *judge, const struct hc_call *call,
                              const struct hc_accumulator *accumulator);
 void hc_judge_close(struct hc_judge *judge);
+
+/* Whether inputs have a second reading. Numbers that were given as texts, such as beta1 = 0.9, are
+   fp32 in the contract; but a program that computes 1 - beta1 in fp64 reads them as they were given,
+   and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32 does not hold.
+   `exact` takes fp32 in either reading. */
+bool hc_judge_two_readings(const struct hc_call *call, const struct hc_tensor *numbers);
 
 /* Judges one element; and an output, of which only element `only` if that is not -1. */
 void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,

@@ -15,6 +15,7 @@ struct hc_answer {
     enum hc_verdict verdict;
     struct hc_judged_output output[HC_MAX_OUT]; /* of those that were judged */
     bool judged[HC_MAX_OUT];
+    const char *numbers;  /* how numbers are read that have two readings; NULL: none has */
     int worst;            /* the output with the largest ratio */
     const char *backend;  /* that computed the outputs; NULL: they came from files */
     const char *kept;     /* the file that keeps the smallest sub-problem, or NULL */
@@ -25,7 +26,7 @@ struct hc_answer {
 /* A report of 80 columns. */
 void hc_answer_print(FILE *out, const struct hc_answer *answer);
 
-/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "outputs": [{"slot",
+/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "numbers", "outputs": [{"slot",
    "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "implementation",
    "format_error", "worst": {"index", "real", "want", "got", "exact", "error", "bound", "ratio",
    "ulps", "implementation", "format", "inputs"}, "histogram": {"edges", "counts"}}], "whose",

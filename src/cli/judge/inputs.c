@@ -30,7 +30,8 @@ void hc_answer_inputs(const struct hc_answer *answer, int out, int64_t index, hc
     bool channel = whole || d->out[out].size == HC_SIZE_CHANNELS;
     for (int i = 0; i < hc_ops[call->op].inputs; i++) {
         const struct hc_slot *slot = &d->in[i];
-        const struct hc_tensor *t = &call->in[i];
+        const struct hc_tensor *numbers = answer->judge->numbers;
+        const struct hc_tensor *t = numbers && numbers[i].data ? &numbers[i] : &call->in[i];
         if (!t->data)
             continue;
         if (slot->size == HC_SIZE_FIRST && whole)

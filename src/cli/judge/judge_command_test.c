@@ -156,6 +156,45 @@ Test(judge_command, small_inputs_are_numbers_on_the_command_line)
     prints(command, 1, wrong);
 }
 
+/* The new m is 0.9 m + 0.1 g, in fp32: fl(fl(0.9 m) + fl(0.1 g)). It is 5.4 u (0.1 g) from the real
+   value with fp32's 0.9, whose 1 - 0.9 is 4 u larger, and nothing in fp32 errs by more than 5. */
+Test(judge_command, beta1_may_be_as_it_was_given_or_as_fp32)
+{
+    const float zero[] = {0};
+    const float m[] = {0x1.8d07f6p-10F};
+    const float g[] = {0x1.4347a4p+3F};
+    const float given = 0x1.02f90ap0F;
+    const float rounded = 0x1.02f910p0F;
+    const float wrong[] = {0x1.02f918p0F, 0x1.02f900p0F};
+    const char *line = "$hc judge adam --in zero.npy --in g.npy --in m.npy --in zero.npy "
+                       "--set lr=0.5 --set beta1=0.9 --out new_m=%s";
+    char command[512];
+    write_npy("zero.npy", "<f4", "(1,)", zero, 4);
+    write_npy("g.npy", "<f4", "(1,)", g, 4);
+    write_npy("m.npy", "<f4", "(1,)", m, 4);
+    write_npy("given.npy", "<f4", "(1,)", &given, 4);
+    write_npy("rounded.npy", "<f4", "(1,)", &rounded, 4);
+    (void)snprintf(command, sizeof command, line, "given.npy");
+    const char *const as_given[] = {"PASS  adam", "\nbeta1 as given\n", "hyper.beta1 = 0.9,", NULL};
+    prints(command, 0, as_given);
+    (void)snprintf(command, sizeof command, line, "rounded.npy");
+    const char *const as_fp32[] = {"PASS  adam", "\nbeta1 as fp32\n", NULL};
+    prints(command, 0, as_fp32);
+    (void)snprintf(command, sizeof command, line, "wrong.npy --keep k --json judged.json");
+    for (int i = 0; i < 2; i++) {
+        write_npy("wrong.npy", "<f4", "(1,)", &wrong[i], 4);
+        const char *const fails[] = {"FAIL  adam", "it fails under the other reading, too", NULL};
+        prints(command, 1, fails);
+        prints("$hc judge k", 1, fails);
+    }
+    const struct ran *ran = run_shell("grep -q '\"numbers\": \"as' judged.json");
+    cr_expect_eq(ran->status, 0);
+    const char *const none[] = {"PASS  adam\n\nnew_m", NULL};
+    prints("$hc judge adam --in zero.npy --in zero.npy --in zero.npy --in zero.npy --set lr=0.5 "
+           "--set beta1=0.5 --out new_m=zero.npy",
+           0, none);
+}
+
 /* 1/3 in bf16 is 0x3eab = 171/512, and 170/512 is its neighbour: (1/3 - 170/512) / 2^-9 = 2/3. */
 Test(judge_command, ulps_are_those_computed_by_hand)
 {

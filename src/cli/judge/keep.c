@@ -26,6 +26,21 @@ static void add_text(struct texts *texts, const char *before, const char *key, c
     texts->row[i] = (struct hc_metadata){texts->key[i], texts->value[i]};
 }
 
+/* Numbers that fp32 does not hold, in hex. */
+static void add_numbers(struct texts *texts, const struct hc_question *q)
+{
+    for (int i = 0; i < hc_ops[q->call.op].inputs; i++) {
+        const struct hc_tensor *n = &q->numbers[i];
+        const struct hc_slot *slot = hc_slot(q->call.op, i);
+        for (int64_t e = 0; n->data && e < hc_tensor_count(n); e++) {
+            char text[HC_PARAM_TEXT];
+            (void)snprintf(text, sizeof text, "%a", hc_tensor_get(n, e));
+            if (hc_tensor_get(n, e) != hc_tensor_get(&q->call.in[i], e))
+                add_text(texts, HC_CASE_SET, slot->elements ? slot->elements[e] : slot->name, text);
+        }
+    }
+}
+
 static void add_texts(struct texts *texts, const struct hc_answer *answer, const struct hc_cut *cut)
 {
     const struct hc_question *q = answer->question;
@@ -48,6 +63,7 @@ static void add_texts(struct texts *texts, const struct hc_answer *answer, const
         hc_param_text(p, &call->params, text);
         add_text(texts, HC_CASE_SET, p->name, text);
     }
+    add_numbers(texts, q);
 }
 
 /* The tensor in the files' layout; false if there is no memory. The caller frees *block. */

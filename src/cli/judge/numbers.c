@@ -44,6 +44,31 @@ static void set_usual(struct hc_tensor *hyper, enum hc_op op)
     hc_tensor_set(hyper, HC_HYPER_STEP, 1);
 }
 
+/* Makes a small input and what it holds as it was given. */
+static bool have_numbers(struct hc_question *q, int slot)
+{
+    struct hc_tensor *t = &q->call.in[slot];
+    struct hc_tensor *n = &q->numbers[slot];
+    bool usual = !t->data && hc_slot(q->call.op, slot)->values == HC_VALUES_HYPER;
+    if (n->data)
+        return true;
+    if (!t->data) {
+        *t = hc_tensor1(format_of(&q->call, slot), hc_slot(q->call.op, slot)->count, NULL);
+        t->data = hc_question_memory(q, hc_tensor_bytes(t));
+    }
+    *n = hc_tensor1(HC_FP64, hc_tensor_count(t), NULL);
+    n->data = hc_question_memory(q, hc_tensor_bytes(n));
+    if (!t->data || !n->data)
+        return false;
+    for (int64_t e = 0; e < hc_tensor_count(t); e++)
+        hc_tensor_set(n, e, hc_tensor_get(t, e));
+    if (usual) {
+        set_usual(t, q->call.op);
+        set_usual(n, q->call.op);
+    }
+    return true;
+}
+
 enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value)
 {
     int element;
@@ -57,16 +82,14 @@ enum hc_status hc_question_set(struct hc_question *q, const char *name, const ch
     double number = strtod(value, &end);
     if (end == value || *end)
         return hc_fail(HC_INVALID, "judge: %s takes a number, not '%s'", name, value);
-    struct hc_tensor *t = &q->call.in[slot];
-    if (!t->data) {
-        *t = hc_tensor1(format_of(&q->call, slot), hc_slot(q->call.op, slot)->count, NULL);
-        t->data = hc_question_memory(q, hc_tensor_bytes(t));
-        if (t->data && hc_slot(q->call.op, slot)->values == HC_VALUES_HYPER)
-            set_usual(t, q->call.op);
-    }
-    if (t->data)
-        hc_tensor_set(t, element, number);
-    return t->data ? HC_OK : HC_NO_MEMORY;
+    if (!have_numbers(q, slot))
+        return HC_NO_MEMORY;
+    if (element >= hc_tensor_count(&q->call.in[slot]))
+        return hc_fail(HC_INVALID, "judge: %s has too few elements to set %s",
+                       hc_slot(q->call.op, slot)->name, name);
+    hc_tensor_set(&q->call.in[slot], element, number);
+    hc_tensor_set(&q->numbers[slot], element, number);
+    return HC_OK;
 }
 
 enum hc_status hc_accumulator_read(const char *text, struct hc_call *call,

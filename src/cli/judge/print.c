@@ -181,6 +181,29 @@ const char *hc_answer_whose(const struct hc_answer *answer)
     return "Nobody's fault: this implementation rounds otherwise than exact, within the bound.";
 }
 
+/* "beta1 as given: 0.9", where fp32 does not hold it. */
+static void print_reading(FILE *out, const struct hc_answer *answer)
+{
+    const struct hc_question *q = answer->question;
+    const char *comma = "";
+    char text[512] = "";
+    size_t used = 0;
+    for (int i = 0; answer->numbers && i < hc_ops[q->call.op].inputs; i++) {
+        const struct hc_tensor *n = &q->numbers[i];
+        const char *const *elements = hc_slot(q->call.op, i)->elements;
+        for (int64_t e = 0; n->data && e < hc_tensor_count(n) && used < 400; e++) {
+            if (hc_tensor_get(n, e) == hc_tensor_get(&q->call.in[i], e))
+                continue;
+            used += (size_t)hc_text_write(text + used, sizeof text - used, "%s%s", comma,
+                                          elements ? elements[e] : hc_slot(q->call.op, i)->name);
+            comma = ", ";
+        }
+    }
+    if (answer->numbers)
+        hc_print(out, "\n%s %s%s\n", text, answer->numbers,
+                 answer->verdict == HC_FAIL ? "; it fails under the other reading, too" : "");
+}
+
 void hc_answer_print(FILE *out, const struct hc_answer *answer)
 {
     const struct hc_call *call = answer->judge->call;
@@ -188,6 +211,7 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
     if (answer->backend)
         hc_print(out, " on %s", answer->backend);
     (void)putc('\n', out);
+    print_reading(out, answer);
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (answer->judged[o])
             print_output(out, answer, o);

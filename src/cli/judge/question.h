@@ -33,7 +33,8 @@ struct hc_question_words {
 enum { HC_QUESTION_FILES = 40 };
 
 struct hc_question {
-    struct hc_call call; /* in halfcheck's own layout; every output has memory */
+    struct hc_call call;                 /* in halfcheck's own layout; every output has memory */
+    struct hc_tensor numbers[HC_MAX_IN]; /* inputs that texts gave, as they were given: fp64 */
     bool given[HC_MAX_OUT];
     bool nchw;
     int only_out; /* the one element that is judged, or -1 */
