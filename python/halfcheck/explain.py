@@ -74,7 +74,7 @@ def _folder():
 
 def _narrow(text):
     """The lines of a verdict, folded: sentences as paragraphs, the others each under its column."""
-    text = re.sub(r"\n *(kept|again)  .*", "", text)
+    text = re.sub(r"\n *(kept|again)  (?:.*\\\n)*.*", "", text)
     lines = []
     for paragraph in re.split(r"\n(?=[A-Z\n])", text):
         if paragraph[:1].isupper():

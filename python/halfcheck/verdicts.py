@@ -36,7 +36,7 @@ class Verdict:
         self.kept = said.get("kept")
         self.repro = said.get("repro") if self.kept else None
         # Without a file that is kept there is nothing to repeat it with: the inputs are gone.
-        self.text = text if self.kept else re.sub(r"\n *again  .*", "", text)
+        self.text = text if self.kept else re.sub(r"\n *again  (?:.*\\\n)*.*", "", text)
         worst = max(said["outputs"], key=_ratio, default={})
         self.slot = worst.get("slot")
         self.worst = worst.get("worst") or {}

@@ -8,6 +8,7 @@ struct cursor {
     FILE *out;
     int column; /* -1: before the indentation */
     int indent;
+    int columns;
     bool words; /* this line has some already */
 };
 
@@ -26,7 +27,7 @@ static void put_words(struct cursor *at, const char *line, int length)
         line += n;
         length -= n;
         n = (int)strcspn(line, " \n");
-        if (at->words && at->column + 1 + n >= HC_COLUMNS)
+        if (at->words && at->column + 1 + n >= at->columns)
             end_line(at);
         if (at->column < 0)
             at->column = fprintf(at->out, "%*s", at->indent, "");
@@ -37,7 +38,12 @@ static void put_words(struct cursor *at, const char *line, int length)
 
 void hc_print_wrapped(FILE *out, int column, int indent, const char *text)
 {
-    struct cursor at = {.out = out, .column = column, .indent = indent};
+    hc_print_narrow(out, HC_COLUMNS, column, indent, text);
+}
+
+void hc_print_narrow(FILE *out, int columns, int column, int indent, const char *text)
+{
+    struct cursor at = {.out = out, .column = column, .indent = indent, .columns = columns};
     while (*text) {
         int length = (int)strcspn(text, "\n");
         if (length > 0 && *text != ' ') {

@@ -11,4 +11,7 @@ enum { HC_COLUMNS = 80 };
    an empty line stays empty, and a line that begins with a blank is printed as it is. */
 void hc_print_wrapped(FILE *out, int column, int indent, const char *text);
 
+/* The same for a terminal of so many columns. */
+void hc_print_narrow(FILE *out, int columns, int column, int indent, const char *text);
+
 #endif

@@ -186,9 +186,9 @@ static double error_in_any_order(const struct hc_element *e,
 {
     enum hc_op op = e->call->op;
     hc_bound_rule *rule = any_order[op] ? any_order[op] : rules[op];
-    if (rule)
-        return rule(e, accumulator, want);
-    return hc_bound_rounding_to_fp32(e, want);
+    double error = rule ? rule(e, accumulator, want) : hc_bound_rounding_to_fp32(e, want);
+    double more = isfinite(want->hi) ? hc_bound_taken_as_given(e, want) : 0;
+    return error + (more > 0 ? more : 0);
 }
 
 bool hc_bound_any_order_ordered(const struct hc_call *call, int out)

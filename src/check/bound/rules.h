@@ -48,4 +48,8 @@ bool hc_bound_skipped(const struct hc_call *call);
 double hc_bound_compensated(const struct hc_element *e, enum hc_format f, bool want_c,
                             struct hc_ball w, struct hc_ball c, struct hc_ball u);
 
+/* How far a result may be from the real one if parameters that fp32 does not hold are taken as they
+   were given (as_given.c). */
+double hc_bound_taken_as_given(const struct hc_element *e, const struct hc_exact *want);
+
 #endif

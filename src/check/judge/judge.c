@@ -168,6 +168,8 @@ static const struct hc_judged_output nothing = {.implementation = (double)NAN,
 static void judge_list(const struct hc_judge *judge, int out, const int64_t *index, int64_t n,
                        struct hc_judged_output *result)
 {
+    size_t elements = (size_t)hc_tensor_count(&judge->call->out[out]);
+    unsigned char *told = n > 1 ? calloc(elements, 1) : NULL; /* without it nothing is said */
 #pragma omp parallel if ((double)n * hc_call_length(judge->call) > worth_threads)
     {
         struct hc_judged_output own = nothing;
@@ -176,11 +178,16 @@ static void judge_list(const struct hc_judge *judge, int out, const int64_t *ind
             struct hc_judged_element e;
             hc_judge_element(judge, out, index ? index[k] : k, &e);
             count(judge, out, &e, &own);
+            if (told)
+                told[e.index] = e.wrong ? 2 : 1;
         }
 #pragma omp critical(hc_judge_add)
         add(result, &own);
         hc_reference_end();
     }
+    if (told && result->wrong)
+        hc_judge_where(&judge->call->out[out], told, result->where, sizeof result->where);
+    free(told);
 }
 
 enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t only,

@@ -39,6 +39,8 @@ struct hc_judged_element {
 enum { HC_RATIO_BINS = 10 };
 extern const double hc_ratio_edges[HC_RATIO_BINS];
 
+enum { HC_WHERE_TEXT = 160 };
+
 struct hc_judged_output {
     int64_t elements;
     int64_t judged;    /* of these, by MPFR */
@@ -48,6 +50,7 @@ struct hc_judged_output {
     int64_t count[HC_RATIO_BINS];
     double implementation; /* the largest of judged; NaN if there is none */
     double format;
+    char where[HC_WHERE_TEXT];      /* the wrong elements', if a few words say it, or "" */
     struct hc_judged_element worst; /* the largest ratio, and of these the first */
 };
 
@@ -79,6 +82,12 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
                       struct hc_judged_element *element);
 enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t only,
                                struct hc_judged_output *result);
+
+/* Says where the wrong elements lie, such as "the last 2 columns, channel 5", if that is true of all
+   of them and at most a quarter as many right ones lie there, too; or "". judged[i] is 1 where
+   element i is right, 2 where it is wrong, and 0 where it was not judged. */
+void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char *text,
+                    size_t size);
 
 /* Chooses n elements of an output, in rising order: those that differ most from `exact`, absolutely
    and in ulp, and others at even distances. Returns how many. HC_NO_MEMORY: -1. */

@@ -23,11 +23,11 @@ struct hc_answer {
     char repro[4352];     /* a command that gives this verdict again; "" if none does */
 };
 
-/* A report of 80 columns. */
+/* A report of 76 columns. */
 void hc_answer_print(FILE *out, const struct hc_answer *answer);
 
 /* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "numbers", "outputs": [{"slot",
-   "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "implementation",
+   "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "where", "implementation",
    "format_error", "worst": {"index", "real", "want", "got", "exact", "error", "bound", "ratio",
    "ulps", "implementation", "format", "inputs"}, "histogram": {"edges", "counts"}}], "whose",
    "kept", "repro"}. Numbers that JSON lacks are the strings "inf", "-inf" and "nan". */

@@ -82,14 +82,14 @@ static json_t *output(const struct hc_answer *answer, int o)
             shape,
             json_integer(
                 t->shape[hc_question_turns(call, answer->question->nchw, t) ? turned[d] : d]));
-    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:{s:o, s:o}}",
-                     "slot", hc_descriptor(call->op)->out[o].name, "dtype",
-                     hc_formats[t->format].name, "shape", shape, "elements",
-                     (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
-                     (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "as_exact",
-                     (json_int_t)r->as_exact, "implementation", number(r->implementation), "format",
-                     number(r->format), "worst", r->judged ? worst(answer, o) : json_null(),
-                     "histogram", "edges", edges, "counts", counts);
+    return json_pack(
+        "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:{s:o, s:o}}", "slot",
+        hc_descriptor(call->op)->out[o].name, "dtype", hc_formats[t->format].name, "shape", shape,
+        "elements", (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
+        (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "as_exact",
+        (json_int_t)r->as_exact, "where", r->where, "implementation", number(r->implementation),
+        "format", number(r->format), "worst", r->judged ? worst(answer, o) : json_null(),
+        "histogram", "edges", edges, "counts", counts);
 }
 
 static void print(FILE *out, const void *document)

@@ -2,6 +2,7 @@
 #include "cli/testing.h"
 
 #include <jansson.h>
+#include <math.h>
 
 #include "backend.h"
 #include "check/run_call.h"
@@ -193,6 +194,87 @@ Test(judge_command, beta1_may_be_as_it_was_given_or_as_fp32)
     prints("$hc judge adam --in zero.npy --in zero.npy --in zero.npy --in zero.npy --set lr=0.5 "
            "--set beta1=0.5 --out new_m=zero.npy",
            0, none);
+}
+
+/* A slope or alpha of 0.1 may be the number that was given, or fp32's 0.1, which is larger: with
+   y = -fp32's 0.1 the sum is 0, or -1.49e-9. 1.3e-8 is neither. 0.1 * x lies just below the middle of
+   two neighbours, and fp32's 0.1 * x above it: both are right. */
+Test(judge_command, alpha_and_slope_may_be_as_they_were_given)
+{
+    const float one[] = {1};
+    const float y[] = {-0.1F};
+    const float sums[] = {0, (float)(0.1 - (double)0.1F), 1.3e-8F};
+    write_npy("one.npy", "<f4", "(1,)", one, 4);
+    write_npy("y.npy", "<f4", "(1,)", y, 4);
+    const char *const none[] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        write_npy("out.npy", "<f4", "(1,)", &sums[i], 4);
+        prints("$hc judge axpy --in one.npy --in y.npy --out out.npy --set alpha=0.1", i == 2,
+               none);
+    }
+    prints("$hc judge axpy --in one.npy --in y.npy --out out.npy --set alpha=0x1.99999ap-4", 1,
+           none);
+    int differ = 0;
+    for (int i = 1; i < 100 && differ < 2; i++) {
+        const float x[] = {-1 - (float)i * 0x1p-23F};
+        const float single[] = {(float)((double)x[0] * (double)0.1F)};
+        const float given[] = {(float)((double)x[0] * 0.1)};
+        const float beside[] = {nextafterf(given[0], given[0] > single[0] ? 0 : -1)};
+        if (single[0] == given[0])
+            continue;
+        differ++;
+        write_npy("x.npy", "<f4", "(1,)", x, 4);
+        write_npy("single.npy", "<f4", "(1,)", single, 4);
+        write_npy("given.npy", "<f4", "(1,)", given, 4);
+        write_npy("beside.npy", "<f4", "(1,)", beside, 4);
+        prints("$hc judge leaky_relu --in x.npy --out single.npy --set slope=0.1", 0, none);
+        prints("$hc judge leaky_relu --in x.npy --out given.npy --set slope=0.1", 0, none);
+        prints("$hc judge leaky_relu --in x.npy --out given.npy --set slope=0x1.99999ap-4", 1,
+               none);
+        prints("$hc judge leaky_relu --in x.npy --out beside.npy --set slope=0.1", 1, none);
+    }
+    cr_expect_gt(differ, 0);
+}
+
+/* docs/pipe/program.c computes axpy. A wrong result of another program is no result of this one. */
+Test(judge_command, a_kept_case_runs_on_a_program_behind_a_pipe)
+{
+    const float x[] = {1, 2, 3};
+    const float wrong[] = {2, 9, 6};
+    write_npy("x.npy", "<f4", "(3,)", x, 12);
+    write_npy("wrong.npy", "<f4", "(3,)", wrong, 12);
+    const char *const fails[] = {"FAIL  axpy", "real      4", NULL};
+    prints("$hc judge axpy --in x.npy --in x.npy --out wrong.npy --keep k", 1, fails);
+    const struct ran *ran = run_shell("cc -std=gnu11 -O1 -ffp-contract=off -o program '" HC_SOURCE
+                                      "/docs/pipe/program.c' -lm");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    const char *const passes[] = {"PASS  axpy on pipe:./program\n", "got       4\n", NULL};
+    prints("$hc judge k --backend pipe:./program", 0, passes);
+    ran = run_shell("$hc judge k --backend pipe:./none");
+    cr_expect_eq(ran->status, 2);
+    cr_expect_eq(strncmp(ran->err, "halfcheck: ", 11), 0, "%s", ran->err);
+}
+
+/* The last two columns of one image are wrong, and a long line can be pasted. */
+Test(judge_command, where_the_wrong_elements_lie_is_said_in_lines_that_can_be_pasted)
+{
+    struct hc_call call = convolution(HC_FP16);
+    for (int i = 0; i < 7 * 6 * 4; i++)
+        if (i / 4 % 6 >= 4)
+            hc_tensor_set(&call.out[HC_CONV_Y], 7 * 6 * 4 + i, 1000);
+    write_tensors("some 'tensors' in a file", &call, true);
+    const char *const where[] = {"  where     image 1, the last 2 columns\n", NULL};
+    prints("$hc judge conv2d --tensors \"some 'tensors' in a file\" --set pad=1 --set stride=1 "
+           "--layout nchw --json j > said",
+           1, (const char *const[]){NULL});
+    prints("cat said", 0, where);
+    prints("grep -q '\"where\": \"image 1, the last 2 columns\"' j", 0,
+           (const char *const[]){NULL});
+    prints("awk '/again/ { more = 4 } length > 76 + more' said | grep . && exit 1; exit 0", 0,
+           (const char *const[]){NULL});
+    prints("sed -n '/again/,$p' said | sed 's/  again *//' > again; wc -l < again", 0,
+           (const char *const[]){"3", NULL});
+    prints("halfcheck() { $hc \"$@\"; }; . ./again", 1, where);
 }
 
 /* 1/3 in bf16 is 0x3eab = 171/512, and 170/512 is its neighbour: (1/3 - 170/512) / 2^-9 = 2/3. */

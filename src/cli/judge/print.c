@@ -1,4 +1,4 @@
-/* The report of a judgement, in 80 columns. */
+/* The report of a judgement, of at most 76 columns. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { LABEL = 12, BAR = 40 };
+enum { COLUMNS = 77, LABEL = 12, BAR = 40 }; /* lines have fewer columns */
 
 static void label(FILE *out, const char *name)
 {
@@ -43,7 +43,7 @@ static void tell_input(const char *slot, const char *element, double value, void
     if (line->column == 0) {
         label(line->out, "inputs");
         line->column = LABEL;
-    } else if (line->column + 2 + length >= HC_COLUMNS) {
+    } else if (line->column + 2 + length >= COLUMNS) {
         (void)fprintf(line->out, ",\n%*s", LABEL, "");
         line->column = LABEL;
     } else {
@@ -71,7 +71,7 @@ static void print_sum(FILE *out, const struct hc_answer *answer, int o)
                             "; their magnitudes add up to %.4g, %.3g times the result",
                             e->want.magnitude, e->want.magnitude / fabs(e->want.hi));
     label(out, "sum of");
-    hc_print_wrapped(out, LABEL, LABEL, text);
+    hc_print_narrow(out, COLUMNS, LABEL, LABEL, text);
 }
 
 static void print_worst(FILE *out, const struct hc_answer *answer, int o)
@@ -156,6 +156,10 @@ static void print_output(FILE *out, const struct hc_answer *answer, int o)
                  "  (MPFR judged those of %lld that differ most from exact, and others at\n"
                  "  even distances; --all judges every one)\n",
                  (long long)r->elements);
+    if (r->where[0]) {
+        label(out, "where");
+        hc_print_narrow(out, COLUMNS, LABEL, LABEL, r->where);
+    }
     print_worst(out, answer, o);
     if (r->judged > 1)
         print_histogram(out, r);
@@ -204,6 +208,30 @@ static void print_reading(FILE *out, const struct hc_answer *answer)
                  answer->verdict == HC_FAIL ? "; it fails under the other reading, too" : "");
 }
 
+/* A command on lines of up to 80 columns, where its words are so short: each but the last ends with
+   a backslash, and all can be pasted at once. Words in quotes stay whole. */
+static void print_command(FILE *out, const char *command)
+{
+    size_t column = LABEL;
+    for (const char *next; *command; command = next) {
+        bool quoted = false;
+        for (next = command; *next && (quoted || *next != ' '); next++)
+            quoted ^= *next == '\'' && (quoted || next == command || next[-1] != '\\');
+        size_t length = (size_t)(next - command);
+        if (column > LABEL && column + 1 + length + (*next ? 2 : 0) > HC_COLUMNS) {
+            (void)fprintf(out, " \\\n%*s", LABEL, "");
+            column = LABEL;
+        }
+        char word[4352];
+        (void)snprintf(word, sizeof word, "%s%.*s", column > LABEL ? " " : "", (int)length,
+                       command);
+        hc_text_line(out, word);
+        column += strlen(word);
+        next += *next == ' ';
+    }
+    (void)putc('\n', out);
+}
+
 void hc_answer_print(FILE *out, const struct hc_answer *answer)
 {
     const struct hc_call *call = answer->judge->call;
@@ -216,7 +244,7 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
         if (answer->judged[o])
             print_output(out, answer, o);
     (void)fprintf(out, "\nWhose error? ");
-    hc_print_wrapped(out, LABEL + 1, 0, hc_answer_whose(answer));
+    hc_print_narrow(out, COLUMNS, LABEL + 1, 0, hc_answer_whose(answer));
     if (answer->kept) {
         label(out, "kept");
         hc_text_line(out, answer->kept);
@@ -224,7 +252,6 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
     }
     if (answer->repro[0]) {
         label(out, "again");
-        hc_text_line(out, answer->repro);
-        (void)putc('\n', out);
+        print_command(out, answer->repro);
     }
 }
