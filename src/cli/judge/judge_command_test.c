@@ -273,7 +273,7 @@ Test(judge_command, where_the_wrong_elements_lie_is_said_in_lines_that_can_be_pa
     prints("awk '/again/ { more = 4 } length > 76 + more' said | grep . && exit 1; exit 0", 0,
            (const char *const[]){NULL});
     prints("sed -n '/again/,$p' said | sed 's/  again *//' > again; wc -l < again", 0,
-           (const char *const[]){"3", NULL});
+           (const char *const[]){"2", NULL});
     prints("halfcheck() { $hc \"$@\"; }; . ./again", 1, where);
 }
 
