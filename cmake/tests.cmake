@@ -101,11 +101,13 @@ if(BUILD_TESTING)
            $<TARGET_FILE:halfcheck> ${CMAKE_BINARY_DIR}/real-scalers)
   set_tests_properties(real-scalers PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 180)
 endif()
-# The Python package. This test fetches ml_dtypes, which Debian 12 has not.
+# The Python package, and its notebook. These tests fetch ml_dtypes, which Debian 12 has not.
 if(BUILD_TESTING)
   add_test(NAME python COMMAND ${CMAKE_SOURCE_DIR}/python/test $<TARGET_FILE:halfcheck>
            ${CMAKE_BINARY_DIR}/python)
-  set_tests_properties(python PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME notebook COMMAND ${CMAKE_SOURCE_DIR}/.ci/notebook $<TARGET_FILE:halfcheck>
+           ${CMAKE_BINARY_DIR}/python)
+  set_tests_properties(python notebook PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 find_program(CLANG_FORMAT clang-format)
 if(BUILD_TESTING AND CLANG_FORMAT)
