@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* The groups that run, for hc_process_kill_all: 0 is a free place. A process that this one forks
    has the list, too, but not the right to end them. */
 enum { MAX_GROUPS = 64 };

@@ -106,9 +106,10 @@ static void mutate(unsigned long seed, size_t bytes)
 {
     static unsigned char answer[1 << 17];
     unsigned long r = (seed + 1) * 0x9e3779b97f4a7c15u;
-    size_t length = 3 + bytes;
-    memcpy(answer, "ok\n", 3);
-    memcpy(answer + 3, x, bytes);
+    static const char ok[] = {'o', 'k', '\n'};
+    size_t length = sizeof ok + bytes;
+    memcpy(answer, ok, sizeof ok);
+    memcpy(answer + sizeof ok, x, bytes);
     for (int i = 0; i < 2; i++) {
         r ^= r << 13;
         r ^= r >> 7;

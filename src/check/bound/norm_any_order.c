@@ -65,7 +65,8 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
     int64_t c = e->index % channels;
-    double n = (double)(hc_tensor_count(x) / channels);
+    int64_t elements = hc_tensor_count(x) / channels;
+    double n = (double)elements;
     struct hc_bound_moments m = hc_bound_channel(f, x, c);
     m.mean = any_mean(f, m.mean);
     m.variance = any_mean(f, m.variance);

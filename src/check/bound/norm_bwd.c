@@ -125,7 +125,8 @@ double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulat
     sums_of(&in, c, &dgamma, &dbeta);
     if (e->out != HC_BN_BWD_DX)
         return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
-    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    int64_t elements = hc_tensor_count(in.x) / in.channels;
+    struct hc_ball n = hc_ball_exact((double)elements);
     double gamma = hc_tensor_get(in.gamma, c);
     double invstd = hc_tensor_get(in.invstd, c);
     struct hc_ball dz = dz_of(&in, e->index);
