@@ -114,3 +114,19 @@ if(BUILD_TESTING AND CLANG_FORMAT)
   add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/.ci/style)
   set_tests_properties(style PROPERTIES SKIP_RETURN_CODE 77) # another clang-format
 endif()
+# The longest first, so that no core waits for them at the end. The first three run many programs
+# each, one after the other, and may take ten minutes.
+if(BUILD_TESTING)
+  set(cost 100)
+  foreach(test docs python notebook plugins real-scalers torch-gradients judge-step-torch
+          torch-step-files torch-scaler src.cli.catches.catches_test
+          src.cli.commands.commands_test)
+    if(TEST ${test})
+      set_tests_properties(${test} PROPERTIES COST ${cost})
+    endif()
+    if(TEST ${test} AND cost GREATER 97)
+      set_tests_properties(${test} PROPERTIES TIMEOUT 600)
+    endif()
+    math(EXPR cost "${cost} - 1")
+  endforeach()
+endif()
