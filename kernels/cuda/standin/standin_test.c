@@ -12,7 +12,8 @@ static void expect_absent(const char *standin, const char *line)
 {
     char command[1024];
     (void)snprintf(command, sizeof command,
-                   WITH "HALFCHECK_STANDIN=%s $hc list backends | grep -P '^cuda\\tno\\t.*\\t%s$'",
+                   WITH
+                   "HALFCHECK_STANDIN=%s $hc list backends | grep -P '^cuda\\tno\\t.*\\t%s\\t-$'",
                    standin, line);
     cr_expect_eq(run_shell(command)->status, 0, "%s", command);
     (void)snprintf(command, sizeof command,
