@@ -72,8 +72,8 @@ enum hc_status hc_judge_open(struct hc_judge *judge, const struct hc_call *call,
 void hc_judge_close(struct hc_judge *judge);
 
 /* Whether inputs have a second reading. Numbers that were given as texts, such as beta1 = 0.9, are
-   fp32 in the contract; but a program that computes 1 - beta1 in fp64 reads them as they were given,
-   and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32 does not hold.
+   fp32 in the contract; but a program that computes 1 - beta1 in fp64 reads them as they were
+   given, and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32 does not hold.
    `exact` takes fp32 in either reading. */
 bool hc_judge_two_readings(const struct hc_call *call, const struct hc_tensor *numbers);
 
@@ -83,8 +83,8 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
 enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t only,
                                struct hc_judged_output *result);
 
-/* Says where the wrong elements lie, such as "the last 2 columns, channel 5", if that is true of all
-   of them and at most a quarter as many right ones lie there, too; or "". judged[i] is 1 where
+/* Says where the wrong elements lie, such as "the last 2 columns, channel 5", if that is true of
+   all of them and at most a quarter as many right ones lie there, too; or "". judged[i] is 1 where
    element i is right, 2 where it is wrong, and 0 where it was not judged. */
 void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char *text,
                     size_t size);

@@ -189,7 +189,8 @@ static void judge_linear(struct hc_step_court *court, int l)
     (void)hc_step_judge(court, &claim);
 }
 
-/* The loss is computed in fp32, or fp64, from the logits as they are. */
+/* The loss is computed in fp32, or fp64, from the logits as they are. A recipe may hold it in a
+   narrower format than the file does. */
 static void judge_loss(struct hc_step_court *court)
 {
     struct hc_step *step = court->step;
@@ -198,7 +199,8 @@ static void judge_loss(struct hc_step_court *court)
     const struct hc_recipe *recipe = hc_step_recipe(step);
     uint64_t held;
     claim.got = hc_step_tensor(step, "", "loss", hc_tensor1(HC_FP32, 1, NULL));
-    if (recipe && claim.got.data && recipe->loss != claim.got.format) {
+    if (recipe && claim.got.data &&
+        hc_formats[recipe->loss].precision < hc_formats[claim.got.format].precision) {
         double loss = hc_tensor_get(&claim.got, 0);
         if (hc_round(recipe->loss, loss) == loss) {
             claim.got = hc_tensor1(recipe->loss, 1, &held);
