@@ -73,8 +73,8 @@ void hc_judge_close(struct hc_judge *judge);
 
 /* Whether inputs have a second reading. Numbers that were given as texts, such as beta1 = 0.9, are
    fp32 in the contract; but a program that computes 1 - beta1 in fp64 reads them as they were
-   given, and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32 does not hold.
-   `exact` takes fp32 in either reading. */
+   given, and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32
+   does not hold. `exact` takes fp32 in either reading. */
 bool hc_judge_two_readings(const struct hc_call *call, const struct hc_tensor *numbers);
 
 /* Judges one element; and an output, of which only element `only` if that is not -1. */

@@ -197,8 +197,8 @@ Test(judge_command, beta1_may_be_as_it_was_given_or_as_fp32)
 }
 
 /* A slope or alpha of 0.1 may be the number that was given, or fp32's 0.1, which is larger: with
-   y = -fp32's 0.1 the sum is 0, or -1.49e-9. 1.3e-8 is neither. 0.1 * x lies just below the middle of
-   two neighbours, and fp32's 0.1 * x above it: both are right. */
+   y = -fp32's 0.1 the sum is 0, or -1.49e-9. 1.3e-8 is neither. 0.1 * x lies just below the middle
+   of two neighbours, and fp32's 0.1 * x above it: both are right. */
 Test(judge_command, alpha_and_slope_may_be_as_they_were_given)
 {
     const float one[] = {1};
