@@ -30,7 +30,8 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer);
    [{"slot", "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "where",
    "implementation", "format_error", "worst": {"index", "real", "want", "got", "exact", "error",
    "bound", "ratio", "ulps", "implementation", "format", "inputs"}, "histogram": {"edges",
-   "counts"}}], "whose", "kept", "repro"}. Numbers that JSON lacks are the strings "inf", "-inf" and "nan". */
+   "counts"}}], "whose", "kept", "repro"}. Numbers that JSON lacks are the strings "inf",
+   "-inf" and "nan". */
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);
 
 /* Cuts the worst element's call down and keeps it. */

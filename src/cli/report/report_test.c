@@ -89,7 +89,7 @@ Test(report, warns_of_what_was_cut_short_and_of_faults, .init = make_records)
     const char *lines[] = {
         "<p class=\"FAIL\">all.json, part cut was cut short: stopped &lt;i",
         "<p class=\"FAIL\">bad.json has a planted fault: ",
-        "halfcheck run loss/* --json other.json</td>",
+        "halfcheck run &#39;loss/*&#39; --json other.json</td>",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[200];
