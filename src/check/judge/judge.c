@@ -186,7 +186,8 @@ static void judge_list(const struct hc_judge *judge, int out, const int64_t *ind
         hc_reference_end();
     }
     if (told && result->wrong)
-        hc_judge_where(&judge->call->out[out], told, result->where, sizeof result->where);
+        hc_judge_where(&judge->call->out[out], judge->call->op == HC_OP_conv2d_bwd_filter, told,
+                       result->where, sizeof result->where);
     free(told);
 }
 

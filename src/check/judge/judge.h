@@ -85,9 +85,10 @@ enum hc_status hc_judge_output(const struct hc_judge *judge, int out, int64_t on
 
 /* Says where the wrong elements lie, such as "the last 2 columns, channel 5", if that is true of
    all of them and at most a quarter as many right ones lie there, too; or "". judged[i] is 1 where
-   element i is right, 2 where it is wrong, and 0 where it was not judged. */
-void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char *text,
-                    size_t size);
+   element i is right, 2 where it is wrong, and 0 where it was not judged. A tensor of rank 4 holds
+   images, or a convolution's `filters`. */
+void hc_judge_where(const struct hc_tensor *t, bool filters, const unsigned char *judged,
+                    char *text, size_t size);
 
 /* Chooses n elements of an output, in rising order: those that differ most from `exact`, absolutely
    and in ulp, and others at even distances. Returns how many. HC_NO_MEMORY: -1. */

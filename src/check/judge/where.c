@@ -90,10 +90,12 @@ static bool has(const struct pattern *p, const struct hc_tensor *t, const int64_
     return !p->border || at_border(t, at);
 }
 
-static const char *name_of(const struct hc_tensor *t, int dimension)
+static const char *name_of(const struct hc_tensor *t, bool filters, int dimension)
 {
     static const char *const names[][4] = {
         {"element"}, {"row", "column"}, {"", "", ""}, {"image", "row", "column", "channel"}};
+    if (filters && dimension == 0)
+        return "filter";
     return t->rank < 1 || t->rank > 4 || t->rank == 3 ? "" : names[t->rank - 1][dimension];
 }
 
@@ -104,9 +106,9 @@ static const char *ordinal(int64_t n)
 }
 
 /* "channel 3", "the last 5 columns", "every 4th row from 1 on"; "" where all are meant. */
-static void tell(const struct hc_tensor *t, int d, const struct along *a, char *text, size_t size)
+static void tell(const struct hc_tensor *t, const char *name, int d, const struct along *a,
+                 char *text, size_t size)
 {
-    const char *name = name_of(t, d);
     int64_t all = t->shape[d];
     long long n = (long long)(a->last - a->first + 1);
     text[0] = '\0';
@@ -128,7 +130,8 @@ static void tell(const struct hc_tensor *t, int d, const struct along *a, char *
                        (long long)a->last);
 }
 
-static void tell_all(const struct hc_tensor *t, const struct pattern *p, char *text, size_t size)
+static void tell_all(const struct hc_tensor *t, bool filters, const struct pattern *p, char *text,
+                     size_t size)
 {
     size_t used = 0;
     for (int d = 0; d < t->rank; d++) {
@@ -138,13 +141,14 @@ static void tell_all(const struct hc_tensor *t, const struct pattern *p, char *t
         if (p->border && d == 1)
             (void)snprintf(one, sizeof one, "the border");
         else
-            tell(t, d, &p->of[d], one, sizeof one);
+            tell(t, name_of(t, filters, d), d, &p->of[d], one, sizeof one);
         if (one[0] && used + strlen(one) + 2 < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", one);
     }
 }
 
-void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char *text, size_t size)
+void hc_judge_where(const struct hc_tensor *t, bool filters, const unsigned char *judged,
+                    char *text, size_t size)
 {
     struct pattern p = {.border = false};
     int64_t wrong = 0;
@@ -153,7 +157,7 @@ void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char
     text[0] = '\0';
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         wrong += judged[i] == WRONG;
-    if (wrong < 2 || name_of(t, 0)[0] == '\0')
+    if (wrong < 2 || name_of(t, filters, 0)[0] == '\0')
         return;
     find(t, judged, &p);
     /* A side of the border is told as a row or a column. */
@@ -163,5 +167,5 @@ void hc_judge_where(const struct hc_tensor *t, const unsigned char *judged, char
         right += judged[i] == RIGHT && has(&p, t, at);
     }
     if (right * 4 <= wrong)
-        tell_all(t, &p, text, size);
+        tell_all(t, filters, &p, text, size);
 }

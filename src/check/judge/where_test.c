@@ -92,9 +92,18 @@ Test(where, patterns_in_images_are_told)
         for (int64_t i = 0; i < N * H * W * C; i++)
             judged[i] =
                 rows[r].wrong(i / (H * W * C), i / (W * C) % H, i / C % W, i % C) ? WRONG : RIGHT;
-        hc_judge_where(&t, judged, text, sizeof text);
+        hc_judge_where(&t, false, judged, text, sizeof text);
         cr_expect_str_eq(text, rows[r].text, "'%s', not '%s'", text, rows[r].text);
     }
+}
+
+Test(where, filters_are_no_images)
+{
+    struct hc_tensor t = hc_tensor4(HC_FP16, 3, 1, 1, 2, NULL);
+    const unsigned char judged[] = {RIGHT, RIGHT, RIGHT, RIGHT, WRONG, WRONG};
+    char text[HC_WHERE_TEXT];
+    hc_judge_where(&t, true, judged, text, sizeof text);
+    cr_expect_str_eq(text, "filter 2", "%s", text);
 }
 
 static const char *of_vector(int64_t n, const int64_t *wrong, int64_t count, const int64_t *right,
@@ -107,7 +116,7 @@ static const char *of_vector(int64_t n, const int64_t *wrong, int64_t count, con
         judged[wrong[i]] = WRONG;
     for (int64_t i = 0; i < right_count; i++)
         judged[right[i]] = RIGHT;
-    hc_judge_where(&t, judged, text, sizeof text);
+    hc_judge_where(&t, false, judged, text, sizeof text);
     return text;
 }
 
@@ -135,6 +144,6 @@ Test(where, patterns_in_matrices_are_told)
     char text[HC_WHERE_TEXT];
     for (int i = 0; i < 32; i++)
         judged[i] = i % 8 >= 6 && i / 8 == 2 ? WRONG : RIGHT;
-    hc_judge_where(&t, judged, text, sizeof text);
+    hc_judge_where(&t, false, judged, text, sizeof text);
     cr_expect_str_eq(text, "row 2, the last 2 columns");
 }

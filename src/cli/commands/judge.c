@@ -62,7 +62,7 @@ static enum hc_status judge_reading(const struct hc_question *q, struct hc_answe
         if (r->wrong)
             answer->verdict = HC_FAIL;
     }
-    if (judged > 0 && unbounded == judged)
+    if (unbounded == judged)
         answer->verdict = HC_MISTRUSTED;
     return HC_OK;
 }

@@ -104,6 +104,13 @@ Test(judge_command, both_layouts_of_a_right_convolution_pass)
     cr_expect_neq(run_shell("$hc judge conv2d --tensors nhwc --set pad=1")->status, 0);
 }
 
+Test(judge_command, nothing_to_judge_is_no_pass)
+{
+    const char *const none[] = {"MISTRUSTED  scale", "The outputs have no elements", NULL};
+    write_npy("empty.npy", "<f4", "(0,)", "", 0);
+    prints("$hc judge scale --in x=empty.npy --set s=2 --out empty.npy", 1, none);
+}
+
 /* y[1, 2, 3, 5] in PyTorch's layout is 2 ulp off; bf16 allows little more than half of one. */
 Test(judge_command, two_ulp_of_bf16_fail_and_are_kept)
 {

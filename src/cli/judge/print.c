@@ -169,6 +169,8 @@ const char *hc_answer_whose(const struct hc_answer *answer)
 {
     const struct hc_judged_output *r = &answer->output[answer->worst];
     const struct hc_judged_element *e = &r->worst;
+    if (answer->verdict == HC_MISTRUSTED && r->judged == 0)
+        return "The outputs have no elements, so nothing was judged.";
     if (answer->verdict == HC_MISTRUSTED)
         return "Nobody's: the contract allows anything for these inputs, and nothing was shown.";
     if (e->wrong && isnan(e->implementation))
