@@ -43,6 +43,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                              HC_STAND_IN="$<TARGET_FILE:nothing>")
   # Programs behind a pipe: one that misbehaves, and the example of docs/pipe.md.
   add_executable(pipe-hostile kernels/pipe/programs/hostile.c)
+  # It dies by signals on purpose, which sanitizers would catch.
+  target_compile_options(pipe-hostile PRIVATE -fno-sanitize=all)
+  target_link_options(pipe-hostile PRIVATE -fno-sanitize=all)
   add_executable(pipe-loopback kernels/pipe/programs/loopback.c)
   target_link_libraries(pipe-loopback PRIVATE hc_kernels)
   add_executable(pipe-example docs/pipe/program.c)

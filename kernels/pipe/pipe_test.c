@@ -52,16 +52,21 @@ static const struct {
      "answers 'no, not that' instead of ok, no or error in call 2, add fp32 [65536]"},
 };
 
+/* A busy machine may take long to start a program: only what is silent waits for a short limit. */
+enum { LONG = 30 };
+
 Test(pipe, each_break_is_told_with_its_call_and_the_next_call_is_right)
 {
-    hc_pipe_set_time_limit(0.3);
     for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
         char line[256];
         (void)snprintf(line, sizeof line, "%s 2", breaks[i].mode);
+        hc_pipe_set_time_limit(LONG);
         const struct hc_backend *backend = hostile(line);
         struct hc_queue *queue = opened(backend);
         cr_assert_eq(add(backend, queue, &sums, 40), HC_OK, "%s", hc_message());
+        hc_pipe_set_time_limit(strstr(breaks[i].line, "silent") ? 0.3 : LONG);
         cr_expect_eq(add(backend, queue, &sums, breaks[i].n), HC_DEVICE, "%s", breaks[i].mode);
+        hc_pipe_set_time_limit(LONG);
         (void)snprintf(line, sizeof line, "%s %s", breaks[i].mode, breaks[i].line);
         cr_expect_str_eq(hc_message(), line, "%s", hc_message());
         for (int n = 0; n < 3; n++) {
@@ -130,12 +135,12 @@ Test(pipe, nothing_is_left_of_a_program_and_its_children)
     long group = 0;
     int made = mkstemp(file);
     int before = open_files();
-    hc_pipe_set_time_limit(0.3);
     (void)snprintf(spelling, sizeof spelling, "pipe:echo $$ >%s; sleep 1000 & %s hang", file,
                    HC_HOSTILE);
     const struct hc_backend *backend = hc_pipe_backend(spelling);
     cr_assert_not_null(backend, "%s", hc_message());
     struct hc_queue *queue = opened(backend);
+    hc_pipe_set_time_limit(0.3);
     cr_assert_eq(add(backend, queue, &sums, 3), HC_DEVICE);
     FILE *in = fdopen(made, "r");
     cr_assert_eq(fscanf(in, "%ld", &group), 1);
@@ -158,6 +163,8 @@ Test(pipe, two_queues_have_a_process_each_and_a_closed_one_is_used_again)
     backend->close(one);
     cr_expect_eq(opened(backend), one);
     cr_expect(backend->concurrent && backend->partial && backend->free_order && !backend->fp64);
+    backend->close(one);
+    backend->close(two);
 }
 
 Test(pipe, a_format_that_was_not_offered_is_not_asked_for)

@@ -73,6 +73,7 @@ static int run(int argc, char **argv)
                  s.status == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
+        hc_rows_free(&s.rows);
         json_decref(s.facts);
         return hc_complain_message();
     }
