@@ -49,7 +49,7 @@ static bool at_border(const struct hc_tensor *t, const int64_t *at)
 static void find(const struct hc_tensor *t, const unsigned char *judged, struct pattern *p)
 {
     bool begun = false;
-    int64_t at[HC_MAX_RANK];
+    int64_t at[HC_MAX_RANK] = {0};
     p->border = t->rank == 4 && t->shape[1] > 2 && t->shape[2] > 2;
     for (int64_t i = 0; i < hc_tensor_count(t); i++) {
         if (judged[i] != WRONG)
@@ -153,7 +153,7 @@ void hc_judge_where(const struct hc_tensor *t, bool filters, const unsigned char
     struct pattern p = {.border = false};
     int64_t wrong = 0;
     int64_t right = 0;
-    int64_t at[HC_MAX_RANK];
+    int64_t at[HC_MAX_RANK] = {0};
     text[0] = '\0';
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         wrong += judged[i] == WRONG;
