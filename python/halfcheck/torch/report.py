@@ -68,13 +68,6 @@ class Runs:
                                        *options, *tail])
         return rows
 
-    @staticmethod
-    def takes(option) -> bool:
-        """Whether this halfcheck has the option."""
-        said = subprocess.run([program.path(), "run", "--help"], stdout=subprocess.PIPE, text=True,
-                              stdin=subprocess.DEVNULL, check=True).stdout
-        return option in said
-
     def refused(self) -> list:
         """[op, format, why, how often] of all runs."""
         total = {}
@@ -121,7 +114,7 @@ def _optimizer_runs(runs, ops) -> tuple:
         backend = runs.backend(name)
         rows += runs.run(f"optimizers-{name}", [f"op/{op}/*" for op in ops], backend)
         patterns = [f"bits/{op}/*-{ORDERS[name]}" for op in ops if op != "sgd"]
-        if patterns and runs.takes("--order"):
+        if patterns:
             bits += runs.run(f"bits-{name}", patterns, backend, ["--order", ORDERS[name]])
     table = []
     counted, equal = counts(rows), counts(bits)
