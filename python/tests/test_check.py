@@ -9,6 +9,7 @@ import textwrap
 import kernels
 import numpy as np
 import pytest
+from widths import widest
 
 import halfcheck
 from halfcheck.checks import case_names, patterns_of
@@ -34,7 +35,7 @@ def test_wrong_ones_are_found(function):
     text = str(caught.value)
     assert re.search(r"new_[wmv]\[\d+\]", text)
     assert re.search(r"got +-?[0-9.]", text) and "ulp" in text
-    assert max(map(len, text.splitlines())) <= 80
+    assert widest(text) <= 80, text
     assert isinstance(caught.value, AssertionError)
     verdict = caught.value.verdict
     assert not verdict.ok and verdict.error > verdict.bound

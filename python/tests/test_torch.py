@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from halfcheck.torch import autocast, findings, optimizers, refusal, text  # noqa: E402
+from widths import widest  # noqa: E402
 
 PLANTED = """
 import sys, torch
@@ -39,8 +40,7 @@ def test_finds_that_axpy_rounds_alpha_and_that_add_is_right(tmp_path):
     right = {(op, formats): passed == ran for _, op, formats, passed, ran in said["counts"]}
     assert right["add", "fp32"] and right["add", "bf16"] and right["axpy", "fp32"]
     assert said["machine"]["torch"] == torch.__version__
-    lines = [line for line in ended.stdout.splitlines() if not line.startswith("page: ")]
-    assert max(map(len, lines)) <= 80, ended.stdout
+    assert widest(ended.stdout) <= 80, ended.stdout
     assert ended.stdout.index("FOUND") < ended.stdout.index("axpy") < ended.stdout.index("add")
     again = said["findings"][0]["repro"]
     assert "-m halfcheck.torch serve" in again
