@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/colour.h"
 #include "cli/command.h"
 #include "op/wrap.h"
 #include "op/typed.h"
@@ -203,17 +204,24 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && !strchr("0123456789.(", word[1]);
 }
 
-/* Copies a table, with the tables that it includes in their places. */
+static void append(struct hc_option flat[HC_MAX_OPTIONS + 1], int *n,
+                   const struct hc_option *options)
+{
+    for (; options->name; options++) {
+        assert(*n < HC_MAX_OPTIONS);
+        flat[(*n)++] = *options;
+    }
+}
+
+/* Copies a table, with the tables that it includes in their places, and what every command has. */
 static void flatten(const struct hc_option *options, struct hc_option flat[HC_MAX_OPTIONS + 1])
 {
     int n = 0;
     for (const struct hc_option *o = options; o->name || o->include; o++) {
         const struct hc_option one[] = {*o, {0}};
-        for (const struct hc_option *from = o->include ? o->include : one; from->name; from++) {
-            assert(n < HC_MAX_OPTIONS);
-            flat[n++] = *from;
-        }
+        append(flat, &n, o->include ? o->include : one);
     }
+    append(flat, &n, hc_colour_option);
     flat[n] = (struct hc_option){0};
 }
 

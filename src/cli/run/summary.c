@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check/timing.h"
+#include "cli/colour.h"
 #include "cli/run/outside.h"
 #include "cli/run/table.h"
 #include "op/text.h"
@@ -167,8 +168,11 @@ void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
     hc_print_outside(table->out, rows, options);
     (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
-        if (all.count[v])
-            (void)fprintf(table->out, " %d %s", all.count[v], hc_verdict_names[v]);
+        if (all.count[v]) {
+            (void)fputc(' ', table->out);
+            hc_colour_print(table->out, hc_colour_of((enum hc_verdict)v), "%d %s", all.count[v],
+                            hc_verdict_names[v]);
+        }
     if (left_out)
         (void)fprintf(table->out, "; %d cases left out", left_out);
     (void)fputc('\n', table->out);

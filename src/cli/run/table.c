@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check/timing.h"
+#include "cli/colour.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -45,9 +46,10 @@ void hc_print_heading(FILE *out)
 
 void hc_print_row(FILE *out, const struct hc_row *row)
 {
-    hc_print(out, "%-13s  %-44s %-14s %9lld %10.3g %10.3g %-6s %11.3g",
-             hc_verdict_names[row->verdict], row->name, row->backend, (long long)row->checked,
-             row->error, row->bound, row->unit, hc_ratio(row->error, row->bound));
+    (void)hc_colour_word(out, hc_colour_of(row->verdict), 13, hc_verdict_names[row->verdict]);
+    hc_print(out, "  %-44s %-14s %9lld %10.3g %10.3g %-6s %11.3g", row->name, row->backend,
+             (long long)row->checked, row->error, row->bound, row->unit,
+             hc_ratio(row->error, row->bound));
 }
 
 /* Whether enough bad rows of this group (op/<name>) have been printed. */
@@ -71,7 +73,8 @@ static bool is_one_too_many(struct hc_table *table, const char *name)
 static void print_narrow(FILE *out, const struct hc_row *row)
 {
     bool bad = row->verdict == HC_FAIL || row->verdict == HC_ERROR;
-    hc_print(out, "%-13s %s\n", hc_verdict_names[row->verdict], row->name);
+    (void)hc_colour_word(out, hc_colour_of(row->verdict), 13, hc_verdict_names[row->verdict]);
+    hc_print(out, " %s\n", row->name);
     if (row->note[0])
         hc_print_wrapped(out, fprintf(out, "    "), 4, row->note);
     if (bad)

@@ -1,0 +1,74 @@
+#include "cli/testing_terminal.h"
+
+#include "cli/colour.h"
+
+static void leave_the_environment(void)
+{
+    static const char *const names[] = {"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        (void)unsetenv(names[i]);
+    (void)setenv("TERM", "xterm", 1);
+}
+
+static void init(void)
+{
+    enter_folder();
+    leave_the_environment();
+}
+
+static bool has_colour(const char *environment, const char *options)
+{
+    char line[200];
+    (void)snprintf(line, sizeof line, "%s $hc run rounding/after-one %s", environment, options);
+    return strstr(run_on_terminal(80, line)->bytes, "\033[3") != NULL;
+}
+
+Test(colour, is_there_on_a_terminal_that_wants_it, .init = init)
+{
+    cr_expect(has_colour("", ""));
+    cr_expect(!has_colour("NO_COLOR=1", ""));
+    cr_expect(has_colour("NO_COLOR=", ""), "an empty NO_COLOR counts as unset");
+    cr_expect(!has_colour("NO_COLOR=1 CLICOLOR_FORCE=1", ""));
+    cr_expect(!has_colour("CLICOLOR=0", ""));
+    cr_expect(!has_colour("TERM=dumb", ""));
+    cr_expect(!has_colour("TERM=", ""));
+    cr_expect(!has_colour("", "--color never"));
+    cr_expect(has_colour("NO_COLOR=1", "--color=always"));
+}
+
+Test(colour, is_not_in_a_pipe_unless_it_is_asked_for, .init = init)
+{
+    cr_expect_null(strchr(run_shell("$hc run rounding/after-one")->out, '\033'));
+    cr_expect_not_null(strchr(run_shell("$hc run rounding/after-one --color=always")->out, '\033'));
+    cr_expect_not_null(
+        strchr(run_shell("CLICOLOR_FORCE=1 $hc run rounding/after-one")->out, '\033'));
+    cr_expect_null(strchr(run_shell("CLICOLOR_FORCE=0 $hc run rounding/after-one")->out, '\033'));
+    expect_refusal("$hc run --color=sometimes", "auto, always, never");
+}
+
+/* Programs read these. */
+Test(colour, is_never_in_what_programs_read, .init = init)
+{
+    static const char *const lines[] = {"list formats --color always",
+                                        "list ops --json --color always",
+                                        "calc 1+1 --color always",
+                                        "run rounding/after-one --tap --color always",
+                                        "run rounding/after-one --json - --color always",
+                                        "run rounding/after-one --junit - --color always"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[200];
+        (void)snprintf(line, sizeof line, "$hc %s", lines[i]);
+        cr_expect_null(strchr(run_shell(line)->out, '\033'), "%s", line);
+    }
+}
+
+Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)
+{
+    char text[64] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    (void)setenv("CLICOLOR_FORCE", "1", 1);
+    cr_expect_eq(hc_colour_word(out, HC_COLOUR_FAIL, 6, "FAIL"), 6);
+    cr_expect_eq(hc_colour_word(out, HC_PLAIN, 1, "a\033[0m"), 5, "hostile bytes become blanks");
+    (void)fclose(out);
+    cr_expect_str_eq(text, "\033[1;31mFAIL\033[0m  a [0m");
+}
