@@ -18,6 +18,7 @@ struct hc_command {
     const char *usage;   /* what follows the name: "[PATTERN...] [options]" */
     const char *summary; /* one line, no full stop */
     const char *text;    /* the paragraphs of its help (op/wrap.h), or NULL */
+    bool hidden;         /* for building halfcheck, not for its users: no overview names it */
 
     /* argv[0] is the command's name. Returns one of enum hc_exit. */
     int (*run)(int argc, char **argv);

@@ -20,7 +20,8 @@ static void overview(FILE *out)
                 "usage: halfcheck COMMAND [ARGUMENTS]\n\n",
                 out);
     for (int i = 0; i < n; i++)
-        (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+        if (!commands[i]->hidden)
+            (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
     (void)fputs("\nhalfcheck COMMAND --help explains a command; --version prints the version.\n",
                 out);
 }
@@ -41,7 +42,8 @@ static int refuse(const char *name)
     const struct hc_command *const *commands = hc_commands(&n);
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
     for (int i = 0; i < n; i++)
-        hc_nearest_try(&nearest, commands[i]->name);
+        if (!commands[i]->hidden)
+            hc_nearest_try(&nearest, commands[i]->name);
     return hc_complain("no command '%s'%s; see: halfcheck --help", name, hc_nearest_hint(&nearest));
 }
 

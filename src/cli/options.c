@@ -1,4 +1,4 @@
-/* Reading the options of a command, and printing its help. */
+/* Reading the options of a command. */
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -8,38 +8,8 @@
 
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "op/wrap.h"
+#include "cli/help.h"
 #include "op/typed.h"
-
-static void help(const struct hc_command *command, const struct hc_option *options)
-{
-    enum { COLUMN = 24 };
-    int column = printf("halfcheck %s - ", command->name);
-    hc_print_wrapped(stdout, column, 4, command->summary);
-    column = printf("\nusage: halfcheck %s ", command->name);
-    hc_print_wrapped(stdout, column, 4, command->usage);
-    (void)putchar('\n');
-    hc_print_wrapped(stdout, 0, 0, command->text ? command->text : "");
-    puts("\noptions:");
-    for (const struct hc_option *o = options; o->name; o++) {
-        char left[64];
-        (void)snprintf(left, sizeof left, "  --%s%s%s", o->name, o->value ? " " : "",
-                       o->value ? o->value : "");
-        printf("%-*s", COLUMN, left);
-        if (strlen(left) >= COLUMN)
-            printf("\n%*s", COLUMN, "");
-        hc_print_wrapped(stdout, COLUMN, COLUMN, o->help);
-    }
-    printf("%-*s%s\n", COLUMN, "  --help", "print this help");
-    for (const struct hc_option *o = options; o->name; o++)
-        if (o->list || o->words) {
-            puts("\nAn option that takes a list (A,B) may be repeated, and adds to the list.\n"
-                 "Any other may be given once.");
-            break;
-        }
-    puts("\nexit status: 0 if everything is as claimed, 1 if a claim failed, 2 if the\n"
-         "command or the environment is wrong");
-}
 
 static int refuse_value(const struct hc_command *command, const struct hc_option *option,
                         const char *value, const char *wanted)
@@ -234,9 +204,11 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *t
     int kept = 0;
     int i = 1;
     *status = HC_AS_CLAIMED;
+    if (hc_help_wants_options(command, options))
+        return false;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            help(command, options);
+            hc_help_print(stdout, command, options);
             return false;
         }
         if (!is_option(argv[i])) {
