@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/report/script.h"
 #include "op/output.h"
 #include "op/text.h"
 
@@ -222,7 +223,8 @@ enum hc_status hc_plot(const char *script, struct hc_plot_values *values, const 
     }
     const char *name = strrchr(scratch, '/') + 1;
     (void)fprintf(values->file, "drawing = \"./%s/\"\n", name);
-    bool written = fputs(script, values->file) >= 0 && fflush(values->file) == 0;
+    bool written = fputs(hc_script("style.gp"), values->file) >= 0 &&
+                   fputs(script, values->file) >= 0 && fflush(values->file) == 0;
     enum hc_status status = written && !ferror(values->file)
                                 ? run_gnuplot(fileno(values->file), folder)
                                 : hc_fail(HC_IO, "cannot write a temporary file");

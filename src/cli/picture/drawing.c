@@ -1,0 +1,116 @@
+#include "cli/picture/drawing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/picture/svg.h"
+#include "cli/report/script.h"
+#include "op/output.h"
+#include "op/text.h"
+
+void hc_drawing_text(FILE *out, const char *text)
+{
+    char character[5];
+    while (hc_text_next(&text, character) > 0)
+        (void)fputs(character, out);
+}
+
+const char *hc_drawing_number(char text[32], double value)
+{
+    if (isnan(value))
+        return "NaN";
+    if (isinf(value))
+        return value > 0 ? "infinite" : "-infinite";
+    (void)snprintf(text, 32, "%.3g", value);
+    return text;
+}
+
+/* The first rows of a file of columns, whole lines; NULL without memory. */
+static char *read_data(const char *path)
+{
+    enum { SAID = 80 };
+    char *text = calloc(1, HC_PICTURE_DATA + 1);
+    FILE *file = fopen(path, "r");
+    size_t n = file && text ? fread(text, 1, HC_PICTURE_DATA, file) : 0;
+    if (n == HC_PICTURE_DATA) {
+        size_t end = n - SAID;
+        while (end > 0 && text[end - 1] != '\n')
+            end--;
+        (void)snprintf(text + end, n - end, "(the first rows; the record has the others)\n");
+    }
+    if (file)
+        (void)fclose(file);
+    return text;
+}
+
+/* Opens what a picture is made of. */
+static bool begin(struct hc_drawing *d, struct hc_page_picture *picture, const char *points,
+                  size_t size[2])
+{
+    d->data = fopen(points, "w");
+    d->answer = open_memstream(&picture->answer, &size[0]);
+    d->alt = open_memstream(&picture->alt, &size[1]);
+    d->values = hc_plot_values();
+    return d->data && d->answer && d->alt && d->values;
+}
+
+static bool end(struct hc_drawing *d)
+{
+    bool good = !d->data || fclose(d->data) == 0;
+    good &= !d->answer || fclose(d->answer) == 0;
+    good &= !d->alt || fclose(d->alt) == 0;
+    return good;
+}
+
+static void give_up(struct hc_page_picture *picture, const char *why)
+{
+    free(picture->why_not);
+    picture->why_not = strdup(why);
+}
+
+/* Runs the script, and takes what it drew. */
+static enum hc_status draw(const struct hc_picture_kind *kind, struct hc_plot_values *values,
+                           const char *folder, struct hc_page_picture *picture)
+{
+    char path[HC_MAX_PATH];
+    (void)snprintf(path, sizeof path, "%s/picture", folder);
+    enum hc_status status = hc_plot(hc_script(kind->script), values, folder);
+    char *raw = status == HC_OK ? hc_plot_read_svg(path) : NULL;
+    if (status == HC_OK && raw)
+        picture->svg = hc_picture_svg(raw, kind->id, picture->alt);
+    else
+        give_up(picture, status == HC_OK ? "gnuplot drew nothing" : hc_message());
+    free(raw);
+    (void)unlink(path);
+    return status;
+}
+
+enum hc_status hc_picture_draw(const struct hc_picture_kind *kind,
+                               const struct hc_page_record *records, int count, const char *folder,
+                               struct hc_page_picture *picture)
+{
+    char points[HC_MAX_PATH];
+    size_t size[2];
+    struct hc_drawing d = {.records = records, .count = count};
+    enum hc_status status = HC_OK;
+    *picture = (struct hc_page_picture){
+        .id = kind->id, .question = kind->question, .command = kind->command};
+    (void)snprintf(points, sizeof points, "%s/points", folder);
+    bool good = begin(&d, picture, points, size);
+    if (good)
+        kind->make(&d);
+    good &= end(&d);
+    if (!good)
+        status = hc_fail(HC_IO, "the folder of the pictures cannot be written");
+    if (good && d.points > 0) {
+        picture->data = read_data(points);
+        status = draw(kind, d.values, folder, picture);
+    } else {
+        hc_plot_free(d.values);
+        give_up(picture, !good ? hc_message() : d.why_not[0] ? d.why_not : "there are no data");
+    }
+    (void)unlink(points);
+    return status;
+}

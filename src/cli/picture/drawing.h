@@ -1,0 +1,46 @@
+/* A picture while it is made: what it shows, in columns, and the words beside it. */
+#ifndef HC_CLI_PICTURE_DRAWING_H
+#define HC_CLI_PICTURE_DRAWING_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/report/page_picture.h"
+#include "cli/report/plot.h"
+
+struct hc_drawing {
+    const struct hc_page_record *records;
+    int count;
+    FILE *data; /* the file "points", which the script draws and the reader gets: columns with tabs
+                   between, a line of names first */
+    FILE *answer;
+    FILE *alt;
+    struct hc_plot_values *values;
+    int points;               /* rows of data; none: the picture is not drawn */
+    char why_not[HC_WHY_NOT]; /* why there are none */
+};
+
+/* A kind of picture. `make` writes the data, the words and the values of the script. */
+struct hc_picture_kind {
+    const char *id;
+    const char *question;
+    const char *script;
+    const char *command;
+    void (*make)(struct hc_drawing *drawing);
+};
+
+extern const struct hc_picture_kind hc_picture_headroom;
+extern const struct hc_picture_kind hc_picture_answers;
+
+/* Draws one. HC_NO_MEMORY, HC_IO or HC_UNSUPPORTED as hc_page_pictures_draw, with a line. */
+enum hc_status hc_picture_draw(const struct hc_picture_kind *kind,
+                               const struct hc_page_record *records, int count, const char *folder,
+                               struct hc_page_picture *picture);
+
+/* A text of a record as one field of the data, or in an answer: no tabs and no newlines. */
+void hc_drawing_text(FILE *out, const char *text);
+
+/* A number as people write it: "0", "0.98", "1.4e+31", "infinite", "NaN". */
+const char *hc_drawing_number(char text[32], double value);
+
+#endif

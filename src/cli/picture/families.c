@@ -1,0 +1,200 @@
+#include "cli/picture/families.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/text.h"
+
+enum { LONGEST_LABEL = 30 };
+
+int hc_family_length(const char *name)
+{
+    size_t length = strcspn(name, "/");
+    size_t second = name[length] ? 1 + strcspn(name + length + 1, "/") : 0;
+    return (int)(name[length + second] ? length + second : length);
+}
+
+const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int record,
+                           const char *backend)
+{
+    bool several = drawing->count > 1;
+    (void)snprintf(text, 512, "%.240s%s%.240s", several ? drawing->records[record].name : "",
+                   several ? ": " : "", strcmp(backend, "-") == 0 ? "once" : backend);
+    return text;
+}
+
+/* Room for one more of `count` things of `size` bytes; NULL without memory. */
+static void *grow(void *all, int count, int *room, size_t size)
+{
+    if (count < *room)
+        return all;
+    int more = *room ? 2 * *room : 64;
+    void *grown = realloc(all, (size_t)more * size);
+    if (grown)
+        *room = more;
+    return grown;
+}
+
+/* The number of a name, which is added if it is new; -1 without memory. The search begins with
+   the last name: results come in the order of their names. */
+static int number_of(struct hc_names *names, const char *name, size_t length)
+{
+    for (int i = names->count - 1; i >= 0; i--)
+        if (strlen(names->text[i]) == length && memcmp(names->text[i], name, length) == 0)
+            return i;
+    char **text = grow(names->text, names->count, &names->room, sizeof *text);
+    if (!text)
+        return -1;
+    names->text = text;
+    names->text[names->count] = strndup(name, length);
+    return names->text[names->count] ? names->count++ : -1;
+}
+
+void hc_families_add(struct hc_families *f, const char *name, const char *series, double value)
+{
+    struct hc_family_value one = {.family =
+                                      number_of(&f->family, name, (size_t)hc_family_length(name)),
+                                  .series = number_of(&f->series, series, strlen(series)),
+                                  .value = value};
+    struct hc_family_value *all = grow(f->value, f->count, &f->room, sizeof *all);
+    if (all)
+        f->value = all;
+    f->no_memory |= !all || one.family < 0 || one.series < 0;
+    if (!f->no_memory)
+        f->value[f->count++] = one;
+}
+
+/* Less than, equal to or greater than 0, with NaN as the largest. */
+static int compare(double x, double y)
+{
+    if (isnan(x) || isnan(y))
+        return (isnan(x) != 0) - (isnan(y) != 0);
+    return (x > y) - (x < y);
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    const struct hc_family_value *x = a;
+    const struct hc_family_value *y = b;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    if (x->series != y->series)
+        return x->series < y->series ? -1 : 1;
+    return compare(x->value, y->value);
+}
+
+/* A place in the order while it is made. */
+struct place {
+    const char *name;
+    double worst;
+    int family;
+};
+
+static int by_worst(const void *a, const void *b)
+{
+    const struct place *x = a;
+    const struct place *y = b;
+    int order = compare(y->worst, x->worst);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static void make_cells(struct hc_families *f)
+{
+    for (int i = 0, end; i < f->count; i = end) {
+        for (end = i; end < f->count && f->value[end].family == f->value[i].family &&
+                      f->value[end].series == f->value[i].series;)
+            end++;
+        f->cell[f->value[i].family * f->series.count + f->value[i].series] =
+            (struct hc_family_cell){.count = end - i,
+                                    .median = f->value[(i + end - 1) / 2].value,
+                                    .worst = f->value[end - 1].value};
+    }
+}
+
+void hc_families_sort(struct hc_families *f)
+{
+    size_t n = (size_t)f->family.count;
+    struct place *place = calloc(n + 1, sizeof *place);
+    f->order = calloc(n + 1, sizeof *f->order);
+    f->cell = calloc(n * (size_t)f->series.count + 1, sizeof *f->cell);
+    f->no_memory |= !place || !f->order || !f->cell;
+    if (!f->no_memory && f->count > 0) {
+        qsort(f->value, (size_t)f->count, sizeof *f->value, by_cell);
+        make_cells(f);
+        for (int i = 0; i < (int)n; i++) {
+            f->order[i] = i;
+            place[i] = (struct place){f->family.text[i], hc_families_worst(f, i), i};
+        }
+        qsort(place, n, sizeof *place, by_worst);
+        for (int i = 0; i < (int)n; i++)
+            f->order[i] = place[i].family;
+    }
+    free(place);
+}
+
+const char *hc_families_name(const struct hc_families *f, int i)
+{
+    return f->family.text[f->order[i]];
+}
+
+const struct hc_family_cell *hc_families_cell(const struct hc_families *f, int i, int series)
+{
+    return &f->cell[f->order[i] * f->series.count + series];
+}
+
+double hc_families_worst(const struct hc_families *f, int i)
+{
+    double worst = -(double)INFINITY;
+    for (int s = 0; s < f->series.count; s++) {
+        const struct hc_family_cell *cell = hc_families_cell(f, i, s);
+        if (cell->count > 0 && compare(cell->worst, worst) > 0)
+            worst = cell->worst;
+    }
+    return worst;
+}
+
+void hc_families_draw(const struct hc_families *f, struct hc_drawing *d)
+{
+    bool nans = false;
+    (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
+    hc_plot_integer(d->values, "families", 0, f->family.count);
+    hc_plot_array(d->values, "family_tic", f->family.count);
+    hc_plot_integer(d->values, "series", 0, f->series.count);
+    hc_plot_array(d->values, "series_name", f->series.count);
+    for (int s = 0; s < f->series.count; s++)
+        hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_LABEL);
+    for (int i = 0; i < f->family.count; i++) {
+        hc_plot_tic(d->values, "family_tic", i + 1, hc_families_name(f, i), LONGEST_LABEL);
+        for (int s = 0; s < f->series.count; s++) {
+            const struct hc_family_cell *cell = hc_families_cell(f, i, s);
+            if (cell->count == 0)
+                continue;
+            nans |= isnan(cell->worst);
+            hc_print(d->data, "%d\t%d\t%.6g\t%.6g\t%d\t", i + 1, s + 1, cell->worst, cell->median,
+                     cell->count);
+            hc_drawing_text(d->data, hc_families_name(f, i));
+            (void)fputc('\t', d->data);
+            hc_drawing_text(d->data, f->series.text[s]);
+            (void)fputc('\n', d->data);
+            d->points++;
+        }
+    }
+    hc_plot_integer(d->values, "nans", 0, nans);
+}
+
+static void forget(struct hc_names *names)
+{
+    for (int i = 0; i < names->count; i++)
+        free(names->text[i]);
+    free(names->text);
+}
+
+void hc_families_free(struct hc_families *f)
+{
+    forget(&f->family);
+    forget(&f->series);
+    free(f->value);
+    free(f->order);
+    free(f->cell);
+}

@@ -1,0 +1,66 @@
+/* Numbers of results, by family of cases and by series (a backend, say). */
+#ifndef HC_CLI_PICTURE_FAMILIES_H
+#define HC_CLI_PICTURE_FAMILIES_H
+
+#include <stdbool.h>
+
+#include "cli/picture/drawing.h"
+
+struct hc_family_value {
+    int family; /* numbers from 0 */
+    int series;
+    double value;
+};
+
+/* The values of a family in one series. */
+struct hc_family_cell {
+    int count;
+    double median;
+    double worst; /* the largest; NaN if any is NaN */
+};
+
+struct hc_names {
+    char **text;
+    int count;
+    int room;
+};
+
+struct hc_families {
+    struct hc_names family;
+    struct hc_names series;
+    struct hc_family_value *value;
+    int count;
+    int room;
+    bool no_memory;
+    int *order;                  /* hc_families_sort: families by their worst value */
+    struct hc_family_cell *cell; /* [family * series.count + series] */
+};
+
+/* The length of the family's name in a case's name: eps of eps/claim, op/conv2d of
+   op/conv2d/fp16/... */
+int hc_family_length(const char *name);
+
+/* The backend's name, after the record's if there are several; "once" for what runs on none. */
+const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int record,
+                           const char *backend);
+
+/* Adds a value of the family of this case. */
+void hc_families_add(struct hc_families *families, const char *name, const char *series,
+                     double value);
+
+/* Makes the cells and the order: NaN first, then the largest value, then by name. */
+void hc_families_sort(struct hc_families *families);
+
+/* The family that stands at place `i` of the order, and its worst value in all series. */
+const char *hc_families_name(const struct hc_families *families, int i);
+double hc_families_worst(const struct hc_families *families, int i);
+const struct hc_family_cell *hc_families_cell(const struct hc_families *families, int i,
+                                              int series);
+
+/* Gives the names to the script as family_tic and series_name, with their numbers, and `nans`;
+   writes the cells as rows: row, series, worst, median, results, family, name of the series. */
+void hc_families_draw(const struct hc_families *families, struct hc_drawing *drawing);
+
+void hc_families_free(struct hc_families *families);
+
+#endif

@@ -1,0 +1,89 @@
+/* How close to its bound each family is. */
+#include <math.h>
+
+#include "cli/picture/families.h"
+
+struct counts {
+    int results;
+    int beyond;
+    int nans;
+    int equal_families;
+    int beyond_families;
+};
+
+static struct counts count(const struct hc_families *f)
+{
+    struct counts c = {.results = f->count};
+    for (int i = 0; i < f->count; i++) {
+        c.nans += isnan(f->value[i].value) != 0;
+        c.beyond += f->value[i].value > 1;
+    }
+    for (int i = 0; i < f->family.count; i++) {
+        double worst = hc_families_worst(f, i);
+        c.equal_families += worst == 0;
+        c.beyond_families += !(worst <= 1);
+    }
+    return c;
+}
+
+/* The first families of the order, which are the closest to their bounds or beyond. */
+static void answer(const struct hc_families *f, const struct counts *c, FILE *out)
+{
+    char number[32];
+    if (c->beyond + c->nans == 0)
+        (void)fprintf(out, "All %d results are within their bounds. ", c->results);
+    else
+        (void)fprintf(out,
+                      "%d of %d results are beyond their bounds and %d have no number, in %d of %d"
+                      " families. ",
+                      c->beyond, c->results, c->nans, c->beyond_families, f->family.count);
+    (void)fprintf(out, "%s are ",
+                  c->beyond + c->nans == 0 ? "The closest families" : "The farthest families");
+    for (int i = 0; i < f->family.count && i < 3; i++) {
+        (void)fputs(i ? ", " : "", out);
+        hc_drawing_text(out, hc_families_name(f, i));
+        (void)fprintf(out, " (%s)", hc_drawing_number(number, hc_families_worst(f, i)));
+    }
+    (void)fprintf(out,
+                  ". In %d of %d families every result has an error of 0. A mark is the worst"
+                  " result of a backend, and its line begins at the median.",
+                  c->equal_families, f->family.count);
+}
+
+static void make(struct hc_drawing *d)
+{
+    char series[512];
+    struct hc_families f = {0};
+    for (int r = 0; r < d->count; r++)
+        for (int i = 0; i < d->records[r].record.count; i++) {
+            const struct hc_row *row = &d->records[r].record.rows[i];
+            bool number = !isnan(row->error) && !isnan(row->bound);
+            if (row->checked > 0)
+                hc_families_add(&f, row->name, hc_series_name(series, d, r, row->backend),
+                                number ? hc_ratio(row->error, row->bound) : (double)NAN);
+        }
+    hc_families_sort(&f);
+    if (f.no_memory)
+        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
+    else if (f.count == 0)
+        (void)snprintf(d->why_not, sizeof d->why_not, "no result has made a comparison");
+    if (!d->why_not[0]) {
+        struct counts c = count(&f);
+        hc_families_draw(&f, d);
+        hc_plot_text(d->values, "axis_text", 0, "error / bound (beyond 1: broken)", 80);
+        answer(&f, &c, d->answer);
+        (void)fprintf(d->alt,
+                      "Dot chart of error divided by bound, on a logarithmic axis, with a row for"
+                      " each of %d families of cases, the closest to its bound first.",
+                      f.family.count);
+    }
+    hc_families_free(&f);
+}
+
+const struct hc_picture_kind hc_picture_headroom = {
+    .id = "headroom",
+    .question = "How close to its bound is each family?",
+    .script = "headroom.gp",
+    .command = "halfcheck report RECORD --out DIR (reports/headroom.gp)",
+    .make = make,
+};
