@@ -43,6 +43,36 @@ static bool concerns(const struct hc_case *what, const struct hc_backend *backen
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
 }
 
+/* Lists the units in their order, unless `units` is NULL, and returns their number. */
+static int list_units(const struct hc_run_options *options, struct hc_case_run *units)
+{
+    struct hc_case_run unused;
+    int count = 0;
+    for (int c = 0; c < options->case_count; c++) {
+        const struct hc_case *what = options->cases[c];
+        if (!runs(options, what))
+            continue;
+        for (int b = what->once ? -1 : 0; b < (what->once ? 0 : options->backend_count); b++) {
+            if (b >= 0 && !concerns(what, options->backends[b]))
+                continue;
+            *(units ? &units[count] : &unused) = (struct hc_case_run){what, b};
+            count++;
+        }
+    }
+    return count;
+}
+
+static struct hc_case_run *new_units(const struct hc_run_options *options)
+{
+    return malloc(((size_t)list_units(options, NULL) + 1) * sizeof(struct hc_case_run));
+}
+
+static const char *backend_name(const struct hc_run_options *options,
+                                const struct hc_case_run *unit)
+{
+    return unit->backend < 0 ? "-" : options->backends[unit->backend]->name;
+}
+
 /* Names what the user may have meant: a case, or all cases of a component or of an op. */
 static enum hc_status no_case(const struct hc_run_options *options, const char *pattern)
 {
@@ -79,28 +109,63 @@ static enum hc_status something_runs(const struct hc_run_options *options)
         chosen += is_chosen(options, options->cases[c]);
         elsewhere += runs(options, options->cases[c]);
     }
-    if (hc_run_length(options) == 0 && elsewhere > 0)
+    int units = list_units(options, NULL);
+    if (units == 0 && elsewhere > 0)
         return hc_fail(HC_INVALID,
                        "the %d cases chosen compare another backend with exact; name one",
                        elsewhere);
-    if (hc_run_length(options) == 0)
+    if (units == 0)
         return hc_fail(HC_INVALID, "none of the %d cases chosen runs at level %s; try --level %s",
                        chosen, hc_level_names[options->level],
                        hc_level_names[options->level + (options->level < HC_EXHAUSTIVE)]);
     return HC_OK;
 }
 
+/* A digest (FNV-1a: Fowler, Noll, Vo; RFC 9923) of what each unit is and of its shard. */
+static uint64_t digest(uint64_t hash, const char *text, uint64_t number)
+{
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    return (hash ^ number) * 0x100000001b3u;
+}
+
+/* Keeps only the units of the shard, and returns their number. Less than 0: no memory. */
+static int keep_shard(const struct hc_run_options *options, struct hc_case_run *units, int count)
+{
+    struct hc_shard *own = options->shard;
+    int kept = -1;
+    double *seconds = malloc(((size_t)count + 1) * sizeof *seconds);
+    int *shard = malloc(((size_t)count + 1) * sizeof *shard);
+    if (!seconds || !shard)
+        goto clean_up;
+    for (int i = 0; i < count; i++)
+        seconds[i] = options->seconds
+                         ? options->seconds(units[i].what, backend_name(options, &units[i]),
+                                            options->context)
+                         : 1;
+    if (hc_shard_plan(seconds, count, own->of, shard) != HC_OK)
+        goto clean_up;
+    own->plan = digest(0xcbf29ce484222325u, hc_level_names[options->level], options->seed);
+    kept = 0;
+    for (int i = 0; i < count; i++) {
+        own->plan = digest(own->plan, units[i].what->name, 0);
+        own->plan = digest(own->plan, backend_name(options, &units[i]), (uint64_t)shard[i]);
+        if (shard[i] == own->index)
+            units[kept++] = units[i];
+    }
+clean_up:
+    free(seconds);
+    free(shard);
+    return kept;
+}
+
 int hc_run_length(const struct hc_run_options *options)
 {
-    int length = 0;
-    for (int c = 0; c < options->case_count; c++) {
-        const struct hc_case *what = options->cases[c];
-        if (!runs(options, what))
-            continue;
-        length += what->once;
-        for (int b = 0; b < options->backend_count && !what->once; b++)
-            length += concerns(what, options->backends[b]);
-    }
+    if (!options->shard || options->shard->of < 2)
+        return list_units(options, NULL);
+    struct hc_case_run *units = new_units(options);
+    int length = units ? keep_shard(options, units, list_units(options, units)) : -1;
+    free(units);
     return length;
 }
 
@@ -109,21 +174,12 @@ enum hc_status hc_run_cases(const struct hc_run_options *options)
     enum hc_status status = something_runs(options);
     if (status != HC_OK)
         return status;
-    int count = 0;
-    struct hc_case_run *units = malloc(((size_t)hc_run_length(options) + 1) * sizeof *units);
-    if (!units)
-        return hc_fail(HC_NO_MEMORY, "no memory for the list of cases");
-    for (int c = 0; c < options->case_count; c++) {
-        const struct hc_case *what = options->cases[c];
-        if (!runs(options, what))
-            continue;
-        if (what->once)
-            units[count++] = (struct hc_case_run){what, -1};
-        for (int b = 0; b < options->backend_count && !what->once; b++)
-            if (concerns(what, options->backends[b]))
-                units[count++] = (struct hc_case_run){what, b};
-    }
-    status = hc_run_units(options, units, count);
+    struct hc_case_run *units = new_units(options);
+    int count = units ? list_units(options, units) : -1;
+    if (count >= 0 && options->shard && options->shard->of > 1)
+        count = keep_shard(options, units, count);
+    status = count < 0 ? hc_fail(HC_NO_MEMORY, "no memory for the list of cases")
+                       : hc_run_units(options, units, count);
     free(units);
     if (status == HC_OK && options->omissions && options->omissions->lost)
         return hc_fail(HC_NO_MEMORY, "no memory to count what was left out");

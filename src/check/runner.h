@@ -6,6 +6,7 @@
 
 #include "check/check.h"
 #include "check/omissions.h"
+#include "check/shard.h"
 #include "check/story/story.h"
 
 #define HC_MAX_BACKENDS 32
@@ -30,6 +31,10 @@ struct hc_run_options {
     uint64_t seed;
     int threads; /* of the queues and of the comparisons; 0: one per core */
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
+    struct hc_shard *shard; /* run only what belongs to it; NULL: everything */
+    /* How long a case is likely to take on a backend ("-" if it runs once), by which shards are
+       balanced; NULL: all take as long. */
+    double (*seconds)(const struct hc_case *what, const char *backend, void *context);
     struct hc_story *story; /* what is told of the cases (check/story/story.h), or NULL */
 
     /* Called before each case on each backend ("-" if it runs once), or, with several workers,
@@ -49,7 +54,7 @@ struct hc_run_options {
    backend's open returned. A backend that is unavailable has SKIPPED results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);
 
-/* How many times `starting` will be called. */
+/* How many times `starting` will be called, and the plan of the shard. Less than 0: no memory. */
 int hc_run_length(const struct hc_run_options *options);
 
 #endif

@@ -23,5 +23,10 @@ void hc_record_set_invocation(json_t *record, const struct hc_invocation *run)
         texts(run->patterns, run->pattern_count), "level", run->level, "seed",
         json_sprintf("%llu", (unsigned long long)run->seed), "backends", backends, "faults",
         texts(&run->fault, run->fault != NULL), "cut", run->cut ? hc_json_text(run->cut) : NULL);
+    if (run->shard)
+        (void)json_object_set_new(
+            o, "shard",
+            json_pack("{s:i, s:i, s:o}", "index", run->shard->index, "of", run->shard->of, "plan",
+                      json_sprintf("%016llx", (unsigned long long)run->shard->plan)));
     (void)json_object_set_new(record, "run", o);
 }

@@ -5,13 +5,16 @@
       "seed": "0",
       "backends": ["exact", ...],             those that it was to run on
       "faults": ["name", ...],                defects that were planted on purpose
-      "cut": null}                            or why it ended early, in words */
+      "cut": null,                            or why it ended early, in words
+      "shard": {"index": 3, "of": 16, "plan": "16 hex digits"}}   absent if nothing was parted;
+                                              shards of one plan belong together (check/shard.h) */
 #ifndef HC_CHECK_RECORD_INVOCATION_H
 #define HC_CHECK_RECORD_INVOCATION_H
 
 #include <jansson.h>
 
 #include "backend.h"
+#include "check/shard.h"
 
 struct hc_invocation {
     const char *const *command; /* ends with NULL */
@@ -21,8 +24,9 @@ struct hc_invocation {
     uint64_t seed;
     const struct hc_backend *const *backends;
     int backend_count;
-    const char *fault; /* NULL: none */
-    const char *cut;   /* NULL: it was not */
+    const char *fault;            /* NULL: none */
+    const char *cut;              /* NULL: it was not */
+    const struct hc_shard *shard; /* NULL: it was not parted */
 };
 
 /* Sets the member in the record. Everything is copied. */

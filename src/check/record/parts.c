@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/shard.h"
+
 static bool are_texts(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -18,6 +20,23 @@ static bool are_texts(const json_t *list)
 static bool is_text_or_null(const json_t *value)
 {
     return json_is_string(value) || json_is_null(value);
+}
+
+/* Reads the part's shard, if it has one. What is wrong with it, or NULL. */
+static const char *read_shard(const json_t *o, struct hc_record_part *part)
+{
+    const json_t *index = json_object_get(o, "index");
+    const json_t *of = json_object_get(o, "of");
+    if (!o)
+        return NULL;
+    part->plan = json_string_value(json_object_get(o, "plan"));
+    if (!part->plan || !json_is_integer(index) || !json_is_integer(of) ||
+        json_integer_value(index) < 1 || json_integer_value(index) > json_integer_value(of) ||
+        json_integer_value(of) > HC_MAX_SHARDS)
+        return "in \"run\", \"shard\" is not one of so many";
+    part->shard = (int)json_integer_value(index);
+    part->shards = (int)json_integer_value(of);
+    return NULL;
 }
 
 /* Reads a part from an object that has "run" or, in older records, "level". What is wrong with
@@ -48,7 +67,7 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
     part->level = json_string_value(json_object_get(run, "level"));
     part->cut = json_string_value(json_object_get(run, "cut"));
     part->fault = json_string_value(json_array_get(json_object_get(run, "faults"), 0));
-    return NULL;
+    return read_shard(json_object_get(run, "shard"), part);
 }
 
 /* The level of the parts of an older merged record, if all that have one have the same. */

@@ -15,6 +15,9 @@ struct hc_record_part {
     const char *level;      /* NULL: none, or not known */
     const char *cut;        /* NULL: it was not cut short, or that is not known */
     const char *fault;      /* the first one that was planted; NULL: none, or not known */
+    const char *plan;       /* of the shards, of which it is number `shard`; NULL: not parted */
+    int shard;              /* 1 to shards */
+    int shards;
 };
 
 /* Finds the parts of a record, and the part of each row; the rows still stand in the file's order.

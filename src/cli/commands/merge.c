@@ -3,6 +3,7 @@
 
 #include "op/output.h"
 #include "check/record/parts.h"
+#include "check/record/shards.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_merge;
@@ -21,6 +22,23 @@ static json_t *name_of(const char *path)
     if (length > 5 && strcmp(name + length - 5, ".json") == 0)
         length -= 5;
     return json_stringn(name, length);
+}
+
+/* What a merge before said to be missing is found anew. */
+static void forget_missing_shards(json_t *document)
+{
+    json_t *results = json_object_get(document, "results");
+    json_t *parts = json_object_get(document, "parts");
+    for (size_t i = json_array_size(results); i-- > 0;) {
+        const json_t *name = json_object_get(json_array_get(results, i), "case");
+        if (strcmp(json_string_value(name), HC_SHARDS_CASE) == 0)
+            (void)json_array_remove(results, i);
+    }
+    for (size_t i = json_array_size(parts); i-- > 0;) {
+        const json_t *name = json_object_get(json_array_get(parts, i), "name");
+        if (json_is_string(name) && strcmp(json_string_value(name), HC_SHARDS_PART) == 0)
+            (void)json_array_remove(parts, i);
+    }
 }
 
 /* Adds the parts of a record that is merged itself; they are called "<its name>/<their name>". */
@@ -54,6 +72,7 @@ static enum hc_status append(json_t *whole, const char *path)
     enum hc_status status = hc_record_read(path, &record);
     if (status != HC_OK)
         return status;
+    forget_missing_shards(record.document);
     if (!json_object_get(whole, "environment"))
         (void)json_object_set(whole, "environment",
                               json_object_get(record.document, "environment"));
@@ -70,8 +89,9 @@ static enum hc_status append(json_t *whole, const char *path)
     return HC_OK;
 }
 
-/* A result that is in two of the records is found when the new record is read. */
-static enum hc_status merge(char **paths, const char *out)
+/* A result that is in two of the records is found when the new record is read. `missing` says which
+   shards are, or is "". */
+static enum hc_status merge(char **paths, const char *out, char *missing, size_t bytes)
 {
     struct hc_record record = {0};
     json_t *whole = json_pack("{s:i, s:[], s:[], s:[]}", "schema", HC_RECORD_SCHEMA, lists[0],
@@ -81,8 +101,10 @@ static enum hc_status merge(char **paths, const char *out)
         status = append(whole, *paths);
     if (status == HC_OK)
         status = hc_record_of(out, json_incref(whole), &record);
-    if (status == HC_OK)
+    if (status == HC_OK) {
+        (void)hc_shards_mistrust(whole, &record, missing, bytes);
         status = hc_record_write(whole, out);
+    }
     hc_record_free(&record);
     json_decref(whole);
     return status;
@@ -93,6 +115,7 @@ static int run(int argc, char **argv)
     int words;
     int status;
     const char *json = NULL;
+    char missing[300] = "";
     const struct hc_option options[] = {
         {.name = "json", .value = "FILE", .text = &json, .help = "the file of the new record"},
         {0},
@@ -101,19 +124,26 @@ static int run(int argc, char **argv)
         return status;
     if (!json || words == 0)
         return hc_complain("merge needs --json FILE and records; see: halfcheck merge --help");
-    if (hc_output_probe(json) != HC_OK || merge(argv + 1, json) != HC_OK)
+    if (hc_output_probe(json) != HC_OK || merge(argv + 1, json, missing, sizeof missing) != HC_OK)
         return hc_complain_message();
-    return HC_AS_CLAIMED;
+    if (!missing[0])
+        return HC_AS_CLAIMED;
+    (void)hc_complain("the record is MISTRUSTED: %s", missing);
+    return HC_CLAIM_FAILED;
 }
 
 const struct hc_command hc_command_merge = {
     .name = "merge",
     .usage = "RECORD... --json FILE",
     .summary = "combine several records into one",
-    .text = "The new record holds the results and rates of all of them, and the environment of\n"
-            "the first. What else each of them says (how it was run, on what machine, whether it\n"
-            "was cut short) goes under \"parts\", with the file's name and the number of its\n"
-            "results, so that gate compares part by part. A duplicate result is an error: run\n"
-            "each case once.",
+    .text =
+        "The new record holds the results and rates of all of them, and the environment of\n"
+        "the first. What else each of them says (how it was run, on what machine, whether it\n"
+        "was cut short) goes under \"parts\", with the file's name and the number of its\n"
+        "results, so that gate compares part by part. A duplicate result is an error: run\n"
+        "each case once.\n\n"
+        "Shards of a run (halfcheck run --shard) must all be there. Otherwise the new record\n"
+        "says so in a result of its own, " HC_SHARDS_CASE ", which is MISTRUSTED, and the exit\n"
+        "status is 1.",
     .run = run,
 };

@@ -32,6 +32,15 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .most = 16,
          .help = "cases that run at the same time on the CPU (default: one per core, or one\n"
                  "with --fault); the results do not depend on it"},
+        {.name = "shard",
+         .value = "I/N",
+         .text = &set->shard,
+         .help = "run only part I of N, counted from 1. The parts are disjoint, complete, and\n"
+                 "take about as long as each other; halfcheck merge puts their records together"},
+        {.name = "times",
+         .value = "RECORD",
+         .text = &set->times,
+         .help = "part the cases by the seconds that this record says, the same for all shards"},
         {.name = "json",
          .value = "FILE",
          .text = &set->json,

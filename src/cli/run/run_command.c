@@ -9,6 +9,7 @@
 #include "check/selftest/fault.h"
 #include "cli/choose.h"
 #include "cli/run/outside.h"
+#include "cli/run/shard.h"
 #include "cli/stop.h"
 #include "op/output.h"
 #include "op/typed.h"
@@ -47,7 +48,7 @@ static void closing(const struct hc_backend *backend, struct hc_queue *queue, vo
 const char *hc_run_command_cut(const struct hc_run_command *s)
 {
     static char text[96];
-    int length = hc_run_length(&s->options);
+    int length = s->table.length;
     if (!hc_stop_signal() || s->started >= length)
         return NULL;
     (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results",
@@ -58,7 +59,8 @@ const char *hc_run_command_cut(const struct hc_run_command *s)
 /* Whether the run may replace the default record, in which nobody may miss a case. */
 static bool is_whole(const struct hc_run_command *s)
 {
-    return s->options.pattern_count == 0 && !s->settings.fault && !hc_run_command_cut(s);
+    return s->options.pattern_count == 0 && !s->settings.fault && !s->options.shard &&
+           !hc_run_command_cut(s);
 }
 
 static enum hc_status no_fault(const char *name)
@@ -91,6 +93,25 @@ static enum hc_status plant(struct hc_run_command *s)
     return HC_OK;
 }
 
+static double seconds(const struct hc_case *what, const char *backend, void *context)
+{
+    const struct hc_run_command *s = context;
+    return hc_shard_seconds(what->name, backend, s->options.level);
+}
+
+static enum hc_status prepare_shard(struct hc_run_command *s)
+{
+    const struct hc_run_settings *set = &s->settings;
+    if (set->times && !set->shard)
+        return hc_fail(HC_INVALID, "--times balances shards, so it needs --shard");
+    if (!set->shard)
+        return HC_OK;
+    s->options.shard = &s->shard;
+    s->options.seconds = seconds;
+    enum hc_status status = hc_shard_read(set->shard, &s->shard);
+    return status == HC_OK && set->times ? hc_shard_read_times(set->times) : status;
+}
+
 enum hc_status hc_run_command_prepare(struct hc_run_command *s)
 {
     struct hc_run_settings *set = &s->settings;
@@ -102,6 +123,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     enum hc_status status =
         set->fault ? plant(s)
                    : hc_choose_backends(&set->backends, s->backends, &s->options.backend_count);
+    if (status == HC_OK)
+        status = prepare_shard(s);
     if (status == HC_OK && !set->json && is_whole(s)) {
         set->json = hc_default_record;
         if (mkdir("out", 0777) != 0 && errno != EEXIST)

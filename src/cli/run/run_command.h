@@ -15,6 +15,8 @@ struct hc_run_settings {
     const char *json;
     const char *junit;
     const char *fault;
+    const char *shard; /* "3/16" */
+    const char *times; /* a record that says how long the cases take */
     int level;
     bool tap;
     bool strict;
@@ -24,6 +26,7 @@ struct hc_run_settings {
 struct hc_run_command {
     struct hc_run_settings settings;
     struct hc_run_options options;
+    struct hc_shard shard; /* only if the options point to it */
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
     struct hc_table table;

@@ -24,7 +24,8 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
                                              .backends = s->options.backends,
                                              .backend_count = s->options.backend_count,
                                              .fault = s->settings.fault,
-                                             .cut = hc_run_command_cut(s)};
+                                             .cut = hc_run_command_cut(s),
+                                             .shard = s->options.shard};
     hc_record_set_invocation(record, &invocation);
     (void)json_object_set_new(record, "left_out", left_out);
     for (int i = 0; i < s->rows.count; i++)
@@ -37,6 +38,7 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
 static void say_no_record(const struct hc_run_command *s)
 {
     const char *what = hc_run_command_cut(s) ? "an interrupted run"
+                       : s->options.shard    ? "a shard"
                        : s->settings.fault   ? "a run with a planted fault"
                                              : "a run of some cases";
     (void)fprintf(s->out, "no record: %s does not replace %s; --json FILE writes one\n", what,
