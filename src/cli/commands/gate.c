@@ -1,9 +1,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check/record/parts.h"
-#include "cli/gate/gate_rows.h"
+#include "cli/command.h"
+#include "cli/gate/findings_text.h"
+#include "cli/gate/gate.h"
+#include "op/output.h"
 #include "op/text.h"
 
 const struct hc_command hc_command_gate;
@@ -29,130 +33,152 @@ static int refuse_broken(const char *path, const struct hc_record *record)
     return HC_AS_CLAIMED;
 }
 
-static void print_change(const char *part, const char *key, const json_t *was, const json_t *is)
+/* Prints which machine or software is another, since that may be the reason. */
+static void print_changes(const struct hc_gate *gate)
 {
-    char *old = was ? json_dumps(was, JSON_ENCODE_ANY) : NULL;
-    char *new = is ? json_dumps(is, JSON_ENCODE_ANY) : NULL;
-    char line[512];
-    (void)snprintf(line, sizeof line, "%s%s%-10s %s, was %s", part, part[0] ? ": " : "", key,
-                   new ? new : "null", old ? old : "null");
-    hc_text_line(stdout, line);
-    (void)putchar('\n');
-    free(old);
-    free(new);
-}
-
-/* Prints which machine or software is another, since that may be the reason. Parts are matched by
-   their names. */
-static void compare_environments(const struct hc_gate *c)
-{
-    const char *key;
-    json_t *is;
-    for (int p = 0; p < c->record.part_count; p++) {
-        const struct hc_record_part *part = &c->record.parts[p];
-        int other = c->baseline.part_count - 1;
-        while (other > 0 && strcmp(c->baseline.parts[other].name, part->name) != 0)
-            other--;
-        const json_t *before = c->baseline.parts[other].environment;
-        json_object_foreach((json_t *)part->environment, key, is)
-        {
-            const json_t *was = json_object_get(before, key);
-            if (strcmp(key, "date") != 0 && !json_equal(was, is))
-                print_change(part->name, key, was, is);
-        }
+    for (int i = 0; i < gate->change_count; i++) {
+        const struct hc_gate_change *c = &gate->changes[i];
+        char line[512];
+        (void)snprintf(line, sizeof line, "%s%s%-10s %s, was %s", c->part, c->part[0] ? ": " : "",
+                       c->key, c->is, c->was);
+        hc_text_line(stdout, line);
+        (void)putchar('\n');
     }
 }
 
-static int conclude(const struct hc_gate *c, const char *path)
+static int conclude(const struct hc_gate *gate, const char *path)
 {
+    const struct hc_findings *f = &gate->findings;
     char worse_kinds[200];
     char not_compared_kinds[200];
-    char allowed[200];
-    int worse = hc_findings_count(&c->findings, true);
-    int not_compared = hc_findings_count(&c->findings, false);
-    hc_findings_say(&c->findings, true, worse_kinds, sizeof worse_kinds);
-    hc_findings_say(&c->findings, false, not_compared_kinds, sizeof not_compared_kinds);
-    hc_findings_say_allowed(&c->findings, allowed, sizeof allowed);
-    printf("%d results against %d: %d worse, %d not compared, %d better, %d as bad as before\n",
-           c->record.count, c->baseline.count, worse, not_compared, c->better, c->still_bad);
-    if (worse || not_compared)
-        printf("FAIL: ");
-    else
+    int worse = hc_findings_count(f, HC_FOUND_WORSE);
+    int not_compared = hc_findings_count(f, HC_FOUND_NOT_COMPARABLE);
+    hc_findings_say(f, HC_FOUND_WORSE, worse_kinds, sizeof worse_kinds);
+    hc_findings_say(f, HC_FOUND_NOT_COMPARABLE, not_compared_kinds, sizeof not_compared_kinds);
+    printf("%d results against %d: %d worse, %d not comparable, %d better, %d as bad as before\n",
+           gate->record->count, gate->baseline->count, worse, not_compared,
+           hc_findings_count(f, HC_FOUND_BETTER), gate->still_bad);
+    bool failed = worse || not_compared || !gate->compared;
+    if (!failed)
         printf("PASS: nothing is worse than in %s", path);
+    else
+        printf("FAIL: %s", gate->compared          ? ""
+                           : worse || not_compared ? "no result stands in both; "
+                                                   : "no result stands in both");
     if (worse)
         printf("%d worse (%s)%s", worse, worse_kinds, not_compared ? ", " : "");
     if (not_compared)
-        printf("%d not compared (%s)", not_compared, not_compared_kinds);
-    printf("%s%s\n", allowed[0] ? "; allowed: " : "", allowed);
-    return worse || not_compared ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+        printf("%d not comparable (%s)", not_compared, not_compared_kinds);
+    if (hc_findings_allowed(f))
+        printf(", %d allowed", hc_findings_allowed(f));
+    (void)putchar('\n');
+    return failed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+}
+static int compare(struct hc_gate *gate, const char *baseline, const char *record, bool every)
+{
+    if (refuse_broken(baseline, gate->baseline) || refuse_broken(record, gate->record))
+        return HC_WRONG;
+    if (hc_gate_compare(gate) != HC_OK)
+        return hc_complain_message();
+    print_changes(gate);
+    hc_findings_print(stdout, &gate->findings, every);
+    return conclude(gate, baseline);
 }
 
-static int compare(struct hc_gate *c, const char *baseline, const char *record, bool every)
+/* What the options say. */
+struct wishes {
+    const char *baseline;
+    const char *allowances;
+    const char *today;
+    struct hc_words allow;
+    bool every;
+};
+
+/* Reads the file of allowances that the options name, or the one beside the baseline. */
+static int read_allowances(const struct wishes *w, struct hc_allowances *allowances)
 {
-    if (refuse_broken(baseline, &c->baseline) || refuse_broken(record, &c->record))
-        return HC_WRONG;
-    compare_environments(c);
-    hc_gate_compare(c);
-    if (c->findings.no_memory)
-        return hc_complain("gate: no memory for the findings");
-    hc_findings_print(&c->findings, every);
-    return conclude(c, baseline);
+    static char beside[HC_MAX_PATH];
+    const char *path = w->allowances;
+    hc_day today = w->today ? hc_day_read(w->today) : hc_day_today();
+    if (!today)
+        return hc_complain("gate: --today takes a date YYYY-MM-DD, not '%s'", w->today);
+    if (!path) {
+        size_t stem = strlen(w->baseline);
+        const char *dot = strrchr(w->baseline, '.');
+        if (dot && !strchr(dot, '/') && dot != w->baseline)
+            stem = (size_t)(dot - w->baseline);
+        (void)snprintf(beside, sizeof beside, "%.*s.allow", (int)stem, w->baseline);
+        path = access(beside, F_OK) == 0 ? beside : NULL;
+    }
+    if ((path && hc_allowances_read(allowances, path, today) != HC_OK) ||
+        hc_allowances_take(allowances, &w->allow) != HC_OK)
+        return hc_complain_message();
+    return HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)
 {
-    const char *baseline = NULL;
-    bool every = false;
-    struct hc_words allow = {0};
-    struct hc_gate c = {.growth = 2};
+    struct wishes w = {0};
+    struct hc_record baseline = {0};
+    struct hc_record record = {0};
+    struct hc_gate gate = {.growth = HC_GATE_GROWTH, .baseline = &baseline, .record = &record};
     const struct hc_option options[] = {
         {.name = "baseline",
          .value = "FILE",
-         .text = &baseline,
+         .text = &w.baseline,
          .help = "the record to compare with"},
         {.name = "growth",
          .value = "X",
-         .real = &c.growth,
+         .real = &gate.growth,
          .least = 1,
          .most = 1e6,
          .help = "let the error of a passing result be up to X times the baseline's\n"
                  "(default 2, which is one bit of the headroom)"},
         {.name = "allow",
          .value = "KIND",
-         .words = &allow,
-         .help = "accept findings of this kind, one of those above; may be given\n"
-                 "more than once"},
-        {.name = "all", .flag = &every, .help = "list every finding, even if many are alike"},
+         .words = &w.allow,
+         .help = "accept findings of this kind, one of those that could not be compared;\n"
+                 "may be given more than once"},
+        {.name = "allowances",
+         .value = "FILE",
+         .text = &w.allowances,
+         .help = "what is accepted for a while; see below (default: the baseline's name\n"
+                 "with .allow at its end, if there is such a file)"},
+        {.name = "today",
+         .value = "DATE",
+         .text = &w.today,
+         .help = "the date for which allowances are judged, YYYY-MM-DD (default: the\n"
+                 "date in UTC); a later one shows what will expire"},
+        {.name = "all", .flag = &w.every, .help = "list every finding, even if many are alike"},
         {0},
     };
     int words;
     int status;
     if (!hc_read_options(&hc_command_gate, options, argc, argv, &words, &status))
         return status;
-    if (!baseline || words != 1)
+    if (!w.baseline || words < 1)
         return hc_complain("gate needs --baseline FILE and one record; see: halfcheck gate --help");
-    if (hc_findings_allow(&c.findings, &allow) != HC_OK ||
-        hc_record_read(baseline, &c.baseline) != HC_OK)
-        return hc_complain_message();
-    if (hc_record_read(argv[1], &c.record) != HC_OK)
+    gate.patterns = (const char *const *)argv + 2;
+    gate.pattern_count = words - 1;
+    status = read_allowances(&w, &gate.allowances);
+    if (status == HC_AS_CLAIMED && (hc_record_read(w.baseline, &baseline) != HC_OK ||
+                                    hc_record_read(argv[1], &record) != HC_OK))
         status = hc_complain_message();
-    else if (c.baseline.count == 0)
-        status = hc_complain("gate: the baseline %s has no results", baseline);
-    else
-        status = compare(&c, baseline, argv[1], every);
-    hc_findings_free(&c.findings);
-    hc_record_free(&c.baseline);
-    hc_record_free(&c.record);
+    if (status == HC_AS_CLAIMED)
+        status = compare(&gate, w.baseline, argv[1], w.every);
+    hc_gate_free(&gate);
+    hc_record_free(&baseline);
+    hc_record_free(&record);
     return status;
 }
 
 const struct hc_command hc_command_gate = {
     .name = "gate",
-    .usage = "--baseline FILE RECORD [options]",
+    .usage = "--baseline FILE RECORD [PATTERN...] [options]",
     .summary = "report what got worse since a baseline",
     .text = "Both files are records of halfcheck run, merge, train or compare. Each result is\n"
-            "compared with the baseline's result of the same case and backend. What counts as\n"
-            "worse:\n\n"
+            "compared with the baseline's result of the same case and backend; PATTERNs limit\n"
+            "both sides. Findings are told by kind and by family of cases. What is worse:\n\n"
             "  verdict  PASS became another verdict, FAIL became neither PASS nor FAIL, or a\n"
             "           result, new or old, turned to FAIL or ERROR. What failed before may\n"
             "           go on failing.\n"
@@ -163,16 +189,20 @@ const struct hc_command hc_command_gate = {
             "           kernel whose worst error has moved elsewhere may show here, too.\n"
             "  checked  Fewer comparisons were made.\n"
             "  missing  The record lacks the result.\n\n"
-            "What counts as not compared:\n\n"
+            "What cannot be compared:\n\n"
             "  seed     The seed is another, so the inputs are; only verdicts are compared.\n"
             "  level    The level is another; only verdicts are compared.\n"
             "  unit     The unit is another; neither errors nor bounds are compared.\n"
             "  machine  The result is SKIPPED, or its backend could not run on that machine.\n"
             "  unknown  An older record does not say how it was made.\n\n"
-            "A finding of either group makes the exit status 1, unless --allow names its kind;\n"
-            "verdict and error cannot be allowed. Each part of a merged record is compared at its\n"
-            "own level. A record that was cut short or has a planted fault is refused with status\n"
-            "2. Differences between the machines and their software are printed first. The last\n"
-            "line says PASS or FAIL, and why.",
+            "Either makes the exit status 1, unless it is allowed: by a line in the file of\n"
+            "allowances,\n\n"
+            "  PATTERN  KIND  until YYYY-MM-DD  REASON\n\n"
+            "where PATTERN is a glob over case or case@backend; or, what cannot be compared, by\n"
+            "--allow KIND. What is allowed is listed and counted all the same. What changed and\n"
+            "is not worse, what is better and what is new leaves the status 0. Each part of a\n"
+            "merged record is compared at its own level. A record that was cut short or has a\n"
+            "planted fault is refused with status 2. Differences between the machines and their\n"
+            "software are printed first. The last line says PASS or FAIL, and why.",
     .run = run,
 };

@@ -11,18 +11,19 @@
 #ifndef HC_CLI_GATE_GATE_ROWS_H
 #define HC_CLI_GATE_GATE_ROWS_H
 
-#include "cli/gate/findings.h"
+#include "cli/gate/gate.h"
 
-struct hc_gate {
-    struct hc_record baseline;
-    struct hc_record record;
-    double growth; /* how many times the baseline's error an error may be */
-    struct hc_findings findings;
-    int better;    /* results that are PASS and were not */
-    int still_bad; /* results that are FAIL or ERROR as before */
-};
+/* All results that no other way owns. */
+extern const struct hc_gate_way hc_gate_rows;
 
-/* Adds all findings. */
-void hc_gate_compare(struct hc_gate *gate);
+enum { HC_GATE_TEXT = 640 };
+
+/* Adds a finding about this result. */
+void hc_gate_find(struct hc_gate *gate, enum hc_finding_kind kind, const struct hc_row *row,
+                  double weight, const char *text);
+
+/* Compares errors, bounds, units and counts of results that both passed or both failed. */
+void hc_gate_compare_numbers(struct hc_gate *gate, const struct hc_row *was,
+                             const struct hc_row *is);
 
 #endif

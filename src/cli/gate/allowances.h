@@ -1,0 +1,56 @@
+/* What a team accepts for a while: a small text file beside the baseline, one allowance a line:
+     PATTERN  KIND  until YYYY-MM-DD  REASON...
+   PATTERN is a glob over case names, or over case@backend where it has an @. KIND is a kind of
+   finding. The reason and the date must be there: an allowance that nobody can explain, or that
+   never ends, hides the next fault. Empty lines and lines that begin with # do not count. */
+#ifndef HC_CLI_GATE_ALLOWANCES_H
+#define HC_CLI_GATE_ALLOWANCES_H
+
+#include "check/record/record.h"
+#include "cli/command.h"
+#include "cli/gate/day.h"
+#include "cli/gate/findings.h"
+
+struct hc_allowance {
+    char *pattern;
+    enum hc_finding_kind kind;
+    hc_day until; /* the last day on which it allows; 0: there is none */
+    char *reason;
+    int line; /* of its file; 0: the option --allow */
+    bool expired;
+    int used; /* so many findings are allowed by it, or were if it had not expired */
+};
+
+struct hc_allowances {
+    const char *path; /* of their file, NULL: none; the caller's */
+    struct hc_allowance *all;
+    int count;
+};
+
+/* Adds those of a file. HC_IO; HC_NO_MEMORY; HC_INVALID with a line that says where and what is
+   wrong: a date that is none, an unknown kind, no reason. */
+enum hc_status hc_allowances_read(struct hc_allowances *allowances, const char *path, hc_day today);
+
+/* The same for a file's text, which messages call `path`. */
+enum hc_status hc_allowances_parse(struct hc_allowances *allowances, const char *path,
+                                   const char *text, size_t bytes, hc_day today);
+
+/* Adds those of the option --allow, which takes only kinds that could not be compared. */
+enum hc_status hc_allowances_take(struct hc_allowances *allowances, const struct hc_words *kinds);
+
+/* HC_INVALID, with a line, if one's pattern matches no result of either record and no finding. */
+enum hc_status hc_allowances_check(const struct hc_allowances *allowances,
+                                   const struct hc_record *baseline, const struct hc_record *record,
+                                   const struct hc_findings *findings);
+
+/* Whether its pattern matches a case on a backend. */
+bool hc_allowance_matches(const struct hc_allowance *allowance, const char *name,
+                          const char *backend);
+
+/* Marks the findings that are allowed, or were until they expired. Call it once, before they are
+   sorted. */
+void hc_allowances_apply(struct hc_allowances *allowances, struct hc_findings *findings);
+
+void hc_allowances_free(struct hc_allowances *allowances);
+
+#endif

@@ -1,0 +1,136 @@
+#include "cli/gate/findings_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/text.h"
+#include "op/wrap.h"
+
+/* Of a paragraph so many findings are printed each for itself, or so many families. */
+enum { FEW = 5, FAMILIES = 6, NAMES = 20, TEXT = 1024 };
+
+/* Prints words of anybody, in lines of 80 columns. */
+static void print_text(FILE *out, int column, int indent, const char *text)
+{
+    char *line = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&line, &length);
+    if (memory)
+        hc_text_line(memory, text);
+    if (memory && fclose(memory) == 0)
+        hc_print_wrapped(out, column, indent, line);
+    free(line);
+}
+
+/* Findings of one kind, and of one reason if the kind goes by reasons: families that follow each
+   other. */
+struct paragraph {
+    struct hc_family first;
+    int families;
+    int count;
+    bool each; /* every finding has its own lines */
+};
+
+static bool goes_on(const struct hc_family *a, const struct hc_family *b)
+{
+    return a->allowed == b->allowed && a->kind == b->kind &&
+           (!a->reason || strcmp(a->reason, b->reason) == 0);
+}
+
+static struct paragraph paragraph_from(const struct hc_findings *f, const struct hc_family *first,
+                                       bool every)
+{
+    struct paragraph p = {.first = *first};
+    struct hc_family family = *first;
+    bool more = true;
+    for (; more && goes_on(first, &family); more = hc_findings_next(f, &family)) {
+        p.families++;
+        p.count += family.count;
+    }
+    p.each = every || p.count <= FEW;
+    return p;
+}
+
+static void print_heading(FILE *out, const struct paragraph *p)
+{
+    char text[TEXT];
+    const char *group = hc_findings_group_names[p->first.group];
+    const char *kind = hc_finding_kinds[p->first.kind].name;
+    int used = snprintf(text, sizeof text, "%s%s", p->first.allowed ? "allowed: " : "", group);
+    if (strcmp(group, kind) != 0)
+        used += snprintf(text + used, sizeof text - (size_t)used, " (%s)", kind);
+    used += snprintf(text + used, sizeof text - (size_t)used, ": %d result%s", p->count,
+                     p->count == 1 ? "" : "s");
+    if (p->first.reason)
+        (void)snprintf(text + used, sizeof text - (size_t)used, ": %s", p->first.reason);
+    print_text(out, 0, 4, text);
+}
+
+static void print_finding(FILE *out, const struct hc_finding *finding, bool with_text)
+{
+    (void)fputs("  ", out);
+    hc_text_line(out, finding->name);
+    if (finding->backend[0])
+        (void)fputs(" on ", out);
+    hc_text_line(out, finding->backend);
+    (void)fputc('\n', out);
+    if (!with_text)
+        return;
+    (void)fputs("    ", out);
+    print_text(out, 4, 4, finding->text);
+}
+
+/* A line of a family with its numbers, and the heaviest of its findings where it matters. */
+static void print_family(FILE *out, const struct hc_family *family)
+{
+    char backends[TEXT];
+    char text[2 * TEXT];
+    hc_family_backends(family, backends, sizeof backends);
+    bool example = !family->reason &&
+                   (family->group == HC_FOUND_WORSE || family->group == HC_FOUND_NOT_COMPARABLE);
+    if (family->count == 1) {
+        print_finding(out, family->all, example);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%s%s", backends, example ? "; the worst:" : "");
+    (void)fputs("  ", out);
+    hc_text_line(out, family->name);
+    int column = 3 + (int)strlen(family->name);
+    column += fprintf(out, "%*s", column < NAMES ? NAMES - column + 1 : 1, "") - 1;
+    print_text(out, column, NAMES, text);
+    if (example) {
+        (void)fputs("  ", out);
+        print_finding(out, family->all, true);
+    }
+}
+
+static void print_paragraph(FILE *out, const struct hc_findings *f, const struct paragraph *p)
+{
+    struct hc_family family = p->first;
+    int left = p->count;
+    int most = p->families <= FAMILIES + 1 ? p->families : FAMILIES;
+    print_heading(out, p);
+    for (int i = 0; i < (p->each ? p->families : most); i++) {
+        for (int j = 0; p->each && j < family.count; j++)
+            print_finding(out, &family.all[j], !family.reason);
+        if (!p->each)
+            print_family(out, &family);
+        left -= family.count;
+        (void)hc_findings_next(f, &family);
+    }
+    if (left && !p->each)
+        (void)fprintf(out, "  and %d more in %d families; --all lists them\n", left,
+                      p->families - most);
+}
+
+void hc_findings_print(FILE *out, const struct hc_findings *f, bool every)
+{
+    struct hc_family family = {0};
+    bool more = hc_findings_next(f, &family);
+    while (more) {
+        struct paragraph p = paragraph_from(f, &family, every);
+        print_paragraph(out, f, &p);
+        for (int i = 0; i < p.families; i++)
+            more = hc_findings_next(f, &family);
+    }
+}

@@ -1,0 +1,13 @@
+/* Findings as text for a terminal of 80 columns. */
+#ifndef HC_CLI_GATE_FINDINGS_TEXT_H
+#define HC_CLI_GATE_FINDINGS_TEXT_H
+
+#include <stdio.h>
+
+#include "cli/gate/findings.h"
+
+/* Prints sorted findings by group, kind and family. Of a large family the heaviest is printed and
+   the others are counted, unless `every` is set. */
+void hc_findings_print(FILE *out, const struct hc_findings *findings, bool every);
+
+#endif

@@ -1,0 +1,103 @@
+#include "cli/gate/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/former.h"
+#include "check/record/parts.h"
+#include "check/runner.h"
+#include "cli/gate/gate_rows.h"
+
+static const struct hc_gate_way *const ways[] = {&hc_gate_rows};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+bool hc_gate_chooses(const struct hc_gate *gate, const char *name)
+{
+    hc_case_name former;
+    return hc_matches(gate->patterns, gate->pattern_count, name) ||
+           (hc_former_name(name, former) &&
+            hc_matches(gate->patterns, gate->pattern_count, former));
+}
+
+bool hc_gate_is_owned(const struct hc_gate *gate, const struct hc_row *row)
+{
+    for (int w = 0; w < WAYS; w++)
+        if (ways[w]->owns && ways[w]->applies(gate) && ways[w]->owns(row))
+            return true;
+    return false;
+}
+
+static void add_change(struct hc_gate *gate, const char *part, const char *key, const json_t *was,
+                       const json_t *is)
+{
+    size_t count = (size_t)gate->change_count;
+    struct hc_gate_change *changes = realloc(gate->changes, (count + 1) * sizeof *changes);
+    struct hc_gate_change one = {.part = part,
+                                 .key = key,
+                                 .was = was ? json_dumps(was, JSON_ENCODE_ANY) : strdup("null"),
+                                 .is = is ? json_dumps(is, JSON_ENCODE_ANY) : strdup("null")};
+    if (changes)
+        gate->changes = changes;
+    if (changes && one.was && one.is) {
+        changes[gate->change_count++] = one;
+        return;
+    }
+    free(one.was);
+    free(one.is);
+    gate->findings.no_memory = true;
+}
+
+/* The baseline's part with that name, or its first one. */
+static const struct hc_record_part *part_named(const struct hc_record *record, const char *name)
+{
+    int p = record->part_count - 1;
+    while (p > 0 && strcmp(record->parts[p].name, name) != 0)
+        p--;
+    return &record->parts[p];
+}
+
+static void compare_environments(struct hc_gate *gate)
+{
+    const char *key;
+    json_t *is;
+    for (int p = 0; p < gate->record->part_count; p++) {
+        const struct hc_record_part *part = &gate->record->parts[p];
+        const json_t *before = part_named(gate->baseline, part->name)->environment;
+        json_object_foreach((json_t *)part->environment, key, is)
+        {
+            const json_t *was = json_object_get(before, key);
+            if (strcmp(key, "date") != 0 && !json_equal(was, is))
+                add_change(gate, part->name, key, was, is);
+        }
+    }
+}
+
+enum hc_status hc_gate_compare(struct hc_gate *gate)
+{
+    enum hc_status status = HC_OK;
+    compare_environments(gate);
+    for (int w = 0; w < WAYS && status == HC_OK; w++)
+        if (ways[w]->applies(gate))
+            status = ways[w]->compare(gate);
+    if (status == HC_OK && gate->findings.no_memory)
+        status = hc_fail(HC_NO_MEMORY, "gate: no memory for the findings");
+    if (status == HC_OK)
+        status =
+            hc_allowances_check(&gate->allowances, gate->baseline, gate->record, &gate->findings);
+    hc_allowances_apply(&gate->allowances, &gate->findings);
+    hc_findings_sort(&gate->findings);
+    return status;
+}
+
+void hc_gate_free(struct hc_gate *gate)
+{
+    for (int i = 0; i < gate->change_count; i++) {
+        free(gate->changes[i].was);
+        free(gate->changes[i].is);
+    }
+    free(gate->changes);
+    gate->changes = NULL;
+    gate->change_count = 0;
+    hc_findings_free(&gate->findings);
+    hc_allowances_free(&gate->allowances);
+}

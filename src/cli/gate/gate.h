@@ -1,0 +1,64 @@
+/* The comparison of a record with a baseline, of whatever kind of measurement both have: results of
+   cases, trainings, drift. */
+#ifndef HC_CLI_GATE_GATE_H
+#define HC_CLI_GATE_GATE_H
+
+#include "check/record/record.h"
+#include "cli/gate/allowances.h"
+#include "cli/gate/findings.h"
+
+/* A difference between the machines or their software, which may be the reason of the others. The
+   texts are JSON ("null", "\"gcc 12\""). */
+struct hc_gate_change {
+    const char *part; /* of a merged record; "" */
+    const char *key;  /* "cpu" */
+    char *was;
+    char *is;
+};
+
+struct hc_gate {
+    /* What the caller sets. */
+    const struct hc_record *baseline;
+    const struct hc_record *record;
+    const char *const *patterns; /* globs over case names; only these are compared */
+    int pattern_count;           /* 0: all */
+    double growth;               /* how many times the baseline's error an error may be */
+    struct hc_allowances allowances;
+
+    /* What the comparison sets. */
+    struct hc_findings findings;
+    struct hc_gate_change *changes;
+    int change_count;
+    int compared;  /* results, recipes or layers that both have; if there is none, nothing passes */
+    int still_bad; /* results that are FAIL or ERROR as before */
+};
+
+enum { HC_GATE_GROWTH = 2 }; /* which is one bit of the headroom */
+
+/* One way to compare two records. They are tried in the order of a table in gate.c. */
+struct hc_gate_way {
+    /* Whether both records have something to compare in this way. */
+    bool (*applies)(const struct hc_gate *gate);
+
+    /* Whether it judges this result, which then is not compared by itself. NULL: none. */
+    bool (*owns)(const struct hc_row *row);
+
+    /* Adds the findings. HC_NO_MEMORY, or HC_INVALID with a line if a record cannot be
+       understood. */
+    enum hc_status (*compare)(struct hc_gate *gate);
+};
+
+/* Adds all findings, applies the allowances and sorts. HC_NO_MEMORY; HC_INVALID with a line that
+   says what is wrong. */
+enum hc_status hc_gate_compare(struct hc_gate *gate);
+
+/* Whether the patterns choose a case. */
+bool hc_gate_chooses(const struct hc_gate *gate, const char *name);
+
+/* Whether a way that applies owns the row. */
+bool hc_gate_is_owned(const struct hc_gate *gate, const struct hc_row *row);
+
+/* Frees what the comparison has set, and the allowances. */
+void hc_gate_free(struct hc_gate *gate);
+
+#endif
