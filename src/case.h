@@ -16,10 +16,11 @@
 #include "train/case.h"
 
 /* The backend under test as the device that the training engine's objects are opened on. */
-static inline struct hc_device hc_case_device(const struct hc_check *check)
+static inline struct hc_device hc_case_device(struct hc_check *check)
 {
     struct hc_device device;
     memset(&device, 0, sizeof device);
+    device.digest = hc_check_digest(check);
     device.backend = hc_check_backend(check);
     device.queue = hc_check_queue(check);
     return device;

@@ -38,6 +38,7 @@ static bool train(struct resumption *resumption, bool stops, bool resume)
                                        .network = &minute,
                                        .data = &resumption->data,
                                        .backend = hc_check_backend(resumption->check),
+                                       .digest = hc_check_digest(resumption->check),
                                        .threads = 1,
                                        .epochs = 2,
                                        .batch = 4,

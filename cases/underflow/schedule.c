@@ -73,6 +73,7 @@ static void moves_on(struct hc_check *check)
                                        .network = &hc_darknet_tiny,
                                        .data = &data,
                                        .backend = hc_check_backend(check),
+                                       .digest = hc_check_digest(check),
                                        .epochs = 1,
                                        .batch = BATCH,
                                        .max_lr = 1e-3,

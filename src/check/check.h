@@ -68,6 +68,7 @@ struct hc_result {
     int64_t looked_at;     /* elements of outputs that were compared with MPFR, */
     int64_t looked_of;     /* out of so many; the others are compared with `exact` alone */
     int64_t special;       /* of looked_at: infinite, NaN, subnormal or -0, or with such an input */
+    uint64_t digest;       /* of the bits that the kernels gave (check/digest.h); 0: none */
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures;        /* the first one, or NULL (check/record/picture.h) */
@@ -172,6 +173,14 @@ enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *c
    that all elements have the same bits, NaN for NaN. `what` names the inputs. False if there was
    nothing to compare; then the verdict is set. For cases that are `against_exact`. */
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
+
+/* Where the digests of calls are added that the case runs by other means than hc_do, one thread at
+   a time (struct hc_device, struct hc_train_options). NULL if the result is to have no digest
+   (check/digest.h): the tensors do not lie in host memory, or the bits are not promised. */
+uint64_t *hc_check_digest(struct hc_check *check);
+
+/* Says that the case runs kernels whose bits nobody digests: its result then has no digest. */
+void hc_check_undigested(struct hc_check *check);
 
 /* Says that the case runs calls by other means than hc_do, in that arithmetic, and claims what
    comes of it. A backend of free order may take a finer one; if a claim fails there, the case is

@@ -31,6 +31,8 @@ struct hc_check {
     bool unasked;                   /* it passed, but no call reached the program behind backend */
     bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
     double worst;                   /* largest error / bound so far */
+    uint64_t digest;                /* check/digest.h: the sum so far */
+    bool undigested;                /* a kernel ran whose bits are not in it, or not promised */
     struct hc_result result;
     struct hc_check_block *memory;
     jmp_buf *no_memory; /* where a case jumps that gets no memory */

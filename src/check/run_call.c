@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "check/digest.h"
 #include "check/free_order.h"
 #include "check/omissions.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
+#include "op/digest.h"
 
 static enum hc_status check_batch(const struct hc_call *call)
 {
@@ -90,9 +92,11 @@ static void check_refusal(const struct hc_guarded *g, struct hc_breach *breach)
     (void)hc_fail(HC_UNSUPPORTED, "%s", why);
 }
 
-/* Runs a valid call. */
+/* Runs a valid call, and digests it unless `digest` is NULL. An output may overwrite an input, so
+   the inputs are read before anything is written back. */
 static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queue *queue,
-                                const struct hc_call *call, struct hc_breach *breach)
+                                const struct hc_call *call, struct hc_breach *breach,
+                                uint64_t *digest)
 {
     struct hc_guarded g;
     breach->text[0] = '\0';
@@ -104,14 +108,19 @@ static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queu
     if (status == HC_OK && !breach->text[0] &&
         (g.bytes <= REPEATED_BYTES || hc_breach_suspected(&g)))
         status = repeat(&g, breach);
-    if (status == HC_OK)
+    if (status == HC_OK) {
+        uint64_t inputs = digest ? hc_digest_inputs(call) : 0;
         hc_guarded_write_back(&g);
+        if (digest)
+            *digest = hc_digest_outputs(inputs, call);
+    }
     hc_guarded_close(&g);
     return status;
 }
 
-enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
-                           const struct hc_call *call, struct hc_breach *breach)
+static enum hc_status run_call(const struct hc_backend *backend, struct hc_queue *queue,
+                               const struct hc_call *call, struct hc_breach *breach,
+                               uint64_t *digest)
 {
     breach->text[0] = '\0';
     enum hc_status status = hc_backend_has(backend, call);
@@ -119,7 +128,13 @@ enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *qu
         status = hc_call_check(call);
     if (status == HC_OK)
         status = check_data(call);
-    return status == HC_OK ? run_valid(backend, queue, call, breach) : status;
+    return status == HC_OK ? run_valid(backend, queue, call, breach, digest) : status;
+}
+
+enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
+                           const struct hc_call *call, struct hc_breach *breach)
+{
+    return run_call(backend, queue, call, breach, NULL);
 }
 
 static enum hc_status note_breach(struct hc_check *check, const struct hc_backend *backend,
@@ -133,10 +148,10 @@ static enum hc_status note_breach(struct hc_check *check, const struct hc_backen
 }
 
 enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend,
-                        struct hc_queue *queue, const struct hc_call *call)
+                        struct hc_queue *queue, const struct hc_call *call, uint64_t *digest)
 {
     struct hc_breach breach;
-    enum hc_status status = hc_run_call(backend, queue, call, &breach);
+    enum hc_status status = run_call(backend, queue, call, &breach, digest);
     return note_breach(check, backend, status, &breach);
 }
 
@@ -145,7 +160,7 @@ enum hc_status hc_do_on_exact(struct hc_check *check, const struct hc_call *call
     struct hc_breach breach = {""};
     enum hc_status status = hc_backend_has(check->exact, call);
     if (status == HC_OK)
-        status = run_valid(check->exact, check->exact_queue, call, &breach);
+        status = run_valid(check->exact, check->exact_queue, call, &breach, NULL);
     return note_breach(check, check->exact, status, &breach);
 }
 
@@ -163,7 +178,10 @@ enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
         status = hc_order_stated(check, call);
     if (status == HC_OK) {
         hc_order_note(check, call);
-        status = hc_do_on(check, check->backend, check->queue, call);
+        uint64_t digest = 0;
+        bool digests = hc_check_digests(check, call);
+        status = hc_do_on(check, check->backend, check->queue, call, digests ? &digest : NULL);
+        hc_check_digest_add(check, digest);
     }
     bool kernel = status == HC_OK || (status == HC_UNSUPPORTED && !check->order_stated &&
                                       hc_backend_has(check->backend, call) == HC_OK);

@@ -12,10 +12,11 @@
 enum hc_status hc_run_call(const struct hc_backend *backend, struct hc_queue *queue,
                            const struct hc_call *call, struct hc_breach *breach);
 
-/* The same for a check, on the queue of a backend under test: a breach makes the case FAIL. Several
+/* The same for a check, on the queue of a backend under test: a breach makes the case FAIL. Sets
+   *digest to the call's digest (op/digest.h) if the call ran and `digest` is not NULL. Several
    threads may call it at once. */
 enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend,
-                        struct hc_queue *queue, const struct hc_call *call);
+                        struct hc_queue *queue, const struct hc_call *call, uint64_t *digest);
 
 /* The same on the backend `exact`, for a call that hc_do has validated: its shapes are the same,
    its data and the formats of its outputs may be others. */

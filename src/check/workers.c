@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/digest.h"
 #include "check/float_state.h"
 #include "check/free_order.h"
 #include "check/omissions.h"
@@ -143,6 +144,7 @@ static void run_unit(const struct hc_run_options *options, const struct hc_case_
         hc_mistrust(check, "no comparison was made");
     if (!check->result.unit)
         check->result.unit = "claims";
+    hc_check_digest_conclude(check);
     check->result.seconds = hc_clock() - start;
 }
 

@@ -15,6 +15,19 @@ enum hc_verdict hc_row_verdict(const struct hc_row *row)
     return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
 }
 
+enum hc_bits hc_row_compare_bits(const struct hc_row *was, const struct hc_row *is)
+{
+    int bits = was->digest_bits < is->digest_bits ? was->digest_bits : is->digest_bits;
+    if (bits == 0)
+        return HC_BITS_UNKNOWN;
+    return (was->digest ^ is->digest) >> (64 - bits) ? HC_BITS_OTHER : HC_BITS_SAME;
+}
+
+bool hc_row_is_bits(const struct hc_row *row)
+{
+    return row->verdict == HC_SKIPPED && row->digest_bits > 0;
+}
+
 struct hc_row hc_row_claim(const char *name, const char *backend, enum hc_verdict verdict,
                            double error, double bound, const char *unit)
 {
@@ -41,6 +54,8 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
                            .looked_at = result->looked_at,
                            .looked_of = result->looked_of,
                            .special = result->special,
+                           .digest = result->digest,
+                           .digest_bits = result->digest ? 64 : 0,
                            .error = result->error,
                            .bound = result->bound,
                            .unit = result->unit,
@@ -73,6 +88,13 @@ void hc_record_add(json_t *record, const struct hc_row *row)
             o, "looked_at",
             json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
                       (json_int_t)row->looked_of, "special", (json_int_t)row->special));
+    if (row->digest_bits > 0)
+        (void)json_object_set_new(
+            o, "digest",
+            json_sprintf("%0*llx", row->digest_bits / 4,
+                         (unsigned long long)row->digest >> (64 - row->digest_bits)));
+    if (row->digits > 0)
+        (void)json_object_set_new(o, "digits", json_integer(row->digits));
     (void)json_object_set_new(o, "error", hc_json_real(row->error));
     (void)json_object_set_new(o, "bound", hc_json_real(row->bound));
     (void)json_object_set_new(o, "unit", hc_json_text(row->unit));

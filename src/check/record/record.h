@@ -25,6 +25,9 @@ struct hc_row {
     int64_t looked_at; /* elements compared with MPFR, of looked_of; absent if that is 0 */
     int64_t looked_of;
     int64_t special;
+    uint64_t digest; /* of the bits that the kernels gave (check/digest.h); absent if that is 0 */
+    int digest_bits; /* so many upper bits of it are known: 64, fewer in a baseline's rows, or 0 */
+    int digits;      /* error and bound were rounded up to so many decimal digits; 0: not at all */
     double error;
     double bound;
     const char *unit;
@@ -42,6 +45,14 @@ struct hc_row {
 
 /* The row's verdict, but FAIL if the file says PASS and the error is not within the bound. */
 enum hc_verdict hc_row_verdict(const struct hc_row *row);
+
+enum hc_bits { HC_BITS_UNKNOWN, HC_BITS_SAME, HC_BITS_OTHER };
+
+/* Whether the kernels of both results gave the same bits, as far as both digests are known. */
+enum hc_bits hc_row_compare_bits(const struct hc_row *was, const struct hc_row *is);
+
+/* Whether the result holds bits alone: kernels ran, but nothing was claimed (run --bits-only). */
+bool hc_row_is_bits(const struct hc_row *row);
 
 /* A row without notes and measures beside its error and bound. */
 struct hc_row hc_row_claim(const char *name, const char *backend, enum hc_verdict verdict,

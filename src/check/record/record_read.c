@@ -68,6 +68,22 @@ static int64_t looked_at(const json_t *o, const char *name)
     return json_integer_value(json_object_get(json_object_get(o, "looked_at"), name));
 }
 
+/* The optional member "digest": 1 to 16 hex digits, the upper ones of 64 bits. */
+static void read_digest(struct reader *r, const json_t *o, struct hc_row *row)
+{
+    if (!json_object_get(o, "digest"))
+        return;
+    const char *text = text_of(r, o, "digest");
+    size_t length = strspn(text, "0123456789abcdef");
+    if (r->status == HC_OK && (length == 0 || length > 16 || text[length]))
+        r->status = hc_fail(HC_INVALID, "%s: result %zu: \"digest\" is not 1 to 16 hex digits",
+                            r->path, r->index + 1);
+    if (r->status != HC_OK)
+        return;
+    row->digest_bits = 4 * (int)length;
+    row->digest = (uint64_t)strtoull(text, NULL, 16) << (64 - row->digest_bits);
+}
+
 static struct hc_row row_of(struct reader *r, const json_t *o)
 {
     struct hc_row row = {.name = text_of(r, o, "case"),
@@ -94,6 +110,8 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
         row.format = number_of(r, o, "format");
     if (json_object_get(o, "line"))
         row.line = number_of(r, o, "line");
+    read_digest(r, o, &row);
+    row.digits = (int)json_integer_value(json_object_get(o, "digits"));
     row.pictures = json_object_get(o, "pictures");
     row.exhibits = json_object_get(o, "exhibits");
     const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "check/sweep/clones.h"
 #include "check/sweep/nearest16.h"
+#include "num/clones.h"
 
 /* Each of these gives the exact result as a double and the sign of what the double lacks; operands
    are values of fp16 or bf16. Nothing overflows or underflows in fp64: results lie between 2^-266

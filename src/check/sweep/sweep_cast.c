@@ -2,12 +2,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "check/sweep/clones.h"
 #include "check/sweep/threads.h"
 #include "check/sweep/breakpoints.h"
 #include "check/sweep/sweep.h"
 #include "check/sweep/sweep_judged.h"
 #include "num/bits.h"
+#include "num/clones.h"
 #include "num/rng.h"
 
 enum {

@@ -1,10 +1,10 @@
 /* The sweep over the conversions from i32 into fp16. */
 #include <inttypes.h>
 
-#include "check/sweep/clones.h"
 #include "check/sweep/threads.h"
 #include "check/sweep/sweep.h"
 #include "check/sweep/sweep_judged.h"
+#include "num/clones.h"
 #include "num/rng.h"
 #include "reference.h"
 

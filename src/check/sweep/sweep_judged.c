@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/check_inner.h"
+#include "check/digest.h"
 #include "num/integer16.h"
 #include "num/rng.h"
 #include "reference.h"
@@ -254,6 +255,7 @@ bool hc_parts_run(struct hc_check *check, const struct hc_parts *parts, struct h
     struct hc_miss mine = {0};
     if (parts->count == 0)
         return true;
+    hc_check_undigested(check); /* the results stay on the device */
     enum hc_status status = open_sweep(&sweep, judged);
     if (status == HC_OK)
         status = run(check, &sweep, judged, &mine);

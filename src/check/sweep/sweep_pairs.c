@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "check/generate/boundary.h"
-#include "check/sweep/clones.h"
 #include "check/sweep/threads.h"
 #include "check/sweep/pairs.h"
 #include "check/sweep/sweep.h"
 #include "check/sweep/sweep_judged.h"
+#include "num/clones.h"
 #include "num/rng.h"
 #include "reference.h"
 

@@ -3,11 +3,11 @@
 #include <omp.h>
 #include <string.h>
 
-#include "check/sweep/clones.h"
 #include "check/sweep/threads.h"
 #include "check/sweep/pairs.h"
 #include "check/sweep/breakpoints.h"
 #include "check/sweep/sweep.h"
+#include "num/clones.h"
 #include "num/integer16.h"
 #include "num/rng.h"
 

@@ -6,6 +6,8 @@
 
 #include "check/run_call.h"
 #include "check/check_inner.h"
+#include "check/digest.h"
+#include "op/digest.h"
 #include "op/text.h"
 #include "own_calls.h"
 
@@ -136,10 +138,14 @@ enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
     enum hc_status status = hc_backend_has(check->backend, call);
     if (status != HC_OK)
         return status;
+    bool digests = hc_check_digests(check, call);
+    uint64_t inputs = digests ? hc_digest_inputs(call) : 0;
     if (check->backend->host_memory && calls++ % GUARDED_OF)
         status = kernel(queue, call);
     else
-        status = hc_do_on(check, check->backend, queue, call);
+        status = hc_do_on(check, check->backend, queue, call, NULL);
+    if (status == HC_OK && digests)
+        hc_check_digest_add(check, hc_digest_outputs(inputs, call));
     if (status == HC_UNSUPPORTED) {
 #pragma omp atomic write
         check->refused = true;

@@ -1,5 +1,7 @@
 #include "train/net/device.h"
 
+#include "op/digest.h"
+
 void *hc_device_memory_unset(struct hc_device *device, size_t bytes)
 {
     void *memory = device->backend->allocate(device->queue, bytes ? bytes : 1);
@@ -63,9 +65,12 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     call->scratch = device->scratch;
     if (device->observe)
         device->observe(call, device->context);
-    if (device->override)
-        return device->override(device, call, device->override_context);
-    return backend->kernel[call->op](device->queue, call);
+    uint64_t inputs = device->digest ? hc_digest_inputs(call) : 0;
+    status = device->override ? device->override(device, call, device->override_context)
+                              : backend->kernel[call->op](device->queue, call);
+    if (device->digest && status == HC_OK)
+        *device->digest += hc_digest_outputs(inputs, call);
+    return status;
 }
 
 void *hc_device_memory(struct hc_device *device, size_t bytes)

@@ -26,6 +26,10 @@ struct hc_device {
     size_t kept_bytes[HC_SCRATCH_KEPT];
     int kept_count;
 
+    /* If not NULL, the digest of every call is added to it (op/digest.h). The backend's memory is
+       then host memory, and it has no graphs. */
+    uint64_t *digest;
+
     /* If not NULL, sees every call before its kernel runs: so a case checks each op of a training
        step on the tensors that it met. */
     void (*observe)(const struct hc_call *call, void *context);

@@ -85,6 +85,7 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
     run->totals.test_loss = (double)NAN;
     run->totals.train_loss = (double)NAN;
     run->device.backend = options->backend;
+    run->device.digest = options->digest;
     if (status == HC_OK)
         status = options->backend->open(options->backend, &run->device.queue, options->threads);
     if (status == HC_OK)

@@ -80,6 +80,9 @@ struct hc_train_options {
     hc_schedule *schedule;
     const void *plan; /* for it */
 
+    /* If not NULL, the digests of all calls are added to it (train/net/device.h). */
+    uint64_t *digest;
+
     /* Called on the training thread, if not NULL. If it returns false the training stops at once,
        with the result so far.
      */

@@ -1,7 +1,7 @@
-/* Loops of the sweeps that are compiled for several processors, the best chosen at run time. The
+/* Loops that are compiled for several processors, the best chosen at run time. The
    results are the same: nothing is contracted or reordered. */
-#ifndef HC_CHECK_SWEEP_CLONES_H
-#define HC_CHECK_SWEEP_CLONES_H
+#ifndef HC_NUM_CLONES_H
+#define HC_NUM_CLONES_H
 
 #if defined(__x86_64__) && defined(__linux__)
 #define HC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

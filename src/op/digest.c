@@ -1,0 +1,162 @@
+#include "op/digest.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "num/clones.h"
+#include "num/rng.h"
+#include "op/descriptor.h"
+#include "op/params.h"
+
+enum { BLOCK = 1024, WORDS = BLOCK / 8 };
+
+static uint64_t key[WORDS]; /* two words of 32 bits each */
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void make_key(void)
+{
+    for (uint64_t i = 0; i < WORDS; i++)
+        key[i] = hc_random(HC_DIGEST_SEED, 0, i);
+}
+
+/* One step of a chain in which the order counts. The constant is 2^64 / the golden ratio. */
+static uint64_t fold(uint64_t state, uint64_t value)
+{
+    state = (state ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return state ^ state >> 32;
+}
+
+/* NH of n pairs of words. */
+HC_CLONES static uint64_t nh(const uint64_t *block, size_t n)
+{
+    uint64_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t low = (uint32_t)block[i] + (uint32_t)key[i];
+        uint32_t high = (uint32_t)(block[i] >> 32) + (uint32_t)(key[i] >> 32);
+        sum += (uint64_t)low * high;
+    }
+    return sum;
+}
+
+uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t block[WORDS];
+    (void)pthread_once(&key_once, make_key);
+    for (size_t done = 0; done < count; done += BLOCK) {
+        size_t n = count - done < BLOCK ? count - done : BLOCK;
+        size_t words = (n + 7) / 8;
+        block[words - 1] = 0;
+        memcpy(block, at + done, n);
+        state = fold(state, nh(block, words));
+    }
+    return state;
+}
+
+/* Makes every NaN of up to BLOCK bytes of 16-bit floats, whose infinity has that code, one code. */
+HC_CLONES static void one_nan16(uint16_t *x, size_t n, uint16_t infinity)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        x[i] = (x[i] & 0x7fffu) > infinity ? 0x7fff : x[i];
+}
+
+HC_CLONES static void one_nan32(uint32_t *x, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        x[i] = (x[i] & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : x[i];
+}
+
+HC_CLONES static void one_nan64(uint64_t *x, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        x[i] = (x[i] & INT64_MAX) > UINT64_C(0x7ff0000000000000) ? INT64_MAX : x[i];
+}
+
+/* e4m3 has no infinity: its one NaN, of either sign, is the code after its largest value. */
+static void one_nan8(uint8_t *x, size_t n, uint8_t largest)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        x[i] = (x[i] & 0x7fu) > largest ? 0x7f : x[i];
+}
+
+static void one_nan(enum hc_format format, void *block, size_t bytes)
+{
+    switch (format) {
+    case HC_FP64:
+        one_nan64(block, bytes / 8);
+        return;
+    case HC_FP32:
+    case HC_TF32:
+        one_nan32(block, bytes / 4);
+        return;
+    case HC_FP16:
+        one_nan16(block, bytes / 2, 0x7c00);
+        return;
+    case HC_BF16:
+        one_nan16(block, bytes / 2, 0x7f80);
+        return;
+    case HC_E4M3:
+        one_nan8(block, bytes, 0x7e);
+        return;
+    case HC_E5M2:
+        one_nan8(block, bytes, 0x7c);
+        return;
+    default:
+        return;
+    }
+}
+
+/* The shape as numbers, then the data. A tensor that is absent is its format alone. */
+static uint64_t add_tensor(uint64_t state, const struct hc_tensor *t)
+{
+    uint64_t block[WORDS];
+    const unsigned char *at = t->data;
+    state = fold(state, (uint64_t)t->format << 8 | (uint64_t)(t->data ? t->rank + 1 : 0));
+    if (!t->data)
+        return state;
+    for (int d = 0; d < t->rank; d++)
+        state = fold(state, (uint64_t)t->shape[d]);
+    size_t count = hc_tensor_bytes(t);
+    for (size_t done = 0; done < count; done += BLOCK) {
+        size_t n = count - done < BLOCK ? count - done : BLOCK;
+        size_t words = (n + 7) / 8;
+        block[words - 1] = 0;
+        memcpy(block, at + done, n);
+        one_nan(t->format, block, n);
+        state = fold(state, nh(block, words));
+    }
+    return state;
+}
+
+static uint64_t add_params(uint64_t state, const struct hc_call *call)
+{
+    for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
+        size_t bytes = hc_param_size(p) * (size_t)(p->count ? p->count : 1);
+        state = hc_digest_bytes(state, (const unsigned char *)&call->params + p->offset, bytes);
+    }
+    return state;
+}
+
+uint64_t hc_digest_inputs(const struct hc_call *call)
+{
+    const char *name = hc_ops[call->op].name;
+    (void)pthread_once(&key_once, make_key);
+    uint64_t state = hc_digest_bytes(0, name, strlen(name));
+    state = add_params(state, call);
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        state = add_tensor(state, &call->in[i]);
+    return state;
+}
+
+uint64_t hc_digest_outputs(uint64_t inputs, const struct hc_call *call)
+{
+    uint64_t state = inputs;
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        state = add_tensor(state, &call->out[o]);
+    return state;
+}
