@@ -2,8 +2,8 @@
 
    It is the sum, modulo 2^64, of the digests of all calls that the case ran on the backend under
    test (op/digest.h). A sum does not depend on the order of the calls, so that several threads may
-   run them. In equal digests two machines, two versions or two backends gave the same bits, and what
-   was held against the reference on one of them is held on the other.
+   run them. Where digests are equal, two machines, versions or backends gave the same bits, and
+   what was held against the reference on one of them holds on the other.
 
    A result has no digest (0) where its bits are not promised: after a call of free order on a
    backend that is `nondeterministic` or of `free_order`, where kernels ran that the digest does not

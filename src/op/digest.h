@@ -3,9 +3,9 @@
    they are equal by chance has a probability of about 2^-32.
 
    Digests stand in records and baselines, and so the definition does not change. A stream of bytes
-   is cut into blocks of 1024 bytes, the last one filled up with zeros to a multiple of 8. Each block
-   is hashed by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999, "UMAC: fast and secure message
-   authentication"; RFC 4418, 5.2), whose sums of products run in vector registers:
+   is cut into blocks of 1024 bytes, the last one filled up with zeros to a multiple of 8. Each
+   block is hashed by NH (Black, Halevi, Krawczyk, Krovetz and Rogaway 1999, "UMAC: fast and secure
+   message authentication"; RFC 4418, 5.2), whose sums of products run in vector registers:
 
      NH = sum over i of ((w[2i] + k[2i]) mod 2^32) * ((w[2i+1] + k[2i+1]) mod 2^32)   mod 2^64
 
