@@ -12,10 +12,18 @@
 
 const char *const hc_level_names[] = {"quick", "standard", "exhaustive", NULL};
 
+/* Whether a word is the beginning of a name up to a slash: "eps" of "eps/recipes". */
+static bool begins(const char *word, const char *name)
+{
+    size_t length = strlen(word);
+    return length > 0 && strncmp(word, name, length) == 0 &&
+           (word[length - 1] == '/' || name[length] == '/');
+}
+
 bool hc_matches(const char *const *patterns, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
-        if (fnmatch(patterns[i], name, 0) == 0)
+        if (fnmatch(patterns[i], name, 0) == 0 || begins(patterns[i], name))
             return true;
     return count == 0;
 }
@@ -73,24 +81,34 @@ static const char *backend_name(const struct hc_run_options *options,
     return unit->backend < 0 ? "-" : options->backends[unit->backend]->name;
 }
 
+/* Tries the groups that a case is the first one of: "op", "op/add"; with a star if a glob was
+   typed. A group whose last word was typed, "add", is taken at once. */
+static void try_groups(struct hc_nearest *nearest, const char *before, const char *name)
+{
+    const char *star = strpbrk(nearest->typed, "*?[") ? "/*" : "";
+    for (const char *slash = name; (slash = strchr(slash, '/')) != NULL; slash++) {
+        char group[HC_LONGEST_NAME + 1];
+        int length = (int)(slash - name);
+        if (strncmp(before, name, (size_t)length + 1) == 0)
+            continue;
+        (void)snprintf(group, sizeof group, "%.*s%s", length, name, star);
+        hc_nearest_try(nearest, group);
+        const char *last = strrchr(group, '/');
+        if (last && !star[0] && strcmp(last + 1, nearest->typed) == 0)
+            hc_nearest_take(nearest, group);
+    }
+}
+
 /* Names what the user may have meant: a case, or all cases of a component or of an op. */
 static enum hc_status no_case(const struct hc_run_options *options, const char *pattern)
 {
     struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));
     for (int c = 0; c < options->case_count; c++) {
-        const char *name = options->cases[c]->name;
-        const char *before = c ? options->cases[c - 1]->name : "";
-        for (const char *slash = name; (slash = strchr(slash, '/')) != NULL; slash++) {
-            char family[HC_LONGEST_NAME + 1];
-            size_t length = (size_t)(slash - name) + 1;
-            (void)snprintf(family, sizeof family, "%.*s*", (int)length, name);
-            if (strncmp(before, name, length) != 0)
-                hc_nearest_try(&nearest, family);
-        }
-        hc_nearest_try(&nearest, name);
+        try_groups(&nearest, c ? options->cases[c - 1]->name : "", options->cases[c]->name);
+        hc_nearest_try(&nearest, options->cases[c]->name);
     }
-    return hc_fail(HC_INVALID, "no case matches '%s'%s; see: halfcheck list cases", pattern,
-                   hc_nearest_hint(&nearest));
+    return hc_fail(HC_INVALID, "no case matches '%s'%s; see: halfcheck list, halfcheck find WORDS",
+                   pattern, hc_nearest_hint(&nearest));
 }
 
 static enum hc_status something_runs(const struct hc_run_options *options)

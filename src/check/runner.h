@@ -13,14 +13,15 @@
 
 extern const char *const hc_level_names[]; /* ends with NULL */
 
-/* Whether one of the globs matches the name; '*' also matches '/'. No globs at all match every
-   name. */
+/* Whether one of the patterns matches the name. A pattern is a glob, in which '*' also matches '/';
+   or the beginning of names up to a slash, such as "eps" or "op/add". No patterns at all match
+   every name. */
 bool hc_matches(const char *const *patterns, int count, const char *name);
 
 struct hc_run_options {
     const struct hc_case *const *cases; /* all there are, by name */
     int case_count;
-    const char *const *patterns; /* globs over case names; none: all */
+    const char *const *patterns; /* over case names, as in hc_matches; none: all */
     int pattern_count;
     const struct hc_backend *const *backends; /* those to run on */
     int backend_count;

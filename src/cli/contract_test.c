@@ -205,7 +205,7 @@ Test(contract, sums_in_a_format_of_16_bits_have_the_same_bits, .init = enter_fol
 Test(contract, explain_of_no_op_names_both_lists, .init = enter_folder)
 {
     expect_refusal("$hc explain op/Foo", "no case or op 'op/Foo'");
-    expect_refusal("$hc explain op/Foo", "see: halfcheck list cases, halfcheck list ops");
+    expect_refusal("$hc explain op/Foo", "see: halfcheck list");
 }
 
 Test(contract, list_ops_as_json_has_every_parameter_with_what_it_takes, .init = enter_folder)

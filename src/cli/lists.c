@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cases/components.h"
 #include "cases/fixture/quote.h"
 #include "cases/mechanisms.h"
 #include "cases/registry.h"
@@ -11,6 +12,7 @@
 #include "check/runner.h"
 #include "check/selftest/fault.h"
 #include "cli/contract.h"
+#include "op/typed.h"
 #include "plugins.h"
 #include "train/update/recipe_fields.h"
 
@@ -47,6 +49,23 @@ static void list_cases(json_t *rows)
         put(o, "runs", cases[i]->once ? "once" : "on each backend");
         put(o, "title", cases[i]->title);
         put(o, "source", cases[i]->source);
+    }
+}
+
+static void list_components(json_t *rows)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n;) {
+        int first = i;
+        int length = (int)strcspn(cases[i]->name, "/");
+        while (i < n && strncmp(cases[i]->name, cases[first]->name, (size_t)length + 1) == 0)
+            i++;
+        char name[HC_LONGEST_NAME + 1];
+        (void)snprintf(name, sizeof name, "%.*s", length, cases[first]->name);
+        json_t *o = row(rows, name);
+        put_number(o, "cases", i - first);
+        put(o, "claims", hc_component_claims(name));
     }
 }
 
@@ -204,6 +223,7 @@ static void list_formats(json_t *rows)
 }
 
 const struct hc_list hc_lists[] = {
+    {"components", list_components, false},
     {"cases", list_cases, false},
     {"ops", list_ops, false},
     {"backends", list_backends, false},

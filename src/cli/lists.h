@@ -4,6 +4,9 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
+
+#include "op/status.h"
 
 /* `add` adds the rows to an array. A row is an object. Its members are in the order of the columns,
    the name first. The first array or object ends the columns: it and what follows it is shown as
@@ -16,5 +19,8 @@ struct hc_list {
 
 /* Ends with a name of NULL. */
 extern const struct hc_list hc_lists[];
+
+/* Prints, for people, what there is of everything, and what to type next. */
+enum hc_status hc_print_everything(FILE *out);
 
 #endif

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "check/record/environment.h"
 #include "check/record/json.h"
 #include "cli/command.h"
+#include "cli/version.h"
 #include "op/typed.h"
 
 static void overview(FILE *out)
@@ -22,8 +22,10 @@ static void overview(FILE *out)
     for (int i = 0; i < n; i++)
         if (!commands[i]->hidden)
             (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
-    (void)fputs("\nhalfcheck COMMAND --help explains a command; --version prints the version.\n",
-                out);
+    (void)fputs(
+        "\nhalfcheck help COMMAND explains a command, and halfcheck list shows what there is;\n"
+        "halfcheck doctor says what this machine lacks, and --version what is running.\n",
+        out);
 }
 
 static const struct hc_command *find(const char *name)
@@ -38,32 +40,57 @@ static const struct hc_command *find(const char *name)
 
 static int refuse(const char *name)
 {
+    static const char *const others[] = {"help", "--help", "--version", "version"};
     int n;
     const struct hc_command *const *commands = hc_commands(&n);
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        hc_nearest_try(&nearest, others[i]);
     for (int i = 0; i < n; i++)
         if (!commands[i]->hidden)
             hc_nearest_try(&nearest, commands[i]->name);
     return hc_complain("no command '%s'%s; see: halfcheck --help", name, hc_nearest_hint(&nearest));
 }
 
+/* "help", "help COMMAND", which is "COMMAND --help". */
+static int help(int argc, char **argv)
+{
+    static char option[] = "--help";
+    if (argc < 2) {
+        overview(stdout);
+        return HC_AS_CLAIMED;
+    }
+    const struct hc_command *command = find(argv[1]);
+    if (!command)
+        return refuse(argv[1]);
+    if (argc > 2)
+        return hc_complain("help takes one command, not also '%s'", argv[2]);
+    char *words[] = {argv[1], option, NULL};
+    return command->run(2, words);
+}
+
+static int version(int argc, char **argv)
+{
+    if (argc > 1)
+        return hc_complain("%s stands alone, without '%s'", argv[0], argv[1]);
+    hc_print_version(stdout);
+    return HC_AS_CLAIMED;
+}
+
 static int run(int argc, char **argv)
 {
+    static const struct {
+        const char *word;
+        int (*run)(int argc, char **argv);
+    } others[] = {{"--help", help}, {"-h", help},           {"help", help},
+                  {"-V", version},  {"--version", version}, {"version", version}};
     if (argc < 2) {
         overview(stderr);
         return HC_WRONG;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        overview(stdout);
-        return HC_AS_CLAIMED;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        if (argc > 2)
-            return hc_complain("--version stands alone, without '%s'", argv[2]);
-        (void)puts(hc_version());
-        return HC_AS_CLAIMED;
-    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(argv[1], others[i].word) == 0)
+            return others[i].run(argc - 1, argv + 1);
     const struct hc_command *command = find(argv[1]);
     if (!command)
         return refuse(argv[1]);

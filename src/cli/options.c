@@ -21,7 +21,9 @@ static int set_choice(const struct hc_command *command, const struct hc_option *
                       const char *value)
 {
     char wanted[160] = "";
+    struct hc_nearest nearest = hc_nearest_to(value, strlen(value));
     for (int i = 0; option->choices[i]; i++) {
+        hc_nearest_try(&nearest, option->choices[i]);
         if (strcmp(option->choices[i], value) == 0) {
             *option->choice = i;
             return HC_AS_CLAIMED;
@@ -30,7 +32,8 @@ static int set_choice(const struct hc_command *command, const struct hc_option *
         (void)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "one of ",
                        option->choices[i]);
     }
-    return refuse_value(command, option, value, wanted);
+    return hc_complain("%s: --%s takes %s, not '%s'%s", command->name, option->name, wanted, value,
+                       hc_nearest_hint(&nearest));
 }
 
 static int set_seed(const struct hc_command *command, const struct hc_option *option,

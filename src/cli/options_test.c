@@ -20,7 +20,8 @@ Test(options, help_fits_80_columns, .init = enter_folder)
     cr_assert_str_eq(ran->out, "");
 }
 
-Test(options, the_version_is_one_line_from_cmake_and_the_same_in_records, .init = enter_folder)
+Test(options, the_version_on_the_first_line_is_from_cmake_and_the_same_in_records,
+     .init = enter_folder)
 {
     const struct ran *ran = run_shell(
         "version=$(sed -n 's/^project(halfcheck VERSION \\([0-9.]*\\) .*/\\1/p' '" HC_SOURCE
@@ -29,7 +30,7 @@ Test(options, the_version_is_one_line_from_cmake_and_the_same_in_records, .init 
         "grep -c \"\\\"halfcheck\\\": \\\"$version\\\",\" r.json\n"
         "commit=$(sed -n 's/.*\"commit\": \"\\(.*\\)\",/\\1/p' r.json)\n"
         "echo \"halfcheck $version${commit:+ ($commit)}\" >want\n"
-        "$hc --version >got || echo status $?\n"
+        "$hc --version | head -1 >got || echo status $?\n"
         "diff want got");
     cr_expect_eq(ran->status, 0);
     cr_expect_str_eq(ran->out, "1\n", "%s", ran->out);
@@ -41,6 +42,57 @@ Test(options, no_command_and_an_unknown_command_are_refused, .init = enter_folde
     expect_refusal("$hc trian", "no command 'trian'; did you mean 'train'?");
     expect_refusal("$hc exp", "did you mean 'explain'?");
     expect_refusal("$hc --version run", "--version stands alone, without 'run'");
+    expect_refusal("$hc help trian", "did you mean 'train'?");
+    expect_refusal("$hc help run gate", "help takes one command, not also 'gate'");
+    expect_refusal("$hc hlep", "did you mean 'help'?");
+}
+
+Test(options, the_version_names_the_libraries_that_are_loaded, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc --version | sed -n 's/^glibc *//p' >got; "
+                                      "getconf GNU_LIBC_VERSION | cut -d' ' -f2 >want; "
+                                      "cmp got want && $hc --version | grep -c '^[a-z]* *[0-9]'");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_geq(atoi(ran->out), 4, "%s", ran->out);
+    cr_expect_eq(run_shell("$hc --version >a; $hc version >b; cmp a b")->status, 0);
+}
+
+Test(options, help_with_a_command_is_the_help_of_that_command, .init = enter_folder)
+{
+    cr_expect_eq(run_shell("$hc help run >a && $hc run --help >b && cmp a b")->status, 0);
+    cr_expect_eq(run_shell("$hc help >a && $hc --help >b && cmp a b")->status, 0);
+}
+
+/* Whether the words of a command with a typing error get a suggestion. */
+Test(options, what_is_misspelt_gets_a_suggestion, .init = enter_folder)
+{
+    static const char *const lines[][2] = {
+        {"run --level standrad", "standard"},
+        {"run --backend hosts", "host"},
+        {"run --order torch-fusd", "torch-fused"},
+        {"run --fault axpy-not-fussed", "axpy-not-fused"},
+        {"selftest axpy-not-fussed", "axpy-not-fused"},
+        {"list fromats", "formats"},
+        {"list case", "cases"},
+        {"explain op/ad", "op/add"},
+        {"explain adam", "op/adam"},
+        {"explain epss", "eps"},
+        {"calc w=1 --in fp61", "fp64"},
+        {"calc 'x = 1' --in 'fp32 cut=bf61'", "bf16"},
+        {"train --recipe fp23", "fp32"},
+        {"compare --recipes amp,apm", "amp"},
+        {"gen scaler/fastia", "fastai"},
+        {"bench sweeps", "sweep"},
+        {"judge adm", "add"},
+        {"find nan adm", "adam"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[128];
+        char hint[128];
+        (void)snprintf(line, sizeof line, "$hc %s", lines[i][0]);
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", lines[i][1]);
+        expect_refusal(line, hint);
+    }
 }
 
 Test(options, what_is_wrong_is_said_in_one_line, .init = enter_folder)

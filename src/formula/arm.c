@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "op/typed.h"
+
 static bool computes(enum hc_format f)
 {
     return f == HC_FP64 || f == HC_FP32 || f == HC_BF16 || f == HC_FP16;
@@ -18,6 +20,26 @@ static enum hc_format read_format(const char *text, size_t length)
     memcpy(name, text, length);
     enum hc_format f = hc_format_by_name(name);
     return f == HC_I32 || f == HC_U8 ? HC_FORMAT_COUNT : f;
+}
+
+/* Says which format of those that ops compute in may have been meant. */
+static enum hc_status no_arithmetic(const char *text, size_t length)
+{
+    struct hc_nearest nearest = hc_nearest_to(text, length);
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        if (computes((enum hc_format)f))
+            hc_nearest_try(&nearest, hc_formats[f].name);
+    return hc_fail(HC_INVALID, "an arm computes in fp64, fp32, bf16 or fp16, not in '%.*s'%s",
+                   (int)length, text, hc_nearest_hint(&nearest));
+}
+
+static enum hc_status no_format(const struct hc_arm *arm, const char *text, size_t length)
+{
+    struct hc_nearest nearest = hc_nearest_to(text, length);
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        hc_nearest_try(&nearest, hc_formats[f].name);
+    return hc_fail(HC_INVALID, "arm '%s': '%.*s' is no format%s", arm->text, (int)length, text,
+                   hc_nearest_hint(&nearest));
 }
 
 static bool is_name(const char *text, size_t length)
@@ -42,8 +64,7 @@ static enum hc_status read_cast(const char *word, size_t length, struct hc_arm *
     size_t used = (size_t)(sign - word) + 1;
     enum hc_format format = read_format(sign + 1, length - used);
     if (format == HC_FORMAT_COUNT)
-        return hc_fail(HC_INVALID, "arm '%s': '%.*s' is no format", arm->text, (int)(length - used),
-                       sign + 1);
+        return no_format(arm, sign + 1, length - used);
     for (int i = 0; i < arm->casts; i++)
         if (strlen(arm->cast[i].name) == used - 1 && memcmp(arm->cast[i].name, word, used - 1) == 0)
             return hc_fail(HC_INVALID, "arm '%s' gives '%s' a format twice", arm->text,
@@ -65,13 +86,11 @@ enum hc_status hc_arm_read(const char *text, struct hc_arm *arm)
     size_t first = slash ? (size_t)(slash - text) : length;
     arm->arithmetic = arm->storage = read_format(text, first);
     if (arm->arithmetic == HC_FORMAT_COUNT || !computes(arm->arithmetic))
-        return hc_fail(HC_INVALID, "an arm computes in fp64, fp32, bf16 or fp16, not in '%.*s'",
-                       (int)first, text);
+        return no_arithmetic(text, first);
     if (slash)
         arm->storage = read_format(slash + 1, length - first - 1);
     if (arm->storage == HC_FORMAT_COUNT)
-        return hc_fail(HC_INVALID, "arm '%s': '%.*s' is no format", text, (int)(length - first - 1),
-                       slash + 1);
+        return no_format(arm, slash + 1, length - first - 1);
     for (text += length; *(text += strspn(text, " ")); text += length) {
         length = strcspn(text, " ");
         enum hc_status status = read_cast(text, length, arm);

@@ -72,6 +72,12 @@ void hc_nearest_try(struct hc_nearest *nearest, const char *name)
     (void)snprintf(nearest->best, sizeof nearest->best, "%s", name);
 }
 
+void hc_nearest_take(struct hc_nearest *nearest, const char *name)
+{
+    nearest->distance = 0;
+    (void)snprintf(nearest->best, sizeof nearest->best, "%s", name);
+}
+
 const char *hc_nearest_hint(struct hc_nearest *nearest)
 {
     int near = ((int)strlen(nearest->typed) + 2) / 4;

@@ -27,6 +27,9 @@ struct hc_nearest hc_nearest_to(const char *typed, size_t length);
 /* Compares one more existing name; one of more than HC_LONGEST_NAME letters is ignored. */
 void hc_nearest_try(struct hc_nearest *nearest, const char *name);
 
+/* Takes a name as what was meant, however it is spelt. */
+void hc_nearest_take(struct hc_nearest *nearest, const char *name);
+
 /* "; did you mean 'NAME'?", or "" if no name is near. Up to a quarter of the letters may be wrong,
    or the end of the name may be missing. The text lives as long as `nearest`. */
 const char *hc_nearest_hint(struct hc_nearest *nearest);

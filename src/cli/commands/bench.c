@@ -96,6 +96,9 @@ static int refuse(const char *pattern)
             if (hc_matches(&pattern, 1, name))
                 return hc_complain("bench %s chooses its backends itself: leave out --backend",
                                    name);
+            char group[HC_LONGEST_NAME + 1];
+            (void)snprintf(group, sizeof group, "%.*s", (int)strcspn(name, "/"), name);
+            hc_nearest_try(&nearest, group);
             hc_nearest_try(&nearest, name);
         }
     return hc_complain("no bench matches '%s'%s", pattern, hc_nearest_hint(&nearest));

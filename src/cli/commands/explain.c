@@ -11,6 +11,7 @@
 #include "cli/choose.h"
 #include "cli/command.h"
 #include "cli/contract.h"
+#include "cli/explain_group.h"
 #include "cli/verdict.h"
 #include "op/wrap.h"
 #include "op/typed.h"
@@ -93,20 +94,26 @@ static void print_report(const struct hc_report *report)
 static int refuse(const struct hc_run_options *run, const char *name)
 {
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
-    for (int i = 0; i < run->case_count; i++)
-        hc_nearest_try(&nearest, run->cases[i]->name);
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char op_name[64];
         (void)snprintf(op_name, sizeof op_name, "op/%s", hc_ops[op].name);
         hc_nearest_try(&nearest, op_name);
+        if (strcmp(hc_ops[op].name, name) == 0)
+            hc_nearest_take(&nearest, op_name);
+    }
+    for (int i = 0; i < run->case_count; i++) {
+        char component[HC_LONGEST_NAME + 1];
+        (void)snprintf(component, sizeof component, "%.*s", (int)strcspn(run->cases[i]->name, "/"),
+                       run->cases[i]->name);
+        hc_nearest_try(&nearest, component);
+        hc_nearest_try(&nearest, run->cases[i]->name);
     }
     int reports;
     const struct hc_report *report = hc_reports(&reports);
     for (int i = 0; i < reports; i++)
         hc_nearest_try(&nearest, report[i].slug);
-    return hc_complain("no case or op '%s'%s; see: halfcheck list cases, halfcheck list ops, "
-                       "halfcheck find WORDS",
-                       name, hc_nearest_hint(&nearest));
+    return hc_complain("no case or op '%s'%s; see: halfcheck list, halfcheck find WORDS", name,
+                       hc_nearest_hint(&nearest));
 }
 
 /* Which backend's story is told: that of the lowest rank. A backend that the case is not about
@@ -224,7 +231,7 @@ static int run(int argc, char **argv)
         return status;
     if (words != 1)
         return hc_complain(
-            "explain needs exactly one CASE, SLUG or op/NAME; see: halfcheck list cases");
+            "explain needs exactly one CASE, SLUG, op/NAME or component; see: halfcheck list");
     const struct hc_backend *chosen[HC_MAX_BACKENDS];
     if (hc_choose_backends(&backends, chosen, &explained.run.backend_count) != HC_OK)
         return hc_complain_message();
@@ -242,6 +249,16 @@ static int run(int argc, char **argv)
         return hc_complain_message();
     const struct hc_report *report;
     const struct hc_case *what = find(&explained.run, argv[1], &report);
+    const struct hc_case *const *group = NULL;
+    int grouped = what || report
+                      ? 0
+                      : hc_group_of(explained.run.cases, explained.run.case_count, argv[1], &group);
+    if (grouped > 1) {
+        hc_print_group(stdout, group, grouped, argv[1]);
+        return HC_AS_CLAIMED;
+    }
+    if (grouped == 1)
+        what = group[0];
     if (!what && !report)
         return refuse(&explained.run, argv[1]);
     if (report)
@@ -254,7 +271,7 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_explain = {
     .name = "explain",
-    .usage = "CASE|SLUG|op/NAME [options]",
+    .usage = "CASE|SLUG|op/NAME|GROUP [options]",
     .summary = "show a case's claim, source and numbers, or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
             "on one backend. What it shows is printed first, then what it claims, on one screen:\n"
@@ -263,6 +280,8 @@ const struct hc_command hc_command_explain = {
             "SLUG is a report from the field, as halfcheck list reports prints it: the case that\n"
             "shows it is explained.\n"
             "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
-            "with the formats and shapes that they may have.",
+            "with the formats and shapes that they may have.\n"
+            "GROUP is a component, or the beginning of names up to a slash, such as eps or\n"
+            "field/ties: its cases are listed, with what they claim.",
     .run = run,
 };

@@ -63,3 +63,27 @@ Test(explain, says_in_words_what_is_equal_and_what_is_infinite_as_wanted, .init 
     cr_expect_not_null(strstr(ran->out, "on host: PASS: 5 checked, all equal"), "%s", ran->out);
     cr_expect_null(strstr(ran->out, "error 0"), "%s", ran->out);
 }
+
+Test(explain, a_component_lists_its_cases_and_a_large_one_its_groups, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc explain eps");
+    cr_expect_eq(ran->status, 0);
+    cr_expect_not_null(strstr(ran->out, "eps  18 cases: "), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "\neps/recipes\n    "), "%s", ran->out);
+    ran = run_shell("$hc explain op/adam/");
+    cr_expect_not_null(strstr(ran->out, "    80  op/adam/fp32\n"), "%s", ran->out);
+    ran = run_shell("for c in $($hc list components | cut -f1); do $hc explain $c | head -1; done");
+    cr_expect_eq(lines_of(ran->out), 25, "%s", ran->out);
+    expect_refusal("$hc explain 'eps/*'", "no case or op");
+    expect_refusal("$hc explain ''", "no case or op");
+}
+
+/* The group of field/stochastic/X alone, say. */
+Test(explain, a_group_of_one_case_is_that_case, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "group=$($hc list cases | cut -f1 | grep ^field/ | cut -d/ -f1-2 | uniq -u | head -1);"
+        " case=$($hc list cases | cut -f1 | grep ^$group/);"
+        " test -n \"$group\" && $hc explain $group >a && $hc explain $case >b && cmp a b");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+}

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "cli/plugin_option.h"
+#include "op/typed.h"
 #include "op/wrap.h"
 
 const struct hc_command hc_command_list;
@@ -66,11 +67,26 @@ static int print(const struct hc_list *list, bool json)
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
 
+static int refuse(const char *subject)
+{
+    char known[256] = "";
+    struct hc_nearest nearest = hc_nearest_to(subject, strlen(subject));
+    for (const struct hc_list *list = hc_lists; list->name; list++) {
+        size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", list->name);
+        hc_nearest_try(&nearest, list->name);
+    }
+    const char *hint = hc_nearest_hint(&nearest);
+    return hc_complain("list: unknown '%s'%s there are: %s", subject, hint[0] ? hint : ";", known);
+}
+
 static int run(int argc, char **argv)
 {
     bool json = false;
     const struct hc_option options[] = {
-        {.name = "json", .flag = &json, .help = "print a JSON array of objects instead"},
+        {.name = "json",
+         .flag = &json,
+         .help = "print a JSON array of objects instead; without SUBJECT, of the cases"},
         {.include = hc_plugin_option},
         {0},
     };
@@ -78,28 +94,29 @@ static int run(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_list, options, argc, argv, &words, &status))
         return status;
-    const char *subject = words ? argv[1] : "cases";
     int count;
-    if (strcmp(subject, "cases") == 0 && !hc_all_cases(&count))
+    if (!hc_all_cases(&count) || !hc_reports(&count))
         return hc_complain_message();
-    if (strcmp(subject, "reports") == 0 && !hc_reports(&count))
-        return hc_complain_message();
+    if (words == 0 && !json)
+        return hc_print_everything(stdout) == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
+    const char *subject = words ? argv[1] : "cases";
     for (const struct hc_list *list = hc_lists; list->name && words <= 1; list++)
         if (strcmp(list->name, subject) == 0)
             return print(list, json);
-    return hc_complain(
-        "list: unknown '%s'; expected cases, ops, backends, recipes, scalers, faults, formats, "
-        "reports, mechanisms or corrections",
-        words > 1 ? argv[2] : subject);
+    return words > 1 ? hc_complain("list takes one SUBJECT, not also '%s'", argv[2])
+                     : refuse(subject);
 }
 
 const struct hc_command hc_command_list = {
     .name = "list",
-    .usage = "[SUBJECT] [--json]",
+    .usage = "[SUBJECT] [options]",
     .summary = "list cases, ops, backends, recipes, faults, reports, corrections and more",
     .text =
-        "SUBJECT is cases (the default) or another one of those below. Prints one row a line: the\n"
-        "name first, columns separated by tabs, '-' for an empty column. The columns are:\n\n"
+        "Without SUBJECT it says what there is: the components and their cases, the backends, and\n"
+        "what to type next. With one it prints one row a line: the name first, columns separated\n"
+        "by tabs, '-' for an empty column. The columns are:\n\n"
+        "  components\n"
+        "            name, number of cases, what they claim\n"
         "  cases     name, level, once or on each backend, claim, source\n"
         "  ops       name, inputs, outputs, title, backends that have it; with --json\n"
         "            every input and output (halfcheck explain op/NAME shows them)\n"

@@ -11,6 +11,7 @@
 #include "check/timing.h"
 #include "cli/choose.h"
 #include "cli/command.h"
+#include "op/typed.h"
 
 const struct hc_command hc_command_selftest;
 
@@ -169,7 +170,19 @@ static enum hc_status print_json(const struct selftest *s, double seconds)
     return status;
 }
 
-static int conclude(const struct selftest *s, double seconds)
+static int refuse(const char *const *words, int count)
+{
+    const char *word = count == 1 ? words[0] : "";
+    struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
+    for (int c = 0; c < HC_FAULT_CLASSES; c++)
+        hc_nearest_try(&nearest, hc_fault_classes[c].name);
+    for (int i = 0; i < hc_fault_count(); i++)
+        hc_nearest_try(&nearest, hc_fault_at(i)->name);
+    return hc_complain("selftest: no fault matches%s; see: halfcheck list faults",
+                       hc_nearest_hint(&nearest));
+}
+
+static int conclude(const struct selftest *s, const char *const *words, int count, double seconds)
 {
     int planted = 0;
     int caught = 0;
@@ -181,7 +194,7 @@ static int conclude(const struct selftest *s, double seconds)
         return hc_complain("selftest: no fault that matches fits into the backend and has a case "
                            "that runs there");
     if (!planted)
-        return hc_complain("selftest: no fault matches; see: halfcheck list faults");
+        return refuse(words, count);
     if (s->json && print_json(s, seconds) != HC_OK)
         return hc_complain_message();
     if (!s->json)
@@ -230,7 +243,7 @@ static int run(int argc, char **argv)
     s.faults = json_array();
     double start = hc_clock();
     if (hunt_all(&s, (const char *const *)argv + 1, words) == HC_OK)
-        status = conclude(&s, hc_clock() - start);
+        status = conclude(&s, (const char *const *)argv + 1, words, hc_clock() - start);
     else
         status = hc_complain_message();
     json_decref(s.faults);

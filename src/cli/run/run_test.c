@@ -126,6 +126,25 @@ Test(run, a_planted_fault_fails_and_its_repro_line_reproduces_it, .init = enter_
     expect_reproduced("both");
 }
 
+Test(run, takes_the_beginning_of_names_up_to_a_slash, .init = enter_folder)
+{
+    static const char *const lines[][2] = {{"eps", "'eps/*'"},
+                                           {"op/scale", "'op/scale/*'"},
+                                           {"rounding/ eps", "'rounding/*' 'eps/*'"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[400];
+        (void)snprintf(line, sizeof line,
+                       " $hc run %s --level quick --backend exact --tap >a;"
+                       " $hc run %s --level quick --backend exact --tap >b;"
+                       " cmp a b && grep -c ^ok a",
+                       lines[i][0], lines[i][1]);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+        cr_expect_gt(atoi(ran->out), 0);
+    }
+    cr_expect_eq(run_shell("$hc run ep --level quick")->status, 2, "no whole word");
+}
+
 Test(run, refuses_what_does_not_exist, .init = enter_folder)
 {
     expect_refusal("$hc run nonsense/*", "nonsense/*");
@@ -134,7 +153,9 @@ Test(run, refuses_what_does_not_exist, .init = enter_folder)
     expect_refusal("$hc run --backend exact,", "--backend 'exact,': an element is empty");
     expect_refusal("$hc run --backend exact --backend exact", "twice");
     expect_refusal("$hc run --backend hots", "no backend 'hots'; did you mean 'host'? there are: ");
-    expect_refusal("$hc run eps", "no case matches 'eps'; did you mean 'eps/*'?");
+    expect_refusal("$hc run epss", "no case matches 'epss'; did you mean 'eps'?");
+    expect_refusal("$hc run adam", "did you mean 'op/adam'?");
+    expect_refusal("$hc run ''", "no case matches ''");
     expect_refusal("$hc run epss/*", "did you mean 'eps/*'?");
     expect_refusal("$hc run op/ad/*", "did you mean 'op/add/*'?");
     expect_refusal("$hc run roundign/after-one", "did you mean 'rounding/after-one'?");

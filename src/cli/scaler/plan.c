@@ -10,17 +10,21 @@
 
 static const char beginning[] = "# halfcheck gen scaler/";
 
-/* Lists the rules that begin with the name, such as a system's name without its version. */
+/* Lists the rules that begin with the name, such as a system's name without its version; or names
+   the one that may have been meant. */
 static int no_rule(const char *command, const char *name)
 {
     char others[160] = "";
     size_t at = 0;
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
     for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
         if (*name && strncmp(hc_scalers[rule].name, name, strlen(name)) == 0 && at < sizeof others)
             at += (size_t)snprintf(others + at, sizeof others - at, "%s%s",
                                    at ? ", " : "; there are ", hc_scalers[rule].name);
+    for (int rule = 0; rule < HC_SCALER_COUNT; rule++)
+        hc_nearest_try(&nearest, hc_scalers[rule].name);
     return hc_complain("%s: there is no rule '%s'%s; see: halfcheck list scalers", command, name,
-                       others);
+                       others[0] ? others : hc_nearest_hint(&nearest));
 }
 
 int hc_scaler_plan_for(const char *command, const char *name, struct hc_scaler_plan *plan)
