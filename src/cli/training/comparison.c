@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/statistics/power.h"
 #include "op/text.h"
 
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, int recipe, int seed)
@@ -58,10 +59,17 @@ static bool are_identical(const struct hc_train_result *a, const struct hc_train
            a->train_loss == b->train_loss;
 }
 
+/* One test image, in points; 0 if there are none. */
+static double grain(const struct hc_comparison *c)
+{
+    double images = (double)c->training->set.test.count;
+    return images > 0 ? 100 / images : 0;
+}
+
 struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *c, int recipe)
 {
-    double subject[HC_MAX_SEEDS];
-    double base[HC_MAX_SEEDS];
+    double subject[HC_MAX_SEEDS] = {0};
+    double base[HC_MAX_SEEDS] = {0};
     int n = 0;
     bool identical = true;
     for (int s = 0; s < c->seeds_of[recipe] && s < c->seeds_of[c->base]; s++) {
@@ -73,8 +81,20 @@ struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *c, int re
         subject[n] = 100 * a->accuracy;
         base[n++] = 100 * b->accuracy;
     }
-    return (struct hc_recipe_pairs){.test = hc_paired(subject, base, n, c->margin),
+    struct hc_equivalence_question question = {.margin = c->margin, .grain = grain(c)};
+    struct hc_recipe_pairs pairs = {.test = hc_paired(subject, base, n, &question),
                                     .identical = n > 0 && identical};
+    if (pairs.identical && n > 1)
+        pairs.test.verdict = HC_EQUIVALENT;
+    return pairs;
+}
+
+/* Pairs that show equivalence four times in five, if there is no difference. */
+static int pairs_needed(const struct hc_comparison *c, double deviation)
+{
+    struct hc_plan_of_runs plan = {
+        .margin = c->margin, .deviation = deviation, .power = 0.8, .level = 0.05, .paired = 1};
+    return hc_runs_needed(&plan);
 }
 
 void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
@@ -83,7 +103,7 @@ void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
     static const char *const words[] = {
         [HC_EQUIVALENT] = "equivalent", [HC_DIFFERENT] = "different", [HC_UNDECIDED] = "undecided"};
     struct hc_recipe_pairs pairs = hc_comparison_pairs(c, recipe);
-    const struct hc_paired *t = &pairs.test;
+    const struct hc_difference *t = &pairs.test;
     if (t->n == 0)
         (void)snprintf(text, HC_CONCLUSION_TEXT, "no pair of runs has finite losses in both");
     else if (pairs.identical)
@@ -101,7 +121,7 @@ void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
     size_t used = strlen(text);
     if (t->n > 1 && t->verdict == HC_UNDECIDED)
         (void)snprintf(text + used, HC_CONCLUSION_TEXT - used, "; about %d pairs could decide",
-                       hc_pairs_needed(t->deviation, c->margin));
+                       pairs_needed(c, t->deviation));
 }
 
 int hc_comparison_failures(const struct hc_comparison *c)

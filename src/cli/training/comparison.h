@@ -5,7 +5,7 @@
    scatters, too: runs that differ in one bit drift apart within a few hundred steps. So a
    difference of one pair says nothing, and "no significant difference" would say no more. What
    is asked instead is whether the mean difference is shown to lie within a margin (equivalent),
-   shown to lie outside (different), or neither: cli/training/statistics.h has the tests.
+   shown to lie outside (different), or neither: cli/statistics/equivalence.h has the tests.
    Accuracy is what is compared; runs without a finite loss make no pair, and a recipe that alone
    has such runs fails. */
 #ifndef HC_CLI_TRAINING_COMPARISON_H
@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "cli/training/statistics.h"
+#include "cli/statistics/equivalence.h"
 #include "cli/training/training.h"
 
 enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
@@ -47,7 +47,7 @@ int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char t
 /* The pairs of runs of a recipe and the base with the same seed. A pair counts if both runs came to
    their end with finite losses. */
 struct hc_recipe_pairs {
-    struct hc_paired test; /* of the accuracies in points, recipe minus base */
+    struct hc_difference test; /* of the accuracies in points, recipe minus base */
     bool identical;        /* accuracy and both losses are equal in each of one or more pairs */
 };
 struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);

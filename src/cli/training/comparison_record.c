@@ -17,7 +17,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
     char note[512];
     char repro[HC_TRAINING_REPRO + 512];
     char options[HC_TRAINING_REPRO];
-    struct hc_paired d = hc_comparison_pairs(c, recipe).test;
+    struct hc_difference d = hc_comparison_pairs(c, recipe).test;
     (void)snprintf(name, sizeof name, "compare/%s-as-%s", c->recipe[recipe]->name,
                    c->recipe[c->base]->name);
     char lost[HC_NAN_TEXT] = "";

@@ -163,7 +163,7 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
 static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
 {
     char conclusion[HC_CONCLUSION_TEXT];
-    struct hc_paired test = hc_comparison_pairs(c, recipe).test;
+    struct hc_difference test = hc_comparison_pairs(c, recipe).test;
     hc_comparison_conclusion(c, recipe, conclusion);
     hc_print(out, "%-22s ", c->recipe[recipe]->name);
     if (test.n > 0)
