@@ -9,7 +9,7 @@
 const struct hc_command hc_command_merge;
 
 /* These lists are joined; everything else of a record is kept in its part. */
-static const char *const lists[] = {"results", "rates"};
+static const char *const lists[] = {"results", "rates", "trainings", "drift"};
 
 enum { LISTS = sizeof lists / sizeof lists[0] };
 
@@ -78,8 +78,11 @@ static enum hc_status append(json_t *whole, const char *path)
                               json_object_get(record.document, "environment"));
     for (int i = 0; i < LISTS; i++) {
         json_t *list = json_object_get(record.document, lists[i]);
-        if (json_is_array(list))
-            (void)json_array_extend(json_object_get(whole, lists[i]), list);
+        if (!json_is_array(list))
+            continue;
+        if (!json_object_get(whole, lists[i]))
+            (void)json_object_set_new(whole, lists[i], json_array());
+        (void)json_array_extend(json_object_get(whole, lists[i]), list);
     }
     if (record.parts[0].name[0])
         add_parts(whole, json_object_get(record.document, "parts"), name_of(path));

@@ -74,6 +74,27 @@ static enum hc_status keep_table(const struct hc_drift_report *r)
     return hc_output_print(path, print, r);
 }
 
+/* Mean and deviation over the seeds of the gradient's error and the weights' distance. */
+static void print_spreads(const struct hc_drift_report *r)
+{
+    double gradient[HC_MAX_SEEDS] = {0};
+    double weights[HC_MAX_SEEDS] = {0};
+    double mean[2];
+    double deviation[2];
+    hc_print(stdout, "\nmeans over %d seeds, and the deviation of one seed\n%-22s %21s %21s\n",
+             r->seeds, "recipe", "gradient", "weights");
+    for (int i = 0; i < r->c->recipes; i++) {
+        for (int s = 0; s < r->seeds; s++) {
+            gradient[s] = r->drift[i + s * r->c->recipes].all.error;
+            weights[s] = r->drift[i + s * r->c->recipes].free;
+        }
+        hc_spread(gradient, r->seeds, &mean[0], &deviation[0]);
+        hc_spread(weights, r->seeds, &mean[1], &deviation[1]);
+        hc_print(stdout, "%-22s %10.2e (%8.1e) %10.2e (%8.1e)\n", r->c->recipe[i]->name, mean[0],
+                 deviation[0], mean[1], deviation[1]);
+    }
+}
+
 enum { LONGEST_LABEL = 48 };
 
 static void draw(const struct hc_drift_report *r)
@@ -103,6 +124,8 @@ static int conclude(const struct hc_drift_report *r)
 {
     puts("");
     print(stdout, r);
+    if (r->seeds > 1)
+        print_spreads(r);
     if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
         return hc_complain_message();
     hc_training_print_fallback(r->c->training);
@@ -112,6 +135,7 @@ static int conclude(const struct hc_drift_report *r)
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
+/* One seed of the report. */
 static enum hc_status measure(const struct hc_drift_report *r)
 {
     const struct hc_training *t = r->c->training;
@@ -122,13 +146,13 @@ static enum hc_status measure(const struct hc_drift_report *r)
                                        .batch = t->batch,
                                        .steps = r->steps,
                                        .lr = t->max_lr / 10,
-                                       .seed = t->seed};
+                                       .seed = r->seed};
     struct hc_drift_study *study;
     enum hc_status status = hc_drift_open(&study, &options);
     for (int i = 0; i < r->c->recipes && status == HC_OK; i++) {
         status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
         if (status == HC_OK)
-            printf("%s: %lld passes with its formats\n", r->c->recipe[i]->name,
+            printf("%s%s: %lld passes with its formats\n", r->c->recipe[i]->name, r->of_seed,
                    (long long)r->drift[i].passes);
         (void)fflush(stdout);
     }
@@ -139,14 +163,20 @@ static enum hc_status measure(const struct hc_drift_report *r)
 int hc_drift_command(const struct hc_comparison *c, int steps, const char *folder)
 {
     const struct hc_training *t = c->training;
-    struct hc_drift_report r = {.c = c, .folder = folder, .steps = steps};
+    enum hc_status status = HC_OK;
+    struct hc_drift_report r = {
+        .c = c, .folder = folder, .steps = steps, .seeds = c->seeds, .seed = t->seed};
     hc_plan_make(t->network, t->set.classes, &r.plan);
-    r.drift = calloc((size_t)c->recipes, sizeof *r.drift);
+    r.drift = calloc((size_t)c->recipes * (size_t)c->seeds, sizeof *r.drift);
     if (!r.drift) {
         (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
         return hc_complain_message();
     }
-    int result = measure(&r) == HC_OK ? conclude(&r) : hc_complain_message();
+    for (int s = 0; s < r.seeds && status == HC_OK; s++) {
+        const struct hc_drift_report one = hc_drift_of_seed(&r, s);
+        status = measure(&one);
+    }
+    int result = status == HC_OK ? conclude(&r) : hc_complain_message();
     free(r.drift);
     return result;
 }

@@ -5,7 +5,8 @@
 
 #include "cli/training/comparison.h"
 
-/* Measures the recipes of the comparison over so many steps, prints a table, and leaves
+/* Measures the recipes of the comparison over so many steps, with each of its seeds, prints tables
+   of the first seed and what the others change, and leaves
    record.json, table.txt, layers.csv, attribution.csv and pictures in the folder. Returns the
    exit status. */
 int hc_drift_command(const struct hc_comparison *comparison, int steps, const char *folder);

@@ -39,7 +39,7 @@ static void explained(const struct hc_drift_report *r, const struct hc_drift *d,
                           .bound = free ? d->free : d->all.error,
                           .unit = free ? "of the way" : "of |g64|",
                           .checked = free ? weights(r) : d->finite * weights(r)};
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-%s", d->recipe->name,
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-%s", d->recipe->name, r->of_seed,
                         free ? "weights-explained" : "gradients-explained");
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     (void)hc_text_write(claim.note, sizeof claim.note,
@@ -87,7 +87,8 @@ static void no_drift(const struct hc_drift_report *r, const struct hc_drift *d, 
     struct claim claim = {
         .unit = "of |g64|", .error = unlike(r, d, &none), .checked = d->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-not-from-itself", d->recipe->name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-not-from-itself",
+                        d->recipe->name, r->of_seed);
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     take(r, &claim, context);
 }
@@ -108,14 +109,14 @@ static void same_drift(const struct hc_drift_report *r, const struct hc_drift *a
     struct claim claim = {
         .unit = "of |g64|", .error = unlike(r, a, b), .checked = a->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s-as-%s", b->recipe->name,
-                        a->recipe->name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-as-%s", b->recipe->name,
+                        r->of_seed, a->recipe->name);
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s,%s", a->recipe->name,
                         b->recipe->name);
     take(r, &claim, context);
 }
 
-static void each(const struct hc_drift_report *r, taker *take, void *context)
+static void each_of_seed(const struct hc_drift_report *r, taker *take, void *context)
 {
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
@@ -131,6 +132,14 @@ static void each(const struct hc_drift_report *r, taker *take, void *context)
     }
 }
 
+static void each(const struct hc_drift_report *r, taker *take, void *context)
+{
+    for (int s = 0; s < r->seeds; s++) {
+        const struct hc_drift_report one = hc_drift_of_seed(r, s);
+        each_of_seed(&one, take, context);
+    }
+}
+
 static void add(const struct hc_drift_report *r, const struct claim *claim, void *record)
 {
     char options[HC_TRAINING_REPRO];
@@ -139,11 +148,11 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
     hc_training_repro(t, options, sizeof options);
     (void)hc_text_write(repro, sizeof repro,
                         "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
-                        claim->recipes, (unsigned long long)t->seed, options);
+                        claim->recipes, (unsigned long long)r->seed, options);
     struct hc_row row = hc_row_claim(claim->name, t->backend->name, claim->verdict, claim->error,
                                      claim->bound, claim->unit);
     row.checked = claim->checked;
-    row.seed = t->seed;
+    row.seed = r->seed;
     row.note = claim->note;
     row.repro = repro;
     hc_record_add(record, &row);

@@ -12,7 +12,8 @@ static struct hc_training training = {
     .backend = &backend, .network = &hc_darknet_tiny, .seed = 7, .batch = 4, .set = {.classes = 2}};
 static struct hc_comparison comparison = {.training = &training, .recipes = RECIPES};
 static struct hc_drift drift[RECIPES];
-static struct hc_drift_report report = {.c = &comparison, .steps = 2, .drift = drift};
+static struct hc_drift_report report = {
+    .c = &comparison, .steps = 2, .seeds = 1, .seed = 7, .drift = drift};
 
 static void setup(void)
 {

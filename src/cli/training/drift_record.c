@@ -1,6 +1,7 @@
 #include "cli/training/drift_record.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,17 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
     if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
         return "-";
     return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
+}
+
+struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, int seed)
+{
+    struct hc_drift_report one = *report;
+    one.drift += (ptrdiff_t)seed * report->c->recipes;
+    one.seed += (uint64_t)seed;
+    one.seeds = 1;
+    if (report->seeds > 1)
+        (void)snprintf(one.of_seed, sizeof one.of_seed, "-seed%llu", (unsigned long long)one.seed);
+    return one;
 }
 
 static enum hc_status write_csv(const struct hc_drift_report *r, const char *name,
@@ -76,6 +88,7 @@ static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
 
 static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift *d)
 {
+    char made[640];
     json_t *layers = json_array();
     json_t *sources = json_array();
     for (int l = 0; l < r->plan.layers; l++)
@@ -89,8 +102,11 @@ static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift
                       "gradient_without", hc_json_real(d->without_gradient[k]), "free_alone",
                       hc_json_real(d->alone_free[k]), "free_without",
                       hc_json_real(d->without_free[k])));
-    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
-                     d->recipe->name, "steps", r->steps, "finite", d->finite, "all",
+    hc_training_made(r->c->training, r->steps, made, sizeof made);
+    return json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
+                     d->recipe->name, "backend", r->c->training->backend->name, "seed",
+                     json_sprintf("%llu", (unsigned long long)r->seed), "settings",
+                     hc_json_text(made), "steps", r->steps, "finite", d->finite, "all",
                      layer_json("all", &d->all), "free", hc_json_real(d->free), "loss",
                      hc_json_real(d->unlike), "gradient_residual",
                      hc_json_real(d->residual_gradient), "free_residual",
@@ -104,8 +120,11 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     json_t *drift = json_array();
     hc_record_describe(record, r->c->training->backend, NULL);
     hc_drift_claims(r, record);
-    for (int i = 0; i < r->c->recipes; i++)
-        (void)json_array_append_new(drift, drift_json(r, &r->drift[i]));
+    for (int s = 0; s < r->seeds; s++) {
+        struct hc_drift_report one = hc_drift_of_seed(r, s);
+        for (int i = 0; i < r->c->recipes; i++)
+            (void)json_array_append_new(drift, drift_json(&one, &one.drift[i]));
+    }
     (void)json_object_set_new(record, "drift", drift);
     hc_training_set_invocation(record, r->c->training);
     (void)json_object_set_new(record, "training", hc_training_settings(r->c->training));

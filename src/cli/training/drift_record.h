@@ -10,16 +10,22 @@ struct hc_drift_report {
     const struct hc_comparison *c;
     const char *folder;
     int steps;
+    int seeds;
+    uint64_t seed;    /* the first one */
+    char of_seed[32]; /* "-seed7" in the names of claims, if there is more than one; otherwise "" */
     struct hc_plan plan;
-    struct hc_drift *drift; /* by recipe */
+    struct hc_drift *drift; /* by recipe, seed after seed */
 };
+
+/* The same of one seed, the first one being 0. */
+struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, int seed);
 
 /* The name of a source of rounding ("all of them" for HC_SOURCE_COUNT), and its format under the
    recipe ("-" for that). */
 const char *hc_drift_source(int source);
 const char *hc_drift_format(const struct hc_drift *drift, int source);
 
-/* Writes three files:
+/* Writes three files, the csv files of the first seed and the record of all:
    - layers.csv: recipe, layer, error, cosine, underflow, lost;
    - attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone,
      free_without, gradient_measured, free_measured, gradient_residual, free_residual;
@@ -31,7 +37,8 @@ enum hc_status hc_drift_write(const struct hc_drift_report *report);
    explained by its roundings: its run is nearer to the fp64 run with these roundings than to the
    plain fp64 run, so that the residual is below the drift. This is SKIPPED if the drift is not
    finite. Two claims have the bound 0: fp64 does not drift from itself, and recipes that differ
-   only in where their masters lie drift alike. */
+   only in where their masters lie drift alike. With more than one seed, each has claims of its
+   own, "drift/<recipe>-seed<n>-...". */
 void hc_drift_claims(const struct hc_drift_report *report, json_t *record);
 
 /* How many of the claims failed; prints a line for each. */

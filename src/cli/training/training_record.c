@@ -79,6 +79,7 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     row.note = note;
     row.repro = repro;
     hc_record_add(record, &row);
+    hc_training_add_outcome(record, t, run);
 }
 
 /* The sixth column of the last row, images_per_second. */

@@ -17,11 +17,19 @@ enum hc_status hc_training_write(const struct hc_training *training,
    memory is 0 (not known). */
 void hc_training_recall(struct hc_training_run *run);
 
-/* Adds the result "train/<recipe>-seed<n>", which passes if the run learned. Its error is the
+/* Adds the training (check/record/outcomes.h), and the result "train/<recipe>-seed<n>", which passes if the run learned. Its error is the
    loss of the last epoch, its bound 0.9 ln(classes); a run learned if the loss is below that and
    the accuracy above guessing (train/run/trainer.h). */
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
+
+/* Adds the training alone. */
+void hc_training_add_outcome(json_t *record, const struct hc_training *training,
+                             const struct hc_training_run *run);
+
+/* How it was made, in a line: data, classes, network, epochs (or steps of a drift, if there are
+   any), batch, rate. Where the data lies is no part of that. */
+void hc_training_made(const struct hc_training *training, int steps, char *text, size_t bytes);
 
 /* Sets how the record was made (check/record/invocation.h). */
 void hc_training_set_invocation(json_t *record, const struct hc_training *training);
