@@ -48,7 +48,7 @@ int hc_comparison_nan(const struct hc_comparison *comparison, int recipe, char t
    their end with finite losses. */
 struct hc_recipe_pairs {
     struct hc_difference test; /* of the accuracies in points, recipe minus base */
-    bool identical;        /* accuracy and both losses are equal in each of one or more pairs */
+    bool identical;            /* accuracy and both losses are equal in each of one or more pairs */
 };
 struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *comparison, int recipe);
 

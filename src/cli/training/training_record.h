@@ -17,9 +17,9 @@ enum hc_status hc_training_write(const struct hc_training *training,
    memory is 0 (not known). */
 void hc_training_recall(struct hc_training_run *run);
 
-/* Adds the training (check/record/outcomes.h), and the result "train/<recipe>-seed<n>", which passes if the run learned. Its error is the
-   loss of the last epoch, its bound 0.9 ln(classes); a run learned if the loss is below that and
-   the accuracy above guessing (train/run/trainer.h). */
+/* Adds the training (check/record/outcomes.h), and the result "train/<recipe>-seed<n>", which
+   passes if the run learned. Its error is the loss of the last epoch, its bound 0.9 ln(classes); a
+   run learned if the loss is below that and the accuracy above guessing (train/run/trainer.h). */
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 
