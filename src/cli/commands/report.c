@@ -42,9 +42,11 @@ static enum hc_status write_page(const char *path, const struct hc_page_record *
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for the page");
-    hc_page_write(out, records, count, pictures);
-    enum hc_status status = fclose(out) == 0 ? hc_output_write(path, text, length)
-                                             : hc_fail(HC_NO_MEMORY, "no memory for the page");
+    enum hc_status status = hc_page_write(out, false, records, count, pictures);
+    if (fclose(out) != 0)
+        status = hc_fail(HC_NO_MEMORY, "no memory for the page");
+    if (status == HC_OK)
+        status = hc_output_write(path, text, length);
     free(text);
     return status;
 }

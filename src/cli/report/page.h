@@ -2,11 +2,13 @@
 #ifndef HC_CLI_REPORT_PAGE_H
 #define HC_CLI_REPORT_PAGE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/report/page_draw.h"
 
-void hc_page_write(FILE *out, const struct hc_page_record *records, int count,
-                   const struct hc_page_pictures *pictures);
+/* Writes the page, as HTML or as Markdown, which has no pictures. HC_NO_MEMORY. */
+enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page_record *records,
+                             int count, const struct hc_page_pictures *pictures);
 
 #endif

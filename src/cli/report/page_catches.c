@@ -123,7 +123,7 @@ void hc_page_write_catches(FILE *out, const struct hc_page_record *records, int 
             }
     if (n && inquiry.row) {
         judge(&inquiry, entry, n);
-        (void)fputs("<h2>Who catches what</h2>\n<p>The arms of these bugs, as other rules of "
+        (void)fputs("<h2 id=\"catches\">Who catches what</h2>\n<p>The arms of these bugs, as other rules of "
                     "comparison judge them: to accept a buggy arm is a miss, and to refuse an arm "
                     "that is right is a false alarm.</p>\n",
                     out);

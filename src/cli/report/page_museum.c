@@ -234,7 +234,7 @@ void hc_page_write_museum(FILE *out, const struct hc_page_record *records, int c
     if (n)
         (void)fprintf(
             out,
-            "<h2>Bugs from the field</h2>\n<p>%d bugs that people reported, each as two arms: "
+            "<h2 id=\"bugs\">Bugs from the field</h2>\n<p>%d bugs that people reported, each as two arms: "
             "the buggy one must show the symptom, and the fixed one must lie within its "
             "bound of the real numbers. They are grouped by mechanism.</p>\n",
             bugs);

@@ -61,7 +61,7 @@ void hc_page_write_quotes(FILE *out, const struct hc_page_record *records, int c
             continue;
         size_t length = strcspn(cases[i]->name + strlen("seeds/"), "/") + strlen("seeds/");
         if (!text)
-            (void)fputs("<h2>Numbers of texts</h2>\n<p>What texts on training in half say, and "
+            (void)fputs("<h2 id=\"texts\">Numbers of texts</h2>\n<p>What texts on training in half say, and "
                         "what is true.</p>\n",
                         out);
         if (!text || strncmp(text, cases[i]->name, length + 1) != 0) {

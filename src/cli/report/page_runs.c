@@ -3,26 +3,27 @@
 #include "check/record/parts.h"
 #include "op/text.h"
 
-static void write_name(FILE *out, const struct hc_page_record *record,
+/* The record's name, and the part's. */
+static void write_name(struct hc_page_out *out, const struct hc_page_record *record,
                        const struct hc_record_part *part)
 {
-    hc_text_markup(out, record->name);
+    hc_page_text(out, record->name);
     if (part->name[0])
-        (void)fputs(", part ", out);
-    hc_text_markup(out, part->name);
+        hc_page_text(out, ", part ");
+    hc_page_text(out, part->name);
 }
 
-static void warn(FILE *out, const struct hc_page_record *record, const struct hc_record_part *part,
-                 const char *what, const char *why)
+static void warn(struct hc_page_out *out, const struct hc_page_record *record,
+                 const struct hc_record_part *part, const char *what, const char *why)
 {
-    (void)fputs("<p class=\"FAIL\">", out);
+    hc_page_begin(out, HC_BLOCK_PARAGRAPH, "FAIL");
     write_name(out, record, part);
-    (void)fputs(what, out);
-    hc_text_markup(out, why);
-    (void)fputs("</p>\n", out);
+    hc_page_text(out, what);
+    hc_page_text(out, why);
+    hc_page_end(out, HC_BLOCK_PARAGRAPH);
 }
 
-void hc_page_warn(FILE *out, const struct hc_page_record *records, int count)
+void hc_page_warn(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++) {
@@ -34,76 +35,58 @@ void hc_page_warn(FILE *out, const struct hc_page_record *records, int count)
         }
 }
 
-/* A word of a command as the shell takes it. */
-static void write_shell(FILE *out, const char *word)
+/* A cell with the words of a list, quoted where they are words of a shell's command; or with `none`
+   if it is empty. */
+static void write_words(struct hc_page_out *out, const json_t *list, bool shell, const char *none)
 {
     char quoted[8192];
-    (void)hc_text_shell(quoted, sizeof quoted, word);
-    hc_text_markup(out, quoted);
-}
-
-static void write_command(FILE *out, const json_t *words)
-{
-    (void)fputs("<td class=\"c\">", out);
-    for (size_t i = 0; i < json_array_size(words); i++) {
-        const char *word = json_string_value(json_array_get(words, i));
-        (void)fputs(i ? " " : "", out);
-        write_shell(out, word ? word : "");
-    }
-    hc_text_markup(out, json_array_size(words) ? "" : "not known");
-    (void)fputs("</td>", out);
-}
-
-/* Writes a cell with the words of a list, or with `none` if it is empty. */
-static void write_words(FILE *out, const json_t *list, const char *none)
-{
-    (void)fputs("<td class=\"c\">", out);
+    hc_page_begin(out, HC_BLOCK_CELL, "c");
     for (size_t i = 0; i < json_array_size(list); i++) {
-        (void)fputs(i ? " " : "", out);
-        hc_text_markup(out, json_string_value(json_array_get(list, i)));
+        const char *word = json_string_value(json_array_get(list, i));
+        if (shell)
+            (void)hc_text_shell(quoted, sizeof quoted, word ? word : "");
+        hc_page_text(out, i ? " " : "");
+        hc_page_text(out, shell ? quoted : word ? word : "");
     }
-    hc_text_markup(out, json_array_size(list) ? "" : none);
-    (void)fputs("</td>", out);
+    hc_page_text(out, json_array_size(list) ? "" : none);
+    hc_page_end(out, HC_BLOCK_CELL);
 }
 
-static void write_run(FILE *out, const struct hc_page_record *record,
+static void write_run(struct hc_page_out *out, const struct hc_page_record *record,
                       const struct hc_record_part *part)
 {
     const char *seed = json_string_value(json_object_get(part->run, "seed"));
-    (void)fputs("<tr><td class=\"c\">", out);
+    const char *none = part->run ? "none" : "not known";
+    hc_page_begin(out, HC_BLOCK_ROW, NULL);
+    hc_page_begin(out, HC_BLOCK_CELL, "c");
     write_name(out, record, part);
-    (void)fputs("</td><td>", out);
-    hc_text_markup(out, part->level ? part->level : part->run ? "none" : "not known");
-    (void)fputs("</td><td class=\"n\">", out);
-    hc_text_markup(out, seed ? seed : "not known");
-    (void)fputs("</td>", out);
-    write_words(out, part->patterns, part->run ? "all" : "not known");
-    write_words(out, json_object_get(part->run, "backends"), part->run ? "none" : "not known");
-    write_command(out, json_object_get(part->run, "command"));
-    (void)fputs("</tr>\n", out);
+    hc_page_end(out, HC_BLOCK_CELL);
+    hc_page_cell(out, part->level ? part->level : none);
+    hc_page_cell(out, seed ? seed : "not known");
+    write_words(out, part->patterns, false, part->run ? "all" : "not known");
+    write_words(out, json_object_get(part->run, "backends"), false, none);
+    write_words(out, json_object_get(part->run, "command"), true, "not known");
+    hc_page_end(out, HC_BLOCK_ROW);
 }
 
 /* How many cases of one component were left out, kind by kind, and the first reason. */
-static void write_left_out(FILE *out, const char *backend, const char *component,
+static void write_left_out(struct hc_page_out *out, const char *backend, const char *component,
                            const json_t *counts)
 {
     static const char *const kinds[] = {"absent", "refused", "order", "unasked"};
-    (void)fputs("<tr><td class=\"c\">", out);
-    hc_text_markup(out, backend);
-    (void)fputs("</td><td class=\"c\">", out);
-    hc_text_markup(out, component);
-    (void)fputs("</td>", out);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        (void)fprintf(out, "<td class=\"n\">%lld</td>",
-                      (long long)json_integer_value(json_object_get(counts, kinds[i])));
     const char *why = json_string_value(json_object_get(counts, "why"));
-    (void)fputs("<td>", out);
-    hc_text_markup(out, why ? why : "");
-    (void)fputs("</td></tr>\n", out);
+    hc_page_begin(out, HC_BLOCK_ROW, NULL);
+    hc_page_code_cell(out, backend);
+    hc_page_code_cell(out, component);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        hc_page_number_cell(out, "%lld",
+                            (long long)json_integer_value(json_object_get(counts, kinds[i])));
+    hc_page_cell(out, why ? why : "");
+    hc_page_end(out, HC_BLOCK_ROW);
 }
 
 /* Writes the rows of a part. Without `out` it only tells whether there are any. */
-static bool write_all_left_out(FILE *out, const struct hc_record_part *part)
+static bool write_all_left_out(struct hc_page_out *out, const struct hc_record_part *part)
 {
     const char *backend;
     const char *component;
@@ -125,33 +108,38 @@ static bool write_all_left_out(FILE *out, const struct hc_record_part *part)
 }
 
 /* Green is only what has run. */
-static void write_omissions(FILE *out, const struct hc_page_record *records, int count)
+static void write_omissions(struct hc_page_out *out, const struct hc_page_record *records,
+                            int count)
 {
+    static const char *const titles[] = {"backend",   "component",         "#without a kernel",
+                                         "#refused",  "#of another order", "#without a call",
+                                         "the first reason"};
     bool any = false;
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++)
             any |= write_all_left_out(NULL, &records[r].record.parts[p]);
     if (!any)
         return;
-    (void)fputs("<h3>Cases that were left out</h3>\n<table><tr><th>backend</th><th>component</th>"
-                "<th class=\"n\">without a kernel</th><th class=\"n\">refused</th>"
-                "<th class=\"n\">of another order</th><th class=\"n\">without a call</th>"
-                "<th>the first reason</th></tr>\n",
-                out);
+    hc_page_heading(out, 3, "left-out");
+    hc_page_text(out, "Cases that were left out");
+    hc_page_heading_end(out, 3);
+    hc_page_table(out, "Cases that were left out", titles, 7);
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++)
             (void)write_all_left_out(out, &records[r].record.parts[p]);
-    (void)fputs("</table>\n", out);
+    hc_page_table_end(out);
 }
 
-void hc_page_write_runs(FILE *out, const struct hc_page_record *records, int count)
+void hc_page_write_runs(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
-    (void)fputs("<h2>How it was run</h2>\n<table><tr><th>record</th><th>level</th>"
-                "<th class=\"n\">seed</th><th>cases</th><th>backends</th><th>command</th></tr>\n",
-                out);
+    static const char *const titles[] = {"record", "level", "seed", "cases", "backends", "command"};
+    hc_page_heading(out, 2, "runs");
+    hc_page_text(out, "How it was run");
+    hc_page_heading_end(out, 2);
+    hc_page_table(out, "How it was run", titles, 6);
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++)
             write_run(out, &records[r], &records[r].record.parts[p]);
-    (void)fputs("</table>\n", out);
+    hc_page_table_end(out);
     write_omissions(out, records, count);
 }

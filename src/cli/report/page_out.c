@@ -1,0 +1,211 @@
+#include "cli/report/page_out.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/text.h"
+
+/* How a block begins and ends: its tag in HTML, and what Markdown has in its place. */
+static const struct {
+    const char *tag;
+    const char *begin;
+    const char *end;
+} blocks[HC_BLOCK_COUNT] = {
+    [HC_BLOCK_PARAGRAPH] = {"p", "", "\n\n"}, [HC_BLOCK_LIST] = {"ul", "", "\n"},
+    [HC_BLOCK_ITEM] = {"li", "- ", "\n"},     [HC_BLOCK_ROW] = {"tr", "|", "\n"},
+    [HC_BLOCK_CELL] = {"td", " ", " |"},
+};
+
+void hc_page_begin(struct hc_page_out *out, enum hc_page_block block, const char *class)
+{
+    if (out->markdown)
+        (void)fputs(blocks[block].begin, out->file);
+    else if (class)
+        (void)fprintf(out->file, "<%s class=\"%s\">", blocks[block].tag, class);
+    else
+        (void)fprintf(out->file, "<%s>", blocks[block].tag);
+}
+
+void hc_page_end(struct hc_page_out *out, enum hc_page_block block)
+{
+    if (out->markdown)
+        (void)fputs(blocks[block].end, out->file);
+    else
+        (void)fprintf(out->file, "</%s>%s", blocks[block].tag,
+                      block == HC_BLOCK_CELL ? "" : "\n");
+}
+
+void hc_page_open(struct hc_page_out *out, const char *tag, const char *class)
+{
+    if (!out->markdown && class)
+        (void)fprintf(out->file, "<%s class=\"%s\">\n", tag, class);
+    else if (!out->markdown)
+        (void)fprintf(out->file, "<%s>\n", tag);
+}
+
+void hc_page_close(struct hc_page_out *out, const char *tag)
+{
+    if (!out->markdown)
+        (void)fprintf(out->file, "</%s>\n", tag);
+}
+
+void hc_page_heading(struct hc_page_out *out, int level, const char *id)
+{
+    if (out->markdown)
+        (void)fprintf(out->file, "\n%.*s ", level, "######");
+    else if (id)
+        (void)fprintf(out->file, "<h%d id=\"%s\">", level, id);
+    else
+        (void)fprintf(out->file, "<h%d>", level);
+}
+
+void hc_page_heading_end(struct hc_page_out *out, int level)
+{
+    if (out->markdown)
+        (void)fputs("\n\n", out->file);
+    else
+        (void)fprintf(out->file, "</h%d>\n", level);
+}
+
+/* Every character that could mean something to Markdown gets a backslash before it. The three that
+   begin HTML become entities. */
+static void put_markdown(FILE *file, const char *text)
+{
+    char character[5];
+    while (hc_text_next(&text, character) > 0)
+        if (strchr("<>&", *character))
+            hc_text_markup(file, character);
+        else
+            (void)fprintf(file, "%s%s", strchr("\\`*_{}[]()#+!|~@$", *character) ? "\\" : "",
+                          character);
+}
+
+void hc_page_text(struct hc_page_out *out, const char *text)
+{
+    if (out->markdown)
+        put_markdown(out->file, text);
+    else
+        hc_text_markup(out->file, text);
+}
+
+void hc_page_print(struct hc_page_out *out, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)hc_text_format(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hc_page_text(out, text);
+}
+
+/* The longest run of backquotes in a text: the marks around code must be longer. */
+static int longest_run(const char *text)
+{
+    int longest = 0;
+    for (size_t n; *text; text += n + (n == 0)) {
+        n = strspn(text, "`");
+        longest = (int)n > longest ? (int)n : longest;
+    }
+    return longest;
+}
+
+static void repeat(FILE *file, char character, int times)
+{
+    while (times-- > 0)
+        (void)fputc(character, file);
+}
+
+void hc_page_code(struct hc_page_out *out, const char *text)
+{
+    char character[5];
+    if (!out->markdown) {
+        (void)fputs("<code>", out->file);
+        hc_text_markup(out->file, text);
+        (void)fputs("</code>", out->file);
+        return;
+    }
+    int marks = longest_run(text) + 1;
+    const char *space = marks > 1 || !*text ? " " : "";
+    repeat(out->file, '`', marks);
+    (void)fputs(space, out->file);
+    while (hc_text_next(&text, character) > 0)
+        (void)fprintf(out->file, "%s%s", out->tables && *character == '|' ? "\\" : "", character);
+    (void)fputs(space, out->file);
+    repeat(out->file, '`', marks);
+}
+
+void hc_page_verdict(struct hc_page_out *out, const char *word)
+{
+    (void)fprintf(out->file, out->markdown ? "**%s**" : "<b class=\"%s\">", word);
+    if (!out->markdown)
+        (void)fprintf(out->file, "%s</b>", word);
+}
+
+void hc_page_break(struct hc_page_out *out)
+{
+    (void)fputs(out->tables || !out->markdown ? "<br/>" : "\\\n  ", out->file);
+}
+
+void hc_page_pre(struct hc_page_out *out, const char *text)
+{
+    int marks = longest_run(text) + 1;
+    marks = marks < 3 ? 3 : marks;
+    if (out->markdown) {
+        repeat(out->file, '`', marks);
+        (void)fputs("text\n", out->file);
+    } else {
+        (void)fputs("<pre tabindex=\"0\">", out->file);
+    }
+    char character[5];
+    while (*text) {
+        char *line = strndup(text, strcspn(text, "\n"));
+        const char *at = line ? line : "";
+        if (!out->markdown)
+            hc_text_markup(out->file, at);
+        while (out->markdown && hc_text_next(&at, character) > 0)
+            (void)fputs(character, out->file);
+        (void)fputc('\n', out->file);
+        free(line);
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    repeat(out->file, '`', out->markdown ? marks : 0);
+    (void)fputs(out->markdown ? "\n\n" : "</pre>\n", out->file);
+}
+
+void hc_page_fold(struct hc_page_out *out, bool open)
+{
+    if (!out->markdown)
+        (void)fputs(open ? "<details open=\"open\"><summary>" : "<details><summary>", out->file);
+}
+
+void hc_page_fold_body(struct hc_page_out *out)
+{
+    (void)fputs(out->markdown ? ":\n\n" : "</summary>\n", out->file);
+}
+
+void hc_page_fold_end(struct hc_page_out *out)
+{
+    (void)fputs(out->markdown ? "\n" : "</details>\n", out->file);
+}
+
+void hc_page_terms(struct hc_page_out *out)
+{
+    (void)fputs(out->markdown ? "" : "<dl>\n", out->file);
+}
+
+void hc_page_term(struct hc_page_out *out, const char *title)
+{
+    (void)fprintf(out->file, out->markdown ? "- **%s**: " : "<div><dt>%s</dt><dd>", title);
+}
+
+void hc_page_term_end(struct hc_page_out *out)
+{
+    (void)fputs(out->markdown ? "\n" : "</dd></div>\n", out->file);
+}
+
+void hc_page_terms_end(struct hc_page_out *out)
+{
+    (void)fputs(out->markdown ? "\n" : "</dl>\n", out->file);
+}
