@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/report/page_catches.h"
+#include "cli/report/page_figures.h"
 #include "cli/report/page_head.h"
 #include "cli/report/page_lists.h"
 #include "cli/report/page_museum.h"
@@ -16,9 +17,10 @@ static const struct {
     const char *id;
     const char *title;
 } links[] = {
-    {"failures", "failures"},     {"not-checked", "not checked"}, {"pictures", "pictures"},
-    {"bugs", "bugs"},             {"catches", "who catches what"}, {"texts", "texts"},
-    {"passed", "what passed"},    {"runs", "runs"},
+    {"failures", "failures"},        {"not-checked", "not checked"},
+    {"pictures", "pictures"},        {"bugs", "bugs"},
+    {"catches", "who catches what"}, {"texts", "texts"},
+    {"passed", "what passed"},       {"runs", "runs"},
     {"environment", "environment"},
 };
 
@@ -34,42 +36,6 @@ static void write_links(struct hc_page_out *out, const char *body)
     hc_page_close(out, "nav");
 }
 
-static void write_picture(FILE *out, const char *title, const char *words, const char *svg)
-{
-    if (svg)
-        (void)fprintf(out, "<h3>%s</h3>\n<p>%s</p>\n<div class=\"scroll\">%s</div>\n", title, words,
-                      svg);
-}
-
-static void write_pictures(struct hc_page_out *out, const struct hc_page_pictures *pictures)
-{
-    if (out->markdown)
-        return;
-    hc_page_open(out, "section", NULL);
-    hc_page_heading(out, 2, "pictures");
-    hc_page_text(out, "Pictures");
-    hc_page_heading_end(out, 2);
-    write_picture(
-        out->file, "Headroom",
-        "Each point is one result: its largest error divided by the bound that its contract"
-        " allows. Right of 1 a claim is broken; at 0 the bits are equal.",
-        pictures->headroom);
-    write_picture(out->file, "Whose error it is",
-                  "Largest errors divided by the bound. The implementation's is the distance of the"
-                  " result from the format-exact value; the format's is the distance of the"
-                  " format-exact value from the real one.",
-                  pictures->answers);
-    hc_page_write_cases(out->file, pictures->cases);
-    if (pictures->why_not[0]) {
-        hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
-        hc_page_text(out, "No pictures: ");
-        hc_page_text(out, pictures->why_not);
-        hc_page_text(out, ".");
-        hc_page_end(out, HC_BLOCK_PARAGRAPH);
-    }
-    hc_page_close(out, "section");
-}
-
 static void write_body(struct hc_page_out *out, const struct hc_page_record *records, int count,
                        const struct hc_page_results *results,
                        const struct hc_page_pictures *pictures)
@@ -78,12 +44,11 @@ static void write_body(struct hc_page_out *out, const struct hc_page_record *rec
     hc_page_warn(out, records, count);
     hc_page_write_failures(out, records, count, results);
     hc_page_write_not_checked(out, records, count, results);
-    write_pictures(out, pictures);
-    if (!out->markdown) {
-        hc_page_write_museum(out->file, records, count, pictures->cases);
-        hc_page_write_catches(out->file, records, count);
-        hc_page_write_quotes(out->file, records, count);
-    }
+    hc_page_write_figures(out, pictures);
+    hc_page_write_museum(out, records, count, pictures->cases);
+    hc_page_write_catches(out, records, count);
+    if (!out->markdown)
+        hc_page_write_quotes(out, records, count);
     hc_page_write_passes(out, records, count, results);
     hc_page_write_runs(out, records, count);
     hc_page_write_environments(out, records, count);
@@ -108,7 +73,7 @@ enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page_rec
         status = hc_fail(HC_NO_MEMORY, "no memory for the page");
     if (status == HC_OK) {
         struct hc_page_word word = hc_page_judge(records, count, &results);
-        hc_page_write_head(&out, &word, "");
+        hc_page_write_head(&out, &word, hc_page_picture_colours);
         write_links(&out, text);
         (void)fputs(text, file);
         hc_page_write_foot(&out);

@@ -6,7 +6,6 @@
 #include "cases/registry.h"
 #include "check/record/exhibits.h"
 #include "cli/catches/inquiry.h"
-#include "op/text.h"
 
 /* A result that has a table. */
 struct entry {
@@ -47,67 +46,77 @@ static void judge(struct hc_inquiry *inquiry, struct entry *entry, int n)
     hc_catch_sort(inquiry->row, inquiry->count);
 }
 
-static void write_summary(FILE *out, const struct hc_inquiry *inquiry)
+static void write_summary(struct hc_page_out *out, const struct hc_inquiry *inquiry)
 {
-    (void)fputs("<table><tr><th>rule</th><th>threshold</th><th class=\"n\">misses</th>"
-                "<th class=\"n\">false alarms</th><th class=\"n\">told apart</th></tr>\n",
-                out);
+    static const char *const titles[] = {"rule", "threshold", "#misses", "#false alarms",
+                                         "#told apart"};
+    hc_page_table(out, "Who catches what", titles, 5);
     for (int r = 0; r < HC_CATCH_RULES; r++) {
         struct hc_catch_counts c = hc_catch_count(inquiry->row, inquiry->count, r);
-        (void)fputs("<tr><td>", out);
-        hc_text_markup(out, hc_rules[r].what);
-        (void)fputs("</td><td>", out);
-        hc_text_markup(out, hc_rules[r].threshold);
-        (void)fprintf(out,
-                      "</td><td class=\"n\">%d of %d</td><td class=\"n\">%d of %d</td>"
-                      "<td class=\"n\">%d</td></tr>\n",
-                      c.missed, c.bugs, c.alarms, c.right, c.apart);
+        hc_page_begin(out, HC_BLOCK_ROW, NULL);
+        hc_page_cell(out, hc_rules[r].what);
+        hc_page_cell(out, hc_rules[r].threshold);
+        hc_page_number_cell(out, "%d of %d", c.missed, c.bugs);
+        hc_page_number_cell(out, "%d of %d", c.alarms, c.right);
+        hc_page_number_cell(out, "%d", c.apart);
+        hc_page_end(out, HC_BLOCK_ROW);
     }
-    (void)fputs("</table>\n", out);
+    hc_page_table_end(out);
 }
 
-static void write_own(FILE *out, const struct hc_inquiry *inquiry)
+static void write_own(struct hc_page_out *out, const struct hc_inquiry *inquiry)
 {
-    (void)fputs("<details><summary>What halfcheck itself misses</summary><ul>\n", out);
+    hc_page_fold(out, false);
+    hc_page_text(out, "What halfcheck itself misses");
+    hc_page_fold_body(out);
+    hc_page_begin(out, HC_BLOCK_LIST, NULL);
     for (int item = 0;; item++) {
         char *text = NULL;
         size_t size = 0;
         FILE *memory = open_memstream(&text, &size);
         bool more = memory && hc_inquiry_own(memory, inquiry, item);
         if (memory && fclose(memory) == 0 && more && size) {
-            (void)fputs("<li>", out);
-            hc_text_markup(out, text);
-            (void)fputs("</li>\n", out);
+            hc_page_begin(out, HC_BLOCK_ITEM, NULL);
+            hc_page_text(out, text);
+            hc_page_end(out, HC_BLOCK_ITEM);
         }
         free(text);
         if (!more)
             break;
     }
-    (void)fputs("</ul></details>\n", out);
+    hc_page_end(out, HC_BLOCK_LIST);
+    hc_page_fold_end(out);
 }
 
-static void write_rows(FILE *out, const struct hc_inquiry *inquiry)
+static void write_word(struct hc_page_out *out, const char *word)
 {
-    (void)fputs("<details><summary>Every bug</summary>\n<table><tr><th>bug</th>", out);
-    for (int r = 0; r < HC_CATCH_RULES; r++)
-        (void)fprintf(out, "<th>%s</th>", hc_rules[r].name);
-    (void)fputs("</tr>\n", out);
-    for (int i = 0; i < inquiry->count; i++) {
-        (void)fputs("<tr><td class=\"c\">", out);
-        hc_text_markup(out, inquiry->row[i].name);
-        (void)fputs("</td>", out);
-        for (int r = 0; r < HC_CATCH_RULES; r++) {
-            const char *word = hc_catch_word(&inquiry->row[i], r);
-            bool fine = strcmp(word, "caught") == 0 || strcmp(word, "right") == 0;
-            (void)fprintf(out, "<td%s>%s</td>", fine || *word == '-' ? "" : " class=\"FAIL\"",
-                          word);
-        }
-        (void)fputs("</tr>\n", out);
-    }
-    (void)fputs("</table></details>\n", out);
+    bool fine = strcmp(word, "caught") == 0 || strcmp(word, "right") == 0 || *word == '-';
+    hc_page_begin(out, HC_BLOCK_CELL, fine ? NULL : "miss");
+    hc_page_text(out, word);
+    hc_page_end(out, HC_BLOCK_CELL);
 }
 
-void hc_page_write_catches(FILE *out, const struct hc_page_record *records, int count)
+static void write_rows(struct hc_page_out *out, const struct hc_inquiry *inquiry)
+{
+    const char *titles[HC_CATCH_RULES + 1] = {"bug"};
+    for (int r = 0; r < HC_CATCH_RULES; r++)
+        titles[r + 1] = hc_rules[r].name;
+    hc_page_fold(out, false);
+    hc_page_text(out, "Every bug");
+    hc_page_fold_body(out);
+    hc_page_table(out, "Every bug, as each rule judges it", titles, HC_CATCH_RULES + 1);
+    for (int i = 0; i < inquiry->count; i++) {
+        hc_page_begin(out, HC_BLOCK_ROW, NULL);
+        hc_page_code_cell(out, inquiry->row[i].name);
+        for (int r = 0; r < HC_CATCH_RULES; r++)
+            write_word(out, hc_catch_word(&inquiry->row[i], r));
+        hc_page_end(out, HC_BLOCK_ROW);
+    }
+    hc_page_table_end(out);
+    hc_page_fold_end(out);
+}
+
+void hc_page_write_catches(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
     int results = 0;
     int n = 0;
@@ -123,13 +132,18 @@ void hc_page_write_catches(FILE *out, const struct hc_page_record *records, int 
             }
     if (n && inquiry.row) {
         judge(&inquiry, entry, n);
-        (void)fputs("<h2 id=\"catches\">Who catches what</h2>\n<p>The arms of these bugs, as other rules of "
-                    "comparison judge them: to accept a buggy arm is a miss, and to refuse an arm "
-                    "that is right is a false alarm.</p>\n",
-                    out);
+        hc_page_heading(out, 2, "catches");
+        hc_page_text(out, "Who catches what");
+        hc_page_heading_end(out, 2);
+        hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
+        hc_page_text(out, "The arms of these bugs, as other rules of comparison judge them: to "
+                          "accept a buggy arm is a miss, and to refuse an arm that is right is a "
+                          "false alarm.");
+        hc_page_end(out, HC_BLOCK_PARAGRAPH);
         write_summary(out, &inquiry);
         write_own(out, &inquiry);
-        write_rows(out, &inquiry);
+        if (!out->markdown)
+            write_rows(out, &inquiry);
     }
     free(entry);
     hc_inquiry_free(&inquiry);

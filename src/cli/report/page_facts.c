@@ -53,7 +53,7 @@ static void put_machine(FILE *out, const struct hc_record_part *part)
 static void put_software(FILE *out, const struct hc_record_part *part)
 {
     static const char *const libraries[][2] = {
-        {"compiler", ""}, {"mpfr", "MPFR "},     {"onednn", "oneDNN "}, {"driver", "driver "},
+        {"compiler", ""},  {"mpfr", "MPFR "},     {"onednn", "oneDNN "}, {"driver", "driver "},
         {"cuda", "CUDA "}, {"cublas", "cuBLAS "}, {"cudnn", "cuDNN "}};
     const char *before = "";
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
@@ -150,11 +150,10 @@ static void put_command(FILE *out, const struct hc_record_part *part)
 static const struct fact {
     const char *title;
     void (*put)(FILE *out, const struct hc_record_part *part);
-} facts[] = {
-    {"Version", put_version}, {"Date", put_date},         {"Machine", put_machine},
-    {"Backends", put_backends}, {"Left out", put_left_out}, {"Level", put_level},
-    {"Seed", put_seed},       {"Cases", put_cases},       {"Software", put_software},
-    {"Command", put_command}};
+} facts[] = {{"Version", put_version},   {"Date", put_date},         {"Machine", put_machine},
+             {"Backends", put_backends}, {"Left out", put_left_out}, {"Level", put_level},
+             {"Seed", put_seed},         {"Cases", put_cases},       {"Software", put_software},
+             {"Command", put_command}};
 
 /* Keeps a value that is not there yet; takes the text. */
 static void keep(struct values *values, char *text)

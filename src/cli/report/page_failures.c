@@ -57,9 +57,9 @@ static void write_rest(struct hc_page_out *out, const struct hc_page_group *grou
     static const char begin[] = "halfcheck run ";
     const struct hc_row *row = group->first->row;
     const char *at = "";
-    char pattern[200];
-    char word[256];
-    char command[512];
+    char pattern[600];
+    char word[1200];
+    char command[2000];
     (void)snprintf(pattern, sizeof pattern, "%s/*", group->name);
     hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
     hc_page_print(out, "%d more are in the record.", left);

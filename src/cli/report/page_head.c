@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/record/parts.h"
+#include "check/record/shards.h"
 #include "cli/report/page_facts.h"
 #include "cli/report/script.h"
 #include "op/text.h"
@@ -25,7 +26,8 @@ static const struct hc_record_part *find_broken(const struct hc_page_record *rec
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static void say(struct hc_page_word *word, const char *format, ...)
+static void
+say(struct hc_page_word *word, const char *format, ...)
 {
     size_t used = strlen(word->reason);
     va_list arguments;
@@ -36,6 +38,24 @@ static void say(struct hc_page_word *word, const char *format, ...)
     va_start(arguments, format);
     (void)hc_text_format(word->reason + used, sizeof word->reason - used, format, arguments);
     va_end(arguments);
+}
+
+/* Whether shards of a run are missing (check/record/shards.h). A lone shard says so. */
+static bool is_incomplete(const struct hc_page_record *records, int count,
+                          struct hc_page_word *word)
+{
+    bool incomplete = false;
+    for (int r = 0; r < count; r++) {
+        const struct hc_record_part *part = records[r].record.parts;
+        const struct hc_row *row = hc_record_find(&records[r].record, HC_SHARDS_CASE, "-");
+        if (records[r].record.part_count == 1 && part->plan && part->shards > 1)
+            say(word, "%.60s is shard %d of %d alone", records[r].name, part->shard, part->shards);
+        if (row && hc_row_verdict(row) != HC_PASS) {
+            say(word, "%.120s", row->note);
+            incomplete = true;
+        }
+    }
+    return incomplete;
 }
 
 struct hc_page_word hc_page_judge(const struct hc_page_record *records, int count,
@@ -62,7 +82,7 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
         say(&word, "%.60s has a planted fault: %.120s", name, fault->fault);
     if (failed + passed && results->kinds[HC_PAGE_NOT_CHECKED])
         say(&word, "%s were not checked", hc_page_count(results->kinds[HC_PAGE_NOT_CHECKED], n));
-    if (failed || cut || fault)
+    if (is_incomplete(records, count, &word) || failed || cut || fault)
         word.word = "FAIL";
     else if (!passed)
         word.word = "NOTHING";
@@ -96,7 +116,7 @@ void hc_page_write_head(struct hc_page_out *out, const struct hc_page_word *word
 
 static void write_counts(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
-    static const char *const titles[] = {"record", "#results", "#PASS",          "#FAIL",
+    static const char *const titles[] = {"record",   "#results",       "#PASS",       "#FAIL",
                                          "#SKIPPED", "#UNIMPLEMENTED", "#MISTRUSTED", "#ERROR"};
     hc_page_table(out, "Verdicts by record", titles, 2 + HC_VERDICT_COUNT);
     for (int r = 0; r < count; r++) {

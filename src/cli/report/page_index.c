@@ -6,14 +6,6 @@
 #include "cases/fixture/bug.h"
 #include "cases/reports.h"
 #include "cli/report/page_link.h"
-#include "op/text.h"
-
-static void cell(FILE *out, const char *class, const char *text)
-{
-    (void)fprintf(out, "<td class=\"%s\">", class);
-    hc_text_markup(out, text);
-    (void)fputs("</td>", out);
-}
 
 /* By the case that shows them, those left out at the end. */
 static int by_case(const void *a, const void *b)
@@ -46,21 +38,25 @@ static const char *verdict_of(const struct hc_case *what, const struct hc_page_r
     return worst < 0 ? "not in the record" : hc_verdict_names[worst];
 }
 
-static void write_report(FILE *out, const struct hc_report *report,
+static void write_report(struct hc_page_out *out, const struct hc_report *report,
                          const struct hc_page_record *records, int count)
 {
-    (void)fputs("<tr>", out);
-    cell(out, "c", report->slug);
+    hc_page_begin(out, HC_BLOCK_ROW, NULL);
+    hc_page_code_cell(out, report->slug);
     if (report->shown_by) {
         const char *verdict = verdict_of(report->shown_by, records, count);
-        cell(out, "c", report->shown_by->name);
-        cell(out, strchr(verdict, ' ') ? "f" : verdict, verdict);
+        hc_page_code_cell(out, report->shown_by->name);
+        if (strchr(verdict, ' '))
+            hc_page_cell(out, verdict);
+        else
+            hc_page_verdict_cell(out, verdict);
     } else {
-        cell(out, "", report->reason);
+        hc_page_cell(out, report->reason);
     }
-    (void)fputs("<td>", out);
+    hc_page_begin(out, HC_BLOCK_CELL, NULL);
     hc_page_write_linked(out, report->source);
-    (void)fputs("</td></tr>\n", out);
+    hc_page_end(out, HC_BLOCK_CELL);
+    hc_page_end(out, HC_BLOCK_ROW);
 }
 
 /* The length of the component's name; 0 for a report that is left out. */
@@ -76,7 +72,28 @@ static bool same_component(const struct hc_report *x, const struct hc_report *y)
            (n == 0 || strncmp(x->shown_by->name, y->shown_by->name, (size_t)n) == 0);
 }
 
-void hc_page_write_index(FILE *out, const struct hc_page_record *records, int count)
+/* The reports of one component, or those that are left out. */
+static void write_component(struct hc_page_out *out, const struct hc_report **reports, int n,
+                            const struct hc_page_record *records, int count)
+{
+    static const char *const shown[] = {"report", "shown by", "verdict", "source"};
+    static const char *const left_out[] = {"report", "why", "source"};
+    int length = component(reports[0]);
+    hc_page_fold(out, false);
+    if (length)
+        hc_page_print(out, "%.*s: shown by cases of its own (%d)", length,
+                      reports[0]->shown_by->name, n);
+    else
+        hc_page_print(out, "left out (%d)", n);
+    hc_page_fold_body(out);
+    hc_page_table(out, "Reports from the field", length ? shown : left_out, length ? 4 : 3);
+    for (int i = 0; i < n; i++)
+        write_report(out, reports[i], records, count);
+    hc_page_table_end(out);
+    hc_page_fold_end(out);
+}
+
+void hc_page_write_index(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
     int n;
     int others = 0;
@@ -90,19 +107,7 @@ void hc_page_write_index(FILE *out, const struct hc_page_record *records, int co
     for (int i = 0, end; i < others; i = end) {
         for (end = i; end < others && same_component(other[i], other[end]);)
             end++;
-        int length = component(other[i]);
-        (void)fputs("<details class=\"m\"><summary>", out);
-        if (length)
-            (void)fprintf(out, "%.*s: shown by cases of its own", length, other[i]->shown_by->name);
-        else
-            (void)fputs("left out", out);
-        (void)fprintf(out, " <span class=\"f\">%d</span></summary>\n<table><tr><th>report</th>",
-                      end - i);
-        (void)fputs(length ? "<th>shown by</th><th>verdict</th>" : "<th>why</th>", out);
-        (void)fputs("<th>source</th></tr>\n", out);
-        for (int k = i; k < end; k++)
-            write_report(out, other[k], records, count);
-        (void)fputs("</table></details>\n", out);
+        write_component(out, &other[i], end - i, records, count);
     }
     free(other);
 }

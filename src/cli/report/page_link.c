@@ -21,7 +21,21 @@ static size_t address_length(const char *text)
     return scheme && length > scheme ? length : 0;
 }
 
-void hc_page_write_linked(FILE *out, const char *text)
+/* An address has none of the characters that would end it in HTML or in Markdown. */
+static void write_address(struct hc_page_out *out, const char *address)
+{
+    if (out->markdown) {
+        (void)fprintf(out->file, "<%s>", address);
+        return;
+    }
+    (void)fputs("<a href=\"", out->file);
+    hc_text_markup(out->file, address);
+    (void)fputs("\">", out->file);
+    hc_text_markup(out->file, address);
+    (void)fputs("</a>", out->file);
+}
+
+void hc_page_write_linked(struct hc_page_out *out, const char *text)
 {
     char *copy = strdup(text);
     for (char *at = copy; at && *at;) {
@@ -31,17 +45,12 @@ void hc_page_write_linked(FILE *out, const char *text)
         size_t length = address_length(next);
         char kept = *next;
         *next = '\0';
-        hc_text_markup(out, at);
+        hc_page_text(out, at);
         *next = kept;
         kept = next[length];
         next[length] = '\0';
-        if (length) {
-            (void)fputs("<a href=\"", out);
-            hc_text_markup(out, next);
-            (void)fputs("\">", out);
-            hc_text_markup(out, next);
-            (void)fputs("</a>", out);
-        }
+        if (length)
+            write_address(out, next);
         next[length] = kept;
         at = next + length;
     }

@@ -2,9 +2,9 @@
 #ifndef HC_CLI_REPORT_PAGE_LINK_H
 #define HC_CLI_REPORT_PAGE_LINK_H
 
-#include <stdio.h>
+#include "cli/report/page_out.h"
 
 /* Writes a text escaped. Addresses in it that begin with http:// or https:// become links. */
-void hc_page_write_linked(FILE *out, const char *text);
+void hc_page_write_linked(struct hc_page_out *out, const char *text);
 
 #endif

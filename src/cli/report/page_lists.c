@@ -116,8 +116,9 @@ void hc_page_write_passes(struct hc_page_out *out, const struct hc_page_record *
     hc_page_text(out, "What passed");
     hc_page_heading_end(out, 2);
     hc_page_fold(out, results->count < 200);
-    hc_page_print(out, "%s results by family: a worst error/bound of 1 is still within its bound, "
-                       "and 0 means that all bits or claims hold",
+    hc_page_print(out,
+                  "%s results by family: a worst error/bound of 1 is still within its bound, "
+                  "and 0 means that all bits or claims hold",
                   hc_page_count(results->kinds[HC_PAGE_PASSED], number));
     hc_page_fold_body(out);
     hc_page_table(out, "What passed, by family", titles + (count == 1), 8 - (count == 1));

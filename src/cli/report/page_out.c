@@ -32,8 +32,7 @@ void hc_page_end(struct hc_page_out *out, enum hc_page_block block)
     if (out->markdown)
         (void)fputs(blocks[block].end, out->file);
     else
-        (void)fprintf(out->file, "</%s>%s", blocks[block].tag,
-                      block == HC_BLOCK_CELL ? "" : "\n");
+        (void)fprintf(out->file, "</%s>%s", blocks[block].tag, block == HC_BLOCK_CELL ? "" : "\n");
 }
 
 void hc_page_open(struct hc_page_out *out, const char *tag, const char *class)

@@ -2,12 +2,11 @@
 #ifndef HC_CLI_REPORT_PAGE_QUOTES_H
 #define HC_CLI_REPORT_PAGE_QUOTES_H
 
-#include <stdio.h>
-
+#include "cli/report/page_out.h"
 #include "cli/report/page_record.h"
 
 /* Writes a section with a table for each text, or nothing if no result is of a quote that this
    program knows. A quote that did not pass in some record says so. */
-void hc_page_write_quotes(FILE *out, const struct hc_page_record *records, int count);
+void hc_page_write_quotes(struct hc_page_out *out, const struct hc_page_record *records, int count);
 
 #endif

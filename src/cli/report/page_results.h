@@ -42,7 +42,7 @@ struct hc_page_group {
     int count;
     const struct hc_page_result *of_kind[HC_PAGE_KINDS]; /* where those of each kind begin */
     int kinds[HC_PAGE_KINDS];                            /* and how many there are */
-    char name[128];                                      /* of the family */
+    char name[512];                                      /* of the family */
 };
 
 /* The next group; the first one after (struct hc_page_group){0}. Returns false behind the last. */

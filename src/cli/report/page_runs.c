@@ -111,9 +111,9 @@ static bool write_all_left_out(struct hc_page_out *out, const struct hc_record_p
 static void write_omissions(struct hc_page_out *out, const struct hc_page_record *records,
                             int count)
 {
-    static const char *const titles[] = {"backend",   "component",         "#without a kernel",
-                                         "#refused",  "#of another order", "#without a call",
-                                         "the first reason"};
+    static const char *const titles[] = {
+        "backend",           "component",       "#without a kernel", "#refused",
+        "#of another order", "#without a call", "the first reason"};
     bool any = false;
     for (int r = 0; r < count; r++)
         for (int p = 0; p < records[r].record.part_count; p++)

@@ -31,7 +31,11 @@ static inline const char *after_attributes(const char *at)
 {
     for (at += strspn(at, " \t\n"); *at && *at != '>' && *at != '/'; at += strspn(at, " \t\n")) {
         at += strcspn(at, "= \t\n<>\"'");
-        if (*at++ != '=' || (*at != '"' && *at != '\''))
+        at += strspn(at, " \t\n");
+        if (*at++ != '=')
+            return NULL;
+        at += strspn(at, " \t\n");
+        if (*at != '"' && *at != '\'')
             return NULL;
         char quote = *at++;
         for (; *at && *at != quote; at++)

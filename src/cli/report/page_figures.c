@@ -1,0 +1,74 @@
+#include "cli/report/page_figures.h"
+
+#include "op/text.h"
+
+static void write_paragraph(struct hc_page_out *out, const char *before, const char *text)
+{
+    hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
+    hc_page_text(out, before);
+    hc_page_text(out, text);
+    hc_page_end(out, HC_BLOCK_PARAGRAPH);
+}
+
+/* What was drawn, and what draws it again. */
+static void write_source(struct hc_page_out *out, const struct hc_page_picture *picture)
+{
+    if (out->markdown)
+        return;
+    hc_page_fold(out, false);
+    hc_page_text(out, "The picture in words, its data, and the command that draws it");
+    hc_page_fold_body(out);
+    if (picture->alt)
+        write_paragraph(out, "", picture->alt);
+    if (picture->command)
+        hc_page_pre(out, picture->command);
+    if (picture->data)
+        hc_page_pre(out, picture->data);
+    hc_page_fold_end(out);
+}
+
+static void write_drawing(struct hc_page_out *out, const struct hc_page_picture *picture)
+{
+    if (out->markdown)
+        return;
+    (void)fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", out->file);
+    hc_text_markup(out->file, picture->question);
+    (void)fprintf(out->file, "\">\n%s</div>\n", picture->svg);
+}
+
+static void write_figure(struct hc_page_out *out, const struct hc_page_picture *picture)
+{
+    char id[80];
+    (void)snprintf(id, sizeof id, "picture-%s", picture->id);
+    hc_page_heading(out, 3, id);
+    hc_page_text(out, picture->question);
+    hc_page_heading_end(out, 3);
+    if (!picture->svg) {
+        write_paragraph(out, "No picture: ", picture->why_not ? picture->why_not : "no reason");
+        return;
+    }
+    hc_page_open(out, "figure", NULL);
+    if (picture->answer) {
+        hc_page_open(out, "figcaption", NULL);
+        hc_page_text(out, picture->answer);
+        hc_page_close(out, "figcaption");
+    }
+    write_drawing(out, picture);
+    hc_page_close(out, "figure");
+    write_source(out, picture);
+}
+
+void hc_page_write_figures(struct hc_page_out *out, const struct hc_page_pictures *pictures)
+{
+    hc_page_open(out, "section", NULL);
+    hc_page_heading(out, 2, "pictures");
+    hc_page_text(out, "Pictures");
+    hc_page_heading_end(out, 2);
+    if (pictures->why_not[0])
+        write_paragraph(out, "No pictures: ", pictures->why_not);
+    for (int i = 0; i < pictures->count && !pictures->why_not[0]; i++)
+        write_figure(out, &pictures->list[i]);
+    if (!out->markdown)
+        hc_page_write_cases(out->file, pictures->cases);
+    hc_page_close(out, "section");
+}
