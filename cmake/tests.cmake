@@ -24,11 +24,14 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                            -Wno-double-promotion -Wno-shadow)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
-  # These run all cases again and again, on kernels that are wrong on purpose. The sanitizers are
-  # left out of them (preset asan): they see every case once in src/cli/run/run_test.c.
-  set_tests_properties(cases.constant_test cases.idle_test cases.partial_test
+  # These run all cases again and again, on kernels that are wrong on purpose or sum in another
+  # order. The sanitizers are left out of them (preset asan): they see every case once in
+  # src/cli/run/run_test.c, and every recipe in the cases training/*.
+  set_tests_properties(cases.constant_test cases.free_order_test cases.idle_test
+                       cases.partial_test kernels.pipe.loopback_test
                        src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
-                       src.cli.commands.commands_test PROPERTIES LABELS wrong-kernels)
+                       src.cli.commands.commands_test src.train.run.recipes_train_test
+                       PROPERTIES LABELS all-cases)
   # kernels/plugin/plugin_test.c loads these.
   foreach(plugin other_version nothing broken)
     add_library(${plugin} MODULE kernels/plugin/plugins/${plugin}.c)

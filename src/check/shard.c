@@ -1,5 +1,6 @@
 #include "check/shard.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ static void sift(struct load *heap, int count)
 
 enum hc_status hc_shard_plan(const double *seconds, int count, int of, int *shard)
 {
+    assert(of >= 1);
     struct unit *units = malloc(((size_t)count + 1) * sizeof *units);
     struct load *heap = malloc((size_t)of * sizeof *heap);
     bool room = units && heap;
