@@ -1,41 +1,45 @@
 # How much of its bound each family of cases takes: a row for each family, a mark for each backend.
 # Given: families with the array family_tic, series with the array series_name; nans: 1 where a
-# ratio is not a number; columns: the names of the numbers drawn, the worst one and the one at which
-# its line begins. Reads points: row, series, worst, begin, ...: ratios to the bound. Writes
-# picture.
-width = 640
+# ratio is not a number; axis_text; low and over, the ends of the
+# axis; limit: 1 where numbers beyond 1 are broken claims. Reads points: row, series, worst, median:
+# a line from the median to the worst. Writes picture.
+width = 500
 row = 17.0
-head = 30.0 + 20 * ((series + 2) / 3)
-height = head + 50 + row * families
+head = 14.0 + 18 * series
+height = head + 56 + row * families
 @open_page
 set output drawing . "picture"
 @begin_style
 set datafile separator tab
-low = 1e-4
-over = 10
-nan_at = 40
-place(r) = r != r ? nan_at : r < low ? low : r > over ? over : r
-begins(r, worst) = r != r || worst != worst ? place(worst) : place(r)
+nan_at = over * 8
+inside(r) = r < low ? low : r > over ? over : r
+place(text, r) = text eq "nan" ? nan_at : inside(r)
 set tmargin at screen 1 - head / height
-set bmargin at screen 46 / height
-set lmargin at screen 230.0 / width
+set bmargin at screen 50.0 / height
+set lmargin at screen 190.0 / width
 set rmargin at screen 1 - 24.0 / width
 set logscale x
-set xrange [low * 0.7 : (nans ? 60 : 20)]
+set xrange [low * 0.7 : over * (nans ? 16 : 2)]
 set yrange [families + 0.6 : 0.4]
-set xtics ("0" low, "0.001" 1e-3, "0.01" 1e-2, "0.1" 0.1, "1" 1, "\342\211\245 10" over) noenhanced
+set xtics ((low < 1e-3 ? "0" : sprintf("\342\211\244 %g", low)) low) noenhanced
+nearest(x) = int(floor(x + 0.5))
+set for [e = nearest(log10(low)) + 1 : nearest(log10(over)) - 1] xtics add (sprintf("%g", 10.0 ** e) 10.0 ** e)
+set xtics add (sprintf("\342\211\245 %g", over) over)
 if (nans) { set xtics add ("NaN" nan_at) }
-set xlabel axis_text noenhanced
+set label 1 axis_text at graph 0.5, screen 14.0 / height center noenhanced textcolor rgb ink
 set ytics () scale 0 noenhanced font ",12"
 set for [i = 1 : families] ytics add (family_tic[i] i)
 set grid noytics xtics
-set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols 3 width 1
-set object 1 rectangle from 1, graph 0 to graph 1, graph 1 behind fillcolor rgb warm \
-    fillstyle solid noborder
-set arrow from 1, graph 0 to 1, graph 1 nohead linecolor rgb bad linewidth 1.5
+set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols 1 Left reverse font ",12"
+if (limit) {
+    set object 1 rectangle from 1, graph 0 to graph 1, graph 1 behind fillcolor rgb warm \
+        fillstyle solid noborder
+    set arrow from 1, graph 0 to 1, graph 1 nohead linecolor rgb bad linewidth 1.5
+}
 lane(s) = (s - (series + 1) / 2.0) * 0.66 / (series > 1 ? series : 2)
 set bars 0
 plot for [s = 1 : series] "points" \
-    using ($2 == s ? place($3) : NaN):($1 + lane(s)):(begins($4, $3)):(place($3)) \
+    using ($2 == s ? place(strcol(3), strcol(3) eq "nan" ? 0 : $3) : NaN):($1 + lane(s)): \
+    (place(strcol(strcol(3) eq "nan" ? 3 : 4), strcol(4) eq "nan" ? 0 : $4)):(place(strcol(3), strcol(3) eq "nan" ? 0 : $3)) \
     with xerrorbars pointtype marks[nth(s + 1)] pointsize 0.45 linecolor rgb palette[nth(s + 1)] \
     title series_name[s]

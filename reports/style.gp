@@ -24,7 +24,7 @@ blue = palette[2]
 vermillion = palette[3]
 green = palette[4]
 
-open_page = 'set terminal svg size width, height noenhanced font "sans,14"'
+open_page = 'set terminal svg size width, height noenhanced font "sans,13"'
 open_svg = 'set terminal svg size width, height dynamic enhanced font "sans,13" background paper'
 open_png = 'set terminal pngcairo size 1.5 * width, 1.5 * height enhanced font "Sans,12" \
     linewidth 1.5 pointscale 1.4 background paper'
@@ -37,3 +37,8 @@ begin_style = 'set encoding utf8; \
     set title textcolor rgb ink; \
     set xlabel textcolor rgb ink; \
     set ylabel textcolor rgb ink'
+
+# A power as people write it: ten with small raised digits.
+raised = "\342\201\260 \302\271 \302\262 \302\263 \342\201\264 \342\201\265 \342\201\266 \342\201\267 \342\201\270 \342\201\271"
+raise(digits) = strlen(digits) == 0 ? "" : word(raised, int(digits[1:1]) + 1) . raise(digits[2:strlen(digits)])
+power(base, e) = sprintf("%g", base) . (e < 0 ? "\342\201\273" : "") . raise(sprintf("%d", abs(e)))

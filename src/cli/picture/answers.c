@@ -79,7 +79,8 @@ static void make(struct hc_drawing *d)
     else if (f.count == 0)
         (void)snprintf(d->why_not, sizeof d->why_not, "no result says whose its error is");
     if (!d->why_not[0]) {
-        hc_families_draw(&f, d);
+        hc_families_draw(&f, d, 1e-4, 10);
+        hc_plot_integer(d->values, "limit", 0, 1);
         hc_plot_text(d->values, "axis_text", 0, "share / bound (beyond 1: explained below)", 80);
         answer(d, &f, d->answer);
         (void)fprintf(d->alt,

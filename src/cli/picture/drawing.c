@@ -87,13 +87,12 @@ static enum hc_status draw(const struct hc_picture_kind *kind, struct hc_plot_va
     return status;
 }
 
-enum hc_status hc_picture_draw(const struct hc_picture_kind *kind,
-                               const struct hc_page_record *records, int count, const char *folder,
-                               struct hc_page_picture *picture)
+enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct hc_drawing *what,
+                               const char *folder, struct hc_page_picture *picture)
 {
     char points[HC_MAX_PATH];
     size_t size[2];
-    struct hc_drawing d = {.records = records, .count = count};
+    struct hc_drawing d = *what;
     enum hc_status status = HC_OK;
     *picture = (struct hc_page_picture){
         .id = kind->id, .question = kind->question, .command = kind->command};

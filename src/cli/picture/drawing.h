@@ -9,8 +9,9 @@
 #include "cli/report/plot.h"
 
 struct hc_drawing {
-    const struct hc_page_record *records;
+    const struct hc_page_record *records; /* without the baseline, if one is marked */
     int count;
+    const struct hc_page_record *baseline; /* NULL: there is none */
     FILE *data; /* the file "points", which the script draws and the reader gets: columns with tabs
                    between, a line of names first */
     FILE *answer;
@@ -31,11 +32,21 @@ struct hc_picture_kind {
 
 extern const struct hc_picture_kind hc_picture_headroom;
 extern const struct hc_picture_kind hc_picture_answers;
+extern const struct hc_picture_kind hc_picture_accuracy;
+extern const struct hc_picture_kind hc_picture_loss;
+extern const struct hc_picture_kind hc_picture_baseline;
+extern const struct hc_picture_kind hc_picture_drift_sources;
+extern const struct hc_picture_kind hc_picture_drift_layers;
+extern const struct hc_picture_kind hc_picture_stalls;
+extern const struct hc_picture_kind hc_picture_losses;
+extern const struct hc_picture_kind hc_picture_output_exponents;
+extern const struct hc_picture_kind hc_picture_weight_exponents;
+extern const struct hc_picture_kind hc_picture_scale;
 
-/* Draws one. HC_NO_MEMORY, HC_IO or HC_UNSUPPORTED as hc_page_pictures_draw, with a line. */
-enum hc_status hc_picture_draw(const struct hc_picture_kind *kind,
-                               const struct hc_page_record *records, int count, const char *folder,
-                               struct hc_page_picture *picture);
+/* Draws one of the records in `what`. HC_NO_MEMORY, HC_IO or HC_UNSUPPORTED as
+   hc_page_pictures_draw, with a line. */
+enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct hc_drawing *what,
+                               const char *folder, struct hc_page_picture *picture);
 
 /* A text of a record as one field of the data, or in an answer: no tabs and no newlines. */
 void hc_drawing_text(FILE *out, const char *text);

@@ -6,7 +6,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_LABEL = 30 };
+enum { LONGEST_LABEL = 30, LONGEST_SERIES = 48 };
 
 int hc_family_length(const char *name)
 {
@@ -89,6 +89,7 @@ struct place {
     const char *name;
     double worst;
     int family;
+    bool keep;
 };
 
 static int by_worst(const void *a, const void *b)
@@ -96,6 +97,8 @@ static int by_worst(const void *a, const void *b)
     const struct place *x = a;
     const struct place *y = b;
     int order = compare(y->worst, x->worst);
+    if (x->keep)
+        return x->family - y->family;
     return order ? order : strcmp(x->name, y->name);
 }
 
@@ -124,7 +127,7 @@ void hc_families_sort(struct hc_families *f)
         make_cells(f);
         for (int i = 0; i < (int)n; i++) {
             f->order[i] = i;
-            place[i] = (struct place){f->family.text[i], hc_families_worst(f, i), i};
+            place[i] = (struct place){f->family.text[i], hc_families_worst(f, i), i, f->as_added};
         }
         qsort(place, n, sizeof *place, by_worst);
         for (int i = 0; i < (int)n; i++)
@@ -154,16 +157,18 @@ double hc_families_worst(const struct hc_families *f, int i)
     return worst;
 }
 
-void hc_families_draw(const struct hc_families *f, struct hc_drawing *d)
+void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double low, double over)
 {
     bool nans = false;
+    hc_plot_real(d->values, "low", 0, low);
+    hc_plot_real(d->values, "over", 0, over);
     (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
     hc_plot_integer(d->values, "families", 0, f->family.count);
     hc_plot_array(d->values, "family_tic", f->family.count);
     hc_plot_integer(d->values, "series", 0, f->series.count);
     hc_plot_array(d->values, "series_name", f->series.count);
     for (int s = 0; s < f->series.count; s++)
-        hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_LABEL);
+        hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_SERIES);
     for (int i = 0; i < f->family.count; i++) {
         hc_plot_tic(d->values, "family_tic", i + 1, hc_families_name(f, i), LONGEST_LABEL);
         for (int s = 0; s < f->series.count; s++) {

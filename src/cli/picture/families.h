@@ -32,6 +32,7 @@ struct hc_families {
     int count;
     int room;
     bool no_memory;
+    bool as_added;               /* the order is that in which they were added */
     int *order;                  /* hc_families_sort: families by their worst value */
     struct hc_family_cell *cell; /* [family * series.count + series] */
 };
@@ -58,8 +59,10 @@ const struct hc_family_cell *hc_families_cell(const struct hc_families *families
                                               int series);
 
 /* Gives the names to the script as family_tic and series_name, with their numbers, and `nans`;
-   writes the cells as rows: row, series, worst, median, results, family, name of the series. */
-void hc_families_draw(const struct hc_families *families, struct hc_drawing *drawing);
+   writes the cells as rows: row, series, worst, median, results, family, name of the series. The
+   axis ends at `low` and `over`, powers of ten, where everything beyond is drawn. */
+void hc_families_draw(const struct hc_families *families, struct hc_drawing *drawing, double low,
+                      double over);
 
 void hc_families_free(struct hc_families *families);
 

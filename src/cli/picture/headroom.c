@@ -58,7 +58,7 @@ static void make(struct hc_drawing *d)
         for (int i = 0; i < d->records[r].record.count; i++) {
             const struct hc_row *row = &d->records[r].record.rows[i];
             bool number = !isnan(row->error) && !isnan(row->bound);
-            if (row->checked > 0)
+            if (row->checked > 0 && row->verdict != HC_SKIPPED)
                 hc_families_add(&f, row->name, hc_series_name(series, d, r, row->backend),
                                 number ? hc_ratio(row->error, row->bound) : (double)NAN);
         }
@@ -69,7 +69,8 @@ static void make(struct hc_drawing *d)
         (void)snprintf(d->why_not, sizeof d->why_not, "no result has made a comparison");
     if (!d->why_not[0]) {
         struct counts c = count(&f);
-        hc_families_draw(&f, d);
+        hc_families_draw(&f, d, 1e-4, 10);
+        hc_plot_integer(d->values, "limit", 0, 1);
         hc_plot_text(d->values, "axis_text", 0, "error / bound (beyond 1: broken)", 80);
         answer(&f, &c, d->answer);
         (void)fprintf(d->alt,

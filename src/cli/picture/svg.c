@@ -1,5 +1,6 @@
 #include "cli/picture/svg.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ static const struct {
 #include "cli/picture/colours.def"
 #undef HC_COLOUR
 };
+
+enum { INK = 1 }; /* the colour of the whole picture */
 
 const char *const hc_page_picture_colours = ":root {"
 #define HC_COLOUR(name, light, dark) " --hc-" #name ": #" #light ";"
@@ -45,7 +48,10 @@ static const char *put_colour(FILE *out, const char *text)
     if (sscanf(text, "rgb(%d,%d,%d)%n", &r, &g, &b, &length) != 3 || length == 0)
         return NULL;
     for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
-        if (colours[i].light == (r << 16 | g << 8 | b)) {
+        if (i == INK && colours[i].light == (r << 16 | g << 8 | b)) {
+            (void)fputs("currentColor", out);
+            return text + length;
+        } else if (colours[i].light == (r << 16 | g << 8 | b)) {
             (void)fprintf(out, "var(--hc-%s,#%06x)", colours[i].name, (unsigned)colours[i].light);
             return text + length;
         }
@@ -53,24 +59,33 @@ static const char *put_colour(FILE *out, const char *text)
     return text + length;
 }
 
-/* Texts that become others wherever they stand in a tag. %s is the id of the picture. */
+/* Texts that become others wherever they stand in a tag; what all groups have stands once, in the
+   first tag. %s is the id of the picture. */
 static const struct {
     const char *from;
     const char *to;
 } changes[] = {
     {"xlink:href='#", "href='#%s-"},
     {"id='", "id='%s-"},
-    {"id=\"", "id=\"%s-"},
-    {"stroke=\"currentColor\"", "stroke=\"currentColor\""},
-    {"=\"black\"", "=\"var(--hc-ink,#222222)\""},
-    {"='black'", "='var(--hc-ink,#222222)'"},
-    {"=\"gray\"", "=\"var(--hc-grid,#dddddd)\""},
-    {"=\"white\"", "=\"var(--hc-paper,#ffffff)\""},
-    {" font-family=\"sans\"", ""},
-    {" xmlns:xlink=\"http://www.w3.org/1999/xlink\"", ""},
-    {"<tspan>", ""},
+    {"color=\"black\"", ""},
+    {"color=\"white\"", ""},
+    {"color=\"gray\"", ""},
+    {"fill=\"black\"", "fill=\"currentColor\""},
+    {"fill=\"none\"", ""},
+    {"class=\"gridline\"", ""},
+    {"font-family=\"sans\"", ""},
+    {"stroke-width=\"1.00\"", ""},
+    {"stroke-linecap=\"butt\"", ""},
+    {"stroke-linejoin=\"miter\"", ""},
     {"</tspan>", ""},
 };
+
+/* gnuplot gives the groups of several frames the same ids, which nothing uses. */
+static const char *after_group_id(const char *text)
+{
+    const char *end = strncmp(text, "id=\"gnuplot_", 12) == 0 ? strchr(text + 4, '"') : NULL;
+    return end ? end + 1 : NULL;
+}
 
 /* The same for one place; returns what stands behind it, or NULL. */
 static const char *put_change(FILE *out, const char *text, const char *id)
@@ -91,16 +106,32 @@ static const char *put_change(FILE *out, const char *text, const char *id)
     return NULL;
 }
 
+/* The first character behind spaces, titles and empty texts. */
+static const char *skip_nothing(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\n");
+        bool title = strncmp(text, "<title>", 7) == 0;
+        const char *end = title ? strstr(text, "</title>") : NULL;
+        if (strncmp(text, "<text><tspan ", 13) == 0) {
+            const char *inner = strchr(text + 6, '>');
+            if (inner && strncmp(inner + 1, "</tspan></text>", 15) == 0)
+                end = inner + 8;
+        }
+        if (!end)
+            return text;
+        text = strchr(end, '>') + 1;
+        text += title ? 0 : strcspn(text, "\n");
+    }
+}
+
 /* The end of a group that draws nothing and begins here; NULL if it draws something. */
 static const char *after_empty_group(const char *text)
 {
-    if (strncmp(text, "<g ", 3) != 0)
-        return NULL;
-    const char *at = strchr(text, '>');
+    const char *at = strncmp(text, "<g ", 3) == 0 ? strchr(text, '>') : NULL;
     if (!at)
         return NULL;
-    at++;
-    at += strspn(at, " \t\n");
+    at = skip_nothing(at + 1);
     return strncmp(at, "</g>", 4) == 0 ? at + 4 : NULL;
 }
 
@@ -117,6 +148,18 @@ static const char *after_head(const char *text)
             return end ? end + strlen(parts[i][1]) : NULL;
         }
     return NULL;
+}
+
+/* The second decimal of a coordinate that begins at the point of "12.34"; NULL if this is none. A
+   tenth of a pixel is enough. */
+static const char *put_decimal(FILE *out, const char *text)
+{
+    if (text[0] != '.' || !isdigit((unsigned char)text[1]) || !isdigit((unsigned char)text[2]) ||
+        isdigit((unsigned char)text[3]))
+        return NULL;
+    if (text[1] != '0')
+        (void)fprintf(out, ".%c", text[1]);
+    return text + 3;
 }
 
 static void put_body(FILE *out, const char *text, const char *id)
@@ -142,6 +185,8 @@ static void put_body(FILE *out, const char *text, const char *id)
         space = false;
         tag = *text == '<' || (tag && *text != '>');
         next = tag || *text == '<' ? put_colour(out, text) : NULL;
+        next = next || !tag ? next : after_group_id(text);
+        next = next || !tag ? next : put_decimal(out, text);
         next = next || !tag ? next : put_change(out, text, id);
         if (next) {
             text = next;
@@ -167,6 +212,7 @@ char *hc_picture_svg(const char *raw, const char *id, const char *alt)
     (void)fprintf(out,
                   "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\""
                   " aria-labelledby=\"%s-title\" font-family=\"system-ui, sans-serif\""
+                  " color=\"var(--hc-ink,#222222)\" fill=\"none\""
                   " xmlns=\"http://www.w3.org/2000/svg\">\n<title id=\"%s-title\">",
                   width, height, width, height, id, id);
     hc_text_markup(out, alt);

@@ -7,6 +7,7 @@
 struct hc_page_record {
     const char *name;
     struct hc_record record;
+    bool baseline; /* the others are compared with it, and it is not shown by itself */
 };
 
 /* Why a picture could not be drawn; "" if it was. */
