@@ -2,6 +2,9 @@
 # Installs what is missing, builds, and passes its arguments to halfcheck.
 #   ./hc ARGS...   builds the release and runs halfcheck ARGS
 #   ./hc test      builds and runs the tests; further arguments go to ctest
+#   ./hc install [FOLDER]     builds the release and installs it, by default in ~/.local, and as root
+#                             in /usr/local
+#   ./hc uninstall [FOLDER]   removes what that has installed
 # It may be called through a link. If the checkout is read-only, the build goes to
 # ${XDG_CACHE_HOME:-~/.cache}/halfcheck, into a folder that is named by the checkout's path.
 set -eu
@@ -11,7 +14,7 @@ top=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 
 to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
 gnuplot-nox'
-to_test='libcriterion-dev g++ clang-format clang-tidy python3-venv python3-pytest python3-numpy
+to_test='libcriterion-dev g++ clang-format clang-tidy mandoc zsh python3-venv python3-pytest python3-numpy
 python3-torch python3-matplotlib python3-nbclient python3-ipykernel'
 
 say() {
@@ -110,6 +113,18 @@ if [ "${1:-}" = test ]; then
     [ "$folder" != "$top/build/dev" ] || exec ctest --preset dev "$@"
     exec ctest --test-dir "$folder" --output-on-failure -j 2 --timeout 300 "$@"
 fi
+case ${1:-} in
+install | uninstall)
+    [ "$#" -le 2 ] || fail "$1 takes one folder, not '$3'"
+    case ${2:-} in -*) fail "$1 takes a folder, not '$2'" ;; esac
+    prefix=${2:-$HOME/.local}
+    [ -n "${2:-}" ] || [ "$(id -u)" != 0 ] || prefix=/usr/local
+    [ "$1" = install ] || exec "$top/cmake/prefix" uninstall "$prefix"
+    # shellcheck disable=SC2086
+    build release $to_build
+    exec "$top/cmake/prefix" install "$folder" "$prefix"
+    ;;
+esac
 # shellcheck disable=SC2086
 build release $to_build
 exec "$folder/halfcheck" "$@"

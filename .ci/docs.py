@@ -138,7 +138,8 @@ def names(page, known):
         for span in re.findall(r'`([^`]+)`', line):
             words = span.replace("'", ' ').split()
             if words[0] in ('halfcheck', './hc') and len(words) > 1:
-                if re.match('[a-z]', words[1]) and words[1] not in known.commands + ['test']:
+                of_hc = ['test', 'install', 'uninstall']
+                if re.match('[a-z]', words[1]) and words[1] not in known.commands + of_hc:
                     page.error(number, f'`{span}`: there is no such command')
                 if words[1] == 'bench':
                     continue

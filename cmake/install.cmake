@@ -1,5 +1,6 @@
 # `cmake --install FOLDER --prefix DIR` in two components: `program`, and `development`, which is
-# what plug-ins are built with (docs/plugins.md).
+# what plug-ins are built with (docs/plugins.md). What is installed finds its parts from where it
+# is, so that the folder may be moved.
 include(CMakePackageConfigHelpers)
 
 # What find_package(halfcheck) gives: halfcheck::plugin, with the flags under which arithmetic is
@@ -30,9 +31,28 @@ Cflags: -I\${includedir} -ffp-contract=off -fno-fast-math
 ")
 install(FILES ${CMAKE_BINARY_DIR}/generated/halfcheckConfigVersion.cmake DESTINATION ${package}
         COMPONENT development)
-install(FILES ${CMAKE_BINARY_DIR}/generated/halfcheck.pc DESTINATION lib/pkgconfig
+install(FILES ${CMAKE_BINARY_DIR}/generated/halfcheck.pc DESTINATION share/pkgconfig
         COMPONENT development)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/include/halfcheck DESTINATION include COMPONENT development)
 if(TARGET halfcheck-cuda)
   install(TARGETS halfcheck-cuda LIBRARY DESTINATION lib/halfcheck COMPONENT program)
 endif()
+install(FILES src/cli/manual/completion.bash RENAME halfcheck
+        DESTINATION share/bash-completion/completions COMPONENT program)
+install(FILES src/cli/manual/completion.zsh RENAME _halfcheck
+        DESTINATION share/zsh/site-functions COMPONENT program)
+install(FILES LICENSE CHANGELOG.md DESTINATION share/doc/halfcheck COMPONENT program)
+install(DIRECTORY docs DESTINATION share/doc/halfcheck COMPONENT program
+        FILES_MATCHING PATTERN examples EXCLUDE PATTERN pipe EXCLUDE PATTERN step-files EXCLUDE
+        PATTERN *.md)
+
+# Where oneDNN is no library of the system, a copy of it goes along.
+if(DNNL_LIBRARY AND NOT DNNL_LIBRARY MATCHES "^/(usr/)?lib")
+  get_filename_component(folder ${DNNL_LIBRARY} DIRECTORY)
+  install(DIRECTORY ${folder}/ DESTINATION lib/halfcheck COMPONENT program
+          FILES_MATCHING PATTERN libdnnl.so* PATTERN * EXCLUDE)
+  set_target_properties(halfcheck PROPERTIES INSTALL_RPATH $ORIGIN/../lib/halfcheck)
+endif()
+
+include(cmake/manual.cmake)
+include(cmake/package.cmake)

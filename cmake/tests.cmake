@@ -83,6 +83,7 @@ if(BUILD_TESTING)
   add_test(NAME without-cuda COMMAND ${CMAKE_SOURCE_DIR}/.ci/without-cuda)
   add_test(NAME plugins COMMAND ${CMAKE_SOURCE_DIR}/.ci/plugins ${CMAKE_BINARY_DIR}
                                 ${CMAKE_C_COMPILER})
+  add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/.ci/install ${CMAKE_BINARY_DIR})
 endif()
 if(BUILD_TESTING)
   add_test(NAME docs COMMAND ${CMAKE_SOURCE_DIR}/.ci/docs $<TARGET_FILE:halfcheck>)

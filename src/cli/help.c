@@ -5,6 +5,16 @@
 
 #include "op/wrap.h"
 
+const char hc_help_of_halfcheck[] =
+    "checks whether mixed-precision training is numerically right here";
+const char hc_help_in_short[] =
+    "halfcheck checks the numerical components of mixed-precision training (fp16, bf16) against\n"
+    "exact mathematics, on every backend that can run on this machine: its own kernels, programs\n"
+    "behind a pipe, and plug-ins. Each result is compared with a correctly rounded reference,\n"
+    "within a bound that is derived from the operation.\n\n"
+    "halfcheck run checks everything. halfcheck explain shows one case with its numbers.\n"
+    "halfcheck gate compares a record with an earlier one, and halfcheck report makes a page of\n"
+    "it.";
 const char hc_help_of_help[] = "print this help";
 const char hc_help_of_status[] = "0 if everything is as claimed, 1 if a claim failed, 2 if the\n"
                                  "command or the environment is wrong";

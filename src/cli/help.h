@@ -9,8 +9,10 @@
 /* `options` is a whole table: it ends with a NULL name and includes none. */
 void hc_help_print(FILE *out, const struct hc_command *command, const struct hc_option *options);
 
-extern const char hc_help_of_help[];   /* what --help does */
-extern const char hc_help_of_status[]; /* what the exit status says */
+extern const char hc_help_of_halfcheck[]; /* what the program does, as a part of a sentence */
+extern const char hc_help_in_short[];     /* the same in a few sentences */
+extern const char hc_help_of_help[];      /* what --help does */
+extern const char hc_help_of_status[];    /* what the exit status says */
 
 /* What is said of options that take lists; or NULL if the table has none. */
 const char *hc_help_of_lists(const struct hc_option *options);

@@ -59,7 +59,7 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .help = "count UNIMPLEMENTED and MISTRUSTED as failures"},
         {.name = "verbose", .flag = &set->verbose, .help = "also print what passed"},
         {.name = "fault",
-         .value = "NAME",
+         .value = "FAULT",
          .text = &set->fault,
          .help = "plant this defect in the backend that it belongs to, and run only there\n"
                  "(see halfcheck list faults)"},

@@ -1,0 +1,23 @@
+# CPack runs this on the tree that becomes a package: it puts the files where Debian has them.
+set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share)
+set(doc ${share}/doc/halfcheck)
+file(MAKE_DIRECTORY ${share}/zsh/vendor-completions)
+file(RENAME ${share}/zsh/site-functions/_halfcheck ${share}/zsh/vendor-completions/_halfcheck)
+file(REMOVE_RECURSE ${share}/zsh/site-functions)
+file(RENAME ${doc}/LICENSE ${doc}/copyright)
+
+string(TIMESTAMP day "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(RENAME ${doc}/CHANGELOG.md ${doc}/NEWS.md)
+file(WRITE ${doc}/changelog "halfcheck (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
+
+  * See /usr/share/doc/halfcheck/NEWS.md.gz.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${day}
+")
+file(GLOB pages ${share}/man/man1/*.1)
+execute_process(COMMAND gzip -9 -n ${pages} ${doc}/changelog ${doc}/NEWS.md
+                COMMAND_ERROR_IS_FATAL ANY)
+
+# The flag keeps plug-ins from being built with another arithmetic.
+file(WRITE ${share}/lintian/overrides/halfcheck
+     "halfcheck: pkg-config-bad-directive -fno-fast-math *\n")
