@@ -1,5 +1,4 @@
 /* Reading records. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,21 +203,6 @@ enum hc_status hc_record_of(const char *name, json_t *document, struct hc_record
     if (status != HC_OK)
         hc_record_free(record);
     return status;
-}
-
-enum hc_status hc_record_read(const char *path, struct hc_record *record)
-{
-    json_error_t error;
-    *record = (struct hc_record){0};
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return hc_fail(HC_IO, "cannot read %s: %s", path, strerror(errno));
-    json_t *document = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-    (void)fclose(file);
-    if (!document)
-        return hc_fail(HC_INVALID, "%s: not a record, or cut short: line %d: %s", path, error.line,
-                       error.text);
-    return hc_record_of(path, document, record);
 }
 
 void hc_record_free(struct hc_record *record)

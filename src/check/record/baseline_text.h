@@ -1,0 +1,29 @@
+/* Words of a baseline (baseline.h): names in which a few bytes are escaped, and digests. */
+#ifndef HC_CHECK_RECORD_BASELINE_TEXT_H
+#define HC_CHECK_RECORD_BASELINE_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Prints `length` bytes; those outside '!' to '~', and those in `also`, as %xx. Nothing is printed
+   as "%". */
+void hc_baseline_escape(FILE *out, const char *text, size_t length, const char *also);
+
+/* Replaces the escapes in place. False if one is wrong. */
+bool hc_baseline_unescape(char *text);
+
+enum { HC_BASELINE_DIGEST_TEXT = 5 };
+
+/* The upper 24 bits in 4 characters; and back, false if the characters are others. */
+void hc_baseline_digest(uint64_t digest, char text[HC_BASELINE_DIGEST_TEXT]);
+bool hc_baseline_read_digest(const char *text, uint64_t *digest);
+
+/* baseline_members.c: prints the members of an object that are not in `without` (which ends with
+   NULL), a line each (false: no memory); and puts such a line, which it changes, into the object.
+   What is wrong with the line, or NULL. */
+bool hc_baseline_print_members(FILE *out, const json_t *object, const char *const *without);
+const char *hc_baseline_read_member(json_t *object, char *line);
+
+#endif
