@@ -31,7 +31,8 @@
 
 #include "check/record/record.h"
 
-#define HC_BASELINE_MAGIC "halfcheck baseline "
+#define HC_BASELINE_MAGIC  "halfcheck baseline "
+#define HC_BASELINE_ENDING ".baseline" /* of its file's name */
 
 enum {
     HC_BASELINE_VERSION = 1,

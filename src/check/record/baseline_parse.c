@@ -1,5 +1,5 @@
-/* Reading baselines. The text may be anything: every line is taken apart word by word, and the first
-   that is not as baseline.h says ends the reading with its number. */
+/* Reading baselines. The text may be anything: every line is taken apart word by word. The first
+   that is not as baseline.h says ends the reading, and its number is said. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "check/record/baseline.h"
 #include "check/record/baseline_parse.h"
 #include "check/record/baseline_text.h"
+#include "check/record/outcomes.h"
 #include "op/text.h"
 
 bool hc_baseline_wrong(struct hc_baseline_parser *p, const char *format, ...)
@@ -184,7 +185,9 @@ static void read_lines(struct hc_baseline_parser *p)
             if (!ended)
                 (void)hc_baseline_wrong(p, "%zu results stand above", json_array_size(p->results));
         } else {
-            const char *wrong = hc_baseline_read_member(p->section, line);
+            const char *wrong = NULL;
+            if (!hc_outcomes_take_line(p->document, line, &wrong))
+                wrong = hc_baseline_read_member(p->section, line);
             if (wrong)
                 (void)hc_baseline_wrong(p, "%s", wrong);
         }

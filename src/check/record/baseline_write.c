@@ -7,6 +7,7 @@
 #include "check/record/baseline_inner.h"
 #include "check/record/baseline_text.h"
 #include "check/record/json.h"
+#include "check/record/outcomes.h"
 #include "check/record/parts.h"
 #include "op/output.h"
 
@@ -124,7 +125,11 @@ static void find_usual(struct hc_baseline_writer *w)
 static void print_letters(const struct hc_baseline_writer *w, const char *word,
                           const struct hc_letters *letters)
 {
-    for (int i = 0; i < letters->count; i++) {
+    for (int letter = '-'; letter <= 'z'; letter++) {
+        const char *at = memchr(letters->letter, letter, (size_t)letters->count);
+        int i = at ? (int)(at - letters->letter) : 0;
+        if (!at)
+            continue;
         json_t *text = hc_json_text(letters->text[i]);
         (void)fprintf(w->out, "%s %c ", word, letters->letter[i]);
         (void)json_dumpf(text, w->out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
@@ -144,8 +149,8 @@ static void print_results(struct hc_baseline_writer *w, int part)
 }
 
 /* Lists that are rows here, and what is implied. */
-static const char *const without[] = {"schema",       "results", "rates", "parts",
-                                      "result_count", "name",    NULL};
+static const char *const without[] = {"schema", "results",      "rates", "parts", "trainings",
+                                      "drift",  "result_count", "name",  NULL};
 
 static bool print_part(struct hc_baseline_writer *w, int part)
 {
@@ -172,6 +177,8 @@ static bool print_all(struct hc_baseline_writer *w)
     if (w->usual[0])
         (void)fprintf(w->out, "usual %s\n", w->usual);
     bool ok = hc_baseline_print_members(w->out, record->document, without);
+    int lines;
+    ok = ok && hc_outcomes_print(record, w->out, &lines) == HC_OK;
     for (int part = 0; part < record->part_count && merged; part++)
         ok = ok && print_part(w, part);
     if (!merged)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "op/output.h"
+#include "check/record/baseline.h"
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "cli/command.h"
@@ -13,14 +14,22 @@ static const char *const lists[] = {"results", "rates", "trainings", "drift"};
 
 enum { LISTS = sizeof lists / sizeof lists[0] };
 
-/* The name of a file without its folders and ".json". */
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+/* The name of a file without its folders and ".json" or ".baseline". */
 static json_t *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     size_t length = strlen(name);
-    if (length > 5 && strcmp(name + length - 5, ".json") == 0)
-        length -= 5;
+    if (ends_with(name, ".json"))
+        length -= strlen(".json");
+    else if (ends_with(name, HC_BASELINE_ENDING))
+        length -= strlen(HC_BASELINE_ENDING);
     return json_stringn(name, length);
 }
 
@@ -106,7 +115,8 @@ static enum hc_status merge(char **paths, const char *out, char *missing, size_t
         status = hc_record_of(out, json_incref(whole), &record);
     if (status == HC_OK) {
         (void)hc_shards_mistrust(whole, &record, missing, bytes);
-        status = hc_record_write(whole, out);
+        status = ends_with(out, HC_BASELINE_ENDING) ? hc_baseline_write(&record, out)
+                                                    : hc_record_write(whole, out);
     }
     hc_record_free(&record);
     json_decref(whole);
