@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "check/record/parts.h"
+#include "check/record/shards.h"
+#include "cli/colour.h"
+#include "cli/gate/conclusion.h"
 #include "cli/command.h"
 #include "cli/gate/findings_text.h"
 #include "cli/gate/gate.h"
@@ -26,6 +29,9 @@ static int refuse_broken(const char *path, const struct hc_record *record)
             return hc_complain("gate: %s%s%s has the planted fault %s", path, slash, part->name,
                                part->fault);
     }
+    const struct hc_row *shards = hc_record_find(record, HC_SHARDS_CASE, "-");
+    if (shards && shards->verdict != HC_PASS)
+        return hc_complain("gate: %s is not whole: %s", path, shards->note);
     for (int i = 0; i < record->count; i++)
         if (strstr(record->rows[i].repro, " --fault "))
             return hc_complain("gate: %s: the result %s has a planted fault", path,
@@ -36,44 +42,54 @@ static int refuse_broken(const char *path, const struct hc_record *record)
 /* Prints which machine or software is another, since that may be the reason. */
 static void print_changes(const struct hc_gate *gate)
 {
+    if (gate->change_count)
+        (void)puts("the machine or its software is another:");
     for (int i = 0; i < gate->change_count; i++) {
         const struct hc_gate_change *c = &gate->changes[i];
-        char line[512];
-        (void)snprintf(line, sizeof line, "%s%s%-10s %s, was %s", c->part, c->part[0] ? ": " : "",
+        char line[1024];
+        (void)snprintf(line, sizeof line, "%s%s%s %s, was %s", c->part, c->part[0] ? ": " : "",
                        c->key, c->is, c->was);
-        hc_text_line(stdout, line);
-        (void)putchar('\n');
+        (void)fputs("  ", stdout);
+        hc_findings_print_text(stdout, 2, 4, line);
     }
 }
 
-static int conclude(const struct hc_gate *gate, const char *path)
+static void print_allowance(void *out, const struct hc_allowance *one, const char *text)
 {
-    const struct hc_findings *f = &gate->findings;
-    char worse_kinds[200];
-    char not_compared_kinds[200];
-    int worse = hc_findings_count(f, HC_FOUND_WORSE);
-    int not_compared = hc_findings_count(f, HC_FOUND_NOT_COMPARABLE);
-    hc_findings_say(f, HC_FOUND_WORSE, worse_kinds, sizeof worse_kinds);
-    hc_findings_say(f, HC_FOUND_NOT_COMPARABLE, not_compared_kinds, sizeof not_compared_kinds);
-    printf("%d results against %d: %d worse, %d not comparable, %d better, %d as bad as before\n",
-           gate->record->count, gate->baseline->count, worse, not_compared,
-           hc_findings_count(f, HC_FOUND_BETTER), gate->still_bad);
-    bool failed = worse || not_compared || !gate->compared;
-    if (!failed)
-        printf("PASS: nothing is worse than in %s", path);
-    else
-        printf("FAIL: %s", gate->compared          ? ""
-                           : worse || not_compared ? "no result stands in both; "
-                                                   : "no result stands in both");
-    if (worse)
-        printf("%d worse (%s)%s", worse, worse_kinds, not_compared ? ", " : "");
-    if (not_compared)
-        printf("%d not comparable (%s)", not_compared, not_compared_kinds);
-    if (hc_findings_allowed(f))
-        printf(", %d allowed", hc_findings_allowed(f));
-    (void)putchar('\n');
-    return failed ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    (void)one;
+    hc_findings_print_text(out, 0, 4, text);
 }
+
+/* How to see what is worst again. */
+static void print_repro(const struct hc_findings *f)
+{
+    for (int i = 0; i < f->count; i++) {
+        const struct hc_finding *one = &f->all[i];
+        if (one->allowed || hc_finding_kinds[one->kind].group != HC_FOUND_WORSE || !one->repro[0])
+            continue;
+        (void)fputs("repeat the first: ", stdout);
+        hc_text_line(stdout, one->repro);
+        (void)putchar('\n');
+        return;
+    }
+}
+
+static int conclude(const struct hc_gate *gate, const char *baseline)
+{
+    char text[1024];
+    bool passes = hc_gate_passes(gate);
+    hc_gate_allowances(gate, print_allowance, stdout);
+    print_repro(&gate->findings);
+    hc_gate_counts(gate, text, sizeof text);
+    hc_findings_print_text(stdout, 0, 4, text);
+    hc_gate_reason(gate, baseline, text, sizeof text);
+    hc_colour_word(stdout, passes ? HC_COLOUR_PASS : HC_COLOUR_FAIL, 0, passes ? "PASS" : "FAIL");
+    (void)fputs(": ", stdout);
+    hc_text_line(stdout, text);
+    (void)putchar('\n');
+    return passes ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
+}
+
 static int compare(struct hc_gate *gate, const char *baseline, const char *record, bool every)
 {
     if (refuse_broken(baseline, gate->baseline) || refuse_broken(record, gate->record))

@@ -1,6 +1,7 @@
 #include "cli/gate/day.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,4 +34,10 @@ hc_day hc_day_read(const char *text)
         number[2] > days[month - 1] + (month == 2 && leap))
         return 0;
     return year * 10000 + month * 100 + number[2];
+}
+
+void hc_day_write(hc_day day, char text[HC_DAY_TEXT])
+{
+    (void)snprintf(text, HC_DAY_TEXT, "%04d-%02d-%02d", day / 10000 % 10000, day / 100 % 100,
+                   day % 100);
 }

@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/colour.h"
+#include "cli/gate/allowances.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
 /* Of a paragraph so many findings are printed each for itself, or so many families. */
 enum { FEW = 5, FAMILIES = 6, NAMES = 20, TEXT = 1024 };
 
-/* Prints words of anybody, in lines of 80 columns. */
-static void print_text(FILE *out, int column, int indent, const char *text)
+void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
 {
     char *line = NULL;
     size_t length = 0;
@@ -51,19 +52,36 @@ static struct paragraph paragraph_from(const struct hc_findings *f, const struct
     return p;
 }
 
+static enum hc_colour colour_of(const struct hc_family *family)
+{
+    static const enum hc_colour colours[HC_FOUND_GROUPS] = {
+        [HC_FOUND_WORSE] = HC_COLOUR_FAIL,
+        [HC_FOUND_BETTER] = HC_COLOUR_PASS,
+        [HC_FOUND_NOT_COMPARABLE] = HC_COLOUR_WARN,
+    };
+    return family->allowed ? HC_COLOUR_WARN : colours[family->group];
+}
+
 static void print_heading(FILE *out, const struct paragraph *p)
 {
     char text[TEXT];
     const char *group = hc_findings_group_names[p->first.group];
     const char *kind = hc_finding_kinds[p->first.kind].name;
-    int used = snprintf(text, sizeof text, "%s%s", p->first.allowed ? "allowed: " : "", group);
-    if (strcmp(group, kind) != 0)
-        used += snprintf(text + used, sizeof text - (size_t)used, " (%s)", kind);
-    used += snprintf(text + used, sizeof text - (size_t)used, ": %d result%s", p->count,
-                     p->count == 1 ? "" : "s");
-    if (p->first.reason)
-        (void)snprintf(text + used, sizeof text - (size_t)used, ": %s", p->first.reason);
-    print_text(out, 0, 4, text);
+    const struct hc_allowance *allowed = p->first.allowed;
+    int column = hc_colour_word(out, colour_of(&p->first), 0, allowed ? "allowed" : group);
+    if (allowed || strcmp(group, kind) != 0)
+        column += fprintf(out, " (%s)", kind);
+    column += fprintf(out, ": ");
+    (void)snprintf(text, sizeof text, "%d result%s%s%s", p->count, p->count == 1 ? "" : "s",
+                   p->first.reason ? ": " : "", p->first.reason ? p->first.reason : "");
+    hc_findings_print_text(out, column, 4, text);
+    if (allowed && allowed->line) {
+        char until[HC_DAY_TEXT];
+        hc_day_write(allowed->until, until);
+        (void)snprintf(text, sizeof text, "until %s: %s", until, allowed->reason);
+        (void)fputs("    ", out);
+        hc_findings_print_text(out, 4, 4, text);
+    }
 }
 
 static void print_finding(FILE *out, const struct hc_finding *finding, bool with_text)
@@ -77,7 +95,7 @@ static void print_finding(FILE *out, const struct hc_finding *finding, bool with
     if (!with_text)
         return;
     (void)fputs("    ", out);
-    print_text(out, 4, 4, finding->text);
+    hc_findings_print_text(out, 4, 4, finding->text);
 }
 
 /* A line of a family with its numbers, and the heaviest of its findings where it matters. */
@@ -97,7 +115,7 @@ static void print_family(FILE *out, const struct hc_family *family)
     hc_text_line(out, family->name);
     int column = 3 + (int)strlen(family->name);
     column += fprintf(out, "%*s", column < NAMES ? NAMES - column + 1 : 1, "") - 1;
-    print_text(out, column, NAMES, text);
+    hc_findings_print_text(out, column, NAMES, text);
     if (example) {
         (void)fputs("  ", out);
         print_finding(out, family->all, true);

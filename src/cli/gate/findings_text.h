@@ -10,4 +10,7 @@
    the others are counted, unless `every` is set. */
 void hc_findings_print(FILE *out, const struct hc_findings *findings, bool every);
 
+/* Prints a text of anybody in lines of 80 columns, beginning at `column` (op/wrap.h). */
+void hc_findings_print_text(FILE *out, int column, int indent, const char *text);
+
 #endif

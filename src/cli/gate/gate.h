@@ -30,7 +30,8 @@ struct hc_gate {
     struct hc_gate_change *changes;
     int change_count;
     int compared;  /* results, recipes or layers that both have; if there is none, nothing passes */
-    int still_bad; /* results that are FAIL or ERROR as before */
+    int same;      /* of these, those about which nothing was found */
+    int still_bad; /* of these, those that are FAIL or ERROR */
 };
 
 enum { HC_GATE_GROWTH = 2 }; /* which is one bit of the headroom */

@@ -202,5 +202,5 @@ Test(gate_records, refuses_what_is_no_whole_record, .init = enter_folder)
     write_record("empty.json", 0, NULL);
     cr_expect_eq(run_shell("$hc gate --baseline empty.json new.json")->status, 1);
     cr_expect(says(run_shell("$hc gate --baseline empty.json new.json")->out,
-                   "FAIL: no result stands in both"));
+                   "FAIL: nothing stands in both"));
 }

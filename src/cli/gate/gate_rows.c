@@ -27,16 +27,32 @@ static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *wa
                  hc_ratio(is->error, is->bound), text);
 }
 
+/* A result that goes on failing is worse only in so far as it is to be explained: somebody has
+   allowed it, and until when. */
+static void find_known(struct hc_gate *c, const struct hc_row *is)
+{
+    char words[HC_GATE_TEXT];
+    for (int i = 0; i < c->allowances.count; i++) {
+        const struct hc_allowance *one = &c->allowances.all[i];
+        if (one->kind != HC_FINDING_VERDICT || !hc_allowance_matches(one, is->name, is->backend))
+            continue;
+        (void)snprintf(words, sizeof words, "%s, as before", hc_verdict_names[hc_row_verdict(is)]);
+        hc_gate_find(c, HC_FINDING_VERDICT, is, hc_ratio(is->error, is->bound), words);
+        return;
+    }
+}
+
 static void compare_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     enum hc_verdict before = hc_row_verdict(was);
     enum hc_verdict after = hc_row_verdict(is);
     char words[HC_GATE_TEXT];
     bool said = before == HC_PASS || before == HC_FAIL;
-    c->compared++;
-    c->still_bad += after == before && (after == HC_FAIL || after == HC_ERROR);
+    bool bad = after == HC_FAIL || after == HC_ERROR;
     if (after == before && said)
         hc_gate_compare_numbers(c, was, is);
+    if (after == before && bad)
+        find_known(c, is);
     if (after == before)
         return;
     if (after == HC_PASS || (is_silent(after) && !said)) {
@@ -47,6 +63,18 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
     }
     (void)snprintf(words, sizeof words, "was %s", hc_verdict_names[before]);
     find_lost(c, is, words);
+}
+
+/* Compares two results and counts them. */
+static void count_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    int before = c->findings.count;
+    enum hc_verdict after = hc_row_verdict(is);
+    compare_rows(c, was, is);
+    bool same = c->findings.count == before;
+    c->compared++;
+    c->same += same;
+    c->still_bad += same && (after == HC_FAIL || after == HC_ERROR);
 }
 
 /* Whether the backend left out cases of the row's component in this part. */
@@ -75,9 +103,12 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
         }
         left_out |= is_left_out(part, was);
     }
+    const struct hc_record_part *first = &c->record->parts[0];
     if (c->record->count == 0)
         where = "the record, which is empty";
-    else if (c->record->part_count == 1 && json_array_size(c->record->parts[0].patterns) > 0)
+    else if (c->record->part_count == 1 && first->plan)
+        where = "the record, which is one shard of a run";
+    else if (c->record->part_count == 1 && json_array_size(first->patterns) > 0)
         where = "the record, a run of some cases";
     if (was->verdict != HC_PASS)
         (void)snprintf(passed, sizeof passed, " (was %s)", hc_verdict_names[was->verdict]);
@@ -111,7 +142,7 @@ static enum hc_status compare(struct hc_gate *c)
         if (!is_ours(c, was))
             continue;
         if (is)
-            compare_rows(c, was, is);
+            count_rows(c, was, is);
         else
             find_missing(c, was);
     }

@@ -3,7 +3,7 @@
 
 Test(gate, an_equal_record_passes, .init = enter_folder)
 {
-    expect(passing("a/b"), passing("a/b"), 0, "0 worse");
+    expect(passing("a/b"), passing("a/b"), 0, "nothing is worse than in old.json");
 }
 
 Test(gate, every_lost_verdict_is_worse_and_a_won_one_is_not, .init = enter_folder)
@@ -20,7 +20,7 @@ Test(gate, a_known_failure_may_stay_and_a_new_one_may_not_come, .init = enter_fo
 {
     struct hc_row failing = passing("a/b");
     failing.verdict = HC_FAIL;
-    expect(failing, failing, 0, "1 as bad as before");
+    expect(failing, failing, 0, "1 of which fails as before");
     struct hc_row both[] = {passing("a/b"), failing};
     both[1].name = "a/c";
     write_record("old.json", 1, both);
@@ -43,7 +43,7 @@ Test(gate, eroded_headroom_is_worse, .init = enter_folder)
 {
     struct hc_row is = passing("a/b");
     is.error = 2 * is.error;
-    expect(passing("a/b"), is, 0, "0 worse");
+    expect(passing("a/b"), is, 0, "nothing is worse than in old.json");
     is.error = nextafter(is.error, 1);
     expect(passing("a/b"), is, 1, "error/bound");
     is = passing("a/b");
@@ -74,7 +74,7 @@ Test(gate, a_raised_bound_is_worse_whatever_the_error_does, .init = enter_folder
     expect(passing("a/b"), is, 1, "bound");
     is = passing("a/b");
     is.bound = is.error; /* tightened: the error is what it was */
-    expect(passing("a/b"), is, 0, "0 worse");
+    expect(passing("a/b"), is, 0, "nothing is worse than in old.json");
 }
 
 Test(gate, a_failure_may_not_get_worse, .init = enter_folder)
@@ -88,11 +88,11 @@ Test(gate, a_failure_may_not_get_worse, .init = enter_folder)
     expect(was, is, 1, "error inf ulp, was 8");
     is.error = (double)NAN;
     expect(was, is, 1, "error nan ulp, was 8");
-    expect(is, is, 0, "1 as bad as before");
+    expect(is, is, 0, "1 of which fails as before");
     is.error = nextafter(8, 9);
     expect(was, is, 1, "(1 error)");
     is.error = 7;
-    expect(was, is, 0, "0 worse");
+    expect(was, is, 0, "nothing is worse than in old.json");
     was.bound = is.bound = 0;
     is.error = 9;
     expect(was, is, 1, "(1 error)");
@@ -110,7 +110,7 @@ Test(gate, an_error_that_is_no_number_is_worse, .init = enter_folder)
     struct hc_row is = passing("a/b");
     is.error = (double)NAN;
     expect(passing("a/b"), is, 1, "(1 verdict)");
-    expect(is, is, 0, "1 as bad as before");
+    expect(is, is, 0, "1 of which fails as before");
 }
 
 Test(gate, a_pass_whose_error_is_beyond_its_bound_is_none, .init = enter_folder)
