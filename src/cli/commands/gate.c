@@ -3,112 +3,80 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/record/parts.h"
-#include "check/record/shards.h"
-#include "cli/colour.h"
-#include "cli/gate/conclusion.h"
 #include "cli/command.h"
-#include "cli/gate/findings_text.h"
+#include "cli/gate/conclusion.h"
 #include "cli/gate/gate.h"
+#include "cli/gate/gate_files.h"
+#include "cli/gate/gate_text.h"
 #include "op/output.h"
-#include "op/text.h"
 
 const struct hc_command hc_command_gate;
-
-/* Refuses a record that was cut short or has a planted fault: it is evidence of nothing. Older
-   records tell of a fault only in their repro lines. */
-static int refuse_broken(const char *path, const struct hc_record *record)
-{
-    for (int p = 0; p < record->part_count; p++) {
-        const struct hc_record_part *part = &record->parts[p];
-        const char *slash = part->name[0] ? ", part " : "";
-        if (part->cut)
-            return hc_complain("gate: %s%s%s was cut short: %s", path, slash, part->name,
-                               part->cut);
-        if (part->fault)
-            return hc_complain("gate: %s%s%s has the planted fault %s", path, slash, part->name,
-                               part->fault);
-    }
-    const struct hc_row *shards = hc_record_find(record, HC_SHARDS_CASE, "-");
-    if (shards && shards->verdict != HC_PASS)
-        return hc_complain("gate: %s is not whole: %s", path, shards->note);
-    for (int i = 0; i < record->count; i++)
-        if (strstr(record->rows[i].repro, " --fault "))
-            return hc_complain("gate: %s: the result %s has a planted fault", path,
-                               record->rows[i].name);
-    return HC_AS_CLAIMED;
-}
-
-/* Prints which machine or software is another, since that may be the reason. */
-static void print_changes(const struct hc_gate *gate)
-{
-    if (gate->change_count)
-        (void)puts("the machine or its software is another:");
-    for (int i = 0; i < gate->change_count; i++) {
-        const struct hc_gate_change *c = &gate->changes[i];
-        char line[1024];
-        (void)snprintf(line, sizeof line, "%s%s%s %s, was %s", c->part, c->part[0] ? ": " : "",
-                       c->key, c->is, c->was);
-        (void)fputs("  ", stdout);
-        hc_findings_print_text(stdout, 2, 4, line);
-    }
-}
-
-static void print_allowance(void *out, const struct hc_allowance *one, const char *text)
-{
-    (void)one;
-    hc_findings_print_text(out, 0, 4, text);
-}
-
-/* How to see what is worst again. */
-static void print_repro(const struct hc_findings *f)
-{
-    for (int i = 0; i < f->count; i++) {
-        const struct hc_finding *one = &f->all[i];
-        if (one->allowed || hc_finding_kinds[one->kind].group != HC_FOUND_WORSE || !one->repro[0])
-            continue;
-        (void)fputs("repeat the first: ", stdout);
-        hc_text_line(stdout, one->repro);
-        (void)putchar('\n');
-        return;
-    }
-}
-
-static int conclude(const struct hc_gate *gate, const char *baseline)
-{
-    char text[1024];
-    bool passes = hc_gate_passes(gate);
-    hc_gate_allowances(gate, print_allowance, stdout);
-    print_repro(&gate->findings);
-    hc_gate_counts(gate, text, sizeof text);
-    hc_findings_print_text(stdout, 0, 4, text);
-    hc_gate_reason(gate, baseline, text, sizeof text);
-    hc_colour_word(stdout, passes ? HC_COLOUR_PASS : HC_COLOUR_FAIL, 0, passes ? "PASS" : "FAIL");
-    (void)fputs(": ", stdout);
-    hc_text_line(stdout, text);
-    (void)putchar('\n');
-    return passes ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
-}
-
-static int compare(struct hc_gate *gate, const char *baseline, const char *record, bool every)
-{
-    if (refuse_broken(baseline, gate->baseline) || refuse_broken(record, gate->record))
-        return HC_WRONG;
-    if (hc_gate_compare(gate) != HC_OK)
-        return hc_complain_message();
-    print_changes(gate);
-    hc_findings_print(stdout, &gate->findings, every);
-    return conclude(gate, baseline);
-}
 
 /* What the options say. */
 struct wishes {
     const char *baseline;
+    const char *record;
     const char *allowances;
     const char *today;
-    struct hc_words allow;
+    const char *json;
+    const char *junit;
+    const char *summary;
+    bool github;
     bool every;
+    struct hc_words allow;
 };
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* Refuses files that could not be written, before anything is printed. */
+static int check_files(const struct wishes *w)
+{
+    if (is_stdout(w->json) && is_stdout(w->junit))
+        return hc_complain("gate: only one of --json - and --junit - can write to stdout");
+    if (w->github && (is_stdout(w->json) || is_stdout(w->junit)))
+        return hc_complain("gate: --github writes to stdout; --json and --junit need a file then");
+    if (w->json && w->junit && hc_output_same(w->json, w->junit))
+        return hc_complain("gate: --json and --junit name the same file: %s", w->junit);
+    if ((w->json && hc_output_probe(w->json) != HC_OK) ||
+        (w->junit && hc_output_probe(w->junit) != HC_OK))
+        return hc_complain_message();
+    return HC_AS_CLAIMED;
+}
+
+/* Writes what programs read. */
+static enum hc_status write_files(const struct wishes *w, const struct hc_gate *gate)
+{
+    const struct hc_gate_paths paths = {w->baseline, w->record};
+    const char *summary = w->summary ? w->summary : getenv("GITHUB_STEP_SUMMARY");
+    enum hc_status status = HC_OK;
+    if (w->json)
+        status = hc_gate_json(gate, &paths, w->json);
+    if (status == HC_OK && w->junit)
+        status = hc_gate_junit(gate, &paths, w->junit);
+    if (status == HC_OK && w->github && summary && summary[0])
+        status = hc_gate_summarize(gate, &paths, summary);
+    if (status == HC_OK && w->github)
+        hc_gate_annotate(stdout, gate, &paths);
+    return status;
+}
+
+static int compare(const struct wishes *w, struct hc_gate *gate)
+{
+    char reason[1024];
+    FILE *out = is_stdout(w->json) || is_stdout(w->junit) ? stderr : stdout;
+    if (hc_gate_check_whole(w->baseline, gate->baseline) != HC_OK ||
+        hc_gate_check_whole(w->record, gate->record) != HC_OK || hc_gate_compare(gate) != HC_OK)
+        return hc_complain_message();
+    hc_gate_print(out, gate, w->every);
+    if (write_files(w, gate) != HC_OK)
+        return hc_complain_message();
+    hc_gate_reason(gate, w->baseline, reason, sizeof reason);
+    hc_gate_print_verdict(out, hc_gate_passes(gate), reason);
+    return hc_gate_passes(gate) ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
+}
 
 /* Reads the file of allowances that the options name, or the one beside the baseline. */
 static int read_allowances(const struct wishes *w, struct hc_allowances *allowances)
@@ -165,6 +133,22 @@ static int run(int argc, char **argv)
          .text = &w.today,
          .help = "the date for which allowances are judged, YYYY-MM-DD (default: the\n"
                  "date in UTC); a later one shows what will expire"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &w.json,
+         .help = "write the findings as JSON; - is standard output"},
+        {.name = "junit",
+         .value = "FILE",
+         .text = &w.junit,
+         .help = "write them as JUnit's XML, a test case a family; - is standard output"},
+        {.name = "github",
+         .flag = &w.github,
+         .help = "print annotations for GitHub, and append a summary in Markdown to the\n"
+                 "file that $GITHUB_STEP_SUMMARY names"},
+        {.name = "github-summary",
+         .value = "FILE",
+         .text = &w.summary,
+         .help = "the file for that summary, with --github"},
         {.name = "all", .flag = &w.every, .help = "list every finding, even if many are alike"},
         {0},
     };
@@ -174,14 +158,17 @@ static int run(int argc, char **argv)
         return status;
     if (!w.baseline || words < 1)
         return hc_complain("gate needs --baseline FILE and one record; see: halfcheck gate --help");
+    w.record = argv[1];
     gate.patterns = (const char *const *)argv + 2;
     gate.pattern_count = words - 1;
-    status = read_allowances(&w, &gate.allowances);
+    status = check_files(&w);
+    if (status == HC_AS_CLAIMED)
+        status = read_allowances(&w, &gate.allowances);
     if (status == HC_AS_CLAIMED && (hc_record_read(w.baseline, &baseline) != HC_OK ||
-                                    hc_record_read(argv[1], &record) != HC_OK))
+                                    hc_record_read(w.record, &record) != HC_OK))
         status = hc_complain_message();
     if (status == HC_AS_CLAIMED)
-        status = compare(&gate, w.baseline, argv[1], w.every);
+        status = compare(&w, &gate);
     hc_gate_free(&gate);
     hc_record_free(&baseline);
     hc_record_free(&record);

@@ -11,13 +11,32 @@
 /* Of a paragraph so many findings are printed each for itself, or so many families. */
 enum { FEW = 5, FAMILIES = 6, NAMES = 20, TEXT = 1024 };
 
+/* A CI's runner takes what begins with "::" or "##" for a command to itself (GitHub: "::error::",
+   "##[error]", Azure: "##vso[", TeamCity: "##teamcity["), and blanks before it do not matter. */
+static bool begins_command(const char *text, bool first)
+{
+    return (first && strncmp(text, "::", 2) == 0) || strncmp(text, "##", 2) == 0;
+}
+
+void hc_findings_print_line(FILE *out, const char *text)
+{
+    char character[5];
+    bool first = true;
+    while (*text) {
+        bool apart = begins_command(text, first);
+        (void)hc_text_next(&text, character);
+        (void)fprintf(out, "%s%s", character, apart ? " " : "");
+        first = *character == ' ';
+    }
+}
+
 void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
 {
     char *line = NULL;
     size_t length = 0;
     FILE *memory = open_memstream(&line, &length);
     if (memory)
-        hc_text_line(memory, text);
+        hc_findings_print_line(memory, text);
     if (memory && fclose(memory) == 0)
         hc_print_wrapped(out, column, indent, line);
     free(line);
@@ -84,18 +103,18 @@ static void print_heading(FILE *out, const struct paragraph *p)
     }
 }
 
-static void print_finding(FILE *out, const struct hc_finding *finding, bool with_text)
+static void print_finding(FILE *out, int indent, const struct hc_finding *finding, bool with_text)
 {
-    (void)fputs("  ", out);
-    hc_text_line(out, finding->name);
+    (void)fprintf(out, "%*s", indent, "");
+    hc_findings_print_line(out, finding->name);
     if (finding->backend[0])
         (void)fputs(" on ", out);
-    hc_text_line(out, finding->backend);
+    hc_findings_print_line(out, finding->backend);
     (void)fputc('\n', out);
     if (!with_text)
         return;
-    (void)fputs("    ", out);
-    hc_findings_print_text(out, 4, 4, finding->text);
+    (void)fprintf(out, "%*s", indent + 2, "");
+    hc_findings_print_text(out, indent + 2, indent + 2, finding->text);
 }
 
 /* A line of a family with its numbers, and the heaviest of its findings where it matters. */
@@ -107,19 +126,17 @@ static void print_family(FILE *out, const struct hc_family *family)
     bool example = !family->reason &&
                    (family->group == HC_FOUND_WORSE || family->group == HC_FOUND_NOT_COMPARABLE);
     if (family->count == 1) {
-        print_finding(out, family->all, example);
+        print_finding(out, 2, family->all, example);
         return;
     }
     (void)snprintf(text, sizeof text, "%s%s", backends, example ? "; the worst:" : "");
     (void)fputs("  ", out);
-    hc_text_line(out, family->name);
+    hc_findings_print_line(out, family->name);
     int column = 3 + (int)strlen(family->name);
     column += fprintf(out, "%*s", column < NAMES ? NAMES - column + 1 : 1, "") - 1;
     hc_findings_print_text(out, column, NAMES, text);
-    if (example) {
-        (void)fputs("  ", out);
-        print_finding(out, family->all, true);
-    }
+    if (example)
+        print_finding(out, 4, family->all, true);
 }
 
 static void print_paragraph(FILE *out, const struct hc_findings *f, const struct paragraph *p)
@@ -130,7 +147,7 @@ static void print_paragraph(FILE *out, const struct hc_findings *f, const struct
     print_heading(out, p);
     for (int i = 0; i < (p->each ? p->families : most); i++) {
         for (int j = 0; p->each && j < family.count; j++)
-            print_finding(out, &family.all[j], !family.reason);
+            print_finding(out, 2, &family.all[j], !family.reason);
         if (!p->each)
             print_family(out, &family);
         left -= family.count;

@@ -5,6 +5,7 @@
 
 #include "check/former.h"
 #include "check/record/parts.h"
+#include "check/record/shards.h"
 #include "check/runner.h"
 #include "cli/gate/gate_rows.h"
 
@@ -25,6 +26,29 @@ bool hc_gate_is_owned(const struct hc_gate *gate, const struct hc_row *row)
         if (ways[w]->owns && ways[w]->applies(gate) && ways[w]->owns(row))
             return true;
     return false;
+}
+
+/* Older records tell of a fault only in their repro lines. */
+enum hc_status hc_gate_check_whole(const char *path, const struct hc_record *record)
+{
+    for (int p = 0; p < record->part_count; p++) {
+        const struct hc_record_part *part = &record->parts[p];
+        const char *slash = part->name[0] ? ", part " : "";
+        if (part->cut)
+            return hc_fail(HC_INVALID, "gate: %s%s%s was cut short: %s", path, slash, part->name,
+                           part->cut);
+        if (part->fault)
+            return hc_fail(HC_INVALID, "gate: %s%s%s has the planted fault %s", path, slash,
+                           part->name, part->fault);
+    }
+    const struct hc_row *shards = hc_record_find(record, HC_SHARDS_CASE, "-");
+    if (shards && shards->verdict != HC_PASS)
+        return hc_fail(HC_INVALID, "gate: %s is not whole: %s", path, shards->note);
+    for (int i = 0; i < record->count; i++)
+        if (strstr(record->rows[i].repro, " --fault "))
+            return hc_fail(HC_INVALID, "gate: %s: the result %s has a planted fault", path,
+                           record->rows[i].name);
+    return HC_OK;
 }
 
 static void add_change(struct hc_gate *gate, const char *part, const char *key, const json_t *was,
@@ -56,19 +80,34 @@ static const struct hc_record_part *part_named(const struct hc_record *record, c
     return &record->parts[p];
 }
 
-static void compare_environments(struct hc_gate *gate)
+static void compare_members(struct hc_gate *gate, const char *part, const json_t *was,
+                            const json_t *is)
 {
     const char *key;
-    json_t *is;
+    json_t *value;
+    json_object_foreach((json_t *)is, key, value)
+    {
+        const json_t *before = json_object_get(was, key);
+        if (strcmp(key, "date") != 0 && !json_equal(before, value))
+            add_change(gate, part, key, before, value);
+    }
+}
+
+/* Parts of merged records are matched by their names. */
+static void compare_environments(struct hc_gate *gate)
+{
+    const char *backend;
+    json_t *facts;
     for (int p = 0; p < gate->record->part_count; p++) {
         const struct hc_record_part *part = &gate->record->parts[p];
-        const json_t *before = part_named(gate->baseline, part->name)->environment;
-        json_object_foreach((json_t *)part->environment, key, is)
-        {
-            const json_t *was = json_object_get(before, key);
-            if (strcmp(key, "date") != 0 && !json_equal(was, is))
-                add_change(gate, part->name, key, was, is);
-        }
+        compare_members(gate, part->name, part_named(gate->baseline, part->name)->environment,
+                        part->environment);
+    }
+    json_object_foreach((json_t *)gate->record->backends, backend, facts)
+    {
+        const json_t *before = json_object_get(gate->baseline->backends, backend);
+        if (before)
+            compare_members(gate, backend, before, facts);
     }
 }
 

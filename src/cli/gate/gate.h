@@ -10,7 +10,7 @@
 /* A difference between the machines or their software, which may be the reason of the others. The
    texts are JSON ("null", "\"gcc 12\""). */
 struct hc_gate_change {
-    const char *part; /* of a merged record; "" */
+    const char *part; /* of a merged record, or a backend; "" */
     const char *key;  /* "cpu" */
     char *was;
     char *is;
@@ -52,6 +52,10 @@ struct hc_gate_way {
 /* Adds all findings, applies the allowances and sorts. HC_NO_MEMORY; HC_INVALID with a line that
    says what is wrong. */
 enum hc_status hc_gate_compare(struct hc_gate *gate);
+
+/* HC_INVALID, with a line, for a record that was cut short, lacks shards or has a planted fault: it
+   is evidence of nothing. */
+enum hc_status hc_gate_check_whole(const char *path, const struct hc_record *record);
 
 /* Whether the patterns choose a case. */
 bool hc_gate_chooses(const struct hc_gate *gate, const char *name);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/record/decimal.h"
 #include "check/record/parts.h"
 #include "cli/gate/gate_rows.h"
 #include "op/text.h"
@@ -47,8 +48,7 @@ static bool same_level(struct hc_gate *c, const struct hc_row *was, const struct
     return false;
 }
 
-/* Whether both results have the same inputs. Adds a finding for each reason against it. */
-static bool same_inputs(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+bool hc_gate_same_inputs(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     bool same = same_level(c, was, is);
     if (was->seed != is->seed) {
@@ -124,20 +124,34 @@ static void find_numbers_changed(struct hc_gate *c, const struct hc_row *was,
     }
 }
 
+/* The row with its error and bound rounded up as those of a baseline are. */
+static struct hc_row rounded(const struct hc_row *row, int digits)
+{
+    struct hc_row copy = *row;
+    copy.error = hc_round_up(row->error, digits);
+    copy.bound = hc_round_up(row->bound, digits);
+    return copy;
+}
+
 void hc_gate_compare_numbers(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
-    bool same = same_inputs(c, was, is);
+    bool same = hc_gate_same_inputs(c, was, is);
     bool same_unit = strcmp(is->unit, was->unit) == 0;
-    int before = c->findings.count;
+    int digits =
+        was->digits && (!is->digits || was->digits < is->digits) ? was->digits : is->digits;
+    struct hc_row before = rounded(was, digits);
+    struct hc_row after = rounded(is, digits);
+    int found = c->findings.count;
     if (!same_unit)
         hc_findings_add(&c->findings, HC_FINDING_UNIT, is->name, is->backend, "in %s, was in %s",
                         is->unit, was->unit);
     if (!same)
         return;
+    hc_gate_compare_bits(c, was, is);
     if (same_unit)
-        find_numbers_worse(c, was, is);
+        find_numbers_worse(c, &before, &after);
     else if (is->checked < was->checked)
         find_fewer(c, was, is);
-    if (same_unit && c->findings.count == before)
-        find_numbers_changed(c, was, is);
+    if (same_unit && c->findings.count == found)
+        find_numbers_changed(c, &before, &after);
 }

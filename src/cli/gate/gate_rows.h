@@ -22,7 +22,16 @@ enum { HC_GATE_TEXT = 640 };
 void hc_gate_find(struct hc_gate *gate, enum hc_finding_kind kind, const struct hc_row *row,
                   double weight, const char *text);
 
-/* Compares errors, bounds, units and counts of results that both passed or both failed. */
+/* Whether both results have the same inputs. Adds a finding for each reason against it. */
+bool hc_gate_same_inputs(struct hc_gate *gate, const struct hc_row *was, const struct hc_row *is);
+
+/* Compares the bits of results with the same inputs; and those of a record that holds bits alone
+   (hc_row_is_bits). */
+void hc_gate_compare_bits(struct hc_gate *gate, const struct hc_row *was, const struct hc_row *is);
+void hc_gate_compare_bits_alone(struct hc_gate *gate, const struct hc_row *was,
+                                const struct hc_row *is);
+
+/* Compares bits, errors, bounds, units and counts of results that both passed or both failed. */
 void hc_gate_compare_numbers(struct hc_gate *gate, const struct hc_row *was,
                              const struct hc_row *is);
 

@@ -1,0 +1,174 @@
+/* What GitHub shows: annotations, which are lines on standard output, and a summary in Markdown.
+   The runner takes "%0A" for a newline and ends a command's properties at "::", so that text of
+   anybody is written in its escapes (docs.github.com, "Workflow commands for GitHub Actions"). */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/gate/conclusion.h"
+#include "cli/gate/gate_files.h"
+#include "op/text.h"
+
+/* The page shows ten annotations of a step; a summary may have 1 MiB. */
+enum { ANNOTATIONS = 10, ROWS = 60, TEXT = 1024 };
+
+static bool fails(const struct hc_family *family)
+{
+    return !family->allowed &&
+           (family->group == HC_FOUND_WORSE || family->group == HC_FOUND_NOT_COMPARABLE);
+}
+
+/* Writes a text into a workflow command. */
+static void put_command(FILE *out, const char *text)
+{
+    char character[5];
+    while (hc_text_next(&text, character) > 0)
+        if (strchr("%:,", *character))
+            (void)fprintf(out, "%%%02X", (unsigned)(unsigned char)*character);
+        else
+            (void)fputs(character, out);
+}
+
+static void annotate(FILE *out, const char *level, const char *title, const char *text)
+{
+    (void)fprintf(out, "::%s title=halfcheck gate%%3A ", level);
+    put_command(out, title);
+    (void)fputs("::", out);
+    put_command(out, text);
+    (void)fputc('\n', out);
+}
+
+static void annotate_allowance(void *out, const struct hc_allowance *one, const char *text)
+{
+    annotate(out, "warning", one->expired ? "allowance expired" : "unused allowance", text);
+}
+
+void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gate_paths *paths)
+{
+    char text[2 * TEXT];
+    char backends[TEXT];
+    struct hc_family family = {0};
+    int failing = 0;
+    int told = 0;
+    while (hc_findings_next(&gate->findings, &family))
+        failing += fails(&family);
+    family = (struct hc_family){0};
+    int most = failing <= ANNOTATIONS ? failing : ANNOTATIONS - 1;
+    while (told < most && hc_findings_next(&gate->findings, &family)) {
+        if (!fails(&family))
+            continue;
+        hc_family_backends(&family, backends, sizeof backends);
+        (void)snprintf(text, sizeof text, "%s (%s): %s%s", family.name, backends,
+                       family.count > 1 && !family.reason ? "the worst of them: " : "",
+                       family.all[0].text);
+        annotate(out, "error", hc_finding_kinds[family.kind].name, text);
+        told++;
+    }
+    if (failing > told) {
+        (void)snprintf(text, sizeof text, "%d more families of cases", failing - told);
+        annotate(out, "error", "more", text);
+    }
+    hc_gate_allowances(gate, annotate_allowance, out);
+    hc_gate_reason(gate, paths->baseline, text, TEXT);
+    if (hc_gate_passes(gate) || !failing)
+        annotate(out, hc_gate_passes(gate) ? "notice" : "error",
+                 hc_gate_passes(gate) ? "PASS" : "FAIL", text);
+}
+
+/* Writes a text into Markdown: what is neither a letter, a digit nor a blank becomes a character
+   reference, which never begins anything. */
+static void put_markdown(FILE *out, const char *text)
+{
+    char character[5];
+    while (hc_text_next(&text, character) > 0)
+        if ((unsigned char)*character < 0x80 && !isalnum((unsigned char)*character) &&
+            *character != ' ')
+            (void)fprintf(out, "&#%d;", *character);
+        else
+            (void)fputs(character, out);
+}
+
+static void put_row(FILE *out, const struct hc_family *family)
+{
+    char backends[TEXT];
+    hc_family_backends(family, backends, sizeof backends);
+    (void)fprintf(out, "| %s%s | %s | <code>", family->allowed ? "allowed: " : "",
+                  hc_findings_group_names[family->group], hc_finding_kinds[family->kind].name);
+    put_markdown(out, family->name);
+    (void)fputs("</code> | ", out);
+    put_markdown(out, backends);
+    (void)fputs(" | ", out);
+    put_markdown(out, family->all[0].text);
+    if (family->allowed) {
+        (void)fputs(" &#40;", out);
+        put_markdown(out, family->allowed->reason);
+        (void)fputs("&#41;", out);
+    }
+    (void)fputs(" |\n", out);
+}
+
+static void put_allowance(void *out, const struct hc_allowance *one, const char *text)
+{
+    (void)one;
+    (void)fputs("- ", out);
+    put_markdown(out, text);
+    (void)fputc('\n', out);
+}
+
+static void put_changes(FILE *out, const struct hc_gate *gate)
+{
+    for (int i = 0; i < gate->change_count; i++) {
+        const struct hc_gate_change *c = &gate->changes[i];
+        char text[TEXT];
+        (void)snprintf(text, sizeof text, "%s%s%s: %s, was %s", c->part, c->part[0] ? ": " : "",
+                       c->key, c->is, c->was);
+        (void)fputs("- ", out);
+        put_markdown(out, text);
+        (void)fputc('\n', out);
+    }
+    (void)fputs(gate->change_count ? "\n" : "", out);
+}
+
+static void put_summary(FILE *out, const struct hc_gate *gate, const struct hc_gate_paths *paths)
+{
+    char text[TEXT];
+    struct hc_family family = {0};
+    int rows = 0;
+    int left = 0;
+    (void)fprintf(out, "## halfcheck gate: %s\n\n", hc_gate_passes(gate) ? "PASS" : "FAIL");
+    hc_gate_reason(gate, paths->baseline, text, sizeof text);
+    put_markdown(out, text);
+    (void)fputs("\n\n", out);
+    hc_gate_counts(gate, text, sizeof text);
+    put_markdown(out, text);
+    (void)fputs("\n\n", out);
+    while (hc_findings_next(&gate->findings, &family)) {
+        if (rows == 0)
+            (void)fputs("| what | kind | cases | results | the worst |\n|---|---|---|---|---|\n",
+                        out);
+        if (rows++ < ROWS)
+            put_row(out, &family);
+        else
+            left++;
+    }
+    if (left)
+        (void)fprintf(out, "\n%d more families of cases\n", left);
+    (void)fputs(rows ? "\n" : "", out);
+    put_changes(out, gate);
+    hc_gate_allowances(gate, put_allowance, out);
+}
+
+enum hc_status hc_gate_summarize(const struct hc_gate *gate, const struct hc_gate_paths *paths,
+                                 const char *file)
+{
+    FILE *out = fopen(file, "a");
+    if (!out)
+        return hc_fail(HC_IO, "cannot write %s: %s", file, strerror(errno));
+    put_summary(out, gate, paths);
+    bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad)
+        return hc_fail(HC_IO, "cannot write %s: %s", file, strerror(errno));
+    return HC_OK;
+}
