@@ -1,5 +1,5 @@
-/* Sorting findings into families. A family is a component of cases ("op"); or, of a component in
-   which only a few ops or topics are concerned, each of these ("op/gemm"). */
+/* Sorting findings into families. A family is a component of cases ("op"); or, where a few ops or
+   topics of a component are concerned, with several cases, each of these ("op/gemm"). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,18 +95,22 @@ static bool share(const struct hc_finding *x, const struct hc_finding *y,
            compare_starts(x->name, start(x->name), y->name, start(y->name)) == 0;
 }
 
-/* Sets how long the family's name is, for findings that are sorted by name. */
+/* Sets how long the family's name is, for findings that are sorted by name. A topic is worth a line
+   only if it stands for several cases. */
 static void find_families(struct hc_findings *f)
 {
     int next;
     for (int i = 0; i < f->count; i = next) {
         int topics = 1;
+        int names = 1;
         for (next = i + 1; next < f->count && share(&f->all[i], &f->all[next], component_of);
-             next++)
+             next++) {
             topics += !share(&f->all[next - 1], &f->all[next], topic_of);
+            names += strcmp(f->all[next - 1].name, f->all[next].name) != 0;
+        }
+        bool one_family = topics > FEW || (topics > 1 && topics == names);
         for (int j = i; j < next; j++)
-            f->all[j].family =
-                topics > FEW ? component_of(f->all[j].name) : topic_of(f->all[j].name);
+            f->all[j].family = one_family ? component_of(f->all[j].name) : topic_of(f->all[j].name);
     }
 }
 
@@ -168,7 +172,10 @@ bool hc_findings_next(const struct hc_findings *f, struct hc_family *family)
                                  .reason = kind->by_reason ? first->text : NULL,
                                  .all = first,
                                  .count = (int)(next - first)};
-    size_t length = family->count == 1 ? strlen(first->name) : first->family;
+    bool one_case = true;
+    for (int i = 1; i < family->count; i++)
+        one_case &= strcmp(first[i].name, first->name) == 0;
+    size_t length = one_case ? strlen(first->name) : first->family;
     (void)snprintf(family->name, sizeof family->name, "%.*s", (int)length, first->name);
     return true;
 }

@@ -60,9 +60,10 @@ void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gat
         if (!fails(&family))
             continue;
         hc_family_backends(&family, backends, sizeof backends);
-        (void)snprintf(text, sizeof text, "%s (%s): %s%s", family.name, backends,
-                       family.count > 1 && !family.reason ? "the worst of them: " : "",
-                       family.all[0].text);
+        bool example = family.count > 1 && !family.reason;
+        (void)snprintf(text, sizeof text, "%s (%s): %s%s%s%s", family.name, backends,
+                       example ? "the worst is " : "", example ? family.all[0].name : "",
+                       example ? ": " : "", family.all[0].text);
         annotate(out, "error", hc_finding_kinds[family.kind].name, text);
         told++;
     }
@@ -77,14 +78,14 @@ void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gat
                  hc_gate_passes(gate) ? "PASS" : "FAIL", text);
 }
 
-/* Writes a text into Markdown: what is neither a letter, a digit nor a blank becomes a character
-   reference, which never begins anything. */
+/* Writes a text into Markdown, within a line: what may begin or end anything there becomes a
+   character reference, which does neither. */
 static void put_markdown(FILE *out, const char *text)
 {
     char character[5];
     while (hc_text_next(&text, character) > 0)
         if ((unsigned char)*character < 0x80 && !isalnum((unsigned char)*character) &&
-            *character != ' ')
+            !strchr(" /,()=;-", *character))
             (void)fprintf(out, "&#%d;", *character);
         else
             (void)fputs(character, out);
@@ -100,11 +101,16 @@ static void put_row(FILE *out, const struct hc_family *family)
     (void)fputs("</code> | ", out);
     put_markdown(out, backends);
     (void)fputs(" | ", out);
+    if (family->count > 1 && !family->reason) {
+        (void)fputs("<code>", out);
+        put_markdown(out, family->all[0].name);
+        (void)fputs("</code> ", out);
+    }
     put_markdown(out, family->all[0].text);
     if (family->allowed) {
-        (void)fputs(" &#40;", out);
+        (void)fputs(" (", out);
         put_markdown(out, family->allowed->reason);
-        (void)fputs("&#41;", out);
+        (void)fputs(")", out);
     }
     (void)fputs(" |\n", out);
 }

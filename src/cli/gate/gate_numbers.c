@@ -80,7 +80,7 @@ static bool error_grew(const struct hc_gate *c, const struct hc_row *was, const 
 static void find_fewer(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     char text[HC_GATE_TEXT];
-    (void)hc_text_write(text, sizeof text, "%lld comparisons, were %lld", (long long)is->checked,
+    (void)hc_text_write(text, sizeof text, "checked %lld, was %lld", (long long)is->checked,
                         (long long)was->checked);
     hc_gate_find(c, HC_FINDING_CHECKED, is, (double)was->checked / fmax(1, (double)is->checked),
                  text);
@@ -118,8 +118,8 @@ static void find_numbers_changed(struct hc_gate *c, const struct hc_row *was,
                             was->bound);
         hc_gate_find(c, HC_FINDING_BETTER, is, hc_ratio(was->bound, is->bound), text);
     } else if (is->checked > was->checked) {
-        (void)hc_text_write(text, sizeof text, "%lld comparisons, were %lld",
-                            (long long)is->checked, (long long)was->checked);
+        (void)hc_text_write(text, sizeof text, "checked %lld, was %lld", (long long)is->checked,
+                            (long long)was->checked);
         hc_gate_find(c, HC_FINDING_CHANGED, is, 0, text);
     }
 }

@@ -51,7 +51,7 @@ Test(gate, eroded_headroom_is_worse, .init = enter_folder)
     expect(passing("a/b"), is, 1, "bound");
     is = passing("a/b");
     is.checked = 99;
-    expect(passing("a/b"), is, 1, "99 comparisons");
+    expect(passing("a/b"), is, 1, "checked 99, was 100");
     struct hc_row lucky = passing("a/b");
     lucky.error = 0;
     expect(lucky, passing("a/b"), 1, "error/bound");
