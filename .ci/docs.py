@@ -126,7 +126,9 @@ class Names:
             if head == 'scaler' and word.split('/')[1] in self.scalers:
                 return None
             if head in self.components and not re.search(r'[A-Z]{4}', word):
-                return None if fnmatch.filter(self.cases, word) else 'no case has such a name'
+                begun = any(case.startswith(word.rstrip('/') + '/') for case in self.cases)
+                return None if begun or fnmatch.filter(self.cases, word) else \
+                    'no case has such a name'
         return None
 
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "op/text.h"
+#include "op/wrap.h"
 
 enum when { AUTO, ALWAYS, NEVER };
 static const char *const when_names[] = {"auto", "always", "never", NULL};
@@ -112,4 +113,19 @@ int hc_terminal_columns(FILE *out, int otherwise)
     if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return otherwise;
     return size.ws_col < LEAST ? LEAST : size.ws_col;
+}
+
+void hc_terminal_clear(FILE *out)
+{
+    (void)fputs("\r\033[K", out);
+}
+
+void hc_terminal_redraw(FILE *out, const char *line)
+{
+    char character[5];
+    int room = hc_terminal_columns(out, HC_COLUMNS) - 1;
+    hc_terminal_clear(out);
+    for (; room > 0 && hc_text_next(&line, character) > 0; room--)
+        (void)fputs(character, out);
+    (void)fflush(out);
 }

@@ -58,4 +58,9 @@ int hc_terminal_columns(FILE *out, int otherwise);
 /* Whether lines may be drawn over: the stream is a terminal, and none that is called dumb. */
 bool hc_terminal_draws(FILE *out);
 
+/* Draws a line of progress over the one before, cut to the width that the terminal has now; and
+   removes it. */
+void hc_terminal_redraw(FILE *out, const char *line);
+void hc_terminal_clear(FILE *out);
+
 #endif

@@ -1,8 +1,10 @@
 #include "cli/stop.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "pipe.h"
 
@@ -12,11 +14,22 @@
 static volatile sig_atomic_t stopped_by;
 static struct timespec stopped_at;
 
+/* For people, who would wait and wonder. write(2) may be called in a handler. */
+static void acknowledge(void)
+{
+    static const char line[] = "\nending after what is at hand; once more ends at once\n";
+    int before = errno;
+    if (isatty(STDERR_FILENO) == 1)
+        (void)!write(STDERR_FILENO, line, sizeof line - 1);
+    errno = before;
+}
+
 static void stop(int number)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     if (!stopped_by) {
+        acknowledge();
         stopped_at = now;
         stopped_by = number;
     } else if (now.tv_sec - stopped_at.tv_sec > 1) {

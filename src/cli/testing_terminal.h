@@ -10,7 +10,8 @@
 /* What a terminal got. */
 struct shown {
     int status;
-    int widest; /* the widest line that was ever drawn */
+    int widest;     /* the columns of the widest line that was ever drawn */
+    size_t resized; /* how much it had got when it was resized */
     char bytes[1 << 17];
     size_t length;
 };
@@ -50,8 +51,9 @@ static inline int widest_line(const char *bytes)
     return widest;
 }
 
-/* Runs a line of shell, in which $hc is the program, with its three streams on a terminal. */
-static inline const struct shown *run_on_terminal(int columns, const char *line)
+/* Runs a line of shell, in which $hc is the program, with its three streams on a terminal, which
+   gets another width once something was printed. */
+static inline const struct shown *run_on_resized_terminal(int columns, int later, const char *line)
 {
     static struct shown shown;
     char name[128];
@@ -69,11 +71,17 @@ static inline const struct shown *run_on_terminal(int columns, const char *line)
         (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(99);
     }
-    shown.length = 0;
+    struct winsize window = {.ws_col = (unsigned short)later, .ws_row = 24};
+    shown.length = shown.resized = 0;
     ssize_t got;
     while ((got = read(terminal, shown.bytes + shown.length,
-                       sizeof shown.bytes - 1 - shown.length)) > 0)
+                       sizeof shown.bytes - 1 - shown.length)) > 0) {
         shown.length += (size_t)got;
+        if (later == columns || shown.resized)
+            continue;
+        cr_assert_eq(ioctl(terminal, TIOCSWINSZ, &window), 0);
+        shown.resized = shown.length;
+    }
     shown.bytes[shown.length] = '\0';
     (void)close(terminal);
     int status;
@@ -81,6 +89,11 @@ static inline const struct shown *run_on_terminal(int columns, const char *line)
     shown.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     shown.widest = widest_line(shown.bytes);
     return &shown;
+}
+
+static inline const struct shown *run_on_terminal(int columns, const char *line)
+{
+    return run_on_resized_terminal(columns, columns, line);
 }
 
 #endif

@@ -33,7 +33,8 @@ bool hc_verdict_is_bad(enum hc_verdict verdict, bool strict);
 enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const char *path);
 
 /* TAP 13, line by line. The row is test `number`. What was left out of a component on a backend
-   is one test more. The plan comes last. */
+   is one test more. The plan comes last. `what` says what runs, in a comment. */
+void hc_tap_begin(FILE *out, const char *what);
 void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict);
 void hc_tap_omission(FILE *out, int number, const struct hc_omission *omission);
 void hc_tap_plan(FILE *out, int count);

@@ -70,6 +70,7 @@ static void tap(bool strict, char *text, size_t size)
 {
     struct hc_rows rows = all_verdicts();
     FILE *out = fmemopen(text, size, "w");
+    hc_tap_begin(out, "some\nresults");
     for (int i = 0; i < rows.count; i++)
         hc_tap_row(out, i + 1, &rows.row[i], strict);
     hc_tap_plan(out, rows.count);
@@ -86,6 +87,7 @@ Test(tap, not_ok_without_todo_is_what_is_bad)
     cr_assert_eq(times(text, " # TODO "), 2);
     cr_assert_eq(times(text, " # SKIP "), 1);
     cr_assert_not_null(strstr(text, "note: \"why <1> & \\\"so\\\" \"\n"));
+    cr_assert_eq(strncmp(text, "TAP version 13\n# some results\nok 1", 34), 0, "%s", text);
     cr_assert_not_null(strstr(text, "\n1..6\n"));
     tap(true, text, sizeof text);
     cr_assert_eq(times(text, "\nnot ok "), 4);

@@ -12,10 +12,16 @@ static void quote(FILE *out, const char *text)
     (void)fputs("\"\n", out);
 }
 
+void hc_tap_begin(FILE *out, const char *what)
+{
+    (void)fputs("TAP version 13\n# ", out);
+    hc_text_line(out, what);
+    (void)fputc('\n', out);
+    (void)fflush(out);
+}
+
 void hc_tap_row(FILE *out, int number, const struct hc_row *row, bool strict)
 {
-    if (number == 1)
-        (void)fputs("TAP version 13\n", out);
     bool bad = hc_verdict_is_bad(row->verdict, strict);
     bool right = row->verdict == HC_PASS || row->verdict == HC_SKIPPED;
     (void)fprintf(out, "%s %d - ", right ? "ok" : "not ok", number);

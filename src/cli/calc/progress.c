@@ -1,20 +1,20 @@
 #include "cli/calc/progress.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "check/timing.h"
+#include "cli/colour.h"
 
 struct hc_calc_progress hc_calc_progress(int64_t steps)
 {
     return (struct hc_calc_progress){
-        .terminal = isatty(STDERR_FILENO) == 1, .steps = steps, .started = hc_clock()};
+        .terminal = hc_terminal_draws(stderr), .steps = steps, .started = hc_clock()};
 }
 
 void hc_calc_progress_end(struct hc_calc_progress *progress)
 {
     if (progress->drawn > 0)
-        (void)fputs("\r\033[K", stderr);
+        hc_terminal_clear(stderr);
     progress->drawn = 0;
 }
 
@@ -26,9 +26,10 @@ void hc_calc_progress_show(struct hc_calc_progress *progress, int64_t step)
         return;
     double rate = (double)step / elapsed;
     long long left = (long long)((double)(progress->steps - step) / rate);
-    (void)fprintf(stderr, "\r\033[Kstep %lld of %lld, %.3g steps/s, %lld:%02lld:%02lld left",
-                  (long long)step, (long long)progress->steps, rate, left / 3600, left / 60 % 60,
-                  left % 60);
-    (void)fflush(stderr);
+    char line[160];
+    (void)snprintf(line, sizeof line, "step %lld of %lld, %lld:%02lld:%02lld left, %.3g steps/s",
+                   (long long)step, (long long)progress->steps, left / 3600, left / 60 % 60,
+                   left % 60, rate);
+    hc_terminal_redraw(stderr, line);
     progress->drawn = now;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/judge_step/passes.h"
 #include "cli/judge_step/tell.h"
@@ -28,7 +29,7 @@ static int judge(struct hc_step *step, const char *path, bool all, bool every, c
         status = hc_complain_message();
     } else {
         court.every = every;
-        court.progress = isatty(STDERR_FILENO) ? hc_step_show_progress : NULL;
+        court.progress = hc_terminal_draws(stderr) ? hc_step_show_progress : NULL;
         judge_all(&court);
         hc_step_end_progress();
         if (step->status != HC_OK)

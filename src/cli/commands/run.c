@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/run/frame.h"
 #include "cli/run/run_command.h"
 #include "cli/stop.h"
 
@@ -86,6 +87,8 @@ static int run(int argc, char **argv)
         json_decref(s.facts);
         return hc_complain_message();
     }
+    if (s.started == 0)
+        hc_run_begins(&s);
     for (int i = 0; s.settings.tap && i < s.rows.omissions.count; i++)
         hc_tap_omission(stdout, s.rows.count + i + 1, &s.rows.omissions.row[i]);
     if (s.settings.tap)
@@ -93,6 +96,7 @@ static int run(int argc, char **argv)
     hc_table_summary(&s.table, &s.rows, &s.options);
     enum hc_status written = hc_run_command_write(&s);
     status = written == HC_OK ? hc_run_command_status(&s) : hc_complain_message();
+    hc_run_ends(&s, status, written == HC_OK);
     hc_rows_free(&s.rows);
     json_decref(s.facts);
     return status;
@@ -102,8 +106,11 @@ const struct hc_command hc_command_run = {
     .name = "run",
     .usage = "[PATTERN...] [options]",
     .summary = "check the components on every backend",
-    .text = "PATTERN is a glob over case names, in which * matches / too: 'eps/*', 'op/conv2d*'.\n"
-            "Without a pattern all cases run. Each result that does not pass is printed as it\n"
+    .text = "PATTERN is the beginning of case names up to a slash, such as eps or op/conv2d, or a\n"
+            "glob over whole names, in which * matches / too: 'op/*/fp16*'.\n"
+            "Without a pattern all cases run. A line at the beginning says what is going to run,\n"
+            "and the last line is PASS, FAIL or ERROR, with the reason. Each result that does not "
+            "pass is printed as it\n"
             "comes, with its error, the bound that its contract allows, and the command that\n"
             "reproduces it. Counts by component and backend follow.\n\n"
             "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/record/json.h"
+#include "cli/colour.h"
 #include "cli/command.h"
 #include "op/output.h"
 #include "op/text.h"
@@ -18,15 +19,16 @@ static bool progress_shown;
 
 void hc_step_show_progress(const struct hc_step_verdict *now)
 {
-    (void)fprintf(stderr, "\r\033[Kjudging %s, %s: %s", now->stage, now->where, now->what);
-    (void)fflush(stderr);
+    char line[256];
+    (void)snprintf(line, sizeof line, "judging %s, %s: %s", now->stage, now->where, now->what);
+    hc_terminal_redraw(stderr, line);
     progress_shown = true;
 }
 
 void hc_step_end_progress(void)
 {
     if (progress_shown)
-        (void)fprintf(stderr, "\r\033[K");
+        hc_terminal_clear(stderr);
     progress_shown = false;
 }
 

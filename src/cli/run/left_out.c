@@ -5,6 +5,7 @@
 #include "backend.h"
 #include "check/check.h"
 #include "cli/choose.h"
+#include "cli/run/table.h"
 
 /* Prints the names of the left-out backends from `first` on that share its reason, and the
    reason. */
@@ -19,7 +20,7 @@ static void print_left_out(FILE *out, const struct hc_backend *const *backends, 
             (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                            backends[b]->name);
     }
-    (void)fprintf(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[HC_SKIPPED], "all", names, why);
+    hc_print_reason(out, hc_verdict_names[HC_SKIPPED], "all", names, why);
 }
 
 json_t *hc_left_out(FILE *out)

@@ -8,6 +8,7 @@
 #include "check/record/facts.h"
 #include "check/selftest/fault.h"
 #include "cli/choose.h"
+#include "cli/run/frame.h"
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
 #include "cli/stop.h"
@@ -19,7 +20,8 @@ const char hc_default_record[] = "out/record.json";
 static void starting(const struct hc_case *what, const char *backend, void *context)
 {
     struct hc_run_command *s = context;
-    s->started++;
+    if (s->started++ == 0)
+        hc_run_begins(s);
     hc_table_starting(&s->table, what->name, backend);
 }
 

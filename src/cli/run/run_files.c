@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/run/run_command.h"
 #include "cli/run/left_out.h"
+#include "op/wrap.h"
 
 /* Takes the reference to left_out. */
 static enum hc_status write_record(const struct hc_run_command *s, json_t *left_out)
@@ -41,8 +42,10 @@ static void say_no_record(const struct hc_run_command *s)
                        : s->options.shard    ? "a shard"
                        : s->settings.fault   ? "a run with a planted fault"
                                              : "a run of some cases";
-    (void)fprintf(s->out, "no record: %s does not replace %s; --json FILE writes one\n", what,
-                  hc_default_record);
+    char line[160];
+    (void)snprintf(line, sizeof line, "no record: %s does not replace %s; --json FILE writes one",
+                   what, hc_default_record);
+    hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
 }
 
 enum hc_status hc_run_command_write(struct hc_run_command *s)

@@ -136,7 +136,7 @@ Test(run, takes_the_beginning_of_names_up_to_a_slash, .init = enter_folder)
         (void)snprintf(line, sizeof line,
                        " $hc run %s --level quick --backend exact --tap >a;"
                        " $hc run %s --level quick --backend exact --tap >b;"
-                       " cmp a b && grep -c ^ok a",
+                       " sed -i 2d a b; cmp a b && grep -c ^ok a",
                        lines[i][0], lines[i][1]);
         const struct ran *ran = run_shell(line);
         cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);

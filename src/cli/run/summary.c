@@ -3,6 +3,7 @@
 
 #include "check/timing.h"
 #include "cli/colour.h"
+#include "cli/run/counts.h"
 #include "cli/run/outside.h"
 #include "cli/run/table.h"
 #include "op/text.h"
@@ -38,8 +39,7 @@ static void print_reasons(FILE *out, const struct hc_rows *rows, bool narrow)
             hc_print_wrapped(out, 4, 4, row->note);
             continue;
         }
-        hc_print(out, "%-13s  %-44s %-14s %s\n", hc_verdict_names[row->verdict], name, row->backend,
-                 row->note);
+        hc_print_reason(out, hc_verdict_names[row->verdict], name, row->backend, row->note);
     }
 }
 
@@ -54,8 +54,7 @@ static void print_omissions(FILE *out, const struct hc_omissions *all)
         char cases[160];
         hc_omission_counts(o, counts, sizeof counts);
         (void)snprintf(cases, sizeof cases, "%s: %s", o->component, counts);
-        (void)fprintf(out, "%-13s  %-44s %-14s %s\n", "left out", cases, o->backend,
-                      hc_omission_why(o));
+        hc_print_reason(out, "left out", cases, o->backend, hc_omission_why(o));
     }
     for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
         (void)fprintf(
@@ -64,96 +63,14 @@ static void print_omissions(FILE *out, const struct hc_omissions *all)
             "refused", (long long)set->refused, set->backend, (long long)set->taken, set->why);
 }
 
-struct sums {
-    int count[HC_VERDICT_COUNT];
-    long long checked;
-    double worst; /* error / bound */
-    const char *worst_name;
-    bool bounded; /* some comparison allowed an error */
-    double seconds;
-};
-
-static void add(struct sums *sums, const struct hc_row *row)
-{
-    double ratio = hc_ratio(row->error, row->bound);
-    sums->count[row->verdict]++;
-    sums->checked += row->checked;
-    sums->seconds += row->seconds;
-    sums->bounded |= row->bound > 0;
-    if (row->checked > 0 && ratio > sums->worst) {
-        sums->worst = ratio;
-        sums->worst_name = row->name;
-    }
-}
-
-static bool same_line(const struct hc_row *a, const struct hc_row *b, bool narrow)
-{
-    size_t length = strcspn(a->name, "/");
-    return strcspn(b->name, "/") == length && strncmp(a->name, b->name, length) == 0 &&
-           (narrow || strcmp(a->backend, b->backend) == 0);
-}
-
-/* The columns are PASS, FAIL, and every other verdict that occurs. */
-static void print_counts(FILE *out, const struct sums *all, const struct sums *sums, bool narrow)
-{
-    for (int v = 0; v < HC_VERDICT_COUNT; v++)
-        if (v <= HC_FAIL || all->count[v])
-            hc_print(out, " %*d", v <= HC_FAIL ? 6 : (int)strlen(hc_verdict_names[v]),
-                     sums->count[v]);
-    if (narrow) {
-        hc_print(out, " %12lld %11.3g\n", sums->checked, sums->worst);
-        return;
-    }
-    hc_print(out, " %12lld %9.2f  ", sums->checked, sums->seconds);
-    if (sums->worst_name)
-        hc_print(out, "%.3g %s\n", sums->worst, sums->worst_name);
-    else
-        (void)fputs(sums->checked && !sums->bounded ? "equal bits\n" : "-\n", out);
-}
-
-static void print_columns(FILE *out, const struct sums *all, bool narrow)
-{
-    hc_print(out, narrow ? "%-14s" : "%-14s %-14s", "component", "backend");
-    for (int v = 0; v < HC_VERDICT_COUNT; v++)
-        if (v <= HC_FAIL || all->count[v])
-            hc_print(out, " %*s", v <= HC_FAIL ? 6 : 0, hc_verdict_names[v]);
-    if (narrow)
-        hc_print(out, " %12s %11s\n", "checked", "error/bound");
-    else
-        hc_print(out, " %12s %9s  %s\n", "checked", "seconds", "worst error/bound");
-}
-
-static void print_components(FILE *out, const struct hc_rows *rows, const struct sums *all,
-                             bool narrow)
-{
-    print_columns(out, all, narrow);
-    for (int i = 0; i < rows->count; i++) {
-        const struct hc_row *row = &rows->row[i];
-        struct sums sums = {0};
-        bool earlier = false;
-        for (int j = i - 1; j >= 0 && !earlier; j--)
-            earlier = same_line(row, &rows->row[j], narrow);
-        if (earlier)
-            continue;
-        for (int j = i; j < rows->count; j++)
-            if (same_line(row, &rows->row[j], narrow))
-                add(&sums, &rows->row[j]);
-        hc_print(out, narrow ? "%-14.*s" : "%-14.*s %-14s", (int)strcspn(row->name, "/"), row->name,
-                 row->backend);
-        print_counts(out, all, &sums, narrow);
-    }
-    hc_print(out, narrow ? "%-14s" : "%-14s %-14s", "total", "");
-    print_counts(out, all, all, narrow);
-}
-
 void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
                       const struct hc_run_options *options)
 {
-    struct sums all = {0};
+    struct hc_sums all = {0};
     if (!table->out)
         return;
     for (int i = 0; i < rows->count; i++)
-        add(&all, &rows->row[i]);
+        hc_sums_add(&all, &rows->row[i]);
     if (table->held_back)
         (void)fprintf(table->out, "%-13s  %d more results like these; --verbose shows them\n",
                       "...", table->held_back);
@@ -162,9 +79,8 @@ void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
     if (!table->narrow)
         print_omissions(table->out, &rows->omissions);
     int left_out = hc_omissions_count(&rows->omissions, NULL);
-    if (table->shown || left_out || all.count[HC_SKIPPED] || all.count[HC_UNIMPLEMENTED])
-        (void)fputc('\n', table->out);
-    print_components(table->out, rows, &all, table->narrow);
+    (void)fputc('\n', table->out);
+    hc_print_components(table->out, rows, &all, table->narrow);
     hc_print_outside(table->out, rows, options);
     (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)

@@ -10,7 +10,7 @@ struct hc_table {
     FILE *out;     /* NULL: print only the progress line */
     bool verbose;  /* print what passed, too, and all that did not */
     bool narrow;   /* 80 columns: all backends came from outside (outside.h) */
-    bool progress; /* a line on stderr that is drawn over; for terminals */
+    bool progress; /* a line on stderr that is drawn over */
     int length;    /* how many results there will be */
     int done;
     int shown;      /* rows printed so far */
@@ -33,6 +33,13 @@ void hc_table_quiet(struct hc_table *table);
 /* Prints, after the last row, why cases were left out, and counts by component and backend. */
 void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
                       const struct hc_run_options *options);
+
+/* How wide a text may be: `otherwise` at most, and as wide as the terminal now, if it is one. */
+int hc_table_columns(FILE *out, int otherwise);
+
+/* Prints why something did not run: "SKIPPED", what, on which backend, why. */
+void hc_print_reason(FILE *out, const char *label, const char *what, const char *backend,
+                     const char *why);
 
 /* Prints the heading of the table; and an aligned line without its newline. */
 void hc_print_heading(FILE *out);

@@ -1,9 +1,9 @@
 #include "cli/training/progress.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "check/timing.h"
+#include "cli/colour.h"
 #include "op/text.h"
 
 enum { CELLS = 16 };
@@ -11,13 +11,13 @@ enum { CELLS = 16 };
 struct hc_progress_bar hc_progress_bar(const char *recipe, uint64_t seed)
 {
     return (struct hc_progress_bar){
-        .recipe = recipe, .seed = seed, .terminal = isatty(STDERR_FILENO) == 1, .first = -1};
+        .recipe = recipe, .seed = seed, .terminal = hc_terminal_draws(stderr), .first = -1};
 }
 
 void hc_progress_end(struct hc_progress_bar *bar)
 {
     if (bar->terminal && bar->drawn > 0)
-        (void)fputs("\r\033[K", stderr);
+        hc_terminal_clear(stderr);
     bar->drawn = 0;
 }
 
@@ -41,9 +41,11 @@ static void draw(struct hc_progress_bar *bar, const struct hc_progress *p)
         int seconds = (int)(each * (double)(p->steps - p->step));
         (void)snprintf(left, sizeof left, " %d:%02d left", seconds / 60, seconds % 60);
     }
-    hc_print(stderr, "\r\033[K%s [%s] %d/%d loss %.3f scale %g %.0f images/s%s", bar->recipe, cells,
-             p->epoch + 1, p->epochs, p->smooth, p->scale, p->images_per_second, left);
-    (void)fflush(stderr);
+    char line[256];
+    (void)hc_text_write(line, sizeof line, "%s [%s] %d/%d%s loss %.3f scale %g %.0f images/s",
+                        bar->recipe, cells, p->epoch + 1, p->epochs, left, p->smooth, p->scale,
+                        p->images_per_second);
+    hc_terminal_redraw(stderr, line);
     bar->drawn = now;
 }
 

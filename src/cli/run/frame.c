@@ -1,0 +1,157 @@
+#include "cli/run/frame.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/colour.h"
+#include "cli/command.h"
+#include "cli/run/counts.h"
+#include "op/text.h"
+#include "op/wrap.h"
+
+enum { TEXT = 2048, FIRST = 110 /* columns of the first line, at most */ };
+
+/* A text that grows; what does not fit is left out. */
+struct text {
+    char text[TEXT];
+    size_t used;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+add(struct text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(t->text + t->used, TEXT - t->used, format, arguments);
+    va_end(arguments);
+    t->used += length > 0 ? (size_t)length : 0;
+    if (t->used >= TEXT)
+        t->used = TEXT - 1;
+}
+
+/* What people typed, as safe characters. */
+static void add_typed(struct text *t, const char *typed)
+{
+    char character[5];
+    while (hc_text_next(&typed, character) > 0)
+        add(t, "%s", character);
+}
+
+static void describe(const struct hc_run_command *s, struct text *t)
+{
+    const struct hc_run_options *o = &s->options;
+    add(t, "checking ");
+    for (int i = 0; i < o->pattern_count; i++) {
+        add(t, "%s", i ? ", " : "");
+        add_typed(t, o->patterns[i]);
+    }
+    add(t, "%s on", o->pattern_count ? "" : "everything");
+    for (int b = 0; b < o->backend_count; b++)
+        add(t, "%s %s", b ? "," : "", o->backends[b]->name);
+    add(t, ": up to %d result%s, level %s, seed %llu", s->table.length,
+        s->table.length == 1 ? "" : "s", hc_level_names[o->level], (unsigned long long)o->seed);
+    if (o->shard)
+        add(t, ", shard %d of %d", o->shard->index, o->shard->of);
+}
+
+void hc_run_begins(const struct hc_run_command *s)
+{
+    struct text t = {.used = 0};
+    describe(s, &t);
+    if (s->settings.tap) {
+        hc_tap_begin(stdout, t.text);
+        return;
+    }
+    hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+    (void)fflush(s->out);
+}
+
+/* The command that shows how a result comes about, unless a fault was planted: `explain` plants
+   none. */
+static void next_of(const struct hc_run_command *s, const struct hc_row *row, const char *why)
+{
+    static const char run[] = "halfcheck run ";
+    if (!row || s->settings.fault || strncmp(row->repro, run, sizeof run - 1) != 0)
+        return;
+    hc_colour_print(s->out, HC_COLOUR_DIM, "next: halfcheck explain %s  # %s",
+                    row->repro + sizeof run - 1, why);
+    (void)fputc('\n', s->out);
+}
+
+static void print_next(const struct hc_run_command *s, int status)
+{
+    const struct hc_rows *rows = &s->rows;
+    struct hc_sums sums = {0};
+    char record[TEXT];
+    for (int i = 0; i < rows->count; i++) {
+        if (hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict)) {
+            next_of(s, &rows->row[i], "the first that is not as claimed");
+            return;
+        }
+        hc_sums_add(&sums, &rows->row[i]);
+    }
+    if (status != HC_AS_CLAIMED)
+        return;
+    if (!s->settings.json || !hc_text_shell(record, sizeof record, s->settings.json)) {
+        next_of(s, sums.nearest, "the nearest to its bound");
+    } else if (strcmp(s->settings.json, "-") != 0) {
+        hc_colour_print(s->out, HC_COLOUR_DIM, "next: halfcheck report %s --out page  # %s", record,
+                        "a page; or halfcheck gate");
+        (void)fputc('\n', s->out);
+    }
+}
+
+static void count_others(const struct hc_rows *rows, struct text *t)
+{
+    static const enum hc_verdict others[] = {HC_SKIPPED, HC_UNIMPLEMENTED, HC_MISTRUSTED};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        int count = hc_rows_count(rows, others[i]);
+        if (count)
+            add(t, "; %d %s", count, hc_verdict_names[others[i]]);
+    }
+}
+
+static void give_reason(const struct hc_run_command *s, int status, bool kept, struct text *t)
+{
+    const struct hc_rows *rows = &s->rows;
+    int bad = 0;
+    for (int i = 0; i < rows->count; i++)
+        bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
+    if (status == HC_AS_CLAIMED && rows->count == 0)
+        add(t, "nothing belongs to this shard");
+    else if (status == HC_AS_CLAIMED) {
+        add(t, "%d of %d results are as claimed", hc_rows_count(rows, HC_PASS), rows->count);
+        count_others(rows, t);
+    } else if (!kept)
+        add(t, "the results could not be written");
+    else if (status == HC_CLAIM_FAILED && bad)
+        add(t, "%d of %d results are not as claimed", bad, rows->count);
+    else if (status == HC_CLAIM_FAILED)
+        add(t, "a kernel refused what it takes elsewhere");
+    else if (hc_run_command_cut(s))
+        add(t, "stopped before the end");
+    else if (bad)
+        add(t, "%d of %d results ended with an error", bad, rows->count);
+    else
+        add(t, "nothing was checked");
+}
+
+void hc_run_ends(const struct hc_run_command *s, int status, bool kept)
+{
+    static const struct {
+        const char *word;
+        enum hc_colour colour;
+    } words[] = {[HC_AS_CLAIMED] = {"PASS", HC_COLOUR_PASS},
+                 [HC_CLAIM_FAILED] = {"FAIL", HC_COLOUR_FAIL},
+                 [HC_WRONG] = {"ERROR", HC_COLOUR_FAIL}};
+    struct text reason = {.used = 0};
+    if (s->settings.tap)
+        return;
+    print_next(s, status);
+    give_reason(s, status, kept, &reason);
+    hc_colour_print(s->out, words[status].colour, "%s", words[status].word);
+    hc_print(s->out, ": %s\n", reason.text);
+}
