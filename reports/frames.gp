@@ -1,8 +1,8 @@
 # Small frames with the same axes. Given: frames, with the arrays frame_name, frame_trouble (a
 # warning, or nothing), frame_x_low and frame_x_high; series, with the array series_name;
 # behind_name, what lies behind in grey, or nothing; x_text, y_text; x_low, x_high, y_low, y_high;
-# log_y (the base, 0: linear); most_columns; frame_style (0: lines, 1: lines with dots, 2: steps); own_x and
-# half_windows (0 or 1). Reads points: frame, series (0: behind, 9: a cross), x, y; an empty line
+# log_y (the base, 0: linear); most_columns; frame_style (0: lines, 1: lines with dots, 2: steps); ticks, with the
+# arrays tick_at and tick_text; own_x and half_windows (0 or 1). Reads points: frame, series (0: behind, 9: a cross), x, y; an empty line
 # ends a curve. Writes picture.
 width = 500
 columns = frames < most_columns ? frames : most_columns
@@ -45,7 +45,7 @@ label_of(text) = at_column == 0 ? text : ""
 # Only the frames at the left have numbers beside their ticks.
 y_ticks = 'set ytics (); \
     if (!log_y) { set ytics step(y_high - y_low, 3) }; \
-    if (log_y && last > first) { set for [e = first : last : by] ytics add (label_of(power(log_y, e)) log_y ** e) }; \
+    if (log_y && last > first) { set for [e = first : last : by] ytics add (label_of(power(log_y, e)) (1.0 * log_y) ** e) }; \
     if (log_y && last <= first) { set ytics add (label_of(sprintf("%.2g", y_low)) y_low, label_of(sprintf("%.2g", y_high)) y_high) }'
 set format x "%g"
 
@@ -63,9 +63,9 @@ do for [f = 1 : frames] {
     set xrange [xa - 0.02 * (xb - xa) : xb + 0.02 * (xb - xa)]
     set xtics step(xb - xa, columns == 3 ? 2.5 : 5)
     if (own_x || f + columns > frames) { set format x "%g" } else { set format x "" }
-    if (half_windows) {
-        set xtics -40, 20, 0
-        if (f + columns > frames) { set xtics add ("zero" -53, "inf" 21) } else { set xtics add ("" -53, "" 21) }
+    if (ticks) {
+        set xtics ()
+        set for [t = 1 : ticks] xtics add ((f + columns > frames ? tick_text[t] : "") tick_at[t])
     }
     @y_ticks
     if (at_column == 0) { set format y "%g" } else { set format y "" }

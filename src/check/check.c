@@ -43,6 +43,7 @@ void hc_claim_case(struct hc_check *check, const struct hc_case *other)
     check->story = story;
     check->result.pictures = before.pictures;
     check->result.exhibits = before.exhibits;
+    check->result.spread = before.spread;
     wrong = check->result.wrong - wrong;
     hc_check_tell(check, &(struct hc_claimed){.kind = HC_CLAIMED_SWEEP,
                                               .what = other->name,

@@ -53,6 +53,18 @@ struct hc_case_table {
 struct hc_picture;
 struct hc_exhibits;
 
+/* How errors are spread (check/record/spread.h): elements by their error in ulp, and the largest
+   error of inputs whose exponents of 2 lie in a bin. */
+enum { HC_ULP_BINS = 24, HC_INPUT_BINS = 80, HC_INPUT_LEAST = -160, HC_INPUT_STEP = 4 };
+
+struct hc_spread {
+    int64_t ulps[HC_ULP_BINS]; /* 0, up to 1/2, up to 1, up to 2, up to 4, ... */
+    struct {
+        bool seen;
+        double ulps;
+    } input[HC_INPUT_BINS];
+};
+
 struct hc_result {
     const struct hc_case *what;
     const char *backend;
@@ -69,6 +81,7 @@ struct hc_result {
     int64_t looked_of;     /* out of so many; the others are compared with `exact` alone */
     int64_t special;       /* of looked_at: infinite, NaN, subnormal or -0, or with such an input */
     uint64_t digest;       /* of the bits that the kernels gave (check/digest.h); 0: none */
+    struct hc_spread spread; /* of looked_at, as far as they are finite */
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures;        /* the first one, or NULL (check/record/picture.h) */

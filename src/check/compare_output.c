@@ -10,6 +10,7 @@
 #include "check/free_order.h"
 #include "check/generate/integers.h"
 #include "check/bound/line.h"
+#include "check/record/spread.h"
 #include "check/sample.h"
 #include "op/text.h"
 
@@ -59,9 +60,21 @@ static double larger(double known, double next)
     return next > known || isnan(known) ? next : known;
 }
 
-static void count(struct hc_check *check, const struct hc_tensor *t, const char *what,
+/* The number that the element follows from alone; 0 if there is none: sums, pairs of numbers. */
+static double input_of(const struct hc_claim *claim, int out, int64_t index)
+{
+    const struct hc_op_info *op = &hc_ops[claim->call.op];
+    const struct hc_tensor *x = &claim->call.in[HC_FIRST];
+    bool alone = op->class_ == HC_CLASS_ELEMENTWISE && op->inputs == 1 && x->data &&
+                 hc_tensor_count(x) == hc_tensor_count(&claim->call.out[out]);
+    return alone ? hc_tensor_get(x, index) : 0;
+}
+
+static void count(const struct hc_claim *claim, int out, const char *what,
                   const struct comparison *c)
 {
+    struct hc_check *check = claim->check;
+    const struct hc_tensor *t = &claim->call.out[out];
     bool held;
     double want = c->bits ? hc_decode(t->format, c->want_bits) : c->want.hi;
     double got = hc_decode(t->format, c->got_bits);
@@ -76,6 +89,9 @@ static void count(struct hc_check *check, const struct hc_tensor *t, const char 
     struct hc_result *r = &check->result;
     r->implementation = larger(r->implementation, c->implementation);
     r->format = larger(r->format, c->format);
+    hc_spread_count(&r->spread, t->format, c->want.hi,
+                    hc_bound_error(t->format, &c->want, hc_decode(t->format, c->got_bits)),
+                    input_of(claim, out, c->index));
     if (!c->bits && c->line < c->bound)
         r->line = larger(r->line, c->error / c->line);
 }
@@ -203,7 +219,7 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     struct hc_exercise exercise = {0};
     for (int64_t k = 0; k < n; k++) {
         const struct comparison *c = &all[k];
-        count(check, t, what, c);
+        count(claim, out, what, c);
         count_exact(claim, out, what, c);
         check->result.special += hc_sample_special(claim, out, c->index);
         hc_exercise_count(&exercise, t->format, &c->want, c->bits, c->error, c->bound, c->line);

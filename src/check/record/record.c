@@ -110,6 +110,8 @@ void hc_record_add(json_t *record, const struct hc_row *row)
     (void)json_object_set_new(o, "repro", hc_json_text(row->repro));
     if (row->pictures)
         (void)json_object_set(o, "pictures", row->pictures);
+    if (row->spread)
+        (void)json_object_set(o, "spread", row->spread);
     if (row->exhibits)
         (void)json_object_set(o, "exhibits", row->exhibits);
     (void)json_array_append_new(json_object_get(record, "results"), o);

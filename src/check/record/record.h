@@ -39,6 +39,7 @@ struct hc_row {
     const char *note;
     const char *repro; /* the command that reproduces the result */
     json_t *pictures;  /* NULL: none; check/record/picture.h */
+    json_t *spread;    /* NULL: none; check/record/spread.h */
     json_t *exhibits;  /* NULL: none; check/record/exhibits.h */
     int part;          /* reading: which of the record's parts it belongs to */
 };

@@ -9,6 +9,7 @@
 #include "check/record/picture.h"
 #include "check/record/record.h"
 #include "check/record/parts.h"
+#include "check/record/spread.h"
 
 struct reader {
     const char *path;
@@ -112,8 +113,11 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
     read_digest(r, o, &row);
     row.digits = (int)json_integer_value(json_object_get(o, "digits"));
     row.pictures = json_object_get(o, "pictures");
+    row.spread = json_object_get(o, "spread");
     row.exhibits = json_object_get(o, "exhibits");
     const char *wrong = row.pictures ? hc_pictures_wrong(row.pictures) : NULL;
+    if (row.spread && !wrong)
+        wrong = hc_spread_wrong(row.spread);
     if (row.exhibits && !wrong)
         wrong = hc_exhibits_wrong(row.exhibits);
     if (r->status == HC_OK && wrong)

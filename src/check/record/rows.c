@@ -7,6 +7,7 @@
 
 #include "check/record/exhibits.h"
 #include "check/record/picture.h"
+#include "check/record/spread.h"
 #include "op/text.h"
 #include "pipe.h"
 #include "plugins.h"
@@ -88,6 +89,7 @@ enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     rows->row[rows->count] = hc_row_of(result, text);
     rows->row[rows->count].note = text + length;
     rows->row[rows->count].pictures = hc_pictures_write(result->pictures);
+    rows->row[rows->count].spread = hc_spread_write(&result->spread);
     rows->row[rows->count].exhibits = hc_exhibits_write(result->exhibits);
     rows->text[rows->count] = text;
     rows->count++;
@@ -99,6 +101,7 @@ void hc_rows_free(struct hc_rows *rows)
     for (int i = 0; i < rows->count; i++) {
         free(rows->text[i]);
         json_decref(rows->row[i].pictures);
+        json_decref(rows->row[i].spread);
         json_decref(rows->row[i].exhibits);
     }
     free(rows->text);

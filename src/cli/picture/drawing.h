@@ -32,6 +32,8 @@ struct hc_picture_kind {
 
 extern const struct hc_picture_kind hc_picture_headroom;
 extern const struct hc_picture_kind hc_picture_answers;
+extern const struct hc_picture_kind hc_picture_ulps;
+extern const struct hc_picture_kind hc_picture_inputs;
 extern const struct hc_picture_kind hc_picture_accuracy;
 extern const struct hc_picture_kind hc_picture_loss;
 extern const struct hc_picture_kind hc_picture_baseline;

@@ -128,6 +128,10 @@ static void answer(const struct summary *s, const char *what, FILE *out)
         out);
 }
 
+static const struct hc_frame_tick ticks[] = {
+    {HC_FRAME_ZERO, "zero"},    {-40, "-40"}, {-20, "-20"}, {0, "0"},
+    {HC_FRAME_INFINITE, "inf"}, {0, NULL}};
+
 static void make(struct hc_drawing *d, const char *what, const char *const columns[2])
 {
     static const struct hc_frames_axes axes = {.x = "exponent of 2",
@@ -136,6 +140,7 @@ static void make(struct hc_drawing *d, const char *what, const char *const colum
                                                .y_least = LEAST,
                                                .y_most = 100,
                                                .style = HC_FRAME_STEPS,
+                                               .ticks = ticks,
                                                .half_windows = true};
     struct hc_picture_runs runs;
     struct hc_frames f;

@@ -89,10 +89,13 @@ static void write(struct hc_frames *f, int series, double x, double y, const cha
     (void)fputc('\n', f->d->data);
 }
 
-static bool can_draw(double x, double y)
+/* gnuplot's own arithmetic must not overflow between the ends of a range. */
+#define MOST_LINEAR 1e250
+#define MOST_POWER  1e100
+
+static bool can_draw(const struct hc_frames *f, double x, double y)
 {
-    /* gnuplot's own arithmetic must not overflow between the ends of a range */
-    return fabs(x) < 1e300 && fabs(y) < 1e300;
+    return fabs(x) < MOST_LINEAR && fabs(y) < (f->axes.log_y ? MOST_POWER : MOST_LINEAR);
 }
 
 static void stretch(struct hc_frames *f, double x, double y)
@@ -109,10 +112,12 @@ static void stretch(struct hc_frames *f, double x, double y)
 
 void hc_frames_point(struct hc_frames *f, int series, double x, double y)
 {
-    if (!can_draw(x, y)) {
+    if (!can_draw(f, x, y)) {
         hc_frames_break(f);
         return;
     }
+    if (f->axes.log_y && y < 1 / MOST_POWER)
+        y = 0;
     stretch(f, x, y);
     f->d->points += series > 0;
     write(f, series, x, y, series > 0 ? f->series_name[series - 1] : "behind");
@@ -120,7 +125,7 @@ void hc_frames_point(struct hc_frames *f, int series, double x, double y)
 
 void hc_frames_cross(struct hc_frames *f, double x, double y)
 {
-    if (!can_draw(x, isnan(y) ? 0 : y))
+    if (!can_draw(f, x, isnan(y) ? 0 : y))
         return;
     stretch(f, x, y);
     f->d->points++;
@@ -130,6 +135,21 @@ void hc_frames_cross(struct hc_frames *f, double x, double y)
 void hc_frames_break(struct hc_frames *f)
 {
     (void)fputc('\n', f->d->data);
+}
+
+static void put_ticks(const struct hc_frames *f)
+{
+    struct hc_plot_values *v = f->d->values;
+    int n = 0;
+    while (f->axes.ticks && f->axes.ticks[n].text)
+        n++;
+    hc_plot_integer(v, "ticks", 0, n);
+    hc_plot_array(v, "tick_at", n);
+    hc_plot_array(v, "tick_text", n);
+    for (int i = 0; i < n; i++) {
+        hc_plot_real(v, "tick_at", i + 1, f->axes.ticks[i].at);
+        hc_plot_tic(v, "tick_text", i + 1, f->axes.ticks[i].text, 16);
+    }
 }
 
 void hc_frames_end(struct hc_frames *f)
@@ -146,6 +166,7 @@ void hc_frames_end(struct hc_frames *f)
     hc_plot_integer(v, "series", 0, f->series);
     hc_plot_integer(v, "log_y", 0, f->axes.log_y);
     hc_plot_integer(v, "frame_style", 0, f->axes.style);
+    put_ticks(f);
     hc_plot_integer(v, "most_columns", 0, f->axes.wide ? 2 : 3);
     hc_plot_integer(v, "own_x", 0, f->axes.own_x);
     hc_plot_integer(v, "half_windows", 0, f->axes.half_windows);

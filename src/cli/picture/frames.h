@@ -14,6 +14,12 @@ enum { HC_FRAME_ZERO = -53, HC_FRAME_LEAST = -49, HC_FRAME_MOST = 18, HC_FRAME_I
 
 enum hc_frame_style { HC_FRAME_LINES, HC_FRAME_DOTTED_LINES, HC_FRAME_STEPS };
 
+/* A tick below the frames, where numbers would not do. */
+struct hc_frame_tick {
+    double at;
+    const char *text; /* NULL: the end of a list */
+};
+
 /* What all frames have. */
 struct hc_frames_axes {
     const char *x; /* what is on the axes, and in which units */
@@ -22,8 +28,9 @@ struct hc_frames_axes {
     double y_least; /* the range has at least these; NaN: only what the data have */
     double y_most;
     enum hc_frame_style style;
-    bool wide;         /* two frames side by side, not three: their names are long */
-    bool own_x;        /* each frame has a range of x of its own */
+    bool wide; /* two frames side by side, not three: their names are long */
+    const struct hc_frame_tick *ticks; /* NULL: numbers */
+    bool own_x;                        /* each frame has a range of x of its own */
     bool half_windows; /* x is an exponent of 2, HC_FRAME_ZERO or HC_FRAME_INFINITE: shades those
                           that half has as subnormals, or not at all */
 };

@@ -4,18 +4,11 @@
 #include "cli/picture/drawing.h"
 
 static const struct hc_picture_kind *const kinds[] = {
-    &hc_picture_headroom,
-    &hc_picture_answers,
-    &hc_picture_accuracy,
-    &hc_picture_loss,
-    &hc_picture_scale,
-    &hc_picture_weight_exponents,
-    &hc_picture_output_exponents,
-    &hc_picture_losses,
-    &hc_picture_stalls,
-    &hc_picture_drift_layers,
-    &hc_picture_drift_sources,
-    &hc_picture_baseline,
+    &hc_picture_headroom,      &hc_picture_answers,          &hc_picture_ulps,
+    &hc_picture_inputs,        &hc_picture_accuracy,         &hc_picture_loss,
+    &hc_picture_scale,         &hc_picture_weight_exponents, &hc_picture_output_exponents,
+    &hc_picture_losses,        &hc_picture_stalls,           &hc_picture_drift_layers,
+    &hc_picture_drift_sources, &hc_picture_baseline,
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -39,6 +32,7 @@ enum hc_status hc_page_pictures_draw(const struct hc_page_record *records, int c
                                      const char *folder, struct hc_page_picture **list, int *n)
 {
     struct hc_drawing what;
+    bool drawn = false;
     enum hc_status status = HC_OK;
     struct hc_page_record *shown = calloc((size_t)count + 1, sizeof *shown);
     *n = 0;
@@ -50,9 +44,10 @@ enum hc_status hc_page_pictures_draw(const struct hc_page_record *records, int c
     for (; *n < KINDS && status != HC_NO_MEMORY; (*n)++) {
         enum hc_status one = hc_picture_draw(kinds[*n], &what, folder, &(*list)[*n]);
         status = status == HC_OK ? one : status;
+        drawn |= (*list)[*n].svg != NULL;
     }
     free(shown);
-    return status;
+    return drawn ? HC_OK : status;
 }
 
 void hc_page_pictures_free(struct hc_page_picture *list, int n)

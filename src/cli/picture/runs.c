@@ -153,9 +153,10 @@ const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs 
     text[0] = '\0';
     if (all > 1 && nans > 0)
         (void)snprintf(text, 128, "NaN in %d of %d runs", nans, all);
-    else if (lost)
-        (void)snprintf(text, 128, "%.*s", (int)strcspn(lost->row->note, ";"),
-                       strncmp(lost->row->note, "NaN", 3) == 0 ? lost->row->note : "NaN");
+    else if (lost) {
+        const char *note = strncmp(lost->row->note, "NaN", 3) == 0 ? lost->row->note : "NaN";
+        (void)snprintf(text, 128, "%.*s", (int)strcspn(note, ";"), note);
+    }
     return text;
 }
 

@@ -21,7 +21,7 @@ enum { HC_PICTURE_DATA = 40000 };
 
 /* Draws the pictures of the records, with the help of files in `folder`, which it removes again. A
    picture without data is not drawn, and says why. HC_NO_MEMORY, with an empty list;
-   HC_UNSUPPORTED if there is no gnuplot, HC_IO if it failed: then the pictures have no svg. */
+   HC_UNSUPPORTED if there is no gnuplot, HC_IO if it failed, and no picture could be drawn. */
 enum hc_status hc_page_pictures_draw(const struct hc_page_record *records, int count,
                                      const char *folder, struct hc_page_picture **list, int *n);
 void hc_page_pictures_free(struct hc_page_picture *list, int n);

@@ -1,0 +1,165 @@
+#include "cli/picture/testing.h"
+
+#include "cli/report/script.h"
+
+TestSuite(pictures, .init = enter_folder);
+
+static char *joined(const char *const *parts, int n)
+{
+    static char text[1 << 18];
+    size_t used = 0;
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "", parts[i]);
+    return text;
+}
+
+Test(pictures, the_answers_are_the_datas)
+{
+    struct drawn_pictures d = {0};
+    const char *const results[] = {
+        result_text("op/one/a", "1", "4", ", \"implementation\": \"0\", \"format\": \"0x1p-2\""),
+        result_text("op/one/b", "2", "4", ", \"implementation\": \"0x1p-1\", \"format\": \"8\""),
+        result_text("op/two/a", "0", "4", ", \"spread\": {\"ulps\": \"3 4 1 0 2\"}"),
+        result_text("op/three/a", "12", "4", ""),
+        result_text("op/four/a", "nan", "4", ""),
+        result_text("op/cast/fp32-fp16/x", "0", "1",
+                    ", \"spread\": {\"ulps\": \"0 10\", \"inputs\": \"0:0x1p-1 8:0x1.8p-1\"}"),
+    };
+    add_record(&d, "a.json", record_text(joined(results, 6), ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    const char *answer = picture_of(&d, "headroom")->answer;
+    cr_expect(strstr(answer, "1 of 6 results are beyond their bounds and 1 have no number, in 2 of"
+                             " 5 families"),
+              "%s", answer);
+    cr_expect(strstr(answer, "op/four (NaN), op/three (3), op/one (0.5)"), "%s", answer);
+    cr_expect(strstr(answer, "In 2 of 5 families every result has an error of 0"), "%s", answer);
+    answer = picture_of(&d, "answers")->answer;
+    cr_expect(strstr(answer, "In 0 of 1 families all error is the format's"), "%s", answer);
+    cr_expect(strstr(answer, "op/one: 0.5 of the bound"), "%s", answer);
+    cr_expect(strstr(answer, "In 1 results the format's share is beyond"), "%s", answer);
+    cr_expect(strstr(answer, "op/one/b (8)"), "%s", answer);
+    answer = picture_of(&d, "ulps")->answer;
+    cr_expect(strstr(answer, "Of 20 elements compared with real numbers, 85 % are within half"),
+              "%s", answer);
+    cr_expect(strstr(answer, "90 % within one"), "%s", answer);
+    cr_expect(strstr(answer, "op/two, up to 4 ulp"), "%s", answer);
+    answer = picture_of(&d, "inputs")->answer;
+    cr_expect(strstr(answer, "0 of 1 conversions"), "%s", answer);
+    cr_expect(strstr(answer, "cast fp32-fp16, 0.75 ulp, at inputs from 2^8 to 2^12"), "%s", answer);
+    forget_pictures(&d);
+}
+
+Test(pictures, explain_the_formats_share_only_where_it_is_beyond_the_bound)
+{
+    struct drawn_pictures d = {0};
+    add_record(&d, "a.json",
+               record_text(result_text("op/one/a", "1", "4",
+                                       ", \"implementation\": \"0\", \"format\": \"1\""),
+                           ""));
+    draw_pictures(&d);
+    const char *answer = picture_of(&d, "answers")->answer;
+    cr_expect(strstr(answer, "No format's share is beyond the bound"), "%s", answer);
+    forget_pictures(&d);
+}
+
+Test(pictures, say_why_they_are_not_drawn)
+{
+    struct drawn_pictures d = {0};
+    add_record(&d, "a.json", record_text("", ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    for (int i = 0; i < d.count; i++)
+        cr_expect(d.list[i].svg == NULL && strlen(d.list[i].why_not) > 10, "%s", d.list[i].id);
+    forget_pictures(&d);
+}
+
+Test(pictures, compare_with_the_baseline)
+{
+    struct drawn_pictures d = {0};
+    const char *const before[] = {
+        result_text("op/one/a", "1", "4", ""), result_text("op/one/b", "2", "4", ""),
+        result_text("op/two/a", "0", "4", ""), result_text("op/two/b", "nan", "4", "")};
+    add_record(&d, "before.json", record_text(joined(before, 4), ""));
+    const char *const now[] = {
+        result_text("op/one/a", "3", "4", ""), result_text("op/one/b", "1", "4", ""),
+        result_text("op/two/a", "1", "4", ""), result_text("op/two/b", "nan", "4", "")};
+    add_record(&d, "now.json", record_text(joined(now, 4), ""));
+    d.records[0].baseline = true;
+    draw_pictures(&d);
+    expect_sound(&d);
+    const char *answer = picture_of(&d, "baseline")->answer;
+    cr_expect(strstr(answer, "Of 4 results that both have, 3 have another error than in the"
+                             " baseline: 2 larger, 1 smaller"),
+              "%s", answer);
+    cr_expect(strstr(answer, "op/two/a on exact (infinite times its error)"), "%s", answer);
+    cr_expect(strstr(picture_of(&d, "headroom")->answer, "of 4 results"), "the baseline is shown");
+    forget_pictures(&d);
+}
+
+/* Numbers that no axis has, in every picture that draws a record's own numbers. */
+Test(pictures, are_sound_whatever_the_numbers)
+{
+    static const char *const numbers[] = {"0", "nan", "inf", "0x1p-1074", "0x1.fffffffffffffp+1023",
+                                          "1"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct drawn_pictures d = {0};
+        char more[4096];
+        const char *n = numbers[i];
+        (void)snprintf(more, sizeof more,
+                       ", \"implementation\": \"%s\", \"format\": \"%s\", \"spread\": {\"ulps\":"
+                       " \"1\", \"inputs\": \"0:%s\"}, \"pictures\": [{\"title\": \"t\", \"x\":"
+                       " \"x\", \"y\": \"y\", \"log_x\": false, \"log_y\": false, \"bars\": false,"
+                       " \"marks\": [], \"series\": [{\"name\": \"real\", \"x\": \"0 1 2 %s\","
+                       " \"y\": \"0 1 2 %s\"}, {\"name\": \"bf16\", \"x\": \"0 1 2 30\", \"y\":"
+                       " \"0 0 0 0\"}]}]",
+                       n, n, strcmp(n, "nan") == 0 ? "0" : n, n, n);
+        char drift[4096];
+        (void)snprintf(drift, sizeof drift,
+                       ", \"drift\": [{\"recipe\": \"r\", \"all\": {\"error\": \"%s\"}, \"free\":"
+                       " \"%s\", \"layers\": [{\"layer\": \"a\", \"error\": \"%s\"}], \"sources\":"
+                       " [{\"source\": \"s\", \"format\": \"fp16\", \"gradient_alone\": \"%s\","
+                       " \"free_alone\": \"%s\"}]}]",
+                       n, n, n, n, n);
+        char *results = strdup(result_text("op/cast/a-b/c", n, n, more));
+        add_record(&d, "a.json", record_text(results, drift));
+        add_record(&d, "b.json", record_text(result_text("op/cast/a-b/c", "1", "1", ""), ""));
+        draw_pictures(&d);
+        expect_sound(&d);
+        forget_pictures(&d);
+        free(results);
+    }
+}
+
+Test(pictures, show_what_a_record_says_as_text)
+{
+    struct drawn_pictures d = {0};
+    add_record(
+        &d, "`touch a`.json",
+        record_text(result_text("op/`touch b`<b>/x", "1", "4", ", \"spread\": {\"ulps\": \"1\"}"),
+                    ", \"drift\": [{\"recipe\": \"'; !touch c; \\\"\", \"all\": {\"error\":"
+                    " \"1\"}, \"free\": \"1\", \"layers\": [{\"layer\": \"@x\", \"error\":"
+                    " \"1\"}], \"sources\": [{\"source\": \"${HOME}\", \"format\": \"%s\","
+                    " \"gradient_alone\": \"1\", \"free_alone\": \"1\"}]}]"));
+    add_record(&d, "b.json", record_text("", ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    cr_expect_str_eq(run_shell("ls -A | grep -v std")->out, "");
+    const char *svg = picture_of(&d, "headroom")->svg;
+    if (svg)
+        cr_expect(strstr(svg, "touch b") && !strstr(svg, "<b>"));
+    cr_expect(strstr(picture_of(&d, "headroom")->answer, "op/`touch b`<b>"));
+    forget_pictures(&d);
+}
+
+Test(pictures, have_the_colours_of_the_style)
+{
+    const char *style = hc_script("style.gp");
+    int colours = 0;
+    for (const char *at = style; (at = strstr(at, "\"#")) != NULL; at++, colours++) {
+        char light[16];
+        (void)snprintf(light, sizeof light, ": %.7s;", at + 1);
+        cr_expect(strstr(hc_page_picture_colours, light), "%s has no variable", light);
+    }
+    cr_expect_geq(colours, 15);
+}
