@@ -32,6 +32,7 @@ const struct hc_finding_kind_row hc_finding_kinds[HC_FINDING_KINDS] = {
     [HC_FINDING_BETTER] = {"better", HC_FOUND_BETTER, false, false},
     [HC_FINDING_NEW] = {"new", HC_FOUND_NEW, true, false},
     [HC_FINDING_SEED] = {"seed", HC_FOUND_NOT_COMPARABLE, true, true},
+    [HC_FINDING_SETTINGS] = {"settings", HC_FOUND_NOT_COMPARABLE, true, true},
     [HC_FINDING_SEEDS] = {"seeds", HC_FOUND_NOT_COMPARABLE, false, true},
     [HC_FINDING_LEVEL] = {"level", HC_FOUND_NOT_COMPARABLE, true, true},
     [HC_FINDING_UNIT] = {"unit", HC_FOUND_NOT_COMPARABLE, true, true},

@@ -36,7 +36,8 @@ enum hc_finding_kind {
     HC_FINDING_BETTER,
     HC_FINDING_NEW,
     HC_FINDING_SEED,
-    HC_FINDING_SEEDS, /* too few of them for an answer */
+    HC_FINDING_SETTINGS, /* trained otherwise: data, network, epochs, batch, rate */
+    HC_FINDING_SEEDS,    /* too few of them for an answer */
     HC_FINDING_LEVEL,
     HC_FINDING_UNIT,
     HC_FINDING_MACHINE,

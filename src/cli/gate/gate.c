@@ -8,8 +8,9 @@
 #include "check/record/shards.h"
 #include "check/runner.h"
 #include "cli/gate/gate_rows.h"
+#include "cli/gate/gate_training.h"
 
-static const struct hc_gate_way *const ways[] = {&hc_gate_rows};
+static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_rows};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 bool hc_gate_chooses(const struct hc_gate *gate, const char *name)
@@ -137,6 +138,7 @@ void hc_gate_free(struct hc_gate *gate)
     free(gate->changes);
     gate->changes = NULL;
     gate->change_count = 0;
+    hc_gate_notes_free(gate);
     hc_findings_free(&gate->findings);
     hc_allowances_free(&gate->allowances);
 }

@@ -3,6 +3,8 @@
 #ifndef HC_CLI_GATE_GATE_H
 #define HC_CLI_GATE_GATE_H
 
+#include <stdio.h>
+
 #include "check/record/record.h"
 #include "cli/gate/allowances.h"
 #include "cli/gate/findings.h"
@@ -16,6 +18,14 @@ struct hc_gate_change {
     char *is;
 };
 
+/* What was compared by statistics and how, of each recipe, whatever came of it. */
+struct hc_gate_note {
+    bool alone; /* no finding says it */
+    char *name;
+    char *backend;
+    char *text;
+};
+
 struct hc_gate {
     /* What the caller sets. */
     const struct hc_record *baseline;
@@ -23,18 +33,25 @@ struct hc_gate {
     const char *const *patterns; /* globs over case names; only these are compared */
     int pattern_count;           /* 0: all */
     double growth;               /* how many times the baseline's error an error may be */
+    double margin;               /* of trainings, in points of accuracy; 0: HC_GATE_MARGIN */
+    double target; /* the accuracy to which epochs are counted, in percent; 0: the baseline's */
     struct hc_allowances allowances;
 
     /* What the comparison sets. */
     struct hc_findings findings;
     struct hc_gate_change *changes;
     int change_count;
+    struct hc_gate_note *notes;
+    int note_count;
     int compared;  /* results, recipes or layers that both have; if there is none, nothing passes */
     int same;      /* of these, those about which nothing was found */
     int still_bad; /* of these, those that are FAIL or ERROR */
 };
 
 enum { HC_GATE_GROWTH = 2 }; /* which is one bit of the headroom */
+
+/* The margin of trainings. */
+#define HC_GATE_MARGIN 0.5
 
 /* One way to compare two records. They are tried in the order of a table in gate.c. */
 struct hc_gate_way {
@@ -56,6 +73,17 @@ enum hc_status hc_gate_compare(struct hc_gate *gate);
 /* HC_INVALID, with a line, for a record that was cut short, lacks shards or has a planted fault: it
    is evidence of nothing. */
 enum hc_status hc_gate_check_whole(const char *path, const struct hc_record *record);
+
+/* Adds a note, or sets findings.no_memory. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+void hc_gate_note(struct hc_gate *gate, bool alone, const char *name, const char *backend,
+                  const char *format, ...);
+
+/* Prints the notes that stand alone. */
+void hc_gate_notes_print(FILE *out, const struct hc_gate *gate);
+void hc_gate_notes_free(struct hc_gate *gate);
 
 /* Whether the patterns choose a case. */
 bool hc_gate_chooses(const struct hc_gate *gate, const char *name);

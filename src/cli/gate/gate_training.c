@@ -1,0 +1,237 @@
+#include "cli/gate/gate_training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/record/outcomes.h"
+
+/* Both records' trainings while they are compared. */
+struct comparison {
+    struct hc_gate *gate;
+    struct hc_outcomes was;
+    struct hc_outcomes is;
+    double epochs_level;
+};
+
+static bool has_trainings(const struct hc_record *record)
+{
+    return json_array_size(json_object_get(record->document, "trainings")) > 0;
+}
+
+static bool applies(const struct hc_gate *gate)
+{
+    return has_trainings(gate->baseline) && has_trainings(gate->record);
+}
+
+static bool owns(const struct hc_row *row)
+{
+    return strncmp(row->name, "train/", 6) == 0 || strncmp(row->name, "compare/", 8) == 0;
+}
+
+static int order(const struct hc_outcome *a, const struct hc_outcome *b)
+{
+    int recipes = strcmp(a->recipe, b->recipe);
+    return recipes ? recipes : strcmp(a->backend, b->backend);
+}
+
+/* The runs from `at` on that have its recipe and backend. */
+static struct hc_training_set set_at(const struct hc_outcomes *all, int at)
+{
+    struct hc_training_set set = {.runs = all->trainings + at};
+    while (at + set.count < all->training_count && order(set.runs, set.runs + set.count) == 0)
+        set.count++;
+    return set;
+}
+
+static void name_of(const struct hc_outcome *run, bool one, char name[512])
+{
+    char seed[32] = "";
+    if (one)
+        (void)snprintf(seed, sizeof seed, "-seed%llu", (unsigned long long)run->seed);
+    (void)snprintf(name, 512, "train/%s%s", run->recipe, seed);
+}
+
+static const struct hc_outcome *run_of(const struct hc_training_set *set, uint64_t seed)
+{
+    for (int i = 0; i < set->count; i++)
+        if (set->runs[i].seed == seed)
+            return &set->runs[i];
+    return NULL;
+}
+
+/* A run that did not learn is worse even if the baseline's did not either: nobody gates on a
+   training to hear that it fails as it always did. Who wants that says so in an allowance. */
+static void find_failures(struct comparison *c, const struct hc_training_set *was,
+                          const struct hc_training_set *is)
+{
+    char name[512];
+    for (int i = 0; i < is->count; i++) {
+        const struct hc_outcome *run = &is->runs[i];
+        const struct hc_outcome *before = run_of(was, run->seed);
+        name_of(run, true, name);
+        if (!run->learned)
+            hc_findings_add(&c->gate->findings, HC_FINDING_TRAINING, name, run->backend,
+                            "did not learn%s: %s",
+                            before && !before->learned ? ", as in the baseline" : "", run->reason);
+        else if (before && !before->learned)
+            hc_findings_add(&c->gate->findings, HC_FINDING_BETTER, name, run->backend,
+                            "learned; it did not before: %s", before->reason);
+    }
+}
+
+/* What an answer is called, and which finding it makes, if any. */
+static const struct {
+    const char *word;
+    enum hc_finding_kind kind;
+} answers[] = {[HC_TRAINS_IDENTICAL] = {"identical", HC_FINDING_KINDS},
+               [HC_TRAINS_EQUIVALENT] = {"equivalent", HC_FINDING_KINDS},
+               [HC_TRAINS_BETTER] = {"better", HC_FINDING_BETTER},
+               [HC_TRAINS_NOT_WORSE] = {"not worse", HC_FINDING_CHANGED},
+               [HC_TRAINS_WORSE] = {"worse", HC_FINDING_TRAINING},
+               [HC_TRAINS_NOT_SHOWN] = {"not shown", HC_FINDING_SEEDS},
+               [HC_TRAINS_TOO_FEW] = {"too few", HC_FINDING_SEEDS}};
+
+static void tell(struct comparison *c, const struct hc_training_question *q,
+                 const struct hc_training_verdict *v, const struct hc_training_plan *plan)
+{
+    char name[512];
+    char shown[HC_TRAINING_TEXT];
+    char needed[HC_TRAINING_TEXT];
+    char epochs[HC_TRAINING_TEXT];
+    const struct hc_outcome *run = q->is.runs;
+    struct hc_findings *findings = &c->gate->findings;
+    bool told = answers[v->answer].kind != HC_FINDING_KINDS &&
+                (v->answer != HC_TRAINS_TOO_FEW || (v->is > 0 && v->was > 0));
+    name_of(run, false, name);
+    hc_training_say(q, v, shown);
+    hc_training_say_plan(q, plan, needed);
+    hc_training_say_epochs(v, epochs);
+    if (told) {
+        hc_findings_add(findings, answers[v->answer].kind, name, run->backend,
+                        "%s: %s; it takes %s", answers[v->answer].word, shown, needed);
+        hc_findings_weigh(findings, fabs(v->accuracy.mean), "");
+    }
+    if (v->slower || v->faster)
+        hc_findings_add(findings, v->slower ? HC_FINDING_EPOCHS : HC_FINDING_BETTER, name,
+                        run->backend, "%s, %g %% interval of the difference %+.1f .. %+.1f", epochs,
+                        100 - 200 * c->epochs_level, v->epochs.low, v->epochs.high);
+    c->gate->same += !told && !v->slower && !v->faster;
+    hc_gate_note(c->gate, !told, name, run->backend, "%s: %s%s%s; %s %s", answers[v->answer].word,
+                 shown, *epochs ? "; " : "", epochs,
+                 v->answer == HC_TRAINS_IDENTICAL ? "runs that differ would take" : "it takes",
+                 needed);
+}
+
+static enum hc_status compare_recipe(struct comparison *c, const struct hc_training_set *was,
+                                     const struct hc_training_set *is)
+{
+    char name[512];
+    struct hc_training_verdict verdict;
+    struct hc_training_plan plan;
+    const struct hc_outcome *a = was->runs;
+    const struct hc_outcome *b = is->runs;
+    name_of(b, false, name);
+    c->gate->compared++;
+    find_failures(c, was, is);
+    for (int i = 0; i < was->count + is->count; i++) {
+        const struct hc_outcome *one = i < was->count ? &a[i] : &b[i - was->count];
+        if (strcmp(a->settings, one->settings) == 0 && a->test_images == one->test_images)
+            continue;
+        hc_findings_add(&c->gate->findings, HC_FINDING_SETTINGS, name, b->backend,
+                        "trained on %s (%lld test images), was %s (%lld)", one->settings,
+                        (long long)one->test_images, a->settings, (long long)a->test_images);
+        return HC_OK;
+    }
+    const struct hc_training_question question = {.was = *was,
+                                                  .is = *is,
+                                                  .margin = c->gate->margin > 0 ? c->gate->margin
+                                                                                : HC_GATE_MARGIN,
+                                                  .target = c->gate->target,
+                                                  .epochs_level = c->epochs_level};
+    enum hc_status status = hc_training_judge(&question, &verdict);
+    if (status == HC_OK)
+        status = hc_training_plan(&question, &plan);
+    if (status == HC_OK)
+        tell(c, &question, &verdict, &plan);
+    return status;
+}
+
+/* A recipe that one record alone has. */
+static void find_alone(struct comparison *c, const struct hc_training_set *set, bool is_new)
+{
+    char name[512];
+    name_of(set->runs, false, name);
+    const struct hc_training_set none = {0};
+    hc_findings_add(&c->gate->findings, is_new ? HC_FINDING_NEW : HC_FINDING_MISSING, name,
+                    set->runs->backend,
+                    is_new ? "a new recipe, %d runs" : "not trained, was %d runs", set->count);
+    if (is_new)
+        find_failures(c, &none, set);
+}
+
+/* Both lists are sorted by recipe and backend. Only counts the recipes that both have if `count` is
+   there. */
+static enum hc_status walk(struct comparison *c, int *count)
+{
+    enum hc_status status = HC_OK;
+    int a = 0;
+    int b = 0;
+    while (status == HC_OK && (a < c->was.training_count || b < c->is.training_count)) {
+        int side = a == c->was.training_count  ? 1
+                   : b == c->is.training_count ? -1
+                                               : order(&c->was.trainings[a], &c->is.trainings[b]);
+        const struct hc_training_set was = set_at(&c->was, a);
+        const struct hc_training_set is = set_at(&c->is, b);
+        char name[512];
+        name_of(side <= 0 ? was.runs : is.runs, false, name);
+        bool chosen = hc_gate_chooses(c->gate, name);
+        a += side <= 0 ? was.count : 0;
+        b += side >= 0 ? is.count : 0;
+        if (count)
+            *count += chosen && side == 0;
+        else if (chosen && side == 0)
+            status = compare_recipe(c, &was, &is);
+        else if (chosen)
+            find_alone(c, side < 0 ? &was : &is, side > 0);
+    }
+    return status;
+}
+
+/* Comparisons of recipes with each other are claims of their own: what fails now and did not is
+   worse. Their numbers are those of the trainings. */
+static void compare_claims(struct hc_gate *gate)
+{
+    for (int i = 0; i < gate->record->count; i++) {
+        const struct hc_row *is = &gate->record->rows[i];
+        const struct hc_row *was = hc_record_find(gate->baseline, is->name, is->backend);
+        if (strncmp(is->name, "compare/", 8) == 0 && hc_row_verdict(is) == HC_FAIL &&
+            hc_gate_chooses(gate, is->name) && !(was && hc_row_verdict(was) == HC_FAIL)) {
+            hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend,
+                            "%s, %s: %s", "FAIL", was ? "did not fail before" : "and new",
+                            is->note);
+            hc_findings_weigh(&gate->findings, 0, is->repro);
+        }
+    }
+}
+
+static enum hc_status compare(struct hc_gate *gate)
+{
+    struct comparison c = {.gate = gate};
+    int recipes = 0;
+    enum hc_status status = hc_outcomes_read("the baseline", gate->baseline, &c.was);
+    if (status == HC_OK)
+        status = hc_outcomes_read("the record", gate->record, &c.is);
+    if (status == HC_OK)
+        status = walk(&c, &recipes);
+    c.epochs_level = 0.05 / (recipes > 0 ? recipes : 1);
+    if (status == HC_OK)
+        status = walk(&c, NULL);
+    if (status == HC_OK)
+        compare_claims(gate);
+    hc_outcomes_free(&c.was);
+    hc_outcomes_free(&c.is);
+    return status;
+}
+
+const struct hc_gate_way hc_gate_training = {.applies = applies, .owns = owns, .compare = compare};

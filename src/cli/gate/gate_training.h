@@ -1,0 +1,28 @@
+/* The trainings of two records: a recipe trains as well as it did, or not, or that is not known. */
+#ifndef HC_CLI_GATE_GATE_TRAINING_H
+#define HC_CLI_GATE_GATE_TRAINING_H
+
+#include "cli/gate/gate.h"
+#include "cli/gate/training_runs.h"
+
+/* For records that both have trainings. Each recipe and backend is compared as a whole, named
+   "train/<recipe>" in findings; a run that did not learn is a finding of its own,
+   "train/<recipe>-seed<n>", and so is a comparison that turned to FAIL ("compare/..."). Recipes
+   that were trained otherwise (data, network, epochs, batch, rate) cannot be compared. */
+extern const struct hc_gate_way hc_gate_training;
+
+/* What the runs show, in words: "-0.31 points, 90 % interval -0.66 .. +0.04 (5 pairs), margin
+   0.5". */
+enum { HC_TRAINING_TEXT = 480 };
+void hc_training_say(const struct hc_training_question *question,
+                     const struct hc_training_verdict *verdict, char text[HC_TRAINING_TEXT]);
+
+/* How many seeds it takes: "about 14 seeds a side for 0.5 points with 80 % power (6 to 102 by the
+   90 % interval of their spread, 0.4)". */
+void hc_training_say_plan(const struct hc_training_question *question,
+                          const struct hc_training_plan *plan, char text[HC_TRAINING_TEXT]);
+
+/* "2.2 epochs to 94.38 %, was 2.0", or "". */
+void hc_training_say_epochs(const struct hc_training_verdict *verdict, char text[HC_TRAINING_TEXT]);
+
+#endif
