@@ -9,9 +9,12 @@
       "learned": true, "reason": "", "accuracy": "0.9435", "test_loss": "...",
       "train_loss": "...", "accuracy_by_epoch": ["0.8905", ...]}
 
-   Of a drift a baseline has only the numbers that are compared, as "measures". */
+   A baseline has them as lines: "training {...}" and "drift {...}". Of a drift such a line has
+   only the numbers that are compared, as "measures". */
 #ifndef HC_CHECK_RECORD_OUTCOMES_H
 #define HC_CHECK_RECORD_OUTCOMES_H
+
+#include <stdio.h>
 
 #include "check/record/record.h"
 
@@ -69,10 +72,13 @@ void hc_outcomes_add(json_t *document, const struct hc_outcome *outcome);
 /* A real number as a string in decimal, the shortest of those that read back to the same bits. */
 json_t *hc_json_decimal(double value);
 
-/* The lists "trainings" and "drift" of a record as a baseline keeps them: of a drift only the
-   numbers that are compared, as "measures". NULL for a list that the record lacks. HC_NO_MEMORY;
+/* Prints the lines of a baseline, in an order that is the record's alone, and says how many there
+   are. HC_NO_MEMORY;
    HC_INVALID as hc_outcomes_read. */
-enum hc_status hc_outcomes_reduced(const struct hc_record *record, json_t **trainings,
-                                   json_t **drift);
+enum hc_status hc_outcomes_print(const struct hc_record *record, FILE *out, int *lines);
+
+/* Adds what such a line says to the document of a record. Returns false for a line of another
+   kind. A damaged line is found by hc_outcomes_read, or `wrong` says what is wrong with it. */
+bool hc_outcomes_take_line(json_t *document, const char *line, const char **wrong);
 
 #endif

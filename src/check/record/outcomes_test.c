@@ -2,7 +2,6 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double by_epoch[] = {0.5, 0.9435};
@@ -83,38 +82,47 @@ static json_t *drift(const char *seed)
                      "free_alone", "0.0625");
 }
 
-/* What a baseline keeps reads back to what the record had, and is what it keeps. */
-Test(outcomes, what_a_baseline_keeps_says_the_same_in_less)
+/* The lines of a baseline read back to what the record had. */
+Test(outcomes, lines_of_a_baseline_read_back_to_the_same_lines)
 {
-    json_t *trainings;
-    json_t *drifts;
-    json_t *again[2];
+    char first[4096] = "";
+    char second[4096] = "";
+    char *texts[] = {first, second};
     json_t *document = one();
     struct hc_outcome nan = sample("\"od\\d\n", 9);
     nan.accuracy = NAN;
     hc_outcomes_add(document, &nan);
     (void)json_object_set_new(document, "drift", json_pack("[o, o]", drift("2"), drift("1")));
-    struct hc_record record = record_of(document);
-    cr_assert_eq(hc_outcomes_reduced(&record, &trainings, &drifts), HC_OK, "%s", hc_message());
-    hc_record_free(&record);
-    char *text = json_dumps(drifts, JSON_COMPACT);
-    cr_expect_not_null(strstr(text, "\"gradient of conv 1\":\"0.25\""), "%s", text);
-    cr_expect_not_null(strstr(text, "\"weights by weights\":\"0.0625\""), "%s", text);
-    free(text);
-    document = hc_record_new();
-    (void)json_object_set(document, "trainings", trainings);
-    (void)json_object_set(document, "drift", drifts);
-    record = record_of(document);
-    cr_assert_eq(hc_outcomes_reduced(&record, &again[0], &again[1]), HC_OK, "%s", hc_message());
-    cr_expect_eq(json_array_size(trainings), 2);
-    cr_expect_eq(json_array_size(drifts), 2);
-    cr_expect(json_equal(trainings, again[0]));
-    cr_expect(json_equal(drifts, again[1]));
-    hc_record_free(&record);
-    json_decref(trainings);
-    json_decref(drifts);
-    json_decref(again[0]);
-    json_decref(again[1]);
+    for (int turn = 0; turn < 2; turn++) {
+        int lines;
+        const char *wrong = NULL;
+        struct hc_record record = record_of(document);
+        FILE *out = fmemopen(texts[turn], sizeof first, "w");
+        cr_assert_eq(hc_outcomes_print(&record, out, &lines), HC_OK, "%s", hc_message());
+        (void)fclose(out);
+        cr_expect_eq(lines, 4);
+        hc_record_free(&record);
+        document = hc_record_new();
+        char copy[4096];
+        (void)strcpy(copy, texts[turn]);
+        for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n"))
+            cr_expect(hc_outcomes_take_line(document, line, &wrong) && !wrong, "%s", line);
+    }
+    json_decref(document);
+    cr_expect_str_eq(first, second);
+    cr_expect_not_null(strstr(first, "\"gradient of conv 1\":\"0.25\""), "%s", first);
+    cr_expect_not_null(strstr(first, "\"weights by weights\":\"0.0625\""), "%s", first);
+}
+
+Test(outcomes, a_line_of_another_kind_is_none_and_a_cut_one_is_wrong)
+{
+    const char *wrong = NULL;
+    json_t *document = hc_record_new();
+    cr_expect_not(hc_outcomes_take_line(document, "trainings {}", &wrong));
+    cr_expect_not(hc_outcomes_take_line(document, "", &wrong));
+    cr_expect(hc_outcomes_take_line(document, "training {\"recipe\": \"am", &wrong) && wrong);
+    cr_expect(hc_outcomes_take_line(document, "drift [1]", &wrong) && wrong);
+    json_decref(document);
 }
 
 Test(outcomes, what_is_no_training_is_refused_in_a_line)

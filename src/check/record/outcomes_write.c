@@ -67,17 +67,47 @@ static json_t *drift_json(const struct hc_drift_outcome *d)
                      hc_json_text(d->settings), "measures", measures);
 }
 
-enum hc_status hc_outcomes_reduced(const struct hc_record *record, json_t **trainings,
-                                   json_t **drift)
+/* Takes the reference. */
+static enum hc_status print_line(const char *word, json_t *object, FILE *out)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    json_decref(object);
+    if (!text)
+        return hc_fail(HC_NO_MEMORY, "no memory for the lines of a baseline");
+    (void)fprintf(out, "%s %s\n", word, text);
+    free(text);
+    return HC_OK;
+}
+
+enum hc_status hc_outcomes_print(const struct hc_record *record, FILE *out, int *lines)
 {
     struct hc_outcomes all;
     enum hc_status status = hc_outcomes_read("the record", record, &all);
-    *trainings = all.training_count ? json_array() : NULL;
-    *drift = all.drift_count ? json_array() : NULL;
-    for (int i = 0; i < all.training_count; i++)
-        (void)json_array_append_new(*trainings, training_json(&all.trainings[i]));
-    for (int i = 0; i < all.drift_count; i++)
-        (void)json_array_append_new(*drift, drift_json(&all.drifts[i]));
+    *lines = 0;
+    for (int i = 0; i < all.drift_count && status == HC_OK; i++, ++*lines)
+        status = print_line("drift", drift_json(&all.drifts[i]), out);
+    for (int i = 0; i < all.training_count && status == HC_OK; i++, ++*lines)
+        status = print_line("training", training_json(&all.trainings[i]), out);
     hc_outcomes_free(&all);
     return status;
+}
+
+bool hc_outcomes_take_line(json_t *document, const char *line, const char **wrong)
+{
+    static const struct {
+        const char *word;
+        const char *list;
+    } kinds[] = {{"training ", "trainings"}, {"drift ", "drift"}};
+    for (int k = 0; k < 2; k++) {
+        size_t length = strlen(kinds[k].word);
+        if (strncmp(line, kinds[k].word, length) != 0)
+            continue;
+        json_t *object = json_loads(line + length, JSON_REJECT_DUPLICATES, (json_error_t *)0);
+        *wrong = json_is_object(object) ? NULL : "is no JSON object";
+        if (json_is_object(object))
+            (void)json_array_append(list_of(document, kinds[k].list), object);
+        json_decref(object);
+        return true;
+    }
+    return false;
 }

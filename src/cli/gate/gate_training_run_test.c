@@ -17,8 +17,8 @@ static void expect_gate(const char *line, int status, const char *within, const 
 }
 
 /* Null controls: the same runs, and the same recipe with other seeds. Planted: a recipe that learns
-   at a fifth of the rate, under the name of the one that it is not. (Accuracy after one epoch says little here, so the target
-   of the null control is one that the last epoch reaches.) */
+   at a fifth of the rate, under the name of the one that it is not. Accuracy after one epoch says
+   little here, so the target of the null control is one that the last epoch reaches. */
 Test(gate_training_run, real_trainings_pass_against_themselves_and_a_planted_loss_fails,
      .init = enter_folder)
 {
