@@ -7,10 +7,11 @@
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "check/runner.h"
+#include "cli/gate/gate_drift.h"
 #include "cli/gate/gate_rows.h"
 #include "cli/gate/gate_training.h"
 
-static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_rows};
+static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift, &hc_gate_rows};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 bool hc_gate_chooses(const struct hc_gate *gate, const char *name)

@@ -198,20 +198,17 @@ static enum hc_status walk(struct comparison *c, int *count)
     return status;
 }
 
-/* Comparisons of recipes with each other are claims of their own: what fails now and did not is
-   worse. Their numbers are those of the trainings. */
-static void compare_claims(struct hc_gate *gate)
+void hc_gate_find_failures(struct hc_gate *gate, const char *prefix)
 {
     for (int i = 0; i < gate->record->count; i++) {
         const struct hc_row *is = &gate->record->rows[i];
         const struct hc_row *was = hc_record_find(gate->baseline, is->name, is->backend);
-        if (strncmp(is->name, "compare/", 8) == 0 && hc_row_verdict(is) == HC_FAIL &&
-            hc_gate_chooses(gate, is->name) && !(was && hc_row_verdict(was) == HC_FAIL)) {
-            hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend,
-                            "%s, %s: %s", "FAIL", was ? "did not fail before" : "and new",
-                            is->note);
-            hc_findings_weigh(&gate->findings, 0, is->repro);
-        }
+        if (strncmp(is->name, prefix, strlen(prefix)) != 0 || hc_row_verdict(is) != HC_FAIL ||
+            !hc_gate_chooses(gate, is->name) || (was && hc_row_verdict(was) == HC_FAIL))
+            continue;
+        hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend, "FAIL, %s: %s",
+                        was ? "did not fail before" : "and new", is->note);
+        hc_findings_weigh(&gate->findings, 0, is->repro);
     }
 }
 
@@ -228,7 +225,7 @@ static enum hc_status compare(struct hc_gate *gate)
     if (status == HC_OK)
         status = walk(&c, NULL);
     if (status == HC_OK)
-        compare_claims(gate);
+        hc_gate_find_failures(gate, "compare/");
     hc_outcomes_free(&c.was);
     hc_outcomes_free(&c.is);
     return status;

@@ -11,6 +11,10 @@
    that were trained otherwise (data, network, epochs, batch, rate) cannot be compared. */
 extern const struct hc_gate_way hc_gate_training;
 
+/* Claims whose numbers are compared otherwise, whose names begin so: those that fail now, and did
+   not, are worse. */
+void hc_gate_find_failures(struct hc_gate *gate, const char *prefix);
+
 /* What the runs show, in words: "-0.31 points, 90 % interval -0.66 .. +0.04 (5 pairs), margin
    0.5". */
 enum { HC_TRAINING_TEXT = 480 };
