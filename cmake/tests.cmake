@@ -102,6 +102,11 @@ if(BUILD_TESTING)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   endforeach()
 endif()
+if(BUILD_TESTING)
+  add_test(NAME report-in-a-browser COMMAND ${CMAKE_SOURCE_DIR}/.ci/browser
+                                            $<TARGET_FILE:halfcheck>)
+  set_tests_properties(report-in-a-browser PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 # This test fetches packages. Without a network it is skipped.
 if(BUILD_TESTING)
   add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test

@@ -17,10 +17,15 @@ static const struct {
     const char *id;
     const char *title;
 } links[] = {
-    {"failures", "failures"},        {"not-checked", "not checked"},
-    {"pictures", "pictures"},        {"bugs", "bugs"},
-    {"catches", "who catches what"}, {"texts", "texts"},
-    {"passed", "what passed"},       {"runs", "runs"},
+    {"failures", "failures"},
+    {"baseline", "baseline"},
+    {"not-checked", "not checked"},
+    {"pictures", "pictures"},
+    {"bugs", "bugs"},
+    {"catches", "who catches what"},
+    {"texts", "texts"},
+    {"passed", "what passed"},
+    {"runs", "runs"},
     {"environment", "environment"},
 };
 
@@ -36,16 +41,19 @@ static void write_links(struct hc_page_out *out, const char *body)
     hc_page_close(out, "nav");
 }
 
-static void write_body(struct hc_page_out *out, const struct hc_page_record *records, int count,
-                       const struct hc_page_results *results,
-                       const struct hc_page_pictures *pictures)
+static void write_body(struct hc_page_out *out, const struct hc_page *page,
+                       const struct hc_page_results *results)
 {
+    const struct hc_page_record *records = page->records;
+    int count = page->count;
     hc_page_write_what_was_run(out, records, count, results);
     hc_page_warn(out, records, count);
     hc_page_write_failures(out, records, count, results);
+    if (page->baseline)
+        hc_page_write_baseline(out, page->baseline);
     hc_page_write_not_checked(out, records, count, results);
-    hc_page_write_figures(out, pictures);
-    hc_page_write_museum(out, records, count, pictures->cases);
+    hc_page_write_figures(out, page->pictures);
+    hc_page_write_museum(out, records, count, page->pictures->cases);
     hc_page_write_catches(out, records, count);
     if (!out->markdown)
         hc_page_write_quotes(out, records, count);
@@ -54,31 +62,40 @@ static void write_body(struct hc_page_out *out, const struct hc_page_record *rec
     hc_page_write_environments(out, records, count);
 }
 
-enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page_record *records,
-                             int count, const struct hc_page_pictures *pictures)
+/* The body, which the links at its top are made from; NULL without memory. */
+static char *make_body(const struct hc_page *page, bool markdown,
+                       const struct hc_page_results *results)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct hc_page_out out = {.file = open_memstream(&text, &size), .markdown = markdown};
+    if (!out.file)
+        return NULL;
+    write_body(&out, page, results);
+    if (fclose(out.file) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page *page)
 {
     struct hc_page_results results;
     struct hc_page_out out = {.file = file, .markdown = markdown};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return hc_fail(HC_NO_MEMORY, "no memory for the page");
-    enum hc_status status = hc_page_results_sort(records, count, &results);
-    if (status == HC_OK) {
-        struct hc_page_out body = {.file = memory, .markdown = markdown};
-        write_body(&body, records, count, &results, pictures);
-    }
-    if (fclose(memory) != 0)
-        status = hc_fail(HC_NO_MEMORY, "no memory for the page");
-    if (status == HC_OK) {
-        struct hc_page_word word = hc_page_judge(records, count, &results);
+    enum hc_status status = hc_page_results_sort(page->records, page->count, &results);
+    if (status != HC_OK)
+        return status;
+    char *body = make_body(page, markdown, &results);
+    if (body) {
+        struct hc_page_word word =
+            hc_page_judge(page->records, page->count, &results, page->baseline);
         hc_page_write_head(&out, &word, hc_page_picture_colours);
-        write_links(&out, text);
-        (void)fputs(text, file);
+        write_links(&out, body);
+        (void)fputs(body, file);
         hc_page_write_foot(&out);
-        hc_page_results_free(&results);
-    }
-    free(text);
+    } else
+        status = hc_fail(HC_NO_MEMORY, "no memory for the page");
+    hc_page_results_free(&results);
+    free(body);
     return status;
 }

@@ -82,7 +82,7 @@ static void put_backends(FILE *out, const struct hc_record_part *part)
 }
 
 /* "12 cases (it has no adam)": how many cases were left out of all components, and why first. */
-static void put_omissions(FILE *out, json_t *components)
+static void put_omissions(FILE *out, const char *backend, json_t *components)
 {
     const char *name;
     const char *kind;
@@ -100,23 +100,40 @@ static void put_omissions(FILE *out, json_t *components)
             cases += json_integer_value(n);
         }
     }
-    (void)fprintf(out, "%s cases%s%s", hc_page_count(cases, number), *why ? ", such as: " : "",
-                  why);
+    (void)fprintf(out, "%s: %s cases%s%s\n", backend, hc_page_count(cases, number),
+                  *why ? ", the first because: " : "", why);
 }
 
-static void put_left_out(FILE *out, const struct hc_record_part *part)
+/* The names of the backends with this reason, from the first one on; "" if it was told before. */
+static void put_names(FILE *out, json_t *left_out, const char *first, const char *reason)
 {
     const char *backend;
     json_t *why;
     const char *before = "";
-    json_object_foreach((json_t *)part->left_out, backend, why)
+    json_object_foreach(left_out, backend, why)
     {
-        (void)fprintf(out, "%s%s: ", before, backend);
-        if (json_is_object(why))
-            put_omissions(out, why);
-        else if (json_is_string(why))
-            (void)fputs(json_string_value(why), out);
-        before = "; ";
+        if (!json_is_string(why) || strcmp(json_string_value(why), reason) != 0)
+            continue;
+        if (!*before && strcmp(backend, first) != 0)
+            return;
+        (void)fprintf(out, "%s%s", before, backend);
+        before = ", ";
+    }
+    (void)fprintf(out, ": %s\n", reason);
+}
+
+/* A line for each reason. */
+static void put_left_out(FILE *out, const struct hc_record_part *part)
+{
+    const char *backend;
+    json_t *why;
+    json_t *left_out = (json_t *)part->left_out;
+    json_object_foreach(left_out, backend, why)
+    {
+        if (json_is_string(why))
+            put_names(out, left_out, backend, json_string_value(why));
+        else if (json_object_size(why))
+            put_omissions(out, backend, why);
     }
 }
 
@@ -183,6 +200,17 @@ static void collect(struct values *values, const struct fact *fact,
     }
 }
 
+static void write_lines(struct hc_page_out *out, char *text)
+{
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest), *next; line; line = next) {
+        next = strtok_r(NULL, "\n", &rest);
+        hc_page_text(out, line);
+        if (next)
+            hc_page_break(out);
+    }
+}
+
 static void write_fact(struct hc_page_out *out, const struct fact *fact,
                        const struct values *values)
 {
@@ -193,7 +221,7 @@ static void write_fact(struct hc_page_out *out, const struct fact *fact,
         if (fact->put == put_command)
             hc_page_code(out, values->text[i]);
         else
-            hc_page_text(out, values->text[i]);
+            write_lines(out, values->text[i]);
     }
     if (values->count > MOST_VALUES)
         hc_page_print(out, ", and %d others", values->count - MOST_VALUES);

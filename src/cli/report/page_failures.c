@@ -11,7 +11,7 @@ static void write_numbers(struct hc_page_out *out, const struct hc_row *row)
 {
     char n[HC_LONGEST_COUNT];
     char of[HC_LONGEST_COUNT];
-    bool claims = strcmp(row->unit, "claims") == 0;
+    bool counted = strcmp(row->unit, "claims") == 0 || strcmp(row->unit, "bits") == 0;
     if (row->checked <= 0)
         return;
     hc_page_begin(out, HC_BLOCK_PARAGRAPH, "numbers");
@@ -20,10 +20,10 @@ static void write_numbers(struct hc_page_out *out, const struct hc_row *row)
                       hc_page_count(row->checked, of));
     else
         hc_page_print(out, "%s compared", hc_page_count(row->checked, of));
-    if (row->bound > 0 || (!claims && row->error != 0))
+    if (row->bound > 0 || !counted) {
         hc_page_print(out, "; error %.4g, bound %.4g ", row->error, row->bound);
-    if (row->bound > 0 || (!claims && row->error != 0))
         hc_page_text(out, row->unit);
+    }
     if (row->bound > 0)
         hc_page_print(out, "; error/bound %.3g", hc_ratio(row->error, row->bound));
     hc_page_end(out, HC_BLOCK_PARAGRAPH);
@@ -74,6 +74,22 @@ static void write_rest(struct hc_page_out *out, const struct hc_page_group *grou
     hc_page_pre(out, command);
 }
 
+/* "op/gemm on host: 12 of 40 failed". A failure that is alone in its family says all that itself. */
+static void write_title(struct hc_page_out *out, const struct hc_page_record *records, int count,
+                        const struct hc_page_group *group)
+{
+    hc_page_heading(out, 3, NULL);
+    hc_page_code(out, group->name);
+    hc_page_text(out, " on ");
+    hc_page_text(out, group->first->row->backend);
+    if (count > 1) {
+        hc_page_text(out, ", ");
+        hc_page_text(out, records[group->first->record].name);
+    }
+    hc_page_print(out, ": %d of %d failed", group->kinds[HC_PAGE_FAILED], group->count);
+    hc_page_heading_end(out, 3);
+}
+
 static void write_group(struct hc_page_out *out, const struct hc_page_record *records, int count,
                         const struct hc_page_group *group, int most)
 {
@@ -81,16 +97,8 @@ static void write_group(struct hc_page_out *out, const struct hc_page_record *re
     int failed = group->kinds[HC_PAGE_FAILED];
     int shown = failed < most ? failed : most;
     int at_once = shown < AT_ONCE ? shown : AT_ONCE;
-    hc_page_heading(out, 3, NULL);
-    hc_page_code(out, group->name);
-    hc_page_text(out, " on ");
-    hc_page_text(out, first->row->backend);
-    if (count > 1) {
-        hc_page_text(out, ", ");
-        hc_page_text(out, records[first->record].name);
-    }
-    hc_page_print(out, ": %d of %d failed", failed, group->count);
-    hc_page_heading_end(out, 3);
+    if (failed > 1 || count > 1)
+        write_title(out, records, count, group);
     for (int i = 0; i < at_once; i++)
         write_failure(out, first[i].row);
     if (shown > at_once) {

@@ -50,7 +50,7 @@ static void write_figure(struct hc_page_out *out, const struct hc_page_picture *
     hc_page_open(out, "figure", NULL);
     if (picture->answer) {
         hc_page_open(out, "figcaption", NULL);
-        hc_page_text(out, picture->answer);
+        write_paragraph(out, "", picture->answer);
         hc_page_close(out, "figcaption");
     }
     write_drawing(out, picture);

@@ -59,9 +59,12 @@ static bool is_incomplete(const struct hc_page_record *records, int count,
 }
 
 struct hc_page_word hc_page_judge(const struct hc_page_record *records, int count,
-                                  const struct hc_page_results *results)
+                                  const struct hc_page_results *results,
+                                  const struct hc_page_baseline *baseline)
 {
     struct hc_page_word word = {.word = "PASS"};
+    char against[200];
+    bool worse = baseline && hc_page_baseline_fails(baseline, against, sizeof against);
     char n[HC_LONGEST_COUNT];
     char of[HC_LONGEST_COUNT];
     const char *name;
@@ -82,7 +85,9 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
         say(&word, "%.60s has a planted fault: %.120s", name, fault->fault);
     if (failed + passed && results->kinds[HC_PAGE_NOT_CHECKED])
         say(&word, "%s were not checked", hc_page_count(results->kinds[HC_PAGE_NOT_CHECKED], n));
-    if (is_incomplete(records, count, &word) || failed || cut || fault)
+    if (baseline)
+        say(&word, "%s", against);
+    if (is_incomplete(records, count, &word) || failed || cut || fault || worse)
         word.word = "FAIL";
     else if (!passed)
         word.word = "NOTHING";

@@ -2,6 +2,7 @@
 #ifndef HC_CLI_REPORT_PAGE_HEAD_H
 #define HC_CLI_REPORT_PAGE_HEAD_H
 
+#include "cli/report/page_baseline.h"
 #include "cli/report/page_out.h"
 #include "cli/report/page_results.h"
 
@@ -12,8 +13,10 @@ struct hc_page_word {
     char reason[512];
 };
 
+/* `baseline` may be NULL. */
 struct hc_page_word hc_page_judge(const struct hc_page_record *records, int count,
-                                  const struct hc_page_results *results);
+                                  const struct hc_page_results *results,
+                                  const struct hc_page_baseline *baseline);
 
 /* Everything before the first section. `css` are rules beside the page's own. */
 void hc_page_write_head(struct hc_page_out *out, const struct hc_page_word *word, const char *css);

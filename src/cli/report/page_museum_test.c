@@ -72,6 +72,7 @@ static const char *page_of(const char *records)
     cr_assert_eq(run_shell(line)->status, 0);
     read_text("page/report.html", page, sizeof page);
     cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
+    hc_drop_labels(page);
     return page;
 }
 
@@ -85,11 +86,11 @@ Test(museum, a_bug_has_its_symptom_source_table_and_lesson, .init = make_record)
         "<a href=\"https://github.com/mlnomadpy/flaxchat/issues/6\">",
         "<td class=\"c\">weight</td>",
         "<p class=\"lesson\">A zero gradient is a step: ",
-        "<td class=\"c\">clip-after-unscale-assumed-before</td><td class=\"c\">order/"
+        ">clip-after-unscale-assumed-before</td><td class=\"c\">order/"
         "clip-divides-again</td><td><b class=\"PASS\">PASS</b></td>",
-        "<td>not in the record</td>",
+        ">not in the record</td>",
         "<summary>left out (",
-        "<td class=\"c\">topk-half-radix</td><td>The key",
+        ">topk-half-radix</td><td>The key",
         "<b class=\"PASS\">PASS</b> on exact, <b class=\"PASS\">PASS</b> on host",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -128,7 +129,7 @@ Test(museum, other_rules_judge_the_bugs_of_the_records, .init = make_record)
     const char *page = page_of("a.json");
     static const char *const parts[] = {
         "<h2 id=\"catches\">Who catches what</h2>",
-        "<td>halfcheck&#39;s bound</td>",
+        ">halfcheck&#39;s bound</td>",
         "<summary>What halfcheck itself misses</summary>",
         "<tr><td class=\"c\">field/hidden-overflow/nan-to-num-hides</td>"
         "<td>caught</td><td>caught</td><td>-</td><td>caught</td>"

@@ -17,14 +17,31 @@ static const struct {
     [HC_BLOCK_CELL] = {"td", " ", " |"},
 };
 
+/* The title of the next cell's column, which a narrow screen shows before the cell. */
+static void put_label(struct hc_page_out *out)
+{
+    const char *title = out->titles ? out->titles[out->column++] : "";
+    title += *title == '#';
+    if (!*title)
+        return;
+    (void)fputs(" data-label=\"", out->file);
+    hc_text_markup(out->file, title);
+    (void)fputc('"', out->file);
+}
+
 void hc_page_begin(struct hc_page_out *out, enum hc_page_block block, const char *class)
 {
-    if (out->markdown)
+    if (out->markdown) {
         (void)fputs(blocks[block].begin, out->file);
-    else if (class)
-        (void)fprintf(out->file, "<%s class=\"%s\">", blocks[block].tag, class);
-    else
-        (void)fprintf(out->file, "<%s>", blocks[block].tag);
+        return;
+    }
+    (void)fprintf(out->file, "<%s", blocks[block].tag);
+    if (class)
+        (void)fprintf(out->file, " class=\"%s\"", class);
+    if (block == HC_BLOCK_CELL)
+        put_label(out);
+    out->column = block == HC_BLOCK_ROW ? 0 : out->column;
+    (void)fputc('>', out->file);
 }
 
 void hc_page_end(struct hc_page_out *out, enum hc_page_block block)
@@ -76,7 +93,7 @@ static void put_markdown(FILE *file, const char *text)
         if (strchr("<>&", *character))
             hc_text_markup(file, character);
         else
-            (void)fprintf(file, "%s%s", strchr("\\`*_{}[]()#+!|~@$", *character) ? "\\" : "",
+            (void)fprintf(file, "%s%s", strchr("\\`*_{}[]#|~@$", *character) ? "\\" : "",
                           character);
 }
 
@@ -129,7 +146,7 @@ void hc_page_code(struct hc_page_out *out, const char *text)
     repeat(out->file, '`', marks);
     (void)fputs(space, out->file);
     while (hc_text_next(&text, character) > 0)
-        (void)fprintf(out->file, "%s%s", out->tables && *character == '|' ? "\\" : "", character);
+        (void)fprintf(out->file, "%s%s", out->titles && *character == '|' ? "\\" : "", character);
     (void)fputs(space, out->file);
     repeat(out->file, '`', marks);
 }
@@ -143,7 +160,7 @@ void hc_page_verdict(struct hc_page_out *out, const char *word)
 
 void hc_page_break(struct hc_page_out *out)
 {
-    (void)fputs(out->tables || !out->markdown ? "<br/>" : "\\\n  ", out->file);
+    (void)fputs(out->titles || !out->markdown ? "<br/>" : "\\\n  ", out->file);
 }
 
 void hc_page_pre(struct hc_page_out *out, const char *text)

@@ -9,7 +9,8 @@
 struct hc_page_out {
     FILE *file;
     bool markdown;
-    int tables; /* that are open: Markdown writes a bar in them in another way */
+    const char *const *titles; /* of the table that is open; NULL: none */
+    int column;                /* of the cell that comes next */
 };
 
 enum hc_page_block {
@@ -49,7 +50,9 @@ void hc_page_print(struct hc_page_out *out, const char *format, ...);
 void hc_page_pre(struct hc_page_out *out, const char *text);
 
 /* Begins a table, whose columns have these titles. A title that begins with '#' is that of a column
-   of numbers. On a narrow screen the table scrolls within itself, as a region with this label. */
+   of numbers. On a narrow screen each row becomes a list of its cells with their titles; a table that is wider
+   than the screen scrolls within itself, as a region with this label. The titles are the caller's
+   until hc_page_table_end. */
 void hc_page_table(struct hc_page_out *out, const char *label, const char *const *titles,
                    int count);
 void hc_page_table_end(struct hc_page_out *out);

@@ -13,7 +13,7 @@ void hc_page_table(struct hc_page_out *out, const char *label, const char *const
         hc_text_markup(out->file, label);
         (void)fputs("\"><table><thead><tr>", out->file);
     }
-    out->tables++;
+    out->titles = titles;
     (void)fputs(out->markdown ? "|" : "", out->file);
     for (int i = 0; i < count; i++) {
         bool number = titles[i][0] == '#';
@@ -32,7 +32,7 @@ void hc_page_table(struct hc_page_out *out, const char *label, const char *const
 
 void hc_page_table_end(struct hc_page_out *out)
 {
-    out->tables--;
+    out->titles = NULL;
     (void)fputs(out->markdown ? "\n" : "</tbody></table></div>\n", out->file);
 }
 
