@@ -9,6 +9,7 @@
 #include "cli/report/page_lists.h"
 #include "cli/report/page_museum.h"
 #include "cli/report/page_quotes.h"
+#include "cli/report/page_rates.h"
 #include "cli/report/page_runs.h"
 #include "op/text.h"
 
@@ -25,6 +26,7 @@ static const struct {
     {"catches", "who catches what"},
     {"texts", "texts"},
     {"passed", "what passed"},
+    {"rates", "rates"},
     {"runs", "runs"},
     {"environment", "environment"},
 };
@@ -58,6 +60,7 @@ static void write_body(struct hc_page_out *out, const struct hc_page *page,
     if (!out->markdown)
         hc_page_write_quotes(out, records, count);
     hc_page_write_passes(out, records, count, results);
+    hc_page_write_rates(out, records, count);
     hc_page_write_runs(out, records, count);
     hc_page_write_environments(out, records, count);
 }

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void write_numbers(struct hc_page_out *out, const struct hc_row *row)
         hc_page_print(out, "; error %.4g, bound %.4g ", row->error, row->bound);
         hc_page_text(out, row->unit);
     }
-    if (row->bound > 0)
+    if (row->bound > 0 && !isnan(row->error))
         hc_page_print(out, "; error/bound %.3g", hc_ratio(row->error, row->bound));
     hc_page_end(out, HC_BLOCK_PARAGRAPH);
 }
@@ -74,7 +75,7 @@ static void write_rest(struct hc_page_out *out, const struct hc_page_group *grou
     hc_page_pre(out, command);
 }
 
-/* "op/gemm on host: 12 of 40 failed". A failure that is alone in its family says all that itself. */
+/* "op/gemm on host: 12 of 40 failed". A failure that is alone in its family says so itself. */
 static void write_title(struct hc_page_out *out, const struct hc_page_record *records, int count,
                         const struct hc_page_group *group)
 {

@@ -6,6 +6,7 @@
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "cli/report/page_facts.h"
+#include "cli/report/page_rates.h"
 #include "cli/report/script.h"
 #include "op/text.h"
 
@@ -68,6 +69,7 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
     char n[HC_LONGEST_COUNT];
     char of[HC_LONGEST_COUNT];
     const char *name;
+    int rates = hc_page_count_rates(records, count);
     int failed = results->kinds[HC_PAGE_FAILED];
     int passed = results->kinds[HC_PAGE_PASSED];
     const struct hc_record_part *cut = find_broken(records, count, false, &name);
@@ -78,6 +80,8 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
         say(&word, "all %s results that were checked are as claimed", hc_page_count(passed, n));
     else
         say(&word, "nothing was checked");
+    if (rates)
+        say(&word, "%d rates were measured", rates);
     if (cut)
         say(&word, "%.60s was cut short: %.120s", name, cut->cut);
     const struct hc_record_part *fault = find_broken(records, count, true, &name);

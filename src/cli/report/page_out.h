@@ -49,10 +49,10 @@ void hc_page_print(struct hc_page_out *out, const char *format, ...);
 /* A command, or other text whose lines stay lines, as a block of its own. */
 void hc_page_pre(struct hc_page_out *out, const char *text);
 
-/* Begins a table, whose columns have these titles. A title that begins with '#' is that of a column
-   of numbers. On a narrow screen each row becomes a list of its cells with their titles; a table that is wider
-   than the screen scrolls within itself, as a region with this label. The titles are the caller's
-   until hc_page_table_end. */
+/* Begins a table, whose columns have these titles, the caller's until hc_page_table_end. A title
+   that begins with '#' is that of a column of numbers. On a narrow screen each row becomes a list
+   of its cells with their titles; a table that is wider than the screen scrolls within itself, as a
+   region with this label. */
 void hc_page_table(struct hc_page_out *out, const char *label, const char *const *titles,
                    int count);
 void hc_page_table_end(struct hc_page_out *out);
