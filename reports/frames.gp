@@ -90,7 +90,7 @@ do for [f = 1 : frames] {
             for [s = 1 : series] "points" using ($1 == f && $2 == s ? $3 : NaN):(place($4)) \
             with lines linecolor rgb palette[nth(s + 1)] dashtype dashes[nth(s + 1)] linewidth 1.5 notitle, \
             for [s = 1 : (frame_style == 1 ? series : 0)] "points" using ($1 == f && $2 == s ? $3 : NaN):(place($4)) \
-            with points linecolor rgb palette[nth(s + 1)] pointtype marks[nth(s + 1)] pointsize 0.25 notitle, \
+            with points linecolor rgb palette[nth(s + 1)] pointtype shapes[nth(s + 1)] pointsize 0.25 notitle, \
             "points" using ($1 == f && $2 == 9 ? $3 : NaN):(strcol(4) eq "nan" ? y_low : place($4)) \
             with points pointtype 2 pointsize 0.6 linewidth 1.5 linecolor rgb bad notitle
     }
@@ -112,7 +112,7 @@ set yrange [0:1]
 if (in_key > 0) {
     set key at screen 0.5, screen 1 - 3 / height center top horizontal maxcols 1 Left reverse font ",12"
     plot for [s = 1 : series] NaN with linespoints linecolor rgb palette[nth(s + 1)] \
-        dashtype dashes[nth(s + 1)] linewidth 1.5 pointtype marks[nth(s + 1)] \
+        dashtype dashes[nth(s + 1)] linewidth 1.5 pointtype shapes[nth(s + 1)] \
         pointsize (frame_style == 1 ? 0.5 : 0) title series_name[s], \
         for [i = 1 : (strlen(behind_name) > 0)] NaN with lines linecolor rgb behind linewidth 3 title behind_name
 }

@@ -41,5 +41,5 @@ set bars 0
 plot for [s = 1 : series] "points" \
     using ($2 == s ? place(strcol(3), strcol(3) eq "nan" ? 0 : $3) : NaN):($1 + lane(s)): \
     (place(strcol(strcol(3) eq "nan" ? 3 : 4), strcol(4) eq "nan" ? 0 : $4)):(place(strcol(3), strcol(3) eq "nan" ? 0 : $3)) \
-    with xerrorbars pointtype marks[nth(s + 1)] pointsize 0.45 linecolor rgb palette[nth(s + 1)] \
+    with xerrorbars pointtype shapes[nth(s + 1)] pointsize 0.45 linecolor rgb palette[nth(s + 1)] \
     title series_name[s]

@@ -17,7 +17,7 @@ mild = "#fbf0d9"
 # colour. The first is for what is real, or what the others are compared with.
 array palette[7] = ["#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 array dashes[7] = [1, 1, 2, 4, 5, 3, 2]
-array marks[7] = [7, 7, 5, 9, 13, 11, 6]
+array shapes[7] = [7, 7, 5, 9, 13, 11, 6]
 nth(i) = (i - 1) % 7 + 1
 
 blue = palette[2]

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check/record/picture.h"
+#include "cli/picture/svg.h"
 #include "cli/report/script.h"
 #include "op/text.h"
 #include "cli/report/plot.h"
@@ -110,9 +111,10 @@ static void set_values(struct hc_plot_values *values, FILE *points, struct drawa
     set_marks(values, all->picture);
 }
 
-/* Draws a picture as SVG. HC_UNSUPPORTED and HC_IO as hc_plot, with a line. */
-static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
+/* Draws picture `number` as SVG. HC_UNSUPPORTED and HC_IO as hc_plot, with a line. */
+static enum hc_status draw(struct hc_drawn *drawn, int number, const char *folder)
 {
+    char id[32];
     struct drawable all = {.picture = drawn->picture};
     char points[4096];
     char picture[4096];
@@ -131,10 +133,14 @@ static enum hc_status draw(struct hc_drawn *drawn, const char *folder)
         status = hc_plot(hc_script("series.gp"), values, folder);
     else
         hc_plot_free(values);
-    if (status == HC_OK)
-        drawn->svg = hc_plot_read_svg(picture);
-    else
-        (void)snprintf(drawn->why_not, sizeof drawn->why_not, "%s", hc_message());
+    char *raw = status == HC_OK ? hc_plot_read_svg(picture) : NULL;
+    (void)snprintf(id, sizeof id, "case-%d", number);
+    if (raw)
+        drawn->svg = hc_picture_svg(raw, id, text_of(drawn->picture, "title"));
+    free(raw);
+    if (!drawn->svg)
+        (void)snprintf(drawn->why_not, sizeof drawn->why_not, "%s",
+                       status == HC_OK ? "gnuplot drew nothing" : hc_message());
     (void)unlink(points);
     (void)unlink(picture);
     return status;
@@ -180,7 +186,10 @@ static void add(struct hc_drawn **first, const struct hc_row *row, const json_t 
             return;
         *fresh = (struct hc_drawn){.next = *at, .row = row, .picture = picture};
         *at = fresh;
-        if (draw(fresh, folder) == HC_UNSUPPORTED)
+        int number = 0;
+        for (const struct hc_drawn *one = *first; one; one = one->next)
+            number++;
+        if (draw(fresh, number, folder) == HC_UNSUPPORTED)
             (void)snprintf(why_not, HC_WHY_NOT, "%s", fresh->why_not);
     }
     join(&(*at)->where, record, row->backend);
