@@ -33,7 +33,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                        src.cli.commands.commands_test src.train.run.recipes_train_test
                        PROPERTIES LABELS all-cases)
   # kernels/plugin/plugin_test.c loads these.
-  foreach(plugin other_version nothing broken)
+  foreach(plugin other_version nothing broken upward)
     add_library(${plugin} MODULE kernels/plugin/plugins/${plugin}.c)
     target_link_libraries(${plugin} PRIVATE hc_interface)
     add_dependencies(kernels.plugin.plugin_test ${plugin})
@@ -41,6 +41,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   target_compile_definitions(kernels.plugin.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
                              HC_OTHER_PLUGIN="$<TARGET_FILE:other_version>"
                              HC_BROKEN_PLUGIN="$<TARGET_FILE:broken>")
+  # src/cli/doctor/doctor_test.c lets this one be loaded into the program.
+  add_dependencies(src.cli.doctor.doctor_test upward)
+  target_compile_definitions(src.cli.doctor.doctor_test PRIVATE HC_UPWARD="$<TARGET_FILE:upward>")
   add_dependencies(kernels.cuda.library.find_test nothing)
   target_compile_definitions(kernels.cuda.library.find_test PRIVATE
                              HC_STAND_IN="$<TARGET_FILE:nothing>")
