@@ -110,6 +110,11 @@ if(BUILD_TESTING)
                                             $<TARGET_FILE:halfcheck>)
   set_tests_properties(report-in-a-browser PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+# The workflows of docs/ci/, as far as they run without a CI.
+if(BUILD_TESTING)
+  add_test(NAME workflows COMMAND ${CMAKE_SOURCE_DIR}/.ci/workflows $<TARGET_FILE:halfcheck>)
+  set_tests_properties(workflows PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 # This test fetches packages. Without a network it is skipped.
 if(BUILD_TESTING)
   add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test
