@@ -189,6 +189,7 @@ static int tell(struct explained *explained, const struct hc_case *what)
     explained->run.context = explained;
     if (what->level > explained->run.level)
         explained->run.level = what->level;
+    (void)fflush(stdout); /* the case may take long */
     if (tell_first(explained) != HC_OK || tell_others(explained, what) != HC_OK)
         return hc_complain_message();
     if (bug)

@@ -10,6 +10,7 @@
 #include "check/runner.h"
 #include "check/timing.h"
 #include "cli/choose.h"
+#include "cli/colour.h"
 #include "cli/command.h"
 #include "op/typed.h"
 
@@ -28,6 +29,7 @@ struct selftest {
     int allowed;                           /* and that are none in a backend of free order */
     bool json;
     bool verbose;
+    int length;     /* how many faults match */
     json_t *faults; /* a row for each */
     int planted[HC_FAULT_CLASSES];
     int caught[HC_FAULT_CLASSES];
@@ -47,6 +49,8 @@ static void print_outcome(const struct selftest *s, const struct hc_fault *fault
                                                   : "SURVIVES";
     if (s->json || (strcmp(what, "SURVIVES") != 0 && !s->verbose))
         return;
+    if (hc_terminal_draws(stderr))
+        hc_terminal_clear(stderr);
     printf("%-9s %-32s %-12s %s\n", what, fault->name, hc_fault_classes[fault->class_].name,
            fault->title);
     if (outcome->message[0])
@@ -103,6 +107,31 @@ static const struct hc_fault *next_fault(const char *const *words, int count, in
     return NULL;
 }
 
+/* Says what is going to be planted; returns how many faults match. */
+static int begin(struct selftest *s, const char *const *words, int count)
+{
+    int at = 0;
+    while (next_fault(words, count, &at))
+        s->length++;
+    if (!s->json && s->length > 0)
+        printf("planting %d fault%s\n", s->length,
+               s->length == 1 ? "" : "s, each in a process of its own");
+    (void)fflush(stdout);
+    return s->length;
+}
+
+static void show_progress(const struct selftest *s, int done, const char *name)
+{
+    char line[128];
+    if (s->json || !hc_terminal_draws(stderr))
+        return;
+    (void)snprintf(line, sizeof line, "[%d/%d] %.90s", done, s->length, name);
+    if (done < s->length)
+        hc_terminal_redraw(stderr, line);
+    else
+        hc_terminal_clear(stderr);
+}
+
 /* A ring of hunts: when all places are taken, the oldest is waited for. */
 static enum hc_status hunt_all(struct selftest *s, const char *const *words, int count)
 {
@@ -125,6 +154,7 @@ static enum hc_status hunt_all(struct selftest *s, const char *const *words, int
         struct hc_hunt *oldest = &hunts[ended++ % places];
         struct hc_hunt_result outcome = hc_hunt_end(oldest);
         keep_outcome(s, oldest->fault, &outcome);
+        show_progress(s, ended, oldest->fault->name);
     }
     return status;
 }
@@ -182,7 +212,7 @@ static int refuse(const char *const *words, int count)
                        hc_nearest_hint(&nearest));
 }
 
-static int conclude(const struct selftest *s, const char *const *words, int count, double seconds)
+static int conclude(const struct selftest *s, double seconds)
 {
     int planted = 0;
     int caught = 0;
@@ -190,11 +220,10 @@ static int conclude(const struct selftest *s, const char *const *words, int coun
         planted += s->planted[c];
         caught += s->caught[c];
     }
-    if (!planted && s->unfit + s->unseen + s->allowed > 0)
+    if (!planted)
         return hc_complain("selftest: no fault that matches fits into the backend and has a case "
                            "that runs there");
-    if (!planted)
-        return refuse(words, count);
+
     if (s->json && print_json(s, seconds) != HC_OK)
         return hc_complain_message();
     if (!s->json)
@@ -242,8 +271,10 @@ static int run(int argc, char **argv)
         s.by[c] = by + (size_t)c * (size_t)s.case_count;
     s.faults = json_array();
     double start = hc_clock();
-    if (hunt_all(&s, (const char *const *)argv + 1, words) == HC_OK)
-        status = conclude(&s, (const char *const *)argv + 1, words, hc_clock() - start);
+    if (begin(&s, (const char *const *)argv + 1, words) == 0)
+        status = refuse((const char *const *)argv + 1, words);
+    else if (hunt_all(&s, (const char *const *)argv + 1, words) == HC_OK)
+        status = conclude(&s, hc_clock() - start);
     else
         status = hc_complain_message();
     json_decref(s.faults);

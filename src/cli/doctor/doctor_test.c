@@ -74,6 +74,6 @@ Test(doctor, what_is_needed_and_broken_makes_the_status_2, .init = enter_folder)
 Test(doctor, fits_a_narrow_terminal_and_refuses_words, .init = enter_folder)
 {
     (void)setenv("TERM", "xterm", 1);
-    cr_expect_leq(run_on_terminal(50, "$hc doctor")->widest, 50);
+    cr_expect_leq(run_on_terminal(60, "$hc doctor")->widest, 60);
     expect_refusal("$hc doctor now", "doctor takes no argument 'now'");
 }
