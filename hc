@@ -1,11 +1,6 @@
 #!/bin/sh
 # Installs what is missing, builds, and passes its arguments to halfcheck.
-#   ./hc ARGS...   builds the release and runs halfcheck ARGS
-#   ./hc test      builds and runs the tests; further arguments go to ctest
-#   ./hc install [FOLDER]     builds the release and installs it, by default in ~/.local, and as root
-#                             in /usr/local
-#   ./hc uninstall [FOLDER]   removes what that has installed
-# It may be called through a link. If the checkout is read-only, the build goes to
+# ./hc --help says how. It may be called through a link. If the checkout is read-only, the build goes to
 # ${XDG_CACHE_HOME:-~/.cache}/halfcheck, into a folder that is named by the checkout's path.
 set -eu
 # Threads that wait for work sleep (src/cli/main.c says why).
@@ -35,12 +30,33 @@ missing() {
     done
 }
 
-# Runs a command, and shows what it printed only if it fails.
-quietly() {
+# watch WHAT COMMAND...: runs a command, and shows what it printed only if it fails. If that takes
+# longer than a second, it says what is done; on a terminal also how far it is and for how long, and
+# elsewhere, when it took long, how long.
+watch() {
+    what=$1
+    shift
     log=$(mktemp)
-    "$@" >"$log" 2>&1 && code=0 || code=$?
+    "$@" >"$log" 2>&1 </dev/null &
+    worker=$!
+    trap 'kill "$worker" 2>/dev/null; rm -f "$log"; exit 130' INT
+    trap 'kill "$worker" 2>/dev/null; rm -f "$log"; exit 143' TERM HUP
+    waited=0
+    start=$(date +%s)
+    while kill -0 "$worker" 2>/dev/null; do
+        sleep 0.1
+        waited=$((waited + 1))
+        [ "$waited" != 10 ] || say "$what"
+        [ "$waited" -le 10 ] || [ "$((waited % 5))" != 0 ] || [ ! -t 2 ] || printf '\r%s %d s ' \
+            "$(sed -n 's/^\(\[[0-9/]*\]\).*/\1/p' "$log" | tail -n 1)" "$(($(date +%s) - start))" >&2
+    done
+    [ "$waited" -le 10 ] || [ ! -t 2 ] || printf '\r%24s\r' '' >&2
+    wait "$worker" && code=0 || code=$?
+    trap - INT TERM HUP
     [ "$code" = 0 ] || cat "$log" >&2
     rm -f "$log"
+    took=$(($(date +%s) - start))
+    [ "$took" -lt 10 ] || [ "$code" != 0 ] || say "done after $took s"
     return "$code"
 }
 
@@ -63,17 +79,17 @@ install_missing() {
             fail "packages are missing; run: sudo apt-get install -y --no-install-recommends $wanted"
     fi
     say "installing $wanted"
-    quietly $as_root apt-get update || fail 'apt-get update failed'
+    watch 'asking apt what there is' $as_root apt-get update || fail 'apt-get update failed'
     # shellcheck disable=SC2086
     wanted=$(known $wanted)
     # shellcheck disable=SC2086
-    [ -z "$wanted" ] || quietly $as_root env DEBIAN_FRONTEND=noninteractive \
+    [ -z "$wanted" ] || watch 'apt installs them' $as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y --no-install-recommends $wanted || fail "could not install $wanted"
 }
 
-# The folder of the builds.
+# The folder of the builds, which need not be there yet.
 builds() {
-    if mkdir -p "$top/build" 2>/dev/null && [ -w "$top/build" ]; then
+    if [ -w "$top/build" ] || { [ ! -e "$top/build" ] && [ -w "$top" ]; }; then
         printf '%s' "$top/build"
     else
         sum=$(printf '%s' "$top" | cksum)
@@ -81,41 +97,60 @@ builds() {
     fi
 }
 
-# Builds what is not up to date. If that takes longer than a second, it says so, and on a terminal
-# also how far it is. What the tools print is shown only if they fail.
-compile() {
-    log=$(mktemp)
-    cmake --build "$folder" >"$log" 2>&1 &
-    builder=$!
-    waited=0
-    while kill -0 "$builder" 2>/dev/null; do
-        sleep 0.1
-        waited=$((waited + 1))
-        [ "$waited" != 10 ] || say "building $preset in $folder"
-        [ "$waited" -le 10 ] || [ "$((waited % 5))" != 0 ] || [ ! -t 2 ] ||
-            printf '\r%s ' "$(sed -n 's/^\(\[[0-9/]*\]\).*/\1/p' "$log" | tail -n 1)" >&2
-    done
-    [ "$waited" -le 10 ] || [ ! -t 2 ] || printf '\r%20s\r' '' >&2
-    wait "$builder" && code=0 || code=$?
-    [ "$code" = 0 ] || cat "$log" >&2
-    rm -f "$log"
-    return "$code"
-}
-
 # build PRESET PACKAGES...: a build that is newer than this script has its packages already.
 build() {
     preset=$1
     folder=$(builds)/$preset
     shift
+    [ -f "$folder/build.ninja" ] || say 'the first build takes a minute or two'
     if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ]; then
         install_missing "$@"
         say "configuring $preset"
-        (cd "$top" && quietly cmake --preset "$preset" -B "$folder") ||
+        from=$PWD
+        cd "$top"
+        watch "cmake looks at the system" cmake --preset "$preset" -B "$folder" ||
             fail 'cmake could not configure the build'
+        cd "$from"
     fi
-    compile || fail 'the build failed'
+    watch "building $preset in $folder" ninja -C "$folder" || fail 'the build failed'
 }
 
+help() {
+    cat <<EOF
+hc - installs what is missing (apt), builds halfcheck, and runs it
+
+usage: ./hc COMMAND [ARGUMENTS]       builds the release, and runs halfcheck COMMAND
+       ./hc test [ARGUMENTS]          builds and runs halfcheck's own tests, by ctest
+       ./hc install [FOLDER]          builds the release and installs it: in ~/.local by
+                                      default, and as root in /usr/local
+       ./hc uninstall [FOLDER]        removes what that has installed
+
+first: ./hc run          checks everything: a minute to build, half a minute to run
+       ./hc doctor       says what this machine lacks, and what that costs
+       ./hc list         says what there is to check
+EOF
+    program=$(builds)/release/halfcheck
+    if [ -x "$program" ]; then
+        printf '\n'
+        "$program" --help
+    else
+        printf '\nThe commands of halfcheck, and ./hc COMMAND --help, need a build, which the first\n'
+        printf './hc COMMAND makes.\n'
+    fi
+}
+
+case ${1:-} in
+-h | --help | help)
+    if [ "$#" -le 1 ]; then
+        help
+        exit 0
+    fi
+    ;;
+'')
+    help >&2
+    exit 2
+    ;;
+esac
 if [ "${1:-}" = test ]; then
     shift
     # shellcheck disable=SC2086
@@ -137,6 +172,16 @@ install | uninstall)
     exec "$top/cmake/prefix" install "$folder" "$prefix"
     ;;
 esac
+for word in "$@"; do
+    case $word in
+    --) break ;;
+    -h | --help | help)
+        [ -x "$(builds)/release/halfcheck" ] ||
+            say 'the help of the commands comes from the program, which is built first'
+        break
+        ;;
+    esac
+done
 # shellcheck disable=SC2086
 build release $to_build
 exec "$folder/halfcheck" "$@"

@@ -83,6 +83,7 @@ if(BUILD_TESTING)
   add_test(NAME gpu-check COMMAND ${CMAKE_SOURCE_DIR}/portable/test $<TARGET_FILE:halfcheck>)
 endif()
 if(BUILD_TESTING)
+  add_test(NAME hc COMMAND ${CMAKE_SOURCE_DIR}/.ci/hc)
   add_test(NAME without-cuda COMMAND ${CMAKE_SOURCE_DIR}/.ci/without-cuda)
   add_test(NAME plugins COMMAND ${CMAKE_SOURCE_DIR}/.ci/plugins ${CMAKE_BINARY_DIR}
                                 ${CMAKE_C_COMPILER})
