@@ -1,111 +1,12 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/command.h"
-#include "cli/gate/conclusion.h"
-#include "cli/gate/gate.h"
-#include "cli/gate/gate_files.h"
-#include "cli/gate/gate_text.h"
-#include "op/output.h"
+#include "cli/gate/gate_do.h"
 
 const struct hc_command hc_command_gate;
 
-/* What the options say. */
-struct wishes {
-    const char *baseline;
-    const char *record;
-    const char *allowances;
-    const char *today;
-    const char *json;
-    const char *junit;
-    const char *summary;
-    bool github;
-    bool every;
-    struct hc_words allow;
-};
-
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
-/* Refuses files that could not be written, before anything is printed. */
-static int check_files(const struct wishes *w)
-{
-    if (is_stdout(w->json) && is_stdout(w->junit))
-        return hc_complain("gate: only one of --json - and --junit - can write to stdout");
-    if (w->github && (is_stdout(w->json) || is_stdout(w->junit)))
-        return hc_complain("gate: --github writes to stdout; --json and --junit need a file then");
-    if (w->json && w->junit && hc_output_same(w->json, w->junit))
-        return hc_complain("gate: --json and --junit name the same file: %s", w->junit);
-    if ((w->json && hc_output_probe(w->json) != HC_OK) ||
-        (w->junit && hc_output_probe(w->junit) != HC_OK))
-        return hc_complain_message();
-    return HC_AS_CLAIMED;
-}
-
-/* Writes what programs read. */
-static enum hc_status write_files(const struct wishes *w, const struct hc_gate *gate)
-{
-    const struct hc_gate_paths paths = {w->baseline, w->record};
-    const char *summary = w->summary ? w->summary : getenv("GITHUB_STEP_SUMMARY");
-    enum hc_status status = HC_OK;
-    if (w->json)
-        status = hc_gate_json(gate, &paths, w->json);
-    if (status == HC_OK && w->junit)
-        status = hc_gate_junit(gate, &paths, w->junit);
-    if (status == HC_OK && w->github && summary && summary[0])
-        status = hc_gate_summarize(gate, &paths, summary);
-    if (status == HC_OK && w->github)
-        hc_gate_annotate(stdout, gate, &paths);
-    return status;
-}
-
-static int compare(const struct wishes *w, struct hc_gate *gate)
-{
-    char reason[1024];
-    FILE *out = is_stdout(w->json) || is_stdout(w->junit) ? stderr : stdout;
-    if (hc_gate_check_whole(w->baseline, gate->baseline) != HC_OK ||
-        hc_gate_check_whole(w->record, gate->record) != HC_OK || hc_gate_compare(gate) != HC_OK)
-        return hc_complain_message();
-    hc_gate_print(out, gate, w->every);
-    if (write_files(w, gate) != HC_OK)
-        return hc_complain_message();
-    hc_gate_reason(gate, w->baseline, reason, sizeof reason);
-    hc_gate_print_verdict(out, hc_gate_passes(gate), reason);
-    return hc_gate_passes(gate) ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
-}
-
-/* Reads the file of allowances that the options name, or the one beside the baseline. */
-static int read_allowances(const struct wishes *w, struct hc_allowances *allowances)
-{
-    static char beside[HC_MAX_PATH];
-    const char *path = w->allowances;
-    hc_day today = w->today ? hc_day_read(w->today) : hc_day_today();
-    if (!today)
-        return hc_complain("gate: --today takes a date YYYY-MM-DD, not '%s'", w->today);
-    if (!path) {
-        size_t stem = strlen(w->baseline);
-        const char *dot = strrchr(w->baseline, '.');
-        if (dot && !strchr(dot, '/') && dot != w->baseline)
-            stem = (size_t)(dot - w->baseline);
-        (void)snprintf(beside, sizeof beside, "%.*s.allow", (int)stem, w->baseline);
-        path = access(beside, F_OK) == 0 ? beside : NULL;
-    }
-    if ((path && hc_allowances_read(allowances, path, today) != HC_OK) ||
-        hc_allowances_take(allowances, &w->allow) != HC_OK)
-        return hc_complain_message();
-    return HC_AS_CLAIMED;
-}
-
 static int run(int argc, char **argv)
 {
-    struct wishes w = {0};
-    struct hc_record baseline = {0};
-    struct hc_record record = {0};
-    struct hc_gate gate = {.growth = HC_GATE_GROWTH, .baseline = &baseline, .record = &record};
+    struct hc_gate_wishes w = {0};
+    struct hc_gate gate = {.growth = HC_GATE_GROWTH};
     const struct hc_option options[] = {
         {.name = "baseline",
          .value = "FILE",
@@ -146,6 +47,10 @@ static int run(int argc, char **argv)
          .text = &w.today,
          .help = "the date for which allowances are judged, YYYY-MM-DD (default: the\n"
                  "date in UTC); a later one shows what will expire"},
+        {.name = "update",
+         .flag = &w.update,
+         .help = "show what is another, then make RECORD the new baseline FILE, which need\n"
+                 "not exist yet"},
         {.name = "json",
          .value = "FILE",
          .text = &w.json,
@@ -174,18 +79,7 @@ static int run(int argc, char **argv)
     w.record = argv[1];
     gate.patterns = (const char *const *)argv + 2;
     gate.pattern_count = words - 1;
-    status = check_files(&w);
-    if (status == HC_AS_CLAIMED)
-        status = read_allowances(&w, &gate.allowances);
-    if (status == HC_AS_CLAIMED && (hc_record_read(w.baseline, &baseline) != HC_OK ||
-                                    hc_record_read(w.record, &record) != HC_OK))
-        status = hc_complain_message();
-    if (status == HC_AS_CLAIMED)
-        status = compare(&w, &gate);
-    hc_gate_free(&gate);
-    hc_record_free(&baseline);
-    hc_record_free(&record);
-    return status;
+    return hc_gate_do(&w, &gate);
 }
 
 const struct hc_command hc_command_gate = {

@@ -1,6 +1,6 @@
 /* What a team accepts for a while: a small text file beside the baseline, one allowance a line:
      PATTERN  KIND  until YYYY-MM-DD  REASON...
-   PATTERN is a glob over case names, or over case@backend where it has an @. KIND is a kind of
+   PATTERN chooses cases as patterns of `run` do; behind an @ may stand a glob over backends. KIND is a kind of
    finding. The reason and the date must be there: an allowance that nobody can explain, or that
    never ends, hides the next fault. Empty lines and lines that begin with # do not count. */
 #ifndef HC_CLI_GATE_ALLOWANCES_H
@@ -10,6 +10,9 @@
 #include "cli/command.h"
 #include "cli/gate/day.h"
 #include "cli/gate/findings.h"
+
+/* A glob of more stars than people write may take for ever. */
+enum { HC_ALLOWANCE_PATTERN = 200 };
 
 struct hc_allowance {
     char *pattern;
@@ -22,7 +25,7 @@ struct hc_allowance {
 };
 
 struct hc_allowances {
-    const char *path; /* of their file, NULL: none; the caller's */
+    char *path; /* of their file, NULL: none */
     struct hc_allowance *all;
     int count;
 };
@@ -34,6 +37,11 @@ enum hc_status hc_allowances_read(struct hc_allowances *allowances, const char *
 /* The same for a file's text, which messages call `path`. */
 enum hc_status hc_allowances_parse(struct hc_allowances *allowances, const char *path,
                                    const char *text, size_t bytes, hc_day today);
+
+/* The same for the file that goes with a baseline: `file`, or if that is NULL the one beside it, if
+   there is one: the baseline's name with the ending .allow. */
+enum hc_status hc_allowances_read_for(struct hc_allowances *allowances, const char *baseline,
+                                      const char *file, hc_day today);
 
 /* Adds those of the option --allow, which takes only kinds that could not be compared. */
 enum hc_status hc_allowances_take(struct hc_allowances *allowances, const struct hc_words *kinds);

@@ -14,12 +14,35 @@
 static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift, &hc_gate_rows};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-bool hc_gate_chooses(const struct hc_gate *gate, const char *name)
+/* By its name, or by the one that it had in the version before. */
+static bool chooses(const char *const *patterns, int count, const char *name)
 {
     hc_case_name former;
-    return hc_matches(gate->patterns, gate->pattern_count, name) ||
-           (hc_former_name(name, former) &&
-            hc_matches(gate->patterns, gate->pattern_count, former));
+    return hc_matches(patterns, count, name) ||
+           (hc_former_name(name, former) && hc_matches(patterns, count, former));
+}
+
+bool hc_gate_chooses(const struct hc_gate *gate, const char *name)
+{
+    return chooses(gate->patterns, gate->pattern_count, name);
+}
+
+static bool has_choice(const struct hc_record *record, const char *pattern)
+{
+    for (int i = 0; i < record->count; i++)
+        if (chooses(&pattern, 1, record->rows[i].name))
+            return true;
+    return false;
+}
+
+enum hc_status hc_gate_check_patterns(const struct hc_gate *gate)
+{
+    for (int p = 0; p < gate->pattern_count; p++)
+        if (!has_choice(gate->baseline, gate->patterns[p]) &&
+            !has_choice(gate->record, gate->patterns[p]))
+            return hc_fail(HC_INVALID, "gate: no result of either record matches '%s'",
+                           gate->patterns[p]);
+    return HC_OK;
 }
 
 bool hc_gate_is_owned(const struct hc_gate *gate, const struct hc_row *row)

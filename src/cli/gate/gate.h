@@ -85,6 +85,9 @@ void hc_gate_note(struct hc_gate *gate, bool alone, const char *name, const char
 void hc_gate_notes_print(FILE *out, const struct hc_gate *gate);
 void hc_gate_notes_free(struct hc_gate *gate);
 
+/* HC_INVALID, with a line, if a pattern chooses no result of either record. */
+enum hc_status hc_gate_check_patterns(const struct hc_gate *gate);
+
 /* Whether the patterns choose a case. */
 bool hc_gate_chooses(const struct hc_gate *gate, const char *name);
 

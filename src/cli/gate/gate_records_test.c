@@ -171,7 +171,7 @@ Test(gate_records, refuses_what_is_no_whole_record, .init = enter_folder)
     expect_refusal("$hc gate --baseline none.json new.json", "none.json");
     expect_refusal("$hc gate new.json", "--baseline");
     expect_refusal("$hc gate --baseline new.json", "--baseline");
-    expect_refusal("$hc gate --baseline . new.json", "not a record");
+    expect_refusal("$hc gate --baseline . new.json", "cannot read .");
     expect_refusal("n=$(wc -c <new.json); for i in 0 1 20 400 $((n - 4)); do"
                    " head -c $i new.json >cut.json;"
                    " $hc gate --baseline new.json cut.json 2>one && exit 7; cat one >all; done;"
