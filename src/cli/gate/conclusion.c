@@ -67,10 +67,20 @@ void hc_gate_reason(const struct hc_gate *gate, const char *baseline, char *text
         add(text, bytes, "%d allowed", allowed);
 }
 
+/* How many results the patterns choose. */
+static int count_chosen(const struct hc_gate *gate, const struct hc_record *record)
+{
+    int count = 0;
+    for (int i = 0; i < record->count; i++)
+        count += hc_gate_chooses(gate, record->rows[i].name);
+    return count;
+}
+
 void hc_gate_counts(const struct hc_gate *gate, char *text, size_t bytes)
 {
-    (void)snprintf(text, bytes, "%d result%s against %d: ", gate->record->count,
-                   gate->record->count == 1 ? "" : "s", gate->baseline->count);
+    int chosen = count_chosen(gate, gate->record);
+    (void)snprintf(text, bytes, "%d result%s against %d: ", chosen, chosen == 1 ? "" : "s",
+                   count_chosen(gate, gate->baseline));
     for (int g = 0; g < HC_FOUND_GROUPS; g++) {
         int count = hc_findings_count(&gate->findings, (enum hc_findings_group)g);
         if (count)

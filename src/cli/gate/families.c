@@ -180,21 +180,32 @@ bool hc_findings_next(const struct hc_findings *f, struct hc_family *family)
     return true;
 }
 
+/* How many of the family are on the backend of finding i, 0 if it was counted before. */
+static int count_backend(const struct hc_family *family, int i)
+{
+    const char *backend = family->all[i].backend;
+    int count = 0;
+    for (int j = 0; j < i; j++)
+        if (strcmp(family->all[j].backend, backend) == 0)
+            return 0;
+    for (int j = i; j < family->count; j++)
+        count += strcmp(family->all[j].backend, backend) == 0;
+    return count;
+}
+
 void hc_family_backends(const struct hc_family *family, char *text, size_t bytes)
 {
+    bool once = true;
     text[0] = '\0';
+    for (int i = 0; i < family->count && once; i++)
+        once = count_backend(family, i) == 1;
     for (int i = 0; i < family->count; i++) {
         const char *backend = family->all[i].backend;
-        bool before = false;
-        int count = 0;
-        for (int j = 0; j < i && !before; j++)
-            before = strcmp(family->all[j].backend, backend) == 0;
-        for (int j = i; j < family->count && !before; j++)
-            count += strcmp(family->all[j].backend, backend) == 0;
+        int count = count_backend(family, i);
         size_t used = strlen(text);
-        if (!before && family->count == 1)
-            (void)snprintf(text, bytes, "%s", backend);
-        else if (!before)
+        if (count && once)
+            (void)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", backend);
+        else if (count)
             (void)snprintf(text + used, bytes - used, "%s%s %d", used ? ", " : "", backend, count);
     }
 }

@@ -110,7 +110,8 @@ struct hc_family {
    The findings must have been sorted. */
 bool hc_findings_next(const struct hc_findings *findings, struct hc_family *family);
 
-/* "exact 12, host 3", or "host" for a single finding: how many of a family are on which backend. */
+/* "exact 12, host 3", or "exact, host" where there is one on each: how many of a family are on
+   which backend. */
 void hc_family_backends(const struct hc_family *family, char *text, size_t bytes);
 
 /* How many of a group are not allowed; of all groups, how many are. */

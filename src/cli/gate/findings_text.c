@@ -103,18 +103,34 @@ static void print_heading(FILE *out, const struct paragraph *p)
     }
 }
 
-static void print_finding(FILE *out, int indent, const struct hc_finding *finding, bool with_text)
+/* Prints a finding, or several that are alike but for their backends. */
+static void print_findings(FILE *out, int indent, const struct hc_finding *first, int count,
+                           bool with_text)
 {
+    char name[TEXT];
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", first->name);
+    for (int i = 0; i < count; i++) {
+        used = used < sizeof name ? used : sizeof name - 1;
+        if (first[i].backend[0])
+            used += (size_t)snprintf(name + used, sizeof name - used, "%s%s", i ? ", " : " on ",
+                                     first[i].backend);
+    }
     (void)fprintf(out, "%*s", indent, "");
-    hc_findings_print_line(out, finding->name);
-    if (finding->backend[0])
-        (void)fputs(" on ", out);
-    hc_findings_print_line(out, finding->backend);
-    (void)fputc('\n', out);
+    hc_findings_print_text(out, indent, indent + 4, name);
     if (!with_text)
         return;
     (void)fprintf(out, "%*s", indent + 2, "");
-    hc_findings_print_text(out, indent + 2, indent + 2, finding->text);
+    hc_findings_print_text(out, indent + 2, indent + 2, first->text);
+}
+
+/* How many findings, from the first of `count`, differ in their backends alone. */
+static int alike(const struct hc_finding *first, int count)
+{
+    int n = 1;
+    while (n < count && strcmp(first[n].name, first->name) == 0 &&
+           strcmp(first[n].text, first->text) == 0)
+        n++;
+    return n;
 }
 
 /* A line of a family with its numbers, and the heaviest of its findings where it matters. */
@@ -126,7 +142,7 @@ static void print_family(FILE *out, const struct hc_family *family)
     bool example = !family->reason &&
                    (family->group == HC_FOUND_WORSE || family->group == HC_FOUND_NOT_COMPARABLE);
     if (family->count == 1) {
-        print_finding(out, 2, family->all, example);
+        print_findings(out, 2, family->all, 1, example);
         return;
     }
     (void)snprintf(text, sizeof text, "%s%s", backends, example ? "; the worst:" : "");
@@ -136,7 +152,7 @@ static void print_family(FILE *out, const struct hc_family *family)
     column += fprintf(out, "%*s", column < NAMES ? NAMES - column + 1 : 1, "") - 1;
     hc_findings_print_text(out, column, NAMES, text);
     if (example)
-        print_finding(out, 4, family->all, true);
+        print_findings(out, 4, family->all, 1, true);
 }
 
 static void print_paragraph(FILE *out, const struct hc_findings *f, const struct paragraph *p)
@@ -146,8 +162,10 @@ static void print_paragraph(FILE *out, const struct hc_findings *f, const struct
     int most = p->families <= FAMILIES + 1 ? p->families : FAMILIES;
     print_heading(out, p);
     for (int i = 0; i < (p->each ? p->families : most); i++) {
-        for (int j = 0; p->each && j < family.count; j++)
-            print_finding(out, 2, &family.all[j], !family.reason);
+        for (int j = 0, n; p->each && j < family.count; j += n) {
+            n = alike(&family.all[j], family.count - j);
+            print_findings(out, 2, &family.all[j], n, !family.reason);
+        }
         if (!p->each)
             print_family(out, &family);
         left -= family.count;

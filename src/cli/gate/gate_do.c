@@ -27,6 +27,8 @@ static int check_files(const struct hc_gate_wishes *w)
 {
     if (is_stdout(w->json) && is_stdout(w->junit))
         return hc_complain("gate: only one of --json - and --junit - can write to stdout");
+    if (w->update && (is_stdout(w->json) || is_stdout(w->junit)))
+        return hc_complain("gate: --update prints; --json and --junit need a file then");
     if (w->github && (is_stdout(w->json) || is_stdout(w->junit)))
         return hc_complain("gate: --github writes to stdout; --json and --junit need a file then");
     if (w->json && w->junit && hc_output_same(w->json, w->junit))
@@ -52,8 +54,6 @@ static enum hc_status write_files(const struct hc_gate_wishes *w, const struct h
         status = hc_gate_junit(gate, &paths, w->junit);
     if (status == HC_OK && w->github && summary && summary[0])
         status = hc_gate_summarize(gate, &paths, summary);
-    if (status == HC_OK && w->github)
-        hc_gate_annotate(stdout, gate, &paths);
     return status;
 }
 
@@ -79,9 +79,11 @@ static int compare(const struct hc_gate_wishes *w, struct hc_gate *gate)
         (w->update && hc_gate_check_update(w->record, gate->record) != HC_OK) ||
         hc_gate_check_patterns(gate) != HC_OK || hc_gate_compare(gate) != HC_OK)
         return hc_complain_message();
-    hc_gate_print(out, gate, w->every);
     if (write_files(w, gate) != HC_OK)
         return hc_complain_message();
+    hc_gate_print(out, gate, w->every);
+    if (w->github)
+        hc_gate_annotate(out, gate, &(struct hc_gate_paths){w->baseline, w->record});
     if (w->update)
         return update(w, &gate->allowances, gate->baseline, gate->record);
     hc_gate_reason(gate, w->baseline, reason, sizeof reason);

@@ -17,7 +17,8 @@ struct hc_gate_paths {
       "patterns": [], "growth": "0x1p+1", "counts": {"worse": 0, ...},
       "changes": [{"part", "key", "was", "is"}, ...],
       "findings": [{"group", "kind", "family", "case", "backend", "text", "repro",
-                    "allowed": null, "expired": false}, ...],
+                    "allowed": null, "expired": null}, ...],
+      "notes": [{"name", "backend", "text"}, ...],
       "allowances": [{"file", "line", "pattern", "kind", "until", "reason", "expired",
                       "findings"}, ...]}
    "-" is standard output. HC_IO; HC_NO_MEMORY. */

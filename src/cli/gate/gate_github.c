@@ -60,7 +60,7 @@ void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gat
         if (!fails(&family))
             continue;
         hc_family_backends(&family, backends, sizeof backends);
-        bool example = family.count > 1 && !family.reason;
+        bool example = !family.reason && strcmp(family.name, family.all[0].name) != 0;
         (void)snprintf(text, sizeof text, "%s (%s): %s%s%s%s", family.name, backends,
                        example ? "the worst is " : "", example ? family.all[0].name : "",
                        example ? ": " : "", family.all[0].text);
@@ -101,7 +101,7 @@ static void put_row(FILE *out, const struct hc_family *family)
     (void)fputs("</code> | ", out);
     put_markdown(out, backends);
     (void)fputs(" | ", out);
-    if (family->count > 1 && !family->reason) {
+    if (!family->reason && strcmp(family->name, family->all[0].name) != 0) {
         (void)fputs("<code>", out);
         put_markdown(out, family->all[0].name);
         (void)fputs("</code> ", out);
@@ -121,6 +121,21 @@ static void put_allowance(void *out, const struct hc_allowance *one, const char 
     (void)fputs("- ", out);
     put_markdown(out, text);
     (void)fputc('\n', out);
+}
+
+/* What was compared by statistics, also where nothing came of it. */
+static void put_notes(FILE *out, const struct hc_gate *gate)
+{
+    for (int i = 0; i < gate->note_count; i++) {
+        (void)fputs("- <code>", out);
+        put_markdown(out, gate->notes[i].name);
+        (void)fputs("</code> ", out);
+        put_markdown(out, gate->notes[i].backend);
+        (void)fputs(": ", out);
+        put_markdown(out, gate->notes[i].text);
+        (void)fputc('\n', out);
+    }
+    (void)fputs(gate->note_count ? "\n" : "", out);
 }
 
 static void put_changes(FILE *out, const struct hc_gate *gate)
@@ -162,6 +177,7 @@ static void put_summary(FILE *out, const struct hc_gate *gate, const struct hc_g
     if (left)
         (void)fprintf(out, "\n%d more families of cases\n", left);
     (void)fputs(rows ? "\n" : "", out);
+    put_notes(out, gate);
     put_changes(out, gate);
     hc_gate_allowances(gate, put_allowance, out);
 }

@@ -89,6 +89,19 @@ static json_t *changes_of(const struct hc_gate *gate)
     return list;
 }
 
+static json_t *notes_of(const struct hc_gate *gate)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < gate->note_count; i++) {
+        json_t *o = json_object();
+        (void)json_object_set_new(o, "name", hc_json_text(gate->notes[i].name));
+        (void)json_object_set_new(o, "backend", hc_json_text(gate->notes[i].backend));
+        (void)json_object_set_new(o, "text", hc_json_text(gate->notes[i].text));
+        (void)json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *allowances_of(const struct hc_gate *gate)
 {
     json_t *list = json_array();
@@ -118,6 +131,7 @@ static json_t *document_of(const struct hc_gate *gate, const struct hc_gate_path
     (void)json_object_set_new(o, "counts", counts_of(gate));
     (void)json_object_set_new(o, "changes", changes_of(gate));
     (void)json_object_set_new(o, "findings", findings_of(gate));
+    (void)json_object_set_new(o, "notes", notes_of(gate));
     (void)json_object_set_new(o, "allowances", allowances_of(gate));
     return o;
 }

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/gate/findings_text.h"
 #include "cli/gate/gate.h"
 #include "op/text.h"
-#include "op/wrap.h"
 
 void hc_gate_note(struct hc_gate *gate, bool alone, const char *name, const char *backend,
                   const char *format, ...)
@@ -32,16 +32,14 @@ void hc_gate_note(struct hc_gate *gate, bool alone, const char *name, const char
 void hc_gate_notes_print(FILE *out, const struct hc_gate *gate)
 {
     for (int i = 0; i < gate->note_count; i++) {
-        char line[1600];
         const struct hc_gate_note *note = &gate->notes[i];
         if (!note->alone)
             continue;
-        hc_text_line(out, note->name);
+        hc_findings_print_line(out, note->name);
         (void)fputs(" on ", out);
-        hc_text_line(out, note->backend);
+        hc_findings_print_line(out, note->backend);
         (void)fputs("\n    ", out);
-        (void)hc_text_write(line, sizeof line, "%s", note->text);
-        hc_print_wrapped(out, 4, 4, line);
+        hc_findings_print_text(out, 4, 4, note->text);
     }
 }
 

@@ -61,7 +61,7 @@ Test(gate_update, refuses_what_is_no_evidence, .init = enter_folder)
     write_record("new.json", 1, &row);
     expect_refusal("$hc gate --baseline new.json ./new.json --update", "the same file");
     expect_refusal("$hc gate --baseline old.baseline new.json a/b --update", "without patterns");
-    expect_refusal("$hc gate --baseline old.baseline new.json --update --json -", "--update alone");
+    expect_refusal("$hc gate --baseline old.baseline new.json --update --json a", "--update alone");
     expect_refusal("$hc gate --baseline no/where new.json --update", "no/where");
     write_run("new.json", &(struct hc_invocation){.level = "quick", .cut = "stopped"}, 1, &row);
     expect_refusal(update, "was cut short: stopped");
