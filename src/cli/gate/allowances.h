@@ -1,8 +1,8 @@
 /* What a team accepts for a while: a small text file beside the baseline, one allowance a line:
      PATTERN  KIND  until YYYY-MM-DD  REASON...
-   PATTERN chooses cases as patterns of `run` do; behind an @ may stand a glob over backends. KIND is
-   a kind of finding. The reason and the date must be there: an allowance that nobody can explain,
-   or that never ends, hides the next fault. Empty lines and lines that begin with # do not
+   PATTERN chooses cases as patterns of `run` do; behind an @ may stand a glob over backends. KIND
+   is a kind of finding. The reason and the date must be there: one that nobody can explain, or
+   that never ends, hides the next fault. Empty lines and lines that begin with # do not
    count. */
 #ifndef HC_CLI_GATE_ALLOWANCES_H
 #define HC_CLI_GATE_ALLOWANCES_H
