@@ -49,8 +49,8 @@ install(DIRECTORY docs DESTINATION share/doc/halfcheck COMPONENT program
 # Where oneDNN is no library of the system, a copy of it goes along.
 if(DNNL_LIBRARY AND NOT DNNL_LIBRARY MATCHES "^/(usr/)?lib")
   get_filename_component(folder ${DNNL_LIBRARY} DIRECTORY)
-  install(DIRECTORY ${folder}/ DESTINATION lib/halfcheck COMPONENT program
-          FILES_MATCHING PATTERN libdnnl.so* PATTERN * EXCLUDE)
+  file(GLOB copies ${folder}/libdnnl.so*)
+  install(FILES ${copies} DESTINATION lib/halfcheck COMPONENT program)
   set_target_properties(halfcheck PROPERTIES INSTALL_RPATH $ORIGIN/../lib/halfcheck)
 endif()
 

@@ -9,6 +9,7 @@
 
 #include "check/record/json.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/version.h"
 #include "op/typed.h"
 
@@ -16,9 +17,8 @@ static void overview(FILE *out)
 {
     int n;
     const struct hc_command *const *commands = hc_commands(&n);
-    (void)fputs("halfcheck - checks whether mixed-precision training is numerically right here\n\n"
-                "usage: halfcheck COMMAND [ARGUMENTS]\n\n",
-                out);
+    (void)fprintf(out, "halfcheck - %s\n\nusage: halfcheck COMMAND [ARGUMENTS]\n\n",
+                  hc_help_of_halfcheck);
     for (int i = 0; i < n; i++)
         if (!commands[i]->hidden)
             (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +39,13 @@ void hc_candidate_offer(struct hc_candidates *c, const char *prefix, const char 
     size_t length = slash ? (size_t)(slash + 1 - whole) : strlen(whole);
     if (slash && !is_new(c, whole, length))
         return;
-    (void)fprintf(c->out, "%.*s%.*s", (int)c->kept, c->typed, (int)length, whole);
+    printf("%.*s%.*s", (int)c->kept, c->typed, (int)length, whole);
     if (!slash && title) {
-        (void)fputc('\t', c->out);
+        (void)putchar('\t');
         for (; *title; title++)
-            (void)fputc(*title == '\n' ? ' ' : *title, c->out);
+            (void)putchar(*title == '\n' ? ' ' : *title);
     }
-    (void)fputc('\n', c->out);
+    (void)putchar('\n');
 }
 
 void hc_candidates_free(struct hc_candidates *c)

@@ -3,11 +3,9 @@
 #define HC_CLI_MANUAL_CANDIDATES_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 /* Names are offered like files: up to the next slash, as cases/ stands for all cases below it. */
 struct hc_candidates {
-    FILE *out;
     const char *typed; /* the word, as far as it is typed */
     size_t kept;       /* bytes of it that stay: "--backend=exact,"; names replace the rest */
     const char *kind;  /* what the shell adds of its own: "names" (nothing), "files", "folders" */

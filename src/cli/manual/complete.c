@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/help.h"
@@ -109,18 +108,14 @@ static void offer(void *context, const struct hc_command *command, const struct 
 static void offer_first(struct hc_candidates *c)
 {
     hc_candidate_offer_all(c, "", "COMMAND");
+    hc_candidate_offer(c, "", "help", "explain a command");
     hc_candidate_offer(c, "", "--help", "print the commands");
     hc_candidate_offer(c, "", "--version", "print the version");
 }
 
 void hc_complete(int count, char **words)
 {
-    char *text = NULL;
-    size_t length = 0;
     struct line line = {count, words, {.typed = words[count - 1], .kind = "names"}};
-    line.candidates.out = open_memstream(&text, &length);
-    if (!line.candidates.out)
-        return;
     int n;
     const struct hc_command *const *commands = hc_commands(&n);
     if (count == 1)
@@ -130,8 +125,6 @@ void hc_complete(int count, char **words)
     for (int i = 0; i < n && count > 1; i++)
         if (strcmp(commands[i]->name, words[0]) == 0)
             hc_help_options(commands[i], offer, &line);
-    (void)fclose(line.candidates.out);
-    printf("%s\n%s", line.candidates.kind, text);
+    (void)puts(line.candidates.kind);
     hc_candidates_free(&line.candidates);
-    free(text);
 }

@@ -25,12 +25,8 @@ _halfcheck() {
 
     COMPREPLY=()
     while IFS= read -r line; do
-        if [[ -z $kind ]]; then
-            kind=$line
-            continue
-        fi
-        line=${line%%$'\t'*}
-        COMPREPLY+=("${line#"$broken"}")
+        [[ -n $kind ]] && COMPREPLY+=("${kind#"$broken"}")
+        kind=${line%%$'\t'*} # what the last line says
     done < <(OMP_WAIT_POLICY=passive "$1" manual --complete -- "${words[@]}" 2>/dev/null)
 
     case $kind in

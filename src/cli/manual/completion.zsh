@@ -2,14 +2,14 @@
 # Completion of halfcheck for zsh: halfcheck itself says what may come next.
 _halfcheck() {
     local line kind name
-    local -a typed whole parts
+    local -a typed lines whole parts
     typed=("${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")
-    for line in "${(@f)$(OMP_WAIT_POLICY=passive ${~words[1]} manual --complete -- \
-        "${typed[@]}" 2>/dev/null)}"; do
+    lines=("${(@f)$(OMP_WAIT_POLICY=passive ${~words[1]} manual --complete -- \
+        "${typed[@]}" 2>/dev/null)}")
+    kind=$lines[-1]
+    for line in "${(@)lines[1,-2]}"; do
         name=${line%%$'\t'*}
-        if [[ -z $kind ]]; then
-            kind=$line
-        elif [[ $name == */ ]]; then
+        if [[ $name == */ ]]; then
             parts+=("$name")
         elif [[ $line == *$'\t'* ]]; then
             whole+=("${name//:/\\:}:${line#*$'\t'}")

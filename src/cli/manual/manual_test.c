@@ -91,27 +91,27 @@ static void expect_offered(const char *words, const char *want)
 
 Test(complete, offers_what_the_usage_says_at_each_place, .init = enter_folder)
 {
-    expect_offered("sel", "names selftest ");
+    expect_offered("sel", "selftest names ");
     expect_offered("manu", "names ");
-    expect_offered("run --level ''", "names quick standard exhaustive ");
-    expect_offered("run --level=q", "names --level=quick ");
-    expect_offered("run --backend exact,hos", "names exact,host ");
-    expect_offered("run --backend=exact,hos", "names --backend=exact,host ");
-    expect_offered("run batchn", "names batchnorm/ ");
-    expect_offered("run eps/adam-in-half-z", "names eps/adam-in-half-zero-gradient ");
-    expect_offered("run eps/adam --lev", "names --level ");
+    expect_offered("run --level ''", "quick standard exhaustive names ");
+    expect_offered("run --level=q", "--level=quick names ");
+    expect_offered("run --backend exact,hos", "exact,host names ");
+    expect_offered("run --backend=exact,hos", "--backend=exact,host names ");
+    expect_offered("run batchn", "batchnorm/ names ");
+    expect_offered("run eps/adam-in-half-z", "eps/adam-in-half-zero-gradient names ");
+    expect_offered("run eps/adam --lev", "--level names ");
     expect_offered("run --level quick --lev", "names ");
-    expect_offered("run --plugin a.so --plug", "names --plugin ");
+    expect_offered("run --plugin a.so --plug", "--plugin names ");
     expect_offered("run --seed ''", "names ");
     expect_offered("run -- --lev", "names ");
-    expect_offered("explain op/ada", "names op/adam/ op/adamw/ op/adam op/adamw ");
-    expect_offered("judge ada", "files adam adamw ");
+    expect_offered("explain op/ada", "op/adam/ op/adamw/ op/adam op/adamw names ");
+    expect_offered("judge ada", "adam adamw files ");
     expect_offered("judge adam ''", "names ");
-    expect_offered("verify scaler/apex", "names scaler/apex-fp16utils scaler/apex-amp ");
+    expect_offered("verify scaler/apex", "scaler/apex-fp16utils scaler/apex-amp names ");
     expect_offered("gate --baseline ''", "files ");
     expect_offered("gate --baseline=b ''", "files ");
     expect_offered("report a b c", "files ");
     expect_offered("report a --out ''", "folders ");
-    expect_offered("help gat", "names gate ");
+    expect_offered("help gat", "gate names ");
     expect_offered("nothing ''", "names ");
 }

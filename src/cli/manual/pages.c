@@ -118,8 +118,8 @@ static void print_terms(FILE *out, const char *name, const struct term *terms)
 }
 
 static const struct term options_of_all[] = {
-    {"--help", "print the commands; after a command: its help"},
-    {"--version", "print the version"},
+    {"--help", "print the commands; after a command, or as halfcheck help COMMAND: its help"},
+    {"--version", "print the version, the commit and the versions of the libraries"},
     {0},
 };
 
