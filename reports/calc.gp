@@ -4,16 +4,10 @@
 # of which the first is the real number. Reads points: step and value, a block for each curve of
 # each frame. Writes picture.
 height = 80 + 300 * frames
-if (png) {
-    set terminal pngcairo size 1380, 1.5 * height font "Sans,12" fontscale 1.3 linewidth 1.5 background "#ffffff"
-} else {
-    set terminal svg size 920, height font "sans,13" background "#ffffff"
-}
+width = 920
+if (png) { @open_png } else { @open_svg }
 set output drawing . "picture"
-set encoding utf8
-set border 3 linecolor rgb "#444444"
-set tics nomirror
-set grid xtics ytics linecolor "#e4e4e4" linetype 1
+@begin_style
 set key at screen 0.5, screen 6.0 / height bottom center horizontal Left reverse noenhanced samplen 3 width 2 maxcols 7
 set xlabel "step"
 set format x "%.0f"
@@ -21,10 +15,7 @@ set autoscale xfix
 set lmargin 13
 set rmargin 4
 
-# Okabe and Ito's colours: told apart by the colour-blind, and by their dashes without colour. The
-# real number is black and wide, and lies under the others.
-array colour[7] = [0x000000, 0xd55e00, 0x0072b2, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9]
-array dash[7] = [1, 2, 4, 5, 3, 1, 2]
+# The real number has the ink's colour and is wide, and lies under the others.
 
 set multiplot
 set label 1 title_text at screen 0.5, screen 1 - 18.0 / height center noenhanced
@@ -43,8 +34,8 @@ do for [f = 1 : frames] {
         set format y "%.6g"
         set offsets 0, 0, graph 0.05, graph 0.05
     }
-    plot for [s = 1 : n] "points" index (f - 1) * n + s - 1 with lines linecolor rgb colour[s] \
-        dashtype dash[s] linewidth (s == 1 ? 5 : 2) title name[s]
+    plot for [s = 1 : n] "points" index (f - 1) * n + s - 1 with lines linecolor rgb palette[s] \
+        dashtype dashes[s] linewidth (s == 1 ? 5 : 2) title name[s]
     unset key
     unset label 1
 }

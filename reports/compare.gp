@@ -14,18 +14,18 @@
 file(r, s, name) = "./" . run_folder[r + (s - 1) * n] . "/" . name
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
 
-# Okabe and Ito's colours: told apart by the colour-blind, and by their dashes without colour.
-array colour[8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999933"]
-array dash[8] = [1, 2, 4, 5, 3, 1, 2, 4]
-c(r) = colour[(r - 1) % 8 + 1]
-d(r) = dash[(r - 1 + (r - 1) / 8) % 8 + 1]
-width(r, s) = s > 1 ? 0.7 : r == 1 ? 3 : 2
+c(r) = palette[nth(r)]
+d(r) = dashes[nth(r + (r - 1) / 7)]
+thick(r, s) = s > 1 ? 0.7 : r == 1 ? 3 : 2
 
 # Where a count is drawn: zeros and infinities at the edges.
 nowhere = 1000
 special(e) = e == -150 ? -48 : e == 128 ? 17.5 : nowhere
 finite(e) = e == -150 || e == 128 ? nowhere : e + 0.5
 place(e) = finite(e) == nowhere ? special(e) : finite(e)
+
+# The accuracy of an epoch whose loss is not finite is no number.
+accuracy(x, loss) = abs(loss) < 1e300 ? x : NaN
 
 # An exponential mean that starts anew with each run.
 mean = NaN
@@ -44,8 +44,7 @@ low = 450
 foot = 130.0 / low
 curves_height = small ? 2 * (50 + frame * lines_of_frames) + 20 : low
 scale_height = small ? 70 + frame * lines_of_frames : low
-open_svg = 'set terminal svg size 1000,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
-open_png = 'set terminal pngcairo size 1500,1.5*height enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
+width = 1000
 
 # Whether any run has a number to draw; gnuplot finds no range by itself where there is none, and
 # stats then undefines its variables.
@@ -79,19 +78,14 @@ place_frame = 'set lmargin at screen 0.06 + 0.188 * ((p - 1) % columns); \
     if (p + columns > n) { set format x "%g" } else { set format x "" }; \
     if ((p - 1) % columns == 0) { set format y shown_y } else { set format y "" }; \
     set label 1 recipe_short[p] at graph 0.98, graph label_y right noenhanced font small_font; \
-    set label 2 recipe_nan[p] at graph 0.98, graph label_y - 0.14 right noenhanced textcolor rgb "#d62728" font small_font'
+    set label 2 recipe_nan[p] at graph 0.98, graph label_y - 0.14 right noenhanced textcolor rgb bad font small_font'
 small_font = ",10"
-behind = "#bbbbbb"
 legend = "; grey: " . recipe_short[base] . (seeds > 1 ? "; thin: other seeds" : "") . (synthetic ? " (synthetic images)" : "")
 
 do for [type in "svg png"] {
     reset
     set datafile separator comma
-    set encoding utf8
-    set style line 100 linecolor rgb "#dddddd" linewidth 1
-    set grid back linestyle 100
-    set border 3 linecolor rgb "#444444"
-    set tics nomirror
+    @begin_style
     height = curves_height
     if (type eq "svg") { @open_svg } else { @open_png }
     set output drawing . "curves." . type
@@ -116,14 +110,14 @@ do for [type in "svg png"] {
                 if (p == 1) { set label 3 title . legend at screen 0.5, screen 1 - (top - 18) / height center noenhanced } else { unset label 3 }
                 if (loss) {
                     plot for [s = 1:seeds] file(base, s, "steps.csv") using (start(column("step")), column("step")):(smooth(column("loss"))) \
-                        with lines linecolor rgb behind linewidth 1.5 * width(2, s), \
+                        with lines linecolor rgb behind linewidth 1.5 * thick(2, s), \
                         for [s = 1:seeds] file(p, s, "steps.csv") using (start(column("step")), column("step")):(smooth(column("loss"))) \
-                        with lines linecolor rgb colour[2] linewidth width(2, s)
+                        with lines linecolor rgb blue linewidth thick(2, s)
                 } else {
-                    plot for [s = 1:seeds] file(base, s, "epochs.csv") using (column("epoch") + 1):(100 * column("test_accuracy")) \
-                        with lines linecolor rgb behind linewidth 1.5 * width(2, s), \
-                        for [s = 1:seeds] file(p, s, "epochs.csv") using (column("epoch") + 1):(100 * column("test_accuracy")) \
-                        with linespoints linecolor rgb colour[2] linewidth width(2, s) pointtype 7 pointsize 0.3
+                    plot for [s = 1:seeds] file(base, s, "epochs.csv") using (column("epoch") + 1):(100 * accuracy(column("test_accuracy"), column("train_loss"))) \
+                        with lines linecolor rgb behind linewidth 1.5 * thick(2, s), \
+                        for [s = 1:seeds] file(p, s, "epochs.csv") using (column("epoch") + 1):(100 * accuracy(column("test_accuracy"), column("train_loss"))) \
+                        with linespoints linecolor rgb blue linewidth thick(2, s) pointtype 7 pointsize 0.3
                 }
             }
         }
@@ -140,7 +134,7 @@ do for [type in "svg png"] {
         if (!losses) { set xrange [0:1]; set yrange [0:1] }
         plot for [r = 1:n] for [s = 1:seeds] file(r, s, "steps.csv") \
             using (start(column("step")), column("step")):(smooth(column("loss"))) \
-            with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
+            with lines linecolor rgb c(r) dashtype d(r) linewidth thick(r, s) \
             title (s == 1 ? recipe_name[r] : "")
         unset key
         set title "Accuracy on the test images" . note
@@ -151,8 +145,8 @@ do for [type in "svg png"] {
         set xtics 1
         if (!accuracies) { set xrange [0.5:1.5]; set yrange [0:100] }
         plot for [r = 1:n] for [s = 1:seeds] file(r, s, "epochs.csv") \
-            using (column("epoch") + 1):(100 * column("test_accuracy")) \
-            with linespoints linecolor rgb c(r) dashtype d(r) linewidth width(r, s) \
+            using (column("epoch") + 1):(100 * accuracy(column("test_accuracy"), column("train_loss"))) \
+            with linespoints linecolor rgb c(r) dashtype d(r) linewidth thick(r, s) \
             pointtype 4 + r pointsize (s == 1 ? 0.8 : 0.4) notitle
         unset multiplot
     }
@@ -183,9 +177,9 @@ do for [type in "svg png"] {
             plot file(base, 1, "steps.csv") using "step":"scale" \
                 with lines linecolor rgb behind linewidth 3, \
                 file(p, 1, "steps.csv") using (column("step")):(column("scale")) \
-                with lines linecolor rgb colour[2] linewidth 2, \
+                with lines linecolor rgb blue linewidth 2, \
                 "" using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
-                with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
+                with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb bad
         }
         unset multiplot
         unset label
@@ -202,7 +196,7 @@ do for [type in "svg png"] {
         set yrange [0.5:*]
         set offsets graph 0, graph 0, graph 0.05, graph 0
         plot for [r = 1:n] file(r, 1, "steps.csv") using (column("step")):(column("scale")) \
-            with lines linecolor rgb c(r) dashtype d(r) linewidth width(r, 1) title recipe_name[r], \
+            with lines linecolor rgb c(r) dashtype d(r) linewidth thick(r, 1) title recipe_name[r], \
             for [r = 1:n] file(r, 1, "steps.csv") \
             using (column("step")):(column("skipped") > 0 ? column("scale") : NaN) \
             with points pointtype 2 pointsize 1.2 linewidth 1.5 linecolor rgb c(r) notitle
@@ -222,9 +216,9 @@ do for [type in "svg png"] {
     set ytics format "%.0f%%"
     unset xlabel
     unset ylabel
-    set object 1 rectangle from -50, graph 0 to -24, graph 1 behind fillcolor rgb "#f4d6c6" fillstyle solid noborder
-    set object 2 rectangle from -24, graph 0 to -14, graph 1 behind fillcolor rgb "#fbf0d9" fillstyle solid noborder
-    set object 3 rectangle from 16, graph 0 to 19, graph 1 behind fillcolor rgb "#f4d6c6" fillstyle solid noborder
+    set object 1 rectangle from -50, graph 0 to -24, graph 1 behind fillcolor rgb warm fillstyle solid noborder
+    set object 2 rectangle from -24, graph 0 to -14, graph 1 behind fillcolor rgb mild fillstyle solid noborder
+    set object 3 rectangle from 16, graph 0 to 19, graph 1 behind fillcolor rgb warm fillstyle solid noborder
     set label 2 "Exponents of the gradients' entries (red: beyond the range of fp16, yellow: subnormal in it)" . note \
         at screen 0.5, screen 1 - 12.6 / height center
     do for [panel = 0:2 * n - 1] {
@@ -243,6 +237,7 @@ do for [type in "svg png"] {
         stats source using (column(scaled)) name "A" nooutput
         stats source using (column(unscaled)) name "B" nooutput
         most = 100.0 * (E_max - E_min + 1) * (A_max / A_sum > B_max / B_sum ? A_max / A_sum : B_max / B_sum)
+        if (most > 100) { most = 100 }
         set ytics most < 3 ? 1 : floor(most / (n > 6 ? 1 : 2))
         set xtics ("" -48, "" 17.5)
         set for [e = -40:10:10] xtics add ("" e)
@@ -256,11 +251,11 @@ do for [type in "svg png"] {
         if (r == 1) { set title (outputs ? "of layers' outputs" : "of weights") } else { unset title }
         set label 1 recipe_name[r] at graph 0.1, graph 0.85 noenhanced
         plot source using (place(column("exponent"))):(100 * column(scaled) / A_sum) smooth frequency \
-            with boxes fillstyle solid 0.55 noborder linecolor rgb colour[2] title "as stored, with the loss scale", \
+            with boxes fillstyle solid 0.55 noborder linecolor rgb blue title "as stored, with the loss scale", \
             "" using (finite(column("exponent"))):(100 * column(unscaled) / B_sum) smooth frequency \
-            with histeps linecolor rgb "#000000" linewidth 1.5 title "divided by the scale", \
+            with histeps linecolor rgb ink linewidth 1.5 title "divided by the scale", \
             "" using (special(column("exponent"))):(100 * column(unscaled) / B_sum) smooth frequency \
-            with boxes fillstyle empty border rgb "#000000" linecolor rgb "#000000" linewidth 1.5 notitle
+            with boxes fillstyle empty border rgb ink linecolor rgb ink linewidth 1.5 notitle
         unset key
         unset label 2
     }

@@ -9,10 +9,6 @@ note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
 longest = 0
 do for [i = 1:many] { longest = strlen(recipe_name[i]) > longest ? strlen(recipe_name[i]) : longest }
 tall = 60 + 2 * (110 + 34 * many)
-open_svg = sprintf('set terminal svg size 1240,%d dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"', tall)
-open_png = sprintf('set terminal pngcairo size 1860,%d enhanced background "white" font "Sans,12" linewidth 1.5', int(1.5 * tall))
-wide_svg = 'set terminal svg size 900,480 dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
-wide_png = 'set terminal pngcairo size 1300,700 enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.3'
 # The rows of layers.csv are recipe by recipe.
 of(i, y) = int($0) / per_layer == i - 1 && column(y) > 0 ? column(y) : NaN
 
@@ -22,22 +18,26 @@ per = sources + 1
 recipe(row) = int(row) / per
 source(row) = int(row) % per
 # Of no drift there is no share.
-cell(y, measured) = column(measured) == 0 ? "-" : text(share(y, measured))
+cell(y, measured) = column(measured) == 0 ? "-" : text(100 * share(y, measured))
 share(y, measured) = column(measured) > 0 ? column(y) / column(measured) : NaN
 shade(x) = x != x ? NaN : x > 0 ? (x < 1e-3 ? -3 : x > 1 ? 0 : log10(x)) : -3
-text(x) = x != x ? "NaN" : x == 0 ? "0" : x >= 9.995 ? sprintf("%.0f", x) : x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : sprintf("%.0e", x)
+text(x) = x != x ? "NaN" : x == 0 ? "0" : x < 0.1 ? "<0.1" : x < 9.95 ? sprintf("%.1f", x) : sprintf("%.0f", x)
 saved(x) = x != x ? NaN : x >= 0 ? (x < 1 ? 1 - x : 0) : 0
-alone_palette = 'set palette defined (-3 "#f7fbff", -2 "#c6dbef", -1 "#6baed6", -0.5 "#2171b5", 0 "#08306b"); set cbrange [-3:0]'
-without_palette = 'set palette defined (0 "#f7fcf5", 0.5 "#74c476", 1 "#00441b"); set cbrange [0:1]'
-ink(dark) = dark ? 0xffffff : 0x222222
+alone_palette = 'set palette defined (-3 paper, 0 blue); set cbrange [-3:0]'
+without_palette = 'set palette defined (0 paper, 1 green); set cbrange [0:1]'
+ink_on(dark) = dark ? 0xffffff : 0x222222
 
 do for [type in "svg png"] {
     reset
     set datafile separator comma
     set datafile missing "nan"
     stats "layers.csv" using (column(3)) every ::1 name "L" nooutput
+    width = 1240
+    height = tall
     if (type eq "svg") { @open_svg } else { @open_png }
     set output drawing . "attribution." . type
+    @begin_style
+    unset grid
     unset colorbox
     set border 0
     set tics scale 0
@@ -45,7 +45,7 @@ do for [type in "svg png"] {
     left = 0.015 + 0.0058 * longest
     bottom = 85.0 / tall
     set multiplot layout 2, 2 margins left, 0.955, bottom, 1 - 85.0 / tall spacing left + 0.04, 125.0 / tall \
-        title sprintf("which roundings make the drift from fp64, as shares of it, %d step%s%s", steps, steps == 1 ? "" : "s", note)
+        title sprintf("which roundings make the drift from fp64, in per cent of it, %d step%s%s\nblue: the darker, the more one source makes alone, by powers of ten; green: the darker, the more is gone without it", steps, steps == 1 ? "" : "s", note)
     do for [how in "alone without"] {
         do for [what in "gradient free"] {
             y = (what eq "gradient" ? 4 : 6) + (how eq "alone" ? 0 : 1)
@@ -62,7 +62,7 @@ do for [type in "svg png"] {
             plot "attribution.csv" using (z(y, m) == z(y, m) && source($0) < last ? source($0) : NaN):(recipe($0)):(source($0) - 0.5):(source($0) + 0.5):(recipe($0) - 0.5):(recipe($0) + 0.5):(z(y, m)) every ::1 \
                 with boxxyerror fillstyle solid 1 noborder linecolor palette notitle, \
                 "" using (source($0)):(recipe($0)):xtic(source($0) < last ? strcol(2) : ""):ytic(recipe_tic[recipe($0) + 1]) every ::1 with dots linecolor rgb "#ffffffff" notitle, \
-                "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(cell(y, m)):(ink(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
+                "" using (source($0) < last ? source($0) : NaN):(recipe($0)):(cell(y, m)):(ink_on(dark(share(y, m)))) every ::1 with labels textcolor rgb variable font ",10" notitle
         }
     }
     unset multiplot
@@ -70,19 +70,20 @@ do for [type in "svg png"] {
     reset
     set datafile separator comma
     set datafile missing "nan"
-    if (type eq "svg") { @wide_svg } else { @wide_png }
+    width = 900
+    height = 480
+    if (type eq "svg") { @open_svg } else { @open_png }
     set output drawing . "layers." . type
-    set style line 100 linecolor rgb "#dddddd" linewidth 1
-    set grid back linestyle 100
-    set border 3 linecolor rgb "#444444"
+    @begin_style
     set logscale y
     set format y "10^{%T}"
     set xtics rotate by -45 nomirror noenhanced
     set ytics nomirror
     set key outside right top samplen 2 noenhanced
     set title "gradients against fp64, layer by layer" . note noenhanced
+    set xlabel "layer, from the input on (all: of all together)"
     set ylabel "|g - g64| / |g64|"
     if (!exists("L_records")) { set xrange [0:per_layer]; set yrange [1e-3:1] }
     plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(i, 3)):xtic(2) every ::1 \
-        with linespoints pointtype i linewidth 2 title recipe_name[i]
+        with linespoints pointtype shapes[nth(i)] linecolor rgb palette[nth(i)] dashtype dashes[nth(i)] linewidth 2 title recipe_name[i]
 }

@@ -11,7 +11,7 @@ left = 58.0
 gap = own_x ? 16.0 : 12.0
 wide = (width - left - 18 - gap * (columns - 1)) / columns
 title_high = 17.0
-high = (columns == 1 ? 220.0 : columns == 2 && frames <= 4 ? 130.0 : 74.0) + title_high
+high = (columns == 1 ? 220.0 : rows == 1 || (columns == 2 && rows == 2) ? 140.0 : 74.0) + title_high
 below = own_x ? 32.0 : 6.0
 in_key = series + (strlen(behind_name) > 0)
 key_high = 10.0 + 18 * in_key
@@ -61,7 +61,8 @@ do for [f = 1 : frames] {
     xa = own_x ? frame_x_low[f] : x_low
     xb = own_x ? frame_x_high[f] : x_high
     set xrange [xa - 0.02 * (xb - xa) : xb + 0.02 * (xb - xa)]
-    set xtics step(xb - xa, columns == 3 ? 2.5 : 5)
+    x_step = step(xb - xa, columns == 3 ? 2.5 : 5)
+    set xtics x_step < 1 ? 1 : x_step
     if (own_x || f + columns > frames) { set format x "%g" } else { set format x "" }
     if (ticks) {
         set xtics ()

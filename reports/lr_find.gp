@@ -4,8 +4,8 @@
 
 source = "lr_find.csv"
 note = synthetic ? "\n(synthetic images, not CIFAR-10)" : ""
-open_svg = 'set terminal svg size 800,480 dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,13"'
-open_png = 'set terminal pngcairo size 1200,720 enhanced background "white" font "Sans,12" linewidth 1.5 pointscale 1.4'
+width = 800
+height = 480
 
 set datafile separator comma
 set datafile missing "nan"
@@ -21,11 +21,7 @@ do for [type in "svg png"] {
     reset
     set datafile separator comma
     set datafile missing "nan"
-    set encoding utf8
-    set style line 100 linecolor rgb "#dddddd" linewidth 1
-    set grid back linestyle 100
-    set border 3 linecolor rgb "#444444"
-    set tics nomirror
+    @begin_style
     if (type eq "svg") { @open_svg } else { @open_png }
     set output drawing . "lr_find." . type
     set title recipe . ": loss while the learning rate grows by a factor each step" . note noenhanced
@@ -36,13 +32,13 @@ do for [type in "svg png"] {
     set xrange [L_min:L_max]
     set yrange [0:top]
     set key bottom left Left reverse samplen 3
-    set arrow 1 from steepest, graph 0 to steepest, graph 1 nohead dashtype 2 linecolor rgb "#d55e00"
-    set label 1 sprintf("falls fastest\n%.1e", steepest) at steepest, graph 0.97 right offset -0.7,0 textcolor rgb "#d55e00"
-    set arrow 2 from tenth, graph 0 to tenth, graph 1 nohead dashtype 4 linecolor rgb "#009e73"
-    set label 2 sprintf("a tenth of the least\n%.1e", tenth) at tenth, graph 0.85 left offset 0.7,0 textcolor rgb "#009e73"
+    set arrow 1 from steepest, graph 0 to steepest, graph 1 nohead dashtype 2 linecolor rgb vermillion
+    set label 1 sprintf("falls fastest\n%.1e", steepest) at steepest, graph 0.97 right offset -0.7,0 textcolor rgb vermillion
+    set arrow 2 from tenth, graph 0 to tenth, graph 1 nohead dashtype 4 linecolor rgb green
+    set label 2 sprintf("a tenth of the least\n%.1e", tenth) at tenth, graph 0.85 left offset 0.7,0 textcolor rgb green
     skips = 0
-    plot source using (column("lr")):(column("loss")) with lines linecolor rgb "#bbbbbb" title "loss of the batch", \
-        "" using (column("lr")):(column("smooth")) with lines linewidth 2.5 linecolor rgb "#0072b2" title "smoothed", \
+    plot source using (column("lr")):(column("loss")) with lines linecolor rgb behind title "loss of the batch", \
+        "" using (column("lr")):(column("smooth")) with lines linewidth 2.5 linecolor rgb blue title "smoothed", \
         "" using (column("lr")):(skipped_at(column("skipped")) ? column("smooth") : NaN) with points pointtype 2 \
-        linecolor rgb "#000000" title "skipped step"
+        linecolor rgb ink title "skipped step"
 }

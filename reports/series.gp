@@ -8,9 +8,14 @@ height = 340
 @open_page
 set output drawing . "picture"
 @begin_style
-set title title_text noenhanced offset 0, (marks ? 1 : 0)
-set tmargin (marks ? 4 : 3)
-set bmargin n > 3 ? 7 : 6
+# A long title has two lines.
+cut = 76
+while (strlen(title_text) > 76 && cut > 30 && title_text[cut:cut] ne " ") { cut = cut - 1 }
+two = strlen(title_text) > 76
+titled = two ? title_text[1:cut] . "\n" . title_text[cut + 1:strlen(title_text)] : title_text
+set title titled noenhanced offset 0, (marks ? 1 : 0)
+set tmargin (marks ? 4 : 3) + two
+set bmargin 5 + (n - 1) / 3
 set xlabel x_text noenhanced
 set ylabel y_text noenhanced
 set key at screen 0.5, screen 0.02 bottom center horizontal Left reverse samplen 3 width 2 maxcols 3

@@ -19,19 +19,16 @@ even(x, e) = x <= e ? e : x <= 2 * e ? 2 * e : x <= 5 * e ? 5 * e : 10 * e
 step(span) = span > 0 ? even(span / 4.0, 10.0 ** floor(log10(span / 4.0))) : 1
 learned(yes, x) = column("learned") == yes && !(p == 6 && x == 0) ? x : NaN
 
-open_svg = 'set terminal svg size 1200,height dynamic enhanced background "white" font "Helvetica,Arial,sans-serif,12"'
-open_png = 'set terminal pngcairo size 1800,1.5*height enhanced background "white" font "Sans,11" linewidth 1.5 pointscale 1.4'
+width = 1200
 height = 130 + 22 * n
 
 do for [type in "svg png"] {
     reset
     set datafile separator comma
     set datafile columnheaders
-    set encoding utf8
-    set style line 100 linecolor rgb "#dddddd" linewidth 1
-    set grid back linestyle 100
-    set border 1 linecolor rgb "#444444"
-    set tics nomirror scale 0
+    @begin_style
+    set border 1
+    set tics scale 0
     set ytics noenhanced
     if (type eq "svg") { @open_svg } else { @open_png }
     set output drawing . "summary." . type
@@ -58,14 +55,14 @@ do for [type in "svg png"] {
         if (p == 3) { set logscale x 2; set format x "2^{%L}"; set xtics 16 }
         if (p == 1) {
             do for [r = 1:n] {
-                set label r + 1 recipe_nan[r] at graph 0.02, first n + 1 - r left noenhanced textcolor rgb "#d62728" font ",9"
+                set label r + 1 recipe_nan[r] at graph 0.02, first n + 1 - r left noenhanced textcolor rgb bad font ",9"
             }
         }
         if (p > 1) { set for [i = 1:n] ytics ("" n + 1 - i) }
         plot "runs.csv" using (learned(1, shown(p))):(row($0)) \
-            with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb "#0072b2", \
+            with points pointtype 6 pointsize 0.8 linewidth 1.5 linecolor rgb blue, \
             "" using (farther(learned(0, shown(p)), least)):(row($0)) \
-            with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb "#d62728"
+            with points pointtype 2 pointsize 0.8 linewidth 1.5 linecolor rgb bad
         unset label
     }
     unset multiplot

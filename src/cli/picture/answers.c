@@ -27,10 +27,10 @@ static void explain(const struct hc_drawing *d, FILE *out)
     }
     char number[32];
     (void)fprintf(out,
-                  " In %d results the format's share is beyond the bound: there even the correctly"
+                  " In %d result%s the format's share is beyond the bound: there even the correctly"
                   " rounded value is that far from the real one, because the format ends or loses"
                   " digits, and only equal bits pass; the farthest is ",
-                  beyond);
+                  beyond, beyond == 1 ? "" : "s");
     hc_drawing_text(out, farthest->name);
     (void)fprintf(out, " (%s).", hc_drawing_number(number, farthest->format));
 }

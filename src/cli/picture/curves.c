@@ -43,6 +43,7 @@ static void put_loss(struct hc_frames *f, int series, const struct hc_picture_ru
     int epoch = hc_csv_column(&csv, "epoch");
     double epochs = csv.rows > 0 ? hc_csv_at(&csv, csv.rows - 1, epoch) + 1 : 0;
     int block = steps ? (csv.rows + MOST_POINTS - 1) / MOST_POINTS : 1;
+    bool lost = false; /* the last point: the first of several without a number has a cross */
     for (int i = 0; i < csv.rows; i += block) {
         int n = i + block < csv.rows ? block : csv.rows - i;
         double sum = 0;
@@ -51,10 +52,11 @@ static void put_loss(struct hc_frames *f, int series, const struct hc_picture_ru
         double at = epochs * (i + (steps ? n / 2.0 : n)) / csv.rows;
         if (isfinite(sum))
             hc_frames_point(f, series, at, sum / n);
-        else if (series > 0)
+        else if (series > 0 && !lost)
             hc_frames_cross(f, at, (double)NAN);
         if (!isfinite(sum))
             hc_frames_break(f);
+        lost = !isfinite(sum);
     }
     hc_frames_break(f);
     hc_csv_free(&csv);
@@ -194,8 +196,8 @@ static void answer_loss(const struct hc_drawing *d, const struct hc_picture_runs
         (void)fputs("). ", d->answer);
     }
     if (nans > 0)
-        (void)fprintf(d->answer, "%d of %d runs have no finite loss: crosses show where.", nans,
-                      runs->count);
+        (void)fprintf(d->answer, "%d of %d runs have no finite loss: crosses show from where on.",
+                      nans, runs->count);
     else
         (void)fputs("No run's loss is NaN.", d->answer);
 }

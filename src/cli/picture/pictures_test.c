@@ -37,7 +37,7 @@ Test(pictures, the_answers_are_the_datas)
     answer = picture_of(&d, "answers")->answer;
     cr_expect(strstr(answer, "In 0 of 1 families all error is the format's"), "%s", answer);
     cr_expect(strstr(answer, "op/one: 0.5 of the bound"), "%s", answer);
-    cr_expect(strstr(answer, "In 1 results the format's share is beyond"), "%s", answer);
+    cr_expect(strstr(answer, "In 1 result the format's share is beyond"), "%s", answer);
     cr_expect(strstr(answer, "op/one/b (8)"), "%s", answer);
     answer = picture_of(&d, "ulps")->answer;
     cr_expect(strstr(answer, "Of 20 elements compared with real numbers, 85 % are within half"),

@@ -104,8 +104,8 @@ static void answer(const struct summary *sum, const struct hc_picture_runs *runs
 {
     (void)fprintf(out,
                   "%d of %d recipes move their scale or skip steps (the first seed of each is"
-                  " shown); together these runs skip %.0f steps.",
-                  sum->moving, runs->recipes, sum->skipped);
+                  " shown); together these runs skip %.0f step%s.",
+                  sum->moving, runs->recipes, sum->skipped, sum->skipped == 1 ? "" : "s");
     if (sum->most > 0) {
         (void)fputs(" Most are skipped by ", out);
         hc_drawing_text(out, sum->recipe);
