@@ -15,7 +15,7 @@ high = (columns == 1 ? 220.0 : rows == 1 || (columns == 2 && rows == 2) ? 140.0 
 below = own_x ? 32.0 : 6.0
 in_key = series + (strlen(behind_name) > 0)
 key_high = 10.0 + 18 * in_key
-foot = 44.0
+foot = own_x ? 20.0 : 40.0
 height = key_high + rows * (high + below) + foot
 @open_page
 set output drawing . "picture"

@@ -5,7 +5,11 @@
 # a line from the median to the worst. Writes picture.
 width = 500
 row = 17.0
-head = 14.0 + 18 * series
+# The key is one row where it fits.
+letters = 0
+do for [s = 1 : series] { letters = letters + strlen(series_name[s]) + 9 }
+one_row = letters < 64
+head = 14.0 + 18 * (one_row ? 1 : series)
 height = head + 56 + row * families
 @open_page
 set output drawing . "picture"
@@ -30,7 +34,7 @@ set label 1 axis_text at graph 0.5, screen 14.0 / height center noenhanced textc
 set ytics () scale 0 noenhanced font ",12"
 set for [i = 1 : families] ytics add (family_tic[i] i)
 set grid noytics xtics
-set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols 1 Left reverse font ",12"
+set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols (one_row ? series : 1) Left reverse font ",12"
 if (limit) {
     set object 1 rectangle from 1, graph 0 to graph 1, graph 1 behind fillcolor rgb warm \
         fillstyle solid noborder

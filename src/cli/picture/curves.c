@@ -73,7 +73,7 @@ static void put_all(struct hc_frames *f, const struct hc_picture_runs *runs,
         const struct hc_picture_run *run = &runs->run[i];
         const struct hc_picture_run *base = hc_picture_run_base(runs, run);
         if (run->first)
-            open = hc_frames_next(f, hc_picture_run_name(text, f->d, run),
+            open = hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
                                   hc_picture_run_trouble(trouble, runs, run));
         if (open && run->first && run != base)
             curve->put(f, 0, base);

@@ -17,6 +17,24 @@ void hc_drawing_text(FILE *out, const char *text)
         (void)fputs(character, out);
 }
 
+/* The last `parts` parts of a path. */
+static const char *end_of(const char *path, int parts)
+{
+    const char *at = path + strlen(path);
+    while (at > path && (at[-1] != '/' || --parts > 0))
+        at--;
+    return at;
+}
+
+const char *hc_drawing_record(const struct hc_drawing *d, int record)
+{
+    const char *name = end_of(d->records[record].name, 1);
+    for (int r = 0; r < d->count; r++)
+        if (r != record && strcmp(end_of(d->records[r].name, 1), name) == 0)
+            return end_of(d->records[record].name, 2);
+    return name;
+}
+
 const char *hc_drawing_number(char text[32], double value)
 {
     if (isnan(value))

@@ -53,6 +53,10 @@ enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct 
 /* A text of a record as one field of the data, or in an answer: no tabs and no newlines. */
 void hc_drawing_text(FILE *out, const char *text);
 
+/* The name of a record in labels: its file; its folder and its file if the file of another record
+   has the same name. */
+const char *hc_drawing_record(const struct hc_drawing *drawing, int record);
+
 /* A number as people write it: "0", "0.98", "1.4e+31", "infinite", "NaN". */
 const char *hc_drawing_number(char text[32], double value);
 

@@ -29,10 +29,29 @@ static const json_t *recipes_of(const struct hc_page_record *record)
     return json_is_array(all) ? all : NULL;
 }
 
+/* Whether a recipe was measured with several seeds. */
+static bool has_seeds(const json_t *recipes)
+{
+    const char *first = text_of(json_array_get(recipes, 0), "seed");
+    for (size_t i = 1; i < json_array_size(recipes); i++)
+        if (strcmp(first, text_of(json_array_get(recipes, i), "seed")) != 0)
+            return true;
+    return false;
+}
+
+/* The recipe, after the record if several have drift, and before the seed if there are several. */
 static const char *recipe_name(char text[512], const struct hc_drawing *d, int record,
                                const json_t *recipe)
 {
-    return hc_series_name(text, d, record, text_of(recipe, "recipe"));
+    int with_drift = 0;
+    const char *seed = text_of(recipe, "seed");
+    for (int r = 0; r < d->count; r++)
+        with_drift += recipes_of(&d->records[r]) != NULL;
+    bool several = has_seeds(recipes_of(&d->records[record]));
+    (void)snprintf(text, 512, "%.200s%s%.200s%s%.20s",
+                   with_drift > 1 ? hc_drawing_record(d, record) : "", with_drift > 1 ? ": " : "",
+                   text_of(recipe, "recipe"), several ? " " : "", several ? seed : "");
+    return text;
 }
 
 /* What one walk over the recipes finds. */

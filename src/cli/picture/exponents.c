@@ -109,7 +109,7 @@ static void add_runs(struct hc_frames *f, struct summary *s, const struct hc_pic
                 count(&e, kind, hc_csv_at(&csv, r, exponent),
                       hc_csv_at(&csv, r, hc_csv_column(&csv, columns[kind])));
         hc_csv_free(&csv);
-        add(f, s, hc_picture_run_name(text, f->d, &runs->run[i]),
+        add(f, s, hc_picture_run_name(text, f->d, runs, &runs->run[i]),
             hc_picture_run_trouble(trouble, runs, &runs->run[i]), &e);
     }
 }

@@ -19,7 +19,7 @@ const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int
                            const char *backend)
 {
     bool several = drawing->count > 1;
-    (void)snprintf(text, 512, "%.240s%s%.240s", several ? drawing->records[record].name : "",
+    (void)snprintf(text, 512, "%.240s%s%.240s", several ? hc_drawing_record(drawing, record) : "",
                    several ? ": " : "", strcmp(backend, "-") == 0 ? "once" : backend);
     return text;
 }

@@ -17,7 +17,7 @@ static const struct {
 enum { SHARES = sizeof shares / sizeof *shares };
 
 static void add_run(struct hc_families *f, const struct hc_drawing *d,
-                    const struct hc_picture_run *run)
+                    const struct hc_picture_runs *runs, const struct hc_picture_run *run)
 {
     char path[HC_RUN_PATH + 16];
     char name[512];
@@ -27,7 +27,7 @@ static void add_run(struct hc_families *f, const struct hc_drawing *d,
     for (int s = 0; s < SHARES && training; s++) {
         const json_t *share = json_object_get(training, shares[s].member);
         if (share)
-            hc_families_add(f, hc_picture_run_name(name, d, run), shares[s].series,
+            hc_families_add(f, hc_picture_run_name(name, d, runs, run), shares[s].series,
                             json_is_number(share) && !run->nan ? json_number_value(share)
                                                                : (double)NAN);
     }
@@ -67,7 +67,7 @@ static void make(struct hc_drawing *d)
     struct hc_picture_runs runs;
     if (hc_picture_runs_find(&runs, d)) {
         for (int i = 0; i < runs.count; i++)
-            add_run(&f, d, &runs.run[i]);
+            add_run(&f, d, &runs, &runs.run[i]);
         hc_families_sort(&f);
         if (f.count == 0 || f.no_memory)
             hc_picture_runs_why_not(&runs, d, "run.json");

@@ -130,11 +130,12 @@ const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *r
 }
 
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *d,
+                                const struct hc_picture_runs *runs,
                                 const struct hc_picture_run *run)
 {
-    if (d->count == 1)
+    if (runs->run[0].record == runs->run[runs->count - 1].record)
         return run->recipe;
-    (void)snprintf(text, 512, "%.240s: %.240s", d->records[run->record].name, run->recipe);
+    (void)snprintf(text, 512, "%.240s: %.240s", hc_drawing_record(d, run->record), run->recipe);
     return text;
 }
 

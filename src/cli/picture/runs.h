@@ -36,9 +36,10 @@ bool hc_picture_run_read(const struct hc_picture_run *run, const char *name, str
 const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *runs,
                                                  const struct hc_picture_run *run);
 
-/* What a frame of the run's recipe is called, after the record if there are several, and its
+/* What a frame of the run's recipe is called, after the record if several have runs, and its
    warning: "NaN from step 1", "NaN in 1 of 3 runs", or "". */
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *drawing,
+                                const struct hc_picture_runs *runs,
                                 const struct hc_picture_run *run);
 const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs *runs,
                                    const struct hc_picture_run *run);

@@ -87,7 +87,7 @@ static void put_all(struct hc_frames *f, const struct hc_picture_runs *runs, str
     for (int i = 0; i < runs->count; i++) {
         const struct hc_picture_run *run = &runs->run[i];
         if (!run->first || !moves(run) ||
-            !hc_frames_next(f, hc_picture_run_name(text, f->d, run),
+            !hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
                             hc_picture_run_trouble(trouble, runs, run)))
             continue;
         double skipped = put(f, run);
