@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "op/text.h"
@@ -102,17 +101,6 @@ enum hc_colour hc_colour_of(enum hc_verdict verdict)
         [HC_MISTRUSTED] = HC_COLOUR_WARN, [HC_ERROR] = HC_COLOUR_FAIL,
     };
     return colours[verdict];
-}
-
-int hc_terminal_columns(FILE *out, int otherwise)
-{
-    enum { LEAST = 20 };
-    struct winsize size;
-    if (isatty(fileno(out)) != 1)
-        return otherwise;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return otherwise;
-    return size.ws_col < LEAST ? LEAST : size.ws_col;
 }
 
 void hc_terminal_clear(FILE *out)

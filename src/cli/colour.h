@@ -16,6 +16,7 @@
 
 #include "check/check.h"
 #include "cli/command.h"
+#include "op/wrap.h"
 
 /* What a text says, not how it looks. */
 enum hc_colour {
@@ -50,10 +51,6 @@ void hc_colour_print(FILE *out, enum hc_colour colour, const char *format, ...);
 
 /* The colour of a verdict: PASS, FAIL and ERROR, and those between. */
 enum hc_colour hc_colour_of(enum hc_verdict verdict);
-
-/* How wide the terminal is now, at least 20; `otherwise` if the stream is none. Ask again before
-   each line: people resize their windows. */
-int hc_terminal_columns(FILE *out, int otherwise);
 
 /* Whether lines may be drawn over: the stream is a terminal, and none that is called dumb. */
 bool hc_terminal_draws(FILE *out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/colour.h"
 #include "hc_command_list.h"
 #include "op/status.h"
 #include "op/text.h"
@@ -42,7 +43,8 @@ int hc_complain(const char *format, ...)
     (void)hc_text_format(line, sizeof line, format, arguments);
     va_end(arguments);
     (void)fflush(stdout);
-    (void)fputs("halfcheck: ", stderr);
+    hc_colour_print(stderr, hc_terminal_draws(stderr) ? HC_COLOUR_FAIL : HC_PLAIN, "halfcheck:");
+    (void)fputc(' ', stderr);
     hc_text_line(stderr, line);
     (void)fputc('\n', stderr);
     return HC_WRONG;

@@ -24,18 +24,12 @@ int hc_group_of(const struct hc_case *const *cases, int count, const char *word,
     return n;
 }
 
-static int columns(FILE *out)
-{
-    int now = hc_terminal_columns(out, HC_COLUMNS);
-    return now < HC_COLUMNS ? now : HC_COLUMNS;
-}
-
 static void print_cases(FILE *out, const struct hc_case *const *cases, int count)
 {
     for (int c = 0; c < count; c++) {
         hc_colour_print(out, HC_COLOUR_STRONG, "%s", cases[c]->name);
         (void)fprintf(out, "\n%*s", INDENT, "");
-        hc_print_narrow(out, columns(out), INDENT, INDENT, cases[c]->title);
+        hc_print_wrapped(out, INDENT, INDENT, cases[c]->title);
     }
 }
 
@@ -72,7 +66,7 @@ void hc_print_group(FILE *out, const struct hc_case *const *cases, int count, co
                    claims ? claims : "");
     hc_colour_print(out, HC_COLOUR_STRONG, "%s", word);
     (void)fputs("  ", out);
-    hc_print_narrow(out, columns(out), (int)length + 2, INDENT, line);
+    hc_print_wrapped(out, (int)length + 2, INDENT, line);
     (void)fputc('\n', out);
     if (count > LARGE)
         print_groups(out, cases, count, slash ? length : length + 1);

@@ -31,12 +31,6 @@ static const char *text_of(const json_t *row, const char *key)
     return text ? text : "";
 }
 
-static int columns(FILE *out)
-{
-    int now = hc_terminal_columns(out, HC_COLUMNS);
-    return now < HC_COLUMNS ? now : HC_COLUMNS;
-}
-
 /* A name, how many there are of it unless that is negative, and a text in a column of its own. */
 static void entry(FILE *out, const char *name, long long count, const char *text)
 {
@@ -44,7 +38,7 @@ static void entry(FILE *out, const char *name, long long count, const char *text
     int column = 2 + hc_colour_word(out, HC_COLOUR_STRONG, NAME, name);
     if (count >= 0)
         column += fprintf(out, "%*lld  ", COUNT, count);
-    hc_print_narrow(out, columns(out), column, column, text);
+    hc_print_wrapped(out, column, column, text);
 }
 
 static void heading(FILE *out, const char *text)

@@ -12,6 +12,7 @@
 #include "cli/help.h"
 #include "cli/version.h"
 #include "op/typed.h"
+#include "op/wrap.h"
 
 static void overview(FILE *out)
 {
@@ -21,11 +22,13 @@ static void overview(FILE *out)
                   hc_help_of_halfcheck);
     for (int i = 0; i < n; i++)
         if (!commands[i]->hidden)
-            (void)fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
-    (void)fputs(
-        "\nhalfcheck help COMMAND explains a command, and halfcheck list shows what there is;\n"
-        "halfcheck doctor says what this machine lacks, and --version what is running.\n",
-        out);
+            hc_print_wrapped(out, fprintf(out, "  %-12s", commands[i]->name), 14,
+                             commands[i]->summary);
+    (void)fputc('\n', out);
+    hc_print_wrapped(out, 0, 0,
+                     "halfcheck help COMMAND explains a command, and halfcheck list shows what "
+                     "there is; halfcheck doctor says what this machine lacks, and --version what "
+                     "is running.");
 }
 
 static const struct hc_command *find(const char *name)

@@ -47,7 +47,9 @@ static inline const struct ran *run_shell(const char *line)
 {
     static struct ran ran;
     char command[4096];
-    int length = snprintf(command, sizeof command, "IFS='\n'; { %s; } >.stdout 2>.stderr", line);
+    int length =
+        snprintf(command, sizeof command,
+                 "unset CLICOLOR_FORCE FORCE_COLOR; IFS='\n'; { %s; } >.stdout 2>.stderr", line);
     cr_assert_lt(length, (int)sizeof command, "%s", line);
     cr_assert_eq(setenv("hc", HC_PROGRAM, 1), 0);
     int status = system(command);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/colour.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -43,9 +44,12 @@ void hc_print_verdict(const struct hc_result *result, int column, bool answers)
     char error[160];
     char line[240];
     error_text(result, error, sizeof error);
-    (void)snprintf(line, sizeof line, result->checked ? "%s: %lld checked%s" : "%s", verdict,
-                   (long long)result->checked, error);
-    hc_print_wrapped(stdout, column, 6, line);
+    (void)snprintf(line, sizeof line, ": %lld checked%s", (long long)result->checked, error);
+    column += hc_colour_word(stdout, hc_colour_of(result->verdict), 0, verdict);
+    if (result->checked)
+        hc_print_wrapped(stdout, column, 6, line);
+    else
+        (void)putchar('\n');
     if (result->note[0])
         hc_print_wrapped(stdout, printf("  "), 2, result->note);
     if (answers)

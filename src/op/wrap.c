@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* The place of the output. */
 struct cursor {
@@ -36,9 +38,21 @@ static void put_words(struct cursor *at, const char *line, int length)
     }
 }
 
+int hc_terminal_columns(FILE *out, int otherwise)
+{
+    enum { LEAST = 20 };
+    struct winsize size;
+    if (isatty(fileno(out)) != 1)
+        return otherwise;
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return otherwise;
+    return size.ws_col < LEAST ? LEAST : size.ws_col;
+}
+
 void hc_print_wrapped(FILE *out, int column, int indent, const char *text)
 {
-    hc_print_narrow(out, HC_COLUMNS, column, indent, text);
+    int columns = hc_terminal_columns(out, HC_COLUMNS);
+    hc_print_narrow(out, columns < HC_COLUMNS ? columns : HC_COLUMNS, column, indent, text);
 }
 
 void hc_print_narrow(FILE *out, int columns, int column, int indent, const char *text)

@@ -40,12 +40,6 @@ static const char *text_of(const json_t *finding, const char *key)
     return json_string_value(json_object_get(finding, key));
 }
 
-static int columns(void)
-{
-    int now = hc_terminal_columns(stdout, HC_COLUMNS);
-    return now < HC_COLUMNS ? now : HC_COLUMNS;
-}
-
 /* A text behind what stands on the line already, as safe characters. */
 static void print_text(int column, const char *text)
 {
@@ -54,7 +48,7 @@ static void print_text(int column, const char *text)
     size_t used = 0;
     while (hc_text_next(&text, character) > 0 && used + sizeof character < sizeof line)
         used += (size_t)snprintf(line + used, sizeof line - used, "%s", character);
-    hc_print_narrow(stdout, columns(), column, INDENT, line);
+    hc_print_wrapped(stdout, column, INDENT, line);
 }
 
 static void print_more(const char *label, const char *text)
@@ -89,7 +83,7 @@ static void print_verdict(const struct hc_doctor *doctor)
                    broken ? ": %d broken, so results cannot be relied on"
                           : ": all that is needed is here; %d missing that one may do without",
                    broken ? broken : missing);
-    hc_print_narrow(stdout, columns(), 4, 2, reason);
+    hc_print_wrapped(stdout, 4, 2, reason);
 }
 
 static enum hc_status print_json(const struct hc_doctor *doctor)

@@ -51,8 +51,9 @@ static void print_outcome(const struct selftest *s, const struct hc_fault *fault
         return;
     if (hc_terminal_draws(stderr))
         hc_terminal_clear(stderr);
-    printf("%-9s %-32s %-12s %s\n", what, fault->name, hc_fault_classes[fault->class_].name,
-           fault->title);
+    (void)hc_colour_word(stdout, strcmp(what, "SURVIVES") == 0 ? HC_COLOUR_FAIL : HC_PLAIN, 9,
+                         what);
+    printf(" %-32s %-12s %s\n", fault->name, hc_fault_classes[fault->class_].name, fault->title);
     if (outcome->message[0])
         printf("%10s%s\n", "", outcome->message);
     for (int p = 0; p < outcome->patterns; p++) {

@@ -142,7 +142,8 @@ Test(run, takes_the_beginning_of_names_up_to_a_slash, .init = enter_folder)
         cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
         cr_expect_gt(atoi(ran->out), 0);
     }
-    cr_expect_eq(run_shell("$hc run ep --level quick")->status, 2, "no whole word");
+    expect_refusal("$hc run ep --level quick", "no case matches 'ep'");
+    expect_refusal("$hc run epz --level quick", "did you mean 'eps'?");
 }
 
 Test(run, refuses_what_does_not_exist, .init = enter_folder)
