@@ -42,6 +42,7 @@ VIEWS = [
     ("paper", PAPER, "print", "light", ("overflow", "contrast")),
     ("paper-dark", PAPER, "print", "dark", ("contrast",)),
 ]
+SMALL = 0.125  # the scale at which pictures are looked at for colours
 MOST = 5  # lines for each check; the others are counted
 
 # What is asked of the page. Each function returns a list of what is wrong.
@@ -311,8 +312,8 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def colours(png: bytes) -> int:
-    """How many colours a PNG of 8 bits a channel has."""
+def pixels(png: bytes) -> list[list[tuple]]:
+    """The rows of a PNG of 8 bits a channel, each as a list of colours."""
     at, data, head = 8, b"", b""
     while at < len(png):
         length, kind = int.from_bytes(png[at:at + 4], "big"), png[at + 4:at + 8]
@@ -324,13 +325,13 @@ def colours(png: bytes) -> int:
     width = int.from_bytes(head[:4], "big")
     channels = {2: 3, 6: 4}[head[9]]
     raw, stride = zlib.decompress(data), width * channels
-    above, found = bytearray(stride), set()
+    above, rows = bytearray(stride), []
     for start in range(0, len(raw), stride + 1):
         row = bytearray(raw[start + 1:start + 1 + stride])
         unfilter(raw[start], row, above, channels)
-        found.update(zip(*(row[c::channels] for c in range(3))))
+        rows.append(list(zip(*(row[c::channels] for c in range(3)))))
         above = row
-    return len(found)
+    return rows
 
 
 def unfilter(kind: int, row: bytearray, above: bytearray, channels: int) -> None:
@@ -346,17 +347,22 @@ def unfilter(kind: int, row: bytearray, above: bytearray, channels: int) -> None
 
 
 def blank_pictures(browser: Browser) -> list[str]:
-    """Pictures that show two colours at most, however many marks they say that they have."""
+    """Pictures that show two colours at most, however many marks they say that they have: all are
+    seen at once, small."""
     boxes = browser.evaluate(
         "[...document.querySelectorAll('svg')].filter(e => e.checkVisibility()).map(e => {"
-        " const b = e.getBoundingClientRect(); return [e.id, b.x + scrollX, b.y + scrollY,"
-        " b.width, b.height]; })")
+        " const b = e.getBoundingClientRect(); return [e.id || e.textContent.trim().slice(0, 40),"
+        " b.x + scrollX, b.y + scrollY, b.right + scrollX, b.bottom + scrollY]; })")
+    if not boxes:
+        return []
+    rows = pixels(browser.picture(0, 0, max(box[3] for box in boxes), max(box[4] for box in boxes),
+                                  SMALL))
     wrong = []
-    for name, x, y, width, height in boxes:
-        if width and height:
-            height = min(height, 600)
-            if colours(browser.picture(x, y, width, height, 100 / width)) < 4:
-                wrong.append(f"blank: <svg id={name}>")
+    for name, *box in boxes:
+        left, top, right, bottom = (round(edge * SMALL) for edge in box)
+        seen = set().union(*(row[left:right] for row in rows[top:bottom]))
+        if len(seen) < 4:
+            wrong.append(f"blank: <svg> {name}")
     return wrong
 
 

@@ -64,18 +64,23 @@ static enum hc_status write_page(const char *path, const struct hc_page *page,
     return status;
 }
 
-static int report(struct hc_page *page, const struct wishes *w)
+/* Writes the page of the records, of which the last is the baseline if there is one. */
+static int report(const struct hc_page_record *records, int count, const struct wishes *w,
+                  const struct hc_page_baseline *baseline)
 {
     char path[4096];
     struct hc_page_pictures pictures;
+    struct hc_page page = {.records = records,
+                           .count = count - (baseline != NULL),
+                           .pictures = &pictures,
+                           .baseline = baseline};
     (void)snprintf(path, sizeof path, "%s/report.%s", w->folder, formats[w->format]);
     if (make_folder(w->folder) != HC_OK || hc_output_probe(path) != HC_OK)
         return hc_complain_message();
-    draw(page->records, page->count, w->folder, &pictures);
+    draw(records, count, w->folder, &pictures);
     if (pictures.why_not[0])
         (void)hc_complain("no pictures: %s", pictures.why_not);
-    page->pictures = &pictures;
-    enum hc_status status = write_page(path, page, w);
+    enum hc_status status = write_page(path, &page, w);
     hc_page_free_pictures(&pictures);
     if (status != HC_OK)
         return hc_complain_message();
@@ -83,21 +88,36 @@ static int report(struct hc_page *page, const struct wishes *w)
     return HC_AS_CLAIMED;
 }
 
-/* Compares the only record with the baseline before it is shown. */
-static int compare(struct hc_page *page, const struct wishes *w)
+/* Compares the only record with the baseline, which stands behind it, before both are shown. */
+static int compare(const struct hc_page_record *records, int count, const struct wishes *w)
 {
-    struct hc_record was = {0};
-    struct hc_gate gate = {
-        .growth = HC_GATE_GROWTH, .baseline = &was, .record = &page->records[0].record};
+    struct hc_gate gate = {.growth = HC_GATE_GROWTH,
+                           .record = &records[0].record,
+                           .baseline = &records[count - 1].record};
     struct hc_page_baseline baseline = {.path = w->baseline, .gate = &gate};
-    if (page->count != 1)
-        return hc_complain("report --baseline takes one record; halfcheck merge makes one of "
-                           "several");
-    page->baseline = &baseline;
-    bool compared = hc_record_read(w->baseline, &was) == HC_OK && hc_gate_compare(&gate) == HC_OK;
-    int status = compared ? report(page, w) : hc_complain_message();
+    bool compared =
+        hc_gate_check_whole(w->baseline, gate.baseline) == HC_OK &&
+        hc_allowances_read_for(&gate.allowances, w->baseline, NULL, hc_day_today()) == HC_OK &&
+        hc_gate_compare(&gate) == HC_OK;
+    int status = compared ? report(records, count, w, &baseline) : hc_complain_message();
     hc_gate_free(&gate);
-    hc_record_free(&was);
+    return status;
+}
+
+/* Reads the records, the last of which is the baseline if there is one, and shows them. */
+static int read_and_report(struct hc_page_record *records, int count, const struct wishes *w)
+{
+    int read = 0;
+    for (; read < count; read++)
+        if (hc_record_read(records[read].name, &records[read].record) != HC_OK)
+            break;
+    int status = HC_WRONG;
+    if (read < count)
+        status = hc_complain_message();
+    else
+        status = w->baseline ? compare(records, count, w) : report(records, count, w, NULL);
+    for (int r = 0; r < read; r++)
+        hc_record_free(&records[r].record);
     return status;
 }
 
@@ -118,8 +138,8 @@ static int run(int argc, char **argv)
         {.name = "baseline",
          .value = "FILE",
          .text = &w.baseline,
-         .help = "also show what is otherwise than in this record, as halfcheck gate\n"
-                 "finds it"},
+         .help = "also show what is otherwise than in this record or baseline, as\n"
+                 "halfcheck gate finds it, with the allowances beside it"},
         {0},
     };
     int words;
@@ -128,22 +148,17 @@ static int run(int argc, char **argv)
         return status;
     if (!w.folder || words == 0)
         return hc_complain("report needs records and --out DIR; see: halfcheck report --help");
-    struct hc_page_record *records = calloc((size_t)words, sizeof *records);
+    if (w.baseline && words != 1)
+        return hc_complain("report --baseline takes one record; halfcheck merge makes one of "
+                           "several");
+    struct hc_page_record *records = calloc((size_t)words + 1, sizeof *records);
     if (!records)
         return hc_complain("no memory for %d records", words);
-    int count = 0;
-    for (; count < words; count++) {
-        records[count].name = argv[count + 1];
-        if (hc_record_read(argv[count + 1], &records[count].record) != HC_OK)
-            break;
-    }
-    struct hc_page page = {.records = records, .count = count};
-    if (count < words)
-        status = hc_complain_message();
-    else
-        status = w.baseline ? compare(&page, &w) : report(&page, &w);
-    for (int r = 0; r < count; r++)
-        hc_record_free(&records[r].record);
+    for (int r = 0; r < words; r++)
+        records[r].name = argv[r + 1];
+    records[words].name = w.baseline;
+    records[words].baseline = w.baseline != NULL;
+    status = read_and_report(records, words + records[words].baseline, &w);
     free(records);
     return status;
 }

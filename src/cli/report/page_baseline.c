@@ -1,30 +1,12 @@
 #include "cli/report/page_baseline.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "cli/gate/conclusion.h"
 
 /* The page has room for so many families of a group. Of one that is worse, so many findings are
    shown with their commands. */
 enum { MOST_FAMILIES = 100, MOST_FINDINGS = 3 };
-
-bool hc_page_baseline_fails(const struct hc_page_baseline *baseline, char *text, size_t bytes)
-{
-    const struct hc_findings *f = &baseline->gate->findings;
-    int worse = hc_findings_count(f, HC_FOUND_WORSE);
-    int unknown = hc_findings_count(f, HC_FOUND_NOT_COMPARABLE);
-    int allowed = hc_findings_allowed(f);
-    int used = 0;
-    if (!baseline->gate->compared)
-        used = snprintf(text, bytes, "no result stands in the baseline, too");
-    else if (worse || unknown)
-        used =
-            snprintf(text, bytes, "%d worse than the baseline, %d not comparable", worse, unknown);
-    else
-        used = snprintf(text, bytes, "nothing is worse than in the baseline");
-    if (allowed && used >= 0 && (size_t)used < bytes)
-        (void)snprintf(text + used, bytes - (size_t)used, ", %d allowed", allowed);
-    return worse || unknown || !baseline->gate->compared;
-}
 
 static void write_finding(struct hc_page_out *out, const struct hc_finding *finding)
 {
@@ -155,27 +137,59 @@ static void write_changes(struct hc_page_out *out, const struct hc_gate *gate)
     hc_page_table_end(out);
 }
 
+/* What was compared by statistics, and how. */
+static void write_notes(struct hc_page_out *out, const struct hc_gate *gate)
+{
+    static const char *const titles[] = {"recipe", "backend", "how it was compared"};
+    if (!gate->note_count)
+        return;
+    hc_page_heading(out, 3, NULL);
+    hc_page_text(out, "What was compared by statistics");
+    hc_page_heading_end(out, 3);
+    hc_page_table(out, "What was compared by statistics", titles, 3);
+    for (int i = 0; i < gate->note_count; i++) {
+        hc_page_begin(out, HC_BLOCK_ROW, NULL);
+        hc_page_code_cell(out, gate->notes[i].name);
+        hc_page_cell(out, gate->notes[i].backend);
+        hc_page_cell(out, gate->notes[i].text);
+        hc_page_end(out, HC_BLOCK_ROW);
+    }
+    hc_page_table_end(out);
+}
+
+/* A line about an allowance that has expired or allows nothing. */
+static void write_allowance(void *context, const struct hc_allowance *one, const char *text)
+{
+    struct hc_page_out *out = context;
+    hc_page_begin(out, HC_BLOCK_PARAGRAPH, one->expired ? "FAIL" : NULL);
+    hc_page_text(out, text);
+    hc_page_end(out, HC_BLOCK_PARAGRAPH);
+}
+
 void hc_page_write_baseline(struct hc_page_out *out, const struct hc_page_baseline *baseline)
 {
-    char text[300];
-    const struct hc_findings *findings = &baseline->gate->findings;
-    bool fails = hc_page_baseline_fails(baseline, text, sizeof text);
+    char reason[600];
+    char counts[300];
+    const struct hc_gate *gate = baseline->gate;
+    hc_gate_reason(gate, baseline->path, reason, sizeof reason);
+    hc_gate_counts(gate, counts, sizeof counts);
     hc_page_open(out, "section", NULL);
     hc_page_heading(out, 2, "baseline");
     hc_page_text(out, "Against the baseline");
     hc_page_heading_end(out, 2);
     hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
-    hc_page_verdict(out, fails ? "FAIL" : "PASS");
+    hc_page_verdict(out, hc_gate_passes(gate) ? "PASS" : "FAIL");
     hc_page_text(out, " ");
-    hc_page_code(out, baseline->path);
-    hc_page_text(out, ": ");
-    hc_page_text(out, text);
-    hc_page_print(out, "; %d results are compared, and %d fail as before", baseline->gate->compared,
-                  baseline->gate->still_bad);
+    hc_page_text(out, reason);
     hc_page_end(out, HC_BLOCK_PARAGRAPH);
-    write_groups(out, findings, false);
-    write_commands(out, findings);
-    write_groups(out, findings, true);
-    write_changes(out, baseline->gate);
+    hc_page_begin(out, HC_BLOCK_PARAGRAPH, NULL);
+    hc_page_text(out, counts);
+    hc_page_end(out, HC_BLOCK_PARAGRAPH);
+    hc_gate_allowances(gate, write_allowance, out);
+    write_groups(out, &gate->findings, false);
+    write_commands(out, &gate->findings);
+    write_groups(out, &gate->findings, true);
+    write_notes(out, gate);
+    write_changes(out, gate);
     hc_page_close(out, "section");
 }

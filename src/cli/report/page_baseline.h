@@ -5,14 +5,11 @@
 #include "cli/gate/gate.h"
 #include "cli/report/page_out.h"
 
-/* A comparison that was made, or NULL where a function takes one: there is none. */
+/* A comparison that was made. */
 struct hc_page_baseline {
     const char *path; /* of the baseline */
     const struct hc_gate *gate;
 };
-
-/* Whether something is worse, or could not be compared, and is not allowed; and what, in words. */
-bool hc_page_baseline_fails(const struct hc_page_baseline *baseline, char *text, size_t bytes);
 
 /* Writes a section: a table of families for each group of findings, and what is another machine or
    other software. Of what is worse, the heaviest findings have their commands. */

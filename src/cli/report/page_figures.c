@@ -43,10 +43,6 @@ static void write_figure(struct hc_page_out *out, const struct hc_page_picture *
     hc_page_heading(out, 3, id);
     hc_page_text(out, picture->question);
     hc_page_heading_end(out, 3);
-    if (!picture->svg) {
-        write_paragraph(out, "No picture: ", picture->why_not ? picture->why_not : "no reason");
-        return;
-    }
     hc_page_open(out, "figure", NULL);
     if (picture->answer) {
         hc_page_open(out, "figcaption", NULL);
@@ -58,6 +54,31 @@ static void write_figure(struct hc_page_out *out, const struct hc_page_picture *
     write_source(out, picture);
 }
 
+/* The questions that these records do not answer. */
+static void write_not_drawn(struct hc_page_out *out, const struct hc_page_picture *list, int count)
+{
+    int missing = 0;
+    for (int i = 0; i < count; i++)
+        missing += !list[i].svg;
+    if (!missing)
+        return;
+    hc_page_fold(out, false);
+    hc_page_print(out, "%d pictures that are not drawn, and why", missing);
+    hc_page_fold_body(out);
+    hc_page_begin(out, HC_BLOCK_LIST, NULL);
+    for (int i = 0; i < count; i++) {
+        if (list[i].svg)
+            continue;
+        hc_page_begin(out, HC_BLOCK_ITEM, NULL);
+        hc_page_text(out, list[i].question);
+        hc_page_text(out, " No picture: ");
+        hc_page_text(out, list[i].why_not ? list[i].why_not : "no reason is known");
+        hc_page_end(out, HC_BLOCK_ITEM);
+    }
+    hc_page_end(out, HC_BLOCK_LIST);
+    hc_page_fold_end(out);
+}
+
 void hc_page_write_figures(struct hc_page_out *out, const struct hc_page_pictures *pictures)
 {
     hc_page_open(out, "section", NULL);
@@ -66,8 +87,11 @@ void hc_page_write_figures(struct hc_page_out *out, const struct hc_page_picture
     hc_page_heading_end(out, 2);
     if (pictures->why_not[0])
         write_paragraph(out, "No pictures: ", pictures->why_not);
-    for (int i = 0; i < pictures->count && !pictures->why_not[0]; i++)
-        write_figure(out, &pictures->list[i]);
+    for (int i = 0; i < pictures->count; i++)
+        if (pictures->list[i].svg)
+            write_figure(out, &pictures->list[i]);
+    if (!pictures->why_not[0])
+        write_not_drawn(out, pictures->list, pictures->count);
     if (!out->markdown)
         hc_page_write_cases(out->file, pictures->cases);
     hc_page_close(out, "section");

@@ -5,6 +5,7 @@
 
 #include "check/record/parts.h"
 #include "check/record/shards.h"
+#include "cli/gate/conclusion.h"
 #include "cli/report/page_facts.h"
 #include "cli/report/page_rates.h"
 #include "cli/report/script.h"
@@ -64,8 +65,8 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
                                   const struct hc_page_baseline *baseline)
 {
     struct hc_page_word word = {.word = "PASS"};
-    char against[200];
-    bool worse = baseline && hc_page_baseline_fails(baseline, against, sizeof against);
+    char against[300];
+    bool worse = baseline && !hc_gate_passes(baseline->gate);
     char n[HC_LONGEST_COUNT];
     char of[HC_LONGEST_COUNT];
     const char *name;
@@ -89,8 +90,10 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
         say(&word, "%.60s has a planted fault: %.120s", name, fault->fault);
     if (failed + passed && results->kinds[HC_PAGE_NOT_CHECKED])
         say(&word, "%s were not checked", hc_page_count(results->kinds[HC_PAGE_NOT_CHECKED], n));
-    if (baseline)
+    if (baseline) {
+        hc_gate_reason(baseline->gate, "the baseline", against, sizeof against);
         say(&word, "%s", against);
+    }
     if (is_incomplete(records, count, &word) || failed || cut || fault || worse)
         word.word = "FAIL";
     else if (!passed)
