@@ -209,37 +209,6 @@ struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int co
     return first;
 }
 
-/* The pictures of bugs stand in the museum. */
-void hc_page_write_cases(FILE *out, const struct hc_drawn *drawn)
-{
-    const char *name = "";
-    bool any = false;
-    for (; drawn; drawn = drawn->next) {
-        if (drawn->row->exhibits && drawn->svg)
-            continue;
-        if (!any)
-            (void)fputs("<h2>Pictures of the cases</h2>\n", out);
-        any = true;
-        if (strcmp(drawn->row->name, name) != 0) {
-            name = drawn->row->name;
-            (void)fputs("<h3><code>", out);
-            hc_text_markup(out, name);
-            (void)fputs("</code></h3>\n", out);
-        }
-        (void)fputs("<p>On ", out);
-        hc_text_markup(out, drawn->where ? drawn->where : "");
-        if (drawn->svg)
-            (void)fprintf(out, ":</p>\n%s\n", drawn->svg);
-        else {
-            (void)fputs(": ", out);
-            hc_text_markup(out, text_of(drawn->picture, "title"));
-            (void)fputs(": no picture: ", out);
-            hc_text_markup(out, drawn->why_not);
-            (void)fputs(".</p>\n", out);
-        }
-    }
-}
-
 void hc_page_free_cases(struct hc_drawn *drawn)
 {
     while (drawn) {

@@ -2,8 +2,6 @@
 #ifndef HC_CLI_REPORT_PAGE_CASES_H
 #define HC_CLI_REPORT_PAGE_CASES_H
 
-#include <stdio.h>
-
 #include "cli/report/page_record.h"
 
 /* A picture and the results that have it. */
@@ -22,7 +20,6 @@ struct hc_drawn {
 struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int count,
                                     const char *folder, char why_not[HC_WHY_NOT]);
 
-void hc_page_write_cases(FILE *out, const struct hc_drawn *drawn);
 void hc_page_free_cases(struct hc_drawn *drawn);
 
 #endif

@@ -12,7 +12,8 @@ struct hc_page_pictures {
     char why_not[HC_WHY_NOT];
 };
 
-/* Draws all pictures, with the help of files in `folder`, which it removes again. If that fails the
+/* Draws all pictures, of which the baseline, the last record if there is one, has only those that
+   compare. It does so with the help of files in `folder`, which it removes again. If that fails the
    pictures say why, and why_not does. */
 void hc_page_draw(const struct hc_page_record *records, int count, const char *folder,
                   struct hc_page_pictures *pictures);

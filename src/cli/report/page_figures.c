@@ -27,13 +27,11 @@ static void write_source(struct hc_page_out *out, const struct hc_page_picture *
     hc_page_fold_end(out);
 }
 
-static void write_drawing(struct hc_page_out *out, const struct hc_page_picture *picture)
+static void write_svg(struct hc_page_out *out, const char *label, const char *svg)
 {
-    if (out->markdown)
-        return;
     (void)fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", out->file);
-    hc_text_markup(out->file, picture->question);
-    (void)fprintf(out->file, "\">\n%s</div>\n", picture->svg);
+    hc_text_markup(out->file, label);
+    (void)fprintf(out->file, "\">\n%s</div>\n", svg);
 }
 
 static void write_figure(struct hc_page_out *out, const struct hc_page_picture *picture)
@@ -44,14 +42,57 @@ static void write_figure(struct hc_page_out *out, const struct hc_page_picture *
     hc_page_text(out, picture->question);
     hc_page_heading_end(out, 3);
     hc_page_open(out, "figure", NULL);
-    if (picture->answer) {
-        hc_page_open(out, "figcaption", NULL);
+    hc_page_open(out, "figcaption", NULL);
+    if (picture->answer)
         write_paragraph(out, "", picture->answer);
-        hc_page_close(out, "figcaption");
-    }
-    write_drawing(out, picture);
-    hc_page_close(out, "figure");
     write_source(out, picture);
+    hc_page_close(out, "figcaption");
+    if (!out->markdown)
+        write_svg(out, picture->question, picture->svg);
+    hc_page_close(out, "figure");
+}
+
+/* A picture of a case, and on which backends it looks so. */
+static void write_case(struct hc_page_out *out, const struct hc_drawn *drawn)
+{
+    const char *title = json_string_value(json_object_get(drawn->picture, "title"));
+    hc_page_open(out, "figure", NULL);
+    hc_page_heading(out, 4, NULL);
+    hc_page_code(out, drawn->row->name);
+    hc_page_heading_end(out, 4);
+    hc_page_open(out, "figcaption", NULL);
+    hc_page_text(out, "On ");
+    hc_page_text(out, drawn->where ? drawn->where : "");
+    if (!drawn->svg) {
+        hc_page_text(out, ": ");
+        hc_page_text(out, title ? title : "");
+        hc_page_text(out, ": no picture: ");
+        hc_page_text(out, drawn->why_not);
+    }
+    hc_page_close(out, "figcaption");
+    if (drawn->svg)
+        write_svg(out, drawn->row->name, drawn->svg);
+    hc_page_close(out, "figure");
+}
+
+/* The pictures of bugs stand in the museum. */
+static void write_cases(struct hc_page_out *out, const struct hc_drawn *drawn)
+{
+    bool any = false;
+    for (; drawn; drawn = drawn->next) {
+        if (drawn->row->exhibits && drawn->svg)
+            continue;
+        if (!any) {
+            hc_page_heading(out, 3, "cases");
+            hc_page_text(out, "Pictures of the cases");
+            hc_page_heading_end(out, 3);
+            hc_page_open(out, "div", "cases");
+        }
+        any = true;
+        write_case(out, drawn);
+    }
+    if (any)
+        hc_page_close(out, "div");
 }
 
 /* The questions that these records do not answer. */
@@ -93,6 +134,6 @@ void hc_page_write_figures(struct hc_page_out *out, const struct hc_page_picture
     if (!pictures->why_not[0])
         write_not_drawn(out, pictures->list, pictures->count);
     if (!out->markdown)
-        hc_page_write_cases(out->file, pictures->cases);
+        write_cases(out, pictures->cases);
     hc_page_close(out, "section");
 }
