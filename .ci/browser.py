@@ -423,7 +423,7 @@ MISTAKES = [
      '<text y="20">one</text><text y="40">two</text><path d="M0 9h99M0 19h99M0 29h99" '
      'stroke="red"/><path d="M9 9h99" stroke="red"/><path d="M9 99h99" stroke="red"/></g></svg>'
      "</main>", "blank"),
-    ("<main", '<svg width="300" height="200" role="img"><text y="20" x="290">beyond</text>'
+    ("<main", '<svg width="300" height="200" role="img"><text y="20" x="-60">beyond</text>'
      "</svg><main", "beyond the edge"),
     ('role="img"', "", "no role"),
     ("</main>", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="/></main>', "no alt"),
