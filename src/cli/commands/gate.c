@@ -41,7 +41,7 @@ static int run(int argc, char **argv)
          .value = "FILE",
          .text = &w.allowances,
          .help = "what is accepted for a while; see below (default: the baseline's name\n"
-                 "with .allow at its end, if there is such a file)"},
+                 "and .allow, if there is such a file)"},
         {.name = "today",
          .value = "DATE",
          .text = &w.today,
@@ -102,13 +102,13 @@ const struct hc_command hc_command_gate = {
             "  bits     A kernel that owes the same bits gave others, on the same machine, with\n"
             "           the same versions.\n"
             "  missing  The record lacks the result.\n"
-            "  training, epochs, drift\n"
-            "           A recipe trains worse than --margin allows, takes longer to --target,\n"
-            "           or drifts further than seeds differ.\n\n"
+            "  training A recipe's accuracy fell, or a run did not learn.\n"
+            "  epochs   A recipe is shown to take longer to the target.\n"
+            "  drift    Gradients or weights drift further than before, and than seeds differ.\n\n"
             "What cannot be compared:\n\n"
             "  seed     The seed is another, so the inputs are; only verdicts are compared.\n"
-            "  seeds, settings\n"
-            "           Too few seeds for an answer; trained otherwise than before.\n"
+            "  seeds    Too few seeds to show that a recipe trains as before within --margin.\n"
+            "  settings Recipes were trained otherwise: data, network, epochs, batch, rate.\n"
             "  level    The level is another; only verdicts are compared.\n"
             "  unit     The unit is another; neither errors nor bounds are compared.\n"
             "  machine  The result is SKIPPED, its backend could not run on that machine, or\n"

@@ -40,7 +40,7 @@ enum hc_status hc_allowances_parse(struct hc_allowances *allowances, const char 
                                    const char *text, size_t bytes, hc_day today);
 
 /* The same for the file that goes with a baseline: `file`, or if that is NULL the one beside it, if
-   there is one: the baseline's name with the ending .allow. */
+   there is one: the baseline's name and .allow. */
 enum hc_status hc_allowances_read_for(struct hc_allowances *allowances, const char *baseline,
                                       const char *file, hc_day today);
 

@@ -165,11 +165,7 @@ enum hc_status hc_allowances_read_for(struct hc_allowances *allowances, const ch
     char beside[HC_MAX_PATH];
     if (file)
         return hc_allowances_read(allowances, file, today);
-    const char *slash = strrchr(baseline, '/');
-    const char *base = slash ? slash + 1 : baseline;
-    const char *dot = strrchr(base, '.');
-    size_t stem = dot && dot != base ? (size_t)(dot - baseline) : strlen(baseline);
-    int length = snprintf(beside, sizeof beside, "%.*s.allow", (int)stem, baseline);
+    int length = snprintf(beside, sizeof beside, "%s.allow", baseline);
     if (length >= (int)sizeof beside || access(beside, F_OK) != 0)
         return HC_OK;
     return hc_allowances_read(allowances, beside, today);

@@ -10,7 +10,7 @@ static void write_failing(const char *allowances)
     rows[0].verdict = rows[1].verdict = HC_FAIL;
     rows[1].backend = "exact";
     write_record("new.json", 3, rows);
-    write_text("old.allow", allowances);
+    write_text("old.json.allow", allowances);
 }
 
 static void expect_says(const char *line, int status, const char *words)
@@ -31,7 +31,7 @@ Test(allowances, allow_what_they_name_and_are_counted, .init = enter_folder)
     expect_says(dated, 0, "2 allowed");
     write_failing("d/e verdict until 2026-12-31 of another\na/* error until 2026-12-31 kind\n");
     expect_says(dated, 1, "FAIL: 2 worse (2 verdict)");
-    cr_assert_eq(rename("old.allow", "elsewhere"), 0);
+    cr_assert_eq(rename("old.json.allow", "elsewhere"), 0);
     expect_says(dated, 1, "FAIL: 2 worse");
     write_text("elsewhere", "* verdict until 2026-12-31 all");
     expect_says("$hc gate --baseline old.json new.json --today 2026-06-15 --allowances elsewhere",
@@ -41,7 +41,7 @@ Test(allowances, allow_what_they_name_and_are_counted, .init = enter_folder)
 Test(allowances, expire_at_the_end_of_their_day, .init = enter_folder)
 {
     write_failing("a/* verdict until 2026-06-14 a ticket\n");
-    expect_says(dated, 1, "old.allow:1: expired on 2026-06-14: a/* verdict: a ticket");
+    expect_says(dated, 1, "old.json.allow:1: expired on 2026-06-14: a/* verdict: a ticket");
     expect_says(dated, 1, "(2 verdict), 2 of which were allowed until their allowances expired");
     expect_says("$hc gate --baseline old.json new.json --today 2026-06-14", 0, "2 allowed");
     write_failing("a/* verdict until 2026-06-14 old\na/* verdict until 2026-07-01 renewed\n");
@@ -53,11 +53,12 @@ Test(allowances, expire_at_the_end_of_their_day, .init = enter_folder)
 Test(allowances, that_allow_nothing_are_said, .init = enter_folder)
 {
     write_failing("* verdict until 2026-12-31 used\nd/e bound until 2026-12-31 not used\n");
-    expect_says(dated, 0, "old.allow:2: allows nothing and can be removed: d/e bound: not used");
-    cr_expect(!says(run_shell(dated)->out, "old.allow:1"));
+    expect_says(dated, 0,
+                "old.json.allow:2: allows nothing and can be removed: d/e bound: not used");
+    cr_expect(!says(run_shell(dated)->out, "old.json.allow:1"));
     const struct ran *ran =
         run_shell("$hc gate --baseline old.json new.json 'a/*' --today 2026-06-15");
-    cr_expect(!says(ran->out, "old.allow:2"), "%s", ran->out); /* it may, of other cases */
+    cr_expect(!says(ran->out, "old.json.allow:2"), "%s", ran->out); /* it may, of other cases */
 }
 
 /* A failure that the baseline has, too, needs no allowance; but where one explains it, it is known
@@ -69,10 +70,10 @@ Test(allowances, explain_known_failures_until_they_expire, .init = enter_folder)
     write_record("old.json", 1, &row);
     write_record("new.json", 1, &row);
     expect_says(dated, 0, "1 of which fails as before");
-    write_text("old.allow", "a/b verdict until 2026-12-31 a ticket\n");
+    write_text("old.json.allow", "a/b verdict until 2026-12-31 a ticket\n");
     expect_says(dated, 0, "FAIL, as before");
     expect_says(dated, 0, "PASS: nothing is worse than in old.json, 1 allowed");
-    write_text("old.allow", "a/b verdict until 2026-01-01 a ticket\n");
+    write_text("old.json.allow", "a/b verdict until 2026-01-01 a ticket\n");
     expect_says(dated, 1, "(1 verdict), 1 of which was allowed until that expired");
 }
 
@@ -82,10 +83,10 @@ Test(allowances, that_say_nothing_clear_are_refused, .init = enter_folder)
         const char *text;
         const char *says;
     } wrong[] = {
-        {"a/b\n", "old.allow:1: the kind of finding is one of verdict, error"},
+        {"a/b\n", "old.json.allow:1: the kind of finding is one of verdict, error"},
         {"a/b wrong until 2026-12-31 why\n", "not 'wrong'"},
         {"a/b better until 2026-12-31 why\n", "not 'better'"},
-        {"\n\na/b verdict 2026-12-31 why\n", "old.allow:3: 'until YYYY-MM-DD' must follow"},
+        {"\n\na/b verdict 2026-12-31 why\n", "old.json.allow:3: 'until YYYY-MM-DD' must follow"},
         {"a/b verdict until 2026-02-29 why\n", "'2026-02-29' is no date"},
         {"a/b verdict until 2026-13-01 why\n", "is no date"},
         {"a/b verdict until 31.12.2026 why\n", "is no date"},
@@ -93,7 +94,8 @@ Test(allowances, that_say_nothing_clear_are_refused, .init = enter_folder)
         {"a/b verdict until\n", "'' is no date"},
         {"a/b verdict until 2026-12-31\n", "the reason is missing"},
         {"a/b verdict until 2026-12-31  \r\n", "the reason is missing"},
-        {"a/x verdict until 2026-12-31 why\n", "old.allow:1: the pattern 'a/x' matches no case"},
+        {"a/x verdict until 2026-12-31 why\n",
+         "old.json.allow:1: the pattern 'a/x' matches no case"},
         {"a/b@host verdict until 2026-12-31 why\n", "matches no case"},
         {"\033[31m verdict until 2026-12-31 why\n", "matches no case"},
     };
@@ -103,11 +105,13 @@ Test(allowances, that_say_nothing_clear_are_refused, .init = enter_folder)
     }
     write_failing("");
     expect_says(dated, 1, "2 worse");
-    expect_refusal("printf 'a/b verdict until 2026-12-31 w\\0y' >old.allow; $hc gate --baseline "
-                   "old.json new.json",
-                   "a byte that is zero");
-    expect_refusal("head -c 2000000 /dev/zero >old.allow; $hc gate --baseline old.json new.json",
-                   "larger than 1 MiB");
+    expect_refusal(
+        "printf 'a/b verdict until 2026-12-31 w\\0y' >old.json.allow; $hc gate --baseline "
+        "old.json new.json",
+        "a byte that is zero");
+    expect_refusal(
+        "head -c 2000000 /dev/zero >old.json.allow; $hc gate --baseline old.json new.json",
+        "larger than 1 MiB");
     expect_refusal("$hc gate --baseline old.json new.json --allowances none", "cannot read none");
     expect_refusal("$hc gate --baseline old.json new.json --allowances .", "cannot read .");
     expect_refusal("$hc gate --baseline old.json new.json --today tomorrow", "not 'tomorrow'");

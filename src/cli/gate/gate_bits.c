@@ -39,7 +39,7 @@ static void append(char *text, size_t bytes, const char *word)
 
 /* What of an environment says which machine it was. Everything else is a version of something that
    the bits may depend on, but for what only counts, orders or judges. */
-static const char *const machines[] = {"cpu", "gpu", "capability", "os", NULL};
+static const char *const machines[] = {"cpu", "cpu_flags", "gpu", "capability", "os", NULL};
 static const char *const harmless[] = {"date", "cores", "mpfr", "gmp", "jansson", NULL};
 
 /* Adds the members that are other in `is` than in `was` to the list of names. */

@@ -19,7 +19,7 @@ static void write_hostile(void)
     rows[1].note = "::warning::" HOSTILE;
     rows[2].unit = HOSTILE;
     write_record("new.json", 3, rows);
-    write_text("old.allow", "d/* unit until 9999-12-31 ::debug::x\033[1m]]><i>|`_\n");
+    write_text("old.json.allow", "d/* unit until 9999-12-31 ::debug::x\033[1m]]><i>|`_\n");
 }
 
 /* Whether no line is a command to a CI, and no byte one to a terminal. */

@@ -41,17 +41,17 @@ Test(gate_update, takes_no_failure_that_nobody_explains, .init = enter_folder)
                   "FAIL: old.baseline was not written: 1 result fails, and no allowance explains "
                   "it");
     cr_expect_eq(run_shell("cmp old.baseline before")->status, 0);
-    write_text("old.allow", "a/b verdict until 2026-01-01 it was explained once\n");
+    write_text("old.baseline.allow", "a/b verdict until 2026-01-01 it was explained once\n");
     expect_update(update, 1, "no allowance explains it");
-    write_text("old.allow", "a/b verdict until 2026-12-31 a ticket\n");
+    write_text("old.baseline.allow", "a/b verdict until 2026-12-31 a ticket\n");
     expect_update(update, 0, "written as it is: a/b on exact is FAIL: it is off");
     expect_update(update, 0, "PASS: old.baseline is the new baseline: 2 results, 1 FAIL");
-    cr_assert_eq(run_shell("rm old.allow")->status, 0); /* the baseline knows it now */
+    cr_assert_eq(run_shell("rm old.baseline.allow")->status, 0); /* the baseline knows it now */
     expect_update(update, 0, "2 results, 1 FAIL");
     cr_assert_eq(run_shell("rm old.baseline")->status, 0);
     expect_update(update, 1, "no allowance explains it");
     cr_expect_eq(run_shell("test -e old.baseline")->status, 1);
-    write_text("old.allow", "a/b verdict until 2026-12-31 a ticket\n");
+    write_text("old.baseline.allow", "a/b verdict until 2026-12-31 a ticket\n");
     expect_update(update, 0, "2 results, 1 FAIL");
 }
 
