@@ -7,6 +7,7 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(GMP gmp) # for its version alone
 find_library(GMP_LIBRARY NAMES libgmp${archive} gmp REQUIRED)
 
 # The compiler's own libraries as archives. Only the compiler knows where they are.

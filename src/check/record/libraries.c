@@ -45,7 +45,7 @@ static const struct {
     hc_version_reader *read;
 } known[COUNT] = {
     {"mpfr", HC_MPFR_VERSION, "mpfr_get_version", by_function},
-    {"gmp", "", "__gmp_version", by_variable},
+    {"gmp", HC_GMP_VERSION, "__gmp_version", by_variable},
     {"jansson", HC_JANSSON_VERSION, "jansson_version_str", by_function},
     {"onednn", HC_ONEDNN_VERSION, "dnnl_version", by_numbers},
     {"glibc", "", "gnu_get_libc_version", by_function},
