@@ -42,9 +42,8 @@ install(FILES src/cli/manual/completion.bash RENAME halfcheck
 install(FILES src/cli/manual/completion.zsh RENAME _halfcheck
         DESTINATION share/zsh/site-functions COMPONENT program)
 install(FILES LICENSE CHANGELOG.md DESTINATION share/doc/halfcheck COMPONENT program)
-install(DIRECTORY docs DESTINATION share/doc/halfcheck COMPONENT program
-        FILES_MATCHING PATTERN examples EXCLUDE PATTERN pipe EXCLUDE PATTERN step-files EXCLUDE
-        PATTERN *.md)
+file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
+install(FILES ${pages} DESTINATION share/doc/halfcheck/docs COMPONENT program)
 
 # Where oneDNN is no library of the system, a copy of it goes along.
 if(DNNL_LIBRARY AND NOT DNNL_LIBRARY MATCHES "^/(usr/)?lib")
