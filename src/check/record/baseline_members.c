@@ -33,7 +33,7 @@ static void print_path(FILE *out, const struct place *place)
         print_path(out, place->above);
         (void)fputc('.', out);
     }
-    hc_baseline_escape(out, place->key, strlen(place->key), meaning);
+    hc_baseline_escape(out, place->key, strlen(place->key), meaning, !place->above);
 }
 
 static void print_line(FILE *out, const struct place *place, const char *list, const json_t *value)

@@ -5,11 +5,22 @@
 
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-void hc_baseline_escape(FILE *out, const char *text, size_t length, const char *also)
+static bool has_meaning(const char *text, size_t length)
 {
+    static const char *const words[] = {"backend", "unit", "digits",   "usual", "part",
+                                        "results", "end",  "training", "drift"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+            return true;
+    return false;
+}
+
+void hc_baseline_escape(FILE *out, const char *text, size_t length, const char *also, bool begins)
+{
+    bool escapes = begins && has_meaning(text, length);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        bool plain = c > ' ' && c < 0x7f && c != '%' && !strchr(also, c);
+        bool plain = c > ' ' && c < 0x7f && c != '%' && !strchr(also, c) && !(escapes && i == 0);
         (void)fprintf(out, plain ? "%c" : "%%%02x", c);
     }
     if (length == 0)

@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 /* Prints `length` bytes; those outside '!' to '~', and those in `also`, as %xx. Nothing is printed
-   as "%". */
-void hc_baseline_escape(FILE *out, const char *text, size_t length, const char *also);
+   as "%". At the beginning of a line a word with a meaning there, such as "end", has its first byte
+   so, too. */
+void hc_baseline_escape(FILE *out, const char *text, size_t length, const char *also, bool begins);
 
 /* Replaces the escapes in place. False if one is wrong. */
 bool hc_baseline_unescape(char *text);

@@ -38,11 +38,11 @@ static void print_name(struct hc_baseline_writer *w, const char *name)
         }
         before = NULL;
         (void)fprintf(w->out, "%*s", depth, "");
-        hc_baseline_escape(w->out, from, length - 1, "");
+        hc_baseline_escape(w->out, from, length - 1, "", depth == 0);
         (void)fputc('\n', w->out);
     }
     (void)fprintf(w->out, "%*s", depth, "");
-    hc_baseline_escape(w->out, from, strlen(from), "");
+    hc_baseline_escape(w->out, from, strlen(from), "", depth == 0);
     w->above = name;
 }
 
