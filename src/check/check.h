@@ -240,6 +240,9 @@ void hc_mistrust(struct hc_check *check, const char *format, ...);
    other) with hc_message(). */
 bool hc_check_ok(struct hc_check *check, enum hc_status status);
 
+/* Whether nothing is compared (check/digest.h), so that nothing need be computed for a claim. */
+bool hc_check_bits_only(const struct hc_check *check);
+
 /* Whether a call could not be run, so that claims are ignored from now on. */
 bool hc_check_is_cut(const struct hc_check *check);
 

@@ -20,6 +20,7 @@ struct hc_check {
     int backend_count;
     uint64_t seed;
     enum hc_level level;
+    bool bits_only;                 /* kernels run, and nothing is claimed (check/digest.h) */
     struct hc_story *story;         /* of halfcheck explain, or NULL */
     struct hc_omissions *omissions; /* or NULL */
     bool refused;                   /* a kernel returned HC_UNSUPPORTED */

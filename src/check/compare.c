@@ -121,6 +121,8 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
                              .judged = judged,
                              .on_exact = check->backend == check->exact};
     enum hc_status status = HC_OK;
+    if (check->bits_only)
+        return hc_do(check, call);
     if (!prepare(&claim, call)) {
         status = hc_fail(HC_NO_MEMORY, "%s: no memory to keep its inputs", hc_ops[call->op].name);
         hc_check_failed(check);

@@ -19,7 +19,8 @@ enum hc_status hc_do_on(struct hc_check *check, const struct hc_backend *backend
                         struct hc_queue *queue, const struct hc_call *call, uint64_t *digest);
 
 /* The same on the backend `exact`, for a call that hc_do has validated: its shapes are the same,
-   its data and the formats of its outputs may be others. */
+   its data and the formats of its outputs may be others. Nothing runs where nothing is compared
+   (hc_check.bits_only). */
 enum hc_status hc_do_on_exact(struct hc_check *check, const struct hc_call *call);
 
 #endif

@@ -29,6 +29,7 @@ struct hc_run_options {
     const char *order; /* that backends of free order are held to (check/free_order.h), or NULL */
     const char *fallback; /* what --fallback names, for commands that repeat a result, or NULL */
     enum hc_level level;
+    bool bits_only; /* kernels run, and nothing is claimed: results have digests alone */
     uint64_t seed;
     int threads; /* of the queues and of the comparisons; 0: one per core */
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */

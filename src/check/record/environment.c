@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check/record/libraries.h"
 #include "hc_build.h"
 #include "hc_commit.h"
 
@@ -27,6 +28,31 @@ static json_t *line_of(const char *path, const char *key)
     if (file)
         (void)fclose(file);
     return found ? found : json_null();
+}
+
+/* The instruction sets of the processor on which fast kernels may depend, in one order. */
+static json_t *cpu_flags(void)
+{
+    static const char *const matter[] = {"avx",         "avx2",     "avx512_bf16", "avx512_fp16",
+                                         "avx512_vnni", "avx512bw", "avx512dq",    "avx512f",
+                                         "avx512vl",    "avx_vnni", "amx_bf16",    "amx_int8",
+                                         "amx_tile",    "f16c",     "fma",         "sse4_2"};
+    char line[8192] = "";
+    char found[256] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file) && strncmp(line, "flags", 5) != 0)
+        line[0] = '\0';
+    if (file)
+        (void)fclose(file);
+    line[strcspn(line, "\n")] = ' ';
+    for (size_t i = 0; i < sizeof matter / sizeof matter[0]; i++) {
+        char word[32];
+        size_t used = strlen(found);
+        (void)snprintf(word, sizeof word, " %s ", matter[i]);
+        if (strstr(line, word))
+            (void)snprintf(found + used, sizeof found - used, "%s%s", used ? " " : "", matter[i]);
+    }
+    return found[0] ? json_string(found) : json_null();
 }
 
 static json_t *text_or_null(const char *text)
@@ -89,6 +115,7 @@ json_t *hc_environment(void)
     (void)json_object_set_new(e, "flags", json_string(HC_FLAGS));
     (void)json_object_set_new(e, "os", system_name());
     (void)json_object_set_new(e, "cpu", line_of("/proc/cpuinfo", "model name"));
+    (void)json_object_set_new(e, "cpu_flags", cpu_flags());
     (void)json_object_set_new(e, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
     (void)json_object_set_new(e, "gpu", gpu());
     (void)json_object_set_new(e, "capability", json_null());
@@ -96,6 +123,11 @@ json_t *hc_environment(void)
     (void)json_object_set_new(e, "cuda", json_null());
     (void)json_object_set_new(e, "cublas", json_null());
     (void)json_object_set_new(e, "cudnn", json_null());
+    int libraries;
+    const struct hc_library *library = hc_libraries(&libraries);
+    for (int i = 0; i < libraries; i++)
+        if (strcmp(library[i].name, "mpfr") != 0 && strcmp(library[i].name, "onednn") != 0)
+            (void)json_object_set_new(e, library[i].name, text_or_null(library[i].loaded));
     (void)json_object_set_new(e, "onednn", text_or_null(HC_ONEDNN_VERSION));
     (void)json_object_set_new(e, "mpfr", json_string(HC_MPFR_VERSION));
     return e;

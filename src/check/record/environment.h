@@ -11,9 +11,10 @@ const char *hc_version(void);
 /* The program and its version alone: "halfcheck 0.2.0". */
 const char *hc_release(void);
 
-/* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cores, gpu, capability, driver,
-   cuda, cublas, cudnn, onednn, mpfr. A member is null if this machine or this build lacks it. The
-   backends that were used say more of the GPU and its libraries (check/record/facts.h). */
+/* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cpu_flags, cores, gpu,
+   capability, driver, cuda, cublas, cudnn, gmp, jansson, glibc, onednn, mpfr. A member is null if
+   this machine or this build lacks it. The backends that were used say more of the GPU and its
+   libraries (check/record/facts.h). */
 json_t *hc_environment(void);
 
 #endif

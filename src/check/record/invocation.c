@@ -23,6 +23,8 @@ void hc_record_set_invocation(json_t *record, const struct hc_invocation *run)
         texts(run->patterns, run->pattern_count), "level", run->level, "seed",
         json_sprintf("%llu", (unsigned long long)run->seed), "backends", backends, "faults",
         texts(&run->fault, run->fault != NULL), "cut", run->cut ? hc_json_text(run->cut) : NULL);
+    if (run->bits_only)
+        (void)json_object_set_new(o, "bits_only", json_true());
     if (run->shard)
         (void)json_object_set_new(
             o, "shard",

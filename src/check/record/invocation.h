@@ -6,6 +6,7 @@
       "backends": ["exact", ...],             those that it was to run on
       "faults": ["name", ...],                defects that were planted on purpose
       "cut": null,                            or why it ended early, in words
+      "bits_only": true,                      nothing was compared; absent otherwise
       "shard": {"index": 3, "of": 16, "plan": "16 hex digits"}}   absent if nothing was parted;
                                               shards of one plan belong together (check/shard.h) */
 #ifndef HC_CHECK_RECORD_INVOCATION_H
@@ -25,6 +26,7 @@ struct hc_invocation {
     const struct hc_backend *const *backends;
     int backend_count;
     const char *fault;            /* NULL: none */
+    bool bits_only;               /* nothing was compared */
     const char *cut;              /* NULL: it was not */
     const struct hc_shard *shard; /* NULL: it was not parted */
 };

@@ -56,6 +56,8 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
             n = append(line, size, n, "%s", hc_pipe_options());
     }
     n = append(line, size, n, "%s", hc_plugins_options());
+    if (options->bits_only)
+        n = append(line, size, n, " --bits-only");
     if (options->level != HC_STANDARD)
         n = append(line, size, n, " --level %s", hc_level_names[options->level]);
     if (options->seed)

@@ -9,6 +9,7 @@
 #include "num/bits.h"
 #include "num/clones.h"
 #include "num/rng.h"
+#include "op/digest.h"
 
 enum {
     BLOCK = 4096, /* inputs and results stay in the first-level cache */
@@ -26,6 +27,7 @@ struct cast {
     struct hc_breakpoints breakpoints[2];
     int64_t units; /* ALL_UNITS, or as many seeded ones */
     uint64_t seed;
+    uint64_t digest; /* of the sweep (hc_sweep_digest) */
 };
 
 /* The memory of one thread. */
@@ -34,13 +36,12 @@ struct buffers {
     uint16_t out[BLOCK];
 };
 
-static enum hc_status convert(struct hc_check *check, struct hc_queue *queue,
-                              const struct cast *cast, struct buffers *buffers, int64_t n)
+static struct hc_call call_of(const struct cast *cast, struct buffers *buffers, int64_t n)
 {
     struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = cast->direction};
     call.in[HC_X] = hc_tensor1(HC_FP32, n, buffers->in);
     call.out[HC_OUT] = hc_tensor1(cast->to, n, buffers->out);
-    return hc_sweep_call(check, queue, &call);
+    return call;
 }
 
 static bool is_nan(const struct cast *cast, uint16_t code)
@@ -106,12 +107,15 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
     struct buffers *buffers = memory;
     uint32_t start = start_of(cast, at);
     uint32_t code = hc_breakpoints_code(&cast->breakpoints[start >> 31], start & 0x7fffffffu);
+    struct hc_call call = call_of(cast, buffers, BLOCK);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
+        int64_t wrong = miss->wrong;
         count_up(buffers->in, start);
-        enum hc_status status = convert(check, queue, cast, buffers, BLOCK);
+        enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;
         code = compare_block(cast, start, code, buffers->out, miss);
+        hc_miss_digest(miss, cast->digest, start, miss->wrong - wrong, &call);
     }
     miss->checked += (int64_t)BLOCK * UNIT;
     return HC_OK;
@@ -122,7 +126,11 @@ static enum hc_status flush(struct hc_check *check, const struct cast *cast,
                             struct buffers *buffers, const uint16_t *want, uint32_t n,
                             struct hc_miss *miss)
 {
-    enum hc_status status = convert(check, hc_check_queue(check), cast, buffers, n);
+    struct hc_call call = call_of(cast, buffers, n);
+    uint64_t digest = hc_digest_inputs(&call);
+    enum hc_status status = hc_sweep_call(check, hc_check_queue(check), &call);
+    if (status == HC_OK)
+        miss->digest += hc_digest_outputs(digest, &call);
     for (uint32_t i = 0; i < n && status == HC_OK; i++)
         if (is_nan(cast, want[i]) ? !is_nan(cast, buffers->out[i]) : buffers->out[i] != want[i])
             hc_miss_note(miss, hc_fp32_bits(buffers->in[i]), want[i], buffers->out[i]);
@@ -216,6 +224,10 @@ void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direc
 
     tell(check, cast);
     struct hc_miss miss = {0};
+    struct hc_call call = {.op = HC_OP_cast, .params.cast.direction = direction};
+    call.in[HC_X] = hc_tensor1(HC_FP32, BLOCK, NULL);
+    call.out[HC_OUT] = hc_tensor1(to, BLOCK, NULL);
+    cast->digest = hc_sweep_digest(check, &call);
     if (!hc_check_ok(check, runs(check, cast, &miss)) ||
         !hc_check_ok(check, nans(check, cast, &miss)) || !blocks(check, cast, &miss))
         return;

@@ -24,6 +24,7 @@ struct pairs_sweep {
     bool families;
     int64_t units;
     uint64_t seed;
+    uint64_t digest; /* of the sweep (hc_sweep_digest) */
     uint16_t rows[HC_BOUNDARY_CODES + SEEDED_ROWS];
 };
 
@@ -97,16 +98,18 @@ static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
         enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;
-        if (memcmp(pairs->want + from, buffers->got, sizeof buffers->got) == 0 ||
-            !differ(pairs->infinity, pairs->want + from, buffers->got))
-            continue;
-        for (uint32_t i = 0; i < BLOCK; i++)
+        int64_t wrong = miss->wrong;
+        bool same = memcmp(pairs->want + from, buffers->got, sizeof buffers->got) == 0 ||
+                    !differ(pairs->infinity, pairs->want + from, buffers->got);
+        for (uint32_t i = 0; i < BLOCK && !same; i++)
             if (!same_code(pairs->infinity, pairs->want[from + i], buffers->got[i]))
                 hc_miss_note(miss, (uint64_t)pairs->x << 16 | (from + i), pairs->want[from + i],
                              buffers->got[i]);
+        hc_miss_digest(miss, sweep->digest, (uint64_t)pairs->x << 16 | from, miss->wrong - wrong,
+                       &call);
     }
     miss->checked += 65536;
-    return sample(sweep, buffers);
+    return hc_check_bits_only(check) ? HC_OK : sample(sweep, buffers);
 }
 
 static enum hc_status one_row(struct hc_check *check, struct hc_queue *queue, int64_t unit,
@@ -186,6 +189,10 @@ void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format
     if (sweep.families)
         sweep.units = format == HC_FP16 ? 2048 : 256;
     tell(check, &sweep);
+    struct hc_call call = {.op = op};
+    call.in[HC_X] = call.in[HC_Y] = hc_tensor1(format, BLOCK, NULL);
+    call.out[HC_OUT] = hc_tensor1(format, BLOCK, NULL);
+    sweep.digest = hc_sweep_digest(check, &call);
     struct hc_miss miss = {0};
     if (!all_rows(check, &sweep, &miss))
         return;

@@ -8,7 +8,7 @@
 
 void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const uint32_t *want)
 {
-    if (hc_do(check, call) != HC_OK)
+    if (hc_do(check, call) != HC_OK || hc_check_bits_only(check))
         return;
     const struct hc_tensor *out = &call->out[HC_OUT];
     struct hc_comparisons all = {.what = "results as the definition gives them",
@@ -48,6 +48,6 @@ void hc_sweep_sqrt(struct hc_check *check, enum hc_format format)
         hc_tensor_set_bits(&call.in[HC_X], x, x);
         want[x] = hc_exact_sqrt_code(format, (uint16_t)x);
     }
-    if (proved(check, &call, want))
+    if (hc_check_bits_only(check) || proved(check, &call, want))
         hc_claim_elements(check, &call, want);
 }

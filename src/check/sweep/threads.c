@@ -29,10 +29,27 @@ void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t 
 void hc_miss_add(struct hc_miss *total, const struct hc_miss *part)
 {
     total->checked += part->checked;
+    total->digest += part->digest;
     if (part->wrong == 0)
         return;
     hc_miss_note(total, part->where, part->want, part->got);
     total->wrong += part->wrong - 1;
+}
+
+uint64_t hc_sweep_digest(struct hc_check *check, const struct hc_call *call)
+{
+    struct hc_call bare = *call;
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        bare.in[i].data = NULL;
+    (void)hc_check_digests(check, call);
+    return hc_digest_inputs(&bare);
+}
+
+void hc_miss_digest(struct hc_miss *miss, uint64_t sweep, uint64_t where, int64_t wrong,
+                    const struct hc_call *call)
+{
+    uint64_t state = hc_digest_bytes(sweep, &where, sizeof where);
+    miss->digest += wrong ? hc_digest_outputs(state, call) : state;
 }
 
 void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const char *format, ...)
@@ -44,6 +61,7 @@ void hc_miss_claim(struct hc_check *check, const struct hc_miss *miss, const cha
     va_start(arguments, format);
     (void)hc_text_format(all.first, sizeof all.first, format, arguments);
     va_end(arguments);
+    hc_check_digest_add(check, miss->digest);
     hc_claim_comparisons(check, &all);
 }
 
@@ -138,14 +156,10 @@ enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
     enum hc_status status = hc_backend_has(check->backend, call);
     if (status != HC_OK)
         return status;
-    bool digests = hc_check_digests(check, call);
-    uint64_t inputs = digests ? hc_digest_inputs(call) : 0;
     if (check->backend->host_memory && calls++ % GUARDED_OF)
         status = kernel(queue, call);
     else
         status = hc_do_on(check, check->backend, queue, call, NULL);
-    if (status == HC_OK && digests)
-        hc_check_digest_add(check, hc_digest_outputs(inputs, call));
     if (status == HC_UNSUPPORTED) {
 #pragma omp atomic write
         check->refused = true;

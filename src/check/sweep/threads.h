@@ -9,7 +9,8 @@
 struct hc_miss {
     int64_t checked;
     int64_t wrong;
-    uint64_t where; /* of that one; each sweep says what it counts */
+    uint64_t digest; /* of the results (hc_miss_digest) */
+    uint64_t where;  /* of that one; each sweep says what it counts */
     uint64_t want;
     uint64_t got;
 };
@@ -18,7 +19,19 @@ struct hc_miss {
 void hc_miss_note(struct hc_miss *miss, uint64_t where, uint64_t want, uint64_t got);
 void hc_miss_add(struct hc_miss *total, const struct hc_miss *part);
 
-/* Claims that nothing differed; the words say what the first difference is. */
+/* The digest of a sweep's calls (check/digest.h). To hash 2^32 results would take several times as
+   long as to compute them. But what is right is known here without a reference, and there is one
+   right result alone, NaN being NaN: where all results of a call are right, that says all of their
+   bits, and only those of other calls are hashed. So sweeps compare where nothing is claimed, too.
+
+   hc_sweep_digest begins: with the op, the formats and the parameters. hc_miss_digest adds a call
+   whose inputs are known by the number `where`, and of whose results `wrong` are not right. */
+uint64_t hc_sweep_digest(struct hc_check *check, const struct hc_call *call);
+void hc_miss_digest(struct hc_miss *miss, uint64_t sweep, uint64_t where, int64_t wrong,
+                    const struct hc_call *call);
+
+/* Claims that nothing differed, and adds the digest to the case's. The words say what the first
+   difference is. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif

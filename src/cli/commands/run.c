@@ -22,6 +22,10 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .choices = hc_level_names,
          .help = "quick, standard (default), or exhaustive: every input, wherever that is\n"
                  "feasible"},
+        {.name = "bits-only",
+         .flag = &s->options.bits_only,
+         .help = "run the kernels and compare nothing: results are SKIPPED and have digests,\n"
+                 "which gate holds against those of a baseline"},
         {.name = "seed",
          .value = "N",
          .seed = &s->options.seed,

@@ -122,6 +122,8 @@ static void give_reason(const struct hc_run_command *s, int status, bool kept, s
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
     if (status == HC_AS_CLAIMED && rows->count == 0)
         add(t, "nothing belongs to this shard");
+    else if (status == HC_AS_CLAIMED && s->options.bits_only)
+        add(t, "%d results have bits, which gate compares; nothing was claimed", rows->count);
     else if (status == HC_AS_CLAIMED) {
         add(t, "%d of %d results are as claimed", hc_rows_count(rows, HC_PASS), rows->count);
         count_others(rows, t);

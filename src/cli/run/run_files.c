@@ -26,6 +26,7 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
                                              .backend_count = s->options.backend_count,
                                              .fault = s->settings.fault,
                                              .cut = hc_run_command_cut(s),
+                                             .bits_only = s->options.bits_only,
                                              .shard = s->options.shard};
     hc_record_set_invocation(record, &invocation);
     (void)json_object_set_new(record, "left_out", left_out);
