@@ -10,31 +10,19 @@
 #include "cli/doctor/doctor.h"
 #include "op/wrap.h"
 
-/* What the kernels of host and avx512fp16 are compiled for, beside what every x86-64 has. */
-static const char *const flags[] = {"avx2",     "fma",         "f16c",       "avx512f",
-                                    "avx512bw", "avx512_bf16", "avx512_fp16"};
-
-/* Adds the flags of the processor to a text; returns whether it has the first three. */
-static bool add_flags(char *text, size_t size)
+/* Whether the flags name all that the fast loops of host are compiled for. */
+static bool has_vectors(const char *flags)
 {
-    char *line = NULL;
-    size_t room = 0;
-    int vectors = 0;
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && getline(&line, &room, file) > 0)
-        if (strncmp(line, "flags", 5) == 0)
-            break;
-    for (char *word = line ? strtok(line, " \t\n:") : NULL; word; word = strtok(NULL, " \t\n:"))
-        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-            if (strcmp(word, flags[i]) == 0) {
-                size_t used = strlen(text);
-                (void)snprintf(text + used, size - used, " %s", word);
-                vectors += i < 3;
-            }
-    free(line);
-    if (file)
-        (void)fclose(file);
-    return vectors == 3;
+    static const char *const needed[] = {"avx2", "fma", "f16c"};
+    char all[512];
+    bool has = true;
+    (void)snprintf(all, sizeof all, " %s ", flags);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        char word[16];
+        (void)snprintf(word, sizeof word, " %s ", needed[i]);
+        has = has && strstr(all, word);
+    }
+    return has;
 }
 
 static void tell_processor(struct hc_doctor *doctor)
@@ -42,12 +30,12 @@ static void tell_processor(struct hc_doctor *doctor)
     json_t *environment = hc_environment();
     const char *model = json_string_value(json_object_get(environment, "cpu"));
     const char *threads = getenv("OMP_NUM_THREADS");
+    const char *flags = json_string_value(json_object_get(environment, "cpu_flags"));
     char found[512];
-    int used = snprintf(found, sizeof found, "%.120s, %ld cores%s%.20s;",
-                        model ? model : "a processor without a name", sysconf(_SC_NPROCESSORS_ONLN),
-                        threads ? ", OMP_NUM_THREADS=" : "", threads ? threads : "");
-    bool vectors = used > 0 && add_flags(found, sizeof found);
-    if (vectors)
+    (void)snprintf(found, sizeof found, "%.120s, %ld cores%s%.20s; %.256s",
+                   model ? model : "a processor without a name", sysconf(_SC_NPROCESSORS_ONLN),
+                   threads ? ", OMP_NUM_THREADS=" : "", threads ? threads : "", flags ? flags : "");
+    if (has_vectors(flags ? flags : ""))
         hc_doctor_tell(doctor, HC_HEALTH_OK, "processor", found, NULL, NULL);
     else
         hc_doctor_tell(doctor, HC_HEALTH_MISSING, "processor", found,
